@@ -1,0 +1,207 @@
+package leasehold
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// ask is what one call asks for.
+type ask struct {
+	op     string
+	mode   driver.Mode
+	weight int // permits; 0 for locks
+	try    bool
+	began  time.Time
+}
+
+// errWaitLimit is the cause of a context that WaitLimit has ended.
+var errWaitLimit = errors.New("wait limit")
+
+// acquire gets a lease: by re-entry, from the holder before in this process, or
+// from the engine.
+func (l *lock) acquire(ctx context.Context, a ask) (*Lease, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	a.began = time.Now()
+	lease, err := l.find(ctx, a)
+	if err != nil {
+		for _, o := range l.client.observers.fail {
+			o.ObserveFail(Failed{About: l.about(a.mode), Err: err, Waited: time.Since(a.began)})
+		}
+		return nil, err
+	}
+	return lease, nil
+}
+
+// granted makes a lease of what was granted, and tells the observers.
+func (l *lock) granted(ctx context.Context, a ask, g gift, handedOver bool) *Lease {
+	lease := newLease(ctx, g.hold, g.tenure, g.token)
+	for _, o := range l.client.observers.grant {
+		o.ObserveGrant(Granted{About: l.about(a.mode), Token: g.token, Waited: time.Since(a.began), HandedOver: handedOver})
+	}
+	return lease
+}
+
+func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
+	c := l.client
+	if err := l.ended(ctx, a.op); err != nil {
+		return nil, err // a caller who has given up gets nothing, even if it is free
+	}
+	if l.key.Kind == driver.Lock {
+		if outer, ok := ctx.Value(l.reach).(*Lease); ok {
+			return outer.again(ctx, a)
+		}
+	}
+	waiting := ctx
+	if l.waitLimit > 0 && !a.try {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeoutCause(ctx, l.waitLimit, errWaitLimit)
+		defer cancel()
+	}
+
+	// A try for something that others of this process may hold too does not ask
+	// them: only the engine knows.
+	queued := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
+	if queued && !c.queue.Try(l.key) {
+		if a.try {
+			return nil, l.failure(a.op, ErrHeld, nil)
+		}
+		lease, err := l.line(ctx, waiting, a)
+		if lease != nil || err != nil {
+			return lease, err
+		}
+	}
+	h, err := l.ask(waiting, a, queued)
+	if err != nil {
+		if queued {
+			c.queue.Done(l.key)
+		}
+		return nil, err
+	}
+	return l.granted(ctx, a, gift{h, h.tenure, h.token}, false), nil
+}
+
+// line waits in the queue of this process. It returns a lease if the holder before has handed its own
+// over, and nothing at all if it is the caller's turn to ask the engine.
+func (l *lock) line(ctx, waiting context.Context, a ask) (*Lease, error) {
+	c := l.client
+	for {
+		g, gifted, ok := c.queue.Wait(waiting, c.life.Done(), l.key, l.want(a))
+		if !ok {
+			return nil, l.ended(waiting, a.op)
+		}
+		if !gifted {
+			if err := l.ended(waiting, a.op); err != nil {
+				c.queue.Done(l.key)
+				return nil, err
+			}
+			return nil, nil
+		}
+		lease := l.granted(ctx, a, g, true)
+		if err := l.ended(waiting, a.op); err != nil {
+			lease.Release()
+			return nil, err
+		}
+		// The one before gave it in good faith, but time may have passed until this goroutine ran.
+		if g.hold.check() {
+			return lease, nil
+		}
+		lease.Release()
+	}
+}
+
+// ended returns the error for a call whose context has ended or whose client is closed.
+func (l *lock) ended(ctx context.Context, op string) error {
+	switch err := ctx.Err(); {
+	case err == nil && l.client.life.Err() == nil:
+		return nil
+	case err == nil || errors.Is(context.Cause(ctx), ErrClosed):
+		return l.failure(op, ErrClosed, nil)
+	case errors.Is(context.Cause(ctx), errWaitLimit):
+		return l.failure(op, ErrTimeout, nil)
+	default:
+		return l.failure(op, err, context.Cause(ctx))
+	}
+}
+
+// ask asks the engine, as one owner, until it says yes or there is no point any more.
+func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
+	c := l.client
+	h := newHold(l, a, turn)
+	r := driver.Request{
+		Key: l.key, Owner: h.owner, Mode: a.mode, Size: l.size, Weight: h.weight, TTL: l.ttl,
+		Tokens: 1, Join: !a.try, Holder: l.holder,
+	}
+	if turn && l.plain() {
+		r.Tokens += min(c.queue.Waiting(l.key), c.handOver)
+	}
+	var (
+		answered bool      // the engine has answered this call
+		touched  bool      // it may have something of this owner
+		outage   time.Time // since when it has not answered
+		failures int
+	)
+	for {
+		start := driver.Now()
+		g, err := h.take(ctx, r)
+		touched = touched || !driver.HadNoEffect(err)
+		if errors.Is(err, driver.ErrHeld) && !a.try {
+			answered, touched = true, true
+			outage, failures = time.Time{}, 0
+			g, err = h.wait(ctx, r)
+		}
+		if !g.Start.IsZero() {
+			start = g.Start
+		}
+		if err == nil {
+			if err = h.admit(g, start); err == nil {
+				return h, nil
+			}
+		}
+		if outage.IsZero() {
+			outage = time.Now()
+		}
+		over := l.ended(ctx, a.op)
+		switch {
+		case over != nil:
+		case errors.Is(err, driver.ErrHeld):
+			return nil, l.failure(a.op, ErrHeld, nil)
+		case !answered || driver.IsPermanent(err) || time.Since(outage) > l.ttl:
+			over = l.failure(a.op, ErrUnavailable, err)
+		default:
+			// A caller who already waits its turn rides out an outage of up to one ttl.
+			failures++
+			c.pause(ctx, failures)
+			continue
+		}
+		if touched {
+			h.abandon()
+		}
+		return nil, over
+	}
+}
+
+// pause waits before a request is tried again: randomly, so that many callers do not
+// come back at the same moment, and longer each time, up to a second.
+func (c *Client) pause(ctx context.Context, failures int) {
+	t := time.NewTimer(c.jitter(backoff(25*time.Millisecond, failures, time.Second)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// backoff doubles first with each failure after the first, up to most.
+func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
+	return min(first<<min(max(failures-1, 0), 16), most)
+}
+
+// jitter returns a random time between half of d and d.
+func (c *Client) jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(c.random(int64(d/2+1)))
+}

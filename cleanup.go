@@ -1,0 +1,163 @@
+package leasehold
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Clean-up makes sure that nothing stays behind of an owner whose requests had unknown outcomes. A
+// request that was given up may still be on its way, so one answer to a release is not enough: the
+// release is repeated until the request can no longer take effect or what it took has expired.
+
+// send sends one release and, if its outcome or that of an earlier request is unknown, leaves the rest
+// to the clean-up.
+func (h *hold) send(r driver.Release) error {
+	c := h.lock.client
+	var err error
+	if c.abilities.Local {
+		err = c.engine.Release(context.Background(), r)
+	} else {
+		_, err = request(context.Background(), c.requestTimeout, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, c.engine.Release(ctx, r)
+		}, ignore)
+	}
+	unknown := err != nil && !driver.IsNo(err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if unknown || h.uncertain > c.renewer.now() {
+		h.clean(driver.Now())
+	}
+	return err
+}
+
+// clean hands an ended hold to the clean-up, and reports false if the client is closed. mu is held.
+func (h *hold) clean(now driver.Instant) bool {
+	r := &h.lock.client.renewer
+	at := r.at(now)
+	h.phase, h.failures, h.next = cleaning, 0, at
+	h.forget = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requestTimeout
+	return r.set(h, at)
+}
+
+// abandon ends an attempt that leads to nothing. A closed client has no background any more, so the
+// caller then waits for the release itself.
+func (h *hold) abandon() {
+	h.mu.Lock()
+	h.cause = ErrUnavailable
+	background := h.clean(driver.Now())
+	r := driver.Release{Hold: h.ref()}
+	h.mu.Unlock()
+	if !background {
+		h.send(r)
+	}
+}
+
+// late returns what hears of a request that was given up and has ended after all. If the owner is over, what
+// the request may have left must go. If the request says that nothing of it is under way any more, the
+// owner is as certain as it was before.
+func (h *hold) late(before time.Duration) func(error) {
+	return func(err error) {
+		h.mu.Lock()
+		if driver.HadNoEffect(err) {
+			h.uncertain = before
+		}
+		gone := h.phase == over || h.phase == cleaning
+		h.mu.Unlock()
+		if gone {
+			h.abandon()
+		}
+	}
+}
+
+// sweep starts one release in the background. mu is held, phase is cleaning.
+func (h *hold) sweep(now driver.Instant) {
+	c := h.lock.client
+	at := c.renewer.at(now)
+	if at >= h.forget {
+		h.phase = over
+		c.log.Warn("clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
+		return
+	}
+	if c.sweeping.Add(1) > maxSweeps {
+		c.sweeping.Add(-1)
+		c.renewer.set(h, at+c.jitter(50*time.Millisecond))
+		return
+	}
+	h.failures++
+	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+	started := c.background(func() {
+		defer c.sweeping.Add(-1)
+		_, err := request(c.life, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, c.engine.Release(ctx, r)
+		}, ignore)
+		h.swept(err)
+	})
+	if !started {
+		c.sweeping.Add(-1) // the client is closed
+	}
+}
+
+// background runs f, for which Close waits, and reports false if the client is closed.
+func (c *Client) background(f func()) bool {
+	c.renewer.mu.Lock()
+	defer c.renewer.mu.Unlock()
+	if !c.renewer.stopped {
+		c.work.Go(f)
+	}
+	return !c.renewer.stopped
+}
+
+// swept takes in the answer to a release of the clean-up.
+func (h *hold) swept(err error) {
+	c := h.lock.client
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase != cleaning {
+		return
+	}
+	at := c.renewer.now()
+	if (err == nil || driver.IsNo(err)) && at >= h.uncertain {
+		h.phase = over
+		return
+	}
+	next := at + c.jitter(backoff(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second)))
+	if err == nil || driver.IsNo(err) {
+		next = min(next, max(h.uncertain, at+10*time.Millisecond))
+	}
+	c.renewer.set(h, next)
+}
+
+// closed ends a hold because its client is closed. Once the engine has left one release of Close without an
+// answer, the others are not tried: Close would take as many times as long.
+func (h *hold) closed() error {
+	hopeless := h.lock.client.failed.any()
+	h.mu.Lock()
+	switch h.phase {
+	case held:
+		if hopeless {
+			event := h.releasing()
+			after := h.end(ErrClosed)
+			h.mu.Unlock()
+			after()
+			event.Err = h.lock.failure("release", ErrUnknown, errNoAnswer)
+			h.tellReleased(event)
+			return event.Err
+		}
+		return h.giveUp(ErrClosed)
+	case cleaning:
+		h.phase = over
+		r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+		h.mu.Unlock()
+		if hopeless {
+			return h.lock.failure("clean up", ErrUnknown, errNoAnswer)
+		}
+		if err := h.send(r); err != nil && !driver.IsNo(err) {
+			return h.lock.failure("clean up", ErrUnknown, err)
+		}
+		return nil
+	}
+	h.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,131 @@
+package leasehold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/localqueue"
+)
+
+// Client makes locks on one engine. One client per process and engine is
+// best: its locks share their renewals, and its callers wait for each other without asking the
+// engine. All methods may be used by many goroutines at the same time.
+type Client struct {
+	engine         driver.Engine
+	abilities      driver.Abilities
+	log            *slog.Logger
+	observers      observers
+	holder         string
+	requestTimeout time.Duration
+	handOver       int
+	random         func(n int64) int64 // below n
+	defaults       settings
+	err            error // why nothing works: a value given to New
+
+	queue    localqueue.Queue[driver.Key, want, gift]
+	renewer  renewer
+	sweeping atomic.Int32 // clean-up requests under way
+
+	life   context.Context // ends with Close
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup // background requests
+	close  sync.Once
+	failed failures // of Close
+	unset  error    // what Close returned
+}
+
+// New returns a client of the engine. It starts nothing and sends nothing. A nil engine or an option
+// that is not allowed is reported as a *ValueError by the first use of the client.
+func New(engine driver.Engine, opts ...ClientOption) *Client {
+	c := &Client{
+		engine:         engine,
+		log:            slog.New(slog.DiscardHandler),
+		holder:         self(),
+		requestTimeout: DefaultRequestTimeout,
+		handOver:       64,
+		random:         rand.Int64N,
+		defaults:       settings{ttl: DefaultTTL},
+	}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	c.renewer.born = driver.Now()
+	c.renewer.seen = c.renewer.born
+	c.renewer.timer = time.AfterFunc(time.Hour, c.tick)
+	c.renewer.timer.Stop()
+	for _, o := range opts {
+		o(c)
+	}
+	if engine == nil {
+		c.err = invalid("engine", nil, "an engine, as from memory.New")
+		return c
+	}
+	c.abilities = engine.Abilities()
+	c.err = c.defaults.err
+	return c
+}
+
+// self is the default text about the holder.
+var self = sync.OnceValue(func() string {
+	host, err := os.Hostname()
+	if err != nil || !validText(host) {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+})
+
+// Close releases whatever the client still holds, ends its background work, and makes all further
+// calls fail with ErrClosed. If the engine does not answer, Close gives up when a request has had its
+// time, and returns an ErrUnknown for each lease that stays behind; such a lock is free
+// when its ttl has passed. The engine stays open: it belongs to the caller. Close may be
+// called again; it then returns the same.
+func (c *Client) Close() error {
+	c.close.Do(func() {
+		c.end(ErrClosed)
+		holds := c.renewer.stop()
+		slots := make(chan struct{}, maxSweeps)
+		for _, h := range holds {
+			slots <- struct{}{}
+			c.work.Go(func() {
+				c.failed.add(h.closed())
+				<-slots
+			})
+		}
+		c.work.Wait()
+		c.unset = c.failed.join()
+	})
+	return c.unset
+}
+
+// failures collects errors from many goroutines.
+type failures struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (f *failures) add(err error) {
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.errs = append(f.errs, err)
+	}
+}
+
+// any reports whether there is one yet.
+func (f *failures) any() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.errs) > 0
+}
+
+func (f *failures) join() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.errs...)
+}

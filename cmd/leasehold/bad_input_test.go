@@ -1,0 +1,210 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestBadInputIsRefused(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	corrupt := filepath.Join(m.home, "corrupt.db")
+	if err := os.WriteFile(corrupt, []byte(strings.Repeat("this is no database. ", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) []string {
+		return append(append([]string{"run"}, args...), "--", "echo", "must not run")
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says []string // the value, and what is allowed
+	}{
+		{"no command", []string{"run", "a"}, 64, []string{`"a"`, "NAME -- CMD"}},
+		{"no command behind the dashes", []string{"run", "a", "--"}, 64, []string{`"a"`, "NAME -- CMD"}},
+		{"no name", []string{"run"}, 64, []string{"NAME -- CMD"}},
+		{"empty name", run(""), 64, []string{`""`, "1 to 1024 bytes"}},
+		{"long name", run(strings.Repeat("x", 1025)), 64, []string{"xxxx", "1 to 1024 bytes"}},
+		{"invalid name", run("a\xffb"), 64, []string{`a\xffb`, "UTF-8"}},
+		{"ttl too short", run("--ttl", "1ms", "a"), 64, []string{"1ms", "100ms to 24h"}},
+		{"ttl too long", run("--ttl", "25h", "a"), 64, []string{"25h", "100ms to 24h"}},
+		{"ttl no duration", run("--ttl", "soon", "a"), 64, []string{"soon", "--ttl", "30s"}},
+		{"negative wait", run("--wait", "-1s", "a"), 64, []string{"-1s", "0 or more"}},
+		{"endless wait", run("--wait", "+Inf", "a"), 64, []string{"+Inf", "duration"}},
+		{"wait, but do not", run("-n", "--wait", "5s", "a"), 64, []string{"--nonblock", "--wait 5s", "one of them"}},
+		{"max-hold 0", run("--max-hold", "0", "a"), 64, []string{"MaxHold 0s", "above zero"}},
+		{"min-hold too long", run("--min-hold", "25h", "a"), 64, []string{"25h", "24h"}},
+		{"min-hold over max-hold", run("--min-hold", "2m", "--max-hold", "1m", "a"), 64, []string{"2m", "at most", "1m"}},
+		{"slots 0", run("--slots", "0", "a"), 64, []string{"0", "at least 1"}},
+		{"negative slots", run("--slots", "-3", "a"), 64, []string{"-3", "at least 1"}},
+		{"slots no number", run("--slots", "many", "a"), 64, []string{"many", "--slots"}},
+		{"slots and shared", run("--slots", "2", "-s", "a"), 64, []string{"--slots", "--shared"}},
+		{"on-lost", run("--on-lost", "panic", "a"), 64, []string{"panic", "term or kill or warn"}},
+		{"conflict exit code", run("-E", "256", "a"), 64, []string{"256", "0 to 255"}},
+		{"skip-ok and a code", run("--skip-ok", "-E", "3", "a"), 64, []string{"--skip-ok", "--conflict-exit-code"}},
+		{"unknown flag", run("--fast", "a"), 64, []string{"--fast", "--help"}},
+		{"unknown command", []string{"lock", "a"}, 64, []string{`"lock"`, "--help"}},
+		{"too many words", []string{"check", "a", "b"}, 64, []string{`"b"`, "check [flags] NAME"}},
+		{"no word", []string{"inspect"}, 64, []string{"NAME", "inspect [flags] NAME"}},
+		{"word for ls", []string{"ls", "a"}, 64, []string{`"a"`, "ls [flags]"}},
+		{"output", []string{"ls", "-o", "xml"}, 64, []string{"xml", "table or json"}},
+		{"kind", []string{"ls", "--kind", "mutex"}, 64, []string{"mutex", "lock or semaphore or latch"}},
+		{"release without force", []string{"release", "a"}, 64, []string{`"a"`, "--force"}},
+		{"release without a terminal", []string{"release", "--force", "a"}, 64, []string{"--yes"}},
+		{"release of what is free", []string{"release", "--force", "--yes", "a"}, 1, []string{`"a"`, "free"}},
+		{"no engine", run("--engine", "", "a"), 64, []string{"engine URL", "memory: or sqlite:PATH"}},
+		{"engine without scheme", run("--engine", "locks.db", "a"), 64, []string{"locks.db", "sqlite:PATH"}},
+		{"unknown scheme", run("--engine", "mysql://h/db", "a"), 64, []string{`"mysql"`, "memory: or sqlite:PATH"}},
+		{"unknown parameter", run("--engine", "sqlite:x.db?fast=1", "a"), 64, []string{`"fast"`, "no parameters"}},
+		{"host in a file's URL", run("--engine", "sqlite://host/x.db", "a"), 64, []string{"host", "sqlite:///"}},
+		{"no path", run("--engine", "sqlite:", "a"), 64, []string{"path", "sqlite:locks.db"}},
+		{"memory with a path", run("--engine", "memory:x", "a"), 64, []string{`"x"`, "left out"}},
+		{"folder instead of a file", run("--engine", "sqlite:"+m.home, "a"), 69, []string{m.home}},
+		{"corrupt file", run("--engine", "sqlite:"+corrupt, "a"), 69, []string{corrupt}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := m.do(c.args...).want(t, c.code)
+			if !strings.HasPrefix(r.err, "leasehold: ") || strings.Count(r.err, "\n") != 1 {
+				t.Errorf("stderr is not one line that begins with leasehold: %q", r.err)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(r.err, text) {
+					t.Errorf("stderr does not say %q: %q", text, r.err)
+				}
+			}
+			if r.out != "" {
+				t.Errorf("the command ran: %q", r.out)
+			}
+		})
+	}
+	if r := m.do("ls", "-o", "json").want(t, 0); r.out != "[]\n" {
+		t.Errorf("something was taken: %s", r.out)
+	}
+}
+
+func TestSecretsAreNotEchoed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for _, url := range []string{
+		"mysql://anna:geheim@host/db",
+		"anna:geheim@host",
+		"geheim@host",
+		"MySQL://anna:geheim@host",
+		"sqlite://anna:geheim@host/x.db",
+		"sqlite:x.db?password=geheim",
+		"sqlite:x.db?%zzgeheim",
+		"memory:?password=geheim",
+		"memory://anna:geheim@host",
+	} {
+		r := m.do("ls", "--engine", url).want(t, 64)
+		if strings.Contains(r.err, "geheim") || strings.Contains(r.err, "anna") {
+			t.Errorf("%s: %s", url, r.err)
+		}
+	}
+}
+
+func TestConfigFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		code       int
+		says       string
+	}{
+		{"engine", "# where\nengine = \"sqlite:fromfile.db\"\n", 0, ""},
+		{"empty", "", 0, ""},
+		{"unknown key", "engine = \"memory:\"\n\nttl = \"3s\"\n", 64, `line 3: unknown key "ttl": the only key is engine`},
+		{"unknown table", "\n[engines]\nredis = 1\n", 64, `line 2: unknown key "engines"`},
+		{"no text", "engine = 3\n", 64, "line 1: engine is not a text"},
+		{"no TOML, and a secret", "\nengine = redis://anna:geheim@host\n", 64, "line 2: is not TOML"},
+		{"bad URL", "engine = \"nosuch:\"\n", 64, `"nosuch"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.env[2] = "LEASEHOLD_ENGINE="
+			folder := filepath.Join(m.home, ".config", "leasehold")
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, "config.toml"), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := m.do("run", "a", "--", "true").want(t, c.code)
+			if c.code != 0 && (!strings.Contains(r.err, c.says) || strings.Contains(r.err, "geheim")) {
+				t.Errorf("stderr %q", r.err)
+			}
+			_, err := os.Stat(filepath.Join(m.home, "fromfile.db"))
+			if used := err == nil; used != (c.name == "engine") {
+				t.Errorf("the engine of the file was used: %v", used)
+			}
+		})
+	}
+}
+
+func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.env = append(m.env, "XDG_CONFIG_HOME="+filepath.Join(m.home, "xdg"))
+	folder := filepath.Join(m.home, "xdg", "leasehold")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "config.toml"), []byte(`engine = "fromfile:"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.env[2] = "LEASEHOLD_ENGINE=fromenvironment:"
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"fromflag", []string{"--engine", "fromflag:", "ls"}},
+		{"fromenvironment", []string{"ls"}},
+	} {
+		if r := m.do(c.args...).want(t, 64); !strings.Contains(r.err, `"`+c.name+`"`) {
+			t.Errorf("want %s: %s", c.name, r.err)
+		}
+	}
+	m.env[2] = "LEASEHOLD_ENGINE="
+	if r := m.do("ls").want(t, 64); !strings.Contains(r.err, `"fromfile"`) {
+		t.Errorf("want fromfile: %s", r.err)
+	}
+}
+
+func TestDefaultEngineIsAFileOfTheUser(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, set, folder string }{
+		{"home", "", ".local/state/leasehold"},
+		{"state folder", "state", "state/leasehold"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.env[2] = "LEASEHOLD_ENGINE="
+			if c.set != "" {
+				m.env = append(m.env, "XDG_STATE_HOME="+filepath.Join(m.home, c.set))
+			}
+			m.do("run", "a", "--", "true").want(t, 0)
+			folder := filepath.Join(m.home, c.folder)
+			info, err := os.Stat(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != 0o700 {
+				t.Errorf("the folder has mode %v", info.Mode())
+			}
+			if _, err := os.Stat(filepath.Join(folder, "locks.db")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	m := newMachine(t)
+	m.env = []string{"PATH=" + os.Getenv("PATH")}
+	if r := m.do("ls").want(t, 64); !strings.Contains(r.err, "HOME") || !strings.Contains(r.err, "--engine") {
+		t.Errorf("without a home: %s", r.err)
+	}
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+)
+
+// failure gives an error of the library the exit code that belongs to it.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if coded, ok := errors.AsType[*exit.Error](err); ok {
+		return coded
+	}
+	code := exit.Unavailable
+	switch {
+	case errors.Is(err, leasehold.ErrInvalid), errors.Is(err, leasehold.ErrUnsupported):
+		code = exit.Usage
+	case errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout):
+		code = exit.Held
+	case errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrMaxHold):
+		code = exit.Lost
+	}
+	return &exit.Error{Code: code, Err: err}
+}

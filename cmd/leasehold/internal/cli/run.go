@@ -1,0 +1,187 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
+)
+
+const runForm = "leasehold run [flags] NAME -- CMD [ARG...]"
+
+// runFlags are the flags of run.
+type runFlags struct {
+	nonblock, shared, skipOK bool
+	wait                     period
+	slots                    int
+	ttl, minHold, maxHold    period
+	onLost                   choice
+	killAfter                period
+	conflictCode             int
+
+	given func(name string) bool
+}
+
+// job is what run is asked to do: flags and words, checked.
+type job struct {
+	name string
+	path string   // of the program
+	argv []string // of the program
+	runFlags
+}
+
+func (a *app) run() *cobra.Command {
+	f := runFlags{
+		ttl:       period(leasehold.DefaultTTL),
+		onLost:    choice{word: "term", allowed: []string{"term", "kill", "warn"}},
+		killAfter: period(5 * time.Second),
+	}
+	cmd := &cobra.Command{
+		Use:   "run [flags] NAME -- CMD [ARG...]",
+		Short: "Run a program while holding a lock",
+		Long: `Run a program while holding a lock.
+
+CMD runs without a shell, in a process group of its own, on the same terminal, and gets
+the signals that leasehold gets. If the lease is lost, the whole group is ended before
+others can have the lock. What CMD leaves running when it ends by itself is not touched,
+and no longer protected.
+
+CMD finds LEASEHOLD_NAME, LEASEHOLD_TOKEN, LEASEHOLD_DEADLINE_UNIX_MS (the deadline at its
+start; renewals move it) and LEASEHOLD_TTL_MS in its environment. The token grows with
+every grant: send it along with every write, and let the other side refuse older ones.
+
+Exit codes: that of CMD; 128+N if signal N ended CMD; 64 wrong usage; 69 engine not
+reachable; 70 lease lost before CMD ended; 75 held, or not granted in time; 126 CMD cannot
+be run; 127 CMD not found.`,
+		Example: `  leasehold run nightly -- backup --full
+  leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
+  leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
+  leasehold run --slots 3 transcode -- ffmpeg -i in.mov out.mp4`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			j, err := f.job(args)
+			if err != nil {
+				return err
+			}
+			err = a.hold(j)
+			a.interrupt()
+			return err
+		},
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows NAME belongs to CMD
+	f.given = flags.Changed
+	f.register(flags)
+	return cmd
+}
+
+func (f *runFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait")
+	flags.VarP(&f.wait, "wait", "w", "wait at most so long; 0 is --nonblock (default for ever)")
+	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
+	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
+	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies")
+	flags.Var(&f.minHold, "min-hold", "keep the lock at least so long, even if CMD ends sooner")
+	flags.Var(&f.maxHold, "max-hold", "end CMD and give up the lock after so long")
+	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
+	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL, at most a third of the ttl")
+	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` if the lock is held, or not granted in time")
+	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held, or not granted in time")
+}
+
+// job checks flags and words.
+func (f *runFlags) job(args []string) (job, error) {
+	if len(args) == 0 {
+		return job{}, exit.Errorf(exit.Usage, "NAME and CMD are missing: the form is %s", runForm)
+	}
+	argv := args[1:]
+	if len(argv) > 0 && argv[0] == "--" {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], runForm)
+	}
+	if err := f.check(); err != nil {
+		return job{}, err
+	}
+	path, err := find(argv[0])
+	return job{name: args[0], path: path, argv: argv, runFlags: *f}, err
+}
+
+// check refuses flags that contradict each other.
+func (f *runFlags) check() error {
+	switch {
+	case f.nonblock && f.wait > 0:
+		return exit.Errorf(exit.Usage, "--nonblock and --wait %s contradict each other: say one of them", f.wait.String())
+	case f.skipOK && f.given("conflict-exit-code"):
+		return exit.Errorf(exit.Usage, "--skip-ok and --conflict-exit-code contradict each other: say one of them")
+	case f.conflictCode < 0 || f.conflictCode > 255:
+		return exit.Errorf(exit.Usage, "--conflict-exit-code %d is not allowed: it must be 0 to 255", f.conflictCode)
+	case f.given("slots") && f.shared:
+		return exit.Errorf(exit.Usage, "--slots and --shared contradict each other: permits have no read mode")
+	case f.given("slots") && f.slots < 1:
+		return exit.Errorf(exit.Usage, "--slots %d is not allowed: it must be at least 1", f.slots)
+	case f.maxHold > 0 && f.minHold > f.maxHold:
+		return exit.Errorf(exit.Usage, "--min-hold %s is not allowed: it must be at most --max-hold, %s", f.minHold.String(), f.maxHold.String())
+	}
+	return nil
+}
+
+// policies are what --on-lost may say.
+var policies = map[string]supervise.Policy{"term": supervise.Term, "kill": supervise.Kill, "warn": supervise.Warn}
+
+// find returns the path of the program, so that a wrong one is found out before the lock is
+// taken.
+func find(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot): // the user's own PATH says so
+		return path, nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", exit.Errorf(exit.NotFound, "command %q was not found: give a path, or a program in PATH (leasehold starts no shell: use sh -c '...')", program)
+	}
+	return "", exit.Errorf(exit.CannotRun, "command %q cannot be run: %w", program, reason(err))
+}
+
+// reason is what lies behind errors that repeat the path.
+func reason(err error) error {
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return err
+}
+
+// environment is what the program finds: this process's, and what there is to know of the lease. The
+// owner's secret is not part of it.
+func (j job) environment(l *leasehold.Lease) []string {
+	own := []string{
+		"LEASEHOLD_NAME=" + j.name,
+		"LEASEHOLD_TOKEN=" + strconv.FormatUint(l.Token(), 10),
+		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
+		"LEASEHOLD_TTL_MS=" + strconv.FormatInt(time.Duration(j.ttl).Milliseconds(), 10),
+	}
+	// A run inside of another one must not leave two values of one variable.
+	outer := slices.DeleteFunc(os.Environ(), func(set string) bool {
+		return slices.ContainsFunc(own, func(mine string) bool {
+			variable, _, _ := strings.Cut(mine, "=")
+			return strings.HasPrefix(set, variable+"=")
+		})
+	})
+	return append(outer, own...)
+}

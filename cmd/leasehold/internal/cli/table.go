@@ -1,0 +1,104 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+)
+
+// printTable writes one line for each holder, and one for each name that is only waited for.
+func (a *app) printTable(all []leasehold.Status) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tNAME\tMODE\tTOKEN\tTTL\tHELD FOR\tWAITING\tHOLDER")
+	for _, s := range all {
+		row := func(mode, token, ttl, age, holder string) {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.Kind, oneLine(s.Name), mode, token, ttl, age, s.Waiting, holder)
+		}
+		for _, h := range s.Holders {
+			row(mode(s, h), strconv.FormatUint(h.Token, 10), ttl(h.TTL), age(h.Age), oneLine(h.Holder))
+		}
+		switch {
+		case s.Latch != nil:
+			row("count "+strconv.Itoa(s.Latch.Count), "-", ttl(s.Latch.TTL), "-", "-")
+		case len(s.Holders) == 0:
+			row("free", "-", "-", "-", "-")
+		}
+	}
+	return w.Flush()
+}
+
+// printDetails writes all that is known of one name.
+func (a *app) printDetails(name string, found []leasehold.Status) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !held(found) {
+		fmt.Fprintf(w, "%s is free\n", oneLine(name))
+	}
+	for _, s := range found {
+		if s.Latch != nil {
+			fmt.Fprintf(w, "latch %s\tcount %d\tforgotten in %s\n", oneLine(name), s.Latch.Count, ttl(s.Latch.TTL))
+		}
+		for _, h := range s.Holders {
+			fmt.Fprintf(w, "%s %s\theld by %s\t%s\ttoken %d\tttl %s\theld for %s\n",
+				s.Kind, oneLine(name), oneLine(h.Holder), mode(s, h), h.Token, ttl(h.TTL), age(h.Age))
+		}
+		for i, q := range s.Queue {
+			fmt.Fprintf(w, "%s %s\twaiting: %d. %s\t%s\t\t\tfor %s\n",
+				s.Kind, oneLine(name), i+1, oneLine(q.Holder), weight(s, q.Mode.String(), q.Weight), age(q.Age))
+		}
+		if more := s.Waiting - len(s.Queue); more > 0 {
+			fmt.Fprintf(w, "%s %s\twaiting: %d more\n", s.Kind, oneLine(name), more)
+		}
+	}
+	return w.Flush()
+}
+
+func mode(s leasehold.Status, h leasehold.Holder) string { return weight(s, h.Mode.String(), h.Weight) }
+
+// weight is the mode of a lock, or the number of permits.
+func weight(s leasehold.Status, mode string, weight int) string {
+	switch {
+	case s.Kind != leasehold.KindSemaphore:
+		return mode
+	case weight == 1:
+		return "1 permit"
+	}
+	return strconv.Itoa(weight) + " permits"
+}
+
+func ttl(d time.Duration) string {
+	if d < 0 {
+		return "none"
+	}
+	return age(d)
+}
+
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "?"
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// oneLine makes control characters and the like visible, so that a name can neither
+// break a table nor steer a terminal.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+)
+
+// take waits for the lock. A signal that would end a program ends the waiting, and so ctx, which
+// becomes the lease's own otherwise.
+func (a *app) take(ctx context.Context, cancel context.CancelFunc, c *leasehold.Client, j job, signals <-chan os.Signal) (*leasehold.Lease, error) {
+	type answer struct {
+		lease *leasehold.Lease
+		err   error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		l, err := j.ask(ctx, c)
+		answered <- answer{l, err}
+	}()
+	var caught unix.Signal
+	for {
+		select {
+		case sig := <-signals:
+			caught = sig.(unix.Signal)
+			cancel()
+		case got := <-answered:
+			switch {
+			case got.err == nil && caught == 0:
+				return got.lease, nil
+			case got.err == nil: // the signal and the grant have met
+				a.release(got.lease)
+			}
+			if caught != 0 {
+				a.interrupted = caught == unix.SIGINT
+				return nil, exit.Silent(exit.Signal(int(caught)))
+			}
+			return nil, j.refused(got.err)
+		}
+	}
+}
+
+// ask asks for what the flags say.
+func (j job) ask(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, error) {
+	opts := []leasehold.Option{leasehold.TTL(time.Duration(j.ttl)), leasehold.AtLeast(time.Duration(j.minHold))}
+	if j.given("max-hold") {
+		opts = append(opts, leasehold.MaxHold(time.Duration(j.maxHold)))
+	}
+	try := j.nonblock || j.given("wait") && j.wait == 0
+	if j.wait > 0 {
+		opts = append(opts, leasehold.WaitLimit(time.Duration(j.wait)))
+	}
+	switch {
+	case j.given("slots") && try:
+		return c.Semaphore(j.name, j.slots, opts...).TryAcquire(ctx, 1)
+	case j.given("slots"):
+		return c.Semaphore(j.name, j.slots, opts...).Acquire(ctx, 1)
+	case j.shared && try:
+		return c.RWMutex(j.name, opts...).TryRLock(ctx)
+	case j.shared:
+		return c.RWMutex(j.name, opts...).RLock(ctx)
+	case try:
+		return c.Mutex(j.name, opts...).TryLock(ctx)
+	}
+	return c.Mutex(j.name, opts...).Lock(ctx)
+}
+
+// refused says why there is no lease.
+func (j job) refused(err error) error {
+	held, late := errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout)
+	switch {
+	case (held || late) && j.skipOK:
+		return &exit.Error{Code: exit.OK} // nothing went wrong, so there is nothing to say
+	case held:
+		return exit.Errorf(j.conflictCode, "%q is held by somebody else: see leasehold inspect, or wait with --wait", j.name)
+	case late:
+		return exit.Errorf(j.conflictCode, "%q was not free within %s: see leasehold inspect, or wait longer", j.name, j.wait.String())
+	}
+	return failure(err)
+}

@@ -1,0 +1,57 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// period is the value of a flag: a duration, written as 1m30s, or as a number of seconds, as
+// flock(1) has it.
+type period time.Duration
+
+func (p *period) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if seconds, e := strconv.ParseFloat(text, 64); e == nil {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+		if seconds < 0 || seconds > (100*365*24*time.Hour).Seconds() || seconds != seconds {
+			err = errors.New("out of range")
+		}
+	}
+	if err != nil || d < 0 {
+		return errors.New("it must be a duration of 0 or more, such as 500ms, 30s or 2m (a bare number is seconds)")
+	}
+	*p = period(d)
+	return nil
+}
+
+func (p *period) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return time.Duration(*p).String()
+}
+
+func (p *period) Type() string { return "DUR" }
+
+// choice is the value of a flag that is one of a few words.
+type choice struct {
+	word    string
+	allowed []string
+}
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.allowed, text) {
+		return fmt.Errorf("it must be %s", strings.Join(c.allowed, " or "))
+	}
+	c.word = text
+	return nil
+}
+
+func (c *choice) String() string { return c.word }
+func (c *choice) Type() string   { return strings.Join(c.allowed, "|") }

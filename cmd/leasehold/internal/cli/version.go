@@ -1,0 +1,68 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build says what this program was built from. Its field names are an interface.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (a *app) version() *cobra.Command {
+	output := newOutput()
+	cmd := &cobra.Command{
+		Use:               "version",
+		Short:             "Print the version",
+		Args:              words(0, "leasehold version [flags]"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			b := readBuild()
+			if output.word == "json" {
+				return a.printJSON(b)
+			}
+			text := "leasehold " + b.Version
+			if b.Revision != "" {
+				text += " " + b.Revision
+			}
+			if b.Modified {
+				text += " (modified)"
+			}
+			_, err := fmt.Fprintf(a.out, "%s %s %s\n", text, b.Go, b.Platform)
+			return err
+		},
+	}
+	output.register(cmd)
+	return cmd
+}
+
+func readBuild() build {
+	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = info.Main.Version
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}

@@ -1,0 +1,121 @@
+// Package config finds out which engine the user means: flag, environment, config
+// file, and else a file in the user's state folder.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// EngineVariable is the environment variable that names the engine.
+const EngineVariable = "LEASEHOLD_ENGINE"
+
+// Error says what is wrong with the config file, and where.
+type Error struct {
+	File string
+	// Line counts from 1; 0 stands for the whole file.
+	Line int
+	Text string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("config file %s: %s", e.File, e.Text)
+	}
+	return fmt.Sprintf("config file %s, line %d: %s", e.File, e.Line, e.Text)
+}
+
+// example is all that a config file may say.
+const example = `a line such as engine = "sqlite:/var/lib/locks.db"`
+
+// Engine returns the URL of the engine to use. flag is what --engine says, and given
+// whether it was there. getenv is os.Getenv or a stand-in for it.
+//
+// If nobody names an engine, the folder of the default file is created.
+func Engine(flag string, given bool, getenv func(string) string) (string, error) {
+	if given {
+		return flag, nil
+	}
+	if url := getenv(EngineVariable); url != "" {
+		return url, nil
+	}
+	// Without a home there is no config file either, which is no error by itself.
+	if path, err := folder(getenv, "XDG_CONFIG_HOME", ".config"); err == nil {
+		url, err := read(filepath.Join(path, "config.toml"))
+		if err != nil || url != "" {
+			return url, err
+		}
+	}
+	path, err := folder(getenv, "XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", fmt.Errorf("no engine: %w; set HOME, or say --engine or %s", err, EngineVariable)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", fmt.Errorf("no engine: the state folder cannot be made: %w; say --engine or %s", err, EngineVariable)
+	}
+	return "sqlite:" + filepath.Join(path, "locks.db"), nil
+}
+
+// folder returns leasehold's own folder below the base folder that the variable names, or
+// below the default. The XDG specification has relative values ignored.
+func folder(getenv func(string) string, variable, fallback string) (string, error) {
+	base := getenv(variable)
+	if !filepath.IsAbs(base) {
+		home := getenv("HOME")
+		if home == "" {
+			return "", errors.New("HOME is not set")
+		}
+		base = filepath.Join(home, fallback)
+	}
+	return filepath.Join(base, "leasehold"), nil
+}
+
+// read returns the engine that the config file names. A file that does not exist
+// names none.
+func read(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", &Error{File: path, Text: "cannot be read: " + errors.Unwrap(err).Error()}
+	}
+	// What the parser says may quote the line, and the line may hold a password.
+	var said map[string]any
+	meta, err := toml.Decode(string(text), &said)
+	if wrong, ok := errors.AsType[toml.ParseError](err); ok {
+		return "", &Error{File: path, Line: wrong.Position.Line, Text: "is not TOML; it must be " + example}
+	}
+	if err != nil {
+		return "", &Error{File: path, Text: "is not TOML; it must be " + example}
+	}
+	for _, key := range meta.Keys() {
+		if key[0] != "engine" {
+			return "", &Error{File: path, Line: lineOf(string(text), key[0]), Text: fmt.Sprintf("unknown key %q: the only key is engine", key[0])}
+		}
+	}
+	engine, isText := said["engine"].(string)
+	if !isText && meta.IsDefined("engine") {
+		return "", &Error{File: path, Line: lineOf(string(text), "engine"), Text: "engine is not a text; it must be " + example}
+	}
+	return engine, nil
+}
+
+// lineOf returns the first line that sets the key or opens the table of that name, or 0. The
+// parser does not tell.
+func lineOf(text, key string) int {
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimLeft(line, " \t[\"'")
+		if rest, found := strings.CutPrefix(line, key); found && strings.ContainsAny(rest[:min(1, len(rest))], " \t=.]\"'") {
+			return i + 1
+		}
+	}
+	return 0
+}

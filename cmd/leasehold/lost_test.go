@@ -1,0 +1,269 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stubborn is a program that ignores SIGTERM, with a child and a grandchild that do so, too. It
+// says the number of its group and the deadline that it was given.
+const stubborn = `trap 'echo TERM' TERM
+sh -c 'trap "" TERM; sh -c "echo \$\$; exec sleep 1000" & wait' &
+echo $$ $LEASEHOLD_DEADLINE_UNIX_MS
+while :; do wait; done`
+
+// begun reads the first lines of stubborn, whose order is open.
+func begun(t *testing.T, p *process) (group int, deadline time.Time) {
+	t.Helper()
+	for range 2 {
+		first, second, both := strings.Cut(p.line(), " ")
+		if !both {
+			continue
+		}
+		ms, err := strconv.ParseInt(second, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if group, err = strconv.Atoi(first); err != nil {
+			t.Fatal(err)
+		}
+		deadline = time.UnixMilli(ms)
+	}
+	return group, deadline
+}
+
+func wantNoGroup(t *testing.T, group int) {
+	t.Helper()
+	if err := syscall.Kill(-group, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("group %d is still there: %v", group, err)
+	}
+}
+
+func TestForcedReleaseEndsTheGroupBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"term", "kill"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			p := m.start("run", "--ttl", "3s", "--on-lost", policy, "a", "--", "sh", "-c", stubborn)
+			group, deadline := begun(t, p)
+			m.do("release", "--force", "--yes", "a").want(t, 0)
+			r := p.wait().want(t, 70)
+			if late := time.Since(deadline); late >= 0 {
+				t.Errorf("the group had until the deadline, and took %s longer", late)
+			}
+			wantNoGroup(t, group)
+			heard := strings.Join(p.gone(), " ")
+			if want := map[string]string{"term": "TERM", "kill": ""}[policy]; heard != want {
+				t.Errorf("the group heard %q, want %q", heard, want)
+			}
+			if !strings.Contains(r.err, `"a" is lost`) || strings.Count(r.err, "\n") != 1 {
+				t.Errorf("stderr %q", r.err)
+			}
+		})
+	}
+}
+
+func TestGroupEndsWithAnObedientProgramToo(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--ttl", "3s", "a", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 1000' &
+echo $$ $LEASEHOLD_DEADLINE_UNIX_MS; wait`)
+	group, deadline := begun(t, p)
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	p.wait().want(t, 70)
+	if late := time.Since(deadline); late >= 0 {
+		t.Errorf("the group had until the deadline, and took %s longer", late)
+	}
+	wantNoGroup(t, group)
+}
+
+func TestForcedReleaseLetsTheNextOneIn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--ttl", "3s", "a", "--", "sh", "-c", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.1; done`)
+	p.line()
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	m.do("run", "-n", "a", "--", "true").want(t, 0)
+	if got := p.line(); got != "bye" {
+		t.Errorf("the group said %q", got)
+	}
+	p.wait().want(t, 70) // although the child has exited with 0
+}
+
+func TestWarnLetsTheChildRunOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--ttl", "600ms", "--on-lost", "warn", "a", "--", "sh", "-c", `echo up; read x; echo done; exit 3`)
+	p.line()
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	// The next holder's turn outlasts the old lease, so the loss has been noticed by then.
+	m.do("run", "--ttl", "600ms", "a", "--", "sleep", "1").want(t, 0)
+	p.in.Close()
+	if got := p.line(); got != "done" {
+		t.Errorf("the child said %q", got)
+	}
+	if r := p.wait().want(t, 70); !strings.Contains(r.err, "the command runs on") {
+		t.Errorf("stderr %q", r.err)
+	}
+}
+
+func TestLossFoundAtReleaseIsReported(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--ttl", "10m", "a", "--", "sh", "-c", `echo up; read x`)
+	p.line()
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	p.in.Close() // long before the next renewal
+	if r := p.wait().want(t, 70); !strings.Contains(r.err, "lost before the command ended") {
+		t.Errorf("stderr %q", r.err)
+	}
+}
+
+func TestMaxHoldEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	began := time.Now()
+	p := m.start("run", "--ttl", "3s", "--max-hold", "4s", "a", "--", "sh", "-c", stubborn)
+	group, _ := begun(t, p)
+	r := p.wait().want(t, 70)
+	wantNoGroup(t, group)
+	// It was renewed beyond the ttl, and ended in time. The next one gets the lock at once.
+	if took := time.Since(began); took < 2500*time.Millisecond || took > 4*time.Second {
+		t.Errorf("ended after %s", took)
+	}
+	if !strings.Contains(r.err, "--max-hold 4s") {
+		t.Errorf("stderr %q", r.err)
+	}
+	m.do("run", "-n", "a", "--", "true").want(t, 0)
+}
+
+func TestStoppedGroupDiesToo(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--ttl", "3s", "a", "--", "sh", "-c", stubborn)
+	group, deadline := begun(t, p)
+	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	p.wait().want(t, 70)
+	if late := time.Since(deadline); late >= 0 {
+		t.Errorf("the group had until the deadline, and took %s longer", late)
+	}
+	wantNoGroup(t, group)
+	if heard := strings.Join(p.gone(), " "); heard != "TERM" {
+		t.Errorf("the group heard %q, want TERM", heard)
+	}
+}
+
+func TestEngineOutOfReachEndsTheGroupBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	m := newMachine(t)
+	fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := m.start("run", "--ttl", ttl.String(), "a", "--", "sh", "-c", "exec 9>alive; "+stubborn)
+	alive, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	group, _ := begun(t, p)
+
+	m.lockFile()
+	locked := time.Now()
+	if _, err := io.ReadAll(alive); err != nil {
+		t.Fatal(err)
+	}
+	if late := time.Since(locked.Add(ttl)); late >= 0 {
+		t.Errorf("the group had until the deadline, and took %s longer", late)
+	}
+	if r := p.wait().want(t, 70); !strings.Contains(r.err, "runs out") {
+		t.Errorf("stderr %q", r.err)
+	}
+	wantNoGroup(t, group)
+	if heard := strings.Join(p.gone(), " "); heard != "TERM" {
+		t.Errorf("the group heard %q, want TERM before the end", heard)
+	}
+}
+
+// lockFile has another program lock the engine's file, and keep it locked until the test ends.
+func (m *machine) lockFile() {
+	m.t.Helper()
+	db, err := sql.Open("sqlite", m.db)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(context.Background(), "PRAGMA busy_timeout=5000; BEGIN EXCLUSIVE"); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func TestKilledHolderFreesTheLock(t *testing.T) {
+	t.Parallel()
+	const ttl = 2 * time.Second
+	m := newMachine(t)
+	p := m.start("run", "--ttl", ttl.String(), "a", "--", "sh", "-c", "echo up; exec sleep 1000")
+	p.line()
+	next := m.start("run", "-w", "60s", "a", "--", "echo", "mine")
+	p.signal(syscall.SIGKILL)
+	killed := time.Now()
+	orphan := p.gone // its end ends the standard output
+	if got := next.line(); got != "mine" {
+		t.Errorf("the next one said %q", got)
+	}
+	if took := time.Since(killed); took > ttl+time.Second {
+		t.Errorf("the next one had to wait for %s", took)
+	}
+	if diesWithItsParent {
+		orphan()
+	}
+}
+
+func TestMessageThatNobodyReadsDelaysNothing(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(r *os.File) (script string){
+		"closed": func(r *os.File) string { r.Close(); return "" },
+		"full":   func(*os.File) string { return "head -c 65536 /dev/zero >&2; " },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			c := m.command("run", "--ttl", "3s", "a", "--", "sh", "-c", prepare(r)+stubborn)
+			c.Stderr = w
+			p := m.begin(c)
+			w.Close()
+			group, deadline := begun(t, p)
+			m.do("release", "--force", "--yes", "a").want(t, 0)
+			p.wait().want(t, 70)
+			if late := time.Since(deadline); late >= time.Second { // for which the command waits for its reader
+				t.Errorf("ended %s after the deadline", late)
+			}
+			wantNoGroup(t, group)
+		})
+	}
+}

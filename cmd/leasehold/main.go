@@ -1,0 +1,22 @@
+//go:build unix
+
+// Leasehold runs programs under a distributed lock, and shows and mends what is
+// locked. See docs/command.md.
+package main
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/cli"
+)
+
+func init() {
+	// The kernel ends the child when the thread that started it ends, not when the
+	// process does. The main thread lives for as long as the process.
+	runtime.LockOSThread()
+}
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,227 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for something that ought to happen at once. It only
+// ends tests that have failed.
+const patience = 30 * time.Second
+
+// binary is the command under test. All tests here run it as a real process.
+var (
+	binary     string
+	buildFlags = []string{"build"}
+)
+
+func TestMain(m *testing.M) {
+	if helper := os.Getenv("LEASEHOLD_TEST_HELPER"); helper != "" {
+		helpers[helper]()
+		os.Exit(0)
+	}
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "leasehold")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "leasehold")
+	out, err := exec.Command("go", append(buildFlags, "-o", binary, ".")...).CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "the command does not build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// machine is a home with an engine of its own.
+type machine struct {
+	t    *testing.T
+	home string
+	db   string
+	env  []string
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	home := t.TempDir()
+	m := &machine{t: t, home: home, db: filepath.Join(home, "locks.db")}
+	m.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LEASEHOLD_ENGINE=sqlite:" + m.db,
+		// The race detector would have each process wait for a second before it ends.
+		"GORACE=atexit_sleep_ms=0"}
+	return m
+}
+
+func (m *machine) command(args ...string) *exec.Cmd {
+	c := exec.Command(binary, args...)
+	c.Env = m.env
+	c.Dir = m.home
+	return c
+}
+
+// result is how a run of the command ended.
+type result struct {
+	code     int
+	out, err string
+}
+
+// do runs the command to its end.
+func (m *machine) do(args ...string) result {
+	m.t.Helper()
+	return finish(m.t, m.command(args...))
+}
+
+func finish(t *testing.T, c *exec.Cmd) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			t.Fatal(err)
+		}
+	}
+	return result{c.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// want fails the test unless the command ended with the code.
+func (r result) want(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d; stdout %q, stderr %q", r.code, code, r.out, r.err)
+	}
+	return r
+}
+
+// process is a run of the command that is under way.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    *os.File    // standard input
+	lines chan string // of standard output; closed when every process that had it has ended
+	errs  string      // the file that has standard error
+}
+
+// start begins a run of the command.
+func (m *machine) start(args ...string) *process {
+	m.t.Helper()
+	return m.begin(m.command(args...))
+}
+
+func (m *machine) begin(c *exec.Cmd) *process {
+	m.t.Helper()
+	// A pipe of our own: exec's would be closed by Wait while children still write.
+	r, w, err := os.Pipe()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	input, in, err := os.Pipe()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	p := &process{t: m.t, cmd: c, in: in}
+	// A file, since exec would wait for all writers of a pipe.
+	errs, err := os.CreateTemp(m.home, "stderr")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer errs.Close()
+	p.errs = errs.Name()
+	c.Stdin, c.Stdout = input, w
+	if c.Stderr == nil {
+		c.Stderr = errs
+	}
+	if err := c.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	w.Close()
+	input.Close()
+	m.t.Cleanup(func() { in.Close() })
+	p.lines = read(r)
+	m.t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return p
+}
+
+// read sends the lines of r, and closes the channel at its end.
+func read(r io.ReadCloser) chan string {
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		defer r.Close()
+		for s := bufio.NewScanner(r); s.Scan(); {
+			lines <- strings.TrimRight(s.Text(), "\r")
+		}
+	}()
+	return lines
+}
+
+// line returns the next line of standard output.
+func (p *process) line() string {
+	p.t.Helper()
+	select {
+	case l, ok := <-p.lines:
+		if !ok {
+			p.t.Fatalf("standard output has ended, a line was expected")
+		}
+		return l
+	case <-time.After(patience):
+		p.t.Fatalf("no line on standard output")
+	}
+	return ""
+}
+
+// gone waits until every process that has this standard output has ended, and returns the
+// lines that came until then.
+func (p *process) gone() []string {
+	p.t.Helper()
+	var rest []string
+	limit := time.After(patience)
+	for {
+		select {
+		case l, ok := <-p.lines:
+			if !ok {
+				return rest
+			}
+			rest = append(rest, l)
+		case <-limit:
+			p.t.Fatal("processes of the run are still there")
+		}
+	}
+}
+
+// signal sends a signal to the command alone.
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait waits for the end of the command.
+func (p *process) wait() result {
+	p.t.Helper()
+	err := p.cmd.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		p.t.Fatal(err)
+	}
+	errs, err := os.ReadFile(p.errs)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return result{code: p.cmd.ProcessState.ExitCode(), err: string(errs)}
+}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSignalsReachTheGroup(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT} {
+		name := strings.TrimPrefix(unix.SignalName(sig), "SIG")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			p := m.start("run", "a", "--", "sh", "-c", "trap 'echo heard; exit 5' "+name+"; echo up; while :; do sleep 0.05; done")
+			p.line()
+			p.signal(sig)
+			if got := p.line(); got != "heard" {
+				t.Errorf("the child said %q", got)
+			}
+			p.wait().want(t, 5)
+		})
+	}
+}
+
+func TestSignalWhileWaitingGivesUp(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	holder := m.start("run", "a", "--", "sh", "-c", "echo up; read x")
+	holder.line()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		waiter := m.start("run", "a", "--", "echo", "must not run")
+		m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
+		waiter.signal(sig)
+		waiter.wait().want(t, 128+int(sig))
+		if rest := waiter.gone(); len(rest) > 0 {
+			t.Errorf("the command ran: %q", rest)
+		}
+		m.until("the queue to be empty", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":0`) })
+	}
+}
+
+func TestStopWithoutAShellIsNoStop(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.env = append(m.env, "LEASEHOLD_TEST_HELPER=talker")
+	c := m.command("run", "a", "--", os.Args[0])
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody could wake it
+	p := m.begin(c)
+	p.line()
+	p.signal(syscall.SIGTSTP)
+	if got := p.line(); got != "woken" {
+		t.Errorf("the child said %q", got)
+	}
+	p.in.Close()
+	p.wait().want(t, 0)
+}
+
+// until waits for something that only another process can tell.
+func (m *machine) until(what string, ok func() bool) {
+	m.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(patience); !ok(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			m.t.Fatalf("no sign of %s", what)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// screen is a terminal, and what runs on it.
+type screen struct {
+	process
+	tty *os.File
+}
+
+// on starts a program as the first one of a new terminal.
+func (m *machine) on(c *exec.Cmd) *screen {
+	m.t.Helper()
+	c.Env, c.Dir = m.env, m.home
+	tty, err := pty.Start(c)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	// Nobody has to echo what is typed.
+	s := &screen{process: process{t: m.t, cmd: c, lines: read(tty), errs: os.DevNull}, tty: tty}
+	m.t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait(); tty.Close() })
+	return s
+}
+
+// shell runs a script with job control, in which $LH is the command.
+func (m *machine) shell(script string) *screen {
+	m.t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		m.t.Skip("bash is not there: nothing else here has job control")
+	}
+	m.env = append(m.env, "LH="+binary, "TEST_BINARY="+os.Args[0], "PS1=", "LC_ALL=C")
+	return m.on(exec.Command(bash, "--norc", "-c", "stty -echo; set -m\n"+script))
+}
+
+func (s *screen) keys(text string) {
+	s.t.Helper()
+	if _, err := s.tty.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// see waits for a line that contains text, and returns all lines up to it.
+func (s *screen) see(text string) string {
+	s.t.Helper()
+	var seen []string
+	for limit := time.After(patience); ; {
+		select {
+		case l, ok := <-s.lines:
+			seen = append(seen, l)
+			if strings.Contains(l, text) {
+				return strings.Join(seen, "\n")
+			}
+			if !ok {
+				s.t.Fatalf("the terminal is closed; no %q in %q", text, seen)
+			}
+		case <-limit:
+			s.t.Fatalf("no %q in %q", text, seen)
+		}
+	}
+}
+
+// talking waits until the talker is there, and returns the process of the command.
+func (s *screen) talking() int {
+	s.t.Helper()
+	_, parent, _ := strings.Cut(s.see("is ready"), "child of ")
+	pid, err := strconv.Atoi(strings.Fields(parent)[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pid
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+	ctrlZ = "\x1a"
+)
+
+// talker is a program that reads the terminal, and says when it is woken.
+const talker = `env LEASEHOLD_TEST_HELPER=talker "$TEST_BINARY"`
+
+// sleeper is a program that says when it is woken, and needs no terminal for it.
+const sleeper = `env LEASEHOLD_TEST_HELPER=sleeper "$TEST_BINARY"`
+
+func TestChildIsInTheForeground(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run a -- env LEASEHOLD_TEST_HELPER=foreground "$TEST_BINARY"; read x; echo "read $x"`)
+	if got := s.see("foreground:"); !strings.Contains(got, "foreground: true") {
+		t.Errorf("%q", got)
+	}
+	s.keys("back\n") // the shell can only read this if it has its terminal back
+	s.see("read back")
+}
+
+func TestChildMayReadTheTerminalAlthoughItsInputIsAPipe(t *testing.T) {
+	t.Parallel()
+	s := newMachine(t).shell(`echo x | $LH run a -- sh -c 'echo ready; read l </dev/tty; echo "read $l"'; echo "ended $?"`)
+	s.see("ready")
+	s.keys("this\n")
+	s.see("read this")
+	s.see("ended 0")
+}
+
+func TestCtrlCReachesTheChild(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run a -- sh -c 'trap "echo interrupted; exit 7" INT; echo ready; read x'; echo "ended $?"`)
+	s.see("ready")
+	s.keys(ctrlC)
+	s.see("interrupted")
+	s.see("ended 7")
+	m.do("run", "-n", "a", "--", "true").want(t, 0)
+}
+
+func TestCtrlCEndsTheScriptToo(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`bash -c 'for i in 1 2 3; do $LH run a -- ` + talker + `; done'`)
+	s.see("ready")
+	s.keys(ctrlC)
+	if got := strings.Join(s.gone(), "\n"); strings.Contains(got, "ready") {
+		t.Errorf("the script went on: %q", got)
+	}
+}
+
+func TestCtrlCWhileWaitingEndsTheScriptToo(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	holder := m.start("run", "a", "--", "sh", "-c", "echo up; read x")
+	holder.line()
+	s := m.shell(`bash -c 'for i in 1 2 3; do $LH run a -- true; echo again; done'`)
+	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
+	s.keys(ctrlC)
+	if got := strings.Join(s.gone(), "\n"); strings.Contains(got, "again") {
+		t.Errorf("the script went on: %q", got)
+	}
+}
+
+func TestCtrlZStopsAndFgContinues(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]string{
+		"one":                   "$LH run a -- ",
+		"one inside of another": "$LH run outer -- $LH run a -- ",
+		"in a script":           `sh -c '"$@"; exit $?' - $LH run a -- `,
+		"in a pipeline":         "cat </dev/null | $LH run a -- ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			s := m.shell(run + `sh -c 'exec </dev/tty; ` + talker + `'; echo "stopped $?"; read x; fg; echo "ended $?"`)
+			s.see("is ready")
+			s.keys(ctrlZ)
+			s.see("stopped 1")
+			m.do("run", "-n", "a", "--", "true").want(t, 75) // the lease is still good
+			s.keys("go\n")
+			s.keys("hello\n")
+			s.see("read hello")
+			s.keys(ctrlD)
+			s.see("ended 0")
+		})
+	}
+}
+
+func TestStopFromOutsideStopsBoth(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run a -- ` + talker + `; echo "stopped $?"; read x; fg; echo "ended $?"`)
+	if err := syscall.Kill(s.talking(), syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	s.see("stopped 1")
+	s.keys("go\n")
+	s.keys("hello\n")
+	s.see("read hello")
+	s.keys(ctrlD)
+	s.see("ended 0")
+}
+
+func TestLeaseLostWhileStoppedNeverRunsOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run --ttl 1s a -- ` + sleeper + `; echo "stopped $?"; read x; fg; echo "ended $?"`)
+	s.see("is ready")
+	s.keys(ctrlZ)
+	s.see("stopped 1")
+	m.do("run", "a", "--", "true").want(t, 0) // others may have it now
+	s.keys("go\n")
+	if got := s.see("ended 70"); strings.Contains(got, "woken") || !strings.Contains(got, "is lost") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(m *machine){
+		"renewed":    nil,
+		"taken away": func(m *machine) { m.do("release", "--force", "--yes", "a").want(m.t, 0) },
+		"no answer":  (*machine).lockFile,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			s := m.shell(`$LH run --ttl 6s a -- ` + sleeper + `; echo "stopped $?"; read x; fg; echo "ended $?"`)
+			s.see("is ready")
+			s.keys(ctrlZ)
+			s.see("stopped 1")
+			left := *decode[[]entry](t, m.do("ls", "-o", "json").want(t, 0))[0].Holders[0].TTL
+			if meanwhile != nil {
+				meanwhile(m)
+			}
+			// So late that there would be no time for a gentle end.
+			<-time.After(time.Duration(left)*time.Millisecond - 1500*time.Millisecond)
+			s.keys("go\n")
+			if meanwhile == nil {
+				s.see("woken")
+				s.keys(ctrlC)
+				s.gone()
+				return
+			}
+			if got := s.see("ended 70"); strings.Contains(got, "woken") || !strings.Contains(got, "is lost") && !strings.Contains(got, "runs out") {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestBackgroundJobWaitsForTheTerminal(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run a -- ` + talker + ` & read x; fg; echo "ended $?"`)
+	pid := strconv.Itoa(s.talking())
+	m.until("a stop", func() bool {
+		state, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+		return err == nil && strings.HasPrefix(string(state), "T")
+	})
+	s.keys("go\n")
+	s.keys("hello\n")
+	s.see("read hello")
+	s.keys(ctrlD)
+	s.see("ended 0")
+}
+
+func TestTerminalIsUsableAfterAKill(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.shell(`$LH run --ttl 1s --on-lost kill a -- sh -c 'stty raw; echo ready; sleep 1000'; stty -a; echo "ended $?"`)
+	s.see("ready")
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	if got := s.see("ended 0"); strings.Contains(got, "-icanon") {
+		t.Errorf("the terminal was left in raw mode: %q", got)
+	}
+}

@@ -1,0 +1,296 @@
+package drivertest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/memory"
+)
+
+// changed is an engine of which requests and grants are changed on the way.
+type changed struct {
+	*memory.Engine
+	grant   func(*driver.Grant)
+	request func(*driver.Request)
+}
+
+func (c changed) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return c.ask(ctx, r, c.Engine.Take)
+}
+
+func (c changed) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return c.ask(ctx, r, c.Engine.Wait)
+}
+
+func (c changed) ask(ctx context.Context, r driver.Request,
+	method func(context.Context, driver.Request) (driver.Grant, error),
+) (driver.Grant, error) {
+	if c.request != nil {
+		c.request(&r)
+	}
+	g, err := method(ctx, r)
+	if c.grant != nil {
+		c.grant(&g)
+	}
+	return g, err
+}
+
+func grants(f func(*driver.Grant)) func(*memory.Engine) driver.Engine {
+	return func(e *memory.Engine) driver.Engine { return changed{Engine: e, grant: f} }
+}
+
+func requests(f func(*driver.Request)) func(*memory.Engine) driver.Engine {
+	return func(e *memory.Engine) driver.Engine { return changed{Engine: e, request: f} }
+}
+
+// rewritten is an engine that rewrites the names in all requests.
+type rewritten struct {
+	*memory.Engine
+	key func(driver.Key) driver.Key
+}
+
+func (w rewritten) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Key = w.key(r.Key)
+	return w.Engine.Take(ctx, r)
+}
+
+func (w rewritten) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Key = w.key(r.Key)
+	return w.Engine.Wait(ctx, r)
+}
+
+func (w rewritten) Release(ctx context.Context, r driver.Release) error {
+	r.Key = w.key(r.Key)
+	return w.Engine.Release(ctx, r)
+}
+
+func keys(f func(driver.Key) driver.Key) func(*memory.Engine) driver.Engine {
+	return func(e *memory.Engine) driver.Engine { return rewritten{e, f} }
+}
+
+var zoo = []animal{
+	{"gives tokens twice", "Tokens/GrowOverRelease", grants(func(g *driver.Grant) { g.Token = (g.Token + 1) / 2 })},
+	{"gives tokens of others in a range", "Tokens/RangesDoNotOverlap", requestsTokens},
+	{"one owner for all", "Exclusion/OneHolderAtATime", requests(func(r *driver.Request) { r.Owner = "all" })},
+	{"lets leases last", "Expiry/LeaseEnds", requests(func(r *driver.Request) { r.TTL *= 1000 })},
+	{"ends leases early", "Expiry/LeaseLastsFromTake", requests(func(r *driver.Request) { r.TTL /= 2 })},
+	{"ends leases of waiters early", "Expiry/LeaseLastsFromGrant", requests(func(r *driver.Request) { r.TTL /= 2 })},
+	{"counts from the reply", "Expiry/LeaseLastsFromGrant", grants(func(g *driver.Grant) { g.Start = driver.Now().Add(time.Hour) })},
+	{"does not say when it granted", "Queue/ReleaseHandsOver", grants(func(g *driver.Grant) { g.Start = driver.Instant{} })},
+	{"shows the owner", "Listing/OwnersAreSecret", requests(func(r *driver.Request) { r.Holder = r.Owner })},
+	{"forgets the holder's text", "Names/HolderTexts", requests(func(r *driver.Request) { r.Holder = "?" })},
+	{"takes readers for writers", "Shared/ReadersTogether", requests(func(r *driver.Request) { r.Mode = driver.Exclusive })},
+	{"counts each holder once", "Permits/NoMoreThanTheSize", requests(func(r *driver.Request) { r.Weight = 1 })},
+	{"queues who did not ask", "Queue/RefusedTakeLeavesNoPlace", requests(func(r *driver.Request) { r.Join = true })},
+	{"folds case", "Names/NamesAreApart", keys(func(k driver.Key) driver.Key { k.Name = strings.ToLower(k.Name); return k })},
+	{"trims names", "Names/NamesAreApart", keys(func(k driver.Key) driver.Key { k.Name = strings.TrimSpace(k.Name); return k })},
+	{"cuts names", "Names/LongestName", keys(func(k driver.Key) driver.Key { k.Name = k.Name[:min(len(k.Name), 255)]; return k })},
+	{"mixes kinds", "Exclusion/KindsAreApart", keys(func(k driver.Key) driver.Key { k.Kind = driver.Lock; return k })},
+
+	{"deletes on release", "Release/LateReleaseLeavesTheNextHolderAlone", func(e *memory.Engine) driver.Engine { return plainDelete{e} }},
+	{"ignores Keep", "Release/KeepLeavesItTaken", func(e *memory.Engine) driver.Engine { return noKeep{e} }},
+	{"keeps for the owner", "Release/KeepEndsThePossession", func(e *memory.Engine) driver.Engine { return keepForOwner{e} }},
+	{"brings back in Renew", "Expiry/RenewDoesNotBringBack", func(e *memory.Engine) driver.Engine { return bringsBack{e} }},
+	{"fails a batch as one", "Renewal/PartOfABatchFails", func(e *memory.Engine) driver.Engine { return allOrNothing{e} }},
+	{"stops at the first failure", "Renewal/PartOfABatchFails", func(e *memory.Engine) driver.Engine { return stopsAtFailure{e} }},
+	{"takes anew", "Exclusion/TakeAgainAnswersTheSame", func(e *memory.Engine) driver.Engine { return takesAnew{e} }},
+	{"takes anew when a reply was lost", "Unknown/TakeIsRepeated", func(e *memory.Engine) driver.Engine { return takesAnew{e} }},
+	{"counts each Take", "Permits/TakeAgainCountsOnce", countsEachTake()},
+	{"has no queue", "Queue/NewcomersDoNotOvertake", func(e *memory.Engine) driver.Engine { return noQueue{e} }},
+	{"leaves ghosts", "Queue/ReleasedPlaceIsGone", func(e *memory.Engine) driver.Engine { return ghosts{e} }},
+	{"leaves ghosts of those who gave up", "Queue/CancelledWaiterLeavesNoGhost", func(e *memory.Engine) driver.Engine { return ghosts{e} }},
+	{"waits for ever", "Queue/WaitEndsWithItsContext", func(e *memory.Engine) driver.Engine { return waitsForEver{e} }},
+	{"lets go in Downgrade", "Shared/DowngradeKeepsTokenAndLease", func(e *memory.Engine) driver.Engine { return letsGo{e} }},
+	{"forces whoever holds", "Force/ForceReleaseNeedsTheToken", func(e *memory.Engine) driver.Engine { return forcesAll{e} }},
+	{"counts repeated CountDowns", "Latch/RepeatedRequestsCountOnce", countsRepeated()},
+	{"forgets where a page ended", "Paging/ListInPages", func(e *memory.Engine) driver.Engine { return noPages{e} }},
+	{"leaves goroutines", "Leak/NoGoroutineIsLeft", func(e *memory.Engine) driver.Engine { return leaves{e} }},
+}
+
+// requestsTokens promises the range that was asked for, but reserves one token.
+func requestsTokens(e *memory.Engine) driver.Engine { return shortRange{e} }
+
+type shortRange struct{ *memory.Engine }
+
+func (s shortRange) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	n := r.Tokens
+	r.Tokens = 1
+	g, err := s.Engine.Take(ctx, r)
+	g.Tokens = n
+	return g, err
+}
+
+type plainDelete struct{ *memory.Engine }
+
+func (p plainDelete) Release(ctx context.Context, r driver.Release) error {
+	err := p.Engine.Release(ctx, r)
+	if !errors.Is(err, driver.ErrNotHeld) {
+		return err
+	}
+	return forcesAll(p).ForceRelease(ctx, r.Key, 0)
+}
+
+type forcesAll struct{ *memory.Engine }
+
+func (f forcesAll) ForceRelease(ctx context.Context, k driver.Key, _ uint64) error {
+	found, err := f.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name})
+	if err != nil || len(found) == 0 || len(found[0].Holders) == 0 {
+		return driver.ErrNotHeld
+	}
+	return f.Engine.ForceRelease(ctx, k, found[0].Holders[0].Token)
+}
+
+type noKeep struct{ *memory.Engine }
+
+func (n noKeep) Release(ctx context.Context, r driver.Release) error {
+	r.Keep = 0
+	return n.Engine.Release(ctx, r)
+}
+
+type keepForOwner struct{ *memory.Engine }
+
+func (k keepForOwner) Release(ctx context.Context, r driver.Release) (err error) {
+	if r.Keep == 0 {
+		return k.Engine.Release(ctx, r)
+	}
+	k.Renew(ctx, []driver.Renewal{{Hold: r.Hold, TTL: r.Keep}}, func(_ int, outcome error) { err = outcome })
+	return err
+}
+
+type bringsBack struct{ *memory.Engine }
+
+func (b bringsBack) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	b.Engine.Renew(ctx, batch, func(i int, err error) {
+		if err != nil {
+			_, err = b.Take(ctx, driver.Request{Key: batch[i].Key, Owner: batch[i].Owner, Size: 1, Weight: 1, TTL: batch[i].TTL, Tokens: 1})
+		}
+		report(i, err)
+	})
+}
+
+type allOrNothing struct{ *memory.Engine }
+
+func (a allOrNothing) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	var failed error
+	a.Engine.Renew(ctx, batch, func(_ int, err error) { failed = errors.Join(failed, err) })
+	for i := range batch {
+		report(i, failed)
+	}
+}
+
+type stopsAtFailure struct{ *memory.Engine }
+
+func (s stopsAtFailure) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	stopped := false
+	s.Engine.Renew(ctx, batch, func(i int, err error) {
+		if !stopped {
+			report(i, err)
+		}
+		stopped = stopped || err != nil
+	})
+}
+
+type takesAnew struct{ *memory.Engine }
+
+func (t takesAnew) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	_ = t.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
+	return t.Engine.Take(ctx, r)
+}
+
+// countsEachTake hides from the engine that an owner comes again.
+func countsEachTake() func(*memory.Engine) driver.Engine {
+	var n atomic.Int64
+	return requests(func(r *driver.Request) {
+		if n.Add(1)%2 == 0 {
+			r.Owner += "again"
+		}
+	})
+}
+
+type noQueue struct{ *memory.Engine }
+
+func (n noQueue) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Join = false
+	return n.Engine.Take(ctx, r)
+}
+
+func (n noQueue) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	for ctx.Err() == nil {
+		start := driver.Now()
+		if g, err := n.Take(ctx, r); err == nil {
+			g.Start = start
+			return g, nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return driver.Grant{}, ctx.Err()
+}
+
+type ghosts struct{ *memory.Engine }
+
+func (g ghosts) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	grant, err := g.Engine.Wait(ctx, r)
+	if err != nil {
+		r.Join = true
+		return g.Take(context.WithoutCancel(ctx), r)
+	}
+	return grant, err
+}
+
+func (g ghosts) Release(ctx context.Context, r driver.Release) (err error) {
+	g.Renew(ctx, []driver.Renewal{{Hold: r.Hold}}, func(_ int, outcome error) { err = outcome })
+	if err != nil {
+		return err // does not hold: what else could there be?
+	}
+	return g.Engine.Release(ctx, r)
+}
+
+type waitsForEver struct{ *memory.Engine }
+
+func (w waitsForEver) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return w.Engine.Wait(context.WithoutCancel(ctx), r)
+}
+
+type letsGo struct{ *memory.Engine }
+
+func (l letsGo) Downgrade(ctx context.Context, h driver.Hold) error {
+	if err := l.Release(ctx, driver.Release{Hold: h}); err != nil {
+		return err
+	}
+	_, err := l.Take(ctx, driver.Request{Key: h.Key, Owner: h.Owner, Mode: driver.Shared, Size: 1, Weight: 1, TTL: time.Minute, Tokens: 1})
+	return err
+}
+
+type repeatedDowns struct {
+	*memory.Engine
+	n *atomic.Int64
+}
+
+// countsRepeated gives each CountDown an ID of its own.
+func countsRepeated() func(*memory.Engine) driver.Engine {
+	var n atomic.Int64
+	return func(e *memory.Engine) driver.Engine { return repeatedDowns{e, &n} }
+}
+
+func (c repeatedDowns) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
+	d.ID += string(rune('a' + c.n.Add(1)))
+	return c.Engine.CountDown(ctx, d)
+}
+
+type noPages struct{ *memory.Engine }
+
+func (n noPages) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	q.After = driver.Key{}
+	return n.Engine.List(ctx, q)
+}
+
+type leaves struct{ *memory.Engine }
+
+func (l leaves) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	go func() { select {} }()
+	l.Engine.Renew(ctx, batch, report)
+}

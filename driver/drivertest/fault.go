@@ -1,0 +1,74 @@
+package drivertest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Method is a method of an engine or of one of its optional interfaces.
+type Method string
+
+// The methods that a [Faulty] asks its plan about.
+const (
+	Take         Method = "Take"
+	Wait         Method = "Wait"
+	Renew        Method = "Renew" // asked for each item of a batch
+	Release      Method = "Release"
+	List         Method = "List"
+	Downgrade    Method = "Downgrade"
+	ForceRelease Method = "ForceRelease"
+	TrySet       Method = "TrySet"
+	CountDown    Method = "CountDown"
+	LatchState   Method = "LatchState"
+	WaitLatch    Method = "WaitLatch"
+)
+
+// Op is one request.
+type Op struct {
+	// Seq numbers the requests from 1, in the order in which they reach the Faulty.
+	Seq    uint64
+	Method Method
+	// Key is what the request is about; zero for List.
+	Key driver.Key
+	// Owner is the owner, or the ID of a TrySet or CountDown; empty for others.
+	Owner string
+}
+
+// String names the request without its owner.
+func (o Op) String() string {
+	return fmt.Sprintf("#%d %s %s %q", o.Seq, o.Method, o.Key.Kind, o.Key.Name)
+}
+
+// Fault is what happens to one request and its reply, in the order of the
+// fields. The zero Fault is none. A request whose ctx has ended before it leaves
+// meets no fault.
+type Fault struct {
+	// Hang holds the request up until [Faulty.Resume]. The call does not return
+	// before, whatever its ctx says.
+	Hang bool
+
+	// Before is how long the request is under way. It arrives even if the caller's
+	// ctx has ended meanwhile.
+	Before time.Duration
+
+	// FailBefore makes the request fail with [ErrFault] and without effect, which
+	// the error does not say: it is unknown.
+	FailBefore bool
+
+	// After is how long the reply is under way.
+	After time.Duration
+
+	// Drop loses the reply. The call returns when its ctx ends, with the error of ctx.
+	Drop bool
+
+	// Break loses the reply as a broken connection does: the call returns
+	// [ErrFault] instead.
+	Break bool
+}
+
+// ErrFault is the error of a request that a [Fault] has hit. It says nothing
+// about the effect.
+var ErrFault = errors.New("drivertest: fault on purpose")

@@ -1,0 +1,170 @@
+package drivertest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Faulty is an engine that stands before another and does to requests and
+// replies what a network does: it delays, loses and breaks them, before or after
+// they take effect. It works in testing/synctest if it is made inside the
+// bubble. It is safe for concurrent use.
+//
+// It has the abilities of the engine behind it, except that it is never Local.
+type Faulty struct {
+	inner driver.Engine
+	plan  func(Op) Fault
+	seq   atomic.Uint64
+
+	mu      sync.Mutex
+	resumed chan struct{}
+	hanging int
+}
+
+var _ driver.Engine = (*Faulty)(nil)
+
+// NewFaulty returns an engine before inner that asks plan what shall happen to
+// each request. plan is called from many goroutines.
+func NewFaulty(inner driver.Engine, plan func(Op) Fault) *Faulty {
+	return &Faulty{inner: inner, plan: plan, resumed: make(chan struct{})}
+}
+
+// Resume lets the requests go on that hang now. Later ones hang anew.
+func (f *Faulty) Resume() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.resumed)
+	f.resumed = make(chan struct{})
+	f.hanging = 0
+}
+
+// Hanging returns how many requests hang now.
+func (f *Faulty) Hanging() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hanging
+}
+
+func (f *Faulty) hang() {
+	f.mu.Lock()
+	resumed := f.resumed
+	f.hanging++
+	f.mu.Unlock()
+	<-resumed
+}
+
+// fault asks the plan about a request that is about to leave. One whose ctx has
+// ended does not leave: the engine behind shall say so.
+func (f *Faulty) fault(ctx context.Context, m Method, k driver.Key, owner string) Fault {
+	fault := f.plan(Op{Seq: f.seq.Add(1), Method: m, Key: k, Owner: owner})
+	if ctx.Err() != nil {
+		return Fault{}
+	}
+	return fault
+}
+
+type reply[T any] struct {
+	value T
+	err   error
+}
+
+// through sends a request through a fault. The effect gets a ctx that the
+// caller's end does not reach, since a request that has left arrives, whether or
+// not anybody waits for the reply.
+func through[T any](ctx context.Context, f *Faulty, fault Fault, effect func(context.Context) (T, error)) (T, error) {
+	var none T
+	if fault == (Fault{}) {
+		return effect(ctx)
+	}
+	replies := make(chan reply[T], 1)
+	go func() {
+		if fault.Hang {
+			f.hang()
+		}
+		time.Sleep(fault.Before)
+		value, err := none, ErrFault
+		if !fault.FailBefore {
+			value, err = effect(context.WithoutCancel(ctx))
+		}
+		time.Sleep(fault.After)
+		if fault.Drop {
+			<-ctx.Done()
+			value, err = none, ctx.Err()
+		}
+		if fault.Break {
+			value, err = none, ErrFault
+		}
+		replies <- reply[T]{value, err}
+	}()
+	if fault.Hang {
+		r := <-replies
+		return r.value, r.err
+	}
+	select {
+	case r := <-replies:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// do is through for a request without a value in its reply.
+func (f *Faulty) do(ctx context.Context, fault Fault, effect func(context.Context) error) error {
+	_, err := through(ctx, f, fault, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, effect(ctx)
+	})
+	return err
+}
+
+// Abilities implements [driver.Engine].
+func (f *Faulty) Abilities() driver.Abilities {
+	can := f.inner.Abilities()
+	can.Local = false
+	return can
+}
+
+// Take implements [driver.Engine].
+func (f *Faulty) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return through(ctx, f, f.fault(ctx, Take, r.Key, r.Owner), func(ctx context.Context) (driver.Grant, error) {
+		return f.inner.Take(ctx, r)
+	})
+}
+
+// Wait implements [driver.Engine]. A Wait that arrives after its ctx has ended
+// joins the queue and leaves its place there, as a late request does.
+func (f *Faulty) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	fault := f.fault(ctx, Wait, r.Key, r.Owner)
+	if fault.Before > 0 || fault.Hang || fault.FailBefore {
+		return through(ctx, f, fault, func(detached context.Context) (driver.Grant, error) {
+			if ctx.Err() != nil {
+				r.Join = true
+				return f.inner.Take(detached, r)
+			}
+			return f.inner.Wait(ctx, r)
+		})
+	}
+	// It arrives at once, and ends with its ctx by itself: only the reply meets a fault.
+	g, err := f.inner.Wait(ctx, r)
+	if err != nil {
+		return g, err
+	}
+	return through(ctx, f, fault, func(context.Context) (driver.Grant, error) { return g, nil })
+}
+
+// Release implements [driver.Engine].
+func (f *Faulty) Release(ctx context.Context, r driver.Release) error {
+	return f.do(ctx, f.fault(ctx, Release, r.Key, r.Owner), func(ctx context.Context) error {
+		return f.inner.Release(ctx, r)
+	})
+}
+
+// List implements [driver.Engine].
+func (f *Faulty) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	return through(ctx, f, f.fault(ctx, List, driver.Key{}, ""), func(ctx context.Context) ([]driver.Status, error) {
+		return f.inner.List(ctx, q)
+	})
+}

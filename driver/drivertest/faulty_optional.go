@@ -1,0 +1,103 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var (
+	_ driver.Downgrader = (*Faulty)(nil)
+	_ driver.Forcer     = (*Faulty)(nil)
+	_ driver.Wanter     = (*Faulty)(nil)
+	_ driver.Latcher    = (*Faulty)(nil)
+)
+
+// behind returns the engine behind f as one of the optional interfaces.
+func behind[T any](f *Faulty) (T, error) {
+	inner, ok := f.inner.(T)
+	if !ok {
+		return inner, driver.Permanent(fmt.Errorf("drivertest: the engine %q behind Faulty is no %v: look at its Abilities first",
+			f.inner.Abilities().Name, reflect.TypeFor[T]()))
+	}
+	return inner, nil
+}
+
+// Downgrade implements [driver.Downgrader].
+func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
+	inner, err := behind[driver.Downgrader](f)
+	if err != nil {
+		return err
+	}
+	return f.do(ctx, f.fault(ctx, Downgrade, h.Key, h.Owner), func(ctx context.Context) error {
+		return inner.Downgrade(ctx, h)
+	})
+}
+
+// ForceRelease implements [driver.Forcer].
+func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	inner, err := behind[driver.Forcer](f)
+	if err != nil {
+		return err
+	}
+	return f.do(ctx, f.fault(ctx, ForceRelease, k, ""), func(ctx context.Context) error {
+		return inner.ForceRelease(ctx, k, token)
+	})
+}
+
+// Wanted implements [driver.Wanter]. It answers false if the engine behind is no Wanter, and
+// has no faults, since it makes no request.
+func (f *Faulty) Wanted(k driver.Key) bool {
+	inner, ok := f.inner.(driver.Wanter)
+	return ok && inner.Wanted(k)
+}
+
+// TrySet implements [driver.Latcher].
+func (f *Faulty) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
+	inner, err := behind[driver.Latcher](f)
+	if err != nil {
+		return false, err
+	}
+	return through(ctx, f, f.fault(ctx, TrySet, latchKey(s.Name), s.ID), func(ctx context.Context) (bool, error) {
+		return inner.TrySet(ctx, s)
+	})
+}
+
+// CountDown implements [driver.Latcher].
+func (f *Faulty) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
+	inner, err := behind[driver.Latcher](f)
+	if err != nil {
+		return driver.LatchState{}, err
+	}
+	return through(ctx, f, f.fault(ctx, CountDown, latchKey(d.Name), d.ID), func(ctx context.Context) (driver.LatchState, error) {
+		return inner.CountDown(ctx, d)
+	})
+}
+
+// LatchState implements [driver.Latcher].
+func (f *Faulty) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
+	inner, err := behind[driver.Latcher](f)
+	if err != nil {
+		return driver.LatchState{}, err
+	}
+	return through(ctx, f, f.fault(ctx, LatchState, latchKey(name), ""), func(ctx context.Context) (driver.LatchState, error) {
+		return inner.LatchState(ctx, name)
+	})
+}
+
+// WaitLatch implements [driver.Latcher]. Like Wait, it ends with its ctx.
+func (f *Faulty) WaitLatch(ctx context.Context, name string, generation uint64) error {
+	inner, err := behind[driver.Latcher](f)
+	if err != nil {
+		return err
+	}
+	return f.do(ctx, f.fault(ctx, WaitLatch, latchKey(name), ""), func(context.Context) error {
+		return inner.WaitLatch(ctx, name, generation)
+	})
+}
+
+func latchKey(name string) driver.Key {
+	return driver.Key{Kind: driver.Latch, Name: name}
+}

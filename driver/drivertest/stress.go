@@ -1,0 +1,189 @@
+package drivertest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var stress = []check{
+	{"ManyOwnersOfOneName", manyOwnersOfOneName},
+	{"ManyOwnersWhoGiveUp", manyOwnersWhoGiveUp},
+	{"ReadersAndWriters", readersAndWriters},
+	{"ManyPermits", manyPermits},
+	{"ManyOwnersTakeAtOnce", manyOwnersTakeAtOnce},
+}
+
+const (
+	stressOwners  = 16
+	stressTurns   = 12
+	stressEngines = 4
+)
+
+// many runs f for each of many owners, each in a goroutine and over one of some engines.
+func (e *env) many(f func(owner int, engine driver.Engine)) {
+	e.Helper()
+	engines := make([]driver.Engine, stressEngines)
+	for i := range engines {
+		engines[i] = e.open()
+	}
+	var owners sync.WaitGroup
+	for i := range stressOwners {
+		owners.Go(func() { f(i, engines[i%len(engines)]) })
+	}
+	owners.Wait()
+}
+
+// turn waits for the request to be granted, checks that it may be, and releases it. Like the
+// core, it first takes.
+func (e *env) turn(engine driver.Engine, r driver.Request, inside func(driver.Grant)) bool {
+	r.Join = true
+	g, err := engine.Take(e.ctx, r)
+	if errors.Is(err, driver.ErrHeld) {
+		g, err = engine.Wait(e.ctx, r)
+	}
+	if err != nil {
+		e.Errorf("waiting for a %s: %v", r.Kind, err)
+		return false
+	}
+	inside(g)
+	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
+		e.Errorf("Release by the holder: %v", err)
+		return false
+	}
+	return true
+}
+
+// alone checks that one holder is inside at a time, and that tokens grow.
+type alone struct {
+	*env
+	inside atomic.Int64
+	last   atomic.Uint64
+}
+
+func (a *alone) visit(g driver.Grant) {
+	if n := a.inside.Add(1); n != 1 {
+		a.Errorf("%d hold at the same time", n)
+	}
+	if last := a.last.Swap(g.Token + uint64(max(1, g.Tokens)) - 1); g.Token <= last {
+		a.Errorf("token %d follows %d", g.Token, last)
+	}
+	a.inside.Add(-1)
+}
+
+func manyOwnersOfOneName(e *env) {
+	one := alone{env: e}
+	e.many(func(_ int, engine driver.Engine) {
+		for turn := range stressTurns {
+			r := e.lock("name")
+			r.Tokens = 1 + turn%3
+			if !e.turn(engine, r, one.visit) {
+				return
+			}
+		}
+	})
+	e.unlisted(e.open())
+}
+
+func manyOwnersWhoGiveUp(e *env) {
+	one := alone{env: e}
+	e.many(func(owner int, engine driver.Engine) {
+		for range stressTurns {
+			r := e.lock("name")
+			if owner%2 == 0 {
+				if !e.turn(engine, r, one.visit) {
+					return
+				}
+				continue
+			}
+			r.Join = true
+			_, err := engine.Take(e.ctx, r)
+			if err == nil || errors.Is(err, driver.ErrHeld) {
+				err = engine.Release(e.ctx, driver.Release{Hold: hold(r)})
+			}
+			if err != nil && !errors.Is(err, driver.ErrNotHeld) {
+				e.Errorf("giving up: %v", err)
+				return
+			}
+		}
+	})
+	e.unlisted(e.open())
+}
+
+func readersAndWriters(e *env) {
+	e.needsShared()
+	one := alone{env: e}
+	var readers atomic.Int64
+	e.many(func(owner int, engine driver.Engine) {
+		for range stressTurns {
+			ok := false
+			if owner%4 == 0 {
+				ok = e.turn(engine, e.lock("name"), func(g driver.Grant) {
+					if n := readers.Load(); n != 0 {
+						e.Errorf("a writer is inside with %d readers", n)
+					}
+					one.visit(g)
+				})
+			} else {
+				ok = e.turn(engine, e.reader("name"), func(driver.Grant) {
+					readers.Add(1)
+					if n := one.inside.Load(); n != 0 {
+						e.Errorf("a reader is inside with %d writers", n)
+					}
+					readers.Add(-1)
+				})
+			}
+			if !ok {
+				return
+			}
+		}
+	})
+	e.unlisted(e.open())
+}
+
+func manyPermits(e *env) {
+	e.needsSemaphores()
+	const size = 5
+	var used atomic.Int64
+	e.many(func(owner int, engine driver.Engine) {
+		weight := 1 + owner%size
+		for range stressTurns {
+			ok := e.turn(engine, e.permits("name", size, weight), func(driver.Grant) {
+				if n := used.Add(int64(weight)); n > size {
+					e.Errorf("%d permits of %d are in use", n, size)
+				}
+				used.Add(int64(-weight))
+			})
+			if !ok {
+				return
+			}
+		}
+	})
+	e.unlisted(e.open())
+}
+
+func manyOwnersTakeAtOnce(e *env) {
+	for range 10 {
+		r := e.lock("name")
+		var winners atomic.Int64
+		winner := make(chan driver.Request, stressOwners)
+		e.many(func(_ int, engine driver.Engine) {
+			r := r
+			r.Owner = e.lock("").Owner
+			_, err := engine.Take(e.ctx, r)
+			switch {
+			case err == nil:
+				winners.Add(1)
+				winner <- r
+			case !errors.Is(err, driver.ErrHeld):
+				e.Errorf("Take: %v", err)
+			}
+		})
+		if n := winners.Load(); n != 1 {
+			e.Fatalf("%d of %d took a free lock, want one", n, stressOwners)
+		}
+		e.release(e.open(), <-winner)
+	}
+}

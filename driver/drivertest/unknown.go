@@ -1,0 +1,221 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// The core repeats or undoes a request whose reply is lost. These checks do what
+// the core does then.
+var unknown = []check{
+	{"TakeIsRepeated", takeIsRepeated},
+	{"TakeIsUndone", takeIsUndone},
+	{"TakeThatComesLateIsUndone", takeThatComesLate},
+	{"WaitIsRepeated", waitIsRepeated},
+	{"WaitIsUndone", waitIsUndone},
+	{"WaitThatComesLateIsUndone", waitThatComesLate},
+	{"RenewIsRepeated", renewIsRepeated},
+	{"LostItemsDoNotDelayOthers", lostItemsDoNotDelayOthers},
+	{"ReleaseIsRepeated", releaseIsRepeated},
+	{"ReleaseThatComesLate", releaseThatComesLate},
+	{"DowngradeIsRepeated", downgradeIsRepeated},
+}
+
+// faulty opens an engine on which the first request with this method meets the fault.
+func (e *env) faulty(m Method, fault Fault) *Faulty {
+	var met atomic.Bool
+	return NewFaulty(e.open(), func(op Op) Fault {
+		if op.Method == m && met.CompareAndSwap(false, true) {
+			return fault
+		}
+		return Fault{}
+	})
+}
+
+// broken loses the reply of a request that has had its effect.
+var broken = Fault{Break: true}
+
+// isUnknown checks the error of a request that has met a fault.
+func (e *env) isUnknown(err error) {
+	e.Helper()
+	if err == nil || driver.HadNoEffect(err) {
+		e.Fatalf("a request without a reply answered %v, want an error that says nothing about the effect", err)
+	}
+}
+
+func takeIsRepeated(e *env) {
+	a, b := e.faulty(Take, broken), e.open()
+	r := e.lock("name")
+	_, err := a.Take(e.ctx, r)
+	e.isUnknown(err)
+	e.refused(b, e.lock("name"))
+	g := e.take(a, r)
+	if again := e.take(a, r); again.Token != g.Token {
+		e.Errorf("Take answers token %d, and %d when repeated", g.Token, again.Token)
+	}
+	e.release(a, r)
+	e.free(b, r)
+}
+
+func takeIsUndone(e *env) {
+	a, b := e.faulty(Take, broken), e.open()
+	r := e.lock("name")
+	_, err := a.Take(e.ctx, r)
+	e.isUnknown(err)
+	e.release(a, r)
+	e.free(b, r)
+}
+
+func takeThatComesLate(e *env) {
+	a, b := e.faulty(Take, Fault{Hang: true}), e.open()
+	r := e.lock("name")
+	late := make(chan error, 1)
+	go func() {
+		_, err := a.Take(e.ctx, r)
+		late <- err
+	}()
+	e.hangs(a)
+	e.forgotten(b, r)
+	a.Resume()
+	if err := <-late; err != nil {
+		e.Errorf("Take: %v", err)
+	}
+	e.refused(b, e.lock("name"))
+	e.release(a, r) // the core goes on releasing until the request cannot come any more
+	e.free(b, r)
+}
+
+// hangs waits until a request hangs.
+func (e *env) hangs(f *Faulty) {
+	e.Helper()
+	e.eventually("the request hangs", func() bool { return f.Hanging() > 0 })
+}
+
+func waitIsRepeated(e *env) {
+	a, b := e.open(), e.faulty(Wait, broken)
+	r := e.lock("name")
+	g := e.take(a, r)
+	w := e.join(b, e.lock("name"))
+	e.release(a, r)
+	w.returned()
+	e.isUnknown(w.err)
+	e.refused(a, e.lock("name"))
+	again := e.wait(b, w.request)
+	if got := again.granted(); got.Token <= g.Token {
+		e.Errorf("token %d follows %d", got.Token, g.Token)
+	}
+	e.release(b, w.request)
+	e.free(a, r)
+}
+
+func waitIsUndone(e *env) {
+	a, b := e.open(), e.faulty(Wait, broken)
+	r := e.lock("name")
+	e.take(a, r)
+	w := e.join(b, e.lock("name"))
+	e.release(a, r)
+	w.returned()
+	e.isUnknown(w.err)
+	e.release(b, w.request)
+	e.free(a, r)
+}
+
+func waitThatComesLate(e *env) {
+	a, b := e.open(), e.faulty(Wait, Fault{Hang: true})
+	r, queued := e.lock("name"), e.lock("name")
+	e.take(a, r)
+	ctx, cancel := context.WithCancel(e.ctx)
+	late := make(chan error, 1)
+	go func() {
+		_, err := b.Wait(ctx, queued)
+		late <- err
+	}()
+	e.hangs(b)
+	cancel()
+	e.forgotten(b, queued)
+	b.Resume()
+	if err := <-late; err == nil {
+		e.Error("Wait was granted what another holds")
+	}
+	e.forgotten(b, queued)
+	e.release(a, r)
+	e.free(a, r)
+}
+
+func renewIsRepeated(e *env) {
+	a, b := e.faulty(Renew, broken), e.open()
+	r := e.briefly(e.lock("name"))
+	e.take(a, r)
+	e.isUnknown(e.renew(a, r, e.long))
+	e.renewed(a, r, e.long)
+	e.lapse()
+	e.refused(b, e.lock("name"))
+}
+
+func lostItemsDoNotDelayOthers(e *env) {
+	lost, held := e.lock("lost"), e.lock("held")
+	a := NewFaulty(e.open(), func(op Op) Fault {
+		return Fault{Drop: op.Method == Renew && op.Key == lost.Key}
+	})
+	e.take(a, lost)
+	e.take(a, held)
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	var reported []int
+	a.Renew(ctx, []driver.Renewal{{Hold: hold(lost), TTL: e.long}, {Hold: hold(held), TTL: e.long}}, func(i int, err error) {
+		if err != nil {
+			e.Errorf("item %d: %v", i, err)
+		}
+		reported = append(reported, i)
+		cancel() // only now the lost one is given up
+	})
+	if len(reported) != 1 || reported[0] != 1 {
+		e.Errorf("reported %v, want the second item alone", reported)
+	}
+}
+
+func releaseIsRepeated(e *env) {
+	a, b := e.faulty(Release, broken), e.open()
+	r := e.lock("name")
+	e.take(a, r)
+	e.isUnknown(a.Release(e.ctx, driver.Release{Hold: hold(r)}))
+	next := e.lock("name")
+	e.take(b, next)
+	e.forgotten(a, r)
+	e.renewed(b, next, e.long)
+}
+
+func releaseThatComesLate(e *env) {
+	a, b := e.faulty(Release, Fault{Hang: true}), e.open()
+	r := e.lock("name")
+	e.take(a, r)
+	late := make(chan error, 1)
+	go func() { late <- a.Release(e.ctx, driver.Release{Hold: hold(r)}) }()
+	e.hangs(a)
+	e.release(b, r) // repeated over another connection
+	next := e.lock("name")
+	e.take(b, next)
+	a.Resume()
+	if err := <-late; !errors.Is(err, driver.ErrNotHeld) {
+		e.Errorf("late Release: %v, want ErrNotHeld", err)
+	}
+	e.renewed(b, next, e.long)
+	e.refused(a, e.lock("name"))
+}
+
+func downgradeIsRepeated(e *env) {
+	e.needs(e.can.Shared, "shared mode")
+	a, b := e.faulty(Downgrade, broken), e.open()
+	r := e.lock("name")
+	e.take(a, r)
+	e.isUnknown(a.Downgrade(e.ctx, hold(r)))
+	if err := a.Downgrade(e.ctx, hold(r)); err != nil {
+		e.Errorf("Downgrade repeated: %v", err)
+	}
+	e.take(b, e.reader("name"))
+	e.refused(b, e.lock("name"))
+	e.release(a, r)
+}

@@ -1,0 +1,66 @@
+package driver
+
+import "errors"
+
+// Answers of an engine. They are compared with errors.Is.
+var (
+	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer.
+	ErrHeld = errors.New("held by another owner")
+
+	// ErrNotHeld is the "no" of Renew, Release, Downgrade and ForceRelease: the owner
+	// (or the holder with that token) does not hold the name.
+	ErrNotHeld = errors.New("not held by this owner")
+
+	// ErrNotSet is the answer of a Latcher for a latch that was never set, or whose
+	// time has run out.
+	ErrNotSet = errors.New("latch is not set")
+)
+
+// NoEffect marks err as one after which the request certainly has had no effect
+// and will have none. It may be tried again. NoEffect(nil) is nil.
+func NoEffect(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &marked{err: err}
+}
+
+// Permanent marks err as NoEffect does, and as one that will come again if the
+// request is repeated: missing rights, a corrupt file, a wrong type at the key.
+// The core gives up at once. Permanent(nil) is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &marked{err: err, permanent: true}
+}
+
+// HadNoEffect reports whether err, an error of an engine, says for sure that
+// the request had no effect: it is a "no", or marked with NoEffect or Permanent.
+func HadNoEffect(err error) bool {
+	if IsNo(err) {
+		return true
+	}
+	var m *marked
+	return errors.As(err, &m)
+}
+
+// IsPermanent reports whether err is marked with Permanent.
+func IsPermanent(err error) bool {
+	var m *marked
+	return errors.As(err, &m) && m.permanent
+}
+
+// IsNo reports whether err is one of the definite answers ErrHeld, ErrNotHeld
+// and ErrNotSet.
+func IsNo(err error) bool {
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotSet)
+}
+
+type marked struct {
+	err       error
+	permanent bool
+}
+
+func (m *marked) Error() string { return m.err.Error() }
+func (m *marked) Unwrap() error { return m.err }

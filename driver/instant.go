@@ -1,0 +1,49 @@
+package driver
+
+import "time"
+
+// Instant is a moment on every clock that the machine has: the monotonic clock,
+// the wall clock, and (on Linux) the time that the machine has spent suspended,
+// during which Go's monotonic clock stands still. The deadlines of leases are
+// measured with it, so that whichever clock runs ahead ends a lease: ending
+// early costs a lock, ending late costs the promise.
+//
+// Only durations between Instants of one process mean anything. The zero
+// Instant means "not known".
+type Instant struct {
+	time   time.Time
+	asleep time.Duration // suspended so far, counted from an arbitrary start
+}
+
+// leastSleep tells a suspension from the inexactness of reading two clocks. No machine sleeps for less.
+const leastSleep = 10 * time.Millisecond
+
+// Now reads the clocks. It is safe for concurrent use, and follows virtual time
+// inside testing/synctest.
+func Now() Instant {
+	now := time.Now()
+	return Instant{time: now, asleep: suspended(now)}
+}
+
+// IsZero reports whether i is the zero Instant.
+func (i Instant) IsZero() bool { return i.time.IsZero() }
+
+// Since returns how much time has passed from then to i on the clock that says
+// the most. It may be negative only if i is before then.
+func (i Instant) Since(then Instant) time.Duration {
+	monotonic := i.time.Sub(then.time)
+	if asleep := i.asleep - then.asleep; asleep >= leastSleep {
+		monotonic += asleep
+	}
+	wall := i.time.Round(0).Sub(then.time.Round(0))
+	return max(monotonic, wall)
+}
+
+// Add returns the moment d after i, on all clocks.
+func (i Instant) Add(d time.Duration) Instant {
+	i.time = i.time.Add(d)
+	return i
+}
+
+// Time returns i as a time.Time, with its monotonic reading.
+func (i Instant) Time() time.Time { return i.time }

@@ -1,0 +1,84 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Downgrader is what an engine with the ability Shared implements too.
+type Downgrader interface {
+	// Downgrade turns an exclusive hold into a shared one, without letting go in between, and
+	// lets waiting readers in. Token and lease stay. A Downgrade of a hold that is
+	// shared already answers nil. It answers ErrNotHeld if the owner does not hold.
+	Downgrade(ctx context.Context, h Hold) error
+}
+
+// Forcer is what an engine with the ability Force implements too.
+type Forcer interface {
+	// ForceRelease takes the lock away from the holder with this token, whoever it is, and
+	// lets the next waiter in. The token makes sure that the caller ends the hold it
+	// has looked at, and no later one. It answers ErrNotHeld if there is no such
+	// holder.
+	ForceRelease(ctx context.Context, k Key, token uint64) error
+}
+
+// Wanter is an optional interface of an engine on which a lock may be handed on
+// inside a process. Where it is missing, the core limits handing on by time alone.
+type Wanter interface {
+	// Wanted reports whether, as far as this process knows, anybody waits for the
+	// key on the engine. It answers from memory, at once.
+	Wanted(k Key) bool
+}
+
+// Latcher is what an engine with the ability Latches implements too.
+//
+// A latch lives for TTL from the last TrySet or CountDown, also after it has
+// come down to zero, and is then forgotten.
+type Latcher interface {
+	// TrySet sets the latch to Count if it is not set or stands at zero, and reports whether
+	// it did. A TrySet with the ID of the one that set the latch answers true
+	// again.
+	TrySet(ctx context.Context, s LatchSet) (bool, error)
+
+	// CountDown takes one from the count, not below zero, and answers with what is left.
+	// A CountDown with an ID that the latch has already counted changes nothing. It answers
+	// ErrNotSet if the latch is not set.
+	CountDown(ctx context.Context, d LatchDown) (LatchState, error)
+
+	// LatchState reads the latch. It answers ErrNotSet if the latch is not set.
+	LatchState(ctx context.Context, name string) (LatchState, error)
+
+	// WaitLatch returns nil when the latch is at zero, or is set anew (its
+	// generation is no longer the one given). It answers ErrNotSet if the latch is
+	// not set, or runs out while the caller waits. Like Wait, it bounds its requests
+	// itself and returns promptly when ctx ends.
+	WaitLatch(ctx context.Context, name string, generation uint64) error
+}
+
+// LatchSet is what [Latcher.TrySet] is given.
+type LatchSet struct {
+	Name string
+	// ID is unique for this attempt, so that it can be repeated.
+	ID string
+	// Count is at least 1.
+	Count int
+	TTL   time.Duration
+}
+
+// LatchDown is what [Latcher.CountDown] is given.
+type LatchDown struct {
+	Name string
+	// ID is unique for this attempt, so that it can be repeated.
+	ID  string
+	TTL time.Duration
+}
+
+// LatchState is what a latch stands at.
+type LatchState struct {
+	// Generation grows each time the latch is set.
+	Generation uint64
+	// Count is what is left.
+	Count int
+	// TTL is how long the latch will be remembered.
+	TTL time.Duration
+}

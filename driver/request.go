@@ -1,0 +1,140 @@
+package driver
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind says what sort of thing a name stands for. Equal names of different
+// kinds have nothing to do with each other.
+type Kind uint8
+
+const (
+	// Lock is a mutual exclusion lock, with a shared mode where the engine has it.
+	Lock Kind = iota + 1
+	// Semaphore is a number of permits.
+	Semaphore
+	// Latch is a count that goes down to zero.
+	Latch
+)
+
+// Kinds are all the kinds there are, in the order of a listing.
+var Kinds = [...]Kind{Lock, Semaphore, Latch}
+
+// String returns "lock", "semaphore" or "latch".
+func (k Kind) String() string {
+	switch k {
+	case Lock:
+		return "lock"
+	case Semaphore:
+		return "semaphore"
+	case Latch:
+		return "latch"
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Mode says whom a holder of a lock excludes.
+type Mode uint8
+
+const (
+	// Exclusive holders exclude everybody.
+	Exclusive Mode = iota
+	// Shared holders exclude exclusive ones only.
+	Shared
+)
+
+// String returns "exclusive" or "shared".
+func (m Mode) String() string {
+	if m == Shared {
+		return "shared"
+	}
+	return "exclusive"
+}
+
+// Key names one thing on an engine. The core has checked the name: valid UTF-8,
+// 1 to 1024 bytes, no NUL.
+type Key struct {
+	Kind Kind
+	Name string
+}
+
+// Request asks for a lock or for permits.
+type Request struct {
+	Key
+
+	// Owner is the secret that stands for this attempt: unique, unguessable, printable
+	// ASCII. It must not appear in logs, errors or listings.
+	Owner string
+
+	// Mode is Shared only for kind Lock on engines with that ability.
+	Mode Mode
+
+	// Size and Weight are those of a semaphore: the request is granted only if the
+	// weights of the holders and Weight are together at most Size. Both are 1 for
+	// locks.
+	Size, Weight int
+
+	// TTL is how long the lease lasts. The core has checked it against MaxTTL.
+	TTL time.Duration
+
+	// Tokens is how many tokens in a row to reserve, at least 1. The core gives the
+	// later ones to callers of the same process to whom it hands the lock on.
+	Tokens int
+
+	// Join asks Take to queue the owner if the request is refused.
+	Join bool
+
+	// Holder is a public text about the holder for listings, such as "host:pid".
+	Holder string
+}
+
+// Grant is what an owner has been given.
+type Grant struct {
+	// Token is the first token of the grant: larger than every token of an earlier
+	// grant of this key, below 2^53, never zero.
+	Token uint64
+
+	// Tokens is how many tokens, from Token upward, belong to this grant: at least 1 and at
+	// most Request.Tokens. Zero means 1.
+	Tokens int
+
+	// TTL is how long the lease lasts counted from Start, if that differs from
+	// Request.TTL: a waiter that is granted the lock by somebody else's release may first
+	// get a short lease, which the core renews at once. Zero means Request.TTL.
+	TTL time.Duration
+
+	// Start is a moment surely not after the one from which the engine counts TTL: one read
+	// before the request that the grant answers was sent. Take may leave it zero, and
+	// the core then uses the moment before its call.
+	Start Instant
+}
+
+// Hold names what an owner holds.
+type Hold struct {
+	Key
+	Owner string
+	// Token is the first token of the grant, or zero if the core never learned it.
+	Token uint64
+	// Mode is the mode that was asked for.
+	Mode Mode
+}
+
+// Renewal is one item of a batch given to [Engine.Renew].
+type Renewal struct {
+	Hold
+	// TTL is how long the lease lasts from now, at least: a renewal never shortens it.
+	TTL time.Duration
+}
+
+// Release is what [Engine.Release] is given.
+type Release struct {
+	Hold
+	// Keep leaves the lock taken for so long from now, whatever was left of its lease, and
+	// then lets it go. Zero releases at once. The owner holds no more in either case.
+	Keep time.Duration
+}
+
+// MaxToken is the largest token: what a float64, and so JSON in a browser, can
+// hold exactly.
+const MaxToken = 1<<53 - 1

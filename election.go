@@ -1,0 +1,99 @@
+package leasehold
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Election is a mutex whose holder has a name: the leader. It shares its name with a Mutex.
+type Election struct{ lock *lock }
+
+// Leader is who leads.
+type Leader struct {
+	// ID is what the leader gave to Campaign.
+	ID string
+	// Token is the leader's fencing token: a later leader has a larger one.
+	Token uint64
+}
+
+// Election returns the election with that name.
+func (c *Client) Election(name string, opts ...Option) *Election {
+	return &Election{newLock(c, driver.Lock, name, 1, opts)}
+}
+
+// Campaign waits until the caller leads. Others see it as id, 1 to 1024 bytes of valid UTF-8 without NUL. The
+// caller leads until the lease ends: Release resigns, and the context of the lease tells of a lead that was
+// lost. Errors are those of Mutex.Lock.
+func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
+	if e.lock.err == nil && !validText(id) {
+		return nil, invalid("leader's id", id, allowedText)
+	}
+	candidate := *e.lock
+	candidate.holder = id
+	return candidate.acquire(ctx, ask{op: "campaign for"})
+}
+
+// Leader returns who leads at the moment, ErrNoLeader if nobody does, or the errors of Client.List.
+func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	if e.lock.err != nil {
+		return Leader{}, e.lock.err
+	}
+	all, err := e.lock.client.List(ctx, Query{Kind: KindLock, Name: e.lock.key.Name})
+	if err != nil {
+		return Leader{}, err
+	}
+	for _, s := range all {
+		for _, h := range s.Holders {
+			if h.Mode == driver.Exclusive {
+				return Leader{ID: h.Holder, Token: h.Token}, nil
+			}
+		}
+	}
+	return Leader{}, e.lock.failure("find the leader of", ErrNoLeader, nil)
+}
+
+// Observe yields who leads, now and after each change, until ctx ends, the caller stops, or the
+// client is closed. While nobody leads it yields the zero Leader. It looks once a second, or more often if the ttl is short, so
+// it may miss a leader that led for less. An error is yielded, too, and observing goes on, unless the election itself is invalid.
+func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		if e.lock.err != nil {
+			yield(Leader{}, e.lock.err)
+			return
+		}
+		tick := time.NewTicker(min(time.Second, e.lock.ttl/3+1))
+		defer tick.Stop()
+		var last Leader
+		for first := true; ; first = false {
+			now, err := e.Leader(ctx)
+			switch {
+			case errors.Is(err, ErrNoLeader):
+				err = nil
+			case err != nil && e.lock.over(ctx, err):
+				return
+			}
+			if (err != nil || first || now != last) && !yield(now, err) {
+				return
+			}
+			if err == nil {
+				last = now
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			case <-e.lock.client.life.Done():
+				return
+			}
+		}
+	}
+}
+
+// over reports whether err is no trouble that passes.
+func (l *lock) over(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, ErrClosed)
+}

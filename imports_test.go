@@ -1,0 +1,254 @@
+package leasehold_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const home = "github.com/leasehold-go/leasehold"
+
+// source is one Go file, as far as the rules care.
+type source struct {
+	module  string // folder of its go.mod, "." for the root
+	dir     string // its own folder, from the root
+	test    bool
+	imports []string
+}
+
+// users are the first folders of modules that use the library as everybody does, so that they may import
+// everything. All other modules are engines.
+var users = []string{"cmd", "bench", "torture"}
+
+// breach returns why a file must not import something, or "" if it may. Imports point inward only.
+func (s source) breach(imported string) string {
+	ours, standard := within(imported)
+	first, _, _ := strings.Cut(s.dir, "/")
+	switch {
+	case standard:
+		return ""
+	case !ours && s.module == ".":
+		return "the root module has no dependencies"
+	case !ours || slices.Contains(users, first):
+		return ""
+	}
+	to := strings.TrimPrefix(strings.TrimPrefix(imported, home), "/")
+	own := s.module != "." && under(to, s.module) || s.test && to == s.dir
+	engine := s.module != "." || under(s.dir, "memory")
+	switch {
+	case own:
+		return ""
+	case s.test && s.module == "." && !engine && s.dir != "driver" && !under(s.dir, "internal"):
+		return "" // the tests of the root and of drivertest use what they need of their module
+	case s.dir == "driver":
+		return "driver knows nobody"
+	case under(s.dir, "driver/drivertest"):
+		if to != "driver" {
+			return "drivertest knows only driver"
+		}
+	case under(s.dir, "internal"):
+		if !under(to, "internal") {
+			return "internal packages know nothing further out"
+		}
+	case engine:
+		if to != "driver" && !(s.test && under(to, "driver/drivertest")) {
+			return "an engine knows only driver, and its tests drivertest"
+		}
+	case s.dir == ".":
+		if to != "driver" && !under(to, "internal") {
+			return "the core knows only driver and its internal packages"
+		}
+	default:
+		return "imports_test.go has no rule for this folder: add one"
+	}
+	return ""
+}
+
+// within reports whether an import is one of this project's, or of the standard library.
+func within(imported string) (ours, standard bool) {
+	first, _, _ := strings.Cut(imported, "/")
+	return under(imported, home), !strings.Contains(first, ".")
+}
+
+func under(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
+
+// requirements returns what a go.mod requires.
+func requirements(gomod string) (required []string) {
+	block := false
+	for line := range strings.Lines(gomod) {
+		line, _, _ = strings.Cut(line, "//")
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0:
+		case block && words[0] == ")":
+			block = false
+		case block:
+			required = append(required, words[0])
+		case words[0] == "require" && len(words) > 1 && words[1] == "(":
+			block = true
+		case words[0] == "require" && len(words) > 1:
+			required = append(required, words[1])
+		}
+	}
+	return required
+}
+
+// sources reads the imports of all Go files of all modules.
+func sources(t *testing.T) (all []source) {
+	t.Helper()
+	modules := map[string]bool{}
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		p = filepath.ToSlash(p)
+		name := d.Name()
+		if d.IsDir() {
+			if p != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor") {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil {
+				modules[p] = true
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		s := source{dir: path.Dir(p), test: strings.HasSuffix(name, "_test.go")}
+		for s.module = s.dir; !modules[s.module]; s.module = path.Dir(s.module) {
+			if s.module == "." {
+				return fmt.Errorf("%s is in no module", p)
+			}
+		}
+		for _, i := range f.Imports {
+			imported, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			s.imports = append(s.imports, imported)
+		}
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestImportsPointInward(t *testing.T) {
+	t.Parallel()
+	all := sources(t)
+	dirs := map[string]bool{}
+	for _, s := range all {
+		dirs[s.dir] = true
+		for _, i := range s.imports {
+			if why := s.breach(i); why != "" {
+				t.Errorf("%s (test: %v) imports %s: %s", s.dir, s.test, i, why)
+			}
+		}
+	}
+	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue"} {
+		if !dirs[must] {
+			t.Errorf("the test has not seen folder %s", must)
+		}
+	}
+}
+
+func TestTheRootModuleRequiresNothing(t *testing.T) {
+	t.Parallel()
+	gomod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if required := requirements(string(gomod)); len(required) != 0 {
+		t.Errorf("go.mod requires %v", required)
+	}
+}
+
+// The rules themselves catch what they are for.
+func TestTheImportRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		module, dir string
+		test        bool
+		imported    string
+		allowed     bool
+	}{
+		{".", ".", false, "fmt", true},
+		{".", ".", false, home + "/driver", true},
+		{".", ".", false, home + "/internal/agenda", true},
+		{".", ".", false, home + "/memory", false},
+		{".", ".", false, home + "/sqlite", false},
+		{".", ".", false, home + "/driver/drivertest", false},
+		{".", ".", false, "golang.org/x/sync/errgroup", false},
+		{".", ".", true, home, true},
+		{".", ".", true, home + "/memory", true},
+		{".", ".", true, "go.uber.org/goleak", false},
+		{".", "driver", false, "context", true},
+		{".", "driver", false, home, false},
+		{".", "driver", false, home + "/internal/agenda", false},
+		{".", "driver", false, home + "/driver/drivertest", false},
+		{".", "driver", true, home + "/driver", true},
+		{".", "driver", true, home + "/memory", false},
+		{".", "driver/drivertest", false, home + "/driver", true},
+		{".", "driver/drivertest", false, home + "/memory", false},
+		{".", "driver/drivertest", false, home, false},
+		{".", "driver/drivertest", true, home + "/memory", true},
+		{".", "memory", false, home + "/driver", true},
+		{".", "memory", false, home, false},
+		{".", "memory", false, home + "/driver/drivertest", false},
+		{".", "memory", false, home + "/internal/agenda", false},
+		{".", "memory", true, home + "/driver/drivertest", true},
+		{".", "memory", true, home + "/memory", true},
+		{".", "memory", true, home, false},
+		{".", "internal/agenda", false, "container/heap", true},
+		{".", "internal/agenda", false, home + "/internal/localqueue", true},
+		{".", "internal/agenda", false, home + "/driver", false},
+		{".", "internal/agenda", false, home, false},
+		{".", "internal/agenda", true, home + "/memory", false},
+		{".", "somewhere/new", false, home + "/driver", false},
+		{"sqlite", "sqlite", false, home + "/driver", true},
+		{"sqlite", "sqlite", false, "modernc.org/sqlite", true},
+		{"sqlite", "sqlite", false, home + "/sqlite/internal/schema", true},
+		{"sqlite", "sqlite", false, home, false},
+		{"sqlite", "sqlite", false, home + "/memory", false},
+		{"sqlite", "sqlite", false, home + "/driver/drivertest", false},
+		{"sqlite", "sqlite", true, home + "/driver/drivertest", true},
+		{"sqlite", "sqlite", true, home + "/sqlite", true},
+		{"sqlite", "sqlite", true, home, false},
+		{"sqlite", "sqlite", false, home + "x/y", true}, // somebody else's
+		{"cmd/leasehold", "cmd/leasehold/internal/run", false, home, true},
+		{"cmd/leasehold", "cmd/leasehold", false, home + "/sqlite", true},
+		{"cmd/leasehold", "cmd/leasehold", false, "github.com/spf13/cobra", true},
+		{"torture", "torture", true, home + "/memory", true},
+	} {
+		s := source{module: c.module, dir: c.dir, test: c.test}
+		if why := s.breach(c.imported); (why == "") != c.allowed {
+			t.Errorf("%s (test: %v) imports %s: allowed %v, want %v: %s", c.dir, c.test, c.imported, why == "", c.allowed, why)
+		}
+	}
+	for gomod, want := range map[string]string{
+		"module m\n\ngo 1.26\n":                                         "[]",
+		"module m\nrequire a.b/c v1.0.0\n":                              "[a.b/c]",
+		"module m\nrequire (\n\ta v1 // indirect\n\t// no\n\tb v2\n)\n": "[a b]",
+		"module m\n// require c v1\nreplace d => ../d\n":                "[]",
+	} {
+		if got := fmt.Sprint(requirements(gomod)); got != want {
+			t.Errorf("%q requires %s, want %s", gomod, got, want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package localqueue
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// place is somebody in the line.
+type place struct {
+	done       chan struct{}
+	gift       string
+	gifted, ok bool
+}
+
+func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct{}, k string, want int) *place {
+	p := &place{done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.gift, p.gifted, p.ok = q.Wait(ctx, stop, k, want)
+	}()
+	synctest.Wait()
+	return p
+}
+
+func (p *place) over() bool {
+	synctest.Wait()
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func inBubble(t *testing.T, test func(t *testing.T, q *Queue[string, int, string])) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, new(Queue[string, int, string])) })
+}
+
+func TestOneHasTheTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		if !q.Try("a") || q.Try("a") {
+			t.Error("the first of two tries must have the turn")
+		}
+		if !q.Try("b") {
+			t.Error("keys must have nothing to do with each other")
+		}
+		q.Done("a")
+		if !q.Try("a") {
+			t.Error("a turn that has ended must be free")
+		}
+		q.Done("a")
+		if p := wait(t.Context(), q, nil, "a", 0); !p.over() || !p.ok || p.gifted {
+			t.Error("who waits for a free turn must have it at once")
+		}
+	})
+}
+
+func TestTurnsGoRoundInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		q.Try("a")
+		var line []*place
+		for i := range 10 {
+			line = append(line, wait(t.Context(), q, nil, "a", i))
+		}
+		if n := q.Waiting("a"); n != 10 {
+			t.Errorf("%d wait, want 10", n)
+		}
+		for i, p := range line {
+			if p.over() {
+				t.Fatalf("place %d has its turn too soon", i)
+			}
+			if q.Try("a") {
+				t.Fatal("a try has passed those who wait")
+			}
+			q.Done("a")
+			if !p.over() || !p.ok || p.gifted {
+				t.Fatalf("place %d: %+v", i, p)
+			}
+		}
+		q.Done("a")
+		if len(q.lines) != 0 || q.Waiting("a") != 0 {
+			t.Error("something is left of a key that nobody wants")
+		}
+	})
+}
+
+func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+	t.Parallel()
+	for name, who := range map[string]int{"first": 0, "middle": 1, "last": 2} {
+		t.Run(name, func(t *testing.T) {
+			for _, byStop := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					q := new(Queue[string, int, string])
+					q.Try("a")
+					ctx, cancel := context.WithCancel(t.Context())
+					stop := make(chan struct{})
+					var line []*place
+					for i := range 3 {
+						if i == who {
+							line = append(line, wait(ctx, q, stop, "a", i))
+						} else {
+							line = append(line, wait(t.Context(), q, nil, "a", i))
+						}
+					}
+					if byStop {
+						close(stop)
+					}
+					cancel()
+					if gone := line[who]; !gone.over() || gone.ok {
+						t.Fatalf("who has given up: %+v", gone)
+					}
+					if n := q.Waiting("a"); n != 2 {
+						t.Errorf("%d wait, want 2", n)
+					}
+					for _, p := range slices.Delete(line, who, who+1) {
+						q.Done("a")
+						if !p.over() || !p.ok {
+							t.Fatal("the others must have their turn")
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestPassHandsAGiftOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		never := func(int, int) (string, bool) { t.Error("there is nobody to give to"); return "", true }
+		q.Try("a")
+		if q.Pass("a", never) {
+			t.Error("passed on to nobody")
+		}
+		first, second := wait(t.Context(), q, nil, "a", 7), wait(t.Context(), q, nil, "a", 8)
+		refuse := func(want, waiting int) (string, bool) {
+			if want != 7 || waiting != 2 {
+				t.Errorf("the first in line wants %d, and %d wait", want, waiting)
+			}
+			return "no", false
+		}
+		if q.Pass("a", refuse) || first.over() || q.Waiting("a") != 2 {
+			t.Error("a gift that is refused must leave everything as it is")
+		}
+		if !q.Pass("a", func(int, int) (string, bool) { return "gift", true }) {
+			t.Error("not passed on")
+		}
+		if !first.over() || !first.ok || !first.gifted || first.gift != "gift" || second.over() {
+			t.Errorf("got %+v and %+v", first, second)
+		}
+		q.Done("a") // the turn came with the gift
+		if !second.over() || !second.ok || second.gifted {
+			t.Errorf("got %+v", second)
+		}
+	})
+}
+
+// A turn is never lost, whenever it and the end of a context come: it is either given or stays with the line.
+func TestNoTurnIsLost(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var q Queue[int, int, int]
+	for round := range 500 {
+		q.Try(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		turns := 0
+		for i := range 8 {
+			of := ctx
+			if i%2 == 0 {
+				of = t.Context()
+			}
+			wg.Go(func() {
+				if _, _, ok := q.Wait(of, stop, 0, i); ok {
+					mu.Lock()
+					turns++
+					mu.Unlock()
+					if round%2 == 0 || !q.Pass(0, func(int, int) (int, bool) { return i, true }) {
+						q.Done(0)
+					}
+				}
+			})
+		}
+		for range rng.IntN(50) {
+			q.Waiting(0)
+		}
+		wg.Go(func() { q.Done(0) })
+		wg.Go(cancel)
+		wg.Wait()
+		if turns < 4 || !q.Try(0) {
+			t.Fatalf("round %d: %d had their turn, and the turn is lost", round, turns)
+		}
+		q.Done(0)
+		cancel()
+	}
+}
+
+// A line that comes and goes costs no memory each time.
+func TestAFreeKeyCostsNothing(t *testing.T) {
+	var q Queue[int, int, int]
+	q.Try(1)
+	q.Done(1)
+	if n := testing.AllocsPerRun(100, func() {
+		q.Try(1)
+		q.Done(1)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

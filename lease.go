@@ -1,0 +1,299 @@
+package leasehold
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Lease is a lock that was granted. It stays valid for as long as it is renewed, which the
+// client does by itself, until it is released or lost. An ended lease stays ended: it never comes
+// back.
+//
+// A lease that is dropped (garbage collected, along with its context) without having been released
+// is no longer renewed, so that the lock becomes free after its ttl; that is logged.
+type Lease struct {
+	hold    *hold
+	tenure  uint32
+	token   uint64
+	parent  context.Context
+	cleanup runtime.Cleanup
+
+	release sync.Once
+	result  error // of the release
+	derive  sync.Once
+	ctx     context.Context
+
+	// Under the mutex of the hold:
+	left   bool // released, while others of the tenure are not
+	ending *ending
+}
+
+func newLease(parent context.Context, h *hold, tenure uint32, token uint64) *Lease {
+	l := &Lease{hold: h, tenure: tenure, token: token, parent: parent}
+	l.cleanup = runtime.AddCleanup(l, drop, h)
+	return l
+}
+
+// drop runs when a lease was garbage collected without release. It only leaves a note, which the
+// renewer finds: it may run at any time, outside of any test's bubble of virtual time.
+func drop(h *hold) { h.handles.Add(-1) }
+
+// Name returns the name that is locked.
+func (l *Lease) Name() string { return l.hold.lock.key.Name }
+
+// Token returns the fencing token: larger than that of every earlier grant of the name, below
+// 2^53, never zero. Send it with each write, and let the resource refuse a token that is smaller
+// than one it has seen.
+func (l *Lease) Token() uint64 { return l.token }
+
+// Deadline returns until when nobody else holds the name, if nothing more is heard from
+// the engine. It moves forward with each renewal. For a lease that has ended it returns the last
+// deadline it had.
+func (l *Lease) Deadline() time.Time {
+	h := l.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	deadline := h.start.Add(h.valid).Time()
+	if most := h.lock.maxHold; most > 0 {
+		if limit := h.since.Add(most).Time(); limit.Before(deadline) {
+			return limit
+		}
+	}
+	return deadline
+}
+
+// Context returns a context for the work under the lease. It comes from the context that the
+// lease was asked with, and is cancelled when the lease ends, at its deadline at the latest, even if
+// the engine hangs: context.Cause then tells ErrLost, ErrReleased, ErrMaxHold or ErrClosed. With it, a further
+// Lock of the same name is granted at once.
+func (l *Lease) Context() context.Context {
+	l.derive.Do(func() {
+		// The parent may be the context of another lease, or of this one, and is not to be
+		// touched under a lock: it looks at its own hold.
+		ctx, cancel := context.WithCancelCause(l.parent)
+		l.ctx = &leaseContext{ctx, l}
+		l.onEnd(cancel)
+	})
+	return l.ctx
+}
+
+// ending is how the context of one lease is ended. The hold knows it, and not the lease, which may be dropped.
+type ending struct{ cancel context.CancelCauseFunc }
+
+// onEnd calls cancel with the cause when the lease ends, or now if it has ended.
+func (l *Lease) onEnd(cancel context.CancelCauseFunc) {
+	h := l.hold
+	h.mu.Lock()
+	ended := l.state()
+	if ended == nil {
+		l.ending = &ending{cancel}
+		h.endings = append(h.endings, l.ending)
+	}
+	h.mu.Unlock()
+	if ended != nil {
+		cancel(ended)
+	}
+}
+
+// state returns why the lease can no longer be used, or nil. hold.mu is held.
+func (l *Lease) state() error {
+	switch {
+	case l.left || l.hold.tenure != l.tenure:
+		return ErrReleased
+	case l.hold.phase != held:
+		return l.hold.cause
+	}
+	return nil
+}
+
+// again is re-entry: one more lease of the same hold.
+func (l *Lease) again(ctx context.Context, a ask) (*Lease, error) {
+	h := l.hold
+	h.check()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := l.state(); err != nil {
+		return nil, h.lock.failure(a.op, err, nil)
+	}
+	if h.mode == driver.Shared && a.mode == driver.Exclusive {
+		return nil, h.lock.failure(a.op, ErrUpgrade, nil)
+	}
+	h.count++
+	h.handles.Add(1)
+	return newLease(ctx, h, l.tenure, l.token), nil
+}
+
+// Extend makes the lease last at least ttl from now, 100 ms to 24 h. It is for leases without
+// renewal, and for work that must not be interrupted by a trouble longer than the ordinary ttl. It
+// never shortens a lease, and MaxHold limits it. It returns ErrLost, ErrReleased, ErrUnavailable if
+// the engine did not answer (the lease stays as it was), ErrInvalid or an error of ctx.
+func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
+	h := l.hold
+	c := h.lock.client
+	if most := h.lock.longest(); ttl < MinTTL || ttl > most {
+		return invalid("TTL", ttl, MinTTL.String()+" to "+most.String())
+	}
+	return l.use(ctx, "extend", func(ctx context.Context, ref driver.Hold) error {
+		sent := driver.Now()
+		answer := errNoAnswer
+		c.engine.Renew(ctx, []driver.Renewal{{Hold: ref, TTL: ttl}}, func(_ int, err error) { answer = err })
+		if answer == nil {
+			h.extended(sent, ttl)
+		}
+		return answer
+	})
+}
+
+// Downgrade turns a write lock into a read lock without letting go in between: waiting readers
+// come in, and no writer can have been there. The token stays. It returns ErrLost, ErrReleased,
+// ErrUnsupported, ErrUnavailable if the engine did not answer, or an error of ctx. After the last two it may have
+// been done or not: count on no more than a read lock, and call it again.
+func (l *Lease) Downgrade(ctx context.Context) error {
+	h := l.hold
+	c := h.lock.client
+	d, ok := c.engine.(driver.Downgrader)
+	if !ok || !c.abilities.Shared || h.lock.key.Kind != driver.Lock {
+		return h.lock.failure("downgrade", ErrUnsupported, nil)
+	}
+	return l.use(ctx, "downgrade", func(ctx context.Context, ref driver.Hold) error {
+		err := d.Downgrade(ctx, ref)
+		if err == nil {
+			h.shared()
+		}
+		return err
+	})
+}
+
+// use sends one request for a lease that is held.
+func (l *Lease) use(ctx context.Context, op string, f func(context.Context, driver.Hold) error) error {
+	h := l.hold
+	c := h.lock.client
+	if err := ctx.Err(); err != nil {
+		return h.lock.failure(op, err, context.Cause(ctx))
+	}
+	h.check()
+	h.mu.Lock()
+	err, ref, left := l.state(), h.ref(), h.left(driver.Now())
+	h.mu.Unlock()
+	if err != nil {
+		return h.lock.failure(op, err, nil)
+	}
+	_, err = request(ctx, c.limit(max(left, time.Millisecond)), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, f(ctx, ref)
+	}, ignore)
+	switch {
+	case err == nil:
+		return nil
+	case driver.IsNo(err):
+		h.refused()
+	case ctx.Err() != nil:
+		return h.lock.failure(op, ctx.Err(), context.Cause(ctx))
+	}
+	sentinel, cause := fromEngine(err)
+	return h.lock.failure(op, sentinel, cause)
+}
+
+// Release ends the lease. It does not depend on any context, takes no longer than a request may, and may
+// be called again: it then returns what it returned the first time.
+//
+// It returns nil if the lock was held to the end, ErrLost or ErrMaxHold if the lease had ended before
+// (the work under it was not protected at its end), and ErrUnknown if the engine did not
+// confirm: the lease is over then, too, and the release is repeated in the background.
+func (l *Lease) Release() error {
+	l.release.Do(func() {
+		l.cleanup.Stop()
+		l.result = l.leave()
+	})
+	return l.result
+}
+
+// leave is the release of one lease. The last one of a tenure ends it.
+func (l *Lease) leave() error {
+	h := l.hold
+	h.check()
+	h.handles.Add(-1)
+	h.mu.Lock()
+	if err := l.state(); err != nil {
+		h.mu.Unlock()
+		return h.lock.failure("release", err, nil)
+	}
+	if h.count--; h.count > 0 {
+		l.left = true
+		mine := l.ending
+		h.endings = slices.DeleteFunc(h.endings, func(e *ending) bool { return e == mine })
+		h.mu.Unlock()
+		if mine != nil {
+			mine.cancel(ErrReleased)
+		}
+		return nil
+	}
+	event, endings := h.releasing(), h.endings
+	if !h.pass() {
+		return h.giveUp(ErrReleased)
+	}
+	h.mu.Unlock()
+	for _, e := range endings {
+		e.cancel(ErrReleased)
+	}
+	h.tellReleased(event)
+	return nil
+}
+
+// releasing is the event of a release that is about to happen. mu is held.
+func (h *hold) releasing() Released {
+	return Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.since.Time())}
+}
+
+func (h *hold) tellReleased(event Released) {
+	for _, o := range h.lock.client.observers.release {
+		o.ObserveRelease(event)
+	}
+}
+
+// giveUp ends the hold and tells the engine. The renewer has forgotten the hold before the request is
+// sent, so no renewal follows a release. mu is held, and released.
+func (h *hold) giveUp(cause error) error {
+	l := h.lock
+	c := l.client
+	event := h.releasing()
+	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+	turn := h.turn
+	h.turn = false // kept until the engine has answered: others of this process would ask in vain
+	after := h.end(cause)
+	h.mu.Unlock()
+	after()
+	err := h.send(r)
+	if turn {
+		c.queue.Done(l.key)
+	}
+	switch {
+	case driver.IsNo(err):
+		err = l.failure("release", ErrLost, nil)
+	case err != nil:
+		err = l.failure("release", ErrUnknown, err)
+	}
+	event.Err = err
+	h.tellReleased(event)
+	return err
+}
+
+// keep is how long the lock must stay taken because of AtLeast. mu is held.
+func (h *hold) keep() time.Duration {
+	if h.lock.atLeast == 0 {
+		return 0
+	}
+	return max(h.lock.atLeast-time.Since(h.since.Time()), 0)
+}
+
+// longest is the longest ttl.
+func (l *lock) longest() time.Duration {
+	if most := l.client.abilities.MaxTTL; most > 0 {
+		return min(most, MaxTTL)
+	}
+	return MaxTTL
+}

@@ -1,0 +1,93 @@
+package leasehold
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Kind says what sort of thing a name stands for: KindLock, KindSemaphore or KindLatch. Equal names of
+// different kinds have nothing to do with each other.
+type Kind = driver.Kind
+
+// The kinds.
+const (
+	KindLock      = driver.Lock // of Mutex, RWMutex and Election alike
+	KindSemaphore = driver.Semaphore
+	KindLatch     = driver.Latch
+)
+
+// lock is what Mutex, RWMutex, Semaphore and Election have in common: a name on
+// an engine, with its settings. It never changes.
+type lock struct {
+	settings
+	client *Client
+	key    driver.Key
+	size   int    // permits of a semaphore; 1 for locks
+	holder string // public text
+	reach  *reach // finds a lease on this name in a context
+}
+
+func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) *lock {
+	l := &lock{
+		settings: c.defaults,
+		client:   c,
+		key:      driver.Key{Kind: kind, Name: name},
+		size:     size,
+		holder:   c.holder,
+	}
+	l.reach = &reach{client: c, key: l.key}
+	for _, o := range opts {
+		o(&l.settings)
+	}
+	switch most := c.abilities.MaxTTL; {
+	case c.err != nil:
+		l.err = c.err
+	case l.err != nil:
+	case !validText(name):
+		l.err = invalid("name", name, allowedText)
+	case most > 0 && l.ttl > most:
+		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+most.String()+" on this engine")
+	case size < 1:
+		l.err = invalid("semaphore size", size, "at least 1")
+	case kind == driver.Semaphore && !c.abilities.Semaphores, kind == driver.Latch && !c.abilities.Latches:
+		l.err = l.failure("use", ErrUnsupported, nil)
+	}
+	return l
+}
+
+// drift is what is taken off a lease because clocks run at different rates: 1 % + 2 ms.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// validity is for how long after its start a lease may be relied on.
+func validity(ttl time.Duration) time.Duration { return ttl - drift(ttl) }
+
+func (l *lock) about(mode driver.Mode) About {
+	return About{Kind: l.key.Kind, Name: l.key.Name, Label: l.label, Shared: mode == driver.Shared}
+}
+
+func (l *lock) failure(op string, err, cause error) *Error {
+	return &Error{Op: op, Kind: l.key.Kind, Name: l.key.Name, Err: err, Cause: cause}
+}
+
+// plain reports whether leases of l are like any other of the same ttl, so that one
+// can follow the other without the engine being told.
+func (l *lock) plain() bool {
+	return !l.noRenew && l.maxHold == 0 && l.atLeast == 0 && l.holder == l.client.holder
+}
+
+// do runs fn under a lease that was just taken and releases it whatever happens.
+func do(lease *Lease, err error, fn func(context.Context, *Lease) error) (result error) {
+	if err != nil {
+		return err
+	}
+	defer func() {
+		released := lease.Release()
+		if result == nil {
+			// fn is content, but the lease was lost under it: the caller must know.
+			result = released
+		}
+	}()
+	return fn(lease.Context(), lease)
+}

@@ -1,0 +1,93 @@
+package leasehold
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// LeaseSet is the leases on several names, held together.
+type LeaseSet struct{ leases []*Lease }
+
+// LockAll waits for the locks of all names, which it takes in sorted order, so that two who want the
+// same names never wait for each other for ever. It is all or nothing: if one cannot be had, those taken
+// are released. A name that is given twice counts once.
+//
+// Options are those of the client, see WithDefaults; a WaitLimit is for all names together. Errors are those of
+// Mutex.Lock.
+func (c *Client) LockAll(ctx context.Context, names ...string) (*LeaseSet, error) {
+	if len(names) == 0 {
+		return nil, invalid("number of names", 0, "at least 1")
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	mutexes := make([]*Mutex, len(names))
+	for i, name := range names {
+		mutexes[i] = c.Mutex(name)
+		if err := mutexes[i].lock.err; err != nil {
+			return nil, err // before anything is sent
+		}
+	}
+	set := new(LeaseSet)
+	var deadline time.Time
+	if limit := c.defaults.waitLimit; limit > 0 {
+		deadline = time.Now().Add(limit)
+	}
+	inner := ctx
+	for _, m := range mutexes {
+		if !deadline.IsZero() {
+			m.lock.waitLimit = max(time.Until(deadline), 1)
+		}
+		lease, err := m.Lock(inner)
+		if err != nil {
+			if cause := context.Cause(inner); cause != nil && ctx.Err() == nil && errors.Is(err, inner.Err()) {
+				err = m.lock.failure("lock all, while waiting for", cause, nil) // a lease on one of the names before has ended
+			}
+			set.Release()
+			return nil, err
+		}
+		set.leases = append(set.leases, lease)
+		// Each lease's context comes from the one before: the last ends with the first that is lost.
+		inner = lease.Context()
+	}
+	return set, nil
+}
+
+// Context returns a context for the work under all the locks: it is cancelled as soon as one of them ends. See
+// Lease.Context.
+func (s *LeaseSet) Context() context.Context { return s.leases[len(s.leases)-1].Context() }
+
+// Deadline returns the earliest deadline of the set.
+func (s *LeaseSet) Deadline() time.Time {
+	earliest := s.leases[0].Deadline()
+	for _, l := range s.leases[1:] {
+		if d := l.Deadline(); d.Before(earliest) {
+			earliest = d
+		}
+	}
+	return earliest
+}
+
+// Leases returns the leases, sorted by name. Each has its own token.
+func (s *LeaseSet) Leases() []*Lease { return slices.Clone(s.leases) }
+
+// Token returns the fencing token of one of the names, and an ErrInvalid if it is none of them.
+func (s *LeaseSet) Token(name string) (uint64, error) {
+	for _, l := range s.leases {
+		if l.Name() == name {
+			return l.Token(), nil
+		}
+	}
+	return 0, invalid("name", name, "one of the "+strconv.Itoa(len(s.leases))+" names of the set")
+}
+
+// Release releases all leases, the last one first, and returns the errors of those that had ended or could
+// not be confirmed. See Lease.Release.
+func (s *LeaseSet) Release() error {
+	var errs []error
+	for _, l := range slices.Backward(s.leases) {
+		errs = append(errs, l.Release())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,239 @@
+// Package memory is an engine that keeps locks in the memory of this process.
+//
+// It is the reference: the shortest code that keeps the whole contract of
+// package driver. It serves tests, examples, and programs in which many parts of
+// one process share locks. Clients that share an [Engine] exclude each other as
+// clients of one server do. Nothing outlives the process.
+//
+// Both promises hold as long as the engine lives: tokens grow, and a name is held
+// by one owner at a time until its lease ends by the engine's [Clock].
+package memory
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Engine keeps locks in memory. It is safe for concurrent use and need not be
+// closed: it has no goroutines, and a timer only while somebody waits.
+type Engine struct {
+	clock Clock     // nil is the machine's own
+	start time.Time // moments are kept as nanoseconds since then
+	seed  maphash.Seed
+
+	// tokens is the last token given. One counter serves all names, so that
+	// nothing need be kept for a name that is free.
+	tokens atomic.Uint64
+
+	locks, semaphores [shardCount]shard
+	latches           latches
+}
+
+var (
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Downgrader = (*Engine)(nil)
+	_ driver.Forcer     = (*Engine)(nil)
+	_ driver.Wanter     = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
+)
+
+// Option changes an engine at its creation.
+type Option func(*Engine)
+
+// WithClock makes leases end by this clock instead of the machine's own. A nil
+// clock is the machine's own. Clients go on to measure deadlines by the
+// machine's clock.
+func WithClock(c Clock) Option {
+	return func(e *Engine) { e.clock = c }
+}
+
+// New returns an engine on which nothing is held.
+func New(opts ...Option) *Engine {
+	e := &Engine{seed: maphash.MakeSeed()}
+	for _, opt := range opts {
+		opt(e)
+	}
+	if e.clock == nil {
+		e.start = time.Now()
+	} else {
+		e.start = e.clock.Now()
+	}
+	return e
+}
+
+// Abilities implements [driver.Engine]: the engine can do all that there is.
+func (e *Engine) Abilities() driver.Abilities {
+	return driver.Abilities{
+		Name:       "memory",
+		Shared:     true,
+		Semaphores: true,
+		Latches:    true,
+		Force:      true,
+		Fair:       true,
+		Local:      true,
+	}
+}
+
+// Take implements [driver.Engine]. It has no effect if ctx has ended.
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
+		return driver.Grant{}, driver.Permanent(fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind))
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Grant{}, driver.NoEffect(err)
+	}
+	s := e.shard(r.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, _, err := e.take(s, &r)
+	return g, err
+}
+
+// take grants the request, or refuses it with ErrHeld and the owner's place in the queue, if
+// it has one. The caller has locked the shard.
+func (e *Engine) take(s *shard, r *driver.Request) (driver.Grant, *waiter, error) {
+	now := e.now()
+	en := s.entries[r.Name]
+	if en == nil {
+		en = s.add(r.Name, now)
+	} else {
+		e.settle(s, r.Name, en, now)
+	}
+	if h := en.find(r.Owner, 0); h != nil {
+		en.extend(h, now, r.TTL)
+		return h.grant(), nil, nil
+	}
+	if en.queue == nil && en.fits(r) {
+		return e.grant(en, r, now).grant(), nil, nil
+	}
+	w := en.queue.find(r.Owner)
+	if w == nil && r.Join {
+		w = s.join(en, r, now)
+		e.serve(s, r.Name, en)
+	}
+	return driver.Grant{}, w, driver.ErrHeld
+}
+
+// maxRange is the most tokens that one grant reserves, so that no caller uses up
+// the tokens of all.
+const maxRange = 1024
+
+// grant makes the owner of the request a holder from now on.
+func (e *Engine) grant(en *entry, r *driver.Request, now int64) *hold {
+	n := max(1, min(r.Tokens, maxRange))
+	return en.add(hold{
+		owner:   r.Owner,
+		text:    r.Holder,
+		token:   e.tokens.Add(uint64(n)) - uint64(n) + 1,
+		tokens:  int32(n),
+		mode:    r.Mode,
+		weight:  r.Weight,
+		granted: now,
+		expires: after(now, r.TTL),
+	})
+}
+
+// Renew implements [driver.Engine]. It does not look at ctx: all items are
+// answered at once.
+func (e *Engine) Renew(_ context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	now := e.now()
+	for i := range batch {
+		report(i, e.renew(&batch[i], now))
+	}
+}
+
+func (e *Engine) renew(r *driver.Renewal, now int64) error {
+	s := e.shard(r.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en, h := e.holding(s, &r.Hold, now)
+	if h == nil {
+		return driver.ErrNotHeld
+	}
+	en.extend(h, now, r.TTL)
+	return nil
+}
+
+// Release implements [driver.Engine]. It does not look at ctx.
+func (e *Engine) Release(_ context.Context, r driver.Release) error {
+	s := e.shard(r.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := e.now()
+	en, h := e.holding(s, &r.Hold, now)
+	if en == nil {
+		return driver.ErrNotHeld
+	}
+	if w := en.queue.find(r.Owner); w != nil {
+		en.queue.remove(w)
+		close(w.ready)
+	}
+	err := driver.ErrNotHeld
+	if h != nil {
+		err = nil
+		if r.Keep > 0 {
+			en.keep(h, now, r.Keep)
+		} else {
+			en.drop(h)
+		}
+	}
+	e.serve(s, r.Name, en)
+	s.tidy(r.Name, en)
+	return err
+}
+
+// holding finds the entry of a key, and in it what the owner holds. Both are nil if they do not exist.
+func (e *Engine) holding(s *shard, h *driver.Hold, now int64) (*entry, *hold) {
+	en := s.entries[h.Name]
+	if en == nil {
+		return nil, nil
+	}
+	e.settle(s, h.Name, en, now)
+	if s.tidy(h.Name, en) {
+		return nil, nil
+	}
+	return en, en.find(h.Owner, h.Token)
+}
+
+// Wanted implements [driver.Wanter].
+func (e *Engine) Wanted(k driver.Key) bool {
+	s := e.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en := s.entries[k.Name]
+	return en != nil && en.queue != nil
+}
+
+// shard returns the part of the engine where the key is kept.
+func (e *Engine) shard(k driver.Key) *shard {
+	i := maphash.String(e.seed, k.Name) % shardCount
+	if k.Kind == driver.Semaphore {
+		return &e.semaphores[i]
+	}
+	return &e.locks[i]
+}
+
+// now returns the moment in nanoseconds since the engine was made.
+func (e *Engine) now() int64 {
+	if e.clock == nil {
+		return int64(time.Since(e.start))
+	}
+	return int64(e.clock.Now().Sub(e.start))
+}
+
+// never is a moment that does not come.
+const never = math.MaxInt64
+
+// after returns the moment d after now, or never if it is too far away.
+func after(now int64, d time.Duration) int64 {
+	if int64(d) > never-now {
+		return never
+	}
+	return now + int64(d)
+}

@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// defaultLimit is how many entries a listing has unless the query says otherwise.
+const defaultLimit = 1000
+
+// List implements [driver.Engine]. It locks one shard at a time, so the entries
+// of a listing need not have existed at one moment.
+func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	var page []driver.Status
+	for len(page) < q.Limit {
+		if err := ctx.Err(); err != nil {
+			return nil, driver.NoEffect(err)
+		}
+		keys, more := e.keys(q, q.Limit-len(page))
+		for _, k := range keys {
+			if st, ok := e.status(k, q.Queue); ok {
+				page = append(page, st)
+			}
+		}
+		if !more {
+			break
+		}
+		// Some have gone meanwhile: fill the page with those that follow.
+		q.After = keys[len(keys)-1]
+	}
+	return page, nil
+}
+
+// keys returns the first keys that match the query, in order, and whether there are more.
+func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) {
+	add := func(k driver.Key) {
+		if compareKeys(k, q.After) <= 0 || !strings.HasPrefix(k.Name, q.Prefix) {
+			return
+		}
+		keys = append(keys, k)
+		if len(keys) >= 4*limit { // more than the page can show: forget the last
+			slices.SortFunc(keys, compareKeys)
+			keys = keys[:limit]
+			more = true
+		}
+	}
+	for _, kind := range driver.Kinds {
+		if q.Kind != 0 && q.Kind != kind {
+			continue
+		}
+		if q.Name != "" {
+			add(driver.Key{Kind: kind, Name: q.Name})
+			continue
+		}
+		e.each(kind, func(name string) { add(driver.Key{Kind: kind, Name: name}) })
+	}
+	slices.SortFunc(keys, compareKeys)
+	if len(keys) > limit {
+		return keys[:limit], true
+	}
+	return keys, more
+}
+
+// each calls f with the names of one kind, in no order.
+func (e *Engine) each(kind driver.Kind, f func(name string)) {
+	var shards *[shardCount]shard
+	switch kind {
+	case driver.Lock:
+		shards = &e.locks
+	case driver.Semaphore:
+		shards = &e.semaphores
+	default:
+		e.latches.each(f)
+		return
+	}
+	for i := range shards {
+		s := &shards[i]
+		s.mu.Lock()
+		for name := range s.entries {
+			f(name)
+		}
+		s.mu.Unlock()
+	}
+}
+
+func compareKeys(a, b driver.Key) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+}
+
+// status reports what is known of a key, if there is anything.
+func (e *Engine) status(k driver.Key, queue bool) (st driver.Status, ok bool) {
+	if k.Kind == driver.Latch {
+		return e.latchStatus(k)
+	}
+	s := e.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en := s.entries[k.Name]
+	if en == nil {
+		return st, false
+	}
+	now := e.now()
+	e.settle(s, k.Name, en, now)
+	if s.tidy(k.Name, en) {
+		return st, false
+	}
+	st.Key = k
+	for i := range en.holds {
+		h := &en.holds[i]
+		st.Holders = append(st.Holders, driver.Holder{
+			Token:  h.token,
+			Mode:   h.mode,
+			Weight: h.weight,
+			Holder: h.text,
+			TTL:    time.Duration(h.expires - now),
+			Age:    time.Duration(now - h.granted),
+		})
+	}
+	st.Waiting = en.queue.len()
+	if queue && en.queue != nil {
+		for w := en.queue.head; w != nil; w = w.next {
+			st.Queue = append(st.Queue, driver.Waiter{
+				Mode:   w.request.Mode,
+				Weight: w.request.Weight,
+				Holder: w.request.Holder,
+				Age:    time.Duration(now - w.joined),
+			})
+		}
+	}
+	return st, true
+}

@@ -1,0 +1,44 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Downgrade implements [driver.Downgrader].
+func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
+	s := e.shard(h.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en, held := e.holding(s, &h, e.now())
+	if held == nil {
+		return driver.ErrNotHeld
+	}
+	held.mode = driver.Shared
+	e.serve(s, h.Name, en)
+	return nil
+}
+
+// ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
+func (e *Engine) ForceRelease(_ context.Context, k driver.Key, token uint64) error {
+	s := e.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en := s.entries[k.Name]
+	if en == nil {
+		return driver.ErrNotHeld
+	}
+	e.settle(s, k.Name, en, e.now())
+	err := driver.ErrNotHeld
+	for i := range en.holds {
+		if h := &en.holds[i]; h.token <= token && token-h.token < uint64(h.tokens) {
+			en.drop(h)
+			err = nil
+			break
+		}
+	}
+	e.serve(s, k.Name, en)
+	s.tidy(k.Name, en)
+	return err
+}

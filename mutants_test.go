@@ -1,0 +1,132 @@
+package leasehold_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is the library with a fault planted in it: a mistake that somebody has made in a lock library before, or
+// might make in this one.
+type mutant struct {
+	name  string
+	edits []edit
+	test  string // which must fail; "" is TestSchedules
+}
+
+type edit struct{ file, from, to string }
+
+var mutants = []mutant{
+	{name: "no allowance for drift", edits: []edit{
+		{"lock.go", "return ttl - drift(ttl)", "return ttl"},
+	}},
+	{name: "deadline counted from the reply", edits: []edit{
+		{"hold.go", "h.start, h.valid, h.origin, h.since = start,", "_, h.start, h.valid, h.origin, h.since = start, now,"},
+	}},
+	{name: "renewal counted from its reply", edits: []edit{
+		{"renewer.go", "h.prolong(sent, h.lock.ttl)", "h.prolong(now, h.lock.ttl)"},
+	}},
+	{name: "late grant accepted", edits: []edit{
+		{"hold.go", "if h.left(now) < agenda.Tick {\n\t\treturn errTooLate", "if false {\n\t\treturn errTooLate"},
+		{"hold.go", "start, validity(ttl), now, now", "now, validity(ttl), now, now"},
+	}},
+	{name: "renewal after release", edits: []edit{
+		{"lease.go", "\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n\terr := h.send(r)\n", "\th.mu.Unlock()\n\terr := h.send(r)\n\th.mu.Lock()\n\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n"},
+		{"renewer.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // which alone would stop the renewals
+	}},
+	{name: "plain delete on release", edits: []edit{
+		{"memory/engine.go", "return en, en.find(h.Owner, h.Token)", "if len(en.holds) > 0 {\n\t\treturn en, &en.holds[0]\n\t}\n\treturn en, nil"},
+	}},
+	{name: "token used again by the engine", edits: []edit{
+		{"memory/engine.go", "e.tokens.Add(uint64(n)) - uint64(n) + 1", "max(e.tokens.Load(), 1) + 0*e.tokens.Add(uint64(now)%2)"},
+	}},
+	{name: "token used again by a hand-over", edits: []edit{
+		{"handover.go", "\t\th.token++\n", ""},
+	}},
+	{name: "woken waiter let in without a look", edits: []edit{
+		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request) {", "for q.head != nil {"},
+	}},
+	{name: "turn taken for a grant", edits: []edit{
+		{"lease.go", "\tif h.pass() {", "\tif c := h.lock.client; h.pass() || c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want, int) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t}) {"},
+	}},
+	{name: "no from the engine ignored", edits: []edit{
+		{"renewer.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
+	}, test: "TestNoFromTheEngineEndsTheLeaseAtOnce"},
+	{name: "no answer taken for a yes", edits: []edit{
+		{"renewer.go", "\tcase err == nil:\n\t\th.prolong", "\tcase !driver.IsNo(err):\n\t\th.prolong"},
+	}},
+	{name: "turn of a failed caller kept", edits: []edit{
+		{"acquire.go", "\t\tif queued {\n\t\t\tc.queue.Done(l.key)\n\t\t}\n", ""},
+	}},
+	{name: "take of unknown outcome forgotten", edits: []edit{
+		{"acquire.go", "if touched {", "if false {"},
+	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
+	{name: "clean-up content with its first answer", edits: []edit{
+		{"cleanup.go", "&& at >= h.uncertain {", "{"},
+	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
+}
+
+// Each planted fault is found by the tests that are there to find it: a suite that lets one through would prove
+// nothing about the promise behind it.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the tests once for each fault: left out with -short")
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			test := m.test
+			if test == "" {
+				test = "TestSchedules"
+			}
+			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+m.overlay(t), "-run", "^"+test+"$", "-timeout=60s", ".")
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err == nil:
+				t.Errorf("%s passes with this fault", test)
+			case !strings.Contains(string(out), "--- FAIL: "+test), test == "TestSchedules" && !strings.Contains(string(out), "broke a promise"):
+				t.Errorf("%s did not fail by itself: %v\n%s", test, err, out)
+			}
+		})
+	}
+}
+
+// overlay writes what the go command needs to see the mutant instead of the files as they are.
+func (m mutant) overlay(t *testing.T) string {
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for _, e := range m.edits {
+		path, err := filepath.Abs(e.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := path
+		if replace[path] != "" {
+			from = replace[path]
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), e.from); n != 1 {
+			t.Fatalf("%s has %d places like %q, want 1: mend the mutant", e.file, n, e.from)
+		}
+		to := filepath.Join(dir, strings.ReplaceAll(e.file, "/", "_"))
+		if err := os.WriteFile(to, []byte(strings.Replace(string(text), e.from, e.to, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[path] = to
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,144 @@
+package leasehold
+
+import (
+	"fmt"
+	"time"
+)
+
+// An observer hears of events. It implements one or more of the interfaces below; the client
+// finds out which. Its methods are called at the moment of the event, by the goroutine that
+// caused it: they must be quick, must not call the client, and may be called by
+// many goroutines at once.
+
+// About is what all events tell.
+type About struct {
+	Kind Kind
+	Name string
+	// Label is the class of the lock, see Label. Count by this, not by Name.
+	Label string
+	// Shared is set for read locks.
+	Shared bool
+}
+
+// GrantObserver hears of each lease that is granted. Re-entry is no grant.
+type GrantObserver interface{ ObserveGrant(Granted) }
+
+// Granted is the event of a GrantObserver.
+type Granted struct {
+	About
+	Token uint64
+	// Waited is the time from the call to the grant.
+	Waited time.Duration
+	// HandedOver is set if the lease came from another holder in this process,
+	// without a request to the engine.
+	HandedOver bool
+}
+
+// FailObserver hears of each call that asked for a lease and got none.
+type FailObserver interface{ ObserveFail(Failed) }
+
+// Failed is the event of a FailObserver.
+type Failed struct {
+	About
+	// Err is what the caller is told: ErrHeld, ErrTimeout, ErrUnavailable, or an
+	// error of its context.
+	Err    error
+	Waited time.Duration
+}
+
+// RenewObserver hears of each attempt to renew a lease.
+type RenewObserver interface{ ObserveRenew(Renewed) }
+
+// Renewed is the event of a RenewObserver.
+type Renewed struct {
+	About
+	// Err is nil for success, ErrLost if the engine said no, ErrUnavailable if it did not
+	// answer; the lease is then tried again until its deadline.
+	Err error
+	// Slack is how much of the lease was left at that moment, before the renewal counted.
+	Slack time.Duration
+}
+
+// DangerObserver hears of each lease that could not be renewed until only a third of it is
+// left. It is told once, until a renewal succeeds.
+type DangerObserver interface{ ObserveDanger(InDanger) }
+
+// InDanger is the event of a DangerObserver.
+type InDanger struct {
+	About
+	Token uint64
+	// Left is the time until the lease is lost.
+	Left time.Duration
+}
+
+// LostObserver hears of each lease that ends without having been released.
+type LostObserver interface{ ObserveLost(Lost) }
+
+// Lost is the event of a LostObserver.
+type Lost struct {
+	About
+	Token uint64
+	// Cause is ErrLost or ErrMaxHold.
+	Cause error
+	// Reason says more, as in "the engine did not answer before the deadline".
+	Reason string
+	// Held is how long the lease was held.
+	Held time.Duration
+}
+
+// ReleaseObserver hears of each lease that is released, by its holder or by Client.Close. Where a holder has
+// re-entered, the last release counts.
+type ReleaseObserver interface{ ObserveRelease(Released) }
+
+// Released is the event of a ReleaseObserver.
+type Released struct {
+	About
+	Token uint64
+	// Held is how long the lease was held.
+	Held time.Duration
+	// Err is what Release returned: nil, ErrLost or ErrUnknown.
+	Err error
+}
+
+// WithObserver adds observers. Each must implement at least one of the observer
+// interfaces of this package.
+func WithObserver(observers ...any) ClientOption {
+	return func(c *Client) {
+		for _, o := range observers {
+			if !c.observers.add(o) {
+				c.defaults.refuse("observer", fmt.Sprintf("%T", o), "an implementation of GrantObserver or another observer interface")
+			}
+		}
+	}
+}
+
+type observers struct {
+	grant   []GrantObserver
+	fail    []FailObserver
+	renew   []RenewObserver
+	danger  []DangerObserver
+	lost    []LostObserver
+	release []ReleaseObserver
+}
+
+func (o *observers) add(observer any) bool {
+	before := o.count()
+	o.grant = appendIf(o.grant, observer)
+	o.fail = appendIf(o.fail, observer)
+	o.renew = appendIf(o.renew, observer)
+	o.danger = appendIf(o.danger, observer)
+	o.lost = appendIf(o.lost, observer)
+	o.release = appendIf(o.release, observer)
+	return o.count() > before
+}
+
+func (o *observers) count() int {
+	return len(o.grant) + len(o.fail) + len(o.renew) + len(o.danger) + len(o.lost) + len(o.release)
+}
+
+func appendIf[T any](to []T, observer any) []T {
+	if o, ok := observer.(T); ok {
+		return append(to, o)
+	}
+	return to
+}

@@ -1,0 +1,383 @@
+package leasehold_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// events is an observer that hears everything.
+type events struct {
+	mu  sync.Mutex
+	all []any
+}
+
+func (e *events) hear(event any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+func (e *events) ObserveGrant(g leasehold.Granted)    { e.hear(g) }
+func (e *events) ObserveFail(f leasehold.Failed)      { e.hear(f) }
+func (e *events) ObserveRenew(r leasehold.Renewed)    { e.hear(r) }
+func (e *events) ObserveDanger(d leasehold.InDanger)  { e.hear(d) }
+func (e *events) ObserveLost(l leasehold.Lost)        { e.hear(l) }
+func (e *events) ObserveRelease(r leasehold.Released) { e.hear(r) }
+
+// heard returns the events of one type, in order.
+func heard[T any](e *events) (of []T) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, event := range e.all {
+		if event, ok := event.(T); ok {
+			of = append(of, event)
+		}
+	}
+	return of
+}
+
+// balance expects that each lease that was granted has ended once, under the same label.
+func (e *events) balance(t *testing.T) {
+	t.Helper()
+	held := map[string]int{}
+	for _, g := range heard[leasehold.Granted](e) {
+		held[g.Label]++
+	}
+	for _, l := range heard[leasehold.Lost](e) {
+		held[l.Label]--
+	}
+	for _, r := range heard[leasehold.Released](e) {
+		held[r.Label]--
+	}
+	for label, n := range held {
+		if n != 0 {
+			t.Errorf("by the events, %d leases of class %q are held; none is", n, label)
+		}
+	}
+}
+
+// one expects that there was one event of a type, and returns it.
+func one[T any](t *testing.T, e *events) T {
+	t.Helper()
+	of := heard[T](e)
+	if len(of) != 1 {
+		t.Fatalf("heard %d times of %T, want once: %+v", len(of), *new(T), of)
+	}
+	return of[0]
+}
+
+func TestObserversHearOfGrantAndRelease(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen, also events
+		c := newClient(t, e, leasehold.WithObserver(&seen), leasehold.WithObserver(&also))
+		held := take(t, newClient(t, e).Mutex("order:1").Lock)
+		waiting := begin(t.Context(), c.RWMutex("order:1", leasehold.Label("order")).RLock)
+		time.Sleep(2 * time.Second)
+		release(t, held)
+		lease := waiting.gets(t)
+		time.Sleep(3 * time.Second)
+		release(t, lease)
+		release(t, lease)
+
+		about := leasehold.About{Kind: leasehold.KindLock, Name: "order:1", Label: "order", Shared: true}
+		if got, want := one[leasehold.Granted](t, &seen), (leasehold.Granted{About: about, Token: lease.Token(), Waited: 2 * time.Second}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		if got, want := one[leasehold.Released](t, &seen), (leasehold.Released{About: about, Token: lease.Token(), Held: 3 * time.Second}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		if len(seen.all) != 2 || len(also.all) != 2 {
+			t.Errorf("heard %+v and %+v", seen.all, also.all)
+		}
+	})
+}
+
+func TestObserversHearOfFailures(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		take(t, permits(newClient(t, e).Semaphore("rooms", 2), 2))
+		s := c.Semaphore("rooms", 2, leasehold.Label("room"), leasehold.WaitLimit(time.Second))
+		_, refused := s.TryAcquire(t.Context(), 1)
+		_, timeout := s.Acquire(t.Context(), 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, gone := s.Acquire(ctx, 2)
+		e.fail(func(call) error { return errLost })
+		_, unavailable := s.Acquire(t.Context(), 2)
+		e.fail(nil)
+		failures := heard[leasehold.Failed](&seen)
+		want := []error{refused, timeout, gone, unavailable}
+		if len(failures) != len(want) || len(seen.all) != len(want) {
+			t.Fatalf("heard %+v", seen.all)
+		}
+		for i, f := range failures {
+			if f.Err != want[i] || f.Label != "room" || f.Kind != leasehold.KindSemaphore || f.Name != "rooms" {
+				t.Errorf("got %+v, want %v", f, want[i])
+			}
+		}
+		if failures[1].Waited != time.Second {
+			t.Errorf("the second has waited %v", failures[1].Waited)
+		}
+	})
+}
+
+// A caller's mistake says nothing about the lock.
+func TestObserversHearNothingOfBadInput(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		c.Mutex("").Lock(t.Context())
+		c.Mutex("n", leasehold.TTL(0)).TryLock(t.Context())
+		c.Semaphore("n", 1).Acquire(t.Context(), 2)
+		if len(seen.all) != 0 {
+			t.Errorf("heard %+v", seen.all)
+		}
+	})
+}
+
+func TestObserversHearOfRenewalDangerAndLoss(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		lease := take(t, c.Mutex("order:1", leasehold.Label("order"), leasehold.TTL(9*time.Second)).Lock)
+		time.Sleep(3100 * time.Millisecond)
+		renewed := one[leasehold.Renewed](t, &seen)
+		if renewed.Err != nil || renewed.Label != "order" || renewed.Slack < 5*time.Second || renewed.Slack > 6*time.Second {
+			t.Errorf("got %+v", renewed)
+		}
+		e.fail(func(c call) error {
+			if c.method == "Renew" {
+				return errLost
+			}
+			return nil
+		})
+		lost := lease.Deadline()
+		<-lease.Context().Done()
+		if late := time.Since(lost); late > 0 {
+			t.Errorf("the context ended %v after the deadline", late)
+		}
+		for _, r := range heard[leasehold.Renewed](&seen)[1:] {
+			expectOnly(t, r.Err, leasehold.ErrUnavailable)
+		}
+		danger := one[leasehold.InDanger](t, &seen)
+		if danger.Token != lease.Token() || danger.Label != "order" || danger.Left < 2900*time.Millisecond || danger.Left > 3*time.Second {
+			t.Errorf("got %+v", danger)
+		}
+		expect(t, lease.Release(), leasehold.ErrLost)
+		loss := one[leasehold.Lost](t, &seen)
+		if loss.Token != lease.Token() || loss.Label != "order" || loss.Cause != leasehold.ErrLost || loss.Reason == "" || loss.Held < 11*time.Second {
+			t.Errorf("got %+v", loss)
+		}
+		if len(heard[leasehold.Released](&seen)) != 0 {
+			t.Error("a lost lease was released, too")
+		}
+		seen.balance(t)
+	})
+}
+
+func TestDangerIsToldAgainOnlyAfterARenewal(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order", leasehold.TTL(9*time.Second))
+		lease := take(t, m.Lock)
+		for round := 1; round <= 2; round++ {
+			e.fail(func(c call) error {
+				if c.method == "Renew" {
+					return errLost
+				}
+				return nil
+			})
+			for len(heard[leasehold.InDanger](&seen)) < round {
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			e.fail(nil)
+			time.Sleep(2 * time.Second)
+			if n := len(heard[leasehold.InDanger](&seen)); n != round {
+				t.Fatalf("danger was told %d times in %d rounds", n, round)
+			}
+			wantCause(t, lease.Context(), nil)
+		}
+	})
+}
+
+func TestObserversHearThatALeaseWasHandedOver(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order")
+		before, lease, waiting := handedOn(t, m, 1)
+		release(t, lease)
+		release(t, waiting[0].gets(t))
+		var handed []bool
+		for _, g := range heard[leasehold.Granted](&seen) {
+			handed = append(handed, g.HandedOver)
+		}
+		if fmt.Sprint(handed) != "[false false true true]" {
+			t.Errorf("handed over: %v", handed)
+		}
+		released := heard[leasehold.Released](&seen)
+		if released[1].Token != before.Token() || released[2].Token != lease.Token() {
+			t.Errorf("released %+v", released)
+		}
+		seen.balance(t)
+	})
+}
+
+// Each caller counts under its own label, also if it got the lease from one with another.
+func TestLabelsDoNotMixWhenALeaseIsHandedOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		labelled := func(label string) asker { return c.Mutex("n", leasehold.Label(label)).Lock }
+		held := take(t, labelled("a"))
+		waiting := line(t, labelled("a"), labelled("b"), labelled("b"), labelled("a"))
+		release(t, held)
+		for _, o := range waiting {
+			release(t, o.gets(t))
+		}
+		seen.balance(t)
+	})
+}
+
+func TestReentryIsNoGrant(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		outer := take(t, c.Mutex("order").Lock)
+		inner, err := c.Mutex("order").Lock(outer.Context())
+		expect(t, err, nil)
+		release(t, inner)
+		release(t, outer)
+		seen.balance(t)
+	})
+}
+
+func TestCloseEndsLeasesForObserversToo(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		take(t, c.Mutex("order").Lock)
+		take(t, permits(c.Semaphore("rooms", 3), 2))
+		expect(t, c.Close(), nil)
+		seen.balance(t)
+	})
+}
+
+// An observer implements what it likes.
+func TestAnObserverHearsOnlyWhatItAskedFor(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		grants := make(grantsOnly, 1)
+		c := newClient(t, e, leasehold.WithObserver(grants))
+		lease := take(t, c.Mutex("order").Lock)
+		release(t, lease)
+		if g := <-grants; g.Token != lease.Token() {
+			t.Errorf("got %+v", g)
+		}
+	})
+}
+
+type grantsOnly chan leasehold.Granted
+
+func (o grantsOnly) ObserveGrant(g leasehold.Granted) { o <- g }
+
+// Whoever knows the secret of an owner can release its lock. It must not be seen anywhere.
+func TestOwnersAreSeenNowhere(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var seen events
+		var out lockedBuffer
+		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c := newClient(t, e, leasehold.WithObserver(&seen), leasehold.WithLogger(log))
+		show := func(values ...any) {
+			for _, v := range values {
+				fmt.Fprintf(&out, "%v\n%+v\n%#v\n", v, v, v)
+				log.Info("shown", "value", v)
+			}
+		}
+		m := c.Mutex("order")
+		lost, refused := take(t, m.Lock), begin(t.Context(), c.RWMutex("order", leasehold.WaitLimit(time.Hour)).RLock)
+		refused.waits(t)
+		status, err := c.Inspect(t.Context(), "order")
+		show(m, lost, lost.Context(), status, err)
+		derived, cancel := context.WithTimeout(lost.Context(), time.Hour)
+		defer cancel()
+		show(derived)
+		lose(t, c, leasehold.KindLock, lost)
+		show(lost.Release(), context.Cause(lost.Context()))
+		release(t, refused.gets(t))
+
+		e.fail(func(call) error { return errLost }) // all that can fail
+		_, err = m.Lock(t.Context())
+		show(err)
+		_, err = c.Latch("start").CountDown(t.Context())
+		show(err)
+		e.fail(nil)
+		endangered := take(t, m.Lock)
+		e.fail(func(call) error { return driver.NoEffect(errLost) })
+		show(endangered.Extend(t.Context(), time.Minute), endangered.Downgrade(t.Context()))
+		<-endangered.Context().Done()
+		time.Sleep(5 * leasehold.DefaultTTL) // until the clean-up gives up
+		e.fail(nil)
+		set := takeAll(t, c, "a", "b")
+		show(set, c.Close(), set.Release())
+		for _, event := range seen.all {
+			show(event)
+		}
+
+		text := out.String()
+		for _, must := range []string{"lease lost", "lease in danger", "clean-up given up"} {
+			if !strings.Contains(text, must) {
+				t.Errorf("the test has not made the client say %q", must)
+			}
+		}
+		if len(e.owners()) < 6 {
+			t.Errorf("only %d owners were in use", len(e.owners()))
+		}
+		for _, owner := range e.owners() {
+			if strings.Contains(text, owner) {
+				at := strings.Index(text, owner)
+				t.Errorf("an owner is seen: …%s…", text[max(0, at-200):at+len(owner)])
+			}
+		}
+	})
+}
+
+// lockedBuffer is a buffer that many may write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestAnObserverThatObservesNothingIsRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		for _, o := range []any{struct{}{}, nil, 7} {
+			_, err := newClient(t, e, leasehold.WithObserver(o)).Mutex("order").Lock(t.Context())
+			var v *leasehold.ValueError
+			if !errors.As(err, &v) || v.Field != "observer" {
+				t.Errorf("%T: got error %v", o, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package leasehold
+
+const raceEnabled = true

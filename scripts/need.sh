@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Makes sure that a command is there.
+#
+#   scripts/need.sh COMMAND PACKAGE...
+#
+# If COMMAND is missing, the Debian packages are installed with apt-get, where that can be done
+# without asking anybody: as root, or with a sudo that needs no password. Otherwise the
+# script says which packages are missing, and fails.
+set -euo pipefail
+
+if [ $# -lt 2 ]; then
+	echo "need.sh: the form is scripts/need.sh COMMAND PACKAGE..." >&2
+	exit 64
+fi
+command=$1
+shift
+
+if command -v "$command" >/dev/null; then
+	exit 0
+fi
+
+missing() {
+	echo "need.sh: $command is missing, and $1: install the package(s) $packages, or what your system calls them" >&2
+	exit 1
+}
+packages=$*
+
+command -v apt-get >/dev/null || missing "there is no apt-get here"
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+	sudo -n true 2>/dev/null || missing "installing it takes a password"
+	as_root=(sudo -n)
+fi
+
+echo "need.sh: $command is missing: installing $packages with apt-get" >&2
+{
+	"${as_root[@]}" apt-get update -qq &&
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@"
+} </dev/null >&2 || missing "apt-get could not install it"
+
+hash -r
+command -v "$command" >/dev/null || missing "it is not in what apt-get has installed"

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	modernc "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var (
+	errClosed = errors.New("the engine has been closed: open the file again")
+	errBusy   = errors.New("other processes kept the file busy for too long: try again, or spread the locks over several files")
+	errMoved  = errors.New("the file has been removed or replaced while in use, so what is held in it excludes nobody who uses the new file: close the engine and open the path again")
+	errBoot   = errors.New("the file has been opened under another start of the machine, or by another kernel: close the engine and open the path again; machines and virtual machines cannot share a file")
+	errSpent  = errors.New("the file has given out all tokens below 2^53: use a new file, once nobody compares its tokens with the old ones")
+
+	// errMark asks for the mark to be raised, and the transaction to be done again.
+	errMark = errors.New("the mark is reached")
+)
+
+// failure is what Engine's methods answer where a transaction failed before its COMMIT, and so
+// surely had no effect.
+func (e *Engine) failure(err error) error {
+	if err == nil || driver.HadNoEffect(err) {
+		return err
+	}
+	err = fmt.Errorf("sqlite: %s: %w", e.path, explain(err))
+	if isPermanent(err) {
+		return driver.Permanent(err)
+	}
+	return driver.NoEffect(err)
+}
+
+// unknown is what they answer where COMMIT failed.
+func (e *Engine) unknown(err error) error {
+	return fmt.Errorf("sqlite: %s: the change may or may not be in the file: %w", e.path, explain(err))
+}
+
+func isPermanent(err error) bool {
+	for _, known := range []error{errClosed, errMoved, errBoot, errSpent} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	switch resultCode(err) {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH,
+		lib.SQLITE_ERROR: // our own statements are sound, so the tables are not what they were
+		return true
+	}
+	return false
+}
+
+// isBusy reports whether err says that another process was faster, and nothing else.
+func isBusy(err error) bool {
+	switch resultCode(err) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// resultCode returns the primary result code of SQLite, or -1.
+// See https://www.sqlite.org/rescode.html.
+func resultCode(err error) int {
+	if e, ok := errors.AsType[*modernc.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return -1
+}
+
+// explain adds to an error of SQLite what its user can do.
+func explain(err error) error {
+	var mend string
+	switch resultCode(err) {
+	case lib.SQLITE_CORRUPT:
+		mend = "the file is damaged: stop all who use it, move it away with its -wal and -shm, and let a new one be made; tokens then start anew"
+	case lib.SQLITE_NOTADB:
+		mend = "the file is not a SQLite database: choose another path"
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
+		mend = "the file or its folder cannot be written: give this user the right to write both"
+	case lib.SQLITE_CANTOPEN:
+		mend = "the file, or its -wal or -shm beside it, cannot be opened: check the rights to its folder and the limit of open files"
+	case lib.SQLITE_FULL:
+		mend = "the disk is full: make room"
+	case lib.SQLITE_IOERR:
+		mend = "the disk or the file system failed: check them"
+	case lib.SQLITE_ERROR:
+		mend = "the tables are not those of a lock file: has something else written to it?"
+	default:
+		return err
+	}
+	return fmt.Errorf("%s: %w", mend, err)
+}

@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// renewMost is how many leases one transaction renews: others get their turn in between.
+const renewMost = 200
+
+// Renew implements [driver.Engine].
+func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	for from := 0; from < len(batch); from += renewMost {
+		part := batch[from:min(from+renewMost, len(batch))]
+		var held [renewMost]bool
+		err := e.change(ctx, e.fast, func(v *view) (err error) {
+			for i, r := range part {
+				if held[i], err = v.renew(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for i, r := range part {
+			switch {
+			case err != nil:
+				report(from+i, err)
+			case !held[i]:
+				report(from+i, driver.ErrNotHeld)
+			default:
+				e.watcher.stir(r.Key) // the lease may end sooner than before
+				report(from+i, nil)
+			}
+		}
+	}
+}
+
+func (v *view) renew(r driver.Renewal) (held bool, err error) {
+	ttl := micros(r.TTL)
+	changed, err := v.own(r.Hold, "UPDATE holders SET ttl = ?5, expires = ?6", "AND expires > ?7",
+		ttl, v.now+ttl, v.now)
+	return changed > 0, err
+}
+
+// own runs a statement on the row with which the owner holds. The arguments of do and of condition
+// begin with ?5.
+func (v *view) own(h driver.Hold, do, condition string, args ...any) (changed int64, err error) {
+	args = append([]any{h.Kind, h.Name, h.Owner, int64(h.Token)}, args...)
+	if h.Token != 0 {
+		changed, err = v.exec(do+" WHERE kind = ?1 AND name = ?2 AND owner = ?3 AND token = ?4 "+condition, args...)
+		if changed > 0 || err != nil {
+			return changed, err
+		}
+	}
+	// Without the token all holders of the key must be looked at, which are seldom many.
+	return v.exec(do+" WHERE kind = ?1 AND name = ?2 AND owner = ?3 AND ?4 IS NOT NULL "+condition, args...)
+}
+
+// Downgrade implements [driver.Downgrader].
+func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+	return e.end(ctx, h.Key, func(v *view) (bool, error) {
+		changed, err := v.own(h, "UPDATE holders SET mode = ?5", "AND expires > ?6", driver.Shared, v.now)
+		return changed > 0, err
+	})
+}
+
+// Release implements [driver.Engine].
+func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	if r.Token == 0 {
+		// The core never learned of a grant, so there is most likely nothing to undo.
+		known, err := e.knows(ctx, r.Hold)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return driver.ErrNotHeld
+		}
+	}
+	return e.end(ctx, r.Key, func(v *view) (bool, error) {
+		if _, err := v.exec("DELETE FROM waiters WHERE owner = ? AND kind = ? AND name = ?", r.Owner, r.Kind, r.Name); err != nil {
+			return false, err
+		}
+		if r.Keep > 0 {
+			return v.keep(r)
+		}
+		return v.drop(r.Hold)
+	})
+}
+
+// drop removes the owner's row, and reports whether its lease was still good.
+func (v *view) drop(h driver.Hold) (held bool, err error) {
+	changed, err := v.own(h, "DELETE FROM holders", "AND expires > ?5", v.now)
+	return changed > 0, err
+}
+
+// keep leaves the row to nobody.
+func (v *view) keep(r driver.Release) (held bool, err error) {
+	ttl := micros(r.Keep)
+	changed, err := v.own(r.Hold, "UPDATE holders SET owner = NULL, ttl = ?5, expires = ?6", "AND expires > ?7",
+		ttl, v.now+ttl, v.now)
+	return changed > 0, err
+}
+
+// knows reports whether the owner holds or waits. It locks nobody out.
+func (e *Engine) knows(ctx context.Context, h driver.Hold) (known bool, err error) {
+	err = e.read(ctx, func(v *view) error {
+		return v.row([]any{&known}, `
+			SELECT EXISTS (SELECT 1 FROM holders WHERE kind = ?1 AND name = ?2 AND owner = ?3)
+			    OR EXISTS (SELECT 1 FROM waiters WHERE owner = ?3 AND kind = ?1 AND name = ?2)`,
+			h.Kind, h.Name, h.Owner)
+	})
+	return known, err
+}
+
+// ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	if token > driver.MaxToken {
+		return driver.ErrNotHeld
+	}
+	return e.end(ctx, k, func(v *view) (bool, error) {
+		changed, err := v.exec(`
+			DELETE FROM holders
+			WHERE kind = ?1 AND name = ?2 AND token <= ?3 AND ?3 < token + tokens AND expires > ?4`,
+			k.Kind, k.Name, int64(token), v.now)
+		return changed > 0, err
+	})
+}
+
+// end runs a change after which others may be able to enter.
+func (e *Engine) end(ctx context.Context, k driver.Key, f func(*view) (held bool, err error)) error {
+	var held bool
+	err := e.change(ctx, e.fast, func(v *view) (err error) {
+		held, err = f(v)
+		return err
+	})
+	e.watcher.stir(k)
+	if err == nil && !held {
+		err = driver.ErrNotHeld
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// defaultLimit is how many entries a listing has unless the query says otherwise.
+const defaultLimit = 1000
+
+// List implements [driver.Engine]. All entries of one listing existed at one moment.
+func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	err = e.read(ctx, func(v *view) error {
+		if _, err := v.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer v.rollback() // it has changed nothing
+		page, err = v.list(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+func (v *view) list(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
+	keys, err := v.keys(q)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		st, err := v.status(k, q.Queue)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, st)
+	}
+	return page, nil
+}
+
+// keys returns the first keys that match the query, in order.
+func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
+	for _, kind := range driver.Kinds {
+		if q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
+			continue
+		}
+		from, to := bounds(q, kind)
+		query := `
+			SELECT name FROM holders WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND expires > ?4
+			UNION
+			SELECT name FROM waiters WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND alive_until > ?4
+			ORDER BY name LIMIT ?5`
+		if kind == driver.Latch {
+			query = `
+				SELECT name FROM latches WHERE ?1 AND name >= ?2 AND name < ?3 AND expires > ?4
+				ORDER BY name LIMIT ?5`
+		}
+		k := driver.Key{Kind: kind}
+		err := v.each([]any{&k.Name}, func() bool {
+			keys = append(keys, k)
+			return true
+		}, query, kind, from, to, v.now, q.Limit-len(keys))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// bounds returns the first name that the query wants, and the first behind that it does not.
+// No name contains a zero byte, nor 0xff, which UTF-8 never uses.
+func bounds(q driver.Query, kind driver.Kind) (from, to string) {
+	from, to = q.Prefix, q.Prefix+"\xff"
+	if q.Name != "" {
+		from, to = max(from, q.Name), min(to, q.Name+"\x00")
+	}
+	if kind == q.After.Kind {
+		from = max(from, q.After.Name+"\x00")
+	}
+	return from, to
+}
+
+// status reports what is known of a key.
+func (v *view) status(k driver.Key, queue bool) (st driver.Status, err error) {
+	st.Key = k
+	if k.Kind == driver.Latch {
+		l, err := v.readLatch(k.Name)
+		st.Latch = &l.LatchState
+		return st, err
+	}
+	if st.Holders, err = v.holders(k); err != nil {
+		return st, err
+	}
+	if queue {
+		st.Queue, err = v.queue(k)
+		st.Waiting = len(st.Queue)
+		return st, err
+	}
+	err = v.row([]any{&st.Waiting}, "SELECT count(*) FROM waiters WHERE kind = ? AND name = ? AND alive_until > ?",
+		k.Kind, k.Name, v.now)
+	return st, err
+}
+
+func (v *view) holders(k driver.Key) (holders []driver.Holder, err error) {
+	var h driver.Holder
+	var expires int64
+	var granted sql.NullInt64
+	err = v.each([]any{&h.Token, &h.Mode, &h.Weight, &h.Holder, &expires, &granted}, func() bool {
+		h.TTL, h.Age = duration(expires-v.now), -1
+		if granted.Valid {
+			h.Age = duration(v.now - granted.Int64)
+		}
+		holders = append(holders, h)
+		return true
+	}, `
+		SELECT token, mode, weight, holder, expires, granted FROM holders
+		WHERE kind = ? AND name = ? AND expires > ? ORDER BY token`, k.Kind, k.Name, v.now)
+	return holders, err
+}
+
+// queue returns those who wait for a key, in the order in which they will be served.
+func (v *view) queue(k driver.Key) (queue []driver.Waiter, err error) {
+	var w driver.Waiter
+	var joined int64
+	err = v.each([]any{&w.Mode, &w.Weight, &w.Holder, &joined}, func() bool {
+		w.Age = duration(v.now - joined)
+		queue = append(queue, w)
+		return true
+	}, `
+		SELECT mode, weight, holder, joined FROM waiters
+		WHERE kind = ? AND name = ? AND alive_until > ? ORDER BY seq`, k.Kind, k.Name, v.now)
+	return queue, err
+}

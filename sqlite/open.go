@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Open opens the file at path, and makes it (mode 0600) if there is none. Its
+// folder must exist and be writable, since SQLite keeps two more files beside it
+// (-wal and -shm) while it is in use.
+//
+// Every error is marked with [driver.Permanent] and says what to do: the folder
+// is missing, path is not a plain file, may not be read or written, lies on a
+// network file system, is damaged, belongs to another application, or was made
+// by a newer version of this package. Nothing is changed in a file that is refused.
+//
+// [Engine.Close] must be called in the end.
+func Open(path string) (*Engine, error) {
+	c, err := machineClock()
+	if err != nil {
+		return nil, driver.Permanent(fmt.Errorf("sqlite: %w", err))
+	}
+	return open(path, c)
+}
+
+func open(path string, c clock) (*Engine, error) {
+	e, err := prepare(path, c)
+	if err != nil {
+		return nil, driver.Permanent(fmt.Errorf("sqlite: %s: %w", path, err))
+	}
+	if err := e.found(); err != nil {
+		_ = e.Close() // why it could not be opened is what matters
+		return nil, driver.Permanent(e.failure(err))
+	}
+	return e, nil
+}
+
+// prepare makes an engine that has not connected yet.
+func prepare(path string, c clock) (*Engine, error) {
+	absolute, err := plainFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Stat(absolute)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", address(absolute, "rw"))
+	if err != nil {
+		return nil, err
+	}
+	// Connections are kept by their users, not by the pool.
+	db.SetMaxIdleConns(-1)
+	life, kill := context.WithCancel(context.Background())
+	e := &Engine{
+		path:      absolute,
+		file:      file,
+		clock:     c,
+		busyLimit: busyLimit,
+		db:        db,
+		gate:      make(chan struct{}, 1),
+		fast:      &conn{db: db, flush: flushSometimes},
+		durable:   &conn{db: db, flush: flushAlways},
+		readers:   make(chan *conn, readers),
+		life:      life,
+		kill:      kill,
+	}
+	if c.survivesRestart() {
+		// After a crash of the machine nobody would know that tokens may be missing.
+		e.fast.flush = flushAlways
+	}
+	for range readers {
+		e.readers <- &conn{db: db, flush: flushSometimes}
+	}
+	e.watcher.init(e)
+	return e, nil
+}
+
+// address returns what the driver is to open. A folder or a name may contain
+// anything, so it is escaped.
+func address(path, mode string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "mode=" + mode}
+	return u.String()
+}
+
+// creating keeps a file from being closed here while another engine of this process
+// already locks it: on Unix that would drop the locks.
+var creating sync.Mutex
+
+// plainFile makes the file if there is none, and returns its absolute path.
+func plainFile(path string) (string, error) {
+	if path == "" || path == ":memory:" {
+		return "", errors.New("a path is needed: locks in memory are what package memory is for")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	creating.Lock()
+	defer creating.Unlock()
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := create(path); err != nil {
+			return "", err
+		}
+		info, err = os.Stat(path)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", errors.New("it is a folder: name a file in it")
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("it is not a plain file (%s): choose another path", info.Mode())
+	}
+	return path, checkFileSystem(path)
+}
+
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return nil // another process was faster
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("make its folder first: %w", err)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("give this user the right to write its folder: %w", err)
+	case err != nil:
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return flushFolder(filepath.Dir(path))
+}
+
+// found makes sure that the file is ours and of this boot, and founds it if it is empty.
+func (e *Engine) found() error {
+	ctx := context.Background()
+	if err := e.inspect(ctx); err != nil {
+		return err
+	}
+	if err := e.useLog(ctx); err != nil {
+		return err
+	}
+	var h header
+	err := e.read(ctx, func(v *view) (err error) {
+		if h, err = readHeader(v.conn); err == nil && h.ours() {
+			err = v.row([]any{&h.boot}, "SELECT boot FROM meta")
+		}
+		return err
+	})
+	if err != nil || h.ours() && h.boot == e.clock.boot {
+		return err
+	}
+	return e.change(ctx, e.durable, e.settle)
+}
+
+// inspect looks at the file in a way that cannot change it.
+func (e *Engine) inspect(ctx context.Context) error {
+	db, err := sql.Open("sqlite", address(e.path, "ro"))
+	if err != nil {
+		return err
+	}
+	c := &conn{db: db, flush: flushSometimes}
+	var t turn
+	for {
+		var h header
+		h, err = readHeader(c)
+		if err == nil {
+			err = h.check()
+		}
+		if !isBusy(err) {
+			break
+		}
+		if err = t.again(ctx, e.busyLimit); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, c.close(), db.Close())
+}
+
+// useLog turns to write-ahead logging, in which readers and a writer do not wait
+// for each other. The file remembers it.
+func (e *Engine) useLog(ctx context.Context) error {
+	if err := e.enter(ctx); err != nil {
+		return err
+	}
+	defer e.leave()
+	var t turn
+	for {
+		var mode string
+		err := e.durable.row([]any{&mode}, "PRAGMA journal_mode = WAL")
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("write-ahead logging does not work here (%q): choose a path on a local disk", mode)
+		case !isBusy(err):
+			return err
+		}
+		if err := t.again(ctx, e.busyLimit); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Take implements [driver.Engine].
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	grant, _, err := e.take(ctx, r)
+	return grant, err
+}
+
+// take answers a refusal with the owner's place in the queue, if it has one.
+func (e *Engine) take(ctx context.Context, r driver.Request) (grant driver.Grant, seq int64, err error) {
+	err = e.change(ctx, e.fast, func(v *view) (err error) {
+		grant, seq, err = e.tryTake(v, r)
+		return err
+	})
+	if err == nil && grant.Token == 0 {
+		err = driver.ErrHeld
+	}
+	if err != nil {
+		return driver.Grant{}, seq, err
+	}
+	return grant, 0, nil
+}
+
+// tryTake answers a refusal with no grant.
+func (e *Engine) tryTake(v *view, r driver.Request) (grant driver.Grant, seq int64, err error) {
+	h, err := v.look(r.Key, r.Owner)
+	if err != nil {
+		return grant, 0, err
+	}
+	if h.token != 0 {
+		return again(v, r, h)
+	}
+	if err := v.clear(r.Key, h); err != nil {
+		return grant, 0, err
+	}
+	first := true
+	if h.anyQueue {
+		if seq, first, err = v.stand(r); err != nil {
+			return grant, 0, err
+		}
+	}
+	if first && h.admits(r.Kind, claim{r.Mode, r.Weight, r.Size}) {
+		grant, err = e.grant(v, r, seq)
+		return grant, 0, err
+	}
+	if r.Join {
+		seq, err = v.join(r, seq)
+	}
+	return grant, seq, err
+}
+
+// again extends the lease of one who holds already.
+func again(v *view, r driver.Request, h holding) (driver.Grant, int64, error) {
+	ttl := micros(r.TTL)
+	_, err := v.exec("UPDATE holders SET ttl = ?, expires = ? WHERE kind = ? AND name = ? AND token = ?",
+		ttl, v.now+ttl, r.Kind, r.Name, h.token)
+	return driver.Grant{Token: uint64(h.token), Tokens: h.tokens, Start: v.start}, 0, err
+}
+
+// stand returns the owner's place in the queue, or zero, and whether nobody stands before it.
+func (v *view) stand(r driver.Request) (seq int64, first bool, err error) {
+	if err := v.bury(r.Key); err != nil {
+		return 0, false, err
+	}
+	if seq, err = v.placeOf(r.Key, r.Owner); err != nil {
+		return 0, false, err
+	}
+	head, err := v.headOf(r.Key)
+	return seq, head == seq, err
+}
+
+// grant makes the owner a holder, who leaves the queue if seq is not zero.
+func (e *Engine) grant(v *view, r driver.Request, seq int64) (driver.Grant, error) {
+	tokens := min(max(r.Tokens, 1), mostTokens)
+	token, err := e.mint(v, tokens)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	ttl := micros(r.TTL)
+	_, err = v.exec(`
+		INSERT INTO holders (kind, name, token, tokens, owner, mode, weight, ttl, expires, granted, holder)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Kind, r.Name, token, tokens, r.Owner, r.Mode, r.Weight, ttl, v.now+ttl, v.now, r.Holder)
+	if err == nil && seq != 0 {
+		_, err = v.exec("DELETE FROM waiters WHERE seq = ?", seq)
+	}
+	return driver.Grant{Token: uint64(token), Tokens: tokens, Start: v.start}, err
+}
+
+// join queues the owner, or keeps the place that it has.
+func (v *view) join(r driver.Request, seq int64) (int64, error) {
+	end := v.now + micros(waiterLife)
+	if seq != 0 {
+		_, err := v.exec("UPDATE waiters SET alive_until = ? WHERE seq = ?", end, seq)
+		return seq, err
+	}
+	// A place of the owner's that has died, behind others who live, is not kept.
+	if _, err := v.exec("DELETE FROM waiters WHERE owner = ? AND kind = ? AND name = ?", r.Owner, r.Kind, r.Name); err != nil {
+		return 0, err
+	}
+	err := v.row([]any{&seq}, `
+		INSERT INTO waiters (kind, name, owner, mode, weight, size, alive_until, joined, holder)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+		r.Kind, r.Name, r.Owner, r.Mode, r.Weight, r.Size, end, v.now, r.Holder)
+	return seq, err
+}

@@ -1,0 +1,60 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+const (
+	// markStep is how many tokens one flush of the disk pays for, and how many are
+	// skipped at most when the machine starts anew.
+	markStep = 1_000_000
+
+	// mostTokens is how many tokens a grant has at most.
+	mostTokens = 10_000
+)
+
+// mint gives out n tokens in a row and returns the first.
+func (e *Engine) mint(v *view, n int) (first int64, err error) {
+	var last int64
+	err = v.row([]any{&last}, `
+		UPDATE meta SET last = last + ?1
+		WHERE last + ?1 <= mark AND boot = ?2
+		RETURNING last`, n, e.clock.boot)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, e.whyNone(v)
+	}
+	if err != nil {
+		return 0, err
+	}
+	first = last - int64(n) + 1
+	if last/sweepEvery != (first-1)/sweepEvery {
+		err = sweep(v)
+	}
+	return first, err
+}
+
+// whyNone tells why no token could be given out.
+func (e *Engine) whyNone(v *view) error {
+	var boot string
+	if err := v.row([]any{&boot}, "SELECT boot FROM meta"); err != nil {
+		return err
+	}
+	if boot != e.clock.boot {
+		return errBoot
+	}
+	return errMark
+}
+
+// raiseMark allows for more tokens. It must be flushed to disk before they are given out.
+func raiseMark(v *view) error {
+	changed, err := v.exec(`
+		UPDATE meta SET mark = max(mark, last + ?1)
+		WHERE last + 2 * ?1 <= ?2`, markStep, int64(driver.MaxToken))
+	if err == nil && changed == 0 {
+		err = errSpent
+	}
+	return err
+}

@@ -1,0 +1,321 @@
+package leasehold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/memory"
+)
+
+// world is one schedule: an engine, clients whose networks have weather, workers who lock and release, and a judge
+// who sees everything that is granted.
+type world struct {
+	t       *testing.T
+	seed    uint64
+	began   time.Time
+	ttl     time.Duration
+	engine  *memory.Engine
+	clients []*Client
+	nets    []*weather
+
+	mu     sync.Mutex
+	log    []string
+	counts counts
+	judges map[driver.Key]*judge
+}
+
+// Things that workers lock.
+const (
+	locks         = 2
+	semaphoreSize = 3
+)
+
+func newWorld(t *testing.T, seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	w := &world{
+		t: t, seed: seed, began: time.Now(), judges: map[driver.Key]*judge{},
+		ttl: []time.Duration{300 * time.Millisecond, time.Second, 5 * time.Second}[rng.IntN(3)],
+	}
+	// The engine's clock is off by up to 1 % either way: what drift allows for.
+	w.engine = memory.New(memory.WithClock(driftingClock{w.began, 0.99 + 0.02*rng.Float64()}))
+	for i := range 2 + rng.IntN(2) {
+		net := newWeather(w, i)
+		net.Faulty = drivertest.NewFaulty(w.engine, net.fault)
+		c := New(net, WithDefaults(TTL(w.ttl)), WithRequestTimeout(w.ttl/3), WithHolder(fmt.Sprint("client ", i)), WithObserver(w))
+		c.random = func(n int64) int64 { return w.chance("jitter", i).Int64N(n) }
+		w.nets = append(w.nets, net)
+		w.clients = append(w.clients, c)
+	}
+	return w
+}
+
+// chance returns a source of chance that depends only on the seed, the moment and the occasion, and so
+// not on the order in which goroutines run.
+func (w *world) chance(occasion ...any) *rand.Rand {
+	h := fnv(fmt.Sprint(occasion...))
+	return rand.New(rand.NewPCG(w.seed^h, uint64(time.Since(w.began))))
+}
+
+func fnv(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// driftingClock runs at another rate than the clients' clock.
+type driftingClock struct {
+	start time.Time
+	rate  float64
+}
+
+func (c driftingClock) Now() time.Time {
+	return c.start.Add(time.Duration(float64(time.Since(c.start)) * c.rate))
+}
+
+func (c driftingClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return time.AfterFunc(time.Duration(float64(d)/c.rate)+1, f).Stop
+}
+
+func (w *world) printf(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf("%12.6fs  ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) errorf(format string, args ...any) {
+	w.t.Helper()
+	w.printf("BROKEN: "+format, args...)
+	w.t.Errorf(format, args...)
+}
+
+// run lets the workers work for a while, clears the sky, and looks at what is left.
+func (w *world) run() {
+	var workers sync.WaitGroup
+	for c := range w.clients {
+		for i := range 3 {
+			workers.Go(func() { newWorker(w, c, i).work() })
+		}
+		workers.Go(w.nets[c].pass)
+	}
+	workers.Wait()
+	for _, n := range w.nets {
+		n.clear()
+	}
+	// Whoever asks now gets everything soon: nobody holds a turn or a place for ever.
+	for i, c := range w.clients {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*w.ttl)
+		for k := range locks {
+			lease, err := c.Mutex(lockName(k)).Lock(ctx)
+			if err != nil {
+				w.errorf("client %d cannot get %s on a healthy network: %v", i, lockName(k), err)
+				continue
+			}
+			if err := lease.Release(); err != nil {
+				w.errorf("client %d cannot release on a healthy network: %v", i, err)
+			}
+		}
+		cancel()
+	}
+	time.Sleep(3 * w.ttl) // requests that went astray take effect, and are undone
+	if left, err := w.engine.List(context.Background(), driver.Query{Queue: true}); err != nil || len(left) > 0 {
+		w.errorf("left behind on the engine: %+v %v", left, err)
+	}
+	for _, c := range w.clients {
+		if err := c.Close(); err != nil {
+			w.errorf("close: %v", err)
+		}
+	}
+}
+
+func lockName(i int) string { return fmt.Sprint("lock ", i) }
+
+// worker is a goroutine of some program that uses locks.
+type worker struct {
+	*world
+	name   string
+	client *Client
+	rng    *rand.Rand
+}
+
+func newWorker(w *world, client, i int) *worker {
+	return &worker{
+		world:  w,
+		name:   fmt.Sprintf("%d.%d", client, i),
+		client: w.clients[client],
+		rng:    rand.New(rand.NewPCG(w.seed, uint64(100*client+i+1))),
+	}
+}
+
+// upTo returns a time below d.
+func (w *worker) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d))) }
+
+func (w *worker) work() {
+	for range 3 {
+		time.Sleep(w.upTo(w.ttl / 2))
+		w.once()
+	}
+	w.rush()
+	w.once()
+}
+
+// rush has the workers of a client queue for one lock that each holds for a moment.
+func (w *worker) rush() {
+	key := driver.Key{Kind: KindLock, Name: lockName(0)}
+	for range 3 {
+		time.Sleep(w.upTo(time.Millisecond))
+		before := w.judge(key).returned()
+		lease, err := w.client.Mutex(key.Name, WaitLimit(w.ttl+w.upTo(w.ttl))).Lock(context.Background())
+		if err != nil {
+			w.refused(key, err)
+			continue
+		}
+		s := w.judge(key).enter(w, lease, 1, before)
+		time.Sleep(w.upTo(2 * time.Millisecond))
+		w.release(lease, s)
+	}
+}
+
+// once asks for something, uses it in one way or another, and gives it back.
+func (w *worker) once() {
+	limit := w.ttl/3 + w.upTo(2*w.ttl) // no less than what one request may take
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var opts []Option
+	giveUp := time.NewTimer(0)
+	if w.rng.IntN(3) == 0 {
+		opts = append(opts, WaitLimit(limit))
+	} else {
+		giveUp = time.AfterFunc(limit, cancel)
+	}
+	switch w.rng.IntN(8) {
+	case 0:
+		opts = append(opts, NoRenew())
+	case 1:
+		opts = append(opts, MaxHold(w.ttl/2+w.upTo(w.ttl)))
+	}
+	name := lockName(w.rng.IntN(locks))
+	key := driver.Key{Kind: KindLock, Name: name}
+	weight := 1
+	var lease *Lease
+	var err error
+	began := time.Now()
+	before := w.judge(key).returned()
+	what := w.rng.IntN(10)
+	switch {
+	case what < 4:
+		lease, err = w.client.Mutex(name, opts...).Lock(ctx)
+	case what < 6:
+		lease, err = w.client.Mutex(name, opts...).TryLock(ctx)
+	case what < 7:
+		lease, err = w.client.RWMutex(name, opts...).RLock(ctx)
+	case what < 8:
+		lease, err = w.client.RWMutex(name, opts...).TryRLock(ctx)
+	default:
+		key, weight = driver.Key{Kind: KindSemaphore, Name: "semaphore"}, 1+w.rng.IntN(semaphoreSize)
+		before = w.judge(key).returned()
+		lease, err = w.client.Semaphore(key.Name, semaphoreSize, opts...).Acquire(ctx, weight)
+	}
+	giveUp.Stop()
+	if took := time.Since(began); took > limit {
+		w.errorf("%s: asking for %s took %v of %v", w.name, key.Name, took, limit)
+	}
+	if err != nil {
+		w.refused(key, err)
+		return
+	}
+	w.use(lease, w.judge(key).enter(w, lease, weight, before))
+}
+
+func (w *worker) refused(key driver.Key, err error) {
+	w.printf("%s: no %s %s: %v", w.name, key.Kind, key.Name, err)
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrHeld):
+		w.counts.held++
+	case errors.Is(err, ErrUnavailable):
+		w.counts.unavailable++
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrTimeout):
+		w.counts.gaveUp++
+	default:
+		w.t.Errorf("%s: not an answer that a caller expects: %v", w.name, err)
+	}
+}
+
+// use works under the lease and releases it.
+func (w *worker) use(lease *Lease, s *stay) {
+	done := lease.Context().Done()
+	switch w.rng.IntN(6) {
+	case 0: // works for long, and pays attention
+		select {
+		case <-done:
+		case <-time.After(w.upTo(3 * w.ttl)):
+		}
+	case 1: // pauses, and looks at the context first thing after
+		time.Sleep(w.upTo(3 * w.ttl))
+	case 2: // makes sure of more time
+		if err := lease.Extend(context.Background(), w.ttl+w.upTo(w.ttl)); err == nil {
+			w.printf("%s: %s extended", w.name, lease.Name())
+		}
+		time.Sleep(w.upTo(2 * w.ttl))
+	case 3: // lets readers in
+		if lease.hold.lock.key.Kind == KindLock {
+			s.judge.downgrade(s) // from now on it counts as a reader, whatever the answer
+			w.printf("%s: %s downgraded: %v", w.name, lease.Name(), lease.Downgrade(context.Background()))
+		}
+		time.Sleep(w.upTo(w.ttl))
+	default: // quick work
+		time.Sleep(w.upTo(w.ttl / 20))
+	}
+	if now := time.Now(); now.After(lease.Deadline()) {
+		w.world.mu.Lock()
+		w.counts.outlived++
+		w.world.mu.Unlock()
+		select {
+		case <-done:
+		default:
+			w.errorf("%s: the context of %s is not done %v after the deadline", w.name, lease.Name(), now.Sub(lease.Deadline()))
+		}
+	}
+	w.release(lease, s)
+}
+
+func (w *worker) release(lease *Lease, s *stay) {
+	began := time.Now()
+	s.judge.leave(s) // from now on it relies on nothing, whatever the answer
+	err := lease.Release()
+	w.printf("%s: released %s %d: %v", w.name, lease.Name(), lease.Token(), err)
+	if took := time.Since(began); took > w.client.requestTimeout {
+		w.errorf("%s: Release took %v", w.name, took)
+	}
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	switch {
+	case err == nil:
+		w.counts.released++
+	case errors.Is(err, ErrLost), errors.Is(err, ErrMaxHold):
+		w.counts.lost++
+	case errors.Is(err, ErrUnknown):
+		w.counts.unknown++
+	default:
+		w.t.Errorf("%s: not an answer that Release gives: %v", w.name, err)
+	}
+}
+
+// ObserveGrant counts what was handed over inside a process.
+func (w *world) ObserveGrant(e Granted) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.HandedOver {
+		w.counts.handOvers++
+	}
+}
