@@ -22,23 +22,23 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 			}
 			return nil
 		})
-		for i, r := range part {
+		for i := range part {
 			switch {
 			case err != nil:
 				report(from+i, err)
 			case !held[i]:
 				report(from+i, driver.ErrNotHeld)
 			default:
-				e.watcher.stir(r.Key) // the lease may end sooner than before
 				report(from+i, nil)
 			}
 		}
 	}
 }
 
+// renew makes a lease last at least its ttl from now. An old request that comes late shortens nothing.
 func (v *view) renew(r driver.Renewal) (held bool, err error) {
 	ttl := micros(r.TTL)
-	changed, err := v.own(r.Hold, "UPDATE holders SET ttl = ?5, expires = ?6", "AND expires > ?7",
+	changed, err := v.own(r.Hold, "UPDATE holders SET ttl = max(ttl, ?5), expires = max(expires, ?6)", "AND expires > ?7",
 		ttl, v.now+ttl, v.now)
 	return changed > 0, err
 }

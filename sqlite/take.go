@@ -58,7 +58,7 @@ func (e *Engine) tryTake(v *view, r driver.Request) (grant driver.Grant, seq int
 // again extends the lease of one who holds already.
 func again(v *view, r driver.Request, h holding) (driver.Grant, int64, error) {
 	ttl := micros(r.TTL)
-	_, err := v.exec("UPDATE holders SET ttl = ?, expires = ? WHERE kind = ? AND name = ? AND token = ?",
+	_, err := v.exec("UPDATE holders SET ttl = max(ttl, ?), expires = max(expires, ?) WHERE kind = ? AND name = ? AND token = ?",
 		ttl, v.now+ttl, r.Kind, r.Name, h.token)
 	return driver.Grant{Token: uint64(h.token), Tokens: h.tokens, Start: v.start}, 0, err
 }

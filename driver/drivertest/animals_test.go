@@ -95,6 +95,7 @@ var zoo = []animal{
 	{"ignores Keep", "Release/KeepLeavesItTaken", func(e *memory.Engine) driver.Engine { return noKeep{e} }},
 	{"keeps for the owner", "Release/KeepEndsThePossession", func(e *memory.Engine) driver.Engine { return keepForOwner{e} }},
 	{"brings back in Renew", "Expiry/RenewDoesNotBringBack", func(e *memory.Engine) driver.Engine { return bringsBack{e} }},
+	{"shortens in Renew", "Renewal/RenewNeverShortens", func(e *memory.Engine) driver.Engine { return shortens{e} }},
 	{"fails a batch as one", "Renewal/PartOfABatchFails", func(e *memory.Engine) driver.Engine { return allOrNothing{e} }},
 	{"stops at the first failure", "Renewal/PartOfABatchFails", func(e *memory.Engine) driver.Engine { return stopsAtFailure{e} }},
 	{"takes anew", "Exclusion/TakeAgainAnswersTheSame", func(e *memory.Engine) driver.Engine { return takesAnew{e} }},
@@ -173,6 +174,19 @@ func (b bringsBack) Renew(ctx context.Context, batch []driver.Renewal, report fu
 }
 
 type allOrNothing struct{ *memory.Engine }
+
+// shortens sets the end of a lease to what the latest renewal says.
+type shortens struct{ *memory.Engine }
+
+func (s shortens) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	for i, r := range batch {
+		g, err := s.Take(ctx, driver.Request{Key: r.Key, Owner: r.Owner, Size: 1, Weight: 1, TTL: time.Millisecond})
+		if err == nil {
+			err = s.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Token: g.Token}, Keep: r.TTL})
+		}
+		report(i, err)
+	}
+}
 
 func (a allOrNothing) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	var failed error

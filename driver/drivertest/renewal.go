@@ -13,6 +13,7 @@ var renewal = []check{
 	{"RenewByAnotherChangesNothing", renewByAnother},
 	{"RenewByAWaiter", renewByAWaiter},
 	{"RenewWithAndWithoutToken", renewWithAndWithoutToken},
+	{"RenewNeverShortens", renewNeverShortens},
 	{"PartOfABatchFails", partOfABatchFails},
 	{"FullBatch", fullBatch},
 	{"EmptyBatch", emptyBatch},
@@ -47,6 +48,19 @@ func (e *env) renewAll(engine driver.Engine, batch []driver.Renewal) []error {
 	defer mu.Unlock()
 	returned = true
 	return outcome
+}
+
+// A renewal that was held up on its way must not take back what a later one has given.
+func renewNeverShortens(e *env) {
+	a, b := e.open(), e.open()
+	renewed, retaken := e.lock("renewed"), e.lock("retaken")
+	e.take(a, renewed)
+	e.take(a, retaken)
+	e.renewed(a, renewed, e.short)
+	e.take(a, e.briefly(retaken))
+	e.lapse()
+	e.refused(b, e.lock("renewed"))
+	e.refused(b, e.lock("retaken"))
 }
 
 func renewKeepsTheLease(e *env) {
