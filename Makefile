@@ -38,6 +38,10 @@ modules: ## Build each module by itself, as those who import it do
 bench: ## Run all benchmarks and print what they measure (takes some minutes)
 	go test -run '^$$' -bench . -benchmem -timeout 30m work
 
+.PHONY: performance
+performance: ## Run all benchmarks and write docs/performance.md
+	scripts/performance.sh
+
 .PHONY: demo
 demo: ## Let two shells contend for one lock
 	scripts/demo.sh

@@ -20,9 +20,16 @@ type job struct {
 	// resumeAt: if nobody has said SIGCONT until then, this process was never
 	// stopped. The kernel stops only those whom a shell can wake again.
 	resumeAt time.Time
+	// asked is when this process was last told to stop, and passed that on.
+	asked time.Time
 }
 
-const awake = 200 * time.Millisecond
+const (
+	awake = 200 * time.Millisecond
+	// together: a stop within this time of a request to stop follows from the request, even
+	// if it has another cause as well. To undo it would undo both.
+	together = time.Second
+)
 
 // pass passes a signal on to the group. Once the group is being ended, nothing is passed
 // on.
@@ -32,6 +39,9 @@ func (w *watch) pass(sig unix.Signal) {
 	case sig == unix.SIGCONT:
 		// This process may have been stopped for longer than its lease lasts.
 		w.job.resuming = true
+	case sig == unix.SIGTSTP:
+		w.job.asked = time.Now()
+		w.send(sig)
 	default:
 		w.send(sig)
 	}
@@ -45,7 +55,8 @@ func (w *watch) stopped(by unix.Signal) {
 	case unix.SIGTTIN, unix.SIGTTOU:
 		// The group has asked for the terminal. If it is this process's to give, or was
 		// given a moment too late, there is no reason to stop.
-		if w.terminal.Lend(id) || w.terminal.HeldBy(id) {
+		asked := time.Since(w.job.asked) < together
+		if !asked && (w.terminal.Lend(id) || w.terminal.HeldBy(id)) {
 			w.send(unix.SIGCONT)
 			return
 		}

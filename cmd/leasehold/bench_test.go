@@ -1,0 +1,30 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/sqlite"
+)
+
+// The whole way of a free lock on the engine that the command uses by default: library, queue of the process, renewal,
+// and the file.
+func BenchmarkLockReleaseSQLite(b *testing.B) {
+	engine, err := sqlite.Open(filepath.Join(b.TempDir(), "locks.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { engine.Close() })
+	m := leasehold.New(engine).Mutex("free")
+	for b.Loop() {
+		lease, err := m.Lock(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := lease.Release(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+}
