@@ -91,3 +91,11 @@ func do(lease *Lease, err error, fn func(context.Context, *Lease) error) (result
 	}()
 	return fn(lease.Context(), lease)
 }
+
+// longest is the longest ttl.
+func (l *lock) longest() time.Duration {
+	if most := l.client.abilities.MaxTTL; most > 0 {
+		return min(most, MaxTTL)
+	}
+	return MaxTTL
+}

@@ -27,14 +27,14 @@ var mutants = []mutant{
 		{"hold.go", "h.start, h.valid, h.origin, h.since = start,", "_, h.start, h.valid, h.origin, h.since = start, now,"},
 	}},
 	{name: "renewal counted from its reply", edits: []edit{
-		{"renewer.go", "h.prolong(sent, h.lock.ttl)", "h.prolong(now, h.lock.ttl)"},
+		{"renewal.go", "h.prolong(sent, h.lock.ttl)", "h.prolong(now, h.lock.ttl)"},
 	}},
 	{name: "late grant accepted", edits: []edit{
 		{"hold.go", "if h.left(now) < agenda.Tick {\n\t\treturn errTooLate", "if false {\n\t\treturn errTooLate"},
 		{"hold.go", "start, validity(ttl), now, now", "now, validity(ttl), now, now"},
 	}},
 	{name: "renewal after release", edits: []edit{
-		{"lease.go", "\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n\terr := h.send(r)\n", "\th.mu.Unlock()\n\terr := h.send(r)\n\th.mu.Lock()\n\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n"},
+		{"release.go", "\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n\terr := h.send(r)\n", "\th.mu.Unlock()\n\terr := h.send(r)\n\th.mu.Lock()\n\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n"},
 		{"renewer.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // which alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
@@ -50,13 +50,13 @@ var mutants = []mutant{
 		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request) {", "for q.head != nil {"},
 	}},
 	{name: "turn taken for a grant", edits: []edit{
-		{"lease.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want, int) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
+		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want, int) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
 	}},
 	{name: "no from the engine ignored", edits: []edit{
-		{"renewer.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
+		{"renewal.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
 	}, test: "TestNoFromTheEngineEndsTheLeaseAtOnce"},
 	{name: "no answer taken for a yes", edits: []edit{
-		{"renewer.go", "\tcase err == nil:\n\t\th.prolong", "\tcase !driver.IsNo(err):\n\t\th.prolong"},
+		{"renewal.go", "\tcase err == nil:\n\t\th.prolong", "\tcase !driver.IsNo(err):\n\t\th.prolong"},
 	}},
 	{name: "turn of a failed caller kept", edits: []edit{
 		{"acquire.go", "\t\tif queued {\n\t\t\tc.queue.Done(l.key)\n\t\t}\n", ""},

@@ -1,0 +1,141 @@
+package leasehold
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// renew sends the renewals, in batches of what may take equally long.
+func (c *Client) renew(holds []*hold) {
+	most := c.abilities.MaxBatch
+	if most <= 0 {
+		most = maxBatch
+	}
+	byLimit := map[time.Duration][]*hold{}
+	for _, h := range holds {
+		byLimit[h.renewLimit()] = append(byLimit[h.renewLimit()], h)
+	}
+	for limit, holds := range byLimit {
+		for len(holds) > 0 {
+			n := min(len(holds), most)
+			batch := holds[:n:n]
+			holds = holds[n:]
+			if c.abilities.Local {
+				c.renewBatch(c.life, batch)
+				continue
+			}
+			go func() {
+				ctx, cancel := context.WithTimeoutCause(c.life, limit, errNoAnswer)
+				defer cancel()
+				c.renewBatch(ctx, batch)
+			}()
+		}
+	}
+}
+
+func (c *Client) renewBatch(ctx context.Context, batch []*hold) {
+	items := make([]driver.Renewal, len(batch))
+	for i, h := range batch {
+		h.mu.Lock()
+		items[i] = driver.Renewal{Hold: h.ref(), TTL: h.lock.ttl}
+		h.mu.Unlock()
+	}
+	heard := make([]bool, len(batch))
+	var mu sync.Mutex
+	sent := driver.Now()
+	c.engine.Renew(ctx, items, func(i int, err error) {
+		mu.Lock()
+		again := heard[i]
+		heard[i] = true
+		mu.Unlock()
+		if !again {
+			batch[i].renewed(sent, err)
+		}
+	})
+	mu.Lock()
+	heard = slices.Clone(heard)
+	mu.Unlock()
+	for i, h := range batch {
+		if !heard[i] {
+			h.renewed(sent, errNoAnswer)
+		}
+	}
+}
+
+// renewed takes in the outcome of a renewal. An old answer is as good as a new one: yes counts from the
+// moment its request was sent, and no is for ever.
+func (h *hold) renewed(sent driver.Instant, err error) {
+	c := h.lock.client
+	h.mu.Lock()
+	if h.phase != held {
+		h.mu.Unlock()
+		return
+	}
+	now := driver.Now()
+	slack := h.left(now)
+	event := Renewed{About: h.lock.about(h.mode), Slack: slack}
+	switch {
+	case err == nil:
+		h.prolong(sent, h.lock.ttl)
+		if h.left(now) > 0 {
+			h.failures, h.danger = 0, false
+			h.next = h.renewAfter(sent)
+		}
+		h.schedule(now)
+		h.mu.Unlock()
+	case driver.IsNo(err):
+		event.Err = ErrLost
+		h.finish(ErrLost, "the engine says that it is not held any more", false)
+	default:
+		event.Err = ErrUnavailable
+		h.uncertain = c.renewer.now() + h.lock.ttl
+		h.next = c.renewer.at(now) + h.retry()
+		h.schedule(now)
+		h.mu.Unlock()
+	}
+	for _, o := range c.observers.renew {
+		o.ObserveRenew(event)
+	}
+}
+
+// prolong makes the lease last ttl from sent, unless it lasts longer already. mu is held.
+func (h *hold) prolong(sent driver.Instant, ttl time.Duration) {
+	if sent.Since(h.start)+validity(ttl) > h.valid {
+		h.start, h.valid = sent, validity(ttl)
+	}
+}
+
+// extended takes in an Extend that the engine has confirmed.
+func (h *hold) extended(sent driver.Instant, ttl time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase == held {
+		h.prolong(sent, ttl)
+		h.schedule(driver.Now())
+	}
+}
+
+// shared takes in a Downgrade that the engine has confirmed: others of this process may now come in, too.
+func (h *hold) shared() {
+	h.mu.Lock()
+	turn := h.turn
+	h.mode, h.turn = driver.Shared, false
+	h.mu.Unlock()
+	if turn {
+		h.lock.client.queue.Done(h.lock.key)
+	}
+}
+
+// refused ends a hold of which the engine says that it is none.
+func (h *hold) refused() {
+	h.mu.Lock()
+	if h.phase != held {
+		h.mu.Unlock()
+		return
+	}
+	h.finish(ErrLost, "the engine says that it is not held any more", false)
+}
