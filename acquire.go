@@ -119,7 +119,7 @@ func (l *lock) ended(ctx context.Context, op string) error {
 	switch err := ctx.Err(); {
 	case err == nil && l.client.life.Err() == nil:
 		return nil
-	case err == nil || errors.Is(context.Cause(ctx), ErrClosed):
+	case l.client.life.Err() != nil && (err == nil || errors.Is(context.Cause(ctx), ErrClosed)):
 		return l.failure(op, ErrClosed, nil)
 	case errors.Is(context.Cause(ctx), errWaitLimit):
 		return l.failure(op, ErrTimeout, nil)
@@ -168,7 +168,7 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		over := l.ended(ctx, a.op)
 		switch {
 		case over != nil:
-		case errors.Is(err, driver.ErrHeld):
+		case errors.Is(err, driver.ErrHeld) && a.try:
 			return nil, l.failure(a.op, ErrHeld, nil)
 		case !answered || driver.IsPermanent(err) || time.Since(outage) > l.ttl:
 			over = l.failure(a.op, ErrUnavailable, err)
@@ -193,6 +193,7 @@ func (c *Client) pause(ctx context.Context, failures int) {
 	select {
 	case <-t.C:
 	case <-ctx.Done():
+	case <-c.life.Done():
 	}
 }
 

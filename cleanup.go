@@ -45,7 +45,9 @@ func (h *hold) clean(now driver.Instant) bool {
 // caller then waits for the release itself.
 func (h *hold) abandon() {
 	h.mu.Lock()
-	h.cause = ErrUnavailable
+	if h.cause == nil {
+		h.cause = ErrUnavailable
+	}
 	background := h.clean(driver.Now())
 	r := driver.Release{Hold: h.ref()}
 	h.mu.Unlock()
@@ -56,11 +58,16 @@ func (h *hold) abandon() {
 
 // late returns what hears of a request that was given up and has ended after all. If the owner is over, what
 // the request may have left must go. If the request says that nothing of it is under way any more, the
-// owner is as certain as it was before.
-func (h *hold) late(before time.Duration) func(error) {
+// owner is as certain as it was before, unless another request has been sent since.
+func (h *hold) late() func(error) {
+	h.mu.Lock()
+	before := h.uncertain
+	h.requests++
+	mine := h.requests
+	h.mu.Unlock()
 	return func(err error) {
 		h.mu.Lock()
-		if driver.HadNoEffect(err) {
+		if driver.HadNoEffect(err) && mine == h.requests {
 			h.uncertain = before
 		}
 		gone := h.phase == over || h.phase == cleaning
@@ -71,19 +78,19 @@ func (h *hold) late(before time.Duration) func(error) {
 	}
 }
 
-// sweep starts one release in the background. mu is held, phase is cleaning.
-func (h *hold) sweep(now driver.Instant) {
+// sweep starts one release in the background, and reports false if the client is closed. mu is held, phase is
+// cleaning.
+func (h *hold) sweep(now driver.Instant) bool {
 	c := h.lock.client
 	at := c.renewer.at(now)
 	if at >= h.forget {
 		h.phase = over
 		c.log.Warn("clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
-		return
+		return true
 	}
 	if c.sweeping.Add(1) > maxSweeps {
 		c.sweeping.Add(-1)
-		c.renewer.set(h, at+c.jitter(50*time.Millisecond))
-		return
+		return c.renewer.set(h, at+c.jitter(50*time.Millisecond))
 	}
 	h.failures++
 	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
@@ -92,11 +99,12 @@ func (h *hold) sweep(now driver.Instant) {
 		_, err := request(c.life, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, c.engine.Release(ctx, r)
 		}, ignore)
-		h.swept(err)
+		h.swept(at, err)
 	})
 	if !started {
-		c.sweeping.Add(-1) // the client is closed
+		c.sweeping.Add(-1)
 	}
+	return started
 }
 
 // background runs f, for which Close waits, and reports false if the client is closed.
@@ -109,8 +117,8 @@ func (c *Client) background(f func()) bool {
 	return !c.renewer.stopped
 }
 
-// swept takes in the answer to a release of the clean-up.
-func (h *hold) swept(err error) {
+// swept takes in the answer to a release of the clean-up, which was sent at the time sent.
+func (h *hold) swept(sent time.Duration, err error) {
 	c := h.lock.client
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +126,7 @@ func (h *hold) swept(err error) {
 		return
 	}
 	at := c.renewer.now()
-	if (err == nil || driver.IsNo(err)) && at >= h.uncertain {
+	if (err == nil || driver.IsNo(err)) && sent >= h.uncertain {
 		h.phase = over
 		return
 	}
@@ -126,13 +134,15 @@ func (h *hold) swept(err error) {
 	if err == nil || driver.IsNo(err) {
 		next = min(next, max(h.uncertain, at+10*time.Millisecond))
 	}
-	c.renewer.set(h, next)
+	if !c.renewer.set(h, next) {
+		c.work.Go(func() { c.failed.add(h.closed()) }) // Close waits for what runs this, and so for that too
+	}
 }
 
 // closed ends a hold because its client is closed. Once the engine has left one release of Close without an
 // answer, the others are not tried: Close would take as many times as long.
 func (h *hold) closed() error {
-	hopeless := h.lock.client.failed.any()
+	hopeless := h.lock.client.failed.hopeless()
 	h.mu.Lock()
 	switch h.phase {
 	case held:

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,11 +118,11 @@ func (f *failures) add(err error) {
 	}
 }
 
-// any reports whether there is one yet.
-func (f *failures) any() bool {
+// hopeless reports whether the engine has left a request without an answer.
+func (f *failures) hopeless() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.errs) > 0
+	return slices.ContainsFunc(f.errs, func(err error) bool { return errors.Is(err, errNoAnswer) })
 }
 
 func (f *failures) join() error {

@@ -33,7 +33,7 @@ func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
 		return nil, invalid("leader's id", id, allowedText)
 	}
 	candidate := *e.lock
-	candidate.holder = id
+	candidate.holder, candidate.named = id, true
 	return candidate.acquire(ctx, ask{op: "campaign for"})
 }
 

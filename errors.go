@@ -50,6 +50,10 @@ var (
 	// do so would wait for each other for ever; release the read lock first.
 	ErrUpgrade = errors.New("a read lock cannot become a write lock: release it first")
 
+	// ErrNested: a write lock that has been entered more than once cannot become a read lock, since the others count on
+	// it. Release the inner leases first.
+	ErrNested = errors.New("the lock is held by more than one lease: release the inner ones first")
+
 	// ErrClosed: the client has been closed.
 	ErrClosed = errors.New("client closed")
 

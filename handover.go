@@ -44,7 +44,7 @@ func (h *hold) pass() bool {
 	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {
 		return false
 	}
-	return c.queue.Pass(l.key, func(w want, _ int) (gift, bool) {
+	return c.queue.Pass(l.key, func(w want) (gift, bool) {
 		if !w.plain || w.ttl != l.ttl || w.label != l.label {
 			return gift{}, false
 		}

@@ -49,7 +49,9 @@ type hold struct {
 	next      time.Duration // the next request
 	failures  int           // requests in a row without an answer
 	uncertain time.Duration // until when a request of unknown outcome may still take effect
+	requests  int           // takes and waits sent
 	forget    time.Duration // when the clean-up may stop whatever it heard
+	short     bool          // the first lease is a short one, to be renewed to the whole ttl
 	danger    bool          // observers were told
 	dropped   bool          // the caller lost all leases without releasing them
 }
@@ -82,7 +84,7 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	}
 	g, err := request(ctx, c.limit(validity(r.TTL)), func(ctx context.Context) (driver.Grant, error) {
 		return c.engine.Take(ctx, r)
-	}, h.late(h.uncertain))
+	}, h.late())
 	h.note(err, r.TTL)
 	return g, err
 }
@@ -98,7 +100,7 @@ func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		g, err = c.engine.Wait(ctx, r)
 	} else {
-		g, err = request(ctx, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.late(h.uncertain))
+		g, err = request(ctx, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.late())
 		h.note(err, r.TTL)
 	}
 	if err == nil && g.Start.IsZero() {
@@ -133,15 +135,16 @@ func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 	defer h.mu.Unlock()
 	now := driver.Now()
 	h.start, h.valid, h.origin, h.since = start, validity(ttl), now, now
-	h.first, h.token, h.spare = g.Token, g.Token, max(g.Tokens-1, 0)
+	h.first = g.Token
 	if h.left(now) < agenda.Tick {
 		return errTooLate
 	}
+	h.token, h.spare = g.Token, max(g.Tokens-1, 0)
 	h.phase, h.count, h.failures = held, 1, 0
 	h.handles.Store(1)
 	h.next = h.renewAfter(start)
-	if ttl < l.ttl {
-		h.next = 0 // a short first lease: renew at once
+	if h.short = ttl < l.ttl; h.short {
+		h.next = 0 // renew at once
 	}
 	if !h.schedule(now) {
 		h.phase = asking

@@ -28,7 +28,8 @@ type Lease struct {
 	ctx     context.Context
 
 	// Under the mutex of the hold:
-	left   bool // released, while others of the tenure are not
+	left   bool      // released, while others of the tenure are not
+	last   time.Time // the deadline when it was released
 	ending *ending
 }
 
@@ -57,6 +58,14 @@ func (l *Lease) Deadline() time.Time {
 	h := l.hold
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if l.left || h.tenure != l.tenure {
+		return l.last
+	}
+	return h.deadline()
+}
+
+// deadline is until when the hold is held. mu is held.
+func (h *hold) deadline() time.Time {
 	deadline := h.start.Add(h.valid).Time()
 	if most := h.lock.maxHold; most > 0 {
 		if limit := h.since.Add(most).Time(); limit.Before(deadline) {
@@ -137,7 +146,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if most := h.lock.longest(); ttl < MinTTL || ttl > most {
 		return invalid("TTL", ttl, MinTTL.String()+" to "+most.String())
 	}
-	return l.use(ctx, "extend", func(ctx context.Context, ref driver.Hold) error {
+	return l.use(ctx, "extend", nil, func(ctx context.Context, ref driver.Hold) error {
 		sent := driver.Now()
 		answer := errNoAnswer
 		c.engine.Renew(ctx, []driver.Renewal{{Hold: ref, TTL: ttl}}, func(_ int, err error) { answer = err })
@@ -149,7 +158,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 }
 
 // Downgrade turns a write lock into a read lock without letting go in between: waiting readers
-// come in, and no writer can have been there. The token stays. It returns ErrLost, ErrReleased,
+// come in, and no writer can have been there. The token stays. It returns ErrLost, ErrReleased, ErrNested,
 // ErrUnsupported, ErrUnavailable if the engine did not answer, or an error of ctx. After the last two it may have
 // been done or not: count on no more than a read lock, and call it again.
 func (l *Lease) Downgrade(ctx context.Context) error {
@@ -159,7 +168,16 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 	if !ok || !c.abilities.Shared || h.lock.key.Kind != driver.Lock {
 		return h.lock.failure("downgrade", ErrUnsupported, nil)
 	}
-	return l.use(ctx, "downgrade", func(ctx context.Context, ref driver.Hold) error {
+	// From before the request is sent, whatever comes of it, the hold counts as a read lock: it is neither handed over nor
+	// entered again for writing. The turn of the local queue is kept until the engine has confirmed.
+	weaken := func() error {
+		if h.count > 1 {
+			return ErrNested
+		}
+		h.mode = driver.Shared
+		return nil
+	}
+	return l.use(ctx, "downgrade", weaken, func(ctx context.Context, ref driver.Hold) error {
 		err := d.Downgrade(ctx, ref)
 		if err == nil {
 			h.shared()
@@ -168,8 +186,8 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 	})
 }
 
-// use sends one request for a lease that is held.
-func (l *Lease) use(ctx context.Context, op string, f func(context.Context, driver.Hold) error) error {
+// use sends one request for a lease that is held. Before, it runs prepare, if there is one, under hold.mu.
+func (l *Lease) use(ctx context.Context, op string, prepare func() error, f func(context.Context, driver.Hold) error) error {
 	h := l.hold
 	c := h.lock.client
 	if err := ctx.Err(); err != nil {
@@ -178,6 +196,9 @@ func (l *Lease) use(ctx context.Context, op string, f func(context.Context, driv
 	h.check()
 	h.mu.Lock()
 	err, ref, left := l.state(), h.ref(), h.left(driver.Now())
+	if err == nil && prepare != nil {
+		err = prepare()
+	}
 	h.mu.Unlock()
 	if err != nil {
 		return h.lock.failure(op, err, nil)

@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -26,8 +27,12 @@ type lock struct {
 	key    driver.Key
 	size   int    // permits of a semaphore; 1 for locks
 	holder string // public text
+	named  bool   // the holder's text is of its own, as a leader's
 	reach  *reach // finds a lease on this name in a context
 }
+
+// maxSize keeps sums of permits far from overflow, on any engine.
+const maxSize = math.MaxInt32
 
 func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) *lock {
 	l := &lock{
@@ -49,8 +54,8 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 		l.err = invalid("name", name, allowedText)
 	case most > 0 && l.ttl > most:
 		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+most.String()+" on this engine")
-	case size < 1:
-		l.err = invalid("semaphore size", size, "at least 1")
+	case size < 1 || size > maxSize:
+		l.err = invalid("semaphore size", size, "1 to 2147483647")
 	case kind == driver.Semaphore && !c.abilities.Semaphores, kind == driver.Latch && !c.abilities.Latches:
 		l.err = l.failure("use", ErrUnsupported, nil)
 	}
@@ -74,7 +79,7 @@ func (l *lock) failure(op string, err, cause error) *Error {
 // plain reports whether leases of l are like any other of the same ttl, so that one
 // can follow the other without the engine being told.
 func (l *lock) plain() bool {
-	return !l.noRenew && l.maxHold == 0 && l.atLeast == 0 && l.holder == l.client.holder
+	return !l.noRenew && l.maxHold == 0 && l.atLeast == 0 && !l.named
 }
 
 // do runs fn under a lease that was just taken and releases it whatever happens.

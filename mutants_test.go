@@ -50,7 +50,7 @@ var mutants = []mutant{
 		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request) {", "for q.head != nil {"},
 	}},
 	{name: "turn taken for a grant", edits: []edit{
-		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want, int) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
+		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
 	}},
 	{name: "no from the engine ignored", edits: []edit{
 		{"renewal.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
@@ -65,7 +65,7 @@ var mutants = []mutant{
 		{"acquire.go", "if touched {", "if false {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 	{name: "clean-up content with its first answer", edits: []edit{
-		{"cleanup.go", "&& at >= h.uncertain {", "{"},
+		{"cleanup.go", "&& sent >= h.uncertain {", "{"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 }
 

@@ -25,8 +25,9 @@ func (l *Lease) Release() error {
 func (l *Lease) leave() error {
 	h := l.hold
 	h.check()
-	h.handles.Add(-1)
 	h.mu.Lock()
+	h.handles.Add(-1) // under mu, lest the renewer find a hold that nobody seems to have
+	l.last = h.deadline()
 	if err := l.state(); err != nil {
 		h.mu.Unlock()
 		return h.lock.failure("release", err, nil)
@@ -93,7 +94,7 @@ func (h *hold) giveUp(cause error) error {
 
 // keep is how long the lock must stay taken because of AtLeast. mu is held.
 func (h *hold) keep() time.Duration {
-	if h.lock.atLeast == 0 {
+	if h.lock.atLeast == 0 || h.token == 0 { // a hold without a token was never anybody's
 		return 0
 	}
 	return max(h.lock.atLeast-time.Since(h.since.Time()), 0)

@@ -38,11 +38,17 @@ func (c *Client) renew(holds []*hold) {
 }
 
 func (c *Client) renewBatch(ctx context.Context, batch []*hold) {
-	items := make([]driver.Renewal, len(batch))
-	for i, h := range batch {
+	items := make([]driver.Renewal, 0, len(batch))
+	batch = slices.DeleteFunc(batch, func(h *hold) bool {
 		h.mu.Lock()
-		items[i] = driver.Renewal{Hold: h.ref(), TTL: h.lock.ttl}
-		h.mu.Unlock()
+		defer h.mu.Unlock()
+		if h.phase == held { // it may have been released since it was due
+			items = append(items, driver.Renewal{Hold: h.ref(), TTL: h.lock.ttl})
+		}
+		return h.phase != held
+	})
+	if len(batch) == 0 {
+		return
 	}
 	heard := make([]bool, len(batch))
 	var mu sync.Mutex
@@ -82,17 +88,16 @@ func (h *hold) renewed(sent driver.Instant, err error) {
 	case err == nil:
 		h.prolong(sent, h.lock.ttl)
 		if h.left(now) > 0 {
-			h.failures, h.danger = 0, false
+			h.failures, h.danger, h.short = 0, false, false
 			h.next = h.renewAfter(sent)
 		}
 		h.schedule(now)
 		h.mu.Unlock()
 	case driver.IsNo(err):
 		event.Err = ErrLost
-		h.finish(ErrLost, "the engine says that it is not held any more", false)
+		h.refuse()
 	default:
 		event.Err = ErrUnavailable
-		h.uncertain = c.renewer.now() + h.lock.ttl
 		h.next = c.renewer.at(now) + h.retry()
 		h.schedule(now)
 		h.mu.Unlock()
@@ -137,5 +142,11 @@ func (h *hold) refused() {
 		h.mu.Unlock()
 		return
 	}
-	h.finish(ErrLost, "the engine says that it is not held any more", false)
+	h.refuse()
+}
+
+// refuse is refused for a hold that is held. A take that is still under way may yet get the lock for nobody, and is
+// then cleaned up. mu is held, and released.
+func (h *hold) refuse() {
+	h.finish(ErrLost, "the engine says that it is not held any more", h.uncertain > h.lock.client.renewer.now())
 }

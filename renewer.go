@@ -123,8 +123,11 @@ func (h *hold) due(now driver.Instant) (renew bool) {
 	h.mu.Lock()
 	switch h.phase {
 	case cleaning:
-		h.sweep(now)
+		swept := h.sweep(now)
 		h.mu.Unlock()
+		if !swept {
+			c.failed.add(h.closed())
+		}
 		return false
 	case held:
 	default:
@@ -187,7 +190,7 @@ func (h *hold) renewAfter(start driver.Instant) time.Duration {
 }
 
 // renewing reports whether the hold is to be renewed. mu is held.
-func (h *hold) renewing() bool { return !h.lock.noRenew && !h.dropped }
+func (h *hold) renewing() bool { return (!h.lock.noRenew || h.short) && !h.dropped }
 
 // dangerous is what must be left of a lease for it not to be in danger.
 func (h *hold) dangerous() time.Duration { return h.lock.ttl / 3 }

@@ -11,7 +11,7 @@ import (
 // live: like any lease, permits are renewed, and come back one ttl after their holder has died.
 type Semaphore struct{ lock *lock }
 
-// Semaphore returns the semaphore with that name and so many permits, at least 1. Everybody
+// Semaphore returns the semaphore with that name and so many permits, 1 to 2^31 - 1. Everybody
 // should give the same size; if sizes differ, each request is judged by its own. Not every engine
 // has semaphores: calls then return ErrUnsupported.
 func (c *Client) Semaphore(name string, size int, opts ...Option) *Semaphore {

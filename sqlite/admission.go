@@ -23,7 +23,7 @@ type crowd struct {
 func (c crowd) admits(kind driver.Kind, want claim) bool {
 	switch {
 	case kind == driver.Semaphore:
-		return c.weight+want.weight <= want.size
+		return want.weight <= want.size-c.weight
 	case want.mode == driver.Shared:
 		return !c.exclusive
 	default:

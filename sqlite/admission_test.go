@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestEntering(t *testing.T) {
 		{"permits that fit", driver.Semaphore, eightPermits, []claim{permits(1), permits(1), permits(1)}, 2},
 		{"a small claim does not pass a large one", driver.Semaphore, eightPermits, []claim{permits(3), permits(1)}, 0},
 		{"a claim that fills the semaphore", driver.Semaphore, nobody, []claim{permits(10)}, 1},
+		{"no sum overflows", driver.Semaphore, nobody.with(claim{driver.Exclusive, math.MaxInt, math.MaxInt}), []claim{{driver.Exclusive, 1, math.MaxInt}}, 0},
 		{"each claim counts with its own size", driver.Semaphore, eightPermits, []claim{{driver.Exclusive, 1, 8}}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

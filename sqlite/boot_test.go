@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -187,6 +188,35 @@ func TestTokensEnd(t *testing.T) {
 	if _, err := e.Take(t.Context(), lock("a")); !driver.IsPermanent(err) || !errors.Is(err, errSpent) {
 		t.Errorf("Take: %v, want a permanent error that says that tokens are spent", err)
 	}
+}
+
+// Each restart of the machine skips tokens, but never beyond the largest.
+func TestRestartsDoNotPassTheLargestToken(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	e, err := open(path, newHandClock("0", time.Hour).clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.change(t.Context(), e.fast, func(v *view) error {
+		_, err := v.exec("UPDATE meta SET last = ?1, mark = ?1 + ?2", int64(driver.MaxToken-2*markStep), markStep)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if e, err = open(path, newHandClock(fmt.Sprint("boot ", i), time.Hour).clock()); err != nil {
+			t.Fatal(err)
+		}
+		if g, err := e.Take(t.Context(), lock(fmt.Sprint(i))); g.Token > driver.MaxToken || (err == nil) != (g.Token != 0) {
+			t.Errorf("token %d, %v", g.Token, err)
+		}
+	}
+	e.Close()
 }
 
 func TestLatchesAreFlushed(t *testing.T) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -93,7 +94,7 @@ func (w *watcher) admit(s *spot) error {
 // fail tells the callers at a spot that the file cannot be used. If it is merely busy, they
 // go on waiting.
 func (w *watcher) fail(s *spot, err error) {
-	if isBusy(err) {
+	if isBusy(err) || errors.Is(err, errBusy) {
 		w.stir(s.key)
 		return
 	}
@@ -121,7 +122,7 @@ func (w *watcher) refresh() {
 		switch {
 		case err == nil:
 			w.tell(c, answer{gone: true})
-		case !isBusy(err):
+		case !isBusy(err) && !errors.Is(err, errBusy):
 			w.tell(c, answer{err: err})
 		}
 	}

@@ -21,8 +21,8 @@ func (e *Engine) mint(v *view, n int) (first int64, err error) {
 	var last int64
 	err = v.row([]any{&last}, `
 		UPDATE meta SET last = last + ?1
-		WHERE last + ?1 <= mark AND boot = ?2
-		RETURNING last`, n, e.clock.boot)
+		WHERE last + ?1 <= min(mark, ?3) AND boot = ?2
+		RETURNING last`, n, e.clock.boot, int64(driver.MaxToken))
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, e.whyNone(v)
 	}

@@ -27,9 +27,10 @@ type Entry[T any] struct {
 type Agenda[T any] struct {
 	buckets map[int64]*bucket[T]
 	ticks   ticks // of all buckets, soonest first
+	empty   int   // buckets with nothing in them
 }
 
-// bucket holds the entries of one tick. An emptied bucket stays until its tick has come.
+// bucket holds the entries of one tick. An emptied bucket stays until its tick has come, or there are too many.
 type bucket[T any] struct {
 	tick  int64
 	first *Entry[T]
@@ -44,14 +45,17 @@ func (a *Agenda[T]) Set(e *Entry[T], at time.Duration) {
 		}
 		a.Remove(e)
 	}
-	b := a.buckets[tick]
-	if b == nil {
+	b, known := a.buckets[tick]
+	if !known {
 		if a.buckets == nil {
 			a.buckets = make(map[int64]*bucket[T])
 		}
 		b = &bucket[T]{tick: tick}
 		a.buckets[tick] = b
 		heap.Push(&a.ticks, tick)
+	}
+	if b.first == nil && known {
+		a.empty--
 	}
 	e.bucket = b
 	e.next = b.first
@@ -63,9 +67,37 @@ func (a *Agenda[T]) Set(e *Entry[T], at time.Duration) {
 
 // Remove takes e out. It does nothing if e is not in.
 func (a *Agenda[T]) Remove(e *Entry[T]) {
-	if e.bucket == nil {
+	b := e.bucket
+	if b == nil {
 		return
 	}
+	e.unlink()
+	if b.first == nil {
+		a.empty++
+		if a.empty > fewEmpty && a.empty > len(a.buckets)/2 {
+			a.compact()
+		}
+	}
+}
+
+// fewEmpty is how many empty buckets do not matter.
+const fewEmpty = 64
+
+// compact drops the empty buckets. It is called when they are the greater part, so that its cost, spread over the
+// removals that led to it, stays the same.
+func (a *Agenda[T]) compact() {
+	a.ticks, a.empty = a.ticks[:0], 0
+	for tick, b := range a.buckets {
+		if b.first == nil {
+			delete(a.buckets, tick)
+			continue
+		}
+		a.ticks = append(a.ticks, tick)
+	}
+	heap.Init(&a.ticks)
+}
+
+func (e *Entry[T]) unlink() {
 	if e.prev != nil {
 		e.prev.next = e.next
 	} else {
@@ -85,6 +117,7 @@ func (a *Agenda[T]) Next() (time.Duration, bool) {
 		if a.buckets[tick].first != nil {
 			return time.Duration(tick) * Tick, true
 		}
+		a.empty--
 		a.drop()
 	}
 	return 0, false
@@ -94,9 +127,12 @@ func (a *Agenda[T]) Next() (time.Duration, bool) {
 func (a *Agenda[T]) Due(now time.Duration, to []T) []T {
 	for len(a.ticks) > 0 && a.ticks[0] <= int64(now/Tick) {
 		b := a.buckets[a.ticks[0]]
+		if b.first == nil {
+			a.empty--
+		}
 		for b.first != nil {
 			to = append(to, b.first.Value)
-			a.Remove(b.first)
+			b.first.unlink()
 		}
 		a.drop()
 	}

@@ -92,3 +92,21 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 		t.Fatalf("%d buckets and %d ticks are left of 100 times", len(a.buckets), len(a.ticks))
 	}
 }
+
+// However far away the times are, what was taken out costs nothing for long.
+func TestEmptyBucketsDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	var a Agenda[*thing]
+	stays, th := newThing(), newThing()
+	a.Set(&stays.entry, Tick) // the head, so that no later bucket comes up
+	for i := range 10_000 {
+		a.Set(&th.entry, time.Hour+time.Duration(i)*Tick)
+		a.Remove(&th.entry)
+	}
+	if len(a.buckets) > 2*fewEmpty || len(a.ticks) != len(a.buckets) {
+		t.Fatalf("%d buckets and %d ticks are left for one entry", len(a.buckets), len(a.ticks))
+	}
+	if got := a.All(nil); len(got) != 1 || a.empty != 0 {
+		t.Fatalf("%d entries and %d empty buckets are left, want 1 and none", len(got), a.empty)
+	}
+}

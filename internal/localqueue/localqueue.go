@@ -111,9 +111,9 @@ func (q *Queue[K, W, G]) Done(k K) {
 
 // Pass ends the turn of k in favour of the next in line, with a gift, and reports whether
 // it did. It leaves the turn where it is if nobody waits, or if give, which is told
-// what the next in line wants and what the number of waiters is, refuses. give runs under the
-// queue's lock: it must be quick and must not call the queue.
-func (q *Queue[K, W, G]) Pass(k K, give func(want W, waiting int) (G, bool)) bool {
+// what the next in line wants, refuses. give runs under the queue's lock: it must be quick and must
+// not call the queue.
+func (q *Queue[K, W, G]) Pass(k K, give func(want W) (G, bool)) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[k]
@@ -121,7 +121,7 @@ func (q *Queue[K, W, G]) Pass(k K, give func(want W, waiting int) (G, bool)) boo
 	if w == nil {
 		return false
 	}
-	gift, ok := give(w.want, l.length)
+	gift, ok := give(w.want)
 	if !ok {
 		return false
 	}

@@ -131,22 +131,22 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 
 func TestPassHandsAGiftOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
-		never := func(int, int) (string, bool) { t.Error("there is nobody to give to"); return "", true }
+		never := func(int) (string, bool) { t.Error("there is nobody to give to"); return "", true }
 		q.Try("a")
 		if q.Pass("a", never) {
 			t.Error("passed on to nobody")
 		}
 		first, second := wait(t.Context(), q, nil, "a", 7), wait(t.Context(), q, nil, "a", 8)
-		refuse := func(want, waiting int) (string, bool) {
-			if want != 7 || waiting != 2 {
-				t.Errorf("the first in line wants %d, and %d wait", want, waiting)
+		refuse := func(want int) (string, bool) {
+			if want != 7 {
+				t.Errorf("the first in line wants %d", want)
 			}
 			return "no", false
 		}
 		if q.Pass("a", refuse) || first.over() || q.Waiting("a") != 2 {
 			t.Error("a gift that is refused must leave everything as it is")
 		}
-		if !q.Pass("a", func(int, int) (string, bool) { return "gift", true }) {
+		if !q.Pass("a", func(int) (string, bool) { return "gift", true }) {
 			t.Error("not passed on")
 		}
 		if !first.over() || !first.ok || !first.gifted || first.gift != "gift" || second.over() {
@@ -181,7 +181,7 @@ func TestNoTurnIsLost(t *testing.T) {
 					mu.Lock()
 					turns++
 					mu.Unlock()
-					if round%2 == 0 || !q.Pass(0, func(int, int) (int, bool) { return i, true }) {
+					if round%2 == 0 || !q.Pass(0, func(int) (int, bool) { return i, true }) {
 						q.Done(0)
 					}
 				}

@@ -1,0 +1,251 @@
+package leasehold_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/memory"
+)
+
+// passedOn returns a lease whose hold has tokens for one more, and the call that waits for it.
+func passedOn(t *testing.T, m interface {
+	Lock(context.Context) (*leasehold.Lease, error)
+}) (*leasehold.Lease, *outcome[*leasehold.Lease]) {
+	t.Helper()
+	first := take(t, m.Lock)
+	waiting := line(t, m.Lock, m.Lock)
+	release(t, first)
+	return waiting[0].gets(t), waiting[1]
+}
+
+// From the moment in which a downgrade is sent the lease is no more than a read lock, whatever becomes of the answer:
+// readers may be in, so it is not handed on, or entered again, as a write lock.
+func TestDowngradeOfUnknownOutcomeIsNoWriteLock(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]drivertest.Fault{
+		"reply lost": {Break: true},
+		"under way":  {Before: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork()
+				m := leasehold.New(n).RWMutex("a")
+				lease, next := passedOn(t, m)
+				n.on(fault, drivertest.Downgrade)
+				downgraded := begin(t.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, lease.Downgrade(ctx) })
+				downgraded.over()
+				_, err := m.Lock(lease.Context())
+				wantErr(t, err, leasehold.ErrUpgrade)
+				noErr(t, lease.Release())
+				writer := next.gets(t)
+				time.Sleep(2 * time.Second) // what was under way has arrived
+				if _, err := leasehold.New(n.engine).RWMutex("a").TryRLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+					t.Errorf("a reader beside a writer: %v", err)
+				}
+				noErr(t, writer.Release())
+			})
+		})
+	}
+}
+
+func TestDowngradeUnderReentryIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := leasehold.New(memory.New()).RWMutex("a")
+		outer := take(t, m.Lock)
+		inner, err := m.RLock(outer.Context())
+		noErr(t, err)
+		wantErr(t, inner.Downgrade(t.Context()), leasehold.ErrNested)
+		noErr(t, inner.Release())
+		noErr(t, outer.Downgrade(t.Context()))
+		noErr(t, outer.Release())
+	})
+}
+
+// longAgo is an engine whose grants count from a ttl ago: they come too late.
+type longAgo struct{ *network }
+
+func (e longAgo) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, err := e.network.Take(ctx, r)
+	g.Start = driver.Now().Add(-r.TTL)
+	return g, err
+}
+
+func TestAtLeastDoesNotKeepWhatNobodyHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		_, err := leasehold.New(longAgo{n}).Mutex("a", leasehold.TTL(ttl), leasehold.AtLeast(time.Hour)).Lock(t.Context())
+		wantErr(t, err, leasehold.ErrUnavailable)
+		time.Sleep(3 * ttl)
+		if !n.free(t, "a") {
+			t.Error("kept for AtLeast although nobody held it")
+		}
+	})
+}
+
+func TestCloseReleasesAllAlthoughSomeAreLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		engine := memory.New()
+		client, operator := leasehold.New(engine), leasehold.New(engine)
+		for i := range 200 {
+			lease := take(t, client.Mutex(fmt.Sprint(i)).Lock)
+			if i%10 == 0 {
+				noErr(t, operator.ForceRelease(t.Context(), leasehold.KindLock, lease.Name(), lease.Token()))
+			}
+		}
+		wantErr(t, client.Close(), leasehold.ErrLost)
+		left, err := operator.List(t.Context(), leasehold.Query{})
+		if err != nil || len(left) > 0 {
+			t.Errorf("%d locks were left behind, %v", len(left), err)
+		}
+	})
+}
+
+func TestCloseFinishesTheCleanUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		client := leasehold.New(n)
+		lease := take(t, client.Mutex("a").Lock)
+		n.on(drivertest.Fault{Before: 2 * time.Second, FailBefore: true}, drivertest.Release)
+		wantErr(t, lease.Release(), leasehold.ErrUnknown)
+		time.Sleep(time.Second) // the clean-up's own release is under way
+		n.heal()
+		noErr(t, client.Close())
+		if !n.free(t, "a") {
+			t.Error("Close says that all is well, and the lock is held")
+		}
+		time.Sleep(2 * time.Second) // what was under way arrives
+	})
+}
+
+func TestForeignClientIsNotBlamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		engine := memory.New()
+		closing, other := leasehold.New(engine), leasehold.New(engine)
+		ctx := take(t, closing.Mutex("a").Lock).Context()
+		noErr(t, closing.Close())
+		_, err := other.Mutex("b").Lock(ctx)
+		wantErr(t, err, context.Canceled)
+	})
+}
+
+func TestReleasedLeaseKeepsItsLastDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lease, next := passedOn(t, leasehold.New(memory.New()).Mutex("a", leasehold.TTL(ttl)))
+		deadline := lease.Deadline()
+		noErr(t, lease.Release())
+		time.Sleep(ttl)
+		if moved := lease.Deadline().Sub(deadline); moved != 0 {
+			t.Errorf("the deadline has moved by %v", moved)
+		}
+		noErr(t, next.gets(t).Release())
+	})
+}
+
+func TestLeadIsNeverHandedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := leasehold.New(memory.New(), leasehold.WithHolder("me")).Election("a")
+		campaign := func(ctx context.Context) (*leasehold.Lease, error) { return e.Campaign(ctx, "me") }
+		first := take(t, campaign)
+		waiting := line(t, campaign, campaign)
+		release(t, first)
+		release(t, waiting[0].gets(t))
+		lead := waiting[1].gets(t)
+		if leader, err := e.Leader(t.Context()); err != nil || leader.Token != lead.Token() {
+			t.Errorf("the leader is %+v, %v; want token %d", leader, err, lead.Token())
+		}
+		release(t, lead)
+	})
+}
+
+// shortWait gives waiters a first lease of a second.
+type shortWait struct{ *memory.Engine }
+
+func (e shortWait) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, err := e.Engine.Wait(ctx, r)
+	g.TTL = time.Second
+	return g, err
+}
+
+func TestShortFirstLeaseGrowsToItsTTLWithoutRenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := shortWait{memory.New()}
+		holder := take(t, leasehold.New(e).Mutex("a").Lock)
+		waiting := line(t, leasehold.New(e).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()).Lock)[0]
+		release(t, holder)
+		lease := waiting.gets(t)
+		began := time.Now()
+		<-lease.Context().Done()
+		if lasted := time.Since(began); lasted < validity-10*time.Millisecond || lasted > validity+10*time.Millisecond {
+			t.Errorf("the lease lasted %v, want %v", lasted, validity)
+		}
+	})
+}
+
+// reconnecting is an engine that refuses to wait, whose second Take is slow, and whose later ones arrive when nobody
+// expects them any more.
+type reconnecting struct {
+	*memory.Engine
+	takes atomic.Int32
+}
+
+func (e *reconnecting) Abilities() driver.Abilities {
+	can := e.Engine.Abilities()
+	can.Local = false
+	return can
+}
+
+func (e *reconnecting) Wait(context.Context, driver.Request) (driver.Grant, error) {
+	return driver.Grant{}, driver.NoEffect(errors.New("reconnecting"))
+}
+
+func (e *reconnecting) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	switch e.takes.Add(1) {
+	case 1:
+		return e.Engine.Take(ctx, r)
+	case 2:
+		time.Sleep(800 * time.Millisecond)
+		return driver.Grant{}, driver.NoEffect(errors.New("had not been sent"))
+	}
+	time.AfterFunc(5*time.Second, func() { e.Engine.Take(context.WithoutCancel(ctx), r) })
+	return driver.Grant{}, errors.New("connection broken")
+}
+
+// That an older request turns out to have had no effect says nothing about a later one.
+func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &reconnecting{Engine: memory.New()}
+		client := leasehold.New(e, leasehold.WithRequestTimeout(100*time.Millisecond))
+		holder := take(t, leasehold.New(e.Engine).Mutex("a").Lock)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := begin(ctx, client.Mutex("a").Lock)
+		time.Sleep(420 * time.Millisecond)
+		cancel()
+		waiting.over()
+		wantErr(t, waiting.err, context.Canceled)
+		release(t, holder)
+		time.Sleep(15 * time.Second)
+		if left, err := e.Engine.List(t.Context(), driver.Query{}); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %+v, %v", left, err)
+		}
+		noErr(t, client.Close())
+		time.Sleep(time.Minute)
+	})
+}
