@@ -60,6 +60,7 @@ func (n *network) on(fault drivertest.Fault, methods ...drivertest.Method) {
 
 func (n *network) heal() {
 	n.rule.Store(nil)
+	synctest.Wait() // for requests that are about to hang
 	n.Resume()
 }
 

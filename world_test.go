@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -109,6 +110,10 @@ func (w *world) run() {
 	workers.Wait()
 	for _, n := range w.nets {
 		n.clear()
+	}
+	synctest.Wait() // for requests that were about to hang
+	for _, n := range w.nets {
+		n.Resume()
 	}
 	// Whoever asks now gets everything soon: nobody holds a turn or a place for ever.
 	for i, c := range w.clients {
