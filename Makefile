@@ -34,6 +34,14 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 modules: ## Build each module by itself, as those who import it do
 	GOWORK=off scripts/each-module.sh go build ./...
 
+LIBRARY := . ./driver/... ./memory ./internal/... ./sqlite
+
+.PHONY: portable
+portable: ## Check that it builds for other systems: the command on macOS, the library on Windows and 32 bits
+	GOOS=darwin GOARCH=arm64 go build work
+	GOOS=windows go vet $(LIBRARY)
+	GOARCH=386 go vet $(LIBRARY)
+
 .PHONY: bench
 bench: ## Run all benchmarks and print what they measure (takes some minutes)
 	go test -run '^$$' -bench . -benchmem -timeout 30m work
