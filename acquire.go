@@ -57,9 +57,9 @@ func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
 		}
 	}
 	waiting := ctx
-	if l.waitLimit > 0 && !a.try {
+	if !a.try {
 		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeoutCause(ctx, l.waitLimit, errWaitLimit)
+		waiting, cancel = l.patience(ctx)
 		defer cancel()
 	}
 
@@ -83,6 +83,14 @@ func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
 		return nil, err
 	}
 	return l.granted(ctx, a, gift{h, h.tenure, h.token}, false), nil
+}
+
+// patience returns ctx with the wait limit, if there is one.
+func (l *lock) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.waitLimit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, l.waitLimit, errWaitLimit)
 }
 
 // line waits in the queue of this process. It returns a lease if the holder before has handed its own

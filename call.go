@@ -63,5 +63,15 @@ func why(ctx context.Context, err error) error {
 // limit is how long a request may take that is of use only within d.
 func (c *Client) limit(d time.Duration) time.Duration { return min(c.requestTimeout, d) }
 
+// alive returns ctx such that it also ends when the client is closed, and a function that frees what this takes.
+func (c *Client) alive(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // ignore is for requests of which nothing can stay behind.
 func ignore(error) {}

@@ -92,9 +92,8 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 // wait waits on the engine for the grant.
 func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := h.lock.client
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.life, func() { cancel(ErrClosed) })()
+	ctx, end := c.alive(ctx)
+	defer end()
 	var g driver.Grant
 	var err error
 	if c.abilities.Local {

@@ -67,19 +67,14 @@ func (l *Latch) state(ctx context.Context, op string) (driver.LatchState, error)
 // ErrUnavailable if the engine stays away for longer than a request may take, or an error of ctx.
 func (l *Latch) Wait(ctx context.Context) error {
 	k := l.lock
-	waiting := ctx
-	if k.waitLimit > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeoutCause(ctx, k.waitLimit, errWaitLimit)
-		defer cancel()
-	}
+	waiting, cancel := k.patience(ctx)
+	defer cancel()
 	state, err := l.state(waiting, "wait for")
 	if err != nil || state.Count == 0 {
 		return err
 	}
-	waiting, cancel := context.WithCancelCause(waiting)
-	defer cancel(nil)
-	defer context.AfterFunc(k.client.life, func() { cancel(ErrClosed) })()
+	waiting, end := k.client.alive(waiting)
+	defer end()
 	return k.patiently(waiting, "wait for", func() error {
 		_, err := request(waiting, 0, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.client.engine.(driver.Latcher).WaitLatch(ctx, k.key.Name, state.Generation)

@@ -63,8 +63,8 @@ func (q *Queue[K, W, G]) try(k K) bool {
 }
 
 // Wait waits for the turn of k. With gifted, the turn came with a gift. If ctx ends or stop is
-// closed first, Wait gives up its place and reports ok false; a turn that came at
-// the same moment is then refused: the caller gets it all the same, with ok.
+// closed first, Wait gives up its place and reports ok false. If the turn came at the same moment,
+// the caller has it, with ok true: it must look at ctx itself.
 func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, want W) (gift G, gifted, ok bool) {
 	q.mu.Lock()
 	if q.try(k) {
