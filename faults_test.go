@@ -249,3 +249,39 @@ func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// straggling is an engine whose second Take ends, with an error, long after everybody has gone on.
+type straggling struct{ reconnecting }
+
+func (e *straggling) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if e.takes.Load() < 2 {
+		return e.reconnecting.Wait(ctx, r)
+	}
+	return e.Engine.Wait(ctx, r)
+}
+
+func (e *straggling) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if e.takes.Add(1) == 2 {
+		time.Sleep(10 * time.Second)
+		return driver.Grant{}, errors.New("connection broken")
+	}
+	return e.Engine.Take(ctx, r)
+}
+
+// A request that ends late cleans up, and does not change why the lease has ended.
+func TestLateAnswerDoesNotChangeTheCause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &straggling{reconnecting{Engine: memory.New()}}
+		holder := take(t, leasehold.New(e.Engine).Mutex("a").Lock)
+		client := leasehold.New(e, leasehold.WithRequestTimeout(100*time.Millisecond))
+		waiting := begin(t.Context(), client.Mutex("a", leasehold.TTL(time.Second), leasehold.NoRenew()).Lock)
+		time.Sleep(400 * time.Millisecond)
+		release(t, holder)
+		lease := waiting.gets(t)
+		<-lease.Context().Done()
+		time.Sleep(20 * time.Second)
+		wantErr(t, lease.Release(), leasehold.ErrLost)
+		noErr(t, client.Close())
+	})
+}

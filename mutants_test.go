@@ -52,6 +52,9 @@ var mutants = []mutant{
 	{name: "turn taken for a grant", edits: []edit{
 		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
 	}},
+	{name: "downgrade counts only once it is confirmed", edits: []edit{
+		{"lease.go", "\t\th.mode = driver.Shared\n\t\treturn nil", "\t\treturn nil"},
+	}},
 	{name: "no from the engine ignored", edits: []edit{
 		{"renewal.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
 	}, test: "TestNoFromTheEngineEndsTheLeaseAtOnce"},

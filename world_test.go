@@ -185,6 +185,11 @@ func (w *worker) rush() {
 		}
 		s := w.judge(key).enter(w, lease, 1, before)
 		time.Sleep(w.upTo(2 * time.Millisecond))
+		if w.rng.IntN(4) == 0 {
+			s.judge.downgrade(s)
+			go lease.Downgrade(context.Background()) // nobody waits for the answer
+			time.Sleep(w.upTo(2 * time.Millisecond))
+		}
 		w.release(lease, s)
 	}
 }
