@@ -124,11 +124,12 @@ func (h *hold) extended(sent driver.Instant, ttl time.Duration) {
 	}
 }
 
-// shared takes in a Downgrade that the engine has confirmed: others of this process may now come in, too.
+// shared takes in a Downgrade that the engine has confirmed: others of this process may now come in, too. The hold
+// has counted as a read lock since before it was sent.
 func (h *hold) shared() {
 	h.mu.Lock()
 	turn := h.turn
-	h.mode, h.turn = driver.Shared, false
+	h.turn = false
 	h.mu.Unlock()
 	if turn {
 		h.lock.client.queue.Done(h.lock.key)

@@ -37,7 +37,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"negative wait", run("--wait", "-1s", "a"), 64, []string{"-1s", "0 or more"}},
 		{"endless wait", run("--wait", "+Inf", "a"), 64, []string{"+Inf", "duration"}},
 		{"wait, but do not", run("-n", "--wait", "5s", "a"), 64, []string{"--nonblock", "--wait 5s", "one of them"}},
-		{"max-hold 0", run("--max-hold", "0", "a"), 64, []string{"MaxHold 0s", "it must be"}},
+		{"max-hold 0", run("--max-hold", "0", "a"), 64, []string{"MaxHold 0s", "it must be at least 100ms"}},
 		{"min-hold too long", run("--min-hold", "25h", "a"), 64, []string{"25h", "24h"}},
 		{"min-hold over max-hold", run("--min-hold", "2m", "--max-hold", "1m", "a"), 64, []string{"2m", "at most", "1m"}},
 		{"slots 0", run("--slots", "0", "a"), 64, []string{"0", "at least 1"}},

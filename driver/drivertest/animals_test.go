@@ -173,8 +173,6 @@ func (b bringsBack) Renew(ctx context.Context, batch []driver.Renewal, report fu
 	})
 }
 
-type allOrNothing struct{ *memory.Engine }
-
 // shortens sets the end of a lease to what the latest renewal says.
 type shortens struct{ *memory.Engine }
 
@@ -187,6 +185,8 @@ func (s shortens) Renew(ctx context.Context, batch []driver.Renewal, report func
 		report(i, err)
 	}
 }
+
+type allOrNothing struct{ *memory.Engine }
 
 func (a allOrNothing) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	var failed error
