@@ -15,49 +15,80 @@ var errNoAnswer = errors.New("no answer in time")
 // request runs f, one request to the engine, and returns no later than ctx ends or
 // limit has passed (0: no limit), even if f does not care. A request that is given up goes on by
 // itself; if it ends after all, late hears of its error.
-func request[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error), late func(error)) (T, error) {
-	cancel := context.CancelFunc(func() {})
+func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error), late func(error)) (T, error) {
+	if c.abilities.Prompt || c.abilities.Bounded && ctx.Done() == nil && limit > 0 {
+		inner := ctx
+		if limit > 0 {
+			var cancel context.CancelFunc
+			inner, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
+		value, err := f(inner)
+		return value, why(ctx, err)
+	}
+	var (
+		value   T
+		failed  error
+		settled atomic.Bool
+	)
+	inner, end := ctx, func(error) {}
+	w := c.crew.hire()
+	var tooLate <-chan time.Time
 	if limit > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errNoAnswer)
+		limited := &callContext{Context: ctx, deadline: time.Now().Add(limit)}
+		inner, end = limited, limited.end
+		w.limit.Reset(limit)
+		tooLate = w.limit.C
 	}
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	var settled atomic.Bool
-	go func() {
-		value, err := f(ctx)
-		if settled.CompareAndSwap(false, true) {
-			done <- result{value, err}
+	w.tasks <- func() {
+		v, err := f(inner)
+		if !settled.CompareAndSwap(false, true) {
+			late(err)
 			return
 		}
-		late(err)
-	}()
-	defer cancel()
+		value, failed = v, err
+		w.done <- struct{}{}
+	}
+	over, cause := error(nil), error(nil)
 	select {
-	case r := <-done:
-		return r.value, why(ctx, r.err)
+	case <-w.done:
 	case <-ctx.Done():
+		over, cause = ctx.Err(), context.Cause(ctx)
+	case <-tooLate:
+		over, cause = context.DeadlineExceeded, errNoAnswer
 	}
-	if settled.CompareAndSwap(false, true) {
-		var none T
-		return none, context.Cause(ctx)
+	if limit > 0 {
+		w.limit.Stop()
 	}
-	r := <-done
-	return r.value, why(ctx, r.err)
+	if over != nil {
+		end(over)
+		if settled.CompareAndSwap(false, true) {
+			close(w.tasks) // it ends when the engine lets it go
+			var none T
+			return none, cause
+		}
+		<-w.done
+	}
+	c.crew.letGo(w)
+	return value, why(ctx, failed)
 }
 
-// why puts the cause in place of an error that only says that ctx has ended: the limit of a request is not to be
-// taken for a deadline of the caller.
+// why puts the cause in place of an error that only says that the context of a request has ended: the limit of a request is
+// not to be taken for a deadline of the caller, whose context is ctx.
 func why(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+	cause := errNoAnswer
+	switch ended := ctx.Err(); {
+	case err == nil:
+		return nil
+	case ended != nil && errors.Is(err, ended):
+		cause = context.Cause(ctx)
+	case ended != nil || !errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	if driver.HadNoEffect(err) {
-		return driver.NoEffect(context.Cause(ctx))
+		return driver.NoEffect(cause)
 	}
-	return context.Cause(ctx)
+	return cause
 }
 
 // limit is how long a request may take that is of use only within d.

@@ -19,7 +19,7 @@ func (h *hold) send(r driver.Release) error {
 	if c.abilities.Local {
 		err = c.engine.Release(context.Background(), r)
 	} else {
-		_, err = request(context.Background(), c.requestTimeout, func(ctx context.Context) (struct{}, error) {
+		_, err = request(context.Background(), c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, c.engine.Release(ctx, r)
 		}, ignore)
 	}
@@ -96,7 +96,7 @@ func (h *hold) sweep(now driver.Instant) bool {
 	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
 	started := c.background(func() {
 		defer c.sweeping.Add(-1)
-		_, err := request(c.life, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
+		_, err := request(c.life, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, c.engine.Release(ctx, r)
 		}, ignore)
 		h.swept(at, err)

@@ -33,6 +33,7 @@ type Client struct {
 
 	queue    localqueue.Queue[driver.Key, want, gift]
 	renewer  renewer
+	crew     crew
 	sweeping atomic.Int32 // clean-up requests under way
 
 	life   context.Context // ends with Close
@@ -99,6 +100,7 @@ func (c *Client) Close() error {
 			})
 		}
 		c.work.Wait()
+		c.crew.close()
 		c.unset = c.failed.join()
 	})
 	return c.unset

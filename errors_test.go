@@ -72,7 +72,7 @@ func TestReasonsForNotGettingALockAreToldApart(t *testing.T) {
 			waiting.fails(t, context.Canceled, why)
 		}
 
-		other := leasehold.New(e)
+		other := newClient(t, e)
 		waiting := begin(t.Context(), other.Mutex("order").Lock)
 		waiting.waits(t)
 		expect(t, other.Close(), nil)

@@ -38,7 +38,7 @@ func TestDowngradeOfUnknownOutcomeIsNoWriteLock(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
-				m := leasehold.New(n).RWMutex("a")
+				m := newClient(t, n).RWMutex("a")
 				lease, next := passedOn(t, m)
 				n.on(fault, drivertest.Downgrade)
 				downgraded := begin(t.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, lease.Downgrade(ctx) })
@@ -48,7 +48,7 @@ func TestDowngradeOfUnknownOutcomeIsNoWriteLock(t *testing.T) {
 				noErr(t, lease.Release())
 				writer := next.gets(t)
 				time.Sleep(2 * time.Second) // what was under way has arrived
-				if _, err := leasehold.New(n.engine).RWMutex("a").TryRLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+				if _, err := newClient(t, n.engine).RWMutex("a").TryRLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
 					t.Errorf("a reader beside a writer: %v", err)
 				}
 				noErr(t, writer.Release())
@@ -60,7 +60,7 @@ func TestDowngradeOfUnknownOutcomeIsNoWriteLock(t *testing.T) {
 func TestDowngradeUnderReentryIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := leasehold.New(memory.New()).RWMutex("a")
+		m := newClient(t, memory.New()).RWMutex("a")
 		outer := take(t, m.Lock)
 		inner, err := m.RLock(outer.Context())
 		noErr(t, err)
@@ -84,7 +84,7 @@ func TestAtLeastDoesNotKeepWhatNobodyHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		_, err := leasehold.New(longAgo{n}).Mutex("a", leasehold.TTL(ttl), leasehold.AtLeast(time.Hour)).Lock(t.Context())
+		_, err := newClient(t, longAgo{n}).Mutex("a", leasehold.TTL(ttl), leasehold.AtLeast(time.Hour)).Lock(t.Context())
 		wantErr(t, err, leasehold.ErrUnavailable)
 		time.Sleep(3 * ttl)
 		if !n.free(t, "a") {
@@ -97,7 +97,7 @@ func TestCloseReleasesAllAlthoughSomeAreLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := memory.New()
-		client, operator := leasehold.New(engine), leasehold.New(engine)
+		client, operator := newClient(t, engine), newClient(t, engine)
 		for i := range 200 {
 			lease := take(t, client.Mutex(fmt.Sprint(i)).Lock)
 			if i%10 == 0 {
@@ -116,7 +116,7 @@ func TestCloseFinishesTheCleanUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		client := leasehold.New(n)
+		client := newClient(t, n)
 		lease := take(t, client.Mutex("a").Lock)
 		n.on(drivertest.Fault{Before: 2 * time.Second, FailBefore: true}, drivertest.Release)
 		wantErr(t, lease.Release(), leasehold.ErrUnknown)
@@ -134,7 +134,7 @@ func TestForeignClientIsNotBlamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := memory.New()
-		closing, other := leasehold.New(engine), leasehold.New(engine)
+		closing, other := newClient(t, engine), newClient(t, engine)
 		ctx := take(t, closing.Mutex("a").Lock).Context()
 		noErr(t, closing.Close())
 		_, err := other.Mutex("b").Lock(ctx)
@@ -145,7 +145,7 @@ func TestForeignClientIsNotBlamed(t *testing.T) {
 func TestReleasedLeaseKeepsItsLastDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		lease, next := passedOn(t, leasehold.New(memory.New()).Mutex("a", leasehold.TTL(ttl)))
+		lease, next := passedOn(t, newClient(t, memory.New()).Mutex("a", leasehold.TTL(ttl)))
 		deadline := lease.Deadline()
 		noErr(t, lease.Release())
 		time.Sleep(ttl)
@@ -159,7 +159,7 @@ func TestReleasedLeaseKeepsItsLastDeadline(t *testing.T) {
 func TestLeadIsNeverHandedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := leasehold.New(memory.New(), leasehold.WithHolder("me")).Election("a")
+		e := newClient(t, memory.New(), leasehold.WithHolder("me")).Election("a")
 		campaign := func(ctx context.Context) (*leasehold.Lease, error) { return e.Campaign(ctx, "me") }
 		first := take(t, campaign)
 		waiting := line(t, campaign, campaign)
@@ -186,8 +186,8 @@ func TestShortFirstLeaseGrowsToItsTTLWithoutRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := shortWait{memory.New()}
-		holder := take(t, leasehold.New(e).Mutex("a").Lock)
-		waiting := line(t, leasehold.New(e).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()).Lock)[0]
+		holder := take(t, newClient(t, e).Mutex("a").Lock)
+		waiting := line(t, newClient(t, e).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()).Lock)[0]
 		release(t, holder)
 		lease := waiting.gets(t)
 		began := time.Now()
@@ -232,8 +232,8 @@ func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &reconnecting{Engine: memory.New()}
-		client := leasehold.New(e, leasehold.WithRequestTimeout(100*time.Millisecond))
-		holder := take(t, leasehold.New(e.Engine).Mutex("a").Lock)
+		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
+		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := begin(ctx, client.Mutex("a").Lock)
 		time.Sleep(420 * time.Millisecond)
@@ -273,8 +273,8 @@ func TestLateAnswerDoesNotChangeTheCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &straggling{reconnecting{Engine: memory.New()}}
-		holder := take(t, leasehold.New(e.Engine).Mutex("a").Lock)
-		client := leasehold.New(e, leasehold.WithRequestTimeout(100*time.Millisecond))
+		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
+		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
 		waiting := begin(t.Context(), client.Mutex("a", leasehold.TTL(time.Second), leasehold.NoRenew()).Lock)
 		time.Sleep(400 * time.Millisecond)
 		release(t, holder)

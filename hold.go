@@ -82,7 +82,7 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		return c.engine.Take(ctx, r)
 	}
-	g, err := request(ctx, c.limit(validity(r.TTL)), func(ctx context.Context) (driver.Grant, error) {
+	g, err := request(ctx, c, c.limit(validity(r.TTL)), func(ctx context.Context) (driver.Grant, error) {
 		return c.engine.Take(ctx, r)
 	}, h.late())
 	h.note(err, r.TTL)
@@ -99,7 +99,7 @@ func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		g, err = c.engine.Wait(ctx, r)
 	} else {
-		g, err = request(ctx, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.late())
+		g, err = request(ctx, c, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.late())
 		h.note(err, r.TTL)
 	}
 	if err == nil && g.Start.IsZero() {

@@ -76,7 +76,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	waiting, end := k.client.alive(waiting)
 	defer end()
 	return k.patiently(waiting, "wait for", func() error {
-		_, err := request(waiting, 0, func(ctx context.Context) (struct{}, error) {
+		_, err := request(waiting, k.client, 0, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.client.engine.(driver.Latcher).WaitLatch(ctx, k.key.Name, state.Generation)
 		}, ignore)
 		return err
@@ -97,7 +97,7 @@ func latchCall[T any](ctx context.Context, k *lock, op string, f func(context.Co
 	}
 	err = k.patiently(ctx, op, func() error {
 		var err error
-		v, err = request(ctx, k.client.requestTimeout/2, func(ctx context.Context) (T, error) { return f(ctx, e) }, ignore)
+		v, err = request(ctx, k.client, k.client.requestTimeout/2, func(ctx context.Context) (T, error) { return f(ctx, e) }, ignore)
 		return err
 	})
 	return v, err

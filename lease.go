@@ -203,7 +203,7 @@ func (l *Lease) use(ctx context.Context, op string, prepare func() error, f func
 	if err != nil {
 		return h.lock.failure(op, err, nil)
 	}
-	_, err = request(ctx, c.limit(max(left, time.Millisecond)), func(ctx context.Context) (struct{}, error) {
+	_, err = request(ctx, c, c.limit(max(left, time.Millisecond)), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, ref)
 	}, ignore)
 	switch {

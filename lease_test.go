@@ -121,7 +121,7 @@ func TestDeadlineCountsFromBeforeTheRequest(t *testing.T) {
 		n := newNetwork()
 		n.on(drivertest.Fault{Before: time.Second, After: 2 * time.Second}, drivertest.Take)
 		began := time.Now()
-		lease := lock(t, leasehold.New(n).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()))
+		lease := lock(t, newClient(t, n).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()))
 		if got := lease.Deadline().Sub(began); got != validity {
 			t.Fatalf("deadline is %v after the call, want %v", got, validity)
 		}
@@ -134,7 +134,7 @@ func TestGrantThatComesTooLateIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		n.on(drivertest.Fault{After: 2 * ttl}, drivertest.Take)
-		client := leasehold.New(n, leasehold.WithRequestTimeout(time.Hour))
+		client := newClient(t, n, leasehold.WithRequestTimeout(time.Hour))
 		_, err := client.Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
 		wantErr(t, err, leasehold.ErrUnavailable)
 		n.heal()
@@ -149,7 +149,7 @@ func TestRenewalComesEveryThirdOfTheTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		lease := lock(t, leasehold.New(n).Mutex("a", leasehold.TTL(ttl)))
+		lease := lock(t, newClient(t, n).Mutex("a", leasehold.TTL(ttl)))
 		time.Sleep(10*ttl + time.Second)
 		if got := n.count[drivertest.Renew].Load(); got < 30 || got > 32 {
 			t.Errorf("%d renewals in 10 ttl, want 30 to 32", got)
@@ -170,7 +170,7 @@ func TestLeaseEndsAtItsDeadlineWhileTheEngineHangs(t *testing.T) {
 		n := newNetwork()
 		lost := make(lostEvents, 1)
 		danger := make(dangerEvents, 1)
-		m := leasehold.New(n, leasehold.WithObserver(lost, danger)).Mutex("a", leasehold.TTL(ttl), leasehold.Label("jobs"))
+		m := newClient(t, n, leasehold.WithObserver(lost, danger)).Mutex("a", leasehold.TTL(ttl), leasehold.Label("jobs"))
 		lease := lock(t, m)
 		ctx := lease.Context()
 		time.Sleep(ttl / 2) // one renewal went well
@@ -209,7 +209,7 @@ func TestShortTroubleIsRiddenOut(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
-				lease := lock(t, leasehold.New(n).Mutex("a", leasehold.TTL(ttl)))
+				lease := lock(t, newClient(t, n).Mutex("a", leasehold.TTL(ttl)))
 				time.Sleep(ttl / 6)
 				n.on(fault, drivertest.Renew)
 				time.Sleep(ttl / 2)
@@ -228,11 +228,11 @@ func TestNoFromTheEngineEndsTheLeaseAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		client := leasehold.New(n)
+		client := newClient(t, n)
 		lease := lock(t, client.Mutex("a", leasehold.TTL(ttl)))
 		time.Sleep(time.Second)
 		noErr(t, client.ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
-		other := lock(t, leasehold.New(n.engine).Mutex("a", leasehold.TTL(ttl)))
+		other := lock(t, newClient(t, n.engine).Mutex("a", leasehold.TTL(ttl)))
 
 		began := time.Now()
 		<-lease.Context().Done()
@@ -254,7 +254,7 @@ func TestOneLostLeaseOfABatchHarmsNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		client := leasehold.New(n)
+		client := newClient(t, n)
 		gone := lock(t, client.Mutex("gone", leasehold.TTL(ttl)))
 		slow := lock(t, client.Mutex("slow", leasehold.TTL(ttl)))
 		good := lock(t, client.Mutex("good", leasehold.TTL(ttl)))
@@ -279,7 +279,7 @@ func TestReleaseWorksWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		ctx, cancel := context.WithCancel(t.Context())
-		lease, err := leasehold.New(n).Mutex("a").Lock(ctx)
+		lease, err := newClient(t, n).Mutex("a").Lock(ctx)
 		noErr(t, err)
 		cancel()
 		noErr(t, lease.Release())
@@ -305,7 +305,7 @@ func TestReleaseIsBoundedAndFinishedInTheBackground(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
-				m := leasehold.New(n, leasehold.WithRequestTimeout(time.Second)).Mutex("a", leasehold.TTL(ttl))
+				m := newClient(t, n, leasehold.WithRequestTimeout(time.Second)).Mutex("a", leasehold.TTL(ttl))
 				lease := lock(t, m)
 				ctx := lease.Context()
 				n.on(fault, drivertest.Release)
@@ -343,7 +343,7 @@ func TestTakeOfUnknownOutcomeIsUndone(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
-				client := leasehold.New(n, leasehold.WithRequestTimeout(time.Second))
+				client := newClient(t, n, leasehold.WithRequestTimeout(time.Second))
 				n.on(fault, drivertest.Take)
 				began := time.Now()
 				_, err := client.Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
@@ -366,10 +366,10 @@ func TestWaiterRidesOutAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		holder := lock(t, leasehold.New(n.engine).Mutex("a", leasehold.TTL(ttl)))
+		holder := lock(t, newClient(t, n.engine).Mutex("a", leasehold.TTL(ttl)))
 		got := make(chan error, 1)
 		go func() {
-			lease, err := leasehold.New(n).Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
+			lease, err := newClient(t, n).Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
 			if err == nil {
 				err = lease.Release()
 			}
@@ -393,14 +393,14 @@ func TestWaiterGivesUpAfterAnOutageOfOneTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		holder := lock(t, leasehold.New(n.engine).Mutex("a", leasehold.TTL(ttl)))
+		holder := lock(t, newClient(t, n.engine).Mutex("a", leasehold.TTL(ttl)))
 		n.on(drivertest.Fault{Break: true}, drivertest.Wait)
 		rule := func(op drivertest.Op) drivertest.Fault {
 			return drivertest.Fault{FailBefore: op.Seq > 1} // the first Take is answered: held
 		}
 		n.rule.Store(&rule)
 		began := time.Now()
-		_, err := leasehold.New(n).Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
+		_, err := newClient(t, n).Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
 		wantErr(t, err, leasehold.ErrUnavailable)
 		if took := time.Since(began); took < ttl || took > ttl+time.Second {
 			t.Errorf("gave up after %v, want one ttl", took)
@@ -425,12 +425,12 @@ func TestCancelledWaiterLeavesNoGhost(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
-				holder := lock(t, leasehold.New(n.engine).Mutex("a", leasehold.TTL(ttl)))
+				holder := lock(t, newClient(t, n.engine).Mutex("a", leasehold.TTL(ttl)))
 				n.on(fault, drivertest.Wait)
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 				defer cancel()
 				began := time.Now()
-				_, err := leasehold.New(n).Mutex("a", leasehold.TTL(ttl)).Lock(ctx)
+				_, err := newClient(t, n).Mutex("a", leasehold.TTL(ttl)).Lock(ctx)
 				wantErr(t, err, context.DeadlineExceeded)
 				wantTook(t, began, 500*time.Millisecond)
 				time.Sleep(time.Second)
@@ -451,7 +451,9 @@ func TestShortFirstLeaseIsRenewedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		e := shortFirst{n}
-		lease := lock(t, leasehold.New(e).Mutex("a", leasehold.TTL(ttl)))
+		c := newClient(t, e)
+		defer c.Close()
+		lease := lock(t, c.Mutex("a", leasehold.TTL(ttl)))
 		short := lease.Deadline()
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()

@@ -81,7 +81,7 @@ func clientRequest[T any](ctx context.Context, c *Client, op string, f func(cont
 	if err := ctx.Err(); err != nil {
 		return none, &Error{Op: op, Err: err, Cause: context.Cause(ctx)}
 	}
-	v, err := request(ctx, c.requestTimeout, f, ignore)
+	v, err := request(ctx, c, c.requestTimeout, f, ignore)
 	switch {
 	case err == nil:
 		return v, nil

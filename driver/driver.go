@@ -120,6 +120,14 @@ type Abilities struct {
 	// input or output. The core then calls them in place, without a time limit.
 	Local bool
 
+	// Prompt: all methods return as soon as ctx ends, whatever a server does. What they have sent may still take effect. The
+	// core then calls them in place, with a time limit in ctx.
+	Prompt bool
+
+	// Bounded: all methods return soon after the deadline of ctx, but may not notice that it is cancelled before. The core then calls them in
+	// place for callers who cannot cancel.
+	Bounded bool
+
 	// MaxTTL is the longest lease that the engine gives. Zero means no limit of
 	// its own.
 	MaxTTL time.Duration

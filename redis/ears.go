@@ -1,0 +1,326 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// ears are the subscriptions of an engine: one connection for all messages, or one for each server of a Cluster. A
+// connection exists while somebody waits, and a little longer.
+//
+// A connection that breaks is not mended here. Whoever listened on it is woken, looks at the server itself, and
+// listens anew before it joins again: so nothing is missed.
+type ears struct {
+	client  redis.UniversalClient
+	process string // names this engine in channels
+	hear    func(message string)
+
+	work sync.WaitGroup
+
+	mu        sync.Mutex
+	shut      bool
+	forbidden time.Time // when subscribing was last refused for lack of rights
+	lines     map[*server]*line
+	channels  map[string]*channel
+}
+
+// line is one connection.
+type line struct {
+	ears     *ears
+	on       *server
+	sharded  bool
+	sub      *redis.PubSub
+	channels map[string]*channel
+	started  bool
+	dead     bool
+}
+
+// channel is what waiters listen to. Its fields are guarded by ears.mu.
+type channel struct {
+	name    string
+	line    *line
+	waiters map[*waiter]struct{}
+	ready   chan struct{} // closed when the server has confirmed, or err is set
+	open    bool          // the server has confirmed
+	err     error
+	idle    *time.Timer
+}
+
+const (
+	// idleAfter is how long a channel stays open to which nobody listens any more.
+	idleAfter = 10 * time.Second
+	// pingAfter is after how long without a message it is tried whether a connection still works.
+	pingAfter = 5 * time.Second
+	// allowedAgain is after how long it is tried anew whether subscribing is allowed.
+	allowedAgain = time.Minute
+)
+
+var errForbidden = errors.New("subscribing is not allowed")
+
+func newEars(client redis.UniversalClient, process string, hear func(message string)) ears {
+	return ears{client: client, process: process, hear: hear, lines: map[*server]*line{}, channels: map[string]*channel{}}
+}
+
+func (s *ears) closed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shut
+}
+
+// hears reports whether a channel is open.
+func (s *ears) hears(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[name]
+	return c != nil && c.open
+}
+
+// listen makes w hear a channel, which is on a server of a Cluster, or on the only one (nil). It returns when the
+// server has confirmed.
+func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, sharded bool) error {
+	s.mu.Lock()
+	if s.shut {
+		s.mu.Unlock()
+		return errClosed
+	}
+	if !s.forbidden.IsZero() && time.Since(s.forbidden) < allowedAgain {
+		s.mu.Unlock()
+		return errForbidden
+	}
+	c := s.channels[name]
+	if c == nil {
+		c = s.add(name, on, sharded)
+	}
+	if w.channel != c {
+		s.part(w)
+		w.channel = c
+		c.waiters[w] = struct{}{}
+	}
+	if c.idle != nil {
+		c.idle.Stop()
+		c.idle = nil
+	}
+	s.mu.Unlock()
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return driver.NoEffect(ctx.Err())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.err == nil {
+		return nil
+	}
+	if redis.HasErrorPrefix(c.err, "NOPERM") || redis.HasErrorPrefix(c.err, "unknown command") {
+		return errForbidden
+	}
+	return driver.NoEffect(explain(c.err))
+}
+
+// add makes a channel, and a line if there is none. mu is held.
+func (s *ears) add(name string, on *server, sharded bool) *channel {
+	l := s.lines[on]
+	if l == nil {
+		l = &line{ears: s, on: on, sharded: sharded, channels: map[string]*channel{}}
+		if sharded {
+			l.sub = s.client.SSubscribe(context.Background())
+		} else {
+			l.sub = s.client.Subscribe(context.Background())
+		}
+		s.lines[on] = l
+	}
+	c := &channel{name: name, line: l, waiters: map[*waiter]struct{}{}, ready: make(chan struct{})}
+	s.channels[name], l.channels[name] = c, c
+	s.work.Go(func() { l.subscribe(name) })
+	return c
+}
+
+// leave makes w hear nothing any more.
+func (s *ears) leave(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part(w)
+}
+
+// part takes w out of its channel. mu is held.
+func (s *ears) part(w *waiter) {
+	c := w.channel
+	if c == nil {
+		return
+	}
+	w.channel = nil
+	delete(c.waiters, w)
+	if len(c.waiters) == 0 && !c.line.dead && c.idle == nil {
+		c.idle = time.AfterFunc(idleAfter, func() { s.drop(c) })
+	}
+}
+
+// drop closes a channel to which nobody listens.
+func (s *ears) drop(c *channel) {
+	s.mu.Lock()
+	l := c.line
+	if l.dead || len(c.waiters) > 0 || s.channels[c.name] != c {
+		s.mu.Unlock()
+		return
+	}
+	last := len(l.channels) == 1
+	if !last {
+		delete(s.channels, c.name)
+		delete(l.channels, c.name)
+	}
+	s.mu.Unlock()
+	switch {
+	case last:
+		l.fail(nil)
+	case l.sharded:
+		_ = l.sub.SUnsubscribe(context.Background(), c.name) // a message too many does no harm
+	default:
+		_ = l.sub.Unsubscribe(context.Background(), c.name)
+	}
+}
+
+// close ends all lines.
+func (s *ears) close() {
+	s.mu.Lock()
+	s.shut = true
+	var lines []*line
+	for _, l := range s.lines {
+		lines = append(lines, l)
+	}
+	s.mu.Unlock()
+	for _, l := range lines {
+		l.fail(errClosed)
+	}
+	s.work.Wait()
+}
+
+// subscribe asks for a channel. The first one also starts the receiving: where the connection leads to is decided by it.
+func (l *line) subscribe(name string) {
+	var err error
+	if l.sharded {
+		err = l.sub.SSubscribe(context.Background(), name)
+	} else {
+		err = l.sub.Subscribe(context.Background(), name)
+	}
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	l.ears.mu.Lock()
+	first := !l.started && !l.dead
+	l.started = l.started || first
+	l.ears.mu.Unlock()
+	if first {
+		l.fail(l.receive())
+	}
+}
+
+// receive takes in messages until the connection breaks.
+func (l *line) receive() error {
+	pinged := false
+	for {
+		message, err := l.sub.ReceiveTimeout(context.Background(), pingAfter)
+		var late net.Error
+		switch {
+		case err == nil:
+			pinged = false
+		case errors.As(err, &late) && late.Timeout() && !pinged:
+			pinged = true
+			if err := l.sub.Ping(context.Background()); err != nil {
+				return err
+			}
+			continue
+		default:
+			return err
+		}
+		switch m := message.(type) {
+		case *redis.Message:
+			if m.Payload == "" {
+				l.pokeAll(m.Channel)
+			} else {
+				l.ears.hear(m.Payload)
+			}
+		case *redis.Subscription:
+			if err := l.confirm(m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var errMoved = errors.New("redis: the server has ended a subscription, because its slot was moved to another server")
+
+// confirm takes in that the server has begun or ended to send the messages of a channel.
+func (l *line) confirm(m *redis.Subscription) error {
+	s := l.ears
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := l.channels[m.Channel]
+	if c == nil || l.dead {
+		return nil
+	}
+	switch m.Kind {
+	case "subscribe", "ssubscribe":
+		if !c.open {
+			c.open = true
+			close(c.ready)
+		}
+	case "unsubscribe", "sunsubscribe":
+		if c.open {
+			return errMoved
+		}
+	}
+	return nil
+}
+
+// pokeAll wakes those who listen to a channel.
+func (l *line) pokeAll(name string) {
+	l.ears.mu.Lock()
+	defer l.ears.mu.Unlock()
+	if c := l.channels[name]; c != nil {
+		for w := range c.waiters {
+			w.poke()
+		}
+	}
+}
+
+// fail ends a line. Those who listened look for themselves.
+func (l *line) fail(err error) {
+	s := l.ears
+	s.mu.Lock()
+	if l.dead {
+		s.mu.Unlock()
+		return
+	}
+	l.dead = true
+	delete(s.lines, l.on)
+	if redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command") {
+		s.forbidden = time.Now()
+	}
+	for name, c := range l.channels {
+		delete(s.channels, name)
+		if !c.open {
+			c.err = err
+			if err == nil {
+				c.err = errClosed
+			}
+			close(c.ready)
+		}
+		c.open = false
+		if c.idle != nil {
+			c.idle.Stop()
+		}
+		for w := range c.waiters {
+			w.poke()
+		}
+	}
+	s.mu.Unlock()
+	_ = l.sub.Close() // it is broken, or nobody needs it
+}

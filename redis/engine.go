@@ -1,0 +1,186 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Engine keeps locks in Redis. It is safe for concurrent use by many goroutines.
+type Engine struct {
+	config
+	client redis.UniversalClient
+	place  place
+	ears   ears
+
+	waiters waiters
+	wanted  sync.Map // driver.Key to nothing: others waited when it was granted to us
+
+	shut func() error // closes what Open has opened
+}
+
+var (
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Downgrader = (*Engine)(nil)
+	_ driver.Forcer     = (*Engine)(nil)
+	_ driver.Wanter     = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
+)
+
+// New returns an engine on a client of go-redis: one for a single server, for servers that Sentinels watch, or for a
+// Cluster, plain or as an AutoPipeliner. The client stays the caller's, who closes it after the engine. Nothing is
+// sent yet.
+//
+// The engine needs none of the client's timeouts, but they help: a request that has been given up holds its
+// connection until the client gives up, too.
+//
+// Bad options are an *OptionError.
+func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		return nil, fmt.Errorf("redis engine: a Ring moves names to other servers when one fails, and their locks are then free: use a Cluster, or one client for each server")
+	}
+	c := config{prefix: DefaultPrefix, maxTTL: DefaultMaxTTL, guard: true, retention: DefaultTokenRetention}
+	for _, opt := range opts {
+		if err := opt(&c); err != nil {
+			return nil, err
+		}
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	e := &Engine{config: c, client: client}
+	e.place = place{client: client, config: &e.config, began: driver.Now(), servers: map[string]*server{}, asking: map[uint16]*question{}}
+	e.ears = newEars(client, hex.EncodeToString(id[:]), e.heard)
+	e.waiters = newWaiters(e.ears.leave)
+	return e, nil
+}
+
+// Close ends the engine's subscriptions. It touches no lock: what is held is free when its ttl has
+// passed. Requests after it fail. It may be called again.
+func (e *Engine) Close() error {
+	e.ears.close()
+	if e.shut != nil {
+		return e.shut()
+	}
+	return nil
+}
+
+// Abilities implements [driver.Engine].
+func (e *Engine) Abilities() driver.Abilities {
+	return driver.Abilities{
+		Name:       "redis",
+		Shared:     true,
+		Semaphores: true,
+		Latches:    true,
+		Force:      true,
+		Fair:       true,
+		MaxTTL:     e.maxTTL,
+	}
+}
+
+// run runs a script that may grant leases for one name, on the server that keeps it. The last argument is added: "1" if none may be
+// granted now.
+func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, n.all(), true, append(args, "")...)
+	return answer, err
+}
+
+// evaluate sends one script.
+func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args []any) (any, error) {
+	return e.client.EvalSha(ctx, sha, keys, args...).Result()
+}
+
+// runBy runs a script by a way of sending it, and says on which server it ran. With grants, the last argument is replaced.
+func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha string, keys []string, args []any) (any, error),
+	s script, n names, keys []string, grants bool, args ...any) (any, *server, error) {
+	if e.ears.closed() {
+		return nil, nil, errClosed
+	}
+	on, err := e.place.server(ctx, n, grants)
+	if err != nil {
+		return nil, nil, err
+	}
+	for range 3 {
+		if grants {
+			args[len(args)-1] = closedFlag(on)
+		}
+		answer, err := send(ctx, on.program.sha[s], keys, args)
+		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			return answer, on, explain(err)
+		}
+		if on, err = e.place.learn(ctx, n, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, errScripts
+}
+
+func closedFlag(s *server) string {
+	if s.closedFor() > 0 {
+		return "1"
+	}
+	return ""
+}
+
+// millis is a duration as the scripts want it: never shorter than it is.
+func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// floor is the least token that may be given now.
+func floor() string { return strconv.FormatInt(time.Now().UnixMicro(), 10) }
+
+// public makes a text fit for the scripts, which end texts at a NUL.
+func public(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+
+// yes reads the answer of a script that says 1 or 0.
+func yes(answer any, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case answer == int64(1):
+		return nil
+	case answer == int64(0):
+		return driver.ErrNotHeld
+	}
+	return errReply
+}
+
+// Release implements [driver.Engine].
+func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	e.waiters.forget(r.Owner)
+	_, wanted := e.wanted.LoadAndDelete(r.Key)
+	n := e.names(r.Key)
+	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0 && !wanted {
+		answer, _, err := e.runBy(ctx, e.evaluate, releaseFree, n, n.queued(), false, r.Owner+"\n")
+		if err != nil || answer == int64(1) {
+			return err
+		}
+	}
+	return yes(e.run(ctx, release, n, r.Owner, floor(), millis(r.Keep)))
+}
+
+// Downgrade implements [driver.Downgrader].
+func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+	return yes(e.run(ctx, downgrade, e.names(h.Key), h.Owner, floor()))
+}
+
+// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder that is a client of another kind.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	return yes(e.run(ctx, force, e.names(k), token, floor()))
+}
+
+// Wanted implements [driver.Wanter]: whether this process waits, or others did when it was granted the name.
+func (e *Engine) Wanted(k driver.Key) bool {
+	_, wanted := e.wanted.Load(k)
+	return wanted || e.waiters.want(k)
+}

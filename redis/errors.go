@@ -1,0 +1,76 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var (
+	errClosed  = driver.Permanent(errors.New("the redis engine has been closed: open another one"))
+	errSpent   = driver.Permanent(errors.New("the name has used up all tokens below 2^53: delete its token key once nobody compares its tokens with old ones"))
+	errReply   = errors.New("the server answered something that the script does not: look at what stands between it and this program")
+	errScripts = driver.NoEffect(errors.New("the server knows the scripts no more as soon as they are loaded: it is being replaced, or its slots are being moved; try again"))
+)
+
+// ClosedError is why no lease is granted for a while after a failover or a restart of the server.
+type ClosedError struct {
+	// Open is about when leases are granted again.
+	Open time.Time
+}
+
+// Error implements error.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("no lease is granted until %s, because the server was started or promoted a short while ago and may lack leases that still run; "+
+		"WithoutFailoverGuard (guard=off) grants them at once", e.Open.Format(time.TimeOnly))
+}
+
+// refusals are the first words of answers with which a server refuses a request before it has changed
+// anything, but would not always.
+var refusals = []string{
+	"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS", "BUSY", "MISCONF", "OOM", "NOSCRIPT", "MOVED", "ASK", "CROSSSLOT",
+}
+
+// hopeless are the first words of those that it will always give.
+var hopeless = map[string]string{
+	"NOPERM":    "see the smallest rights in the engine's documentation",
+	"NOAUTH":    "give a password",
+	"WRONGPASS": "give the right user and password",
+	"WRONGTYPE": "the key holds something of another program; use another prefix or name",
+}
+
+// explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked. An
+// error of the network is not: the client may have sent the request before.
+func explain(err error) error {
+	if err == nil || driver.HadNoEffect(err) {
+		return err
+	}
+	err = fmt.Errorf("redis: %w", err)
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	text := strings.TrimPrefix(reply.Error(), "ERR ")
+	for word, mend := range hopeless {
+		if strings.HasPrefix(text, word+" ") {
+			return driver.Permanent(fmt.Errorf("%w: %s", err, mend))
+		}
+	}
+	if strings.HasPrefix(text, "unknown command") || strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
+		return driver.Permanent(fmt.Errorf("%w: %s", err, hopeless["NOPERM"]))
+	}
+	if strings.Contains(text, "SPENT") {
+		return errSpent
+	}
+	for _, word := range refusals {
+		if strings.HasPrefix(text, word) {
+			return driver.NoEffect(err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+func latchNames(e *Engine, name string) names {
+	return e.names(driver.Key{Kind: driver.Latch, Name: name})
+}
+
+// publish is the command that tells those who wait for a latch. Its channel is named like the latch's key.
+func (e *Engine) publish() string {
+	if e.place.clustered() {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+// ask runs a script that grants no lease.
+func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args func() []any) (any, error) {
+	if _, err := e.place.server(ctx, n, false); err != nil { // from here on it is known whether this is a Cluster
+		return nil, err
+	}
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, keys, false, args()...)
+	return answer, err
+}
+
+// TrySet implements [driver.Latcher].
+func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
+	n := latchNames(e, s.Name)
+	err := yes(e.ask(ctx, latchSet, n, n.counted(), func() []any {
+		return []any{s.ID, s.Count, millis(s.TTL), floor(), e.publish()}
+	}))
+	if errors.Is(err, driver.ErrNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CountDown implements [driver.Latcher].
+func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
+	n := latchNames(e, d.Name)
+	return readLatch(e.ask(ctx, latchDown, n, n.counted(), func() []any { return []any{d.ID, millis(d.TTL), e.publish()} }))
+}
+
+// LatchState implements [driver.Latcher].
+func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
+	n := latchNames(e, name)
+	return readLatch(e.ask(ctx, latchLook, n, n.counted(), func() []any { return nil }))
+}
+
+func readLatch(answer any, err error) (st driver.LatchState, _ error) {
+	if err != nil {
+		return st, err
+	}
+	if answer == int64(0) {
+		return st, driver.ErrNotSet
+	}
+	items, ok := answer.([]any)
+	if !ok || len(items) != 3 {
+		return st, errReply
+	}
+	text, _ := items[0].(string)
+	st.Generation, err = strconv.ParseUint(text, 10, 64)
+	count, isCount := items[1].(int64)
+	ttl, isTTL := items[2].(int64)
+	if err != nil || !isCount || !isTTL {
+		return driver.LatchState{}, errReply
+	}
+	st.Count, st.TTL = int(count), time.Duration(ttl)*time.Millisecond
+	if ttl < 0 {
+		st.TTL = driver.NoTTL
+	}
+	return st, nil
+}
+
+// WaitLatch implements [driver.Latcher].
+func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
+	n := latchNames(e, name)
+	w := &waiter{wake: make(chan struct{}, 1)}
+	defer e.ears.leave(w)
+	for polls := 1; ; polls++ {
+		st, err := e.watchLatch(ctx, w, n, name)
+		if err != nil {
+			return err
+		}
+		if st.Count == 0 || st.Generation != generation {
+			return nil
+		}
+		pause := lookEvery
+		if w.how() == "-" {
+			pause = min(pollFirst<<min(polls, 10), pollLast)
+		}
+		if st.TTL >= 0 {
+			pause = min(pause, st.TTL+time.Millisecond)
+		}
+		timer := time.NewTimer(pause + jitter(pause/8))
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if err := ctx.Err(); err != nil {
+			return driver.NoEffect(err)
+		}
+	}
+}
+
+// watchLatch reads a latch after w has begun to listen, so that no change after it is missed.
+func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
+	inner, cancel := context.WithTimeoutCause(ctx, lookLimit, errNoAnswer)
+	defer cancel()
+	type answer struct {
+		state driver.LatchState
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		if _, err := e.place.server(inner, n, false); err != nil {
+			done <- answer{err: err}
+			return
+		}
+		if err := e.listenTo(inner, w, n, n.value, e.place.clustered()); err != nil {
+			done <- answer{err: err}
+			return
+		}
+		st, err := e.LatchState(inner, name)
+		done <- answer{st, err}
+	}()
+	select {
+	case a := <-done:
+		return a.state, a.err
+	case <-inner.Done():
+		return driver.LatchState{}, context.Cause(inner) // reading changes nothing, whenever it ends
+	}
+}

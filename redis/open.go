@@ -1,0 +1,153 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is one of
+//
+//	redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
+//	redis+unix://[USER[:PASSWORD]@]/PATH
+//	redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT].../MASTER
+//	redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT]...
+//
+// with rediss instead of redis for TLS, and these parameters behind a question mark, each at most once:
+//
+//	db                        the database, 0 by default
+//	prefix                    see WithPrefix
+//	max_ttl                   see WithMaxTTL
+//	guard=off                 see WithoutFailoverGuard
+//	replicas, replicas_wait   see WithReplicas; the wait is 1s by default
+//	retention                 see WithTokenRetention
+//	polling=on                see WithPolling
+//	dial_timeout              for a connection to a server, 3s by default
+//	timeout                   for a reply of a server, 5s by default; the context of a request ends it earlier
+//	pool                      connections to a server, by default 10 for each processor
+//	ca                        a file of PEM certificates to trust instead of the system's
+//	cert, key                 the PEM files of the client's own certificate
+//	server_name               the name that the server's certificate must have, by default the host
+//	sentinel_user, sentinel_password   for the sentinels, if they want to know who asks
+//
+// User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see
+// [EnvUser]. Certificates are always checked.
+//
+// A URL that is not allowed is a [*URLError]; other errors are those of files that cannot be read. Nothing is sent
+// yet: the first request finds out whether the server is there. No error shows a password.
+//
+// The client neither retries nor puts requests of several goroutines together, since a program that holds one lock gains
+// nothing by either. A program with hundreds of goroutines should give [New] a client
+// of its own, from its AutoPipeline method.
+func Open(rawURL string) (*Engine, error) {
+	t, err := parseURL(rawURL, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	tlsConfig, err := t.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	client := t.client(dialer(t.dialTimeout, tlsConfig))
+	e, err := New(client, t.opts...)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	e.shut = sync.OnceValue(client.Close)
+	return e, nil
+}
+
+// clientName is how connections appear in CLIENT LIST.
+const clientName = "leasehold"
+
+// introduce names the connection. A server that does not allow it is as good as any other.
+func introduce(ctx context.Context, c *redis.Conn) error {
+	err := c.ClientSetName(ctx, clientName).Err()
+	if _, refused := errors.AsType[redis.Error](err); refused {
+		return nil
+	}
+	return err
+}
+
+// client makes the client. It never retries by itself: the error of a second attempt says nothing about the first
+// one, which may have been done. Following the redirections of a cluster is no such retry.
+func (t *target) client(dial dialFunc) redis.UniversalClient {
+	o := &redis.UniversalOptions{
+		Addrs:                    t.addresses,
+		MasterName:               t.master,
+		Dialer:                   dial,
+		OnConnect:                introduce,
+		Username:                 t.user,
+		Password:                 t.password,
+		SentinelUsername:         t.sentinelUser,
+		SentinelPassword:         t.sentinelPassword,
+		DB:                       t.db,
+		MaxRetries:               -1, // 0 would be the client's default
+		DialerRetries:            1,
+		DialTimeout:              t.dialTimeout,
+		ReadTimeout:              t.timeout,
+		WriteTimeout:             t.timeout,
+		ContextTimeoutEnabled:    true,
+		PoolSize:                 t.pool,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	switch t.shape {
+	case clustered:
+		return redis.NewClusterClient(o.Cluster())
+	case behindSentinels:
+		return redis.NewFailoverClient(o.Failover())
+	}
+	return redis.NewClient(o.Simple())
+}
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialer connects, and does so no longer than its context lasts: that of go-redis goes on with a TLS handshake
+// that nobody waits for any more.
+func dialer(timeout time.Duration, config *tls.Config) dialFunc {
+	d := &net.Dialer{
+		Timeout: timeout,
+		// A server that is gone without a word is noticed in half a minute also by those who only listen.
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
+	}
+	if config == nil {
+		return d.DialContext
+	}
+	return (&tls.Dialer{NetDialer: d, Config: config}).DialContext
+}
+
+// tlsConfig is nil for a URL without TLS.
+func (t *target) tlsConfig() (*tls.Config, error) {
+	if !t.tls {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.serverName}
+	if t.ca != "" {
+		pem, err := os.ReadFile(t.ca)
+		if err != nil {
+			return nil, fmt.Errorf("redis engine: URL: parameter ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("redis engine: URL: parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.ca)
+		}
+	}
+	if t.cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.cert, t.key)
+		if err != nil {
+			return nil, fmt.Errorf("redis engine: URL: parameters cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

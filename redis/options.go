@@ -1,0 +1,115 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Option changes an engine at its creation.
+type Option func(*config) error
+
+// config is what options change.
+type config struct {
+	prefix    string
+	maxTTL    time.Duration
+	guard     bool
+	polling   bool
+	retention time.Duration
+	replicas  int
+	within    time.Duration
+}
+
+// Defaults of an engine.
+const (
+	DefaultPrefix         = "lock:"
+	DefaultMaxTTL         = time.Minute
+	DefaultTokenRetention = 7 * 24 * time.Hour
+)
+
+// OptionError says which option has a value that is not allowed.
+type OptionError struct {
+	// Option is its name, as in "WithMaxTTL".
+	Option string
+	// Allowed says what may be given.
+	Allowed string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("redis engine: %s must be %s", e.Option, e.Allowed)
+}
+
+// errNoClient is the answer to New without a client.
+var errNoClient = errors.New("redis engine: the client is nil: make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
+
+// WithPrefix sets what stands before a name to make the key of its lock. Engines exclude each other
+// only if they have the same prefix. Other clients that lock the same key are excluded, too. Defaults to "lock:".
+func WithPrefix(prefix string) Option {
+	return func(c *config) error {
+		c.prefix = prefix
+		if prefix == "" || len(prefix) > 128 || strings.ContainsAny(prefix, "{}\x00") || prefix[0] == ':' {
+			return &OptionError{"WithPrefix", "1 to 128 bytes without braces that do not begin with a colon"}
+		}
+		return nil
+	}
+}
+
+// WithMaxTTL sets the longest ttl that a lease may have, and with it for how long no lease is granted after
+// a failover (see the package documentation). All engines that share locks should have the same. Defaults to 1 minute;
+// at least 1 second.
+func WithMaxTTL(d time.Duration) Option {
+	return func(c *config) error {
+		c.maxTTL = d
+		if d < time.Second || d > 30*24*time.Hour {
+			return &OptionError{"WithMaxTTL", "between 1s and 30 days"}
+		}
+		return nil
+	}
+}
+
+// WithoutFailoverGuard lets leases be granted at once after a failover or a restart of the server. A lease that the
+// server before had granted and that was not copied in time may then be granted a second time. It is for
+// servers on which a lock only saves work, and for servers that are started along with the program.
+func WithoutFailoverGuard() Option {
+	return func(c *config) error {
+		c.guard = false
+		return nil
+	}
+}
+
+// WithReplicas makes a lease count only when so many replicas have confirmed it within the time given (WAIT). A take
+// that fewer confirm is undone and fails. It narrows what a failover can lose, at the price of one more
+// round trip between the servers; it does not replace the guard. Defaults to 0.
+func WithReplicas(n int, within time.Duration) Option {
+	return func(c *config) error {
+		c.replicas, c.within = n, within
+		if n < 0 || n > 100 || n > 0 && (within < time.Millisecond || within > time.Minute) {
+			return &OptionError{"WithReplicas", "0 to 100 replicas within 1ms to 1m"}
+		}
+		return nil
+	}
+}
+
+// WithTokenRetention sets for how long the last token of a name is remembered after its last grant. Later,
+// tokens go on from the client's clock, so they grow nevertheless as long as clocks differ by less than this. Defaults to 7 days; at least
+// 1 hour.
+func WithTokenRetention(d time.Duration) Option {
+	return func(c *config) error {
+		c.retention = d
+		if d < time.Hour || d > 10*365*24*time.Hour {
+			return &OptionError{"WithTokenRetention", "between 1h and 10 years"}
+		}
+		return nil
+	}
+}
+
+// WithPolling makes waiters ask again and again instead of being told by a message. The engine does so by
+// itself where it may not subscribe.
+func WithPolling() Option {
+	return func(c *config) error {
+		c.polling = true
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// place knows which server keeps which slot. It learns it by asking: a server that is taken for another answers
+// NOSCRIPT, because the scripts carry the identity of the server for which they are made.
+type place struct {
+	client redis.UniversalClient
+	config *config
+	began  driver.Instant
+
+	// routes has the server of each slot of a Cluster, or only one. It is made when the first server has
+	// been asked what it is.
+	routes atomic.Pointer[[]atomic.Pointer[server]]
+
+	mu      sync.Mutex
+	servers map[string]*server
+	asking  map[uint16]*question
+}
+
+// question is under way to a server. Those who want to know the same wait for it.
+type question struct {
+	done   chan struct{}
+	server *server
+	err    error
+}
+
+// verifyEvery is how long a server is believed to be what it was without asking it again. A process that stops to
+// be the master and becomes it again keeps its scripts: only asking tells. Two failovers take longer than this.
+const verifyEvery = time.Second
+
+// clustered reports whether the place is a Cluster. It is known once a server has been asked.
+func (p *place) clustered() bool {
+	routes := p.routes.Load()
+	return routes != nil && len(*routes) > 1
+}
+
+// route returns where the server of a slot is kept, or nil if nothing is known.
+func (p *place) route(slot uint16) *atomic.Pointer[server] {
+	routes := p.routes.Load()
+	if routes == nil {
+		return nil
+	}
+	if len(*routes) == 1 {
+		slot = 0
+	}
+	return &(*routes)[slot]
+}
+
+// guess returns the server that is thought to keep a slot, or nil. Slots beside each other are mostly on the same server; a
+// wrong guess costs a NOSCRIPT.
+func (p *place) guess(slot uint16) *server {
+	route := p.route(slot)
+	if route == nil {
+		return nil
+	}
+	if s := route.Load(); s != nil {
+		return s
+	}
+	routes := *p.routes.Load()
+	for _, step := range []int{-1, 1} {
+		for i := int(slot) + step; i >= 0 && i < len(routes); i += step {
+			if s := routes[i].Load(); s != nil {
+				route.CompareAndSwap(nil, s)
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// server returns the server that keeps a slot. With fresh, what is known must not be too old to grant a lease.
+func (p *place) server(ctx context.Context, n names, fresh bool) (*server, error) {
+	s := p.guess(n.slot)
+	if s != nil && (!fresh || !p.config.guard || p.age()-time.Duration(s.verified.Load()) < verifyEvery) {
+		return s, nil
+	}
+	return p.learn(ctx, n, false)
+}
+
+// age is how long there has been this engine, on a clock that counts sleep.
+func (p *place) age() time.Duration { return driver.Now().Since(p.began) }
+
+// learn asks the server of a slot what it is, and sees to it that it has the scripts. With lost, it is known to lack them.
+func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) {
+	slot := n.slot
+	if !p.clustered() {
+		slot = 0
+	}
+	p.mu.Lock()
+	q := p.asking[slot]
+	if q == nil {
+		q = &question{done: make(chan struct{})}
+		p.asking[slot] = q
+		p.mu.Unlock()
+		q.server, q.err = p.ask(ctx, n, lost)
+		p.mu.Lock()
+		delete(p.asking, slot)
+		p.mu.Unlock()
+		close(q.done)
+		return q.server, q.err
+	}
+	p.mu.Unlock()
+	select {
+	case <-q.done:
+		return q.server, q.err
+	case <-ctx.Done():
+		return nil, driver.NoEffect(ctx.Err())
+	}
+}
+
+// ask does all on one connection, so that it is one process that answers.
+func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err error) {
+	err = p.client.Watch(ctx, func(tx *redis.Tx) error {
+		moment := p.age()
+		f, err := inquire(ctx, tx)
+		if err != nil {
+			return err
+		}
+		s := p.known(f.identity())
+		if s == nil {
+			lost = true
+			if s, err = p.meet(ctx, tx, f); err != nil {
+				return err
+			}
+		}
+		if lost {
+			if err := p.load(ctx, tx, s.program); err != nil {
+				return err
+			}
+		}
+		s.verified.Store(int64(moment))
+		p.remember(f, n.slot, s)
+		found = s
+		return nil
+	}, n.value)
+	if err != nil {
+		return nil, driver.NoEffect(explain(err)) // whatever it was, nothing was asked for yet
+	}
+	return found, nil
+}
+
+func (p *place) known(identity string) *server {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.servers[identity]
+}
+
+// meet makes the acquaintance of a server: it learns from its marker for how long grants stay closed.
+func (p *place) meet(ctx context.Context, tx *redis.Tx, f facts) (*server, error) {
+	s := &server{identity: f.identity(), program: p.config.assemble(f.identity())}
+	if !p.config.guard {
+		return s, nil
+	}
+	marker, err := p.marker(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	former := 0
+	if f.former != "" {
+		former = 1
+	}
+	asked := driver.Now()
+	ms, err := tx.Eval(ctx, guardLua, []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), f.uptime.Milliseconds(), former).Int64()
+	if err != nil {
+		return nil, explain(err)
+	}
+	if ms > 0 {
+		left := time.Duration(ms) * time.Millisecond
+		s.opens, s.after = asked, left+driver.Now().Since(asked)+left/100
+	}
+	return s, nil
+}
+
+// marker returns the key under which a server is remembered. In a Cluster it is in the first slot that the server has,
+// so that it goes along with what the server keeps.
+func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, error) {
+	key := "{" + p.config.prefix + "}:server"
+	if f.mode != "cluster" {
+		return key, nil
+	}
+	text, err := tx.ClusterNodes(ctx).Result()
+	if err != nil {
+		return "", explain(err)
+	}
+	slot, ok := firstSlot(text)
+	if !ok {
+		return "", driver.NoEffect(fmt.Errorf("redis: the node has no slots, but was asked for one: the Cluster is being changed; try again"))
+	}
+	return "{" + anchors()[slot] + "}" + p.config.prefix + ":server", nil
+}
+
+func (p *place) load(ctx context.Context, tx *redis.Tx, program *program) error {
+	_, err := tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, text := range program.text {
+			pipe.ScriptLoad(ctx, text)
+		}
+		return nil
+	})
+	return explain(err)
+}
+
+// remember writes down which server keeps a slot.
+func (p *place) remember(f facts, slot uint16, s *server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.servers[s.identity] = s
+	if p.routes.Load() == nil {
+		n := 1
+		if f.mode == "cluster" {
+			n = slots
+		}
+		routes := make([]atomic.Pointer[server], n)
+		p.routes.Store(&routes)
+	}
+	p.route(slot).Store(s)
+}

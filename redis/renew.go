@@ -1,0 +1,181 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// errType is the answer for a key that holds something of another program.
+var errType = driver.Permanent(errors.New("redis: " + hopeless["WRONGTYPE"]))
+
+// batch is the renewals that go to one server together.
+type batch struct {
+	engine *Engine
+	items  []driver.Renewal
+	report func(i int, err error)
+	on     *server
+}
+
+// call is one script of a batch, and the items that it renews.
+type call struct {
+	script script
+	names  names // of one of the items
+	keys   []string
+	args   []any
+	items  []int
+	cmd    *redis.Cmd
+}
+
+// Renew implements [driver.Engine]. The leases of each server are renewed together, and no server waits for another.
+func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
+	if e.ears.closed() {
+		for i := range items {
+			report(i, errClosed)
+		}
+		return
+	}
+	byServer := map[*server][]int{}
+	for i := range items {
+		on := e.place.guess(e.names(items[i].Key).slot)
+		byServer[on] = append(byServer[on], i)
+	}
+	var work sync.WaitGroup
+	for on, mine := range byServer {
+		b := &batch{engine: e, items: items, report: report, on: on}
+		work.Go(func() { b.renew(ctx, mine) })
+	}
+	work.Wait()
+}
+
+// renew renews some items.
+func (b *batch) renew(ctx context.Context, items []int) {
+	if b.on == nil {
+		on, err := b.engine.place.server(ctx, b.engine.names(b.items[items[0]].Key), false)
+		if err != nil {
+			b.fail(items, err)
+			return
+		}
+		b.on = on
+	}
+	var calls []*call
+	bySlot := map[uint16]*call{}
+	for _, i := range items {
+		r := &b.items[i]
+		n := b.engine.names(r.Key)
+		if r.Kind != driver.Lock || r.Mode == driver.Shared {
+			calls = append(calls, b.shared(i, n))
+			continue
+		}
+		if !b.engine.place.clustered() {
+			n.slot = 0
+		}
+		c := bySlot[n.slot]
+		if c == nil {
+			c = &call{script: renew, names: n}
+			bySlot[n.slot] = c
+			calls = append(calls, c)
+		}
+		c.keys = append(c.keys, n.value)
+		c.args = append(c.args, r.Owner, millis(r.TTL))
+		c.items = append(c.items, i)
+	}
+	b.send(ctx, calls)
+}
+
+func (b *batch) shared(i int, n names) *call {
+	r := &b.items[i]
+	return &call{script: renewShared, names: n, keys: n.all(), args: []any{r.Owner, millis(r.TTL)}, items: []int{i}}
+}
+
+// send sends calls until the server knows the scripts, and then those for holders that turn out to be shared.
+func (b *batch) send(ctx context.Context, calls []*call) {
+	for try := 0; len(calls) > 0; try++ {
+		err := b.exchange(ctx, calls)
+		var again, shared []*call
+		for _, c := range calls {
+			switch {
+			case try < 3 && redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT"):
+				again = append(again, c)
+			case c.cmd.Err() != nil:
+				b.fail(c.items, explain(c.cmd.Err()))
+			case err != nil:
+				b.fail(c.items, err)
+			default:
+				shared = append(shared, b.read(c)...)
+			}
+		}
+		if len(again) > 0 {
+			on, err := b.engine.place.learn(ctx, again[0].names, true)
+			if err != nil {
+				for _, c := range again {
+					b.fail(c.items, err)
+				}
+				again = nil
+			}
+			b.on = on
+		}
+		calls = append(again, shared...)
+	}
+}
+
+// exchange sends calls in one go. Its error is one that concerns all calls that have none of their own.
+func (b *batch) exchange(ctx context.Context, calls []*call) error {
+	e := b.engine
+	send := func(p redis.Pipeliner) error {
+		for _, c := range calls {
+			c.cmd = p.EvalSha(ctx, b.on.program.sha[c.script], c.keys, c.args...)
+		}
+		return nil
+	}
+	if e.replicas == 0 {
+		_, _ = e.client.Pipelined(ctx, send) // each call has its own error
+		return nil
+	}
+	var count *redis.Cmd
+	_ = e.together(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
+		_ = send(p)
+		count = e.acknowledged(ctx, p)
+		return nil
+	})
+	return e.enough(count)
+}
+
+// read reports the outcomes of a call, and returns calls for those that must be looked for among shared holders.
+func (b *batch) read(c *call) (shared []*call) {
+	if c.script == renewShared {
+		b.report(c.items[0], yes(c.cmd.Val(), nil))
+		return nil
+	}
+	outcomes, _ := c.cmd.Val().(string)
+	if len(outcomes) != len(c.items) {
+		b.fail(c.items, errReply)
+		return nil
+	}
+	for at, i := range c.items {
+		switch outcomes[at] {
+		case '1':
+			b.report(i, nil)
+		case '0':
+			b.report(i, driver.ErrNotHeld)
+		case 's':
+			shared = append(shared, b.shared(i, b.engine.names(b.items[i].Key)))
+		case 'e':
+			b.report(i, errType)
+		default:
+			b.report(i, fmt.Errorf("%w: %q", errReply, outcomes[at]))
+		}
+	}
+	return shared
+}
+
+func (b *batch) fail(items []int, err error) {
+	for _, i := range items {
+		b.report(i, err)
+	}
+}

@@ -1,0 +1,70 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// shortfallError says that too few replicas have confirmed a change in time.
+type shortfallError struct{ confirmed, wanted int }
+
+// Error implements error.
+func (e *shortfallError) Error() string {
+	return fmt.Sprintf("%d of %d replicas confirmed in time: look at the replication, or ask for fewer", e.confirmed, e.wanted)
+}
+
+// confirmed sends one script, and then waits until enough replicas have what it changed. It returns the answer of the script
+// also with a shortfall.
+func (e *Engine) confirmed(ctx context.Context, sha string, keys []string, args []any) (any, error) {
+	if e.replicas == 0 {
+		return e.evaluate(ctx, sha, keys, args)
+	}
+	var script *redis.Cmd
+	var count *redis.Cmd
+	send := func(p redis.Pipeliner) error {
+		script = p.EvalSha(ctx, sha, keys, args...)
+		count = e.acknowledged(ctx, p)
+		return nil
+	}
+	err := e.together(ctx, keys[0], send)
+	if script == nil || script.Err() != nil {
+		return nil, errors.Join(script.Err(), err)
+	}
+	return script.Val(), e.enough(count)
+}
+
+// acknowledged asks how many replicas have what the connection has changed. See https://redis.io/docs/latest/commands/wait/.
+func (e *Engine) acknowledged(ctx context.Context, p redis.Pipeliner) *redis.Cmd {
+	return p.Do(ctx, "wait", e.replicas, e.within.Milliseconds())
+}
+
+// enough reads how many they are.
+func (e *Engine) enough(count *redis.Cmd) error {
+	if count == nil {
+		return errNoAnswer // the commands before have been refused
+	}
+	n, err := count.Int()
+	if err != nil {
+		return explain(err)
+	}
+	if n < e.replicas {
+		return &shortfallError{n, e.replicas}
+	}
+	return nil
+}
+
+// together sends commands one after the other on one connection to the server of a key.
+func (e *Engine) together(ctx context.Context, key string, send func(redis.Pipeliner) error) error {
+	if !e.place.clustered() {
+		_, err := e.client.Pipelined(ctx, send)
+		return err
+	}
+	// The second command has no key, so the client would send it anywhere.
+	return e.client.Watch(ctx, func(tx *redis.Tx) error {
+		_, err := tx.Pipelined(ctx, send)
+		return err
+	}, key)
+}

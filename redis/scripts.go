@@ -1,0 +1,111 @@
+package redis
+
+import (
+	"crypto/sha1" // it is how Redis names scripts
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+//go:embed scripts/entry.lua
+var entryLua string
+
+// script is one of the scripts that the engine runs.
+type script int
+
+const (
+	takeFree script = iota
+	take
+	releaseFree
+	release
+	renew
+	renewShared
+	downgrade
+	force
+	look
+	latchSet
+	latchDown
+	latchLook
+	scriptCount
+)
+
+var (
+	//go:embed scripts/take_free.lua
+	takeFreeLua string
+	//go:embed scripts/take.lua
+	takeLua string
+	//go:embed scripts/release_free.lua
+	releaseFreeLua string
+	//go:embed scripts/release.lua
+	releaseLua string
+	//go:embed scripts/renew.lua
+	renewLua string
+	//go:embed scripts/renew_shared.lua
+	renewSharedLua string
+	//go:embed scripts/downgrade.lua
+	downgradeLua string
+	//go:embed scripts/force.lua
+	forceLua string
+	//go:embed scripts/look.lua
+	lookLua string
+	//go:embed scripts/latch_set.lua
+	latchSetLua string
+	//go:embed scripts/latch_down.lua
+	latchDownLua string
+	//go:embed scripts/latch_look.lua
+	latchLookLua string
+
+	//go:embed scripts/guard.lua
+	guardLua string
+)
+
+var sources = [scriptCount]*string{
+	takeFree: &takeFreeLua, take: &takeLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, force: &forceLua,
+	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua,
+}
+
+const (
+	// firstLease is how long the lease of a waiter lasts that has been granted the lock by another's release. If
+	// the waiter does not renew it, because it was paused or is gone, the next one gets its turn after that.
+	firstLease = 2 * time.Second
+
+	// gone is after how long a waiter that comes and looks counts as gone.
+	gone = 3 * time.Second
+
+	// linger is how long a queue is kept of which no waiter has been heard.
+	linger = time.Minute
+)
+
+// program is the scripts as they are loaded into one server, with the hashes under which it knows them.
+type program struct {
+	text, sha [scriptCount]string
+}
+
+// assemble makes the program for the server with this identity. The identity is part of the text, and so of the hash: a
+// server answers NOSCRIPT to those who take it for another one.
+func (c *config) assemble(identity string) *program {
+	head := fmt.Sprintf("-- %s\nlocal PREFIX, RETENTION, FIRST, GONE, LINGER, MAX = %s, %d, %d, %d, %d, %d\n", identity,
+		quote(c.prefix), c.retention.Milliseconds(), firstLease.Milliseconds(), gone.Milliseconds(), linger.Milliseconds(), uint64(driver.MaxToken))
+	p := new(program)
+	for i, source := range sources {
+		p.text[i] = head + strings.Replace(*source, "-- use entry.lua\n", entryLua, 1)
+		sum := sha1.Sum([]byte(p.text[i]))
+		p.sha[i] = hex.EncodeToString(sum[:])
+	}
+	return p
+}
+
+// quote makes a Lua string of any bytes.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		fmt.Fprintf(&b, "\\%03d", s[i])
+	}
+	b.WriteByte('"')
+	return b.String()
+}

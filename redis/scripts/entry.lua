@@ -1,0 +1,186 @@
+-- entry.lua: what the scripts know of one name. It is put in where another script says "-- use entry.lua",
+-- and needs CLOSED ("1" while no lease may be granted) and FLOOR (the least token, as text) above it.
+--
+-- Keys of a name, all in one slot:
+--   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted, us>\n<text>" (exclusive)
+--                                "\n<token> ..." (released, but kept for a while)
+--                                "shared\n<weights together>" (see HOLDERS)
+--                                anything else: a client of another kind
+--            Its expiry is that of the lease, for shared holders of the last one.
+--   TOKEN    string: the last token given, and "q" behind it while somebody waits
+--   QUEUE    zset:   who waits: owner, by place
+--   HOLDERS  zset:   shared holders: owner, by the end of their lease (ms)
+--   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted, us>\n<text>"
+--                    "w<owner>" of waiters: "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
+--                    (way: P for PUBLISH, S for SPUBLISH, - for one who comes and looks)
+local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local call, pcall = redis.call, redis.pcall
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local value = call('GET', VALUE)
+
+-- owns tells whether owner holds exclusively.
+local function owns(owner)
+  return value and string.sub(value, 1, #owner + 1) == owner .. '\n'
+end
+
+-- used is the weights of the shared holders together, 0 if nobody holds, nil if somebody holds exclusively.
+local function used()
+  if not value then return 0 end
+  return tonumber(string.match(value, '^shared\n(%d+)$'))
+end
+
+-- keep makes a key last for ms at least.
+local function keep(key, ms)
+  if call('PTTL', key) < ms then call('PEXPIRE', key, ms) end
+end
+
+-- counter is the last token given, and whether it is marked.
+local function counter()
+  local last, marked = string.match(call('GET', TOKEN) or '', '^(%d+)(q?)')
+  return tonumber(last or 0), marked == 'q'
+end
+
+local function count(last, marked)
+  call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', RETENTION)
+end
+
+-- mint gives the first of n new tokens.
+local function mint(n)
+  local last, marked = counter()
+  local token = math.max(last + 1, tonumber(FLOOR))
+  if token + n > MAX then error('SPENT') end
+  count(token + n - 1, marked)
+  return token
+end
+
+-- mark says beside the last token whether somebody waits: that is where those look who think that nobody does.
+local function mark(waits)
+  local last, marked = counter()
+  if marked ~= waits then count(last, waits) end
+end
+
+-- share writes down that shared holders have weight n together.
+local function share(n)
+  local last = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2]
+  if last then
+    value = 'shared\n' .. n
+    call('SET', VALUE, value, 'PXAT', last)
+    call('PEXPIREAT', HOLDERS, last)
+    keep(INFO, last - now)
+  else
+    value = false
+    call('DEL', VALUE)
+  end
+end
+
+-- take_out removes a shared holder and returns its weight. share must follow.
+local function take_out(owner)
+  local weight = string.match(call('HGET', INFO, 'h' .. owner) or '0 ', '^(%d+) ')
+  call('ZREM', HOLDERS, owner)
+  call('HDEL', INFO, 'h' .. owner)
+  return tonumber(weight)
+end
+
+-- settle lets go of shared holders whose lease has ended. Whatever looks at holders calls it first.
+local function settle()
+  local n = used()
+  if n == nil then return end
+  local ended = call('ZRANGEBYSCORE', HOLDERS, '-inf', value and now or '+inf')
+  for _, owner in ipairs(ended) do n = n - take_out(owner) end
+  if value and #ended > 0 then share(n) end
+end
+
+-- shares is the end of the owner's shared lease, or nil.
+local function shares(owner)
+  return used() and tonumber(call('ZSCORE', HOLDERS, owner) or nil)
+end
+
+-- fits tells whether a request can be granted beside those who hold.
+local function fits(mode, weight, size)
+  if mode == 'x' then return not value end
+  local n = used()
+  return n and n + weight <= size
+end
+
+-- put makes owner a holder.
+local function put(owner, mode, weight, tokens, ms, token, text)
+  local detail = string.format('%.0f %d %.0f\n%s', token, tokens, now * 1000, text)
+  if mode == 'x' then
+    value = owner .. '\n' .. detail
+    call('SET', VALUE, value, 'PX', ms)
+  else
+    local n = used() + weight
+    call('HSET', INFO, 'h' .. owner, weight .. ' ' .. detail)
+    call('ZADD', HOLDERS, now + ms, owner)
+    share(n)
+  end
+end
+
+-- ends is in how many ms the next lease ends: 0 if nobody holds, -1 if never.
+local function ends()
+  if not value then return 0 end
+  if used() then return math.max(call('ZRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2] - now, 0) end
+  return call('PTTL', VALUE)
+end
+
+-- waiter is the record of a waiter, or nil.
+local function waiter(owner)
+  local w = {}
+  w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
+    call('HGET', INFO, 'w' .. owner) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
+  if not w.mode then return nil end
+  for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
+  return w
+end
+
+-- leave ends the wait of an owner, and tells whether it waited.
+local function leave(owner)
+  call('HDEL', INFO, 'w' .. owner)
+  return call('ZREM', QUEUE, owner) == 1
+end
+
+-- waits tells whether anybody does.
+local function waits()
+  return call('EXISTS', QUEUE) == 1
+end
+
+-- tell sends a message to a waiter, and returns how many heard it, or nil if nothing can be sent.
+local function tell(w, message)
+  local heard
+  if w.way == 'P' then
+    heard = pcall('PUBLISH', PREFIX .. 'wake:' .. w.process, message)
+  else
+    heard = pcall('SPUBLISH', string.gsub(TOKEN, 'token$', 'wake:') .. w.process, message)
+  end
+  return type(heard) == 'number' and heard or nil
+end
+
+-- serve grants to the head of the queue for as long as it fits, and tells the next when to look. A head that
+-- does not fit is not overtaken: it could wait for ever. A head that does not hear is gone. With me, serve
+-- stops before that owner, who is here and need not be told. changed says that the head, or what it waits for, is another one.
+local function serve(me, changed)
+  while CLOSED ~= '1' do
+    local owner = call('ZRANGE', QUEUE, 0, 0)[1]
+    if not owner or owner == me then return end
+    local w = waiter(owner)
+    if not w then
+      leave(owner)
+    elseif not fits(w.mode, w.weight, w.size) then
+      if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. ends()) ~= 0 then return end
+      leave(owner)
+    elseif w.way == '-' then
+      if now - w.seen < GONE then return end
+      leave(owner)
+    else
+      local token, ms = mint(w.tokens), math.min(w.ttl, FIRST)
+      local heard = tell(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE) - 1))
+      if not heard then return end
+      leave(owner)
+      if heard > 0 then
+        put(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
+        changed = true
+      end
+    end
+  end
+end

@@ -1,0 +1,19 @@
+-- latch_set.lua: sets a latch, unless it is set and not at zero.
+--   KEYS  latch, token of one name
+--   ARGV  id of this attempt, count, ttl (ms), floor (the client's clock, us), PUBLISH or SPUBLISH
+--   Answers 1 if this attempt has set it, else 0.
+local latch = redis.call('HMGET', KEYS[1], 'by', 'left')
+if latch[1] == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.pcall(ARGV[5], KEYS[1], '')
+  return 1
+end
+if latch[2] and tonumber(latch[2]) > 0 then return 0 end
+local last, marked = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+)(q?)') -- see entry.lua
+local generation = string.format('%.0f', math.max(tonumber(last or 0) + 1, tonumber(ARGV[4])))
+redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', RETENTION)
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'by', ARGV[1], 'left', ARGV[2], 'generation', generation)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.pcall(ARGV[5], KEYS[1], '')
+return 1

@@ -1,0 +1,20 @@
+-- renew.lua: extends the leases of exclusive holders. It never shortens one, and never brings one back.
+--   KEYS  the value key of each name
+--   ARGV  owner and ttl (ms) of each
+--   Answers one character each: 1 renewed, 0 not held, s look among the shared holders, e the key is of another type.
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local owner = ARGV[2 * i - 1]
+  local value = redis.pcall('GET', key)
+  if type(value) == 'table' then
+    answers[i] = 'e'
+  elseif value and string.sub(value, 1, #owner + 1) == owner .. '\n' then
+    redis.call('PEXPIRE', key, ARGV[2 * i], 'GT')
+    answers[i] = '1'
+  elseif value and string.sub(value, 1, 7) == 'shared\n' then
+    answers[i] = 's'
+  else
+    answers[i] = '0'
+  end
+end
+return table.concat(answers)

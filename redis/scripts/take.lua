@@ -1,0 +1,53 @@
+-- take.lua: tries once to get a lock or permits, and joins the queue if told to.
+--   KEYS  value, token, queue, holders, info of one name
+--   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
+--         mode (x exclusive, s shared), weight, size,
+--         way ("" not to join; P, S, - to join), ticket, process, closed
+--   Answers {token, tokens, waiting}: granted.
+--   {0, now (ms), when the next lease ends (ms from now, -1 never), place (0 is the head, -1 none), 1 if the holder is of another kind}: refused.
+local OWNER, FLOOR, CLOSED = ARGV[1], ARGV[4], ARGV[12]
+
+-- use entry.lua
+
+local ttl, tokens, mode, weight, size = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+settle()
+if owns(OWNER) then
+  keep(VALUE, ttl)
+  local token, n = string.match(value, '\n(%d+) (%d+) ')
+  return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
+end
+local mine = shares(OWNER)
+if mine then
+  if now + ttl > mine then
+    call('ZADD', HOLDERS, now + ttl, OWNER)
+    share(used())
+  end
+  local token, n = string.match(call('HGET', INFO, 'h' .. OWNER), '^%d+ (%d+) (%d+) ')
+  return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
+end
+
+serve(OWNER, false)
+local head = call('ZRANGE', QUEUE, 0, 0)[1]
+if CLOSED == '' and (not head or head == OWNER) and fits(mode, weight, size) then
+  leave(OWNER)
+  local token = mint(tokens)
+  put(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
+  serve(nil, true)
+  mark(waits())
+  return {token, tokens, call('ZCARD', QUEUE)}
+end
+if ARGV[9] ~= '' then
+  local joined = now
+  local before = waiter(OWNER)
+  if before then joined = before.joined end
+  if not call('ZSCORE', QUEUE, OWNER) then
+    mark(true)
+    call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, OWNER)
+  end
+  call('HSET', INFO, 'w' .. OWNER, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
+    mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
+  keep(QUEUE, LINGER)
+  keep(INFO, LINGER)
+end
+local foreign = value and not string.find(value, '\n', 1, true)
+return {0, now, ends(), call('ZRANK', QUEUE, OWNER) or -1, foreign and 1 or 0}

@@ -1,0 +1,95 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// server is one life of a Redis process as a master: it begins with the start of the process, or with its promotion.
+type server struct {
+	identity string
+	program  *program
+
+	// opens is when leases may be granted: not before those that an earlier server has granted, and that this one
+	// may not know, have ended.
+	opens driver.Instant
+	after time.Duration // from opens.. to the moment that grants open; 0 if they are
+
+	// verified is when the server has last been seen under this identity, in nanoseconds of the engine's life.
+	verified atomic.Int64
+}
+
+// closedFor returns for how long no lease may be granted.
+func (s *server) closedFor() time.Duration {
+	if s.after == 0 {
+		return 0
+	}
+	return max(s.after-driver.Now().Since(s.opens), 0)
+}
+
+// facts are what a server says of itself.
+type facts struct {
+	runID, former string // former is the id of the replication that it took part in before its promotion
+	version       string
+	mode          string
+	uptime        time.Duration
+}
+
+// oldest is the first version that has all that the scripts use: PEXPIRE GT, and sharded messages.
+const oldest = 7
+
+// inquire asks a server what it is.
+func inquire(ctx context.Context, c interface {
+	Info(ctx context.Context, sections ...string) *redis.StringCmd
+}) (f facts, err error) {
+	text, err := c.Info(ctx, "server", "replication").Result()
+	if err != nil {
+		return f, explain(err)
+	}
+	for line := range strings.Lines(text) {
+		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch field {
+		case "run_id":
+			f.runID = value
+		case "redis_version":
+			f.version = value
+		case "redis_mode":
+			f.mode = value
+		case "master_replid2":
+			f.former = strings.Trim(value, "0")
+		case "uptime_in_seconds":
+			seconds, err := strconv.Atoi(value)
+			if err != nil {
+				seconds = -1
+			}
+			f.uptime = time.Duration(seconds) * time.Second
+		}
+	}
+	major, _, _ := strings.Cut(f.version, ".")
+	switch n, err := strconv.Atoi(major); {
+	case f.runID == "":
+		return f, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
+	case err == nil && n < oldest:
+		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.version, oldest))
+	case f.mode == "sentinel":
+		return f, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: use NewFailoverClient, or a redis+sentinel: URL"))
+	}
+	return f, nil
+}
+
+// identity returns what the life of the server as a master is called. The run id changes with each start. A process that is
+// promoted a second time has another history behind it than the first time.
+func (f facts) identity() string {
+	if f.former == "" {
+		return f.runID
+	}
+	return f.runID + "-" + f.former
+}

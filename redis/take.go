@@ -1,0 +1,183 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// refusal is what the server says of a name that is not to be had now.
+type refusal struct {
+	server  int64         // its clock, in milliseconds
+	ends    time.Duration // until the next lease ends; negative if it never does
+	place   int           // in the queue, 0 is the head; negative if not in it
+	foreign bool          // held by a client of another kind, which tells nobody of its release
+}
+
+// Take implements [driver.Engine].
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
+		return driver.Grant{}, driver.Permanent(fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind))
+	}
+	n := e.names(r.Key)
+	if r.Join && e.hears(n) {
+		return e.join(ctx, r, n)
+	}
+	// Hardly any lock is held when it is asked for: so do not begin to listen before it is known to be.
+	var g driver.Grant
+	err := errAsk
+	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 {
+		g, err = e.takeFree(ctx, r, n)
+	}
+	if errors.Is(err, errAsk) {
+		g, _, err = e.take(ctx, r, n, nil)
+	}
+	if r.Join && refused(err) {
+		return e.join(ctx, r, n)
+	}
+	return g, err
+}
+
+// errAsk says that it takes the whole script to tell.
+var errAsk = errors.New("ask again")
+
+// takeFree takes what nobody holds or waits for.
+func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	micros, tokens := time.Now().UnixMicro(), int64(max(r.Tokens, 1))
+	least := strconv.FormatInt(micros, 10)
+	last := ""
+	if tokens > 1 {
+		last = strconv.FormatInt(micros+tokens-1, 10)
+	}
+	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, n.counted(), true, r.Owner+"\n", millis(r.TTL), least, " "+strconv.FormatInt(tokens, 10)+" "+least+"\n"+public(r.Holder), last, "")
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	switch token, _ := answer.(int64); token {
+	case 0:
+		return driver.Grant{}, errAsk
+	case -1:
+		return driver.Grant{}, driver.ErrHeld
+	case 1:
+		return driver.Grant{Token: uint64(micros), Tokens: int(tokens)}, nil
+	default:
+		g, _, _, err := grantOf(token, tokens, false, r)
+		return g, err
+	}
+}
+
+// refused reports whether err says that the name is not to be had now, but may be later.
+func refused(err error) bool {
+	_, closed := errors.AsType[*ClosedError](err)
+	return closed || errors.Is(err, driver.ErrHeld)
+}
+
+// join takes, or queues and remembers the place.
+func (e *Engine) join(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	w := e.waiters.add(r.Owner, r.Key)
+	if err := e.listen(ctx, w, n); err != nil {
+		return driver.Grant{}, err
+	}
+	sent := driver.Now()
+	w.asks(sent)
+	g, no, err := e.take(ctx, r, n, w)
+	switch {
+	case err == nil:
+		e.waiters.forget(r.Owner)
+		g.Start = sent
+	case errors.Is(err, driver.ErrHeld):
+		w.refused(sent, no)
+	}
+	return g, err
+}
+
+// take runs the script. With w, the owner joins the queue as w.
+func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, refusal, error) {
+	mode, weight, size := "x", 1, 1
+	switch {
+	case r.Kind == driver.Semaphore:
+		mode, weight, size = "s", r.Weight, r.Size
+	case r.Mode == driver.Shared:
+		mode, size = "s", 1<<31-1
+	}
+	way, ticket, process := "", uint64(0), ""
+	if w != nil {
+		way, ticket, process = w.how(), w.ticket, e.ears.process
+	}
+	answer, on, err := e.runBy(ctx, e.confirmed, take, n, n.all(), true, r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, "")
+	if short, ok := errors.AsType[*shortfallError](err); ok {
+		err = e.undo(ctx, r, answer, short)
+	}
+	if err != nil {
+		return driver.Grant{}, refusal{}, err
+	}
+	g, waiting, no, err := readTake(answer, r)
+	if err != nil {
+		if left := on.closedFor(); left > 0 && errors.Is(err, driver.ErrHeld) {
+			if w == nil && no.ends == 0 {
+				err = driver.NoEffect(&ClosedError{Open: time.Now().Add(left)})
+			}
+			if no.ends = max(no.ends, 0); no.ends < left {
+				no.ends = left
+			}
+		}
+		return g, no, err
+	}
+	if waiting {
+		e.wanted.Store(r.Key, nil)
+	}
+	return g, no, nil
+}
+
+// undo releases what too few replicas have confirmed. It answers nil if nothing was granted.
+func (e *Engine) undo(ctx context.Context, r driver.Request, answer any, short error) error {
+	if _, _, _, err := readTake(answer, r); err != nil {
+		return nil
+	}
+	err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0))
+	if err == nil || errors.Is(err, driver.ErrNotHeld) {
+		return driver.NoEffect(short)
+	}
+	return short
+}
+
+// readTake reads the answer of the script.
+func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no refusal, err error) {
+	list, err := integers(answer, 3)
+	switch {
+	case err != nil:
+		return g, false, no, err
+	case list[0] != 0:
+		return grantOf(list[0], list[1], list[2] > 0, r)
+	case len(list) < 5:
+		return g, false, no, errReply
+	}
+	no = refusal{server: list[1], ends: time.Duration(list[2]) * time.Millisecond, place: int(list[3]), foreign: list[4] == 1}
+	return g, false, no, driver.ErrHeld
+}
+
+func grantOf(token, tokens int64, waiting bool, r driver.Request) (driver.Grant, bool, refusal, error) {
+	if token <= 0 || tokens <= 0 || token+tokens-1 > driver.MaxToken {
+		return driver.Grant{}, false, refusal{}, errReply
+	}
+	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(max(r.Tokens, 1))))}, waiting, refusal{}, nil
+}
+
+// integers reads a list of at least so many numbers.
+func integers(answer any, least int) ([]int64, error) {
+	items, ok := answer.([]any)
+	if !ok || len(items) < least {
+		return nil, errReply
+	}
+	list := make([]int64, len(items))
+	for i, item := range items {
+		if list[i], ok = item.(int64); !ok {
+			return nil, errReply
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,236 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func noEnvironment(string) string { return "" }
+
+func TestURLsSayWhereTheServerIs(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]struct {
+		shape     urlShape
+		tls       bool
+		addresses string
+		master    string
+		db        int
+	}{
+		"redis://localhost":                                  {oneServer, false, "localhost:6379", "", 0},
+		"redis://localhost/":                                 {oneServer, false, "localhost:6379", "", 0},
+		"redis://10.0.0.1:7000/3":                            {oneServer, false, "10.0.0.1:7000", "", 3},
+		"redis://localhost?db=3":                             {oneServer, false, "localhost:6379", "", 3},
+		"rediss://[::1]":                                     {oneServer, true, "[::1]:6379", "", 0},
+		"rediss://[fe80::1%eth0]:7000":                       {oneServer, true, "[fe80::1%eth0]:7000", "", 0},
+		"redis://anna:geheim@my_redis.local.:6379":           {oneServer, false, "my_redis.local.:6379", "", 0},
+		"redis+unix:///run/redis.sock":                       {unixSocket, false, "/run/redis.sock", "", 0},
+		"redis+unix://anna:geheim@/run/my%20r?db=2":          {unixSocket, false, "/run/my r", "", 2},
+		"redis+sentinel://h1/main":                           {behindSentinels, false, "h1:26379", "main", 0},
+		"rediss+sentinel://a:b@h1:1,h2,[::1]/my%2Fmain?db=1": {behindSentinels, true, "h1:1,h2:26379,[::1]:26379", "my/main", 1},
+		"redis+cluster://h1,h2:7001":                         {clustered, false, "h1:6379,h2:7001", "", 0},
+		"rediss+cluster://h1/?pool=3":                        {clustered, true, "h1:6379", "", 0},
+	} {
+		got, err := parseURL(raw, noEnvironment)
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+			continue
+		}
+		if addresses := strings.Join(got.addresses, ","); got.shape != want.shape || got.tls != want.tls || addresses != want.addresses || got.master != want.master || got.db != want.db {
+			t.Errorf("%s became shape %d, tls %v, %s, master %q, db %d", raw, got.shape, got.tls, addresses, got.master, got.db)
+		}
+	}
+}
+
+func TestURLsAndTheEnvironmentSayWhoAsks(t *testing.T) {
+	t.Parallel()
+	environment := map[string]string{EnvUser: "envuser", EnvPassword: "envpass", EnvSentinelUser: "envsu", EnvSentinelPassword: "envsp"}
+	for _, c := range []struct {
+		raw         string
+		environment map[string]string
+		want        string // user, password, sentinels' user, sentinels' password
+	}{
+		{"redis://h", nil, "|||"},
+		{"redis://anna@h", nil, "anna|||"},
+		{"redis://:geheim@h", nil, "|geheim||"},
+		{"redis://anna:geheim@h", nil, "anna|geheim||"},
+		{"redis://a%40b%3A:%2F%3f%23%25+:@h", nil, "a@b:|/?#%+:||"},
+		{"redis://anna:ge@heim@h", nil, "anna|ge@heim||"},
+		{"redis://h", environment, "envuser|envpass||"},
+		{"redis://anna@h", environment, "anna|envpass||"},
+		{"redis://anna:geheim@h", environment, "anna|geheim||"},
+		{"redis+cluster://h", environment, "envuser|envpass||"},
+		{"redis+sentinel://h/m", environment, "envuser|envpass|envsu|envsp"},
+		{"redis+sentinel://anna:geheim@h/m?sentinel_user=s&sentinel_password=p%26q", environment, "anna|geheim|s|p&q"},
+		{"redis+sentinel://anna:geheim@h/m", nil, "anna|geheim||"},
+	} {
+		got, err := parseURL(c.raw, func(name string) string { return c.environment[name] })
+		if err != nil {
+			t.Errorf("%s: %v", c.raw, err)
+			continue
+		}
+		if said := strings.Join([]string{got.user, got.password, got.sentinelUser, got.sentinelPassword}, "|"); said != c.want {
+			t.Errorf("%s became %s, want %s", c.raw, said, c.want)
+		}
+	}
+}
+
+func TestURLParametersAreOptions(t *testing.T) {
+	t.Parallel()
+	got, err := parseURL("rediss://h?prefix=a%26b:&max_ttl=2m&guard=off&replicas=2&replicas_wait=50ms&retention=48h&polling=on"+
+		"&dial_timeout=7s&timeout=8s&pool=9&ca=ca.pem&cert=c.pem&key=k.pem&server_name=example.org", noEnvironment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config{guard: true}
+	for _, o := range got.opts {
+		if err := o(&c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := (config{prefix: "a&b:", maxTTL: 2 * time.Minute, replicas: 2, within: 50 * time.Millisecond, retention: 48 * time.Hour, polling: true}); c != want {
+		t.Errorf("the options are %+v, want %+v", c, want)
+	}
+	if got.dialTimeout != 7*time.Second || got.timeout != 8*time.Second || got.pool != 9 {
+		t.Errorf("dial_timeout %s, timeout %s, pool %d", got.dialTimeout, got.timeout, got.pool)
+	}
+	if files := []string{got.ca, got.cert, got.key, got.serverName}; !slices.Equal(files, []string{"ca.pem", "c.pem", "k.pem", "example.org"}) {
+		t.Errorf("TLS: %q", files)
+	}
+}
+
+func TestURLsWithoutParametersChangeNothing(t *testing.T) {
+	t.Parallel()
+	got, err := parseURL("redis://h", noEnvironment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := config{prefix: DefaultPrefix, maxTTL: DefaultMaxTTL, guard: true, retention: DefaultTokenRetention}
+	after := before
+	for _, o := range got.opts {
+		if err := o(&after); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after != before || got.dialTimeout != 3*time.Second || got.timeout != 5*time.Second || got.pool != 0 {
+		t.Errorf("%+v became %+v, dial_timeout %s, timeout %s, pool %d", before, after, got.dialTimeout, got.timeout, got.pool)
+	}
+}
+
+// Of a broken URL, one is told what is wrong and what is allowed, and nothing secret.
+func TestBrokenURLs(t *testing.T) {
+	t.Parallel()
+	const (
+		anyScheme  = "redis://"
+		escape     = "%2F"
+		noScheme   = "a value without a scheme"
+		parameters = "one of db, prefix, max_ttl, guard, replicas, replicas_wait, retention, polling, dial_timeout, timeout, pool"
+	)
+	// Each contains "geheim" or "anna" where a secret or a user name may stand.
+	for _, c := range []struct{ raw, part, value, allowed string }{
+		{"", noScheme, "", anyScheme},
+		{"geheim", noScheme, "", anyScheme},
+		{"anna:geheim@host", noScheme, "", anyScheme},
+		{"anna:geheim@host://", noScheme, "", anyScheme},
+		{"redis:anna:geheim@host", noScheme, "", anyScheme},
+		{"Redis://anna:geheim@host", noScheme, "", anyScheme},
+		{"redis+://anna:geheim@host", "scheme", "redis+", "redis+sentinel:// or"},
+		{"mysql://anna:geheim@host/db", "scheme", "mysql", anyScheme},
+		{"redis://anna:ge#heim@host", "a # in it", "", "%23"},
+		{"redis://anna:geheim%zz@host", "user name or password", "", "%25"},
+		{"redis://anna%:geheim@host", "user name or password", "", "%25"},
+		{"redis://", "host", "", "localhost"},
+		{"redis:///3", "host", "", "localhost"},
+		{"redis://anna:geheim@", "host", "", "localhost"},
+		{"redis://anna:geheim@:6379", "host", "", "localhost"},
+		{"redis://anna:geheim@a b", "host", "", "localhost"},
+		{"redis://anna:geheim@::1", "host", "", "[::1]:6379"},
+		{"redis://anna:geheim@[::1", "host", "", "[::1]:6379"},
+		{"redis://anna:geheim@[localhost]", "host", "", "[::1]:6379"},
+		{"redis://anna:geheim@[1.2.3.4]", "host", "", "[::1]:6379"},
+		{"redis://anna:geheim", "port", "", "1 to 65535"}, // the host was forgotten
+		{"redis://anna:geheim/0", "port", "", "1 to 65535"},
+		{"redis://anna:1234567", "port", "", "1 to 65535"},
+		{"redis://host:0", "port", "", "1 to 65535"},
+		{"redis://host:", "port", "", "1 to 65535"},
+		{"redis://host:6379geheim", "port", "", "1 to 65535"},
+		{"redis://anna:geheim/x@host", "port", "", escape},
+		{"redis://anna:geheim?x@host", "port", "", escape},
+		{"redis://anna:12/geheim@host", "path", "", "number of the database"},
+		{"redis://anna:12?geheim@host", "a parameter that is not known", "", parameters},
+		{"redis://anna:12?geheim=3@host", "a parameter that is not known", "", parameters},
+		{"redis://h?geheim", "a parameter that is not known", "", parameters},
+		{"redis://h?db=3&GEHEIM=x", "a parameter that is not known", "", parameters},
+		{"redis://h1,h2", "list of hosts", "", "redis+cluster://"},
+		{"redis://h/geheim", "path", "", "number of the database"},
+		{"redis://h/%zzgeheim", "path", "", "number of the database"},
+		{"redis://h/1/2", "path", "", "number of the database"},
+		{"redis://h/-1", "path", "", "number of the database"},
+		{"redis://h/1?db=1", "parameter", "db", "not be in the path as well"},
+		{"redis+unix://h/run/geheim", "host", "", "redis+unix:///run"},
+		{"redis+unix://anna:geheim@", "path", "", "socket"},
+		{"redis+unix:///", "path", "", "socket"},
+		{"redissocket+unix:///a", "scheme", "redissocket+unix", anyScheme},
+		{"redis+sentinel://h1,h2", "path", "", "name of the master"},
+		{"redis+sentinel://h1,h2/", "path", "", "name of the master"},
+		{"redis+sentinel://h1/geheim/2", "path", "", "name of the master"},
+		{"redis+sentinel://h1,/m", "host", "", "localhost"},
+		{"redis+sentinel://,h1/m", "host", "", "localhost"},
+		{"redis+sentinel://anna:geheim,h2/m", "port", "", "1 to 65535"},
+		{"redis+cluster://h/3", "path", "", "one database"},
+		{"redis+cluster://h?db=3", "parameter", "db", "left out: it belongs to redis:// or rediss:// or redis+unix://"},
+		{"redis://h?ca=geheim", "parameter", "ca", "left out: it belongs to rediss://"},
+		{"redis://h?sentinel_password=geheim", "parameter", "sentinel_password", "redis+sentinel://"},
+		{"redis://h?fast=geheim", "parameter", "fast", parameters},
+		{"redis://anna:geheim@h?addr=a@geheim", "parameter", "addr", parameters},
+		{"rediss://h?insecure=geheim", "parameter", "insecure", parameters + ", ca, cert, key, server_name"},
+		{"redis+sentinel://h/m?fast=1", "parameter", "fast", parameters + ", sentinel_user, sentinel_password"},
+		{"redis://h?%zzgeheim", "what follows the question mark", "", "name=value"},
+		{"redis://h?db=%zzgeheim", "what follows the question mark", "", "name=value"},
+		{"redis://h?db=1;geheim=2", "what follows the question mark", "", "name=value"},
+		{"redis://h?db=1&db=2", "parameter", "db", "given once"},
+		{"redis://h?db=geheim", "parameter", "db", "0 to 65535"},
+		{"redis://h?db=", "parameter", "db", "0 to 65535"},
+		{"redis://h?db=65536", "parameter", "db", "0 to 65535"},
+		{"redis://h?prefix=", "parameter", "prefix", "1 to 128 bytes"},
+		{"redis://h?prefix={geheim}", "parameter", "prefix", "without braces"},
+		{"redis://h?max_ttl=geheim", "parameter", "max_ttl", "a duration"},
+		{"redis://h?max_ttl=60", "parameter", "max_ttl", "a duration"},
+		{"redis://h?max_ttl=1ms", "parameter", "max_ttl", "between 1s"},
+		{"redis://h?guard=geheim", "parameter", "guard", "off, or left out"},
+		{"redis://h?guard=on", "parameter", "guard", "off, or left out"},
+		{"redis://h?polling=off", "parameter", "polling", "on, or left out"},
+		{"redis://h?replicas=geheim", "parameter", "replicas", "0 to 100"},
+		{"redis://h?replicas=-1", "parameter", "replicas", "0 to 100"},
+		{"redis://h?replicas=101", "parameter", "replicas", "0 to 100"},
+		{"redis://h?replicas_wait=1s", "parameter", "replicas_wait", "next to replicas"},
+		{"redis://h?replicas=1&replicas_wait=0s", "parameter", "replicas_wait", "above zero"},
+		{"redis://h?replicas=1&replicas_wait=1h", "parameter", "replicas_wait", "1ms to 1m"},
+		{"redis://h?retention=1m", "parameter", "retention", "1h"},
+		{"redis://h?dial_timeout=0s", "parameter", "dial_timeout", "above zero"},
+		{"redis://h?timeout=-5s", "parameter", "timeout", "above zero"},
+		{"redis://h?pool=0", "parameter", "pool", "1 to 10000"},
+		{"rediss://h?ca=", "parameter", "ca", "PEM"},
+		{"rediss://h?server_name=gehe im", "parameter", "server_name", "certificate"},
+		{"rediss://h?cert=geheim", "only one of the parameters cert and key", "", "both"},
+		{"rediss://h?key=geheim", "only one of the parameters cert and key", "", "both"},
+	} {
+		e, err := Open(c.raw)
+		if err == nil {
+			t.Errorf("%s is allowed", c.raw)
+			_ = e.Close()
+			continue
+		}
+		wrong, ok := errors.AsType[*URLError](err)
+		if !ok || wrong.Part != c.part || wrong.Value != c.value || !strings.Contains(wrong.Allowed, c.allowed) {
+			t.Errorf("%s: %q %q, want %q %q and %q", c.raw, err, wrong.Value, c.part, c.value, c.allowed)
+		}
+		text := fmt.Sprintf("%v %+v %#v", err, err, wrong)
+		if strings.Contains(strings.ToLower(text), "geheim") || strings.Contains(text, "heim") || strings.Contains(text, "anna") || strings.Contains(text, "1234567") {
+			t.Errorf("%s is told: %s", c.raw, text)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// errNoAnswer is what a look of a waiter ends with that the server leaves without an answer.
+var errNoAnswer = errors.New("redis: no answer in time")
+
+// lookLimit is how long one look of a waiter may take.
+const lookLimit = 5 * time.Second
+
+// Wait implements [driver.Engine].
+func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Join = true
+	n := e.names(r.Key)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	w := e.waiters.find(r.Owner)
+	for {
+		if w != nil {
+			timer.Reset(w.pause())
+			select {
+			case <-w.wake:
+			case <-timer.C:
+			case <-ctx.Done():
+				return driver.Grant{}, driver.NoEffect(ctx.Err())
+			}
+			if gift := w.taken(); gift != nil && e.replicas == 0 {
+				e.waiters.forget(r.Owner)
+				if gift.waiting {
+					e.wanted.Store(r.Key, nil)
+				}
+				return gift.grant, nil
+			}
+			if w.hinted() {
+				continue
+			}
+		}
+		g, err := e.lookAgain(ctx, r, n)
+		if !errors.Is(err, driver.ErrHeld) {
+			return g, err
+		}
+		w = e.waiters.add(r.Owner, r.Key)
+	}
+}
+
+// lookAgain asks once whether it is the owner's turn. It is a join: the owner keeps its place.
+func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	type answer struct {
+		grant driver.Grant
+		err   error
+	}
+	inner, cancel := context.WithTimeoutCause(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), errNoAnswer)
+	defer cancel()
+	done := make(chan answer, 1)
+	go func() {
+		g, err := e.join(inner, r, n)
+		done <- answer{g, err}
+	}()
+	select {
+	case a := <-done:
+		return a.grant, a.err
+	case <-inner.Done():
+		if ctx.Err() != nil {
+			return driver.Grant{}, ctx.Err() // the request is still under way
+		}
+		return driver.Grant{}, errNoAnswer
+	}
+}
+
+// heard takes in a message to this process.
+func (e *Engine) heard(message string) {
+	words := strings.Fields(message)
+	if len(words) < 3 {
+		return
+	}
+	numbers := make([]int64, len(words))
+	for i, word := range words[1:] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return
+		}
+		numbers[i+1] = n
+	}
+	w := e.waiters.ticket(uint64(numbers[1]))
+	switch {
+	case w == nil: // it has given up; the core releases
+	case words[0] == "g" && len(words) == 7:
+		w.given(gift{
+			grant:   driver.Grant{Token: uint64(numbers[2]), Tokens: int(numbers[3]), TTL: time.Duration(numbers[4]) * time.Millisecond},
+			waiting: numbers[6] > 0,
+		}, numbers[5])
+	case words[0] == "h":
+		w.leads(time.Duration(numbers[2]) * time.Millisecond)
+	}
+}
