@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler ## Run all tests, with the race detector
+test: compiler redis ## Run all tests, with the race detector
 	CGO_ENABLED=1 go test -race -timeout 5m work
 # Ten thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
@@ -21,6 +21,11 @@ test: compiler ## Run all tests, with the race detector
 .PHONY: compiler
 compiler:
 	@scripts/need.sh "$$(go env CC | cut -d ' ' -f 1)" gcc libc6-dev
+
+# The tests of what talks to Redis start servers of their own.
+.PHONY: redis
+redis:
+	@scripts/need.sh redis-server redis-server
 
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links

@@ -24,20 +24,22 @@ type source struct {
 	imports []string
 }
 
-// users are the first folders of modules that use the library as everybody does, so that they may import
+// users are the folders of modules that use the library as everybody does, so that they may import
 // everything. All other modules are engines.
-var users = []string{"cmd", "bench", "torture"}
+var users = []string{"cmd", "bench", "torture", "redis/interop"}
+
+// servers is the folder that starts servers for tests, benchmarks and demos.
+const servers = "internal/redisserver"
 
 // breach returns why a file must not import something, or "" if it may. Imports point inward only.
 func (s source) breach(imported string) string {
 	ours, standard := within(imported)
-	first, _, _ := strings.Cut(s.dir, "/")
 	switch {
 	case standard:
 		return ""
 	case !ours && s.module == ".":
 		return "the root module has no dependencies"
-	case !ours || slices.Contains(users, first):
+	case !ours || slices.ContainsFunc(users, func(folder string) bool { return under(s.dir, folder) }):
 		return ""
 	}
 	to := strings.TrimPrefix(strings.TrimPrefix(imported, home), "/")
@@ -46,6 +48,8 @@ func (s source) breach(imported string) string {
 	switch {
 	case own:
 		return ""
+	case to == servers && !s.test:
+		return "servers are started by tests, and by the users of the library"
 	case s.test && s.module == "." && !engine && s.dir != "driver" && !under(s.dir, "internal"):
 		return "" // the tests of the root and of drivertest use what they need of their module
 	case s.dir == "driver":
@@ -59,8 +63,8 @@ func (s source) breach(imported string) string {
 			return "internal packages know nothing further out"
 		}
 	case engine:
-		if to != "driver" && !(s.test && under(to, "driver/drivertest")) {
-			return "an engine knows only driver, and its tests drivertest"
+		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || to == servers)) {
+			return "an engine knows only driver, and its tests drivertest and the servers"
 		}
 	case s.dir == ".":
 		if to != "driver" && !under(to, "internal") {
@@ -220,6 +224,9 @@ func TestTheImportRules(t *testing.T) {
 		{".", "internal/agenda", false, home + "/driver", false},
 		{".", "internal/agenda", false, home, false},
 		{".", "internal/agenda", true, home + "/memory", false},
+		{".", "internal/agenda", false, home + "/internal/redisserver", false},
+		{".", ".", false, home + "/internal/redisserver", false},
+		{".", ".", true, home + "/internal/redisserver", true},
 		{".", "somewhere/new", false, home + "/driver", false},
 		{"sqlite", "sqlite", false, home + "/driver", true},
 		{"sqlite", "sqlite", false, "modernc.org/sqlite", true},
@@ -231,10 +238,18 @@ func TestTheImportRules(t *testing.T) {
 		{"sqlite", "sqlite", true, home + "/sqlite", true},
 		{"sqlite", "sqlite", true, home, false},
 		{"sqlite", "sqlite", false, home + "x/y", true}, // somebody else's
+		{"redis", "redis", true, home + "/internal/redisserver", true},
+		{"redis", "redis", true, home + "/internal/redisserver/x", false},
+		{"redis", "redis", true, home + "/internal/agenda", false},
+		{"redis", "redis", false, home + "/internal/redisserver", false},
 		{"cmd/leasehold", "cmd/leasehold/internal/run", false, home, true},
+		{"bench", "bench", false, home + "/internal/redisserver", true},
 		{"cmd/leasehold", "cmd/leasehold", false, home + "/sqlite", true},
 		{"cmd/leasehold", "cmd/leasehold", false, "github.com/spf13/cobra", true},
 		{"torture", "torture", true, home + "/memory", true},
+		{"redis/interop", "redis/interop", true, home, true},
+		{"redis/interop", "redis/interop", true, home + "/redis", true},
+		{"redis", "redis/other", true, home, false},
 	} {
 		s := source{module: c.module, dir: c.dir, test: c.test}
 		if why := s.breach(c.imported); (why == "") != c.allowed {

@@ -1,0 +1,86 @@
+package redisserver
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Migration is a slot on its way from one master to another: keys that are still at
+// the source are served there, all others are answered with ASK. Its steps are taken one by one.
+type Migration struct {
+	Slot     int
+	From, To *Server
+
+	cluster *Cluster
+}
+
+// StartMigration begins to move a slot to another master. No key is moved yet.
+func (c *Cluster) StartMigration(slot int, to *Server) (*Migration, error) {
+	from, err := c.Owner(slot)
+	if err != nil {
+		return nil, err
+	}
+	if from == to {
+		return nil, fmt.Errorf("redisserver: slot %d is at %s already: choose another master", slot, to.Addr())
+	}
+	n := strconv.Itoa(slot)
+	if _, err := to.Command("CLUSTER", "SETSLOT", n, "IMPORTING", c.id(from)); err != nil {
+		return nil, err
+	}
+	if _, err := from.Command("CLUSTER", "SETSLOT", n, "MIGRATING", c.id(to)); err != nil {
+		return nil, err
+	}
+	return &Migration{Slot: slot, From: from, To: to, cluster: c}, nil
+}
+
+// Move moves keys, those that are there.
+func (m *Migration) Move(keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	limit := strconv.FormatInt(CommandLimit.Milliseconds(), 10)
+	args := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.port), "", "0", limit}
+	if m.To.password != "" {
+		args = append(args, "AUTH", m.To.password)
+	}
+	_, err := m.From.Command(append(append(args, "KEYS"), keys...)...)
+	return err
+}
+
+// Keys returns up to 100 keys that are still at the source.
+func (m *Migration) Keys() ([]string, error) {
+	reply, err := m.From.Command("CLUSTER", "GETKEYSINSLOT", strconv.Itoa(m.Slot), "100")
+	if err != nil {
+		return nil, err
+	}
+	list, _ := reply.([]any)
+	keys := make([]string, len(list))
+	for i, k := range list {
+		keys[i] = fmt.Sprint(k)
+	}
+	return keys, nil
+}
+
+// Finish moves all keys that are still at the source, makes the target the owner, and waits until all nodes
+// know that.
+func (m *Migration) Finish() error {
+	for {
+		keys, err := m.Keys()
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			break
+		}
+		if err := m.Move(keys...); err != nil {
+			return err
+		}
+	}
+	for _, n := range []*Server{m.To, m.From} { // the target first, so that the slot is never nobody's
+		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(m.Slot), "NODE", m.cluster.id(m.To)); err != nil {
+			return err
+		}
+	}
+	_, err := m.cluster.AwaitOwner(m.Slot, m.From)
+	return err
+}
