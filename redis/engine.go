@@ -19,6 +19,7 @@ import (
 type Engine struct {
 	config
 	client redis.UniversalClient
+	pipe   *redis.AutoPipeliner // the deferred face of the client, if it puts the commands of many goroutines together
 	place  place
 	ears   ears
 
@@ -60,6 +61,13 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	e := &Engine{config: c, client: client}
+	if together, ok := client.(*redis.AutoPipeliner); ok {
+		pipe, err := together.AsyncAutoPipeline() // one that can be waited for until a context ends
+		if err != nil {
+			return nil, fmt.Errorf("redis engine: %w", err)
+		}
+		e.pipe = pipe
+	}
 	e.place = place{client: client, config: &e.config, began: driver.Now(), servers: map[string]*server{}, asking: map[uint16]*question{}}
 	e.ears = newEars(client, hex.EncodeToString(id[:]), e.heard)
 	e.waiters = newWaiters(e.ears.leave)
@@ -85,8 +93,21 @@ func (e *Engine) Abilities() driver.Abilities {
 		Latches:    true,
 		Force:      true,
 		Fair:       true,
+		Prompt:     e.pipe != nil && e.replicas == 0,
+		Bounded:    heedsDeadlines(e.client),
 		MaxTTL:     e.maxTTL,
 	}
+}
+
+// heedsDeadlines reports whether a client is set up to give up a request at the deadline of its context.
+func heedsDeadlines(client redis.UniversalClient) bool {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
+	}
+	return false
 }
 
 // run runs a script that may grant leases for one name, on the server that keeps it. The last argument is added: "1" if none may be
@@ -98,7 +119,20 @@ func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, 
 
 // evaluate sends one script.
 func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args []any) (any, error) {
-	return e.client.EvalSha(ctx, sha, keys, args...).Result()
+	if e.pipe == nil {
+		return e.client.EvalSha(ctx, sha, keys, args...).Result()
+	}
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "evalsha", sha, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	cmd.SetFirstKeyPos(3)
+	if err := e.pipe.Submit(ctx, cmd).WaitContext(ctx); err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
 }
 
 // runBy runs a script by a way of sending it, and says on which server it ran. With grants, the last argument is replaced.

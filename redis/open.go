@@ -48,8 +48,10 @@ import (
 // The client neither retries nor puts requests of several goroutines together, since a program that holds one lock gains
 // nothing by either. A program with hundreds of goroutines should give [New] a client
 // of its own, from its AutoPipeline method.
-func Open(rawURL string) (*Engine, error) {
-	t, err := parseURL(rawURL, os.Getenv)
+func Open(rawURL string) (*Engine, error) { return openWith(rawURL, os.Getenv) }
+
+func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
+	t, err := parseURL(rawURL, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,13 @@ func dialer(timeout time.Duration, config *tls.Config) dialFunc {
 	if config == nil {
 		return d.DialContext
 	}
-	return (&tls.Dialer{NetDialer: d, Config: config}).DialContext
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
+		if _, named := errors.AsType[*net.OpError](err); err != nil && !named {
+			err = fmt.Errorf("TLS with %s: %w", address, err)
+		}
+		return conn, err
+	}
 }
 
 // tlsConfig is nil for a URL without TLS.

@@ -102,13 +102,7 @@ func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) 
 	if q == nil {
 		q = &question{done: make(chan struct{})}
 		p.asking[slot] = q
-		p.mu.Unlock()
-		q.server, q.err = p.ask(ctx, n, lost)
-		p.mu.Lock()
-		delete(p.asking, slot)
-		p.mu.Unlock()
-		close(q.done)
-		return q.server, q.err
+		go p.answer(context.WithoutCancel(ctx), q, slot, n, lost)
 	}
 	p.mu.Unlock()
 	select {
@@ -117,6 +111,15 @@ func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) 
 	case <-ctx.Done():
 		return nil, driver.NoEffect(ctx.Err())
 	}
+}
+
+// answer answers a question. It goes on when those who asked have gone: others may have come. The client's timeouts bound it.
+func (p *place) answer(ctx context.Context, q *question, slot uint16, n names, lost bool) {
+	q.server, q.err = p.ask(ctx, n, lost)
+	p.mu.Lock()
+	delete(p.asking, slot)
+	p.mu.Unlock()
+	close(q.done)
 }
 
 // ask does all on one connection, so that it is one process that answers.

@@ -67,7 +67,8 @@ Locks are kept on an engine: --engine URL, or ` + config.EngineVariable + `, or 
 engine = "URL" in ~/.config/leasehold/config.toml, in this order. If none of them is
 there: a file in the user's state folder, for the programs of one user on one machine.
 
-Engines: ` + engine.Forms(),
+Engines (rediss instead of redis encrypts with TLS):
+  ` + strings.Join(engine.Forms(), "\n  "),
 		Args:          command,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -79,7 +80,7 @@ Engines: ` + engine.Forms(),
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine: "+engine.Forms())
+	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; leasehold --help lists them")
 	root.AddCommand(a.run(), a.list(), a.inspect(), a.check(), a.releaseByForce(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -8,44 +8,56 @@ import (
 	"github.com/leasehold-go/leasehold/sqlite"
 )
 
-// opener opens the engines of one scheme.
+// opener opens the engines of some schemes.
 type opener struct {
-	scheme string
-	form   string   // how such a URL looks, for messages
-	params []string // the parameters that it knows
-	open   func(URL) (driver.Engine, func() error, error)
+	schemes []string
+	form    string // how such a URL looks, for messages
+	// open gets the whole URL. It takes it apart itself, or asks the engine to.
+	open func(raw string) (driver.Engine, func() error, error)
 }
 
-// openers are the schemes that there are. A new engine is one more line.
+// openers are the engines that there are. A new one is one more line.
 var openers = []opener{
-	{scheme: "memory", form: "memory:", open: openMemory},
-	{scheme: "sqlite", form: "sqlite:PATH", open: openSQLite},
+	{[]string{"memory"}, "memory:", openMemory},
+	{[]string{"sqlite"}, "sqlite:PATH", openSQLite},
+	{[]string{"redis", "rediss"}, "redis://HOST", openRedis},
+	{[]string{"redis+unix"}, "redis+unix:///PATH", openRedis},
+	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", openRedis},
+	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", openRedis},
 }
 
 // Forms says how engine URLs look, for help texts.
-func Forms() string { return forms(openers) }
+func Forms() []string { return forms(openers) }
 
 // Open opens the engine that raw names. The function that it returns closes the
 // engine. A URL that is not allowed is a *URLError; every other error means that the engine
 // cannot be reached or used.
 func Open(raw string) (driver.Engine, func() error, error) {
-	u, o, err := parse(raw, openers)
+	o, err := find(raw, openers)
 	if err != nil {
 		return nil, nil, err
 	}
-	return o.open(u)
+	return o.open(raw)
 }
 
 // openMemory opens an engine that ends with this process: for tests.
-func openMemory(u URL) (driver.Engine, func() error, error) {
-	if u.Location != "" {
-		return nil, nil, &URLError{Part: "what follows memory:", Value: public(u.Location), Allowed: "left out"}
+func openMemory(raw string) (driver.Engine, func() error, error) {
+	rest, err := location(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rest != "" {
+		return nil, nil, &URLError{Part: "what follows memory:", Value: public(rest), Allowed: "left out"}
 	}
 	return memory.New(), func() error { return nil }, nil
 }
 
-func openSQLite(u URL) (driver.Engine, func() error, error) {
-	path, err := sqlitePath(u.Location)
+func openSQLite(raw string) (driver.Engine, func() error, error) {
+	rest, err := location(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	path, err := sqlitePath(rest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,20 +3,10 @@ package engine
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// URL is an engine URL, taken apart: scheme:location?parameters.
-type URL struct {
-	Scheme string
-	// Location is what stands between the scheme and the parameters, as typed.
-	Location string
-	// Params has one value for each parameter.
-	Params map[string]string
-}
 
 // URLError says what is wrong with an engine URL. It never holds user
 // names, passwords or the values of parameters.
@@ -40,51 +30,39 @@ func (e *URLError) Error() string {
 
 var scheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// parse takes raw apart and checks it against the schemes that there are.
-func parse(raw string, known []opener) (URL, opener, error) {
+// find returns what opens the engines of the URL's scheme.
+func find(raw string, known []opener) (opener, error) {
 	name, rest, found := strings.Cut(raw, ":")
 	userInfo := strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//")
-	at := slices.IndexFunc(known, func(o opener) bool { return o.scheme == name })
+	at := slices.IndexFunc(known, func(o opener) bool { return slices.Contains(o.schemes, name) })
+	allowed := strings.Join(forms(known), " or ")
 	switch {
 	case !found, at < 0 && (userInfo || !scheme.MatchString(name)):
 		// What looks like a scheme may be the user name of "user:password@host".
 		if found {
 			raw = ""
 		}
-		return URL{}, opener{}, &URLError{Part: "a value without a scheme", Value: public(raw), Allowed: forms(known)}
+		return opener{}, &URLError{Part: "a value without a scheme", Value: public(raw), Allowed: allowed}
 	case at < 0:
-		return URL{}, opener{}, &URLError{Part: "scheme", Value: name, Allowed: forms(known)}
+		return opener{}, &URLError{Part: "scheme", Value: name, Allowed: allowed}
 	}
-	o := known[at]
-	location, query, _ := strings.Cut(rest, "?")
-	params, err := parameters(query, o)
-	if err != nil {
-		return URL{}, opener{}, err
-	}
-	return URL{Scheme: name, Location: location, Params: params}, o, nil
+	return known[at], nil
 }
 
-func parameters(query string, o opener) (map[string]string, error) {
-	allowed := "one of " + strings.Join(o.params, ", ")
-	if len(o.params) == 0 {
-		allowed = "left out: " + o.scheme + ": has no parameters"
+var parameter = regexp.MustCompile(`^[a-z][a-z0-9_]*=`)
+
+// location returns what stands behind the scheme of a URL, as typed, for an engine without parameters.
+func location(raw string) (string, error) {
+	name, rest, _ := strings.Cut(raw, ":")
+	rest, query, _ := strings.Cut(rest, "?")
+	if query == "" {
+		return rest, nil
 	}
-	// The parser's own error quotes what it could not read, which may be a secret.
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, &URLError{Part: "what follows the question mark", Allowed: "name=value pairs joined by &"}
+	e := &URLError{Part: "what follows the question mark", Allowed: "left out: " + name + ": has no parameters"}
+	if word := parameter.FindString(query); word != "" { // anything else may be a secret
+		e.Part, e.Value = "parameter", strings.TrimSuffix(word, "=")
 	}
-	params := make(map[string]string, len(values))
-	for name, v := range values {
-		if !slices.Contains(o.params, name) {
-			return nil, &URLError{Part: "parameter", Value: name, Allowed: allowed}
-		}
-		if len(v) > 1 {
-			return nil, &URLError{Part: "parameter", Value: name, Allowed: "given once"}
-		}
-		params[name] = v[0]
-	}
-	return params, nil
+	return "", e
 }
 
 // public returns the text if no password can be part of it.
@@ -96,10 +74,10 @@ func public(text string) string {
 }
 
 // forms lists what may be given, for messages.
-func forms(known []opener) string {
+func forms(known []opener) []string {
 	list := make([]string, len(known))
 	for i, o := range known {
 		list[i] = o.form
 	}
-	return strings.Join(list, " or ")
+	return list
 }

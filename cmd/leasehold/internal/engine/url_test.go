@@ -2,43 +2,68 @@ package engine
 
 import (
 	"errors"
-	"maps"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// server is how an engine with a host and parameters looks.
-var server = []opener{{scheme: "server", form: "server://HOST", params: []string{"db", "tls"}}}
+// known are an engine with a host, and one without parameters.
+var known = []opener{
+	{schemes: []string{"server", "servers"}, form: "server://HOST"},
+	{schemes: []string{"file"}, form: "file:PATH"},
+}
 
-func TestURLsAreTakenApart(t *testing.T) {
+func TestSchemesLeadToEngines(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]URL{
-		"server://h":                    {"server", "//h", map[string]string{}},
-		"server://h1,h2:1/x?db=3&tls=a": {"server", "//h1,h2:1/x", map[string]string{"db": "3", "tls": "a"}},
-		"server:a%20b":                  {"server", "a%20b", map[string]string{}},
+	for raw, form := range map[string]string{
+		"server://h":             "server://HOST",
+		"servers://a:b@h1,h2:1/": "server://HOST",
+		"file:a%20b":             "file:PATH",
+		"file:":                  "file:PATH",
 	} {
-		got, _, err := parse(raw, server)
-		if err != nil || got.Scheme != want.Scheme || got.Location != want.Location || !maps.Equal(got.Params, want.Params) {
-			t.Errorf("%s became %+v, %v", raw, got, err)
+		if got, err := find(raw, known); err != nil || got.form != form {
+			t.Errorf("%s leads to %s, %v", raw, got.form, err)
 		}
 	}
 }
 
-func TestURLsAreRefused(t *testing.T) {
+func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 	t.Parallel()
+	const allowed = "server://HOST or file:PATH"
 	for raw, want := range map[string]URLError{
-		"":                        {"a value without a scheme", "", "server://HOST"},
-		"host":                    {"a value without a scheme", "host", "server://HOST"},
-		"anna:geheim@host":        {"a value without a scheme", "", "server://HOST"},
-		"Server://h":              {"a value without a scheme", "", "server://HOST"},
-		"other://h":               {"scheme", "other", "server://HOST"},
-		"server://h?nosuch=1":     {"parameter", "nosuch", "one of db, tls"},
-		"server://h?db=1&db=2":    {"parameter", "db", "given once"},
-		"server://h?db=%zzgeheim": {"what follows the question mark", "", "name=value pairs joined by &"},
+		"":                   {"a value without a scheme", "", allowed},
+		"host":               {"a value without a scheme", "host", allowed},
+		"geheim@host":        {"a value without a scheme", "", allowed},
+		"anna:geheim@host":   {"a value without a scheme", "", allowed},
+		"Server://h":         {"a value without a scheme", "", allowed},
+		"other://h":          {"scheme", "other", allowed},
+		"other://geheim@h":   {"scheme", "other", allowed},
+		"server+more://h?x=": {"scheme", "server+more", allowed},
 	} {
-		_, _, err := parse(raw, server)
-		got, ok := errors.AsType[*URLError](err)
-		if !ok || *got != want {
+		_, err := find(raw, known)
+		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
+			t.Errorf("%q: %v, want %v", raw, err, &want)
+		}
+	}
+}
+
+func TestLocations(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{"file:a%20b": "a%20b", "file:a:b?": "a:b", "file:": "", "file:///c": "///c"} {
+		if got, err := location(raw); err != nil || got != want {
+			t.Errorf("%s is at %q, %v", raw, got, err)
+		}
+	}
+	const allowed = "left out: file: has no parameters"
+	for raw, want := range map[string]URLError{
+		"file:a?fast=1":          {"parameter", "fast", allowed},
+		"file:a?password=geheim": {"parameter", "password", allowed},
+		"file:a?geheim":          {"what follows the question mark", "", allowed},
+		"file:a?%zzgeheim=1":     {"what follows the question mark", "", allowed},
+	} {
+		_, err := location(raw)
+		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}
 	}
@@ -47,10 +72,16 @@ func TestURLsAreRefused(t *testing.T) {
 func TestEnginesOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, raw := range []string{"memory:", "sqlite:" + filepath.Join(dir, "a b.db"), "sqlite://" + filepath.Join(dir, "c%20.db")} {
+	for _, raw := range []string{
+		"memory:", "sqlite:" + filepath.Join(dir, "a b.db"), "sqlite://" + filepath.Join(dir, "c%20.db"),
+		// Nothing is sent yet, so nobody needs to be there.
+		"redis://localhost:1", "rediss://localhost:1", "redis+unix:///nowhere",
+		"redis+sentinel://h1,h2/main", "rediss+sentinel://h1/main", "redis+cluster://h1,h2", "rediss+cluster://h1",
+	} {
 		e, shut, err := Open(raw)
 		if err != nil {
-			t.Fatalf("%s: %v", raw, err)
+			t.Errorf("%s: %v", raw, err)
+			continue
 		}
 		if e.Abilities().Name == "" {
 			t.Errorf("%s has no name", raw)
@@ -63,5 +94,18 @@ func TestEnginesOpen(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(dir, file)); err != nil || len(found) != 1 {
 			t.Errorf("%s is not there: %v %v", file, found, err)
 		}
+	}
+}
+
+// What the engine says about its URL is a *URLError here, too; what it says about files is not.
+func TestErrorsOfRedisURLs(t *testing.T) {
+	t.Parallel()
+	_, _, err := Open("redis://anna:geheim@h?fast=1")
+	if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Part != "parameter" || wrong.Value != "fast" || !strings.Contains(wrong.Allowed, "max_ttl") {
+		t.Errorf("unknown parameter: %v", err)
+	}
+	_, _, err = Open("rediss://anna:geheim@h?ca=" + filepath.Join(t.TempDir(), "nosuch.pem"))
+	if _, ok := errors.AsType[*URLError](err); ok || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nosuch.pem") {
+		t.Errorf("missing file: %v", err)
 	}
 }

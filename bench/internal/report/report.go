@@ -1,0 +1,137 @@
+// Package report is what a run leaves behind: a document that can be printed, or written as JSON.
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/work"
+)
+
+// Document is one run.
+type Document struct {
+	Command   string         `json:"command"`
+	Began     time.Time      `json:"began"`
+	Took      time.Duration  `json:"took_ns"`
+	Machine   Machine        `json:"machine"`
+	Server    Server         `json:"server"`
+	Libraries []Library      `json:"libraries"`
+	Results   []work.Result  `json:"results"`
+	Verdicts  []work.Verdict `json:"verdicts"`
+}
+
+// Machine is where it ran.
+type Machine struct {
+	System     string `json:"system"`
+	Go         string `json:"go"`
+	Processor  string `json:"processor"`
+	Processors int    `json:"processors"`
+}
+
+// Server is what it ran against.
+type Server struct {
+	Version string `json:"version"`
+	Config  string `json:"config"`
+}
+
+// Library is what took part.
+type Library struct {
+	Name    string `json:"name"`
+	Module  string `json:"module"`
+	Version string `json:"version"`
+	Config  string `json:"config"`
+}
+
+// New returns a document without results.
+func New(p *place.Place) *Document {
+	return &Document{
+		Command: "go run ./bench " + strings.Join(os.Args[1:], " "),
+		Began:   time.Now(),
+		Machine: Machine{
+			System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
+			Processor: processor(), Processors: runtime.GOMAXPROCS(0),
+		},
+		Server: Server{Version: "Redis " + p.Version, Config: p.Config},
+	}
+}
+
+// Finish takes in the results. Of the libraries, it mentions those that took part.
+func (d *Document) Finish(results []work.Result, targets []work.Target, libraries []lib.Library) {
+	d.Took = time.Since(d.Began)
+	d.Results = results
+	d.Verdicts = work.Judge(targets, results)
+	versions := versions()
+	for _, l := range libraries {
+		if slices.ContainsFunc(results, func(r work.Result) bool { return r.Has(l.Name) }) {
+			d.Libraries = append(d.Libraries, Library{l.Name, l.Module, versions[l.Module], l.Config})
+		}
+	}
+}
+
+// Failed reports whether a library did something wrong.
+func (d *Document) Failed() bool {
+	for _, r := range d.Results {
+		if len(r.Failures) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Short reports whether a target was missed.
+func (d *Document) Short() bool {
+	for _, v := range d.Verdicts {
+		if !v.Pass {
+			return true
+		}
+	}
+	return false
+}
+
+// Write writes the document to a file, as JSON.
+func (d *Document) Write(path string) error {
+	text, err := json.MarshalIndent(d, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// versions are those of the modules that this program was built from.
+func versions() map[string]string {
+	all := map[string]string{}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return all
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		all[m.Path] = m.Version
+		if m.Replace != nil || m.Version == "(devel)" {
+			all[m.Path] = "this tree"
+		}
+	}
+	return all
+}
+
+// processor returns the name of the processor, where the system tells.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if field, value, found := strings.Cut(lines.Text(), ":"); found && strings.TrimSpace(field) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,107 @@
+// Package stat holds the arithmetic of the benchmark.
+package stat
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
+
+// Number is a float64 that JSON can hold in any case: what is infinite or undefined becomes null.
+type Number float64
+
+// MarshalJSON writes null for what JSON has no number for.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); math.IsInf(f, 0) || math.IsNaN(f) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as not a number.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+// Summary is one figure over all rounds.
+type Summary struct {
+	Median Number   `json:"median"`
+	Low    Number   `json:"low"`
+	High   Number   `json:"high"`
+	Rounds []Number `json:"rounds"`
+}
+
+// Summarize returns the median and the range of the values, which are those of the rounds in
+// their order. No values give a Summary of NaN.
+func Summarize(values []float64) Summary {
+	s := Summary{Median: Number(math.NaN()), Low: Number(math.NaN()), High: Number(math.NaN())}
+	if len(values) == 0 {
+		return s
+	}
+	for _, v := range values {
+		s.Rounds = append(s.Rounds, Number(v))
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	s.Low, s.High = Number(sorted[0]), Number(sorted[len(sorted)-1])
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		s.Median = Number(sorted[middle])
+	} else {
+		s.Median = Number((sorted[middle-1] + sorted[middle]) / 2)
+	}
+	return s
+}
+
+// Ratio divides two figures round by round: rounds that stand side by side share the state of the
+// machine, so their ratio swings less than that of the medians.
+func Ratio(over, under Summary) Summary {
+	var values []float64
+	for i := range min(len(over.Rounds), len(under.Rounds)) {
+		values = append(values, float64(over.Rounds[i])/float64(under.Rounds[i]))
+	}
+	return Summarize(values)
+}
+
+// Largest returns, round by round, the largest of the figures.
+func Largest(figures ...Summary) Summary {
+	var values []float64
+	for _, f := range figures {
+		for i, v := range f.Rounds {
+			if i == len(values) {
+				values = append(values, float64(v))
+			}
+			values[i] = max(values[i], float64(v))
+		}
+	}
+	return Summarize(values)
+}
+
+// Percentile returns the smallest duration that at least the part p (0 to 1) of all durations do not exceed. It
+// sorts them. It returns 0 if there are none.
+func Percentile(durations []time.Duration, p float64) time.Duration {
+	if len(durations) == 0 {
+		return 0
+	}
+	slices.Sort(durations)
+	rank := int(math.Ceil(p * float64(len(durations))))
+	return durations[min(max(rank, 1), len(durations))-1]
+}
+
+// Fairness returns the most and the fewest turns that any waiter had, and how many times as many the
+// most are: infinite if one had none.
+func Fairness(turns []int) (most, fewest int, ratio float64) {
+	if len(turns) == 0 {
+		return 0, 0, math.NaN()
+	}
+	most, fewest = slices.Max(turns), slices.Min(turns)
+	if fewest == 0 {
+		return most, fewest, math.Inf(1)
+	}
+	return most, fewest, float64(most) / float64(fewest)
+}

@@ -1,0 +1,166 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/bench/internal/judge"
+	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/stat"
+	"github.com/leasehold-go/leasehold/bench/internal/wire"
+)
+
+const (
+	heldFor = 5 * time.Millisecond // in a crowd
+	// settle is how long a crowd forms a queue before anything counts: more than one time round.
+	settle = 700 * time.Millisecond
+)
+
+// openCrowd: many clients, each with connections of its own, want one name again and again, and hold it for 5 ms.
+func openCrowd(e Env) (*Bench, error) {
+	c := &crowd{env: e}
+	at := e.At()
+	at.Sent = &c.sent
+	for range e.Plan.Size {
+		s, err := e.Library.Open(at)
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		c.sessions = append(c.sessions, s)
+	}
+	return &Bench{Round: c.round, Close: c.close}, nil
+}
+
+type crowd struct {
+	env      Env
+	sent     wire.Counter
+	sessions []lib.Session
+}
+
+func (c *crowd) close() error {
+	var errs []error
+	for _, s := range c.sessions {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *crowd) round(ctx context.Context, label string, d time.Duration) (Sample, error) {
+	n := len(c.sessions)
+	t := &tally{judge: judge.New(), turns: make([]int, n), asking: make([]time.Time, n)}
+	name := c.env.Mark + "crowd:" + label
+	all := muster(ctx, n, func(ctx context.Context, i int) error { return t.turn(ctx, i, c.sessions[i], name) })
+	seen, err := c.count(all.ctx, t, d)
+	t.over.Store(true)
+	left, failed := all.dismiss()
+	if err := errors.Join(err, failed, t.judge.Verdict()); err != nil {
+		return nil, err
+	}
+	return append(t.sample(seen), Metric{leftWaiting, "", float64(left)}), nil
+}
+
+// tally is what is counted about the turns of a crowd.
+type tally struct {
+	judge    *judge.Judge
+	counting atomic.Bool
+	over     atomic.Bool
+
+	mu     sync.Mutex
+	turns  []int       // of each client
+	asking []time.Time // since when each client waits
+	waits  []time.Duration
+	gaps   []time.Duration // from a release to the next grant
+	others int             // how many turns did not go to the same client again
+}
+
+// turn waits for the name, holds it, and releases it.
+func (t *tally) turn(ctx context.Context, i int, s lib.Session, name string) error {
+	who := uint64(i + 1)
+	asked := time.Now()
+	t.mu.Lock()
+	t.asking[i] = asked
+	t.mu.Unlock()
+	held, err := s.Lock(ctx, name)
+	waited := time.Since(asked)
+	if err != nil {
+		return fmt.Errorf("after %v: %w", waited, err)
+	}
+	turn := t.judge.Enter(who, held.Token)
+	t.mu.Lock()
+	t.asking[i] = time.Time{}
+	if t.counting.Load() {
+		t.turns[i]++
+		t.waits = append(t.waits, waited)
+		t.gaps = append(t.gaps, turn.Gap)
+		if turn.HandOver {
+			t.others++
+		}
+	}
+	t.mu.Unlock()
+	if !t.over.Load() {
+		hold(heldFor)
+	}
+	t.judge.Leave(who)
+	return held.Release()
+}
+
+// seen is what is not counted turn by turn.
+type seen struct {
+	took         time.Duration
+	sent, served int64         // commands
+	longest      time.Duration // that a client that still waits has waited
+}
+
+// count lets the crowd settle and then counts for so long.
+func (c *crowd) count(ctx context.Context, t *tally, d time.Duration) (seen, error) {
+	if err := pause(ctx, settle); err != nil {
+		return seen{}, err
+	}
+	before, err := c.env.Place.Load(ctx)
+	if err != nil {
+		return seen{}, err
+	}
+	sent, began := c.sent.Commands(), time.Now()
+	t.counting.Store(true)
+	if err := pause(ctx, d); err != nil {
+		return seen{}, err
+	}
+	t.counting.Store(false)
+	s := seen{took: time.Since(began), sent: c.sent.Commands() - sent}
+	after, err := c.env.Place.Load(ctx)
+	s.served = after.Commands - before.Commands
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, since := range t.asking {
+		if !since.IsZero() {
+			s.longest = max(s.longest, time.Since(since))
+		}
+	}
+	return s, err
+}
+
+func (t *tally) sample(s seen) Sample {
+	n := len(t.waits)
+	most, fewest, unfair := stat.Fairness(t.turns)
+	gap, p99 := stat.Percentile(t.gaps, 0.5), stat.Percentile(t.waits, 0.99)
+	ideal := time.Duration(len(t.turns)) * (heldFor + gap)
+	return Sample{
+		{handOvers, "/s", perSecond(n, s.took)},
+		{toAnother, "%", 100 * float64(t.others) / float64(n)},
+		{clientCommands, "", float64(s.sent) / float64(n)},
+		{"server commands per hand-over", "", float64(s.served) / float64(n)},
+		{"most turns", "", float64(most)},
+		{"fewest turns", "", float64(fewest)},
+		{unfairness, "", unfair},
+		{"hand-over p50", "µs", float64(gap) / microsecond},
+		{"wait p50", "ms", float64(stat.Percentile(t.waits, 0.5)) / millisecond},
+		{"wait p99", "ms", float64(p99) / millisecond},
+		{"longest wait", "ms", float64(max(s.longest, stat.Percentile(t.waits, 1))) / millisecond},
+		{"ideal wait", "ms", float64(ideal) / millisecond},
+		{waitToIdeal, "", float64(p99) / float64(ideal)},
+	}
+}

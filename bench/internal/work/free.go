@@ -1,0 +1,58 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/stat"
+)
+
+// openFree: one goroutine locks and releases one name that nobody else wants.
+func openFree(e Env) (*Bench, error) {
+	session, err := e.Library.Open(e.At())
+	if err != nil {
+		return nil, err
+	}
+	name := e.Mark + "free"
+	return &Bench{Close: session.Close, Round: func(ctx context.Context, _ string, d time.Duration) (Sample, error) {
+		var took []time.Duration
+		u, err := measure(ctx, e.Place, func() error {
+			var token uint64
+			for began, last := time.Now(), time.Now(); last.Sub(began) < d; {
+				if err := pair(ctx, session, name, &token); err != nil {
+					return err
+				}
+				now := time.Now()
+				took = append(took, now.Sub(last))
+				last = now
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		client, server := u.each(len(took))
+		return Sample{
+			{pairs, "/s", perSecond(len(took), u.time)},
+			{"p50", "µs", float64(stat.Percentile(took, 0.50)) / microsecond},
+			{"p99", "µs", float64(stat.Percentile(took, 0.99)) / microsecond},
+			{clientTime, "µs", client},
+			{serverTime, "µs", server},
+		}, nil
+	}}, nil
+}
+
+// pair locks and releases a name that nobody else wants. Its tokens must grow.
+func pair(ctx context.Context, s lib.Session, name string, token *uint64) error {
+	held, err := s.Lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	if held.Token != 0 && held.Token <= *token {
+		return fmt.Errorf("order is violated: token %d came after %d", held.Token, *token)
+	}
+	*token = held.Token
+	return held.Release()
+}

@@ -1,0 +1,45 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// openMany: many goroutines of one process, each with a name of its own.
+func openMany(e Env) (*Bench, error) {
+	session, err := e.Library.Open(e.At())
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, e.Plan.Size)
+	tokens := make([]uint64, e.Plan.Size)
+	for i := range names {
+		names[i] = fmt.Sprintf("%smany:%d", e.Mark, i)
+	}
+	return &Bench{Close: session.Close, Round: func(ctx context.Context, _ string, d time.Duration) (Sample, error) {
+		var done atomic.Int64
+		u, err := measure(ctx, e.Place, func() error {
+			all := muster(ctx, len(names), func(ctx context.Context, i int) error {
+				done.Add(1)
+				return pair(ctx, session, names[i], &tokens[i])
+			})
+			paused := pause(all.ctx, d)
+			if _, err := all.dismiss(); err != nil {
+				return err
+			}
+			return paused
+		})
+		if err != nil {
+			return nil, err
+		}
+		n := int(done.Load())
+		client, server := u.each(n)
+		return Sample{
+			{pairs, "/s", perSecond(n, u.time)},
+			{clientTime, "µs", client},
+			{serverTime, "µs", server},
+		}, nil
+	}}, nil
+}

@@ -1,0 +1,66 @@
+package work
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every workload runs with every library, and has all that the targets look at.
+func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
+	t.Parallel()
+	for _, w := range Redis {
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			w := tiny(w)
+			result := mustRun(t, runner(t), w)
+			for _, f := range result.Failures {
+				t.Error(f)
+			}
+			for _, l := range w.Libraries {
+				if !result.Has(l.Name) {
+					t.Errorf("nothing of %s", l.Name)
+				}
+			}
+			of := func(target Target) bool { return target.Workload != w.Name }
+			targets := slices.DeleteFunc(slices.Clone(RedisTargets), of)
+			verdicts := Judge(targets, []Result{result})
+			if len(targets) == 0 || len(verdicts) != len(targets) {
+				t.Errorf("%d of %d targets have found their figures", len(verdicts), len(targets))
+			}
+			for _, v := range verdicts {
+				if math.IsNaN(float64(v.Measured)) {
+					t.Errorf("%s: no number", v.Claim)
+				}
+			}
+		})
+	}
+}
+
+func TestEachTargetBelongsToAWorkload(t *testing.T) {
+	t.Parallel()
+	for _, target := range RedisTargets {
+		if !slices.ContainsFunc(Redis, func(w Workload) bool { return w.Name == target.Workload }) {
+			t.Errorf("%s: there is no workload %s", target.Claim, target.Workload)
+		}
+	}
+}
+
+func TestLibraryThatExcludesNobodyFails(t *testing.T) {
+	t.Parallel()
+	for _, w := range Redis {
+		if !slices.Contains([]string{"crowd", "waiters"}, w.Name) {
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			w := tiny(w)
+			w.Libraries = append(w.Libraries[:0:0], generous)
+			result := mustRun(t, runner(t), w)
+			if result.Has("generous") || len(result.Failures) != 1 || !strings.Contains(result.Failures[0], "exclusion is violated") {
+				t.Errorf("failures: %q, rows: %v", result.Failures, result.Rows)
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package work
+
+import (
+	"testing"
+
+	"github.com/leasehold-go/leasehold/bench/internal/stat"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	figures := []Figure{{"speed", "/s", stat.Summarize([]float64{10, 20, 30})}}
+	results := []Result{{Workload: "w", Rows: []Row{{"ours", figures}}}}
+	speed := func(f *Finder) stat.Summary { return f.of("ours", "speed") }
+	for name, c := range map[string]struct {
+		target Target
+		found  bool
+		pass   bool
+	}{
+		"at least, kept":       {Target{Workload: "w", Bound: atLeast(20), Value: speed}, true, true},
+		"at least, missed":     {Target{Workload: "w", Bound: atLeast(21), Value: speed}, true, false},
+		"at most, kept":        {Target{Workload: "w", Bound: atMost(20), Value: speed}, true, true},
+		"at most, missed":      {Target{Workload: "w", Bound: atMost(19), Value: speed}, true, false},
+		"worst, at most":       {Target{Workload: "w", Bound: atMost(20), Worst: true, Value: speed}, true, false},
+		"worst, at least":      {Target{Workload: "w", Bound: atLeast(20), Worst: true, Value: speed}, true, false},
+		"library did not run":  {Target{Workload: "w", Value: figure("theirs", "speed")}, false, false},
+		"workload did not run": {Target{Workload: "v", Value: speed}, false, false},
+		"figure is no number":  {Target{Workload: "w", Bound: atMost(1), Value: func(*Finder) stat.Summary { return stat.Summarize(nil) }}, true, false},
+	} {
+		verdicts := Judge([]Target{c.target}, results)
+		if found := len(verdicts) == 1; found != c.found {
+			t.Errorf("%s: found %v", name, found)
+		} else if found && verdicts[0].Pass != c.pass {
+			t.Errorf("%s: %+v", name, verdicts[0])
+		}
+	}
+}

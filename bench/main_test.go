@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/bench/internal/asker"
+	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/report"
+	"github.com/leasehold-go/leasehold/bench/internal/work"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+func TestMain(m *testing.M) {
+	asker.Main(lib.Redis)
+	os.Exit(m.Run())
+}
+
+// The smallest workload, as a user runs it.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	file := filepath.Join(t.TempDir(), "out.json")
+	var out bytes.Buffer
+	code := run(t.Context(), []string{"-short", "-run", "^free/(floor|leasehold)$", "-json", file, "-redis", server.Addr()}, &out)
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, &out)
+	}
+	for _, want := range []string{"floor", "leasehold", "SET NX PX", "Redis 7", "pairs of lock and release", "≤ 1.15"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in the report:\n%s", want, &out)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d report.Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Results) != 1 || len(d.Results[0].Rows) != 2 || len(d.Verdicts) != 1 || len(d.Libraries) != 2 || d.Server.Version == "" || d.Machine.Go == "" {
+		t.Errorf("the file lacks something: %s", text)
+	}
+	if rounds := d.Results[0].Rows[0].Figures[0].Rounds; len(rounds) != d.Results[0].Plan.Rounds {
+		t.Errorf("figures of %d rounds, want %d", len(rounds), d.Results[0].Plan.Rounds)
+	}
+	if keys, err := server.Command("DBSIZE"); err != nil || keys != int64(0) {
+		t.Errorf("it left %v keys behind: %v", keys, err)
+	}
+}
+
+func TestWhatCannotRunIsCode2(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"no such flag":   {"-fast"},
+		"an argument":    {"free"},
+		"no expression":  {"-run", "("},
+		"no such server": {"-redis", "127.0.0.1:1"},
+	} {
+		if code := run(t.Context(), args, new(bytes.Buffer)); code != 2 {
+			t.Errorf("%s: exit code %d, want 2", name, code)
+		}
+	}
+}
+
+func TestExitCodeOfRun(t *testing.T) {
+	t.Parallel()
+	failed := &report.Document{Results: []work.Result{{Failures: []string{"two held it"}}}}
+	short := &report.Document{Verdicts: []work.Verdict{{Pass: true}, {}}}
+	good := &report.Document{Verdicts: []work.Verdict{{Pass: true}}}
+	for _, c := range []struct {
+		d     *report.Document
+		check bool
+		want  int
+	}{{failed, false, 1}, {short, false, 0}, {short, true, 1}, {good, true, 0}} {
+		if got := code(c.d, c.check); got != c.want {
+			t.Errorf("%+v, check %v: exit code %d, want %d", c.d, c.check, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package redis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// newClient makes a client for a test, which closes it.
+type newClient func(t *testing.T) goredis.UniversalClient
+
+func closed[C goredis.UniversalClient](t *testing.T, c C) goredis.UniversalClient {
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("closing the client: %v", err)
+		}
+	})
+	return c
+}
+
+func standalone(s *redisserver.Server) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr()}))
+	}
+}
+
+func failover(s *redisserver.Sentinels) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: redisserver.MasterName, SentinelAddrs: s.Addrs()}))
+	}
+}
+
+func cluster(c *redisserver.Cluster) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()}))
+	}
+}
+
+// pipelined makes a client that sends the commands of many goroutines together.
+func pipelined(client newClient) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		together, err := client(t).(interface {
+			AutoPipeline() (*goredis.AutoPipeliner, error)
+		}).AutoPipeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return together
+	}
+}
+
+// open opens an engine for a test, which closes it.
+func open(t *testing.T, client newClient, opts ...redis.Option) *redis.Engine {
+	t.Helper()
+	e, err := redis.New(client(t), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return e
+}
+
+// trusted waits until a server has been up for so long that an engine with the shortest WithMaxTTL grants leases there.
+func trusted(t *testing.T, client newClient) {
+	t.Helper()
+	e := open(t, client, redis.WithMaxTTL(time.Second))
+	r := lock("is it trusted?")
+	r.Join = true
+	ctx, cancel := context.WithTimeout(t.Context(), redisserver.Patience)
+	defer cancel()
+	acquire(ctx, t, e, r)
+	release(t, e, r)
+}
