@@ -1,24 +1,68 @@
 package redis
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
-// firstSlot returns the lowest slot of the node that has answered CLUSTER NODES.
+// node is one of a Cluster that keeps slots.
+type node struct {
+	myself bool   // it is the one that was asked
+	first  uint16 // its lowest slot
+}
+
+// parseNodes reads the answer to CLUSTER NODES. It leaves out who keeps no slots: replicas, and nodes that have just joined.
 // See https://redis.io/docs/latest/commands/cluster-nodes/.
-func firstSlot(text string) (slot uint16, ok bool) {
+func parseNodes(text string) (nodes []node) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) < 8 || !strings.Contains(fields[2], "myself") {
+		if len(fields) < 8 {
 			continue
 		}
+		first := slots
 		for _, area := range fields[8:] {
-			first, _, _ := strings.Cut(area, "-")
-			if n, err := strconv.ParseUint(first, 10, 16); err == nil && n < slots && (!ok || uint16(n) < slot) {
-				slot, ok = uint16(n), true
+			from, _, _ := strings.Cut(area, "-")
+			if n, err := strconv.ParseUint(from, 10, 16); err == nil { // others are slots on their way
+				first = min(first, int(n))
 			}
 		}
+		if first < slots {
+			nodes = append(nodes, node{strings.Contains(fields[2], "myself"), uint16(first)})
+		}
 	}
-	return slot, ok
+	return nodes
+}
+
+// marker is the key under which a server is remembered. In a Cluster it is in the first slot that the server has,
+// so that it goes along with what the server keeps.
+func (c *config) marker(first uint16) string {
+	return "{" + anchors()[first] + "}" + c.prefix + ":server"
+}
+
+// eachMaster calls f with a connection to each server of a Cluster that keeps slots, at the same time, and returns all errors. It finds its
+// way by a key on each server, because that is all that every kind of client can do.
+func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) error {
+	text, err := p.client.ClusterNodes(ctx).Result()
+	if err != nil {
+		return explain(err)
+	}
+	nodes := parseNodes(text)
+	if len(nodes) == 0 {
+		return driver.NoEffect(fmt.Errorf("redis: CLUSTER NODES tells of no node with slots: give the Cluster its slots: %w", errReply))
+	}
+	errs := make([]error, len(nodes))
+	var work sync.WaitGroup
+	for i, n := range nodes {
+		work.Go(func() { errs[i] = explain(p.client.Watch(ctx, f, p.config.marker(n.first))) })
+	}
+	work.Wait()
+	return errors.Join(errs...)
 }

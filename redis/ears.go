@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,8 +25,10 @@ type ears struct {
 
 	work sync.WaitGroup
 
+	shut atomic.Bool
+	open atomic.Int32 // channels that are open
+
 	mu        sync.Mutex
-	shut      bool
 	forbidden time.Time // when subscribing was last refused for lack of rights
 	lines     map[*server]*line
 	channels  map[string]*channel
@@ -64,15 +67,11 @@ const (
 
 var errForbidden = errors.New("subscribing is not allowed")
 
-func newEars(client redis.UniversalClient, process string, hear func(message string)) ears {
-	return ears{client: client, process: process, hear: hear, lines: map[*server]*line{}, channels: map[string]*channel{}}
+func (s *ears) init(client redis.UniversalClient, process string, hear func(message string)) {
+	s.client, s.process, s.hear, s.lines, s.channels = client, process, hear, map[*server]*line{}, map[string]*channel{}
 }
 
-func (s *ears) closed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shut
-}
+func (s *ears) closed() bool { return s.shut.Load() }
 
 // hears reports whether a channel is open.
 func (s *ears) hears(name string) bool {
@@ -86,7 +85,7 @@ func (s *ears) hears(name string) bool {
 // server has confirmed.
 func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, sharded bool) error {
 	s.mu.Lock()
-	if s.shut {
+	if s.shut.Load() {
 		s.mu.Unlock()
 		return errClosed
 	}
@@ -121,7 +120,7 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 	if redis.HasErrorPrefix(c.err, "NOPERM") || redis.HasErrorPrefix(c.err, "unknown command") {
 		return errForbidden
 	}
-	return driver.NoEffect(explain(c.err))
+	return noEffect(explain(c.err))
 }
 
 // add makes a channel, and a line if there is none. mu is held.
@@ -174,6 +173,10 @@ func (s *ears) drop(c *channel) {
 	if !last {
 		delete(s.channels, c.name)
 		delete(l.channels, c.name)
+		if c.open {
+			c.open = false
+			s.open.Add(-1)
+		}
 	}
 	s.mu.Unlock()
 	switch {
@@ -189,7 +192,7 @@ func (s *ears) drop(c *channel) {
 // close ends all lines.
 func (s *ears) close() {
 	s.mu.Lock()
-	s.shut = true
+	s.shut.Store(true)
 	var lines []*line
 	for _, l := range s.lines {
 		lines = append(lines, l)
@@ -270,6 +273,7 @@ func (l *line) confirm(m *redis.Subscription) error {
 	case "subscribe", "ssubscribe":
 		if !c.open {
 			c.open = true
+			s.open.Add(1)
 			close(c.ready)
 		}
 	case "unsubscribe", "sunsubscribe":
@@ -313,7 +317,10 @@ func (l *line) fail(err error) {
 			}
 			close(c.ready)
 		}
-		c.open = false
+		if c.open {
+			c.open = false
+			s.open.Add(-1)
+		}
 		if c.idle != nil {
 			c.idle.Stop()
 		}

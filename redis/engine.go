@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +23,7 @@ type Engine struct {
 	ears   ears
 
 	waiters waiters
-	wanted  sync.Map // driver.Key to nothing: others waited when it was granted to us
+	wanted  wanted
 
 	shut func() error // closes what Open has opened
 }
@@ -62,15 +61,19 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	_, _ = rand.Read(id[:]) // never fails
 	e := &Engine{config: c, client: client}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
-		pipe, err := together.AsyncAutoPipeline() // one that can be waited for until a context ends
+		// The deferred face can be waited for until a context ends.
+		pipe, err := together, error(nil)
+		if together.IsBlocking() {
+			pipe, err = together.AsyncAutoPipeline()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("redis engine: %w", err)
 		}
 		e.pipe = pipe
 	}
-	e.place = place{client: client, config: &e.config, began: driver.Now(), servers: map[string]*server{}, asking: map[uint16]*question{}}
-	e.ears = newEars(client, hex.EncodeToString(id[:]), e.heard)
-	e.waiters = newWaiters(e.ears.leave)
+	e.place.init(client, &e.config)
+	e.ears.init(client, hex.EncodeToString(id[:]), e.heard)
+	e.waiters.init(e.ears.leave)
 	return e, nil
 }
 
@@ -113,7 +116,7 @@ func heedsDeadlines(client redis.UniversalClient) bool {
 // run runs a script that may grant leases for one name, on the server that keeps it. The last argument is added: "1" if none may be
 // granted now.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, n.all(), true, append(args, "")...)
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, n.all(), flagged, append(args, "")...)
 	return answer, err
 }
 
@@ -135,19 +138,24 @@ func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args [
 	return cmd.Val(), nil
 }
 
-// runBy runs a script by a way of sending it, and says on which server it ran. With grants, the last argument is replaced.
+// runBy runs a script by a way of sending it, and says on which server it ran.
 func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha string, keys []string, args []any) (any, error),
-	s script, n names, keys []string, grants bool, args ...any) (any, *server, error) {
+	s script, n names, keys []string, may may, args ...any) (any, *server, error) {
 	if e.ears.closed() {
 		return nil, nil, errClosed
 	}
-	on, err := e.place.server(ctx, n, grants)
+	on, err := e.place.server(ctx, n, may != never)
 	if err != nil {
 		return nil, nil, err
 	}
 	for range 3 {
-		if grants {
-			args[len(args)-1] = closedFlag(on)
+		switch closed := on.closedFor() > 0; {
+		case closed && may == ifOpen:
+			return nil, on, errAsk
+		case closed && may == flagged:
+			args[len(args)-1] = "1"
+		case may == flagged:
+			args[len(args)-1] = ""
 		}
 		answer, err := send(ctx, on.program.sha[s], keys, args)
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -160,12 +168,14 @@ func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha s
 	return nil, nil, errScripts
 }
 
-func closedFlag(s *server) string {
-	if s.closedFor() > 0 {
-		return "1"
-	}
-	return ""
-}
+// may says whether a script may grant a lease.
+type may int
+
+const (
+	never   may = iota // it never does
+	flagged             // not if its last argument, which is replaced, is "1"
+	ifOpen              // it does: it is not to be run while grants are closed
+)
 
 // millis is a duration as the scripts want it: never shorter than it is.
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
@@ -192,10 +202,10 @@ func yes(answer any, err error) error {
 // Release implements [driver.Engine].
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	e.waiters.forget(r.Owner)
-	_, wanted := e.wanted.LoadAndDelete(r.Key)
+	wanted := e.wanted.remove(r.Key)
 	n := e.names(r.Key)
 	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0 && !wanted {
-		answer, _, err := e.runBy(ctx, e.evaluate, releaseFree, n, n.queued(), false, r.Owner+"\n")
+		answer, _, err := e.runBy(ctx, e.evaluate, releaseFree, n, []string{n.value}, never, r.Owner+"\n")
 		if err != nil || answer == int64(1) {
 			return err
 		}
@@ -215,6 +225,5 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 
 // Wanted implements [driver.Wanter]: whether this process waits, or others did when it was granted the name.
 func (e *Engine) Wanted(k driver.Key) bool {
-	_, wanted := e.wanted.Load(k)
-	return wanted || e.waiters.want(k)
+	return e.wanted.has(k) || e.waiters.want(k)
 }

@@ -44,6 +44,14 @@ var hopeless = map[string]string{
 	"WRONGTYPE": "the key holds something of another program; use another prefix or name",
 }
 
+// noEffect marks an error of a request that had no effect, unless it is marked already: it may be a permanent one.
+func noEffect(err error) error {
+	if driver.HadNoEffect(err) {
+		return err
+	}
+	return driver.NoEffect(err)
+}
+
 // explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked. An
 // error of the network is not: the client may have sent the request before.
 func explain(err error) error {

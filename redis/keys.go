@@ -63,9 +63,6 @@ func (n names) all() []string {
 // counted are the value and the token.
 func (n names) counted() []string { return []string{n.value, n.beside + partToken} }
 
-// queued are the value and the queue of a lock.
-func (n names) queued() []string { return []string{n.value, n.beside + partQueue} }
-
 // tagOf returns a hash tag that leads to the slot of key, and the slot.
 func tagOf(key string) (tag string, slot uint16) {
 	tag = hashTag(key)

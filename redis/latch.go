@@ -26,7 +26,7 @@ func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args
 	if _, err := e.place.server(ctx, n, false); err != nil { // from here on it is known whether this is a Cluster
 		return nil, err
 	}
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, keys, false, args()...)
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, keys, never, args()...)
 	return answer, err
 }
 
@@ -114,29 +114,13 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 
 // watchLatch reads a latch after w has begun to listen, so that no change after it is missed.
 func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
-	inner, cancel := context.WithTimeoutCause(ctx, lookLimit, errNoAnswer)
-	defer cancel()
-	type answer struct {
-		state driver.LatchState
-		err   error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		if _, err := e.place.server(inner, n, false); err != nil {
-			done <- answer{err: err}
-			return
+	return within(ctx, lookLimit, func(ctx context.Context) (driver.LatchState, error) {
+		if _, err := e.place.server(ctx, n, false); err != nil {
+			return driver.LatchState{}, err
 		}
-		if err := e.listenTo(inner, w, n, n.value, e.place.clustered()); err != nil {
-			done <- answer{err: err}
-			return
+		if err := e.listenTo(ctx, w, n, n.value, e.place.clustered()); err != nil {
+			return driver.LatchState{}, err
 		}
-		st, err := e.LatchState(inner, name)
-		done <- answer{st, err}
-	}()
-	select {
-	case a := <-done:
-		return a.state, a.err
-	case <-inner.Done():
-		return driver.LatchState{}, context.Cause(inner) // reading changes nothing, whenever it ends
-	}
+		return e.LatchState(ctx, name)
+	})
 }

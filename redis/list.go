@@ -5,10 +5,8 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,14 +33,14 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	}
 	keys, err := e.keys(ctx, q)
 	if err != nil {
-		return nil, driver.NoEffect(err)
+		return nil, noEffect(err)
 	}
 	var page []driver.Status
 	for len(keys) > 0 && len(page) < q.Limit {
 		n := min(len(keys), lookCount, q.Limit-len(page))
 		found, err := e.statuses(ctx, keys[:n], q.Queue)
 		if err != nil {
-			return nil, driver.NoEffect(err)
+			return nil, noEffect(err)
 		}
 		page, keys = append(page, found...), keys[n:]
 	}
@@ -99,11 +97,11 @@ func escape(text string) string { return special.ReplaceAllString(text, `\$0`) }
 
 // scan calls f with the keys of all masters that match a pattern.
 func (e *Engine) scan(ctx context.Context, pattern string, f func(key string)) error {
-	each := func(ctx context.Context, c redis.Cmdable) error {
+	each := func(c redis.Cmdable) error {
 		for cursor := uint64(0); ; {
 			keys, next, err := c.Scan(ctx, cursor, pattern, scanCount).Result()
 			if err != nil {
-				return explain(err)
+				return err
 			}
 			for _, key := range keys {
 				f(key)
@@ -113,17 +111,40 @@ func (e *Engine) scan(ctx context.Context, pattern string, f func(key string)) e
 			}
 		}
 	}
-	if cluster, ok := e.client.(*redis.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return each(ctx, c) })
+	// From here on it is known whether this is a Cluster.
+	if _, err := e.place.server(ctx, e.names(driver.Key{Kind: driver.Lock, Name: "any"}), false); err != nil {
+		return err
 	}
-	return each(ctx, e.client)
+	if e.place.clustered() {
+		return e.place.eachMaster(ctx, func(tx *redis.Tx) error { return each(tx) })
+	}
+	return explain(each(e.client))
 }
 
-// statuses reports what is known of some keys. Those of which nothing is are left out.
+// statuses reports what is known of some keys, and leaves out those of which nothing is. It looks at all in one go, and again at
+// those whose server is not, or no more, the one that was thought.
 func (e *Engine) statuses(ctx context.Context, keys []driver.Key, queue bool) ([]driver.Status, error) {
+	cmds := make([]*redis.Cmd, len(keys))
+	_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
+		for i, k := range keys {
+			l := e.lookAt(k, queue)
+			if on := e.place.guess(l.names.slot); on != nil {
+				cmds[i] = p.EvalSha(ctx, on.program.sha[l.script], l.keys, l.args...)
+			}
+		}
+		return nil
+	})
 	var page []driver.Status
-	for _, k := range keys {
-		st, ok, err := e.status(ctx, k, queue)
+	for i, k := range keys {
+		var answer any
+		var err error
+		if cmd := cmds[i]; cmd != nil && cmd.Err() == nil {
+			answer = cmd.Val()
+		} else {
+			l := e.lookAt(k, queue)
+			answer, err = e.ask(ctx, l.script, l.names, l.keys, func() []any { return l.args })
+		}
+		st, ok, err := readStatus(k, answer, err)
 		if err != nil {
 			return nil, err
 		}
@@ -132,128 +153,4 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, queue bool) ([
 		}
 	}
 	return page, nil
-}
-
-func (e *Engine) status(ctx context.Context, k driver.Key, queue bool) (st driver.Status, ok bool, err error) {
-	st.Key = k
-	if k.Kind == driver.Latch {
-		state, err := e.LatchState(ctx, k.Name)
-		if driver.IsNo(err) {
-			return st, false, nil
-		}
-		st.Latch = &state
-		return st, err == nil, err
-	}
-	want := 0
-	if queue {
-		want = 1
-	}
-	n := e.names(k)
-	answer, err := e.ask(ctx, look, n, n.all(), func() []any { return []any{want} })
-	if err != nil {
-		return st, false, err
-	}
-	seen, ok := readLook(answer)
-	if !ok {
-		return st, false, errReply
-	}
-	seen.fill(&st)
-	return st, len(st.Holders) > 0 || st.Waiting > 0, nil
-}
-
-// sight is the answer of the script that looks at a name.
-type sight struct {
-	now, left int64
-	detail    string
-	held      bool
-	foreign   bool
-	holders   []any
-	waiting   int64
-	waiters   []any
-}
-
-func readLook(answer any) (s sight, ok bool) {
-	items, _ := answer.([]any)
-	if len(items) != 7 {
-		return s, false
-	}
-	var isNow, isLeft, isWaiting bool
-	s.now, isNow = items[0].(int64)
-	s.left, isLeft = items[1].(int64)
-	s.detail, s.held = items[2].(string)
-	s.foreign = items[3] == int64(1)
-	s.holders, _ = items[4].([]any)
-	s.waiting, isWaiting = items[5].(int64)
-	s.waiters, _ = items[6].([]any)
-	return s, isNow && isLeft && isWaiting
-}
-
-// fill puts into a status what has been seen.
-func (s *sight) fill(st *driver.Status) {
-	switch {
-	case s.foreign:
-		st.Holders = append(st.Holders, driver.Holder{Weight: 1, Holder: "a client of another kind", TTL: ttl(s.left), Age: -1})
-	case s.held:
-		h := s.holder(s.detail)
-		h.TTL = ttl(s.left)
-		st.Holders = append(st.Holders, h)
-	}
-	for i := 0; i+1 < len(s.holders); i += 2 {
-		left, _ := s.holders[i].(int64)
-		record, _ := s.holders[i+1].(string)
-		weight, detail, _ := strings.Cut(record, " ")
-		h := s.holder(detail)
-		h.TTL = time.Duration(left) * time.Millisecond
-		h.Weight, _ = strconv.Atoi(weight)
-		if st.Kind == driver.Lock {
-			h.Mode = driver.Shared
-		}
-		st.Holders = append(st.Holders, h)
-	}
-	slices.SortFunc(st.Holders, func(a, b driver.Holder) int { return cmp.Compare(a.Token, b.Token) })
-	st.Waiting = int(s.waiting)
-	for _, item := range s.waiters {
-		record, _ := item.(string)
-		st.Queue = append(st.Queue, s.waiter(record, st.Kind))
-	}
-}
-
-// holder reads "<token> <tokens> <granted, us>\n<text>".
-func (s *sight) holder(detail string) driver.Holder {
-	numbers, text, _ := strings.Cut(detail, "\n")
-	fields := strings.Fields(numbers)
-	h := driver.Holder{Weight: 1, Holder: text, Age: -1}
-	if len(fields) == 3 {
-		h.Token, _ = strconv.ParseUint(fields[0], 10, 64)
-		if granted, err := strconv.ParseInt(fields[2], 10, 64); err == nil {
-			h.Age = max(time.Duration(s.now*1000-granted)*time.Microsecond, 0)
-		}
-	}
-	return h
-}
-
-// waiter reads the record of a waiter.
-func (s *sight) waiter(record string, kind driver.Kind) driver.Waiter {
-	first, text, _ := strings.Cut(record, "\n")
-	fields := strings.Fields(first)
-	w := driver.Waiter{Weight: 1, Holder: text, Age: -1}
-	if len(fields) < 6 {
-		return w
-	}
-	if fields[0] == "s" && kind == driver.Lock {
-		w.Mode = driver.Shared
-	}
-	w.Weight, _ = strconv.Atoi(fields[1])
-	if joined, err := strconv.ParseInt(fields[5], 10, 64); err == nil {
-		w.Age = max(time.Duration(s.now-joined)*time.Millisecond, 0)
-	}
-	return w
-}
-
-// ttl is what is left of a lease: a key without an end is a leak.
-func ttl(ms int64) time.Duration {
-	if ms < 0 {
-		return driver.NoTTL
-	}
-	return time.Duration(ms) * time.Millisecond
 }

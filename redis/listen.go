@@ -14,10 +14,25 @@ func (e *Engine) channelOf(n names) (name string, sharded bool) {
 	return e.prefix + "wake:" + e.ears.process, false
 }
 
-// hears reports whether waiters for a name would be told already.
+// polls reports whether waiters for a name must look themselves.
+func (e *Engine) polls(n names) bool {
+	if e.polling {
+		return true
+	}
+	on := e.place.guess(n.slot)
+	return on != nil && on.mute
+}
+
+// hears reports whether waiters for a name would be told already, or never will be.
 func (e *Engine) hears(n names) bool {
+	if e.polls(n) {
+		return true
+	}
+	if e.ears.open.Load() == 0 {
+		return false
+	}
 	name, _ := e.channelOf(n)
-	return e.polling || e.ears.hears(name)
+	return e.ears.hears(name)
 }
 
 // listen sees to it that w is told, and returns when it is. Where nothing can be told, w must look itself.
@@ -27,7 +42,7 @@ func (e *Engine) listen(ctx context.Context, w *waiter, n names) error {
 }
 
 func (e *Engine) listenTo(ctx context.Context, w *waiter, n names, name string, sharded bool) error {
-	if e.polling {
+	if e.polls(n) {
 		w.told("-")
 		return nil
 	}

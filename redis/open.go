@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +32,8 @@ import (
 //	replicas, replicas_wait   see WithReplicas; the wait is 1s by default
 //	retention                 see WithTokenRetention
 //	polling=on                see WithPolling
-//	dial_timeout              for a connection to a server, 3s by default
-//	timeout                   for a reply of a server, 5s by default; the context of a request ends it earlier
+//	dial_timeout              for a connection to a server, 2s by default
+//	timeout                   for a reply of a server, 3s by default; the context of a request ends it earlier
 //	pool                      connections to a server, by default 10 for each processor
 //	ca                        a file of PEM certificates to trust instead of the system's
 //	cert, key                 the PEM files of the client's own certificate
@@ -59,7 +60,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := t.client(dialer(t.dialTimeout, tlsConfig))
+	client := t.client(t.dialer(tlsConfig))
 	e, err := New(client, t.opts...)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
@@ -105,7 +106,11 @@ func (t *target) client(dial dialFunc) redis.UniversalClient {
 	}
 	switch t.shape {
 	case clustered:
-		return redis.NewClusterClient(o.Cluster())
+		c := o.Cluster()
+		// They make the client ask for the list of all commands, without regard to the context of the request. Ours all
+		// have a key that says where they go.
+		c.DisableRoutingPolicies = true
+		return redis.NewClusterClient(c)
 	case behindSentinels:
 		return redis.NewFailoverClient(o.Failover())
 	}
@@ -116,22 +121,52 @@ type dialFunc = func(ctx context.Context, network, address string) (net.Conn, er
 
 // dialer connects, and does so no longer than its context lasts: that of go-redis goes on with a TLS handshake
 // that nobody waits for any more.
-func dialer(timeout time.Duration, config *tls.Config) dialFunc {
+func (t *target) dialer(config *tls.Config) dialFunc {
 	d := &net.Dialer{
-		Timeout: timeout,
+		Timeout: t.dialTimeout,
 		// A server that is gone without a word is noticed in half a minute also by those who only listen.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
 	}
-	if config == nil {
-		return d.DialContext
+	dial := d.DialContext
+	if config != nil {
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
+			if _, named := errors.AsType[*net.OpError](err); err != nil && !named {
+				err = fmt.Errorf("TLS with %s: %w", address, err)
+			}
+			return conn, err
+		}
+	}
+	if t.shape != behindSentinels {
+		return dial
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
-		if _, named := errors.AsType[*net.OpError](err); err != nil && !named {
-			err = fmt.Errorf("TLS with %s: %w", address, err)
+		if !slices.Contains(t.addresses, address) {
+			return dial(ctx, network, address)
 		}
-		return conn, err
+		ctx, cancel := context.WithTimeout(ctx, sentinelLimit)
+		defer cancel()
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return toSentinel{conn}, nil
 	}
+}
+
+// sentinelLimit is how long a sentinel may take to answer. The client asks all of them at the same time, but goes on only
+// when each has answered or failed: one that hangs must not use up the time of a request.
+const sentinelLimit = time.Second
+
+// toSentinel is a connection to a sentinel.
+type toSentinel struct{ net.Conn }
+
+// SetReadDeadline implements net.Conn. No deadline stays none: that is how the client listens.
+func (c toSentinel) SetReadDeadline(t time.Time) error {
+	if limit := time.Now().Add(sentinelLimit); t.After(limit) {
+		t = limit
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 // tlsConfig is nil for a URL without TLS.

@@ -39,6 +39,10 @@ type question struct {
 // be the master and becomes it again keeps its scripts: only asking tells. Two failovers take longer than this.
 const verifyEvery = time.Second
 
+func (p *place) init(client redis.UniversalClient, c *config) {
+	p.client, p.config, p.began, p.servers, p.asking = client, c, driver.Now(), map[string]*server{}, map[uint16]*question{}
+}
+
 // clustered reports whether the place is a Cluster. It is known once a server has been asked.
 func (p *place) clustered() bool {
 	routes := p.routes.Load()
@@ -131,14 +135,17 @@ func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err
 			return err
 		}
 		s := p.known(f.identity())
-		if s == nil {
-			lost = true
-			if s, err = p.meet(ctx, tx, f); err != nil {
+		stranger := s == nil
+		if stranger {
+			s = &server{identity: f.identity(), program: p.config.assemble(f.identity())}
+		}
+		if lost || stranger {
+			if err := p.load(ctx, tx, s.program); err != nil {
 				return err
 			}
 		}
-		if lost {
-			if err := p.load(ctx, tx, s.program); err != nil {
+		if stranger {
+			if err := p.meet(ctx, tx, s, f, n); err != nil {
 				return err
 			}
 		}
@@ -148,7 +155,7 @@ func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err
 		return nil
 	}, n.value)
 	if err != nil {
-		return nil, driver.NoEffect(explain(err)) // whatever it was, nothing was asked for yet
+		return nil, noEffect(explain(err)) // whatever it was, nothing was asked for yet
 	}
 	return found, nil
 }
@@ -159,34 +166,53 @@ func (p *place) known(identity string) *server {
 	return p.servers[identity]
 }
 
-// meet makes the acquaintance of a server: it learns from its marker for how long grants stay closed.
-func (p *place) meet(ctx context.Context, tx *redis.Tx, f facts) (*server, error) {
-	s := &server{identity: f.identity(), program: p.config.assemble(f.identity())}
-	if !p.config.guard {
-		return s, nil
+// meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed.
+func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
+	if err := p.allowed(ctx, tx, s, f, n); err != nil || !p.config.guard {
+		return err
 	}
 	marker, err := p.marker(ctx, tx, f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	former := 0
 	if f.former != "" {
 		former = 1
 	}
 	asked := driver.Now()
-	ms, err := tx.Eval(ctx, guardLua, []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), f.uptime.Milliseconds(), former).Int64()
+	ms, err := tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), f.uptime.Milliseconds(), former).Int64()
 	if err != nil {
-		return nil, explain(err)
+		return explain(err)
 	}
 	if ms > 0 {
 		left := time.Duration(ms) * time.Millisecond
 		s.opens, s.after = asked, left+driver.Now().Since(asked)+left/100
 	}
-	return s, nil
+	return nil
 }
 
-// marker returns the key under which a server is remembered. In a Cluster it is in the first slot that the server has,
-// so that it goes along with what the server keeps.
+// allowed finds out what the user may not do. What the scripts need is needed by all; messages are not.
+func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
+	publish := "PUBLISH"
+	if f.mode == "cluster" {
+		publish = "SPUBLISH"
+	}
+	n.kind = driver.Lock
+	answer, err := tx.EvalSha(ctx, s.program.sha[rights], n.all(), publish).Slice()
+	if err != nil {
+		return explain(err)
+	}
+	if len(answer) != 2 {
+		return errReply
+	}
+	if missing, _ := answer[0].([]any); len(missing) > 0 {
+		return driver.Permanent(fmt.Errorf("redis: the user may not do what the scripts do: %v is missing: %s", missing, hopeless["NOPERM"]))
+	}
+	s.mute = answer[1] != int64(1)
+	return nil
+}
+
+// marker returns the key under which a server is remembered.
 func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, error) {
 	key := "{" + p.config.prefix + "}:server"
 	if f.mode != "cluster" {
@@ -196,11 +222,12 @@ func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, erro
 	if err != nil {
 		return "", explain(err)
 	}
-	slot, ok := firstSlot(text)
-	if !ok {
-		return "", driver.NoEffect(fmt.Errorf("redis: the node has no slots, but was asked for one: the Cluster is being changed; try again"))
+	for _, n := range parseNodes(text) {
+		if n.myself {
+			return p.config.marker(n.first), nil
+		}
 	}
-	return "{" + anchors()[slot] + "}" + p.config.prefix + ":server", nil
+	return "", driver.NoEffect(fmt.Errorf("redis: the node has no slots, but was asked for one: the Cluster is being changed; try again"))
 }
 
 func (p *place) load(ctx context.Context, tx *redis.Tx, program *program) error {

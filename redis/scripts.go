@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +32,8 @@ const (
 	latchSet
 	latchDown
 	latchLook
+	rights
+	guard
 	scriptCount
 )
 
@@ -58,14 +62,15 @@ var (
 	latchDownLua string
 	//go:embed scripts/latch_look.lua
 	latchLookLua string
-
+	//go:embed scripts/rights.lua
+	rightsLua string
 	//go:embed scripts/guard.lua
 	guardLua string
 )
 
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, force: &forceLua,
-	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua,
+	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua,
 }
 
 const (
@@ -88,16 +93,35 @@ type program struct {
 // assemble makes the program for the server with this identity. The identity is part of the text, and so of the hash: a
 // server answers NOSCRIPT to those who take it for another one.
 func (c *config) assemble(identity string) *program {
-	head := fmt.Sprintf("-- %s\nlocal PREFIX, RETENTION, FIRST, GONE, LINGER, MAX = %s, %d, %d, %d, %d, %d\n", identity,
-		quote(c.prefix), c.retention.Milliseconds(), firstLease.Milliseconds(), gone.Milliseconds(), linger.Milliseconds(), uint64(driver.MaxToken))
+	constants := map[string]string{
+		"PREFIX":    quote(c.prefix),
+		"RETENTION": decimal(c.retention.Milliseconds()),
+		"PERIOD":    decimal(c.retention.Microseconds() / 8),
+		"FIRST":     decimal(firstLease.Milliseconds()),
+		"GONE":      decimal(gone.Milliseconds()),
+		"LINGER":    decimal(linger.Milliseconds()),
+		"MAX":       decimal(driver.MaxToken),
+	}
 	p := new(program)
 	for i, source := range sources {
-		p.text[i] = head + strings.Replace(*source, "-- use entry.lua\n", entryLua, 1)
-		sum := sha1.Sum([]byte(p.text[i]))
+		text := strings.Replace(*source, "-- use entry.lua\n", entryLua, 1)
+		text = constant.ReplaceAllStringFunc(text, func(word string) string {
+			if value, ok := constants[word]; ok {
+				return value
+			}
+			return word
+		})
+		p.text[i] = "-- " + identity + "\n" + text
+		sum := sha1.Sum([]byte(p.text[i])) // see above
 		p.sha[i] = hex.EncodeToString(sum[:])
 	}
 	return p
 }
+
+// constant finds what assemble puts values for.
+var constant = regexp.MustCompile(`\b[A-Z]+\b`)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // quote makes a Lua string of any bytes.
 func quote(s string) string {

@@ -17,6 +17,7 @@ import (
 type server struct {
 	identity string
 	program  *program
+	mute     bool // the user may not send messages there
 
 	// opens is when leases may be granted: not before those that an earlier server has granted, and that this one
 	// may not know, have ended.

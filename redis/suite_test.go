@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
@@ -93,4 +92,3 @@ func TestContractOnACluster(t *testing.T) {
 		suite(t, pipelined(cluster(c)), redis.WithoutFailoverGuard())
 	})
 }
-

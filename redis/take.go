@@ -49,11 +49,11 @@ var errAsk = errors.New("ask again")
 func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
 	micros, tokens := time.Now().UnixMicro(), int64(max(r.Tokens, 1))
 	least := strconv.FormatInt(micros, 10)
-	last := ""
+	args := append(make([]any, 0, 5), r.Owner+"\n", millis(r.TTL), least, " "+strconv.FormatInt(tokens, 10)+" "+least+"\n"+public(r.Holder)+"\n")
 	if tokens > 1 {
-		last = strconv.FormatInt(micros+tokens-1, 10)
+		args = append(args, micros+tokens-1)
 	}
-	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, n.counted(), true, r.Owner+"\n", millis(r.TTL), least, " "+strconv.FormatInt(tokens, 10)+" "+least+"\n"+public(r.Holder), last, "")
+	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, n.counted(), ifOpen, args...)
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -108,7 +108,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	if w != nil {
 		way, ticket, process = w.how(), w.ticket, e.ears.process
 	}
-	answer, on, err := e.runBy(ctx, e.confirmed, take, n, n.all(), true, r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, "")
+	answer, on, err := e.runBy(ctx, e.confirmed, take, n, n.all(), flagged, r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, "")
 	if short, ok := errors.AsType[*shortfallError](err); ok {
 		err = e.undo(ctx, r, answer, short)
 	}
@@ -128,7 +128,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		return g, no, err
 	}
 	if waiting {
-		e.wanted.Store(r.Key, nil)
+		e.wanted.add(r.Key)
 	}
 	return g, no, nil
 }

@@ -93,10 +93,11 @@ type target struct {
 	opts         []Option
 }
 
-// Defaults of a client that Open makes.
+// Defaults of a client that Open makes. If the first server that is asked does not answer, a request of the library, which
+// may take 5 s, has time for another one.
 const (
-	defaultDialTimeout  = 3 * time.Second
-	defaultTimeout      = 5 * time.Second // that of a request of the library
+	defaultDialTimeout  = 2 * time.Second
+	defaultTimeout      = 3 * time.Second
 	defaultReplicasWait = time.Second
 )
 
@@ -193,7 +194,9 @@ func (t *target) setHosts(list string) error {
 		if err != nil {
 			return err
 		}
-		t.addresses = append(t.addresses, address)
+		if !slices.Contains(t.addresses, address) { // the time to try one that hangs is well spent once
+			t.addresses = append(t.addresses, address)
+		}
 	}
 	return nil
 }

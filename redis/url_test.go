@@ -31,7 +31,7 @@ func TestURLsSayWhereTheServerIs(t *testing.T) {
 		"redis+unix://anna:geheim@/run/my%20r?db=2":          {unixSocket, false, "/run/my r", "", 2},
 		"redis+sentinel://h1/main":                           {behindSentinels, false, "h1:26379", "main", 0},
 		"rediss+sentinel://a:b@h1:1,h2,[::1]/my%2Fmain?db=1": {behindSentinels, true, "h1:1,h2:26379,[::1]:26379", "my/main", 1},
-		"redis+cluster://h1,h2:7001":                         {clustered, false, "h1:6379,h2:7001", "", 0},
+		"redis+cluster://h1,h2:7001,h1:6379":                 {clustered, false, "h1:6379,h2:7001", "", 0},
 		"rediss+cluster://h1/?pool=3":                        {clustered, true, "h1:6379", "", 0},
 	} {
 		got, err := parseURL(raw, noEnvironment)
@@ -115,7 +115,7 @@ func TestURLsWithoutParametersChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after != before || got.dialTimeout != 3*time.Second || got.timeout != 5*time.Second || got.pool != 0 {
+	if after != before || got.dialTimeout != 2*time.Second || got.timeout != 3*time.Second || got.pool != 0 {
 		t.Errorf("%+v became %+v, dial_timeout %s, timeout %s, pool %d", before, after, got.dialTimeout, got.timeout, got.pool)
 	}
 }

@@ -35,7 +35,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			if gift := w.taken(); gift != nil && e.replicas == 0 {
 				e.waiters.forget(r.Owner)
 				if gift.waiting {
-					e.wanted.Store(r.Key, nil)
+					e.wanted.add(r.Key)
 				}
 				return gift.grant, nil
 			}
@@ -53,25 +53,31 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // lookAgain asks once whether it is the owner's turn. It is a join: the owner keeps its place.
 func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	return within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n) })
+}
+
+// within returns what f does, or an error if ctx ends or the limit is reached first, even if f does not care. f then goes on by itself.
+func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	type answer struct {
-		grant driver.Grant
+		value T
 		err   error
 	}
-	inner, cancel := context.WithTimeoutCause(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), errNoAnswer)
+	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan answer, 1)
 	go func() {
-		g, err := e.join(inner, r, n)
-		done <- answer{g, err}
+		v, err := f(inner)
+		done <- answer{v, err}
 	}()
 	select {
 	case a := <-done:
-		return a.grant, a.err
+		return a.value, a.err
 	case <-inner.Done():
-		if ctx.Err() != nil {
-			return driver.Grant{}, ctx.Err() // the request is still under way
+		var none T
+		if err := ctx.Err(); err != nil {
+			return none, err
 		}
-		return driver.Grant{}, errNoAnswer
+		return none, errNoAnswer
 	}
 }
 

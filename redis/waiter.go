@@ -3,6 +3,7 @@ package redis
 import (
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -158,6 +159,7 @@ func jitter(d time.Duration) time.Duration { return time.Duration(rand.Int64N(in
 // waiters are the owners of this process that wait, or may.
 type waiters struct {
 	leave func(*waiter)
+	count atomic.Int32 // how many there are
 
 	mu       sync.Mutex
 	byOwner  map[string]*waiter
@@ -166,8 +168,8 @@ type waiters struct {
 	last     uint64
 }
 
-func newWaiters(leave func(*waiter)) waiters {
-	return waiters{leave: leave, byOwner: map[string]*waiter{}, byTicket: map[uint64]*waiter{}, byKey: map[driver.Key]int{}}
+func (ws *waiters) init(leave func(*waiter)) {
+	ws.leave, ws.byOwner, ws.byTicket, ws.byKey = leave, map[string]*waiter{}, map[uint64]*waiter{}, map[driver.Key]int{}
 }
 
 func (ws *waiters) find(owner string) *waiter {
@@ -199,15 +201,20 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 		w = &waiter{key: k, ticket: ws.last, wake: make(chan struct{}, 1)}
 		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
 		ws.byKey[k]++
+		ws.count.Add(1)
 	}
 	return w
 }
 
 // forget drops the waiter of an owner, if there is one.
 func (ws *waiters) forget(owner string) {
+	if ws.count.Load() == 0 {
+		return
+	}
 	ws.mu.Lock()
 	w := ws.byOwner[owner]
 	if w != nil {
+		ws.count.Add(-1)
 		delete(ws.byOwner, owner)
 		delete(ws.byTicket, w.ticket)
 		if ws.byKey[w.key]--; ws.byKey[w.key] == 0 {

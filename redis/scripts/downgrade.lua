@@ -10,12 +10,12 @@ settle()
 if not owns(OWNER) then return shares(OWNER) and 1 or 0 end
 local ms = call('PTTL', VALUE)
 if ms <= 0 then ms = FIRST end -- somebody took the ttl away
-local detail = string.sub(value, #OWNER + 2)
+local detail = string.gsub(string.sub(value, #OWNER + 2), '\nq?$', '')
 value = false
 settle() -- nothing of earlier shared holders may be left
 call('HSET', INFO, 'h' .. OWNER, '1 ' .. detail)
 call('ZADD', HOLDERS, now + ms, OWNER)
 share(1)
 serve(nil, true)
-mark(waits())
+mark()
 return 1

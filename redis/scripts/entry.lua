@@ -2,7 +2,7 @@
 -- and needs CLOSED ("1" while no lease may be granted) and FLOOR (the least token, as text) above it.
 --
 -- Keys of a name, all in one slot:
---   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted, us>\n<text>" (exclusive)
+--   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted, us>\n<text>\n" (exclusive), and "q" behind it while somebody waits
 --                                "\n<token> ..." (released, but kept for a while)
 --                                "shared\n<weights together>" (see HOLDERS)
 --                                anything else: a client of another kind
@@ -45,6 +45,11 @@ local function count(last, marked)
   call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', RETENTION)
 end
 
+-- waits tells whether anybody waits.
+local function waits()
+  return call('EXISTS', QUEUE) == 1
+end
+
 -- mint gives the first of n new tokens.
 local function mint(n)
   local last, marked = counter()
@@ -54,10 +59,16 @@ local function mint(n)
   return token
 end
 
--- mark says beside the last token whether somebody waits: that is where those look who think that nobody does.
-local function mark(waits)
+-- mark says beside the last token and in the value whether somebody waits: that is where those look who think that nobody
+-- does. It comes last in each script that may change it.
+local function mark()
+  local now = waits()
   local last, marked = counter()
-  if marked ~= waits then count(last, waits) end
+  if marked ~= now then count(last, now) end
+  if value and not used() and string.find(value, '\n', 1, true) and (string.sub(value, -1) == 'q') ~= now then
+    value = now and value .. 'q' or string.sub(value, 1, -2)
+    call('SET', VALUE, value, 'KEEPTTL')
+  end
 end
 
 -- share writes down that shared holders have weight n together.
@@ -107,7 +118,7 @@ end
 local function put(owner, mode, weight, tokens, ms, token, text)
   local detail = string.format('%.0f %d %.0f\n%s', token, tokens, now * 1000, text)
   if mode == 'x' then
-    value = owner .. '\n' .. detail
+    value = owner .. '\n' .. detail .. (waits() and '\nq' or '\n')
     call('SET', VALUE, value, 'PX', ms)
   else
     local n = used() + weight
@@ -138,11 +149,6 @@ end
 local function leave(owner)
   call('HDEL', INFO, 'w' .. owner)
   return call('ZREM', QUEUE, owner) == 1
-end
-
--- waits tells whether anybody does.
-local function waits()
-  return call('EXISTS', QUEUE) == 1
 end
 
 -- tell sends a message to a waiter, and returns how many heard it, or nil if nothing can be sent.

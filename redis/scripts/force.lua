@@ -28,5 +28,5 @@ elseif value then
   end
 end
 serve(nil, found == 1)
-mark(waits())
+mark()
 return found

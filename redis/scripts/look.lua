@@ -18,7 +18,7 @@ if value then
       holders[i + 1] = redis.call('HGET', KEYS[5], 'h' .. ends[i]) or ''
     end
   else
-    detail = string.sub(value, line + 1)
+    detail = string.gsub(string.sub(value, line + 1), '\nq?$', '')
   end
 end
 if ARGV[1] == '1' then

@@ -33,5 +33,5 @@ elseif shares(OWNER) then
 end
 local left = leave(OWNER)
 serve(nil, left or held == 1)
-mark(waits())
+mark()
 return held

@@ -33,7 +33,7 @@ if CLOSED == '' and (not head or head == OWNER) and fits(mode, weight, size) the
   local token = mint(tokens)
   put(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
   serve(nil, true)
-  mark(waits())
+  mark()
   return {token, tokens, call('ZCARD', QUEUE)}
 end
 if ARGV[9] ~= '' then
@@ -41,13 +41,13 @@ if ARGV[9] ~= '' then
   local before = waiter(OWNER)
   if before then joined = before.joined end
   if not call('ZSCORE', QUEUE, OWNER) then
-    mark(true)
     call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, OWNER)
   end
   call('HSET', INFO, 'w' .. OWNER, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
     mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
   keep(QUEUE, LINGER)
   keep(INFO, LINGER)
+  mark()
 end
 local foreign = value and not string.find(value, '\n', 1, true)
 return {0, now, ends(), call('ZRANK', QUEUE, OWNER) or -1, foreign and 1 or 0}

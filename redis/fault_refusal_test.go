@@ -1,0 +1,251 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// checkRefused fails the test unless an error says with a word that a request was refused without effect, but may be tried
+// again.
+func checkRefused(t *testing.T, what string, err error, word string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), word) || !driver.HadNoEffect(err) || driver.IsNo(err) || driver.IsPermanent(err) {
+		t.Errorf("%s: %v (no effect: %v, permanent: %v), want %s, no effect, not permanent", what, err, driver.HadNoEffect(err), driver.IsPermanent(err), word)
+	}
+}
+
+func shared(r driver.Request) driver.Request {
+	r.Mode = driver.Shared
+	return r
+}
+
+// permit makes a request one for a permit of two.
+func permit(r driver.Request) driver.Request {
+	r.Kind, r.Size = driver.Semaphore, 2
+	return r
+}
+
+// A server without memory grants nothing, and says so. What is held is renewed and released, and handed over.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, bare(s.Addr()))
+	held := []driver.Request{lasting("a", time.Minute), shared(lasting("b", time.Minute)), permit(lasting("c", time.Minute))}
+	for _, r := range held {
+		takes(t, e, r)
+	}
+	next := joins(t, e, lasting("a", time.Minute))
+	got := waits(t, e, next)
+
+	command(t, s, "CONFIG", "SET", "maxmemory", "1")
+	for what, r := range map[string]driver.Request{
+		"take what is free":  lock("new"),
+		"take to read":       shared(lock("new")),
+		"read with others":   shared(lock("b")),
+		"take a permit":      permit(lock("c")),
+		"take another's":     permit(lock("new")),
+		"take what is held":  lock("a"),
+		"read what is held":  shared(lock("a")),
+		"take what is read":  lock("b"),
+		"take many permits":  permit(lock("c")),
+		"take, with a range": lock("new"),
+	} {
+		for _, r.Join = range []bool{false, true} {
+			_, err := e.Take(t.Context(), r)
+			if !r.Join && errors.Is(err, driver.ErrHeld) && status(t, e, r.Key).Holders != nil {
+				continue // a refusal needs no memory
+			}
+			checkRefused(t, what, err, "OOM")
+		}
+	}
+	renewer := open(t, bare(s.Addr()), redis.WithMaxTTL(time.Minute)) // it has to learn of the server first, and to write its marker
+	for _, r := range held {
+		for _, e := range []*redis.Engine{e, renewer} {
+			if err := renews(t.Context(), e, hold(r), time.Minute); err != nil {
+				t.Errorf("renewal of %v %q: %v", r.Kind, r.Name, err)
+			}
+		}
+		release(t, e, r)
+	}
+	granted(t, got)
+	if err := renews(t.Context(), e, hold(next), time.Minute); err != nil {
+		t.Errorf("renewal after the hand-over: %v", err)
+	}
+	release(t, e, next)
+	checkNothingLeft(t, s)
+
+	command(t, s, "CONFIG", "SET", "maxmemory", "0")
+	r := lock("new")
+	takes(t, e, r)
+	release(t, e, r)
+}
+
+// A server that is loading its data says so. Who has waited before goes on when it is done.
+func TestLoading(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1", "key-load-delay 20000", "rdbcompression no", "loading-process-events-interval-bytes 1024"}})
+	e := unguarded(t, bare(s.Addr()))
+	holder := lasting("a", time.Minute)
+	takes(t, e, holder)
+	waiting := make(chan error, 1)
+	r := lasting("a", time.Minute)
+	joins(t, e, r)
+	go func() {
+		_, err := persists(t.Context(), e, r)
+		waiting <- err
+	}()
+	command(t, s, "DEBUG", "POPULATE", "50", "key", "1000")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RestartLoading(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Take(t.Context(), lock("new"))
+	checkRefused(t, "take", err, "LOADING")
+	checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), "LOADING")
+	checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), "LOADING")
+	if err := s.AwaitInfo("loading", "0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+		t.Errorf("renewal of what was saved: %v", err)
+	}
+	release(t, e, holder)
+	if err := <-waiting; err != nil {
+		t.Errorf("the waiter: %v", err)
+	}
+	release(t, e, r)
+}
+
+// A server that has become a replica says so: nothing is "not held" there.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		word  string
+		lines []string
+	}{
+		"READONLY":   {"READONLY", nil},
+		"MASTERDOWN": {"MASTERDOWN", []string{"replica-serve-stale-data no"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{Lines: c.lines})
+			e := unguarded(t, bare(s.Addr()))
+			holder := lasting("a", time.Minute)
+			takes(t, e, holder)
+			nobody, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nobody.Close()
+			_, port, _ := net.SplitHostPort(nobody.Addr().String())
+			command(t, s, "REPLICAOF", "127.0.0.1", port)
+			_, err = e.Take(t.Context(), lock("new"))
+			checkRefused(t, "take", err, c.word)
+			checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), c.word)
+			checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), c.word)
+			checkRefused(t, "release of what is not held", e.Release(t.Context(), driver.Release{Hold: hold(lock("b"))}), c.word)
+			command(t, s, "REPLICAOF", "NO", "ONE")
+			if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+				t.Errorf("renewal after that: %v", err)
+			}
+			release(t, e, holder)
+			checkNothingLeft(t, s)
+		})
+	}
+}
+
+// A server that cannot save, and is told not to write then, says so.
+func TestCannotSave(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1"}})
+	e := unguarded(t, bare(s.Addr()))
+	holder := lasting("a", time.Minute)
+	takes(t, e, holder)
+	obstacle := filepath.Join(s.Dir(), "dump.rdb")
+	if err := os.Mkdir(obstacle, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	command(t, s, "BGSAVE")
+	if err := s.AwaitInfo("rdb_last_bgsave_status", "err"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Take(t.Context(), lock("new"))
+	checkRefused(t, "take", err, "MISCONF")
+	checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), "MISCONF")
+	checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), "MISCONF")
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	command(t, s, "BGSAVE")
+	if err := s.AwaitInfo("rdb_last_bgsave_status", "ok"); err != nil {
+		t.Fatal(err)
+	}
+	release(t, e, holder)
+	checkNothingLeft(t, s)
+}
+
+// Keys that hold something of another program are left alone, and said to be there. Nothing is left beside them.
+func TestWrongType(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, bare(s.Addr()))
+	fine := lasting("fine", time.Minute)
+	takes(t, e, fine)
+	for _, kind := range [][]string{{"RPUSH", "x"}, {"HSET", "x", "y"}, {"ZADD", "1", "x"}, {"SET", "x"}} {
+		for _, key := range []string{"lock:N", "{lock:N}:token", "{lock:N}:queue", "{lock:N}:holders", "{lock:N}:info", "{lock:N}:permits", "{lock:N}:permits-holders", "{lock:N}:permits-info", "{lock:N}:permits-queue", "{lock:N}:latch"} {
+			name := kind[0] + key
+			key = strings.Replace(key, "N", name, 1)
+			command(t, s, append([]string{kind[0], key}, kind[1:]...)...)
+			for _, r := range []driver.Request{lock(name), shared(lock(name)), permit(lock(name))} {
+				for _, r.Join = range []bool{false, true} {
+					for _, err := range wrongTypeOps(t.Context(), e, r) {
+						if err != nil && !driver.IsNo(err) && (!driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program")) {
+							t.Errorf("%s, %v: %v, want an answer, or a permanent error that says why", key, r.Mode, err)
+						}
+					}
+				}
+			}
+			command(t, s, "DEL", key)
+		}
+	}
+	found, err := e.List(t.Context(), driver.Query{})
+	if err != nil || len(found) != 1 || found[0].Name != "fine" {
+		t.Errorf("List: %+v, %v, want what is fine only", found, err)
+	}
+	release(t, e, fine)
+	checkNothingLeft(t, s)
+}
+
+// wrongTypeOps uses a name in all ways, and returns the errors.
+func wrongTypeOps(ctx context.Context, e *redis.Engine, r driver.Request) (errs []error) {
+	_, err := e.Take(ctx, r)
+	errs = append(errs, err, renews(ctx, e, hold(r), time.Second))
+	_, err = e.TrySet(ctx, driver.LatchSet{Name: r.Name, ID: r.Owner, Count: 1, TTL: 100 * time.Millisecond})
+	errs = append(errs, err)
+	_, err = e.CountDown(ctx, driver.LatchDown{Name: r.Name, ID: r.Owner, TTL: 100 * time.Millisecond})
+	errs = append(errs, err)
+	_, err = e.LatchState(ctx, r.Name)
+	errs = append(errs, err)
+	if r.Kind == driver.Lock {
+		errs = append(errs, e.Downgrade(ctx, hold(r)))
+	}
+	_, err = e.List(ctx, driver.Query{Name: r.Name, Queue: true})
+	errs = append(errs, err)
+	_, err = e.List(ctx, driver.Query{Queue: true})
+	if err != nil {
+		errs = append(errs, errors.New("one key spoils the listing of all: "+err.Error()))
+	}
+	return append(errs, e.ForceRelease(ctx, r.Key, 1), e.Release(ctx, driver.Release{Hold: hold(r)}))
+}

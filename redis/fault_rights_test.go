@@ -1,0 +1,223 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// smallestRights are the words of testdata/acl.txt.
+func smallestRights(t *testing.T) (words []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/acl.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "#") {
+			words = append(words, strings.Fields(line)...)
+		}
+	}
+	return words
+}
+
+const userPassword = "secret"
+
+// addUser adds a user with some rights and no others.
+func addUser(t *testing.T, s *redisserver.Server, user string, rights []string) {
+	t.Helper()
+	command(t, s, append([]string{"ACL", "SETUSER", user, "reset", "on", ">" + userPassword}, rights...)...)
+}
+
+func asUser(s *redisserver.Server, user string) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), Username: user, Password: userPassword}))
+	}
+}
+
+func TestContractWithTheSmallestRights(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	addUser(t, s, "locks", smallestRights(t))
+	suite(t, asUser(s, "locks"), redis.WithoutFailoverGuard())
+}
+
+// Whichever command is missing, the engine does without it or says so at once. Nothing is left behind that does not end.
+func TestEachRightThatIsMissing(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"databases 1"}})
+	all := smallestRights(t)
+	// What the engine can do without, on one server without replicas.
+	spare := strings.Fields("+ping +unwatch +unsubscribe +subscribe +publish +wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +command")
+	for i, word := range all {
+		if !strings.HasPrefix(word, "+") {
+			continue
+		}
+		user := "without-" + strings.TrimPrefix(word, "+")
+		addUser(t, s, user, slices.Delete(slices.Clone(all), i, i+1))
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			err := useAll(t, asUser(s, user), user)
+			switch {
+			case err == nil:
+				if !slices.Contains(spare, word) {
+					t.Error("everything works: the right is not needed")
+				}
+			case slices.Contains(spare, word):
+				t.Errorf("%v, want that it works without", err)
+			case !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights"):
+				t.Errorf("the error is %v (permanent: %v), want a permanent one about rights", err, driver.IsPermanent(err))
+			}
+			if keys := slices.DeleteFunc(endless(t, s), func(key string) bool { return !strings.Contains(key, user) }); len(keys) > 0 {
+				t.Errorf("these keys have no end: %q", keys)
+			}
+		})
+	}
+}
+
+// Where no channel may be used, or no message sent, waiters look for themselves.
+func TestWithoutMessages(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	all := smallestRights(t)
+	for _, without := range []string{"&", "+subscribe", "+publish", "&{"} {
+		user := "without-" + without
+		addUser(t, s, user, slices.DeleteFunc(slices.Clone(all), func(word string) bool { return strings.HasPrefix(word, without) }))
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			if err := useAll(t, asUser(s, user), user); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A key that the user may not touch is one more thing that is said at once.
+func TestForbiddenKey(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	rights := slices.DeleteFunc(smallestRights(t), func(word string) bool { return strings.HasPrefix(word, "~") })
+	addUser(t, s, "orders", append(rights, "~lock:orders:*", "~{lock:orders:*"))
+	e := unguarded(t, asUser(s, "orders"))
+	if err := useAll(t, asUser(s, "orders"), "orders:1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := e.Take(t.Context(), lock("carts:1")); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights") {
+		t.Errorf("a forbidden name: %v, want a permanent error about rights", err)
+	}
+}
+
+// A user whose password is wrong, or who is no more, gets no lock, and learns why at once.
+func TestNoUser(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Password: "other"})
+	for name, client := range map[string]newClient{
+		"wrong password": asUser(s, "default"),
+		"no password":    standalone(s),
+	} {
+		_, err := unguarded(t, client).Take(t.Context(), lock("a"))
+		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), userPassword) {
+			t.Errorf("%s: %v, want a permanent error that says to give a password", name, err)
+		}
+	}
+}
+
+// atOnce is how long an outcome may take at most when the machine is busy with many others. An engine that waits for
+// messages in vain looks after lookEvery, which is more than twice as long.
+const atOnce = 4 * time.Second
+
+// useAll uses everything that an engine can do on a name. It returns the first error.
+func useAll(t *testing.T, client newClient, name string) error {
+	t.Helper()
+	a, b := unguarded(t, client), unguarded(t, client)
+	ctx := t.Context()
+	var first error
+	do := func(what string, f func(ctx context.Context) error) bool {
+		if first != nil {
+			return false
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := f(ctx); err != nil {
+			first = fmt.Errorf("%s: %w", what, err)
+		}
+		if took := time.Since(began); took > atOnce {
+			t.Errorf("%s took %v (%v), want an outcome at once", what, took, first)
+		}
+		return first == nil
+	}
+	take := func(e *redis.Engine, r driver.Request) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := e.Take(ctx, r); return err }
+	}
+	free := func(e *redis.Engine, r driver.Request) func(context.Context) error {
+		return func(ctx context.Context) error { return e.Release(ctx, driver.Release{Hold: hold(r)}) }
+	}
+	longer := func(r driver.Request) func(context.Context) error {
+		return func(ctx context.Context) error { return renews(ctx, a, hold(r), time.Minute) }
+	}
+	const ttl = 20 * time.Second
+
+	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+		holder, waiter := lasting(name, ttl), lasting(name, ttl)
+		holder.Mode, waiter.Join = mode, true
+		do("take", take(a, holder))
+		do("renew", longer(holder))
+		if do("join", func(ctx context.Context) error {
+			if _, err := b.Take(ctx, waiter); !errors.Is(err, driver.ErrHeld) {
+				return fmt.Errorf("Take of what is held: %w", err)
+			}
+			return nil
+		}) {
+			got := waits(t, b, waiter)
+			do("list", func(ctx context.Context) error {
+				_, err := b.List(ctx, driver.Query{Prefix: name, Queue: true})
+				return err
+			})
+			do("hand over", func(ctx context.Context) error {
+				err := free(a, holder)(ctx)
+				if err == nil {
+					err = (<-got).err
+				}
+				return err
+			})
+			do("downgrade", func(ctx context.Context) error { return b.Downgrade(ctx, hold(waiter)) })
+			do("force", func(ctx context.Context) error {
+				return a.ForceRelease(ctx, waiter.Key, status(t, a, waiter.Key).Holders[0].Token)
+			})
+		}
+	}
+	permit := lasting(name, ttl)
+	permit.Kind, permit.Size = driver.Semaphore, 2
+	do("take a permit", take(a, permit))
+	do("renew a permit", longer(permit))
+	do("release a permit", free(a, permit))
+	set := driver.LatchSet{Name: name, ID: "1", Count: 1, TTL: ttl}
+	do("latch", func(ctx context.Context) error {
+		if _, err := a.TrySet(ctx, set); err != nil {
+			return err
+		}
+		st, err := a.LatchState(ctx, name)
+		if err != nil {
+			return err
+		}
+		done := make(chan error, 1)
+		go func() { done <- b.WaitLatch(ctx, name, st.Generation) }()
+		if _, err := a.CountDown(ctx, driver.LatchDown{Name: name, ID: "2", TTL: ttl}); err != nil {
+			return err
+		}
+		return <-done
+	})
+	return first
+}
