@@ -12,13 +12,13 @@ const (
 
 	// How the client of all libraries on go-redis is configured. Neither more connections nor other settings of
 	// AutoPipeline were faster here.
-	plainClient = "client: go-redis, defaults (10 connections per processor)"
+	plainClient = "client: go-redis, ContextTimeoutEnabled, else defaults (10 connections per processor)"
 	autoClient  = "client: go-redis, AutoPipeline() with its defaults, which its documentation calls best for blocking calls"
 )
 
 // client returns a client of go-redis.
 func client(at At) *goredis.Client {
-	o := &goredis.Options{Addr: at.Addr}
+	o := &goredis.Options{Addr: at.Addr, ContextTimeoutEnabled: true}
 	if at.Sent != nil {
 		dial := goredis.NewDialer(o)
 		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -27,7 +27,7 @@ var Leasehold = Library{
 var LeaseholdAuto = Library{
 	Name:   "leasehold auto",
 	Module: tree,
-	Config: onOneStarted + autoClient,
+	Config: onOneStarted + "client: go-redis, AsyncAutoPipeline with MaxConcurrentBatches 2 and Unordered, as the engine's documentation recommends for many goroutines",
 	Open:   func(at At) (Session, error) { return openLeasehold(at, true) },
 }
 
@@ -39,9 +39,16 @@ type leaseholdSession struct {
 }
 
 func openLeasehold(at At, pipelined bool) (Session, error) {
-	c, commands, err := clients(at, pipelined)
-	if err != nil {
-		return nil, err
+	c := client(at)
+	var commands goredis.UniversalClient = c
+	if pipelined {
+		options := goredis.DefaultAutoPipelineOptions()
+		options.MaxConcurrentBatches, options.Unordered = 2, true
+		together, err := c.AsyncAutoPipelineWithOptions(options)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		commands = together
 	}
 	e, err := redis.New(commands, redis.WithoutFailoverGuard())
 	if err != nil {

@@ -9,14 +9,22 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// openFree: one goroutine locks and releases one name that nobody else wants.
-func openFree(e Env) (*Bench, error) {
+// openFree: one goroutine, with a context that never ends, locks and releases one name that nobody else wants.
+func openFree(e Env) (*Bench, error) { return openAlone(e, context.WithoutCancel) }
+
+// openFreeEnding: the same with a context that can be cancelled. A library that heeds it must be able to leave a request alone.
+func openFreeEnding(e Env) (*Bench, error) {
+	return openAlone(e, func(ctx context.Context) context.Context { return ctx })
+}
+
+func openAlone(e Env, derive func(context.Context) context.Context) (*Bench, error) {
 	session, err := e.Library.Open(e.At())
 	if err != nil {
 		return nil, err
 	}
 	name := e.Mark + "free"
 	return &Bench{Close: session.Close, Round: func(ctx context.Context, _ string, d time.Duration) (Sample, error) {
+		ctx = derive(ctx)
 		var took []time.Duration
 		u, err := measure(ctx, e.Place, func() error {
 			var token uint64

@@ -11,11 +11,19 @@ import (
 var Redis = []Workload{
 	{
 		Name:      "free",
-		About:     "one goroutine locks and releases a free name",
+		About:     "one goroutine, with a context that never ends, locks and releases a free name",
 		Libraries: lib.Redis,
 		Full:      Plan{Rounds: 61, Warm: time.Second / 2, Round: time.Second / 10, Size: 1},
 		Short:     Plan{Rounds: 15, Warm: time.Second / 10, Round: 60 * time.Millisecond, Size: 1},
 		Open:      openFree,
+	},
+	{
+		Name:      "ending",
+		About:     "as free, with a context that can be cancelled",
+		Libraries: lib.Redis,
+		Full:      Plan{Rounds: 31, Warm: time.Second / 2, Round: time.Second / 10, Size: 1},
+		Short:     Plan{Rounds: 9, Warm: time.Second / 10, Round: 60 * time.Millisecond, Size: 1},
+		Open:      openFreeEnding,
 	},
 	{
 		Name:      "many",
