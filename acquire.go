@@ -14,7 +14,8 @@ type ask struct {
 	mode   driver.Mode
 	weight int // permits; 0 for locks
 	try    bool
-	began  time.Time
+	turn   bool      // has the turn of the local queue already
+	began  time.Time // zero: now
 }
 
 // errWaitLimit is the cause of a context that WaitLimit has ended.
@@ -26,15 +27,21 @@ func (l *lock) acquire(ctx context.Context, a ask) (*Lease, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	a.began = time.Now()
+	if a.began.IsZero() {
+		a.began = time.Now()
+	}
 	lease, err := l.find(ctx, a)
 	if err != nil {
-		for _, o := range l.client.observers.fail {
-			o.ObserveFail(Failed{About: l.about(a.mode), Err: err, Waited: time.Since(a.began)})
-		}
+		l.tellFailed(a, err)
 		return nil, err
 	}
 	return lease, nil
+}
+
+func (l *lock) tellFailed(a ask, err error) {
+	for _, o := range l.client.observers.fail {
+		o.ObserveFail(Failed{About: l.about(a.mode), Err: err, Waited: time.Since(a.began)})
+	}
 }
 
 // granted makes a lease of what was granted, and tells the observers.
@@ -49,6 +56,9 @@ func (l *lock) granted(ctx context.Context, a ask, g gift, handedOver bool) *Lea
 func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
 	c := l.client
 	if err := l.ended(ctx, a.op); err != nil {
+		if a.turn {
+			c.queue.Done(l.key)
+		}
 		return nil, err // a caller who has given up gets nothing, even if it is free
 	}
 	if l.key.Kind == driver.Lock {
@@ -66,7 +76,7 @@ func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
 	// A try for something that others of this process may hold too does not ask
 	// them: only the engine knows.
 	queued := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	if queued && !c.queue.Try(l.key) {
+	if queued && !a.turn && !c.queue.Try(l.key) {
 		if a.try {
 			return nil, l.failure(a.op, ErrHeld, nil)
 		}
@@ -140,13 +150,8 @@ func (l *lock) ended(ctx context.Context, op string) error {
 func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 	c := l.client
 	h := newHold(l, a, turn)
-	r := driver.Request{
-		Key: l.key, Owner: h.owner, Mode: a.mode, Size: l.size, Weight: h.weight, TTL: l.ttl,
-		Tokens: 1, Join: !a.try, Holder: l.holder,
-	}
-	if turn && l.plain() {
-		r.Tokens += min(c.queue.Waiting(l.key), c.handOver)
-	}
+	r := h.request()
+	r.Join = !a.try
 	var (
 		answered bool      // the engine has answered this call
 		touched  bool      // it may have something of this owner
@@ -191,6 +196,16 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		}
 		return nil, over
 	}
+}
+
+// request is what the owner asks for, without waiting for it.
+func (h *hold) request() driver.Request {
+	l := h.lock
+	r := driver.Request{Key: l.key, Owner: h.owner, Mode: h.asked, Size: l.size, Weight: h.weight, TTL: l.ttl, Tokens: 1, Holder: l.holder}
+	if h.turn && l.plain() {
+		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.handOver)
+	}
+	return r
 }
 
 // pause waits before a request is tried again: randomly, so that many callers do not

@@ -125,6 +125,11 @@ func (s *spy) Take(ctx context.Context, r driver.Request) (driver.Grant, error) 
 	return spied(s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
 }
 
+func (s *spy) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens, ttl: batch[0].TTL}
+	return spied(s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
+}
+
 func (s *spy) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := call{method: "Wait", name: r.Name, owner: r.Owner, mode: r.Mode, tokens: r.Tokens, ttl: r.TTL}
 	return spied(s, c, func() (driver.Grant, error) { return s.Engine.Wait(ctx, r) })

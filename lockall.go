@@ -11,9 +11,11 @@ import (
 // LeaseSet is the leases on several names, held together.
 type LeaseSet struct{ leases []*Lease }
 
-// LockAll waits for the locks of all names, which it takes in sorted order, so that two who want the
-// same names never wait for each other for ever. It is all or nothing: if one cannot be had, those taken
+// LockAll waits for the locks of all names. It is all or nothing: if one cannot be had, those taken
 // are released. A name that is given twice counts once.
+//
+// If all are free, and the engine can take them in one step, that is one request. Otherwise it takes them one after the
+// other, in sorted order, so that two who want the same names never wait for each other for ever.
 //
 // Options are those of the client, see WithDefaults; a WaitLimit is for all names together. Errors are those of
 // Mutex.Lock.
@@ -22,27 +24,37 @@ func (c *Client) LockAll(ctx context.Context, names ...string) (*LeaseSet, error
 		return nil, invalid("number of names", 0, "at least 1")
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	mutexes := make([]*Mutex, len(names))
+	began := time.Now()
+	locks := make([]*lock, len(names))
 	for i, name := range names {
-		mutexes[i] = c.Mutex(name)
-		if err := mutexes[i].lock.err; err != nil {
+		locks[i] = c.Mutex(name).lock
+		if err := locks[i].err; err != nil {
 			return nil, err // before anything is sent
 		}
 	}
-	set := new(LeaseSet)
-	var deadline time.Time
-	if limit := c.defaults.waitLimit; limit > 0 {
-		deadline = time.Now().Add(limit)
+	set, turn, err := c.takeAll(ctx, locks, began)
+	if set != nil || err != nil {
+		return set, err
 	}
+	return c.takeEach(ctx, locks, began, turn)
+}
+
+// takeEach takes locks one after the other. With turn, the caller has the turn of the first one's local queue.
+func (c *Client) takeEach(ctx context.Context, locks []*lock, began time.Time, turn bool) (*LeaseSet, error) {
+	set := new(LeaseSet)
 	inner := ctx
-	for _, m := range mutexes {
-		if !deadline.IsZero() {
-			m.lock.waitLimit = max(time.Until(deadline), 1)
+	for i, l := range locks {
+		a := ask{op: "lock"}
+		if i == 0 {
+			a.began, a.turn = began, turn
 		}
-		lease, err := m.Lock(inner)
+		if limit := c.defaults.waitLimit; limit > 0 {
+			l.waitLimit = max(time.Until(began.Add(limit)), 1)
+		}
+		lease, err := l.acquire(inner, a)
 		if err != nil {
 			if cause := context.Cause(inner); cause != nil && ctx.Err() == nil && errors.Is(err, inner.Err()) {
-				err = m.lock.failure("lock all, while waiting for", cause, nil) // a lease on one of the names before has ended
+				err = l.failure("lock all, while waiting for", cause, nil) // a lease on one of the names before has ended
 			}
 			set.Release()
 			return nil, err

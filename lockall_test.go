@@ -23,8 +23,22 @@ func takeAll(t *testing.T, c *leasehold.Client, names ...string) *leasehold.Leas
 	return set
 }
 
+// inOneStepAndNot runs a test as onBoth does, with an engine that takes several locks in one step, and with one that cannot.
+func inOneStepAndNot(t *testing.T, test func(t *testing.T, engine *spy)) {
+	t.Helper()
+	t.Parallel()
+	for name, can := range map[string]bool{"in one step": true, "one by one": false} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, engine *spy) {
+				engine.can.All = can
+				test(t, engine)
+			})
+		})
+	}
+}
+
 func TestLockAllTakesNamesInOrderAndOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		given := []string{"c", "a", "b", "a", "c"}
 		set := takeAll(t, c, given...)
@@ -39,8 +53,12 @@ func TestLockAllTakesNamesInOrderAndOnce(t *testing.T) {
 				t.Errorf("%s ends before the set", l.Name())
 			}
 		}
-		if !slices.Equal(names, []string{"a", "b", "c"}) || e.sent("Take") != 3 {
-			t.Errorf("got %v with %d requests", names, e.sent("Take"))
+		want := 3
+		if e.can.All {
+			want = 1
+		}
+		if !slices.Equal(names, []string{"a", "b", "c"}) || e.sent() != want {
+			t.Errorf("got %v with %d requests, want all with %d", names, e.sent(), want)
 		}
 		if !slices.Equal(given, []string{"c", "a", "b", "a", "c"}) {
 			t.Error("the caller's slice was changed")
@@ -58,7 +76,7 @@ func TestLockAllTakesNamesInOrderAndOnce(t *testing.T) {
 }
 
 func TestLockAllIsAllOrNothing(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
 		take(t, other.Mutex("c").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +93,7 @@ func TestLockAllIsAllOrNothing(t *testing.T) {
 }
 
 func TestTwoWhoWantTheSameNamesDoNotWaitForEver(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		var calls []*outcome[int]
 		for _, caller := range []func(context.Context) (*leasehold.LeaseSet, error){
@@ -106,7 +124,7 @@ func TestTheContextOfASetEndsWithTheFirstLoss(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "b", "c"} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, e *spy) {
+			inOneStepAndNot(t, func(t *testing.T, e *spy) {
 				c := newClient(t, e)
 				set := takeAll(t, c, "a", "b", "c")
 				wantCause(t, set.Context(), nil)
@@ -124,7 +142,7 @@ func TestTheContextOfASetEndsWithTheFirstLoss(t *testing.T) {
 }
 
 func TestLockAllHasOneWaitLimitForAllNames(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e, leasehold.WithDefaults(leasehold.WaitLimit(3*time.Second)))
 		other := newClient(t, e)
 		held := takeAll(t, other, "a", "b")
@@ -147,7 +165,7 @@ func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 	t.Parallel()
 	for name, cause := range map[string]error{"lost": leasehold.ErrLost, "held for too long": leasehold.ErrMaxHold} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, e *spy) {
+			inOneStepAndNot(t, func(t *testing.T, e *spy) {
 				var opts []leasehold.Option
 				if cause == leasehold.ErrMaxHold {
 					opts = append(opts, leasehold.MaxHold(10*time.Second))
@@ -173,7 +191,7 @@ func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 }
 
 func TestLockAllInsideALeaseOnOneOfTheNames(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		outer := take(t, c.Mutex("b").Lock)
 		set, err := c.LockAll(outer.Context(), "c", "b", "a")
@@ -188,11 +206,22 @@ func TestLockAllInsideALeaseOnOneOfTheNames(t *testing.T) {
 }
 
 func TestLockAllInsideAReadLockOnOneOfTheNames(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		reader := take(t, c.RWMutex("b").RLock)
 		_, err := c.LockAll(reader.Context(), "a", "b")
 		expectOnly(t, err, leasehold.ErrUpgrade)
 		release(t, take(t, c.Mutex("a").TryLock))
+	})
+}
+
+func TestLockAllInsideALostLeaseOnOneOfTheNames(t *testing.T) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
+		c := newClient(t, e)
+		outer := take(t, c.Mutex("b").Lock)
+		lose(t, c, leasehold.KindLock, outer)
+		_, err := c.LockAll(context.WithoutCancel(outer.Context()), "a", "b")
+		expectOnly(t, err, leasehold.ErrLost)
+		release(t, takeAll(t, c, "a", "b"))
 	})
 }

@@ -67,6 +67,15 @@ var mutants = []mutant{
 	{name: "take of unknown outcome forgotten", edits: []edit{
 		{"acquire.go", "if touched {", "if false {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
+	{name: "locks taken in one step although one is held", edits: []edit{
+		{"memory/all.go", "en.queue == nil && en.fits(r)", "true"},
+	}},
+	{name: "locks of unknown outcome forgotten", edits: []edit{
+		{"lockall_once.go", "if touched {", "if touched && false {"},
+	}, test: "TestLockAllOfUnknownOutcomeLeavesNothing"},
+	{name: "turns kept after one step was refused", edits: []edit{
+		{"lockall_once.go", "\t\tc.turnsDone(locks[1:])\n", ""},
+	}},
 	{name: "clean-up content with its first answer", edits: []edit{
 		{"cleanup.go", "&& sent >= h.uncertain {", "{"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},

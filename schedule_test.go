@@ -82,7 +82,7 @@ func runSchedule(t *testing.T, seed uint64) (w *world) {
 
 // counts is how often the things happened that the schedules are there to try.
 type counts struct {
-	grants, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived int
+	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived int
 }
 
 var totalMu sync.Mutex
@@ -91,6 +91,7 @@ func (c *counts) add(o *counts) {
 	totalMu.Lock()
 	defer totalMu.Unlock()
 	c.grants += o.grants
+	c.sets += o.sets
 	c.handOvers += o.handOvers
 	c.held += o.held
 	c.unavailable += o.unavailable
@@ -105,7 +106,7 @@ func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
 
 // wantAll fails if something did not happen at all: the schedules would prove nothing about it.
 func (c *counts) wantAll(t *testing.T) {
-	for _, n := range []int{c.grants, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown, c.released, c.outlived} {
+	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown, c.released, c.outlived} {
 		if n == 0 {
 			t.Errorf("something never happened: %s", c)
 		}

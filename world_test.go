@@ -196,6 +196,10 @@ func (w *worker) rush() {
 
 // once asks for something, uses it in one way or another, and gives it back.
 func (w *worker) once() {
+	if w.rng.IntN(8) == 0 {
+		w.everything()
+		return
+	}
 	limit := w.ttl/3 + w.upTo(2*w.ttl) // no less than what one request may take
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -243,6 +247,52 @@ func (w *worker) once() {
 		return
 	}
 	w.use(lease, w.judge(key).enter(w, lease, weight, before))
+}
+
+// everything locks all names together, works for a while, and gives them back.
+func (w *worker) everything() {
+	limit := w.ttl/3 + w.upTo(2*w.ttl)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	giveUp := time.AfterFunc(limit, cancel)
+	var names []string
+	var before []uint64
+	for i := range locks {
+		names = append(names, lockName(i))
+		before = append(before, w.judge(driver.Key{Kind: KindLock, Name: names[i]}).returned())
+	}
+	began := time.Now()
+	set, err := w.client.LockAll(ctx, names...)
+	giveUp.Stop()
+	// Who gives up first releases what it has.
+	if took, most := time.Since(began), limit+(locks-1)*w.client.requestTimeout; took > most {
+		w.errorf("%s: asking for everything took %v of %v", w.name, took, most)
+	}
+	if errors.Is(err, ErrLost) {
+		w.printf("%s: lost one while waiting for another: %v", w.name, err)
+		return
+	}
+	if err != nil {
+		w.refused(driver.Key{Kind: KindLock, Name: names[0]}, err)
+		return
+	}
+	w.world.mu.Lock()
+	w.counts.sets++
+	w.world.mu.Unlock()
+	stays := make([]*stay, locks)
+	for i, lease := range set.Leases() {
+		if lease.Context().Err() == nil { // the first may have ended when the last was granted
+			stays[i] = w.judge(lease.hold.lock.key).enter(w, lease, 1, before[i])
+		}
+	}
+	time.Sleep(w.upTo([]time.Duration{w.ttl / 20, 2 * w.ttl}[w.rng.IntN(2)]))
+	for i, lease := range set.Leases() {
+		if stays[i] != nil {
+			w.release(lease, stays[i])
+		} else {
+			lease.Release()
+		}
+	}
 }
 
 func (w *worker) refused(key driver.Key, err error) {

@@ -95,7 +95,7 @@ type Engine interface {
 
 // Abilities says what an engine can do, as data, so that an engine that wraps
 // another passes the truth on. Optional interfaces ([Downgrader], [Latcher],
-// [Forcer]) are called only where the matching field is set.
+// [Forcer], [AllTaker]) are called only where the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -111,6 +111,9 @@ type Abilities struct {
 
 	// Force: the engine is a Forcer.
 	Force bool
+
+	// All: the engine is an AllTaker.
+	All bool
 
 	// Fair: waiters are served in the order in which they joined, and a Take does
 	// not overtake them.

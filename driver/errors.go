@@ -14,6 +14,10 @@ var (
 	// ErrNotSet is the answer of a Latcher for a latch that was never set, or whose
 	// time has run out.
 	ErrNotSet = errors.New("latch is not set")
+
+	// ErrApart is the answer of an AllTaker for names that it cannot take in one step, whether or not they are free:
+	// they are kept on different servers, say, or are too many. Nothing was sent that could have an effect.
+	ErrApart = NoEffect(errors.New("the names cannot be taken in one step"))
 )
 
 // NoEffect marks err as one after which the request certainly has had no effect

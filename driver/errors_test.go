@@ -16,6 +16,7 @@ func TestMarksOfErrors(t *testing.T) {
 		{ErrHeld, true, true, false},
 		{ErrNotHeld, true, true, false},
 		{ErrNotSet, true, true, false},
+		{ErrApart, false, true, false},
 		{NoEffect(plain), false, true, false},
 		{Permanent(plain), false, true, true},
 		{nil, false, false, false},

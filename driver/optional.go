@@ -22,6 +22,24 @@ type Forcer interface {
 	ForceRelease(ctx context.Context, k Key, token uint64) error
 }
 
+// AllTaker is what an engine with the ability All implements too.
+type AllTaker interface {
+	// TakeAll tries once to get several locks in one step and answers at once: all of them, or none.
+	//
+	// The requests are like those given to Take, of kind Lock and mode Exclusive, without Join, and each with an
+	// owner of its own. They are ordered by name, and no name comes twice: the core has seen to it. The grants
+	// are in the same order.
+	//
+	// For each name the rules are those of Take. It answers with ErrHeld, and has then changed nothing, if one
+	// of the names is not to be had, or if others wait for it (where the engine is fair). An owner that holds already keeps its
+	// tokens, and its lease lasts at least Request.TTL from now. If the outcome is unknown, so it is for all of the
+	// owners together; the core releases each of them by itself.
+	//
+	// It answers with ErrApart if it can never take these names in one step. The core then takes them one
+	// after the other, as it does after ErrHeld.
+	TakeAll(ctx context.Context, batch []Request) ([]Grant, error)
+}
+
 // Wanter is an optional interface of an engine on which a lock may be handed on
 // inside a process. Where it is missing, the core limits handing on by time alone.
 type Wanter interface {

@@ -39,6 +39,7 @@ var (
 	_ driver.Engine     = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 )
@@ -75,6 +76,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Semaphores: true,
 		Latches:    true,
 		Force:      true,
+		All:        true,
 		Fair:       true,
 		Local:      true,
 	}

@@ -3,6 +3,7 @@ package drivertest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -107,6 +108,12 @@ var zoo = []animal{
 	{"waits for ever", "Queue/WaitEndsWithItsContext", func(e *memory.Engine) driver.Engine { return waitsForEver{e} }},
 	{"lets go in Downgrade", "Shared/DowngradeKeepsTokenAndLease", func(e *memory.Engine) driver.Engine { return letsGo{e} }},
 	{"forces whoever holds", "Force/ForceReleaseNeedsTheToken", func(e *memory.Engine) driver.Engine { return forcesAll{e} }},
+	{"takes what it can", "All/AllOrNothing", func(e *memory.Engine) driver.Engine { return takesSome{e} }},
+	{"lets go of all when one is lost", "All/AgainAfterOneIsLost", func(e *memory.Engine) driver.Engine { return dropsAll{e} }},
+	{"takes all anew", "All/AgainAnswersTheSame", func(e *memory.Engine) driver.Engine { return takesAllAnew{e} }},
+	{"takes all past a queue", "All/NobodyIsOvertaken", func(e *memory.Engine) driver.Engine { return noQueue{e} }},
+	{"mixes up grants", "All/NamesHeldAlreadyStay", func(e *memory.Engine) driver.Engine { return mixesUp{e} }},
+	{"does not wait for readers", "All/ReadersKeepAllOut", func(e *memory.Engine) driver.Engine { return sharesAll{e} }},
 	{"counts repeated CountDowns", "Latch/RepeatedRequestsCountOnce", countsRepeated()},
 	{"forgets where a page ended", "Paging/ListInPages", func(e *memory.Engine) driver.Engine { return noPages{e} }},
 	{"leaves goroutines", "Leak/NoGoroutineIsLeft", func(e *memory.Engine) driver.Engine { return leaves{e} }},
@@ -277,6 +284,61 @@ func (l letsGo) Downgrade(ctx context.Context, h driver.Hold) error {
 	}
 	_, err := l.Take(ctx, driver.Request{Key: h.Key, Owner: h.Owner, Mode: driver.Shared, Size: 1, Weight: 1, TTL: time.Minute, Tokens: 1})
 	return err
+}
+
+type takesSome struct{ *memory.Engine }
+
+func (s takesSome) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	var grants []driver.Grant
+	for _, r := range batch {
+		g, err := s.Take(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		grants = append(grants, g)
+	}
+	return grants, nil
+}
+
+// dropsAll takes back what it has granted, without looking at what was held before.
+type dropsAll struct{ *memory.Engine }
+
+func (d dropsAll) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	grants, err := takesSome(d).TakeAll(ctx, batch)
+	if err != nil {
+		for _, r := range batch {
+			_ = d.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
+		}
+	}
+	return grants, err
+}
+
+type takesAllAnew struct{ *memory.Engine }
+
+func (t takesAllAnew) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	for _, r := range batch {
+		_ = t.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
+	}
+	return t.Engine.TakeAll(ctx, batch)
+}
+
+type mixesUp struct{ *memory.Engine }
+
+func (m mixesUp) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	grants, err := m.Engine.TakeAll(ctx, batch)
+	slices.Reverse(grants)
+	return grants, err
+}
+
+// sharesAll asks for shared locks.
+type sharesAll struct{ *memory.Engine }
+
+func (s sharesAll) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Mode = driver.Shared
+	}
+	return s.Engine.TakeAll(ctx, batch)
 }
 
 type repeatedDowns struct {

@@ -82,6 +82,7 @@ var concerns = []concern{
 	{"Permits", permits},
 	{"Latch", latch},
 	{"Force", force},
+	{"All", all},
 	{"Listing", listing},
 	{"Paging", paging},
 	{"Names", names},

@@ -14,6 +14,7 @@ type Method string
 // The methods that a [Faulty] asks its plan about.
 const (
 	Take         Method = "Take"
+	TakeAll      Method = "TakeAll" // one request, whatever the number of names
 	Wait         Method = "Wait"
 	Renew        Method = "Renew" // asked for each item of a batch
 	Release      Method = "Release"
@@ -31,9 +32,9 @@ type Op struct {
 	// Seq numbers the requests from 1, in the order in which they reach the Faulty.
 	Seq    uint64
 	Method Method
-	// Key is what the request is about; zero for List.
+	// Key is what the request is about, the first of its names for a TakeAll; zero for List.
 	Key driver.Key
-	// Owner is the owner, or the ID of a TrySet or CountDown; empty for others.
+	// Owner is the owner, that of the first name for a TakeAll, or the ID of a TrySet or CountDown; empty for others.
 	Owner string
 }
 

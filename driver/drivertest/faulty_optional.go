@@ -11,6 +11,7 @@ import (
 var (
 	_ driver.Downgrader = (*Faulty)(nil)
 	_ driver.Forcer     = (*Faulty)(nil)
+	_ driver.AllTaker   = (*Faulty)(nil)
 	_ driver.Wanter     = (*Faulty)(nil)
 	_ driver.Latcher    = (*Faulty)(nil)
 )
@@ -44,6 +45,17 @@ func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	}
 	return f.do(ctx, f.fault(ctx, ForceRelease, k, ""), func(ctx context.Context) error {
 		return inner.ForceRelease(ctx, k, token)
+	})
+}
+
+// TakeAll implements [driver.AllTaker]. It is one request, and meets one fault.
+func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	inner, err := behind[driver.AllTaker](f)
+	if err != nil {
+		return nil, err
+	}
+	return through(ctx, f, f.fault(ctx, TakeAll, batch[0].Key, batch[0].Owner), func(ctx context.Context) ([]driver.Grant, error) {
+		return inner.TakeAll(ctx, batch)
 	})
 }
 

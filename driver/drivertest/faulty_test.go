@@ -283,8 +283,9 @@ func TestFaultyTellsWhatIsBehind(t *testing.T) {
 	_, trySet := f.TrySet(ctx, driver.LatchSet{})
 	_, countDown := f.CountDown(ctx, driver.LatchDown{})
 	_, latchState := f.LatchState(ctx, "")
+	_, takeAll := f.TakeAll(ctx, []driver.Request{request("owner")})
 	for _, err := range []error{
-		trySet, countDown, latchState,
+		trySet, countDown, latchState, takeAll,
 		f.WaitLatch(ctx, "", 0),
 		f.Downgrade(ctx, driver.Hold{}),
 		f.ForceRelease(ctx, driver.Key{}, 1),
@@ -319,6 +320,9 @@ func TestPlanSeesEachRequest(t *testing.T) {
 	f.LatchState(ctx, latch.Name)
 	f.WaitLatch(ctx, latch.Name, 1)
 	f.List(ctx, driver.Query{})
+	also := request("also")
+	also.Name = "name, too"
+	f.TakeAll(ctx, []driver.Request{r, also})
 	want := []drivertest.Op{
 		{1, drivertest.Take, r.Key, "owner"},
 		{2, drivertest.Wait, r.Key, "owner"},
@@ -331,6 +335,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 		{9, drivertest.LatchState, latch, ""},
 		{10, drivertest.WaitLatch, latch, ""},
 		{11, drivertest.List, driver.Key{}, ""},
+		{12, drivertest.TakeAll, r.Key, "owner"},
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the plan has seen\n%v, want\n%v", seen, want)

@@ -2,6 +2,8 @@ package drivertest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +16,7 @@ var stress = []check{
 	{"ReadersAndWriters", readersAndWriters},
 	{"ManyPermits", manyPermits},
 	{"ManyOwnersTakeAtOnce", manyOwnersTakeAtOnce},
+	{"ManyOwnersOfManyNames", manyOwnersOfManyNames},
 }
 
 const (
@@ -186,4 +189,48 @@ func manyOwnersTakeAtOnce(e *env) {
 		}
 		e.release(e.open(), <-winner)
 	}
+}
+
+// Owners of one name and owners of several exclude each other.
+func manyOwnersOfManyNames(e *env) {
+	e.taker()
+	const names = 4
+	var inside [names]alone
+	for i := range inside {
+		inside[i].env = e
+	}
+	e.many(func(owner int, engine driver.Engine) {
+		for turn := range stressTurns {
+			if owner%2 == 0 {
+				i := (owner + turn) % names
+				if !e.turn(engine, e.some(fmt.Sprint(i))[0], inside[i].visit) {
+					return
+				}
+				continue
+			}
+			batch := e.some("0", "1", "2", "3")
+			skip := (owner/2 + turn) % names
+			batch = slices.Delete(batch, skip, skip+1)
+			grants, err := engine.(driver.AllTaker).TakeAll(e.ctx, batch)
+			if errors.Is(err, driver.ErrHeld) {
+				continue
+			}
+			if err != nil {
+				e.Errorf("TakeAll: %v", err)
+				return
+			}
+			for i, g := range grants {
+				at := i
+				if i >= skip {
+					at++
+				}
+				inside[at].visit(g)
+				if err := engine.Release(e.ctx, driver.Release{Hold: hold(batch[i])}); err != nil {
+					e.Errorf("Release by the holder: %v", err)
+					return
+				}
+			}
+		}
+	})
+	e.unlisted(e.open())
 }
