@@ -30,7 +30,7 @@ func TestLateForeignUnlocksTouchNothingOfOurs(t *testing.T) {
 
 func TestOurLateReleaseTouchesNothingOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		m := w.leasehold.RWMutex(name, leasehold.TTL(leasehold.MinTTL), leasehold.NoRenew())
+		m := w.leasehold.RWMutex(name, leasehold.TTL(time.Second), leasehold.NoRenew())
 		for mode, take := range map[string]taker{"writer": m.Lock, "reader": m.RLock} {
 			l := w.takes(take)
 			w.awaitFree()

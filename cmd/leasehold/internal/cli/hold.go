@@ -36,6 +36,11 @@ func (a *app) hold(j job) error {
 		s.close() // which undoes what an unanswered request may have taken
 		return err
 	}
+	if err := j.whole(ctx, lease); err != nil {
+		_ = a.release(lease) // why it is no use to anybody is what matters
+		s.close()
+		return err
+	}
 	outcome, err := a.under(j, lease, heard, signals)
 	released := a.release(lease)
 	if !errors.Is(released, leasehold.ErrUnknown) {

@@ -73,6 +73,15 @@ func (j job) ask(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, er
 	return c.Mutex(j.name, opts...).Lock(ctx)
 }
 
+// whole makes the lease last for a whole ttl. Who has waited and is handed the lock may have a much shorter one at first, and
+// the program would be ended in time for that one.
+func (j job) whole(ctx context.Context, l *leasehold.Lease) error {
+	if time.Until(l.Deadline()) > time.Duration(j.ttl)/2 {
+		return nil
+	}
+	return failure(l.Extend(ctx, time.Duration(j.ttl)))
+}
+
 // refused says why there is no lease.
 func (j job) refused(err error) error {
 	held, late := errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout)

@@ -1,0 +1,171 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// atMost is how long a command may take on a server that does not answer: one request of 5 s, as many for cleaning up, and
+// what a slow machine adds.
+const atMost = 20 * time.Second
+
+func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	gone := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	gone.Kill()
+	frozen := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	if err := frozen.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // which nobody accepts from
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	user := withPassword("anna")
+	// They are all started before the first is waited for, since most of them have nothing to do but wait.
+	var begun []func()
+	for name, url := range map[string]string{
+		"gone":                       "redis://" + user + gone.Addr(),
+		"gone, TLS":                  "rediss://" + user + gone.Addr(),
+		"frozen":                     "redis://" + user + frozen.Addr(),
+		"silent":                     "redis://" + user + silent.Addr().String(),
+		"silent, TLS":                "rediss://" + user + silent.Addr().String(),
+		"no such socket":             "redis+unix://" + user + "/nosuch/redis.sock",
+		"no sentinel":                "redis+sentinel://" + user + gone.Addr() + "," + silent.Addr().String() + "/main",
+		"no node":                    "redis+cluster://" + user + gone.Addr() + "," + silent.Addr().String(),
+		"a server for a sentinel":    "redis+sentinel://" + redisserver.ForTest(t, redisserver.Config{}).Addr() + "/main",
+		"a server for a cluster":     "redis+cluster://" + redisserver.ForTest(t, redisserver.Config{}).Addr(),
+		"a node for a single server": redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}).Nodes[0].URL() + "?db=1",
+	} {
+		m := newMachine(t).use(url)
+		for _, args := range [][]string{{"run", "a", "--", "echo", "must not run"}, {"run", "-n", "a", "--", "echo", "must not run"}, {"ls"}} {
+			p := m.start(args...)
+			began := time.Now()
+			begun = append(begun, func() {
+				out, r := p.gone(), p.wait().wantNoSecret(t)
+				if took := time.Since(began); took > atMost {
+					t.Errorf("%s: %v took %s", name, args, took)
+				}
+				if r.code != 69 || len(out) != 0 || strings.Count(r.err, "\n") != 1 {
+					t.Errorf("%s: %v: exit code %d, stdout %q, stderr %q", name, args, r.code, out, r.err)
+				}
+			})
+		}
+	}
+	for _, end := range begun {
+		end()
+	}
+}
+
+// The command must have ended when others can have the lock, whatever has become of the server.
+func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	for how, trouble := range map[string]func(*redisserver.Server) error{
+		"killed": func(s *redisserver.Server) error { s.Kill(); return nil },
+		"frozen": (*redisserver.Server).Pause,
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			const ttl = 3 * time.Second
+			s := redisserver.ForTest(t, redisserver.Config{})
+			m := newMachine(t).use(s.URL() + "?" + unguarded)
+			fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := m.start("run", "--ttl", ttl.String(), "a", "--", "sh", "-c", "exec 9>alive; "+stubborn)
+			alive, err := os.Open(fifo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer alive.Close()
+			group, _ := begun(t, p)
+
+			if err := trouble(s); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if _, err := io.ReadAll(alive); err != nil {
+				t.Fatal(err)
+			}
+			if late := time.Since(began.Add(ttl)); late >= 0 {
+				t.Errorf("the group had until the deadline, and took %s longer", late)
+			}
+			if r := p.wait().want(t, 70); !strings.Contains(r.err, "runs out") {
+				t.Errorf("stderr %q", r.err)
+			}
+			if took := time.Since(began); took > atMost {
+				t.Errorf("the end took %s", took)
+			}
+			wantNoGroup(t, group)
+		})
+	}
+}
+
+// A server that keeps nothing comes back without the lock. Its holder is told, and does not go on.
+func TestServerThatForgetsTheLockEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL() + "?" + unguarded)
+	p := m.start("run", "--ttl", "6s", "a", "--", "sh", "-c", stubborn)
+	group, deadline := begun(t, p)
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	r := p.wait().want(t, 70)
+	if late := time.Since(deadline); late >= 0 {
+		t.Errorf("the group had until the deadline, and took %s longer", late)
+	}
+	wantNoGroup(t, group)
+	if !strings.Contains(r.err, `"a" is lost`) {
+		t.Errorf("stderr %q", r.err)
+	}
+}
+
+func TestWaitersRideOutARestart(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+	m := newMachine(t).use(s.URL() + "?" + unguarded)
+	tell(t, s, "SET", "lock:a", "somebody else", "PX", "120000")
+	p := m.start("run", "a", "--", "echo", "mine")
+	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, s, "DEL", "lock:a")
+	if got := p.line(); got != "mine" {
+		t.Errorf("the waiter said %q", got)
+	}
+	p.wait().want(t, 0)
+}
+
+// The exit code is that of the program: its lease was good until it ended.
+func TestReleaseThatNobodyConfirmsIsSaid(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL() + "?" + unguarded)
+	p := m.hold("a")
+	s.Kill()
+	began := time.Now()
+	p.in.Close()
+	r := p.wait().want(t, 1) // that of the shell, which reads the end of its input
+	if took := time.Since(began); took > atMost {
+		t.Errorf("the end took %s", took)
+	}
+	if !strings.Contains(r.err, "not confirmed") || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("stderr %q", r.err)
+	}
+}

@@ -1,0 +1,256 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// geheim is the password of all servers that have one.
+const geheim = "ge@heim/%?#"
+
+// use sets the engine.
+func (m *machine) use(url string) *machine {
+	m.env[2] = "LEASEHOLD_ENGINE=" + url
+	return m
+}
+
+// withPassword returns user information for a URL.
+func withPassword(user string) string { return url.UserPassword(user, geheim).String() + "@" }
+
+// The servers of tests have been started a moment ago, and nobody else uses them.
+const unguarded = "guard=off"
+
+// places are the kinds of Redis that there are. Each function returns the URL of a new one.
+var places = map[string]func(t *testing.T) string{
+	"one server": func(t *testing.T) string {
+		return redisserver.ForTest(t, redisserver.Config{}).URL() + "?" + unguarded
+	},
+	"password": func(t *testing.T) string {
+		s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+		return "redis://" + withPassword("") + s.Addr() + "/2?" + unguarded
+	},
+	"user": func(t *testing.T) string {
+		s := redisserver.ForTest(t, redisserver.Config{})
+		tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
+		tell(t, s, "ACL", "SETUSER", "default", "off")
+		return "redis://" + withPassword("anna") + s.Addr() + "?" + unguarded
+	},
+	"socket": func(t *testing.T) string {
+		socket := filepath.Join(t.TempDir(), "redis.sock")
+		redisserver.ForTest(t, redisserver.Config{Password: geheim, Lines: []string{"unixsocket " + socket}})
+		return "redis+unix://" + withPassword("") + socket + "?" + unguarded
+	},
+	"sentinels": func(t *testing.T) string {
+		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Password: geheim})
+		s := redisserver.SentinelsForTest(t, 3, r)
+		return "redis+sentinel://" + withPassword("") + strings.Join(s.Addrs(), ",") + "/" + redisserver.MasterName + "?" + unguarded
+	},
+	"cluster": func(t *testing.T) string {
+		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Password: geheim})
+		return "redis+cluster://" + withPassword("") + strings.Join(c.Addrs(), ",") + "?" + unguarded
+	},
+	"TLS": func(t *testing.T) string {
+		s := startWithTLS(t)
+		return s.url + "&" + unguarded
+	},
+}
+
+func tell(t *testing.T, s *redisserver.Server, args ...string) {
+	t.Helper()
+	if _, err := s.Command(args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantNoSecret fails the test if a result shows the password.
+func (r result) wantNoSecret(t *testing.T) result {
+	t.Helper()
+	for _, text := range []string{r.out, r.err} {
+		if strings.Contains(text, "heim") || strings.Contains(text, "anna") {
+			t.Errorf("output shows user or password: %q", text)
+		}
+	}
+	return r
+}
+
+func TestAllCommandsOnRedis(t *testing.T) {
+	t.Parallel()
+	for name, start := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t).use(start(t))
+			do := func(code int, args ...string) result {
+				t.Helper()
+				return m.do(args...).want(t, code).wantNoSecret(t)
+			}
+			if r := do(0, "ls", "-o", "json"); r.out != "[]\n" {
+				t.Errorf("an empty engine lists %q", r.out)
+			}
+			do(7, "run", "a", "--", "sh", "-c", "exit 7")
+			do(0, "run", "--slots", "2", "a", "--", "true")
+			do(0, "check", "a")
+
+			holder := m.hold("--ttl", "20s", "a")
+			do(75, "run", "-n", "a", "--", "echo", "must not run")
+			do(75, "run", "-w", "100ms", "-s", "a", "--", "echo", "must not run")
+			do(1, "check", "a")
+			next := m.start("run", "a", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN $LEASEHOLD_DEADLINE_UNIX_MS")
+			m.until("a waiter", func() bool { return strings.Contains(do(0, "ls", "-o", "json").out, `"waiting":1`) })
+			wantNoSecretInCommandLines(t)
+			all := decode[[]entry](t, do(0, "ls", "-o", "json"))
+			if len(all) != 1 || all[0].Name != "a" || len(all[0].Holders) != 1 || all[0].Holders[0].Token == 0 || *all[0].Holders[0].TTL > 20_000 {
+				t.Fatalf("listed: %+v", all)
+			}
+			if text := do(0, "inspect", "a").out; !strings.Contains(text, "held by") || !strings.Contains(text, "waiting: 1.") {
+				t.Errorf("inspect says %q", text)
+			}
+			if text := do(0, "ls").out; strings.Count(text, "\n") != 2 {
+				t.Errorf("ls says %q", text)
+			}
+
+			do(0, "release", "--force", "--yes", "a")
+			var token uint64
+			var deadline int64
+			if _, err := fmt.Sscan(next.line(), &token, &deadline); err != nil {
+				t.Fatal(err)
+			}
+			if token <= all[0].Holders[0].Token {
+				t.Errorf("token %d follows %d", token, all[0].Holders[0].Token)
+			}
+			// The short lease of one who is handed the lock is not what the program runs under.
+			if left := time.Until(time.UnixMilli(deadline)); left < 15*time.Second {
+				t.Errorf("the lease of the next one ends in %s", left)
+			}
+			next.wait().want(t, 0).wantNoSecret(t)
+			holder.in.Close()
+			holder.wait().want(t, 70).wantNoSecret(t)
+			do(1, "release", "--force", "--yes", "a")
+			do(0, "check", "a")
+		})
+	}
+}
+
+// wantNoSecretInCommandLines looks at all processes of the machine.
+func wantNoSecretInCommandLines(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || runtime.GOOS == "linux" && len(files) == 0 {
+		t.Fatalf("there are no processes: %v", err)
+	}
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		if strings.Contains(string(line), geheim) || strings.Contains(string(line), url.QueryEscape(geheim)) {
+			t.Errorf("%s shows the password: %q", file, line)
+		}
+	}
+}
+
+func TestPasswordFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
+	tell(t, s, "ACL", "SETUSER", "default", "off")
+	m := newMachine(t).use("redis://" + s.Addr() + "?" + unguarded)
+	if r := m.do("run", "a", "--", "true").want(t, 69).wantNoSecret(t); !strings.Contains(r.err, "NOAUTH") {
+		t.Errorf("without a password: %q", r.err)
+	}
+	m.env = append(m.env, "LEASEHOLD_REDIS_USER=anna", "LEASEHOLD_REDIS_PASSWORD="+geheim)
+	m.do("run", "a", "--", "true").want(t, 0).wantNoSecret(t)
+	m.use("redis://anna:wrong-heim@" + s.Addr() + "?" + unguarded) // which counts
+	if r := m.do("run", "a", "--", "true").want(t, 69).wantNoSecret(t); !strings.Contains(r.err, "WRONGPASS") {
+		t.Errorf("with a wrong password: %q", r.err)
+	}
+}
+
+func TestMissingRightsAreToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~other:*", "&*", "+@all")
+	m := newMachine(t).use("redis://" + withPassword("anna") + s.Addr() + "?" + unguarded)
+	began := time.Now()
+	r := m.do("run", "a", "--", "true").want(t, 69).wantNoSecret(t)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if !strings.Contains(r.err, "NOPERM") && !strings.Contains(r.err, "rights") {
+		t.Errorf("stderr %q", r.err)
+	}
+}
+
+// Another client holds the plain key. What it has put there is its secret.
+func TestForeignHolderIsSeenAndExcludesUs(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL() + "?prefix=jobs:&" + unguarded)
+	tell(t, s, "SET", "jobs:a", geheim, "NX", "PX", "60000")
+	m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 75).wantNoSecret(t)
+	m.do("check", "a").want(t, 1)
+	for _, args := range [][]string{{"ls"}, {"ls", "-o", "json"}, {"inspect", "a"}} {
+		if r := m.do(args...).want(t, 0).wantNoSecret(t); !strings.Contains(r.out, "another kind") {
+			t.Errorf("%v says %q", args, r.out)
+		}
+	}
+	next := m.start("run", "a", "--", "echo", "mine")
+	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
+	tell(t, s, "DEL", "jobs:a")
+	if got := next.line(); got != "mine" {
+		t.Errorf("the next one said %q", got)
+	}
+	tell(t, s, "SET", "jobs:b", geheim, "NX") // without an end
+	m.do("release", "--force", "--yes", "b").want(t, 0).wantNoSecret(t)
+	m.do("run", "-n", "b", "--", "true").want(t, 0)
+}
+
+func TestManyShellsCountOnRedis(t *testing.T) {
+	t.Parallel()
+	const shells, each = 8, 12
+	m := newMachine(t).use(redisserver.ForTest(t, redisserver.Config{}).URL() + "?" + unguarded)
+	file := filepath.Join(m.home, "f")
+	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range shells {
+		all.Go(func() {
+			for range each {
+				if r := m.do("run", "counter", "--", "sh", "-c", `read n < f; echo $((n+1)) > f`); r.code != 0 || r.err != "" {
+					t.Errorf("exit code %d, stderr %q", r.code, r.err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, err := os.ReadFile(file); err != nil || string(got) != fmt.Sprintln(shells*each) {
+		t.Fatalf("counted %q, want %d (%v)", got, shells*each, err)
+	}
+}
+
+// A server that was started a moment ago may lack leases that its predecessor has granted.
+func TestServerStartedAMomentAgoIsGuarded(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL() + "?max_ttl=4s")
+	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "guard=off") {
+		t.Errorf("stdout %q, stderr %q", r.out, r.err)
+	}
+	if r := m.do("run", "--ttl", "5s", "a", "--", "true").want(t, 64); !strings.Contains(r.err, "4s") {
+		t.Errorf("a ttl above max_ttl: %q", r.err)
+	}
+	m.do("run", "--ttl", "4s", "-w", "30s", "a", "--", "true").want(t, 0)
+	m.do("run", "-n", "--ttl", "4s", "a", "--", "true").want(t, 0)
+}
