@@ -39,7 +39,7 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 modules: ## Build each module by itself, as those who import it do
 	GOWORK=off scripts/each-module.sh go build ./...
 
-LIBRARY := . ./driver/... ./memory ./internal/... ./sqlite
+LIBRARY := . ./driver/... ./memory ./internal/... ./redis ./sqlite
 
 .PHONY: portable
 portable: ## Check that it builds for other systems: the command on macOS, the library on Windows and 32 bits

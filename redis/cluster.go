@@ -61,7 +61,7 @@ func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) erro
 	errs := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { errs[i] = explain(p.client.Watch(ctx, f, p.config.marker(n.first))) })
+		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.marker(n.first), f)) })
 	}
 	work.Wait()
 	return errors.Join(errs...)

@@ -50,6 +50,7 @@ type channel struct {
 	name    string
 	line    *line
 	waiters map[*waiter]struct{}
+	begun   time.Time
 	ready   chan struct{} // closed when the server has confirmed, or err is set
 	open    bool          // the server has confirmed
 	err     error
@@ -61,11 +62,14 @@ const (
 	idleAfter = 10 * time.Second
 	// pingAfter is after how long without a message it is tried whether a connection still works.
 	pingAfter = 5 * time.Second
+	// confirmIn is how long a waiter stands still until the server confirms a channel. Then it looks, and comes back to listen: a
+	// connection for messages that is dead must not hold up the requests.
+	confirmIn = 300 * time.Millisecond
 	// allowedAgain is after how long it is tried anew whether subscribing is allowed.
 	allowedAgain = time.Minute
 )
 
-var errForbidden = errors.New("subscribing is not allowed")
+var errDeaf = errors.New("nothing can be heard")
 
 func (s *ears) init(client redis.UniversalClient, process string, hear func(message string)) {
 	s.client, s.process, s.hear, s.lines, s.channels = client, process, hear, map[*server]*line{}, map[string]*channel{}
@@ -82,7 +86,7 @@ func (s *ears) hears(name string) bool {
 }
 
 // listen makes w hear a channel, which is on a server of a Cluster, or on the only one (nil). It returns when the
-// server has confirmed.
+// server has confirmed, or errDeaf if it has not for too long, or does not allow it.
 func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, sharded bool) error {
 	s.mu.Lock()
 	if s.shut.Load() {
@@ -91,7 +95,7 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 	}
 	if !s.forbidden.IsZero() && time.Since(s.forbidden) < allowedAgain {
 		s.mu.Unlock()
-		return errForbidden
+		return errDeaf
 	}
 	c := s.channels[name]
 	if c == nil {
@@ -107,10 +111,8 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 		c.idle = nil
 	}
 	s.mu.Unlock()
-	select {
-	case <-c.ready:
-	case <-ctx.Done():
-		return driver.NoEffect(ctx.Err())
+	if err := c.confirmed(ctx); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,9 +120,28 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 		return nil
 	}
 	if redis.HasErrorPrefix(c.err, "NOPERM") || redis.HasErrorPrefix(c.err, "unknown command") {
-		return errForbidden
+		return errDeaf
 	}
 	return noEffect(explain(c.err))
+}
+
+// confirmed waits for what the server says.
+func (c *channel) confirmed(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	default:
+	}
+	late := time.NewTimer(confirmIn - time.Since(c.begun))
+	defer late.Stop()
+	select {
+	case <-c.ready:
+		return nil
+	case <-late.C:
+		return errDeaf
+	case <-ctx.Done():
+		return driver.NoEffect(ctx.Err())
+	}
 }
 
 // add makes a channel, and a line if there is none. mu is held.
@@ -135,7 +156,7 @@ func (s *ears) add(name string, on *server, sharded bool) *channel {
 		}
 		s.lines[on] = l
 	}
-	c := &channel{name: name, line: l, waiters: map[*waiter]struct{}{}, ready: make(chan struct{})}
+	c := &channel{name: name, line: l, waiters: map[*waiter]struct{}{}, begun: time.Now(), ready: make(chan struct{})}
 	s.channels[name], l.channels[name] = c, c
 	s.work.Go(func() { l.subscribe(name) })
 	return c

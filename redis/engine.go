@@ -24,6 +24,7 @@ type Engine struct {
 
 	waiters waiters
 	wanted  wanted
+	crowded crowded
 
 	shut func() error // closes what Open has opened
 }
@@ -32,6 +33,7 @@ var (
 	_ driver.Engine     = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 )
@@ -95,6 +97,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Semaphores: true,
 		Latches:    true,
 		Force:      true,
+		All:        true,
 		Fair:       true,
 		Prompt:     e.pipe != nil && e.replicas == 0,
 		Bounded:    heedsDeadlines(e.client),
@@ -122,17 +125,14 @@ func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, 
 
 // evaluate sends one script.
 func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args []any) (any, error) {
+	cmd := evalsha(ctx, sha, keys, args)
+	var err error
 	if e.pipe == nil {
-		return e.client.EvalSha(ctx, sha, keys, args...).Result()
+		err = e.client.Process(ctx, cmd)
+	} else {
+		err = e.pipe.Submit(ctx, cmd).WaitContext(ctx)
 	}
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, "evalsha", sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
-	}
-	cmd := redis.NewCmd(ctx, append(all, args...)...)
-	cmd.SetFirstKeyPos(3)
-	if err := e.pipe.Submit(ctx, cmd).WaitContext(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil
@@ -159,6 +159,7 @@ func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha s
 		}
 		answer, err := send(ctx, on.program.sha[s], keys, args)
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			e.place.doubt(n, err)
 			return answer, on, explain(err)
 		}
 		if on, err = e.place.learn(ctx, n, true); err != nil {
@@ -173,8 +174,8 @@ type may int
 
 const (
 	never   may = iota // it never does
-	flagged             // not if its last argument, which is replaced, is "1"
-	ifOpen              // it does: it is not to be run while grants are closed
+	flagged            // not if its last argument, which is replaced, is "1"
+	ifOpen             // it does: it is not to be run while grants are closed
 )
 
 // millis is a duration as the scripts want it: never shorter than it is.

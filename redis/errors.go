@@ -16,6 +16,7 @@ var (
 	errSpent   = driver.Permanent(errors.New("the name has used up all tokens below 2^53: delete its token key once nobody compares its tokens with old ones"))
 	errReply   = errors.New("the server answered something that the script does not: look at what stands between it and this program")
 	errScripts = driver.NoEffect(errors.New("the server knows the scripts no more as soon as they are loaded: it is being replaced, or its slots are being moved; try again"))
+	errMoving  = driver.NoEffect(errors.New("one server of the Cluster names another, and that one the first: the slot is being moved; try again"))
 )
 
 // ClosedError is why no lease is granted for a while after a failover or a restart of the server.

@@ -38,7 +38,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	var page []driver.Status
 	for len(keys) > 0 && len(page) < q.Limit {
 		n := min(len(keys), lookCount, q.Limit-len(page))
-		found, err := e.statuses(ctx, keys[:n], q.Queue)
+		found, err := e.statuses(ctx, keys[:n], q)
 		if err != nil {
 			return nil, noEffect(err)
 		}
@@ -123,11 +123,11 @@ func (e *Engine) scan(ctx context.Context, pattern string, f func(key string)) e
 
 // statuses reports what is known of some keys, and leaves out those of which nothing is. It looks at all in one go, and again at
 // those whose server is not, or no more, the one that was thought.
-func (e *Engine) statuses(ctx context.Context, keys []driver.Key, queue bool) ([]driver.Status, error) {
+func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query) ([]driver.Status, error) {
 	cmds := make([]*redis.Cmd, len(keys))
 	_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 		for i, k := range keys {
-			l := e.lookAt(k, queue)
+			l := e.lookAt(k, q.Queue)
 			if on := e.place.guess(l.names.slot); on != nil {
 				cmds[i] = p.EvalSha(ctx, on.program.sha[l.script], l.keys, l.args...)
 			}
@@ -141,10 +141,13 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, queue bool) ([
 		if cmd := cmds[i]; cmd != nil && cmd.Err() == nil {
 			answer = cmd.Val()
 		} else {
-			l := e.lookAt(k, queue)
+			l := e.lookAt(k, q.Queue)
 			answer, err = e.ask(ctx, l.script, l.names, l.keys, func() []any { return l.args })
 		}
 		st, ok, err := readStatus(k, answer, err)
+		if q.Name == "" && redis.HasErrorPrefix(err, "WRONGTYPE") {
+			continue // a key of another program, which cannot be taken either
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -51,10 +51,11 @@ func (e *Engine) listenTo(ctx context.Context, w *waiter, n names, name string, 
 		on = e.place.guess(n.slot)
 	}
 	switch err := e.ears.listen(ctx, w, name, on, sharded); {
-	case errors.Is(err, errForbidden):
+	case errors.Is(err, errDeaf):
 		w.told("-")
 		return nil
 	case err != nil:
+		e.place.doubt(n, err)
 		return err
 	case sharded:
 		w.told("S")

@@ -46,8 +46,8 @@ import (
 // A URL that is not allowed is a [*URLError]; other errors are those of files that cannot be read. Nothing is sent
 // yet: the first request finds out whether the server is there. No error shows a password.
 //
-// The client neither retries nor puts requests of several goroutines together, since a program that holds one lock gains
-// nothing by either. A program with hundreds of goroutines should give [New] a client
+// The client does not retry, other than to follow a Cluster, since the library does, and it does not put requests of
+// several goroutines together, since a program that holds one lock gains nothing by it. A program with hundreds of goroutines should give [New] a client
 // of its own, from its AutoPipeline method.
 func Open(rawURL string) (*Engine, error) { return openWith(rawURL, os.Getenv) }
 
@@ -81,8 +81,9 @@ func introduce(ctx context.Context, c *redis.Conn) error {
 	return err
 }
 
-// client makes the client. It never retries by itself: the error of a second attempt says nothing about the first
-// one, which may have been done. Following the redirections of a cluster is no such retry.
+// client makes the client. It does not retry, as far as that can be turned off: the error of a second attempt says nothing
+// about the first one, which may have been done. That of a cluster still repeats a request whose connection broke, within
+// the limit for redirections.
 func (t *target) client(dial dialFunc) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs:                    t.addresses,

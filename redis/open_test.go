@@ -249,7 +249,7 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(raw, "/", ""), func(t *testing.T) {
 			t.Parallel()
-			e, err := Open(raw)
+			e, err := Open(raw + "?timeout=1h&dial_timeout=1h")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,6 +23,8 @@ type place struct {
 	// been asked what it is.
 	routes atomic.Pointer[[]atomic.Pointer[server]]
 
+	doubts doubts
+
 	mu      sync.Mutex
 	servers map[string]*server
 	asking  map[uint16]*question
@@ -30,10 +32,17 @@ type place struct {
 
 // question is under way to a server. Those who want to know the same wait for it.
 type question struct {
-	done   chan struct{}
-	server *server
-	err    error
+	lost     bool // the scripts are known to be lacking
+	asked    time.Time
+	patience time.Duration // after which it is asked again
+	done     chan struct{}
+	server   *server
+	err      error
 }
+
+// slow is after how long without an answer a question is asked again: on another connection, as that of the first may be dead. After that it
+// takes twice as long each time.
+const slow = time.Second
 
 // verifyEvery is how long a server is believed to be what it was without asking it again. A process that stops to
 // be the master and becomes it again keeps its scripts: only asking tells. Two failovers take longer than this.
@@ -101,34 +110,53 @@ func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) 
 	if !p.clustered() {
 		slot = 0
 	}
-	p.mu.Lock()
-	q := p.asking[slot]
-	if q == nil {
-		q = &question{done: make(chan struct{})}
-		p.asking[slot] = q
-		go p.answer(context.WithoutCancel(ctx), q, slot, n, lost)
-	}
-	p.mu.Unlock()
-	select {
-	case <-q.done:
-		return q.server, q.err
-	case <-ctx.Done():
-		return nil, driver.NoEffect(ctx.Err())
+	for {
+		q := p.question(ctx, n, slot, lost)
+		late := time.NewTimer(time.Until(q.asked.Add(q.patience)))
+		select {
+		case <-q.done:
+			late.Stop()
+			return q.server, q.err
+		case <-late.C:
+		case <-ctx.Done():
+			late.Stop()
+			return nil, driver.NoEffect(ctx.Err())
+		}
 	}
 }
 
-// answer answers a question. It goes on when those who asked have gone: others may have come. The client's timeouts bound it.
-func (p *place) answer(ctx context.Context, q *question, slot uint16, n names, lost bool) {
-	q.server, q.err = p.ask(ctx, n, lost)
+// question returns the one that is under way, or a new one.
+func (p *place) question(ctx context.Context, n names, slot uint16, lost bool) *question {
 	p.mu.Lock()
-	delete(p.asking, slot)
+	defer p.mu.Unlock()
+	before := p.asking[slot]
+	late := before != nil && time.Since(before.asked) >= before.patience
+	if before != nil && !late && (before.lost || !lost) {
+		return before
+	}
+	q := &question{lost: lost, asked: time.Now(), patience: slow, done: make(chan struct{})}
+	if late {
+		q.lost, q.patience = lost || before.lost, 2*before.patience
+	}
+	p.asking[slot] = q
+	go p.answer(context.WithoutCancel(ctx), q, slot, n)
+	return q
+}
+
+// answer answers a question. It goes on when those who asked have gone: others may have come.
+func (p *place) answer(ctx context.Context, q *question, slot uint16, n names) {
+	q.server, q.err = p.ask(ctx, n, q.lost)
+	p.mu.Lock()
+	if p.asking[slot] == q {
+		delete(p.asking, slot)
+	}
 	p.mu.Unlock()
 	close(q.done)
 }
 
 // ask does all on one connection, so that it is one process that answers.
 func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err error) {
-	err = p.client.Watch(ctx, func(tx *redis.Tx) error {
+	err = p.pinned(ctx, n.value, func(tx *redis.Tx) error {
 		moment := p.age()
 		f, err := inquire(ctx, tx)
 		if err != nil {
@@ -153,11 +181,25 @@ func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err
 		p.remember(f, n.slot, s)
 		found = s
 		return nil
-	}, n.value)
+	})
 	if err != nil {
+		p.doubt(n, err)
 		return nil, noEffect(explain(err)) // whatever it was, nothing was asked for yet
 	}
 	return found, nil
+}
+
+// pinned calls f with a connection to the server of a key that stays the same.
+func (p *place) pinned(ctx context.Context, key string, f func(tx *redis.Tx) error) error {
+	called := false
+	err := p.client.Watch(ctx, func(tx *redis.Tx) error {
+		called = true
+		return f(tx)
+	}, key)
+	if err == nil && !called { // the client was sent from one server to the other until it had enough, which it does not say
+		return errMoving
+	}
+	return err
 }
 
 func (p *place) known(identity string) *server {

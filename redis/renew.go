@@ -100,25 +100,30 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 		var again, shared []*call
 		for _, c := range calls {
 			switch {
-			case try < 3 && redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT"):
+			case c.cmd == nil: // not even sent
+				b.fail(c.items, err)
+			case try < 3 && (redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
 				again = append(again, c)
 			case c.cmd.Err() != nil:
+				b.engine.place.doubt(c.names, c.cmd.Err())
 				b.fail(c.items, explain(c.cmd.Err()))
 			case err != nil:
 				b.fail(c.items, err)
 			default:
 				shared = append(shared, b.read(c)...)
 			}
+			c.cmd = nil
 		}
 		if len(again) > 0 {
 			on, err := b.engine.place.learn(ctx, again[0].names, true)
-			if err != nil {
+			if err == nil {
+				b.on = on
+			} else {
 				for _, c := range again {
 					b.fail(c.items, err)
 				}
 				again = nil
 			}
-			b.on = on
 		}
 		calls = append(again, shared...)
 	}
@@ -129,7 +134,9 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 	e := b.engine
 	send := func(p redis.Pipeliner) error {
 		for _, c := range calls {
-			c.cmd = p.EvalSha(ctx, b.on.program.sha[c.script], c.keys, c.args...)
+			cmd := evalsha(ctx, b.on.program.sha[c.script], c.keys, c.args)
+			c.cmd = cmd.Cmd
+			_ = p.Process(ctx, cmd) // a pipeline only notes it
 		}
 		return nil
 	}
@@ -138,11 +145,15 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 		return nil
 	}
 	var count *redis.Cmd
-	_ = e.together(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
+	err := e.together(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
 		_ = send(p)
 		count = e.acknowledged(ctx, p)
 		return nil
 	})
+	if count == nil { // the server was not even reached
+		e.place.doubt(calls[0].names, err)
+		return explain(err)
+	}
 	return e.enough(count)
 }
 
@@ -162,6 +173,7 @@ func (b *batch) read(c *call) (shared []*call) {
 		case '1':
 			b.report(i, nil)
 		case '0':
+			b.engine.wanted.remove(b.items[i].Key)
 			b.report(i, driver.ErrNotHeld)
 		case 's':
 			shared = append(shared, b.shared(i, b.engine.names(b.items[i].Key)))

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -25,13 +24,18 @@ func (e *Engine) confirmed(ctx context.Context, sha string, keys []string, args 
 	var script *redis.Cmd
 	var count *redis.Cmd
 	send := func(p redis.Pipeliner) error {
-		script = p.EvalSha(ctx, sha, keys, args...)
+		cmd := evalsha(ctx, sha, keys, args)
+		script = cmd.Cmd
+		_ = p.Process(ctx, cmd) // a pipeline only notes it
 		count = e.acknowledged(ctx, p)
 		return nil
 	}
 	err := e.together(ctx, keys[0], send)
-	if script == nil || script.Err() != nil {
-		return nil, errors.Join(script.Err(), err)
+	switch {
+	case script == nil: // the server was not even reached
+		return nil, err
+	case script.Err() != nil:
+		return nil, script.Err()
 	}
 	return script.Val(), e.enough(count)
 }
@@ -63,8 +67,8 @@ func (e *Engine) together(ctx context.Context, key string, send func(redis.Pipel
 		return err
 	}
 	// The second command has no key, so the client would send it anywhere.
-	return e.client.Watch(ctx, func(tx *redis.Tx) error {
+	return e.place.pinned(ctx, key, func(tx *redis.Tx) error {
 		_, err := tx.Pipelined(ctx, send)
 		return err
-	}, key)
+	})
 }

@@ -22,6 +22,7 @@ type script int
 const (
 	takeFree script = iota
 	take
+	takeAll
 	releaseFree
 	release
 	renew
@@ -42,6 +43,8 @@ var (
 	takeFreeLua string
 	//go:embed scripts/take.lua
 	takeLua string
+	//go:embed scripts/take_all.lua
+	takeAllLua string
 	//go:embed scripts/release_free.lua
 	releaseFreeLua string
 	//go:embed scripts/release.lua
@@ -69,7 +72,7 @@ var (
 )
 
 var sources = [scriptCount]*string{
-	takeFree: &takeFreeLua, take: &takeLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, force: &forceLua,
+	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, force: &forceLua,
 	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua,
 }
 

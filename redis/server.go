@@ -71,6 +71,9 @@ func inquire(ctx context.Context, c interface {
 			if err != nil {
 				seconds = -1
 			}
+			if seconds > 0 {
+				seconds-- // both ends are cut to whole seconds, so it may be too large by nearly one
+			}
 			f.uptime = time.Duration(seconds) * time.Second
 		}
 	}

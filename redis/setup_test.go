@@ -1,9 +1,7 @@
 package redis_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -69,14 +67,12 @@ func open(t *testing.T, client newClient, opts ...redis.Option) *redis.Engine {
 	return e
 }
 
-// trusted waits until a server has been up for so long that an engine with the shortest WithMaxTTL grants leases there.
-func trusted(t *testing.T, client newClient) {
+// trust makes engines grant leases at once on a server that was started for the test.
+func trust(t *testing.T, s *redisserver.Server) {
 	t.Helper()
-	e := open(t, client, redis.WithMaxTTL(time.Second))
-	r := lock("is it trusted?")
-	r.Join = true
-	ctx, cancel := context.WithTimeout(t.Context(), redisserver.Patience)
-	defer cancel()
-	acquire(ctx, t, e, r)
-	release(t, e, r)
+	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+	defer c.Close()
+	if err := redis.Trust(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -41,7 +41,7 @@ func TestContractOnOneServer(t *testing.T) {
 	})
 	t.Run("Guarded", func(t *testing.T) {
 		t.Parallel()
-		trusted(t, standalone(s))
+		trust(t, s)
 		suite(t, standalone(s))
 	})
 }

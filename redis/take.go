@@ -24,7 +24,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return driver.Grant{}, driver.Permanent(fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind))
 	}
 	n := e.names(r.Key)
-	if r.Join && e.hears(n) {
+	if r.Join && e.crowded.has(r.Key) && e.hears(n) {
 		return e.join(ctx, r, n)
 	}
 	// Hardly any lock is held when it is asked for: so do not begin to listen before it is known to be.
@@ -37,6 +37,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		g, _, err = e.take(ctx, r, n, nil)
 	}
 	if r.Join && refused(err) {
+		e.crowded.add(r.Key)
 		return e.join(ctx, r, n)
 	}
 	return g, err
@@ -80,6 +81,7 @@ func refused(err error) bool {
 func (e *Engine) join(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
 	w := e.waiters.add(r.Owner, r.Key)
 	if err := e.listen(ctx, w, n); err != nil {
+		e.waiters.forget(r.Owner) // nobody releases what has had no effect
 		return driver.Grant{}, err
 	}
 	sent := driver.Now()
@@ -90,7 +92,10 @@ func (e *Engine) join(ctx context.Context, r driver.Request, n names) (driver.Gr
 		e.waiters.forget(r.Owner)
 		g.Start = sent
 	case errors.Is(err, driver.ErrHeld):
+		e.crowded.add(r.Key)
 		w.refused(sent, no)
+	case driver.HadNoEffect(err):
+		e.waiters.forget(r.Owner)
 	}
 	return g, err
 }

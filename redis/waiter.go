@@ -42,6 +42,8 @@ const (
 	leastLook = time.Second
 	// poll is how often the head looks that nobody will tell: at first, and in the end.
 	pollFirst, pollLast = 20 * time.Millisecond, 250 * time.Millisecond
+	// pollForeign is the latter behind a client of another kind. Those seldom wait longer than this before they try again.
+	pollForeign = 80 * time.Millisecond
 )
 
 func (w *waiter) poke() {
@@ -145,7 +147,7 @@ func (w *waiter) pause() time.Duration {
 		d = max(d+min(time.Duration(place)*20*time.Millisecond, time.Second), leastLook)
 		d += jitter(d / 8)
 	case w.no.foreign:
-		d = min(d, pollFirst<<min(w.looks, 10)/2, pollLast)
+		d = min(d, pollFirst<<min(w.looks, 10)/2, pollForeign)
 		d += jitter(d / 2)
 	default:
 		d += jitter(5 * time.Millisecond)

@@ -107,6 +107,14 @@ local function shares(owner)
   return used() and tonumber(call('ZSCORE', HOLDERS, owner) or nil)
 end
 
+-- extend makes the lease of a shared holder last until a moment. Its first step needs no memory: when the server has none left,
+-- those that follow the first change of a script are allowed.
+local function extend(owner, moment)
+  call('PEXPIREAT', HOLDERS, moment, 'GT')
+  call('ZADD', HOLDERS, moment, owner)
+  share(used())
+end
+
 -- fits tells whether a request can be granted beside those who hold.
 local function fits(mode, weight, size)
   if mode == 'x' then return not value end

@@ -8,11 +8,13 @@ local longest, up = tonumber(ARGV[2]), tonumber(ARGV[3])
 local known, opens, before = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+) (%d+) (%d+)$')
 longest = math.max(longest, tonumber(before or 0))
 if known == ARGV[1] then
-  opens = math.min(tonumber(opens), now + longest) -- the clock may have been set back
+  opens = opens + longest - before -- who has set it may not have known of leases that are this long
+  opens = math.min(opens, now + longest) -- the clock may have been set back
 elseif known or ARGV[4] == '1' or up < 0 then
   opens = now + longest
 else
-  opens = now + math.max(longest - up, 0) -- a server without a marker may have lost it, with all else, when it was started
+  opens = now + longest - up -- a server without a marker may have lost it, with all else, when it was started
 end
+redis.call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
 redis.call('SET', KEYS[1], string.format('%s %.0f %.0f', ARGV[1], opens, longest))
 return math.max(opens - now, 0)

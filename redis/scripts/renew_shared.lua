@@ -14,8 +14,5 @@ if owns(owner) then
 end
 local mine = shares(owner)
 if not mine then return 0 end
-if now + ttl > mine then
-  call('ZADD', HOLDERS, now + ttl, owner)
-  share(used())
-end
+if now + ttl > mine then extend(owner, now + ttl) end
 return 1

@@ -18,18 +18,15 @@ if owns(OWNER) then
 end
 local mine = shares(OWNER)
 if mine then
-  if now + ttl > mine then
-    call('ZADD', HOLDERS, now + ttl, OWNER)
-    share(used())
-  end
-  local token, n = string.match(call('HGET', INFO, 'h' .. OWNER), '^%d+ (%d+) (%d+) ')
+  if now + ttl > mine then extend(OWNER, now + ttl) end
+  local token, n = string.match(call('HGET', INFO, 'h' .. OWNER) or '', '^%d+ (%d+) (%d+) ')
   return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
 end
 
 serve(OWNER, false)
 local head = call('ZRANGE', QUEUE, 0, 0)[1]
 if CLOSED == '' and (not head or head == OWNER) and fits(mode, weight, size) then
-  leave(OWNER)
+  if head then leave(OWNER) end
   local token = mint(tokens)
   put(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
   serve(nil, true)

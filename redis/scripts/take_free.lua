@@ -10,7 +10,11 @@ if not redis.call('SET', KEYS[1], ARGV[1] .. ARGV[3] .. ARGV[4], 'NX', 'PX', ARG
   local value = redis.call('GET', KEYS[1])
   return string.sub(value, 1, #ARGV[1]) == ARGV[1] and 0 or -1
 end
-local before = redis.call('SET', KEYS[2], ARGV[5] or ARGV[3], 'KEEPTTL', 'GET')
+local before = redis.pcall('SET', KEYS[2], ARGV[5] or ARGV[3], 'KEEPTTL', 'GET')
+if type(before) == 'table' then -- the key is of another type
+  redis.call('DEL', KEYS[1])
+  return before
+end
 local last, floor = tonumber(before or 0), tonumber(ARGV[3])
 if last and last < floor then
   if floor - floor % PERIOD > last then redis.call('PEXPIRE', KEYS[2], RETENTION) end

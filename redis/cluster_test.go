@@ -1,0 +1,210 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// clients are the kinds of clients of a Cluster.
+func clients(c *redisserver.Cluster) map[string]newClient {
+	return map[string]newClient{"Plain": cluster(c), "AutoPipeline": pipelined(cluster(c))}
+}
+
+// TestCluster has what leaves a Cluster as it was.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
+	for name, client := range clients(c) {
+		for check, run := range map[string]func(*testing.T, *redisserver.Cluster, newClient){
+			"LocksAreOnAllShards":     locksAreOnAllShards,
+			"HandOverIsBySPublish":    handOverIsBySPublish,
+			"SlotIsMoved":             slotIsMoved,
+			"SlotIsMovedWithReplicas": slotIsMovedWithReplicas,
+		} {
+			t.Run(name+"/"+check, func(t *testing.T) {
+				t.Parallel()
+				run(t, c, client)
+			})
+		}
+	}
+}
+
+func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient) {
+	e := unguarded(t, client)
+	prefix := t.Name() + "/"
+	var want []string
+	for i := range 30 {
+		r := lasting(fmt.Sprintf("%s%02d", prefix, i), time.Minute)
+		takes(t, e, r)
+		want = append(want, r.Name)
+	}
+	for _, n := range c.Nodes[:3] {
+		if keys := command(t, n, "EVAL", "return #redis.call('KEYS', ARGV[1])", "0", redis.DefaultPrefix+prefix+"*"); keys == int64(0) {
+			t.Errorf("no lock is on %s", n.Addr())
+		}
+	}
+
+	// A listing that is the first thing that an engine does goes over all shards, too, in pages or not.
+	e = unguarded(t, client)
+	var got []string
+	q := driver.Query{Kind: driver.Lock, Prefix: prefix, Limit: 7}
+	for {
+		page, err := e.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, st := range page {
+			got = append(got, st.Name)
+		}
+		q.After = page[len(page)-1].Key
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed are %q, want %q", got, want)
+	}
+}
+
+func handOverIsBySPublish(t *testing.T, c *redisserver.Cluster, client newClient) {
+	a, b := unguarded(t, client), unguarded(t, client)
+	for shard := range 3 {
+		name := tagOn(shard) + t.Name()
+		first, second := lasting(name, time.Minute), lasting(name, time.Minute)
+		takes(t, a, first)
+		second = joins(t, b, second)
+		got := waits(t, b, second)
+		before := timesRun(t, c.Nodes[shard], "spublish")
+		released := time.Now()
+		release(t, a, first)
+		if g := granted(t, got); g.at.Sub(released) > soon {
+			t.Errorf("shard %d: the waiter has its turn %v after the release", shard, g.at.Sub(released))
+		}
+		if timesRun(t, c.Nodes[shard], "spublish") == before {
+			t.Errorf("shard %d: nobody was told", shard)
+		}
+		release(t, b, second)
+	}
+}
+
+// persistently repeats a request until it has an answer, as the core does.
+func persistently(t *testing.T, what string, try func() error) {
+	t.Helper()
+	var last error
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if driver.IsNo(err) || driver.IsPermanent(err) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if last == nil || last.Error() != err.Error() {
+			t.Logf("%s: %v", what, err)
+		}
+		last = err
+		if time.Now().After(end) {
+			t.Fatalf("%s does not get through: %v", what, err)
+		}
+	}
+}
+
+func slotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient) {
+	moveSlot(t, c, client)
+}
+
+func slotIsMovedWithReplicas(t *testing.T, c *redisserver.Cluster, client newClient) {
+	moveSlot(t, c, client, redis.WithReplicas(1, 5*time.Second))
+}
+
+// moving is held while a slot is moved: nodes do not agree on two at the same time.
+var moving sync.Mutex
+
+// moveSlot moves a slot with a lock that is held and waited for, step by step.
+func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...redis.Option) {
+	a, b := unguarded(t, client, opts...), unguarded(t, client, opts...)
+	tag := "{" + t.Name() + "}"
+	held, other := lasting(tag+"held", time.Minute), lasting(tag+"other", time.Minute)
+	token := takes(t, a, held).Token
+	takes(t, a, other)
+	second := joins(t, b, lasting(held.Name, time.Minute))
+	got := make(chan grant, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() {
+		g, err := persists(ctx, b, second)
+		got <- grant{g, err, time.Now()}
+	}()
+
+	moving.Lock()
+	defer moving.Unlock()
+	slot := redisserver.Slot(tag)
+	from, err := c.Owner(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := c.Nodes[(slices.Index(c.Nodes[:3], from)+1)%3]
+	m, err := c.StartMigration(slot, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stays := lasting(tagOn(slices.Index(c.Nodes, from))+t.Name(), time.Minute)
+	takes(t, a, stays)
+	persistently(t, "the renewal before a key was moved", func() error { return renews(ctx, a, hold(held), time.Minute) })
+	if err := m.Move(redis.DefaultPrefix + held.Name); err != nil {
+		t.Fatal(err)
+	}
+	// The server of the slot sends those who want the lock to a server that does not have the slot yet.
+	if err := renews(ctx, a, hold(held), time.Minute); driver.IsNo(err) || driver.IsPermanent(err) {
+		t.Errorf("the renewal while the lock is on its way: %v", err)
+	}
+	if _, err := a.Take(ctx, lock(tag+"new")); err == nil || driver.IsNo(err) || driver.IsPermanent(err) {
+		t.Errorf("a take in a slot that is being moved: %v", err)
+	}
+	if err := m.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	// The engine still thinks that the two are on one server.
+	batch := []driver.Renewal{{Hold: hold(stays), TTL: time.Minute}, {Hold: hold(held), TTL: time.Minute}}
+	persistently(t, "the renewal after the slot was moved", func() error { return renewsAll(ctx, a, batch) })
+	if st := status(t, a, held.Key); len(st.Holders) != 1 || st.Holders[0].Token != token || st.Waiting != 1 {
+		t.Errorf("after the slot was moved, listed is %+v, want token %d and one waiter", st, token)
+	}
+	select {
+	case g := <-got:
+		t.Fatalf("the waiter was granted token %d, %v while the lock was held", g.Token, g.err)
+	default:
+	}
+	persistently(t, "the release", func() error { return a.Release(ctx, driver.Release{Hold: hold(held)}) })
+	if g := granted(t, got); g.Token <= token {
+		t.Errorf("token %d follows %d", g.Token, token)
+	}
+	release(t, b, second)
+	release(t, a, other)
+	release(t, a, stays)
+}
+
+// renewsAll renews some leases, and returns what went wrong.
+func renewsAll(ctx context.Context, e *redis.Engine, batch []driver.Renewal) error {
+	var mu sync.Mutex
+	errs := []error{errors.New("not all were reported")}
+	reported := 0
+	e.Renew(ctx, batch, func(_ int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+		if reported++; reported == len(batch) {
+			errs[0] = nil
+		}
+	})
+	return errors.Join(errs...)
+}

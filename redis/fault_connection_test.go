@@ -1,0 +1,100 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// patient makes a client that waits for ever, and never retries.
+func patient(addr string) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: -1, WriteTimeout: -1}))
+	}
+}
+
+// deadWith makes a proxy on which the first connection that sends a command is dead from then on. End it before the client is
+// closed.
+func deadWith(t *testing.T, p *redisserver.Proxy, command string) {
+	t.Helper()
+	var once sync.Once
+	p.Intercept(func(request []byte) redisserver.Action {
+		action := redisserver.Pass
+		if words := redisserver.Words(request); len(words) > 0 && words[0] == command {
+			once.Do(func() { action = redisserver.Hold })
+		}
+		return action
+	})
+	t.Cleanup(p.Release)
+}
+
+// One connection that is dead holds up one request, and not all: also if it is the one on which the engine asks what the server
+// is, and the client would wait for ever.
+func TestDeadConnection(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	trust(t, s)
+	p := redisserver.ProxyForTest(t, s.Addr())
+	e := open(t, patient(p.Addr()))
+	deadWith(t, p, "info")
+	for range 2 { // the second time it has met the server
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		began := time.Now()
+		r := lasting("a", time.Minute)
+		if _, err := e.Take(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Second+soon {
+			t.Errorf("Take took %v", took)
+		}
+		if err := renews(ctx, e, hold(r), time.Minute); err != nil {
+			t.Error(err)
+		}
+		release(t, e, r)
+		<-time.After(time.Second) // then it asks again what the server is
+		deadWith(t, p, "info")
+	}
+	checkNothingLeft(t, s)
+}
+
+// The look of a waiter may be sent on a connection that is dead. The wait ends soon with an unknown outcome, and the core
+// asks again: its place is kept.
+func TestDeadConnectionOfALook(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	p := redisserver.ProxyForTest(t, s.Addr())
+	e, beside := unguarded(t, patient(p.Addr())), unguarded(t, standalone(s))
+	holder := lasting("a", time.Minute)
+	takes(t, beside, holder)
+	r := joins(t, e, lasting("a", 2*time.Second))
+	behind := joins(t, beside, lasting("a", time.Minute))
+	deadWith(t, p, "evalsha")
+	got := waits(t, e, r)
+	command(t, s, "CLIENT", "KILL", "TYPE", "pubsub") // so that it looks
+	if g := <-got; g.err == nil || driver.HadNoEffect(g.err) {
+		t.Fatalf("Wait on a dead connection: %v, want an unknown outcome", g.err)
+	}
+	joins(t, e, r)
+	got = waits(t, e, r)
+	next := waits(t, beside, behind)
+	release(t, beside, holder)
+	granted(t, got)
+	release(t, e, r)
+	granted(t, next)
+	release(t, beside, behind)
+	p.Release()
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+		t.Error(err)
+	}
+}
+
+var _ redis.Option

@@ -1,0 +1,83 @@
+package redis_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// isScript reports whether a request runs a script.
+func isScript(request []byte) bool {
+	words := redisserver.Words(request)
+	return len(words) > 0 && strings.EqualFold(words[0], "evalsha")
+}
+
+// However a connection is cut, before a script or after it, the outcome is never a wrong yes: it is unknown, unless the
+// client has repeated the script. To do it again leads to what was asked for, and nothing is left behind.
+func TestCutConnection(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	for name, c := range map[string]struct {
+		retries int
+		client  func(newClient) newClient
+	}{
+		"Bare":                   {-1, func(c newClient) newClient { return c }},
+		"Retrying":               {2, func(c newClient) newClient { return c }},
+		"AutoPipeline":           {-1, pipelined},
+		"Retrying, AutoPipeline": {2, pipelined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			retries := c.retries
+			p := redisserver.ProxyForTest(t, s.Addr())
+			through := c.client(func(t *testing.T) goredis.UniversalClient {
+				return closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), MaxRetries: retries}))
+			})
+			on, beside := unguarded(t, through), unguarded(t, standalone(s))
+			met := lock("met by " + name)
+			takes(t, on, met) // from here on it knows the server
+			release(t, on, met)
+			for _, op := range operations {
+				scripts := 0
+				for _, action := range []redisserver.Action{redisserver.Pass, redisserver.CutBefore, redisserver.CutAfter} {
+					for cut := 1; cut <= max(scripts, 1); cut++ {
+						x := &scene{t: t, s: s, name: fmt.Sprintf("<%s-%s-%v-%d>", name, op.name, action, cut), on: on, beside: beside, repeats: retries > 0}
+						var count atomic.Int64
+						x.happens = func() {
+							p.Intercept(func(request []byte) redisserver.Action {
+								if isScript(request) && count.Add(1) == int64(cut) {
+									return action
+								}
+								return redisserver.Pass
+							})
+						}
+						x.over = func() { p.Intercept(nil) }
+						err := op.play(x)
+						if action == redisserver.Pass {
+							scripts = int(count.Load())
+						} else if retries < 0 && !op.again && (err == nil || driver.HadNoEffect(err)) {
+							t.Errorf("%s: %v, want an unknown outcome", x.name, err)
+						}
+					}
+				}
+				if scripts == 0 {
+					t.Errorf("%s sends no script", op.name)
+				}
+			}
+			checkNothingButLatches(t, s)
+		})
+	}
+}
+
+func checkNothingButLatches(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	if keys := endless(t, s); len(keys) > 0 {
+		t.Errorf("these keys have no end: %q", keys)
+	}
+}

@@ -1,0 +1,214 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// Settings of servers that keep everything.
+var persistent = redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
+
+// restart ends a server as a crash does, and starts it again with what it has kept.
+func restart(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkClosed fails the test unless a Take is told that grants are closed, for no longer than so long.
+func checkClosed(t *testing.T, e *redis.Engine, name string, most time.Duration) {
+	t.Helper()
+	_, err := e.Take(t.Context(), lock(name))
+	closed, ok := errors.AsType[*redis.ClosedError](err)
+	if !ok || !driver.HadNoEffect(err) || driver.IsPermanent(err) || driver.IsNo(err) {
+		t.Errorf("Take of %q: %v, want a ClosedError, without effect", name, err)
+		return
+	}
+	if left := time.Until(closed.Open); left <= 0 || left > most+most/50 {
+		t.Errorf("grants open in %v, want within %v", left, most)
+	}
+}
+
+// A server that stands still answers nothing, so all is unknown. When it goes on, all is as it was, but for the time that has
+// passed.
+func TestStoppedServer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, bare(s.Addr()))
+	holder, short := lasting("a", 30*time.Second), lasting("b", time.Second)
+	takes(t, e, holder)
+	next := joins(t, e, lasting("a", 30*time.Second))
+	got := waits(t, e, next)
+	takes(t, e, short)
+
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	outcomes := make(chan error)
+	for _, ask := range []func() error{
+		func() error { _, err := e.Take(ctx, lock("new")); return err },
+		func() error { return renews(ctx, e, hold(holder), time.Minute) },
+		func() error { return e.Release(ctx, driver.Release{Hold: hold(lock("c"))}) },
+	} {
+		go func() { outcomes <- ask() }()
+	}
+	for range 3 {
+		if err := <-outcomes; err == nil || driver.IsNo(err) {
+			t.Errorf("a server that stands still has answered: %v", err)
+		}
+	}
+	<-time.After(short.TTL) // the server's clock goes on
+	if err := s.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+		t.Errorf("renewal of a lease that goes on: %v", err)
+	}
+	if err := renews(t.Context(), e, hold(short), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("renewal of a lease that has ended: %v, want ErrNotHeld", err)
+	}
+	began := time.Now()
+	release(t, e, holder)
+	if took := granted(t, got).at.Sub(began); took > soon {
+		t.Errorf("the waiter had the lock after %v, want at once", took)
+	}
+	release(t, e, next)
+}
+
+// A server that keeps nothing has forgotten who holds. Without the guard, a lock is granted twice after a restart. That is what
+// the guard is for. Tokens grow nevertheless.
+func TestEmptyRestartWithoutGuard(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder, second := lasting("a", time.Minute), lasting("a", time.Minute)
+	began := driver.Now()
+	first := takes(t, a, holder)
+	restart(t, s)
+	g := takes(t, b, second)
+	if holds := holder.TTL - driver.Now().Since(began); holds <= 0 {
+		t.Fatalf("the first lease has ended %v ago: this shows nothing", -holds)
+	}
+	if g.Token <= first.Token {
+		t.Errorf("token %d was given after %d", g.Token, first.Token)
+	}
+	if err := renews(t.Context(), a, hold(holder), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("renewal of the forgotten lease: %v, want ErrNotHeld", err)
+	}
+	release(t, b, second)
+}
+
+// With the guard, no lock is granted after such a restart until all leases from before have ended.
+func TestEmptyRestart(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 2 * time.Second
+	s := redisserver.ForTest(t, redisserver.Config{})
+	trust(t, s)
+	guarded := redis.WithMaxTTL(maxTTL)
+	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
+	holder := lasting("a", maxTTL)
+	first := takes(t, a, holder)
+	restarted := time.Now()
+	restart(t, s)
+	for name, e := range map[string]*redis.Engine{"one that was there": a, "another": b, "a new one": open(t, standalone(s), guarded)} {
+		checkClosed(t, e, "a", maxTTL)
+		checkClosed(t, e, name, maxTTL)
+	}
+	if err := renews(t.Context(), a, hold(holder), maxTTL); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("renewal of the forgotten lease: %v, want ErrNotHeld", err)
+	}
+	second := lasting("a", maxTTL)
+	g := acquire(t.Context(), t, b, second)
+	if took := time.Since(restarted); took < maxTTL || took > maxTTL+2*soon {
+		t.Errorf("a waiter had the lock %v after the restart, want when grants open, after %v", took, maxTTL)
+	}
+	if g.Token <= first.Token {
+		t.Errorf("token %d was given after %d", g.Token, first.Token)
+	}
+	release(t, b, second)
+	checkNothingLeft(t, s)
+}
+
+// A server that keeps everything knows its holders after a restart. They renew and release, and what is free is granted when
+// grants open: the guard cannot know that nothing is missing.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 2 * time.Second
+	s := redisserver.ForTest(t, persistent)
+	trust(t, s)
+	guarded := redis.WithMaxTTL(maxTTL)
+	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
+	holder := lasting("a", maxTTL)
+	first := takes(t, a, holder)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	next := joins(t, b, lasting("a", maxTTL))
+	got := make(chan grant, 1)
+	go func() {
+		g, err := persists(ctx, b, next)
+		got <- grant{g, err, time.Now()}
+	}()
+	awaitEars(t, s, 1)
+
+	restarted := time.Now()
+	restart(t, s)
+	checkClosed(t, a, "free", maxTTL)
+	if _, err := b.Take(t.Context(), lock("a")); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Take of what is held: %v, want ErrHeld", err)
+	}
+	if err := renews(t.Context(), a, hold(holder), maxTTL); err != nil {
+		t.Errorf("renewal: %v", err)
+	}
+	if g := takes(t, a, holder); g.Token != first.Token {
+		t.Errorf("the holder has token %d now, had %d", g.Token, first.Token)
+	}
+	release(t, a, holder)
+	second := granted(t, got)
+	if took := second.at.Sub(restarted); took < maxTTL || took > maxTTL+2*soon {
+		t.Errorf("a waiter had the lock %v after the restart, want when grants open, after %v", took, maxTTL)
+	}
+	if second.Token <= first.Token {
+		t.Errorf("token %d was given after %d", second.Token, first.Token)
+	}
+	free := lock("free")
+	takes(t, a, free)
+	release(t, a, free)
+	release(t, b, next)
+	checkNothingLeft(t, s)
+}
+
+// Without the guard, a server that keeps everything goes on as if nothing had been.
+func TestRestartWithoutGuard(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, persistent)
+	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder := lasting("a", 30*time.Second)
+	takes(t, a, holder)
+	next := joins(t, b, lasting("a", 30*time.Second))
+	restart(t, s)
+	if err := renews(t.Context(), a, hold(holder), time.Minute); err != nil {
+		t.Errorf("renewal: %v", err)
+	}
+	if st := status(t, b, holder.Key); st.Waiting != 1 {
+		t.Errorf("%d wait, want 1", st.Waiting)
+	}
+	got := waits(t, b, next)
+	awaitEars(t, s, 1)
+	began := time.Now()
+	release(t, a, holder)
+	if took := granted(t, got).at.Sub(began); took > soon {
+		t.Errorf("the waiter had the lock after %v, want at once", took)
+	}
+	release(t, b, next)
+	checkNothingLeft(t, s)
+}

@@ -1,0 +1,202 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+func flushScripts(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	command(t, s, "SCRIPT", "FLUSH")
+}
+
+// A server may forget its scripts at any time. Nobody notices.
+func TestScriptFlush(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	for name, client := range map[string]newClient{"Plain": standalone(s), "AutoPipeline": pipelined(standalone(s))} {
+		on, beside := unguarded(t, client), unguarded(t, client)
+		for _, op := range operations {
+			x := &scene{t: t, s: s, name: "<" + name + "-" + op.name + ">", on: on, beside: beside, over: func() {}}
+			x.happens = func() { flushScripts(t, s) }
+			if err := op.play(x); err != nil && !slices.ContainsFunc(op.no, func(no error) bool { return errors.Is(err, no) }) {
+				t.Errorf("%s: %v", x.name, err)
+			}
+		}
+	}
+}
+
+// Many leases are renewed together, some of them shared: all are renewed although the scripts are gone.
+func TestScriptFlushBeforeABatch(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, standalone(s))
+	var batch []driver.Renewal
+	for i := range 300 {
+		r := lasting(string(rune('A'+i)), 30*time.Second)
+		switch i % 3 {
+		case 1:
+			r = shared(r)
+		case 2:
+			r = permit(r)
+		}
+		takes(t, e, r)
+		h := hold(r)
+		if i%6 == 0 { // the engine is not told that it is shared now
+			if err := e.Downgrade(t.Context(), h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batch = append(batch, driver.Renewal{Hold: h, TTL: time.Minute})
+	}
+	for range 3 {
+		flushScripts(t, s)
+		var mu sync.Mutex
+		reported := 0
+		e.Renew(t.Context(), batch, func(i int, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported++
+			if err != nil {
+				t.Errorf("renewal %d: %v", i, err)
+			}
+		})
+		if reported != len(batch) {
+			t.Errorf("%d of %d were reported", reported, len(batch))
+		}
+	}
+}
+
+// Those who wait when the scripts go are served, in their order.
+func TestScriptFlushWhileOthersWait(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	before := lasting("a", 30*time.Second)
+	takes(t, a, before)
+	for range 5 {
+		next := joins(t, b, lasting("a", 30*time.Second))
+		got := waits(t, b, next)
+		flushScripts(t, s)
+		began := time.Now()
+		release(t, a, before)
+		if took := granted(t, got).at.Sub(began); took > soon {
+			t.Errorf("the waiter had the lock after %v, want at once", took)
+		}
+		a, b, before = b, a, next
+	}
+	release(t, a, before)
+	checkNothingLeft(t, s)
+}
+
+// Scripts that go again and again while many take turns: no two hold together, and nobody has to wait for a look of its own.
+func TestScriptFlushUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var work sync.WaitGroup
+	var inside sync.Mutex
+	for range 3 {
+		e := unguarded(t, standalone(s))
+		for range 4 {
+			work.Go(func() {
+				for range 50 {
+					r := lasting("a", 30*time.Second)
+					if _, err := persists(ctx, e, r); err != nil {
+						t.Errorf("waiting: %v", err)
+						return
+					}
+					if !inside.TryLock() {
+						t.Error("two hold the lock together")
+						return
+					}
+					inside.Unlock()
+					err := errors.New("not tried")
+					for unknown := true; unknown; unknown = err != nil && !driver.IsNo(err) && ctx.Err() == nil {
+						err = e.Release(ctx, driver.Release{Hold: hold(r)}) // they may go faster than a busy machine can load them
+					}
+					if err != nil {
+						t.Errorf("Release: %v", err)
+						return
+					}
+				}
+			})
+		}
+	}
+	done := make(chan struct{})
+	go func() { work.Wait(); close(done) }()
+	flushes := 0
+	for often := time.Tick(20 * time.Millisecond); ; {
+		select {
+		case <-done:
+			if flushes < 10 {
+				t.Errorf("only %d flushes", flushes)
+			}
+			checkNothingLeft(t, s)
+			return
+		case <-often:
+			flushScripts(t, s)
+			flushes++
+		}
+	}
+}
+
+// The scripts may go between two requests of one batch, and the server with them. Whatever is not known to be renewed is reported
+// as unknown.
+func TestScriptsAndServerGoAmidABatch(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	p := redisserver.ProxyForTest(t, s.Addr())
+	e := unguarded(t, bare(p.Addr()))
+	downgraded, reader := lasting("a", time.Minute), shared(lasting("b", time.Minute))
+	takes(t, e, downgraded)
+	if err := e.Downgrade(t.Context(), hold(downgraded)); err != nil {
+		t.Fatal(err)
+	}
+	takes(t, e, reader)
+	command(t, s, "CONFIG", "RESETSTAT")
+	scripts := 0
+	p.Intercept(func(request []byte) redisserver.Action {
+		switch words := redisserver.Words(request); {
+		case isScript(request):
+			if scripts++; scripts == 2 { // the server has done the first, and has forgotten the second
+				done := func() bool {
+					is, err := s.Info("cmdstat_evalsha")
+					return err != nil || strings.HasPrefix(is, "calls=1,")
+				}
+				for !done() {
+					time.Sleep(time.Millisecond)
+				}
+				if _, err := s.Command("SCRIPT", "FLUSH"); err != nil {
+					t.Error(err)
+				}
+			}
+		case len(words) > 0 && words[0] == "info":
+			return redisserver.CutBefore
+		}
+		return redisserver.Pass
+	})
+	batch := []driver.Renewal{{Hold: hold(downgraded), TTL: 2 * time.Minute}, {Hold: hold(reader), TTL: 2 * time.Minute}}
+	outcomes := make([]error, len(batch))
+	e.Renew(t.Context(), batch, func(i int, err error) { outcomes[i] = err })
+	for i, err := range outcomes {
+		if err == nil || driver.IsNo(err) {
+			t.Errorf("renewal %d: %v, want an unknown outcome", i, err)
+		}
+	}
+	p.Intercept(nil)
+	for _, r := range batch {
+		if err := renews(t.Context(), e, r.Hold, r.TTL); err != nil {
+			t.Errorf("renewal after that: %v", err)
+		}
+	}
+}

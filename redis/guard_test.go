@@ -1,0 +1,229 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// lostBy lets a master do what its replicas never learn, because it dies before.
+func lostBy(t *testing.T, master *redisserver.Server, replicas []*redisserver.Server, do func()) {
+	t.Helper()
+	for _, r := range replicas {
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, master, "CLIENT", "KILL", "TYPE", "replica") // or what it sends would wait for them
+	do()
+	master.Kill()
+	for _, r := range replicas {
+		if err := r.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// failedOver is a place whose master has just died with leases that its replicas do not know.
+type failedOver struct {
+	client newClient
+	tag    string        // begins the names
+	ttl    time.Duration // of all leases
+
+	holder, second *redis.Engine // with the guard; the second sends its commands together
+	promoted       *redisserver.Server
+
+	known         driver.Request // the replicas know it
+	lost, lostToo driver.Request // they do not know these
+	ends          time.Time      // until then at least the holder believes that it holds the last one
+}
+
+// afterwards checks what the engines of others do while the holder believes that it holds.
+func (f *failedOver) afterwards(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), f.ends.Add(patience))
+	defer cancel()
+	for _, r := range []driver.Request{f.lost, f.lostToo} {
+		if holds(t, f.promoted, r) {
+			t.Fatal("the new master knows of the lease: nothing is shown")
+		}
+	}
+
+	again := lasting(f.lost.Name, f.ttl)
+	if _, err := persists(ctx, unguarded(t, f.client), again); err != nil {
+		t.Fatal(err)
+	}
+	if !time.Now().Before(f.ends) {
+		t.Fatal("the failover took longer than the lease: nothing is shown")
+	}
+	t.Log("without the guard, two hold one lock at the same time")
+
+	again = lasting(f.lostToo.Name, f.ttl)
+	eventually(t, "the engine finds the new master", func() bool {
+		_, err := f.second.Take(ctx, again)
+		closed, ok := errors.AsType[*redis.ClosedError](err)
+		if err == nil && time.Now().Before(f.ends) {
+			t.Fatal("with the guard, two hold one lock at the same time")
+		}
+		if ok && (closed.Open.Before(f.ends) || !driver.HadNoEffect(err) || driver.IsPermanent(err)) {
+			t.Errorf("%v, while a lease may last until %v", err, f.ends)
+		}
+		return ok
+	})
+	eventually(t, "the lease that the new master knows is renewed", func() bool { return renews(ctx, f.holder, hold(f.known), f.ttl) == nil })
+	if !time.Now().Before(f.ends) {
+		t.Error("it was not renewed while grants were closed")
+	}
+	release(t, f.holder, f.known)
+	if _, err := persists(ctx, f.second, again); err != nil {
+		t.Fatal(err)
+	}
+	if early := time.Until(f.ends); early > 0 {
+		t.Errorf("the lock was granted a second time %v before the first lease has ended", early)
+	}
+}
+
+// open makes the engines, and lets the holder take what everybody knows.
+func (f *failedOver) open(t *testing.T) {
+	t.Helper()
+	f.known, f.lost, f.lostToo = lasting(f.tag+"known", f.ttl), lasting(f.tag+"lost", f.ttl), lasting(f.tag+"lost, too", f.ttl)
+	f.holder, f.second = open(t, f.client, redis.WithMaxTTL(f.ttl)), open(t, pipelined(f.client), redis.WithMaxTTL(f.ttl))
+	for _, e := range []*redis.Engine{f.holder, f.second} {
+		takes(t, e, f.known) // a second time is the same possession
+	}
+}
+
+// take takes what gets lost.
+func (f *failedOver) take(t *testing.T) {
+	t.Helper()
+	takes(t, f.holder, f.lost)
+	f.ends = time.Now().Add(f.ttl)
+	takes(t, f.holder, f.lostToo)
+}
+
+// longFailover is longer than a failover takes on a busy machine.
+const longFailover = 12 * time.Second
+
+func TestGuardOverAPromotionBySentinels(t *testing.T) {
+	t.Parallel()
+	r := redisserver.ReplicatedForTest(t, 2, redisserver.Config{})
+	s := redisserver.SentinelsForTest(t, 3, r)
+	trust(t, r.Master)
+	f := &failedOver{client: failover(s), ttl: longFailover}
+	f.open(t)
+	for _, replica := range r.Replicas {
+		if err := replica.AwaitReplicaOf(r.Master); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lostBy(t, r.Master, r.Replicas, func() { f.take(t) })
+	var err error
+	if f.promoted, err = s.AwaitMaster(r.Master); err != nil {
+		t.Fatal(err)
+	}
+	f.afterwards(t)
+}
+
+func TestGuardOverAPromotionInACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
+	master, replica := c.Nodes[0], c.Nodes[3]
+	trust(t, master)
+	f := &failedOver{client: cluster(c), tag: tagOn(0), ttl: longFailover}
+	f.open(t)
+	if err := replica.AwaitReplicaOf(master); err != nil {
+		t.Fatal(err)
+	}
+	lostBy(t, master, []*redisserver.Server{replica}, func() { f.take(t) })
+	var err error
+	if f.promoted, err = c.AwaitOwner(redisserver.Slot(f.tag), master); err != nil {
+		t.Fatal(err)
+	}
+	f.afterwards(t)
+}
+
+// address is one that leads to different servers.
+type address struct {
+	atomic.Pointer[redisserver.Server]
+}
+
+func (a *address) client(t *testing.T) goredis.UniversalClient {
+	return closed(t, goredis.NewClient(&goredis.Options{Addr: "floating", Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", a.Load().Addr())
+	}}))
+}
+
+// A process that becomes the master for a second time is not the server that it was, although its run id is. It still has
+// the scripts of its first time.
+func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
+	t.Parallel()
+	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
+	first, second := r.Master, r.Replicas[0]
+	trust(t, first)
+	var at address
+	at.Store(first)
+	f := &failedOver{client: at.client, ttl: 3 * time.Second}
+	f.open(t)
+	release(t, f.holder, f.known)
+
+	promote(t, second, first)
+	at.Store(second)
+	command(t, first, "CLIENT", "KILL", "TYPE", "normal")
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, e := range []*redis.Engine{f.holder, f.second} {
+		if _, err := persists(ctx, e, f.known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took < f.ttl {
+		t.Errorf("a server that was promoted grants after %v, want %v", took, f.ttl)
+	}
+	if err := first.AwaitReplicaOf(second); err != nil {
+		t.Fatal(err)
+	}
+
+	lostBy(t, second, []*redisserver.Server{first}, func() { f.take(t) })
+	command(t, first, "REPLICAOF", "NO", "ONE")
+	at.Store(first)
+	f.promoted = first
+	f.afterwards(t)
+}
+
+// promote makes a replica the master of its master.
+func promote(t *testing.T, replica, master *redisserver.Server) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(replica.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(t, replica, "REPLICAOF", "NO", "ONE")
+	command(t, master, "REPLICAOF", host, port)
+}
+
+func TestGuardOverARestartThatLosesAll(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	trust(t, s)
+	f := &failedOver{client: standalone(s), ttl: 3 * time.Second, promoted: s}
+	f.open(t)
+	f.take(t)
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	f.known = lasting("granted without the guard", f.ttl) // nothing else is known to be held
+	f.holder = unguarded(t, f.client)
+	takes(t, f.holder, f.known)
+	f.afterwards(t)
+}

@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// keyed makes an engine that is only asked for the names of keys.
+func keyed(t *testing.T, prefix string) *Engine {
+	t.Helper()
+	c := config{}
+	if err := WithPrefix(prefix)(&c); err != nil {
+		t.Fatal(err)
+	}
+	return &Engine{config: c}
+}
+
+// everyKey returns all keys that may ever be written for one thing.
+func everyKey(n names) []string {
+	if n.kind == driver.Latch {
+		return n.counted()
+	}
+	return n.all()
+}
+
+// awkwardNames are all names of up to five of the bytes on which keys are cut, and some others.
+func awkwardNames() []string {
+	all := []string{
+		"a{b}c", "a}b", "a{}b", "{x}", "}{", "{user:7}:cart", "{{a}}", "{a}{b}", "{a}:queue", "{lock:a}:token", "lock:a", "a:token", ":token", ":permits",
+		"ünïcode", "日{本}語", "👩‍🚀{", "\n", "a\nb{\n}c", "\r\n", " ", "*", "[a-z]?", `\`, "12345", "\x01", "server", ":server",
+		strings.Repeat("n", 1024), strings.Repeat("{", 1024), strings.Repeat("}", 1024), strings.Repeat("{}", 512), strings.Repeat("ü", 510) + "{ü}",
+		"}" + strings.Repeat("{a}", 341),
+	}
+	shorter := []string{""}
+	for range 5 {
+		var longer []string
+		for _, s := range shorter {
+			for _, b := range "{}:a" {
+				longer = append(longer, s+string(b))
+			}
+		}
+		shorter = longer
+		all = append(all, longer...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+var keyPrefixes = []string{DefaultPrefix, "l", "lock", "a:token", "token:"}
+
+func TestKeysOfANameShareItsSlot(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range keyPrefixes {
+		e := keyed(t, prefix)
+		for _, name := range awkwardNames() {
+			for _, kind := range driver.Kinds {
+				n := e.names(driver.Key{Kind: kind, Name: name})
+				for _, key := range append(everyKey(n), prefix+name, n.beside+"wake:0123456789abcdef") {
+					if slot := redisserver.Slot(key); slot != int(n.slot) {
+						t.Fatalf("the key %q of the %s %q is in slot %d, not %d", key, kind, name, slot, n.slot)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The slots that are calculated here are those of a real server.
+func TestSlotsAreThoseOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"cluster-enabled yes"}})
+	e := keyed(t, DefaultPrefix)
+	for _, name := range awkwardNames() {
+		if len(name) == 5 && !strings.Contains(name, "a") {
+			continue // there are many of them
+		}
+		n := e.names(driver.Key{Kind: driver.Lock, Name: name})
+		if slot := command(t, s, "CLUSTER", "KEYSLOT", n.value); slot != strconv.Itoa(int(n.slot)) {
+			t.Fatalf("the key %q is in slot %s, not %d", n.value, slot, n.slot)
+		}
+	}
+}
+
+// Other clients find the lock where they look for it.
+func TestValueKeyIsPrefixAndName(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range keyPrefixes {
+		for _, name := range awkwardNames() {
+			if n := keyed(t, prefix).names(driver.Key{Kind: driver.Lock, Name: name}); n.value != prefix+name {
+				t.Fatalf("the value of %q is at %q, want %q", name, n.value, prefix+name)
+			}
+		}
+	}
+}
+
+// Only the token is shared: by the lock, the semaphore and the latch of one name.
+func TestNoTwoNamesShareAKey(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range keyPrefixes {
+		e := keyed(t, prefix)
+		owner := map[string]driver.Key{}
+		for _, name := range awkwardNames() {
+			for _, kind := range driver.Kinds {
+				k := driver.Key{Kind: kind, Name: name}
+				for _, key := range everyKey(e.names(k)) {
+					before, taken := owner[key]
+					if taken && !(before.Name == name && strings.HasSuffix(key, ":token")) {
+						t.Fatalf("%v and %v share the key %q", before, k, key)
+					}
+					owner[key] = k
+				}
+			}
+		}
+		for first := range slots {
+			if k, taken := owner[e.marker(uint16(first))]; taken {
+				t.Fatalf("%v has the key of a server's marker", k)
+			}
+		}
+	}
+}
+
+// What belongs to a name can be told from its keys, which is how names are listed.
+func TestKeysTellWhatTheyBelongTo(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range keyPrefixes {
+		e := keyed(t, prefix)
+		for _, name := range awkwardNames() {
+			for _, kind := range driver.Kinds {
+				for i, key := range everyKey(e.names(driver.Key{Kind: kind, Name: name})) {
+					k, part, ok := parseKey(prefix, key)
+					if part == partToken {
+						k.Kind = kind // it is shared
+					}
+					if !ok || k.Name != name || k.Kind != kind {
+						t.Fatalf("the key %q belongs to %v (%q, %v), want the %s %q", key, k, part, ok, kind, name)
+					}
+					if value := kind == driver.Lock && i == 0; value != (part == "") {
+						t.Fatalf("the key %q of the %s %q has the last part %q", key, kind, name, part)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestForeignKeysBelongToNothing(t *testing.T) {
+	t.Parallel()
+	e := keyed(t, DefaultPrefix)
+	foreign := []string{
+		"", "{", "{}", "}", "lock:", "lock", "locks:a", "other:a", "{other:a}:token", "{lock:a}", "{lock:a}:", "{lock:a}:other", "{lock:a}token",
+		"{}lock:a:other", "{lock:}:token", "{1}lock::token", "{lock:}:server", "{lock:a", "x{lock:a}:token",
+	}
+	for slot := range 10 {
+		foreign = append(foreign, e.marker(uint16(slot)))
+	}
+	for _, key := range foreign {
+		if k, part, ok := parseKey(DefaultPrefix, key); ok {
+			t.Errorf("the key %q belongs to %v (%q)", key, k, part)
+		}
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	for _, name := range []string{"a", "a{b}c", "{}:token", "}{"} {
+		f.Add(name)
+	}
+	e := &Engine{config: config{prefix: DefaultPrefix}}
+	f.Fuzz(func(t *testing.T, name string) {
+		if name == "" {
+			t.Skip("the core refuses it")
+		}
+		for _, kind := range driver.Kinds {
+			n := e.names(driver.Key{Kind: kind, Name: name})
+			for _, key := range everyKey(n) {
+				k, part, ok := parseKey(DefaultPrefix, key)
+				if slot := redisserver.Slot(key); slot != int(n.slot) || !ok || k.Name != name || k.Kind != kind && part != partToken {
+					t.Fatalf("the key %q of the %s %q is in slot %d, not %d, and belongs to %v (%q, %v)", key, kind, name, slot, n.slot, k, part, ok)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// several asks for locks of these names, which are in order.
+func several(names ...string) []driver.Request {
+	var batch []driver.Request
+	for _, name := range names {
+		batch = append(batch, lasting(name, time.Minute))
+	}
+	return batch
+}
+
+// takesAll takes what must be free.
+func takesAll(t *testing.T, e *redis.Engine, batch []driver.Request) []driver.Grant {
+	t.Helper()
+	grants, err := e.TakeAll(t.Context(), batch)
+	if err != nil || len(grants) != len(batch) {
+		t.Fatalf("TakeAll of %d free locks: %d grants, %v", len(batch), len(grants), err)
+	}
+	return grants
+}
+
+// checkNoneTaken checks an error of TakeAll, after which nothing may have changed.
+func checkNoneTaken(t *testing.T, err, want error, e *redis.Engine, batch []driver.Request) {
+	t.Helper()
+	if !errors.Is(err, want) || !driver.HadNoEffect(err) {
+		t.Errorf("TakeAll: %v, want %v", err, want)
+	}
+	for _, r := range batch {
+		if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("Release of %q, which was not granted: %v", r.Name, err)
+		}
+	}
+}
+
+func TestTakeAllOnOneServer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, standalone(s))
+	many := func(n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprintf("many %03d", i))
+		}
+		return names
+	}
+	for name, check := range map[string]func(t *testing.T){
+		"OneRequestForAnyNames": func(t *testing.T) {
+			takes(t, e, lock("known")) // so that the scripts are there
+			before := timesRun(t, s, "evalsha")
+			batch := several(many(64)...)
+			takesAll(t, e, batch)
+			if n := timesRun(t, s, "evalsha") - before; n != 1 {
+				t.Errorf("%d scripts were run, want one", n)
+			}
+			for _, r := range batch {
+				release(t, e, r)
+			}
+		},
+		"TooManyNamesAreApart": func(t *testing.T) {
+			batch := several(many(65)...)
+			before := timesRun(t, s, "evalsha")
+			_, err := e.TakeAll(t.Context(), batch)
+			if n := timesRun(t, s, "evalsha") - before; n != 0 {
+				t.Errorf("%d scripts were run, want none", n)
+			}
+			checkNoneTaken(t, err, driver.ErrApart, e, batch)
+		},
+		"OthersWithAnotherClient": func(t *testing.T) {
+			command(t, s, "SET", "lock:foreign b", "someone else's")
+			batch := several("foreign a", "foreign b")
+			_, err := e.TakeAll(t.Context(), batch)
+			checkNoneTaken(t, err, driver.ErrHeld, e, batch)
+			command(t, s, "DEL", "lock:foreign b")
+			takesAll(t, e, batch)
+		},
+		"KeysOfAnotherType": func(t *testing.T) {
+			for _, key := range []string{"lock:typed b", "{lock:typed b}:token"} {
+				command(t, s, "HSET", key, "f", "v")
+				batch := several("typed a", "typed b")
+				_, err := e.TakeAll(t.Context(), batch)
+				if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program") {
+					t.Errorf("TakeAll with a hash at %s: %v", key, err)
+				}
+				command(t, s, "DEL", key)
+				takesAll(t, e, several("typed a", "typed b")[:1])
+				command(t, s, "DEL", "lock:typed a")
+			}
+		},
+		"TokensAheadOfTheClock": func(t *testing.T) {
+			ahead := time.Now().Add(time.Hour).UnixMicro()
+			command(t, s, "SET", "{lock:ahead b}:token", fmt.Sprint(ahead), "PX", "100000")
+			batch := several("ahead a", "ahead b")
+			batch[1].Tokens = 3
+			grants := takesAll(t, e, batch)
+			if want := (driver.Grant{Token: uint64(ahead) + 1, Tokens: 3}); grants[1] != want {
+				t.Errorf("got %+v, want %+v", grants[1], want)
+			}
+			if last := command(t, s, "GET", "{lock:ahead b}:token"); last != fmt.Sprint(ahead+3) {
+				t.Errorf("the last token is %v, want %d", last, ahead+3)
+			}
+			if short := keysWith(t, s, "string.find(key, 'ahead .}:token$') and ttl < 3600000"); len(short) > 0 {
+				t.Errorf("the tokens of %q are soon forgotten", short)
+			}
+		},
+		"SpentTokens": func(t *testing.T) {
+			command(t, s, "SET", "{lock:spent b}:token", fmt.Sprint(uint64(driver.MaxToken)))
+			batch := several("spent a", "spent b")
+			_, err := e.TakeAll(t.Context(), batch)
+			if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "used up") {
+				t.Errorf("TakeAll when a name has used up its tokens: %v", err)
+			}
+			takes(t, e, lasting("spent a", time.Minute))
+		},
+		"ListedLikeOthers": func(t *testing.T) {
+			batch := several("listed a", "listed b")
+			batch[0].Holder = "me\x00\nand more" // which a script would end at the NUL
+			grants := takesAll(t, e, batch)
+			for i, text := range []string{"me\nand more", "test"} {
+				st := status(t, e, batch[i].Key)
+				if len(st.Holders) != 1 || st.Holders[0].Token != grants[i].Token || st.Holders[0].Holder != text || st.Holders[0].Age < 0 || st.Holders[0].TTL > time.Minute {
+					t.Errorf("listed as %+v", st.Holders)
+				}
+			}
+		},
+		"RefusedNameIsQueuedForAtOnce": func(t *testing.T) {
+			held := lasting("crowd b", time.Minute)
+			takes(t, e, held)
+			takes(t, e, lasting("crowd to hear of", time.Minute))
+			joins(t, e, lock("crowd to hear of")) // from now on the engine would be told
+			_, err := e.TakeAll(t.Context(), several("crowd a", "crowd b", "crowd c"))
+			if !errors.Is(err, driver.ErrHeld) {
+				t.Fatal(err)
+			}
+			before := timesRun(t, s, "evalsha")
+			joins(t, e, lock("crowd b"))
+			if n := timesRun(t, s, "evalsha") - before; n != 1 {
+				t.Errorf("%d scripts were run to join the queue of a name that is known to be held, want one", n)
+			}
+			release(t, e, held)
+		},
+	} {
+		t.Run(name, check) // not in parallel: they count what the server does
+	}
+}
+
+// timesRun returns how often a server has run a command.
+func timesRun(t *testing.T, s *redisserver.Server, name string) (n int) {
+	t.Helper()
+	text, err := s.Command("INFO", "commandstats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(fmt.Sprint(text)) {
+		if after, ok := strings.CutPrefix(line, "cmdstat_"+name+":calls="); ok {
+			_, err = fmt.Sscanf(after, "%d,", &n)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTakeAllOnACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+	for name, client := range map[string]newClient{"Plain": cluster(c), "AutoPipeline": pipelined(cluster(c))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			apart := several(name+" a", name+" b")
+			for _, known := range []bool{false, true} {
+				e := unguarded(t, client)
+				if known {
+					takesAll(t, e, several("{"+name+"}", "{"+name+"} a", "{"+name+"} b"))
+				}
+				_, err := e.TakeAll(t.Context(), apart)
+				checkNoneTaken(t, err, driver.ErrApart, e, apart)
+			}
+			e := unguarded(t, client)
+			_, err := e.TakeAll(t.Context(), several("{"+name+"} a", "{"+name+"} c"))
+			if !errors.Is(err, driver.ErrHeld) {
+				t.Errorf("TakeAll of names in one slot of which one is held: %v", err)
+			}
+		})
+	}
+}
+
+// While the guard keeps grants closed, there is nothing to be had, but what is held can be asked for again.
+func TestTakeAllWhileGrantsAreClosed(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	held := several("a", "b")
+	first := takesAll(t, unguarded(t, standalone(s)), held)
+	e := open(t, standalone(s))
+	_, err := e.TakeAll(t.Context(), several("c", "d"))
+	if !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("TakeAll while grants are closed: %v, want ErrHeld", err)
+	}
+	if again := takesAll(t, e, held); !slices.Equal(again, first) {
+		t.Errorf("got %+v, want %+v", again, first)
+	}
+	_, err = e.TakeAll(t.Context(), append(slices.Clone(held), several("c")...))
+	if !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("TakeAll of one more while grants are closed: %v, want ErrHeld", err)
+	}
+}
+
+func TestTakeAllThatIsNotConfirmedIsUndone(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, standalone(s), redis.WithReplicas(1, 10*time.Millisecond))
+	_, err := e.TakeAll(t.Context(), several("a", "b"))
+	checkShortfall(t, err)
+	checkNothingLeft(t, s)
+	takes(t, unguarded(t, standalone(s)), lasting("b", time.Minute))
+	_, err = e.TakeAll(context.Background(), several("a", "b"))
+	if !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("TakeAll of what another holds, without replicas: %v, want ErrHeld", err)
+	}
+}

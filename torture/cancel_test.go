@@ -1,0 +1,81 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// Callers give up at any moment, on connections that break at any moment: no two hold one name together, and when all have gone,
+// nothing is left behind.
+func TestCallersGiveUpAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	const clients, callers, rounds, names = 3, 6, 40, 3
+	s := redisserver.ForTest(t, redisserver.Config{})
+	p := redisserver.ProxyForTest(t, s.Addr())
+	all := make([]*leasehold.Client, clients)
+	for i := range all {
+		all[i] = open(t, p.Addr(), redis.WithoutFailoverGuard())
+		unlock(t, lock(t, all[i].Mutex("any"))) // it has found the server
+	}
+	p.Intercept(func([]byte) redisserver.Action {
+		switch rand.IntN(50) {
+		case 0:
+			return redisserver.CutBefore
+		case 1:
+			return redisserver.CutAfter
+		}
+		return redisserver.Pass
+	})
+	var inside [names]sync.Mutex
+	var granted, gaveUp atomic.Int32
+	var work sync.WaitGroup
+	for _, c := range all {
+		for range callers {
+			work.Go(func() {
+				for range rounds {
+					at := rand.IntN(names)
+					m := c.Mutex(fmt.Sprint("name ", at), leasehold.TTL(5*time.Second))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(20*time.Millisecond))))
+					l, err := m.Lock(ctx)
+					cancel()
+					switch {
+					case errors.Is(err, context.DeadlineExceeded), errors.Is(err, leasehold.ErrUnavailable):
+						gaveUp.Add(1)
+						continue
+					case err != nil:
+						t.Errorf("Lock: %v", err)
+						return
+					}
+					granted.Add(1)
+					if !inside[at].TryLock() {
+						if l.Context().Err() == nil {
+							t.Errorf("two hold name %d together", at)
+						}
+					} else {
+						inside[at].Unlock()
+					}
+					if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) && !errors.Is(err, leasehold.ErrLost) {
+						t.Errorf("Release: %v", err)
+						return
+					}
+				}
+			})
+		}
+	}
+	work.Wait()
+	p.Intercept(nil)
+	if granted.Load() < 50 || gaveUp.Load() < 50 {
+		t.Errorf("%d were granted a lock, %d gave up: this shows little", granted.Load(), gaveUp.Load())
+	}
+	awaitNothing(t, s, patience)
+}

@@ -1,0 +1,89 @@
+package torture
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(holderVariable); address != "" {
+		os.Exit(holder(address))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience is how long a test waits for what must happen, and soon how long it may take what happens at once on a busy machine.
+const (
+	patience = 20 * time.Second
+	soon     = time.Second
+)
+
+// open returns a client of the library on an address of a server.
+func open(t *testing.T, address string, opts ...redis.Option) *leasehold.Client {
+	t.Helper()
+	server := goredis.NewClient(&goredis.Options{Addr: address})
+	e, err := redis.New(server, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := leasehold.New(e, leasehold.WithRequestTimeout(soon))
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("closing the client: %v", err)
+		}
+		if err := errors.Join(e.Close(), server.Close()); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return c
+}
+
+// lock waits for a lease.
+func lock(t *testing.T, m *leasehold.Mutex) *leasehold.Lease {
+	t.Helper()
+	l, err := m.Lock(t.Context()) // which the context of the lease comes from
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func unlock(t *testing.T, l *leasehold.Lease) {
+	t.Helper()
+	if err := l.Release(); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+}
+
+// awaitNothing waits until a server has no other keys than those of the last tokens, which end.
+func awaitNothing(t *testing.T, s *redisserver.Server, within time.Duration) {
+	t.Helper()
+	var left any
+	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		var err error
+		left, err = s.Command("EVAL", `local found = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local lasts = redis.call('PTTL', key) == -1
+  if string.find(key, ':server$') == nil and (lasts or string.find(key, ':token$') == nil) then table.insert(found, key) end
+end
+return found`, "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left.([]any)) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after %v this is left behind: %q", within, left)
+		}
+	}
+}

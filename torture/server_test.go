@@ -1,0 +1,85 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// A lease ends at its deadline, and not later, when the server stands still.
+func TestStoppedServer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := open(t, s.Addr(), redis.WithoutFailoverGuard()).Mutex("a", leasehold.TTL(time.Second))
+	l := lock(t, m)
+	ctx := l.Context()
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(ctx), leasehold.ErrLost) {
+		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(ctx))
+	}
+	if err := s.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); !errors.Is(err, leasehold.ErrLost) {
+		t.Errorf("Release: %v, want ErrLost", err)
+	}
+	unlock(t, lock(t, m))
+	awaitNothing(t, s, patience)
+}
+
+// A lease lives on when a server that keeps everything is killed and started again, and those who wait keep on waiting.
+func TestRestartedServer(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+	holder := open(t, s.Addr(), redis.WithMaxTTL(ttl))
+	a := holder.Mutex("a", leasehold.TTL(ttl))
+	b := open(t, s.Addr(), redis.WithMaxTTL(ttl)).Mutex("a", leasehold.TTL(ttl))
+	l := lock(t, a) // when grants open
+	ctx := l.Context()
+	waiting := make(chan error, 1)
+	go func() {
+		next, err := b.Lock(t.Context())
+		if err == nil {
+			err = next.Release()
+		}
+		waiting <- err
+	}()
+	for queued := 0; queued == 0; {
+		seen, err := holder.Inspect(t.Context(), "a")
+		if err != nil || len(seen) != 1 {
+			t.Fatalf("Inspect: %+v, %v", seen, err)
+		}
+		queued = seen[0].Waiting
+	}
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	restarted := time.Now()
+	if _, err := a.TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+		t.Errorf("TryLock: %v, want ErrHeld", err)
+	}
+	_, err := open(t, s.Addr(), redis.WithMaxTTL(ttl)).Mutex("free", leasehold.TTL(ttl)).TryLock(t.Context())
+	if _, closed := errors.AsType[*redis.ClosedError](err); !closed || !errors.Is(err, leasehold.ErrUnavailable) {
+		t.Errorf("TryLock of what is free: %v, want ErrUnavailable because of a ClosedError", err)
+	}
+	select {
+	case <-ctx.Done():
+		t.Errorf("the lease has ended: %v", context.Cause(ctx))
+	case <-time.After(time.Until(restarted.Add(ttl * 4 / 3))): // it has been renewed meanwhile
+	}
+	unlock(t, l)
+	if err := <-waiting; err != nil {
+		t.Errorf("the waiter: %v", err)
+	}
+	awaitNothing(t, s, patience)
+}

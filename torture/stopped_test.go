@@ -1,0 +1,118 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// holderVariable makes the test binary a process that holds the lock "a" on the server with that address.
+const holderVariable = "LEASEHOLD_TORTURE_HOLDER"
+
+const holderTTL = time.Second
+
+// holder says what it sees of its lease when it is asked to. It ends with its input.
+func holder(address string) int {
+	server := goredis.NewClient(&goredis.Options{Addr: address})
+	e, err := redis.New(server, redis.WithoutFailoverGuard())
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	l, err := leasehold.New(e).Mutex("a", leasehold.TTL(holderTTL)).Lock(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	ctx := l.Context()
+	fmt.Println("held")
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		switch input.Text() {
+		case "look":
+			fmt.Println("lost:", ctx.Err() != nil && errors.Is(context.Cause(ctx), leasehold.ErrLost))
+		case "release":
+			fmt.Println("lost:", errors.Is(l.Release(), leasehold.ErrLost))
+		}
+	}
+	return 0
+}
+
+// A holder that is stopped past its ttl sees at first sight, when it goes on, that its lease is over. Its late release is told so, too,
+// and harms nobody.
+func TestStoppedHolder(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	next := open(t, s.Addr(), redis.WithoutFailoverGuard()).Mutex("a", leasehold.TTL(10*time.Second))
+	p := exec.Command(os.Args[0])
+	p.Env = append(os.Environ(), holderVariable+"="+s.Addr())
+	p.Stderr = os.Stderr
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait() // it says that the process was killed
+	})
+	lines := bufio.NewScanner(out)
+	says := func(want string) {
+		t.Helper()
+		if !lines.Scan() || lines.Text() != want {
+			t.Errorf("the holder says %q, want %q", lines.Text(), want)
+		}
+	}
+	ask := func(what string) {
+		t.Helper()
+		if _, err := io.WriteString(input, what+"\n"); err != nil {
+			t.Error(err)
+		}
+	}
+	says("held")
+	<-time.After(2 * holderTTL)
+	ask("look") // it is renewed as long as the process runs
+	says("lost: false")
+
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := time.Now()
+	l := lock(t, next)
+	if took := time.Since(stopped); took > holderTTL+soon {
+		t.Errorf("the next had the lock after %v, want at most %v", took, holderTTL)
+	}
+	ask("look") // it sees this as soon as it goes on
+	if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	says("lost: true")
+	ask("release")
+	says("lost: true")
+	if _, err := next.TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+		t.Errorf("the lock is free after the late release: %v", err)
+	}
+	if err := l.Context().Err(); err != nil {
+		t.Errorf("the next one's lease is over: %v", err)
+	}
+	unlock(t, l)
+	awaitNothing(t, s, 0)
+}
