@@ -11,7 +11,7 @@ import (
 type crew struct {
 	mu    sync.Mutex
 	idle  []*hand // the last one was busy last
-	least int       // how many were idle all the time since the last trim
+	least int     // how many were idle all the time since the last trim
 	timer *time.Timer
 	shut  bool
 }

@@ -13,8 +13,8 @@
 //	// Do the work with lease.Context(): it is cancelled the moment the lock is lost.
 //	// Send lease.Token() along with each write, so that the resource can refuse older ones.
 //
-// An engine is where locks are kept: package memory (this process, for tests) or module
-// sqlite (one machine). Both give the same behaviour and the same two promises:
+// An engine is where locks are kept: package memory (this process, for tests), module
+// sqlite (one machine) or module redis (many machines). All give the same behaviour and the same two promises:
 //
 //   - Order. For one name, a later grant has a larger token than an earlier one,
 //     whatever clocks, pauses and networks do, as long as the engine's counters survive.

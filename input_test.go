@@ -248,8 +248,8 @@ func TestTheEnginesLongestLease(t *testing.T) {
 		lease := take(t, c.Mutex("n", leasehold.TTL(time.Minute)).Lock)
 		expectRefusal(t, lease.Extend(t.Context(), time.Minute+1), "TTL", "1m0.000000001s")
 		expect(t, lease.Extend(t.Context(), time.Minute), nil)
-		set(t, c.Latch("start"), 1, true) // its default is less then
-		if got := e.last(t, "TrySet").ttl; got != time.Minute {
+		set(t, c.Latch("start"), 1, true) // no lease
+		if got := e.last(t, "TrySet").ttl; got != leasehold.DefaultLatchTTL {
 			t.Errorf("a latch lives for %v by default", got)
 		}
 	})

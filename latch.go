@@ -19,11 +19,7 @@ type Latch struct{ lock *lock }
 // Latch returns the latch with that name. Of the options only TTL and WaitLimit matter to it. Not every engine has
 // latches: calls then return ErrUnsupported.
 func (c *Client) Latch(name string, opts ...Option) *Latch {
-	ttl := DefaultLatchTTL
-	if most := c.abilities.MaxTTL; most > 0 {
-		ttl = min(ttl, most)
-	}
-	return &Latch{newLock(c, driver.Latch, name, 1, append([]Option{TTL(ttl)}, opts...))}
+	return &Latch{newLock(c, driver.Latch, name, 1, append([]Option{TTL(DefaultLatchTTL)}, opts...))}
 }
 
 // TrySet sets the latch to n, at least 1, if it is not set or has come down to zero, and reports

@@ -52,7 +52,7 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 	case l.err != nil:
 	case !validText(name):
 		l.err = invalid("name", name, allowedText)
-	case most > 0 && l.ttl > most:
+	case most > 0 && l.ttl > most && kind != driver.Latch: // a latch is no lease
 		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+most.String()+" on this engine")
 	case size < 1 || size > maxSize:
 		l.err = invalid("semaphore size", size, "1 to 2147483647")

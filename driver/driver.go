@@ -132,7 +132,7 @@ type Abilities struct {
 	Bounded bool
 
 	// MaxTTL is the longest lease that the engine gives. Zero means no limit of
-	// its own.
+	// its own. It does not concern latches.
 	MaxTTL time.Duration
 
 	// MaxBatch is the most leases that one Renew may carry. Zero means 512.

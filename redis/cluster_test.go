@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
@@ -36,6 +38,10 @@ func TestCluster(t *testing.T) {
 			})
 		}
 	}
+	t.Run("ReadFromReplicas", func(t *testing.T) {
+		t.Parallel()
+		readFromReplicas(t, c)
+	})
 }
 
 func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient) {
@@ -91,6 +97,29 @@ func handOverIsBySPublish(t *testing.T, c *redisserver.Cluster, client newClient
 		}
 		if timesRun(t, c.Nodes[shard], "spublish") == before {
 			t.Errorf("shard %d: nobody was told", shard)
+		}
+		release(t, b, second)
+	}
+}
+
+// A client that reads from replicas listens to them, too. The masters do not know of that: so waiters come and look.
+func readFromReplicas(t *testing.T, c *redisserver.Cluster) {
+	client := func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), ReadOnly: true}))
+	}
+	a, b := unguarded(t, cluster(c)), unguarded(t, client)
+	for shard := range 3 {
+		first, second := lasting(tagOn(shard)+t.Name(), time.Minute), lasting(tagOn(shard)+t.Name(), time.Minute)
+		takes(t, a, first)
+		second = joins(t, b, second)
+		got := waits(t, b, second)
+		released := time.Now()
+		release(t, a, first)
+		if g := granted(t, got); g.at.Sub(released) > soon {
+			t.Errorf("shard %d: the waiter has its turn %v after the release", shard, g.at.Sub(released))
+		}
+		if _, err := a.Take(t.Context(), lasting(first.Name, time.Minute)); !errors.Is(err, driver.ErrHeld) {
+			t.Errorf("shard %d: a Take while another holds: %v, want ErrHeld", shard, err)
 		}
 		release(t, b, second)
 	}

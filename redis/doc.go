@@ -8,7 +8,6 @@
 //	rdb := goredis.NewClient(&goredis.Options{
 //		Addr:                  "localhost:6379",
 //		ContextTimeoutEnabled: true, // a request ends with its context
-//		MaxRetries:            -1,   // a request is sent once
 //	})
 //	engine, err := redis.New(rdb)
 //	if err != nil {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -86,14 +87,14 @@ func (s *ears) hears(name string) bool {
 }
 
 // listen makes w hear a channel, which is on a server of a Cluster, or on the only one (nil). It returns when the
-// server has confirmed, or errDeaf if it has not for too long, or does not allow it.
+// server has confirmed, or errDeaf if it has not for too long, does not allow it, or cannot be reached.
 func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, sharded bool) error {
 	s.mu.Lock()
 	if s.shut.Load() {
 		s.mu.Unlock()
 		return errClosed
 	}
-	if !s.forbidden.IsZero() && time.Since(s.forbidden) < allowedAgain {
+	if w.over || !s.forbidden.IsZero() && time.Since(s.forbidden) < allowedAgain {
 		s.mu.Unlock()
 		return errDeaf
 	}
@@ -119,10 +120,19 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 	if c.err == nil {
 		return nil
 	}
-	if redis.HasErrorPrefix(c.err, "NOPERM") || redis.HasErrorPrefix(c.err, "unknown command") {
+	var reply redis.Error
+	switch replied := errors.As(c.err, &reply); {
+	case forbids(c.err):
 		return errDeaf
+	case replied || errors.Is(c.err, errClosed):
+		return noEffect(explain(c.err))
 	}
-	return noEffect(explain(c.err))
+	return fmt.Errorf("%w: %w", errDeaf, c.err) // whether the server is there, the request will tell
+}
+
+// forbids reports whether an error says that one may not listen.
+func forbids(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command")
 }
 
 // confirmed waits for what the server says.
@@ -162,10 +172,11 @@ func (s *ears) add(name string, on *server, sharded bool) *channel {
 	return c
 }
 
-// leave makes w hear nothing any more.
+// leave makes w hear nothing any more, also if a look that it has given up still goes on.
 func (s *ears) leave(w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	w.over = true
 	s.part(w)
 }
 
@@ -190,22 +201,22 @@ func (s *ears) drop(c *channel) {
 		s.mu.Unlock()
 		return
 	}
-	last := len(l.channels) == 1
-	if !last {
-		delete(s.channels, c.name)
-		delete(l.channels, c.name)
-		if c.open {
-			c.open = false
-			s.open.Add(-1)
-		}
+	if len(l.channels) == 1 {
+		l.die(nil)
+		s.mu.Unlock()
+		_ = l.sub.Close()
+		return
+	}
+	delete(s.channels, c.name)
+	delete(l.channels, c.name)
+	if c.open {
+		c.open = false
+		s.open.Add(-1)
 	}
 	s.mu.Unlock()
-	switch {
-	case last:
-		l.fail(nil)
-	case l.sharded:
+	if l.sharded {
 		_ = l.sub.SUnsubscribe(context.Background(), c.name) // a message too many does no harm
-	default:
+	} else {
 		_ = l.sub.Unsubscribe(context.Background(), c.name)
 	}
 }
@@ -292,11 +303,15 @@ func (l *line) confirm(m *redis.Subscription) error {
 	}
 	switch m.Kind {
 	case "subscribe", "ssubscribe":
-		if !c.open {
-			c.open = true
-			s.open.Add(1)
-			close(c.ready)
+		if c.open { // the client has made another connection by itself
+			for w := range c.waiters {
+				w.unheard()
+			}
+			return nil
 		}
+		c.open = true
+		s.open.Add(1)
+		close(c.ready)
 	case "unsubscribe", "sunsubscribe":
 		if c.open {
 			return errMoved
@@ -316,7 +331,7 @@ func (l *line) pokeAll(name string) {
 	}
 }
 
-// fail ends a line. Those who listened look for themselves.
+// fail ends a line.
 func (l *line) fail(err error) {
 	s := l.ears
 	s.mu.Lock()
@@ -324,31 +339,33 @@ func (l *line) fail(err error) {
 		s.mu.Unlock()
 		return
 	}
+	l.die(err)
+	s.mu.Unlock()
+	_ = l.sub.Close() // it is broken
+}
+
+// die takes a line out of use; its connection is to be closed then. Those who listened look for themselves. mu is held.
+func (l *line) die(err error) {
+	s := l.ears
 	l.dead = true
 	delete(s.lines, l.on)
-	if redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command") {
+	if forbids(err) {
 		s.forbidden = time.Now()
 	}
 	for name, c := range l.channels {
 		delete(s.channels, name)
-		if !c.open {
-			c.err = err
-			if err == nil {
-				c.err = errClosed
-			}
-			close(c.ready)
-		}
 		if c.open {
 			c.open = false
 			s.open.Add(-1)
+		} else {
+			c.err = err
+			close(c.ready)
 		}
 		if c.idle != nil {
 			c.idle.Stop()
 		}
 		for w := range c.waiters {
-			w.poke()
+			w.unheard()
 		}
 	}
-	s.mu.Unlock()
-	_ = l.sub.Close() // it is broken, or nobody needs it
 }

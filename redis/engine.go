@@ -73,6 +73,10 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		}
 		e.pipe = pipe
 	}
+	if nodes, ok := client.(*redis.ClusterClient); ok && nodes.Options().ReadOnly {
+		// Such a client listens to replicas, and the masters do not count it among those who hear their messages.
+		e.polling = true
+	}
 	e.place.init(client, &e.config)
 	e.ears.init(client, hex.EncodeToString(id[:]), e.heard)
 	e.waiters.init(e.ears.leave)

@@ -28,7 +28,7 @@ type ClosedError struct {
 // Error implements error.
 func (e *ClosedError) Error() string {
 	return fmt.Sprintf("no lease is granted until %s, because the server was started or promoted a short while ago and may lack leases that still run; "+
-		"WithoutFailoverGuard (guard=off) grants them at once", e.Open.Format(time.TimeOnly))
+		"WithoutFailoverGuard (guard=off) grants them at once", e.Open.Format(time.RFC3339))
 }
 
 // refusals are the first words of answers with which a server refuses a request before it has changed

@@ -19,7 +19,6 @@ func ExampleNew() {
 	rdb := goredis.NewClient(&goredis.Options{
 		Addr:                  "localhost:6379",
 		ContextTimeoutEnabled: true, // a request ends with its context
-		MaxRetries:            -1,   // a request is sent once
 	})
 	defer rdb.Close()
 
@@ -36,7 +35,7 @@ func ExampleNew() {
 // With hundreds of goroutines that lock at the same time, it is faster to send their commands together. Closing
 // rdb closes the AutoPipeliner, too.
 func ExampleNew_manyGoroutines() {
-	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true, MaxRetries: -1})
+	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
 	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxConcurrentBatches: 2, Unordered: true})
 	if err != nil {
@@ -57,7 +56,6 @@ func ExampleNew_sentinel() {
 		MasterName:            "mymaster",
 		SentinelAddrs:         []string{"s1:26379", "s2:26379", "s3:26379"},
 		ContextTimeoutEnabled: true,
-		MaxRetries:            -1,
 	})
 	defer rdb.Close()
 
@@ -74,7 +72,6 @@ func ExampleNew_cluster() {
 	rdb := goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs:                 []string{"c1:6379", "c2:6379", "c3:6379"},
 		ContextTimeoutEnabled: true,
-		MaxRetries:            -1,
 	})
 	defer rdb.Close()
 
@@ -109,7 +106,7 @@ func ExampleWithoutFailoverGuard() {
 
 // A lease counts only when two replicas have confirmed it within half a second.
 func ExampleWithReplicas() {
-	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true, MaxRetries: -1})
+	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
 
 	engine, err := redis.New(rdb, redis.WithReplicas(2, 500*time.Millisecond))

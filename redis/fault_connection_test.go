@@ -11,7 +11,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
-	"github.com/leasehold-go/leasehold/redis"
 )
 
 // patient makes a client that waits for ever, and never retries.
@@ -96,5 +95,3 @@ func TestDeadConnectionOfALook(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-var _ redis.Option

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -50,7 +49,14 @@ func makeDeaf(t *testing.T, ttl time.Duration) *deaf {
 	d.holder = lasting("a", ttl)
 	takes(t, d.beside, d.holder)
 	d.waiter = joins(t, d.e, lasting("a", time.Minute))
-	d.got = waits(t, d.e, d.waiter)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	got := make(chan grant, 1)
+	go func() {
+		g, err := persists(ctx, d.e, d.waiter)
+		got <- grant{g, err, time.Now()}
+	}()
+	d.got = got
 	awaitEars(t, d.s, 1)
 	return d
 }
@@ -137,6 +143,34 @@ func TestHalfOpenSubscription(t *testing.T) {
 	d.p.Thaw()
 }
 
+// Where no connection for messages can be made, waiters look for themselves, and listen as soon as they can.
+func TestNoConnectionForMessages(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	p := redisserver.ProxyForTest(t, s.Addr())
+	p.Refuse()
+	e, beside := unguarded(t, splitClient(s, p)), unguarded(t, standalone(s))
+	before := lasting("a", time.Minute)
+	takes(t, beside, before)
+	r := joins(t, e, lasting("a", time.Minute))
+	got := waits(t, e, r)
+	began := time.Now()
+	release(t, beside, before)
+	if took := granted(t, got).at.Sub(began); took > 2*soon {
+		t.Errorf("the waiter had the lock after %v, want its next look", took)
+	}
+	next := joins(t, e, lasting("a", time.Minute))
+	got = waits(t, e, next)
+	if err := p.Allow(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEars(t, s, 1)
+	release(t, e, r)
+	granted(t, got)
+	release(t, e, next)
+	checkNothingLeft(t, s)
+}
+
 // Many waiters, and a connection for messages that breaks again and again: all are served, one after the other.
 func TestSubscriptionsBreakUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -180,5 +214,3 @@ func TestSubscriptionsBreakUnderLoad(t *testing.T) {
 		}
 	}
 }
-
-var _ = fmt.Sprint

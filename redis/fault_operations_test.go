@@ -18,7 +18,6 @@ type scene struct {
 	s          *redisserver.Server
 	name       string
 	on, beside *redis.Engine
-	repeats    bool   // the client of on sends again what was cut
 	happens    func() // makes it happen
 	over       func() // ends it
 
@@ -91,6 +90,15 @@ var operations = []operation{
 	}, done: isLong},
 	{name: "take what is held", prepare: otherTakes, do: take, no: []error{driver.ErrHeld}},
 	{name: "take to read", prepare: func(x *scene) { x.mine.Mode = driver.Shared }, do: take, done: iHold},
+	{
+		name:    "take all",
+		prepare: func(x *scene) { x.other.Name += "2>" },
+		do: func(x *scene, e *redis.Engine) error {
+			_, err := e.TakeAll(x.t.Context(), []driver.Request{x.mine, x.other})
+			return err
+		},
+		done: func(x *scene) bool { return x.holds(x.mine) && x.holds(x.other) },
+	},
 	{name: "take a permit", prepare: func(x *scene) { x.mine = permit(x.mine) }, do: take, done: iHold},
 	{
 		name:       "join",
@@ -273,7 +281,7 @@ func (op operation) play(x *scene) error {
 		t.Errorf("%s says yes, want %v", x.name, op.no)
 	case (err == nil || isNo(err)) && !done:
 		t.Errorf("%s says %v, but has not been done", x.name, err)
-	case driver.IsNo(err) && !isNo(err) && !(x.repeats && done): // the second answer is about what the first one left
+	case driver.IsNo(err) && !isNo(err):
 		t.Errorf("%s says %v", x.name, err)
 	case op.done != nil && done && !driver.IsNo(err) && driver.HadNoEffect(err):
 		t.Errorf("%s says that it had no effect, but has been done: %v", x.name, err)

@@ -64,6 +64,8 @@ func TestOutOfMemory(t *testing.T) {
 	late.Join = true
 	_, err := e.Take(t.Context(), late)
 	checkRefused(t, "join", err, "OOM")
+	_, err = e.TakeAll(t.Context(), []driver.Request{lock("new"), lock("newer")})
+	checkRefused(t, "take all", err, "OOM")
 	renewer := open(t, bare(s.Addr()), redis.WithMaxTTL(time.Minute)) // it has to learn of the server first, and to write its marker
 	for _, r := range held {
 		for _, e := range []*redis.Engine{e, renewer} {
@@ -231,6 +233,14 @@ func TestWrongType(t *testing.T) {
 func wrongTypeOps(ctx context.Context, e *redis.Engine, r driver.Request) (errs []error) {
 	_, err := e.Take(ctx, r)
 	errs = append(errs, err, renews(ctx, e, hold(r), time.Second))
+	all := []driver.Request{lock(r.Name), lock(r.Name + " and more")}
+	_, err = e.TakeAll(ctx, all)
+	errs = append(errs, err)
+	for _, r := range all {
+		if no := e.Release(ctx, driver.Release{Hold: hold(r)}); driver.HadNoEffect(err) && no == nil {
+			errs = append(errs, errors.New("a TakeAll without effect has taken a lock"))
+		}
+	}
 	_, err = e.TrySet(ctx, driver.LatchSet{Name: r.Name, ID: r.Owner, Count: 1, TTL: 100 * time.Millisecond})
 	errs = append(errs, err)
 	_, err = e.CountDown(ctx, driver.LatchDown{Name: r.Name, ID: r.Owner, TTL: 100 * time.Millisecond})

@@ -41,6 +41,9 @@ func TestRightsAreThoseOfTheScripts(t *testing.T) {
 		t.Errorf("the scripts call %v, but rights.lua asks for %v", called, asked)
 	}
 	allowed := strings.Fields(read("testdata/acl.txt"))
+	if !strings.Contains(read("../docs/engines/redis.md"), "```\n"+read("testdata/acl.txt")+"```\n") {
+		t.Error("the documentation does not show acl.txt as it is")
+	}
 	for _, c := range append(called, "PUBLISH", "SPUBLISH") {
 		if !slices.Contains(allowed, "+"+strings.ToLower(c)) {
 			t.Errorf("acl.txt does not allow %s", c)

@@ -59,7 +59,7 @@ func TestEachRightThatIsMissing(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"databases 1"}})
 	all := smallestRights(t)
 	// What the engine can do without, on one server without replicas.
-	spare := strings.Fields("+ping +unwatch +unsubscribe +subscribe +publish +wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +command")
+	spare := strings.Fields("+ping +unwatch +unsubscribe +subscribe +publish +wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +command +asking")
 	for i, word := range all {
 		if !strings.HasPrefix(word, "+") {
 			continue
@@ -220,4 +220,37 @@ func useAll(t *testing.T, client newClient, name string) error {
 		return <-done
 	})
 	return first
+}
+
+// In a Cluster, every node has its own users.
+func TestSmallestRightsInACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+	all := smallestRights(t)
+	as := func(user string) newClient {
+		return func(t *testing.T) goredis.UniversalClient {
+			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), Username: user, Password: userPassword}))
+		}
+	}
+	for without, needed := range map[string]bool{
+		"nothing":        false,
+		"+publish":       false, // that is for one server only
+		"+spublish":      false,
+		"+ssubscribe":    false,
+		"&":              false,
+		"+cluster|nodes": true,
+		"+cluster|slots": true,
+	} {
+		user := "without-" + without
+		for _, node := range c.Nodes {
+			addUser(t, node, user, slices.DeleteFunc(slices.Clone(all), func(word string) bool { return strings.HasPrefix(word, without) }))
+		}
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			err := useAll(t, as(user), user)
+			if err != nil != needed || needed && !driver.IsPermanent(err) {
+				t.Errorf("%v (permanent: %v), want a permanent error: %v", err, driver.IsPermanent(err), needed)
+			}
+		})
+	}
 }

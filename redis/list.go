@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,16 +32,25 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
 	}
-	keys, err := e.keys(ctx, q)
+	// What it sends cannot be left alone when ctx ends, but all of it can.
+	page, err := within(ctx, math.MaxInt64, func(ctx context.Context) ([]driver.Status, error) { return e.list(ctx, q) })
 	if err != nil {
 		return nil, noEffect(err)
+	}
+	return page, nil
+}
+
+func (e *Engine) list(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	keys, err := e.keys(ctx, q)
+	if err != nil {
+		return nil, err
 	}
 	var page []driver.Status
 	for len(keys) > 0 && len(page) < q.Limit {
 		n := min(len(keys), lookCount, q.Limit-len(page))
 		found, err := e.statuses(ctx, keys[:n], q)
 		if err != nil {
-			return nil, noEffect(err)
+			return nil, err
 		}
 		page, keys = append(page, found...), keys[n:]
 	}

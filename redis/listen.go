@@ -52,6 +52,9 @@ func (e *Engine) listenTo(ctx context.Context, w *waiter, n names, name string, 
 	}
 	switch err := e.ears.listen(ctx, w, name, on, sharded); {
 	case errors.Is(err, errDeaf):
+		if err != errDeaf {
+			e.place.doubt(n, err)
+		}
 		w.told("-")
 		return nil
 	case err != nil:

@@ -45,7 +45,8 @@ func (e *OptionError) Error() string {
 var errNoClient = errors.New("redis engine: the client is nil: make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
 
 // WithPrefix sets what stands before a name to make the key of its lock. Engines exclude each other
-// only if they have the same prefix. Other clients that lock the same key are excluded, too. Defaults to "lock:".
+// only if they have the same prefix. Other clients that lock the same key are excluded, too. A prefix should not begin like another
+// that is in use: "lock:" with the name "a:b" and "lock:a:" with the name "b" are the same lock. Defaults to "lock:".
 func WithPrefix(prefix string) Option {
 	return func(c *config) error {
 		c.prefix = prefix
@@ -85,8 +86,8 @@ func WithoutFailoverGuard() Option {
 func WithReplicas(n int, within time.Duration) Option {
 	return func(c *config) error {
 		c.replicas, c.within = n, within
-		if n < 0 || n > 100 || n > 0 && (within < time.Millisecond || within > time.Minute) {
-			return &OptionError{"WithReplicas", "0 to 100 replicas within 1ms to 1m"}
+		if n < 0 || n > 100 || n > 0 && (within < time.Millisecond || within > 5*time.Second) {
+			return &OptionError{"WithReplicas", "0 to 100 replicas within 1ms to 5s"}
 		}
 		return nil
 	}

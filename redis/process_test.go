@@ -13,11 +13,8 @@ import (
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
-	"github.com/leasehold-go/leasehold/redis"
 )
 
 // roleVariable makes the test binary play a part in another test, as a process of its own: "hold" or "wait", the
@@ -246,6 +243,3 @@ func TestStoppedHead(t *testing.T) {
 	release(t, e, next)
 	checkNothingLeft(t, s)
 }
-
-var _ goredis.UniversalClient
-var _ redis.Option

@@ -132,6 +132,10 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 // exchange sends calls in one go. Its error is one that concerns all calls that have none of their own.
 func (b *batch) exchange(ctx context.Context, calls []*call) error {
 	e := b.engine
+	if e.replicas == 0 && e.pipe != nil {
+		b.submit(ctx, calls)
+		return nil
+	}
 	send := func(p redis.Pipeliner) error {
 		for _, c := range calls {
 			cmd := evalsha(ctx, b.on.program.sha[c.script], c.keys, c.args)
@@ -155,6 +159,22 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 		return explain(err)
 	}
 	return e.enough(count)
+}
+
+// submit sends calls along with the commands of others. Unlike a pipeline of their own, they can be left alone when ctx ends.
+func (b *batch) submit(ctx context.Context, calls []*call) {
+	under := make([]redis.AutoFuture, len(calls))
+	for i, c := range calls {
+		cmd := evalsha(ctx, b.on.program.sha[c.script], c.keys, c.args)
+		c.cmd = cmd.Cmd
+		under[i] = b.engine.pipe.Submit(ctx, cmd)
+	}
+	for i, c := range calls {
+		if err := under[i].WaitContext(ctx); err != nil {
+			c.cmd = redis.NewCmd(ctx) // the other one may still be under way
+			c.cmd.SetErr(err)
+		}
+	}
 }
 
 // read reports the outcomes of a call, and returns calls for those that must be looked for among shared holders.

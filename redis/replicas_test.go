@@ -97,7 +97,7 @@ func checkShortfall(t *testing.T, err error) {
 }
 
 func takeIsConfirmed(t *testing.T, c copied) {
-	e := unguarded(t, c.client, redis.WithReplicas(1, time.Minute))
+	e := unguarded(t, c.client, redis.WithReplicas(1, 5*time.Second))
 	r := lasting(c.tag+"confirmed", time.Minute)
 	resume := c.stalled(t)
 	taken := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -106,23 +107,36 @@ func (c *config) assemble(identity string) *program {
 		"MAX":       decimal(driver.MaxToken),
 	}
 	p := new(program)
-	for i, source := range sources {
-		text := strings.Replace(*source, "-- use entry.lua\n", entryLua, 1)
-		text = constant.ReplaceAllStringFunc(text, func(word string) string {
-			if value, ok := constants[word]; ok {
-				return value
+	for i, parts := range templates() {
+		var text strings.Builder
+		text.WriteString("-- " + identity + "\n")
+		for _, part := range parts {
+			if value, ok := constants[part]; ok {
+				part = value
 			}
-			return word
-		})
-		p.text[i] = "-- " + identity + "\n" + text
+			text.WriteString(part)
+		}
+		p.text[i] = text.String()
 		sum := sha1.Sum([]byte(p.text[i])) // see above
 		p.sha[i] = hex.EncodeToString(sum[:])
 	}
 	return p
 }
 
-// constant finds what assemble puts values for.
-var constant = regexp.MustCompile(`\b[A-Z]+\b`)
+// templates are the scripts in parts, some of which are constants for which assemble puts values.
+var templates = sync.OnceValue(func() (all [scriptCount][]string) {
+	for i, source := range sources {
+		text, at := strings.Replace(*source, "-- use entry.lua\n", entryLua, 1), 0
+		for _, word := range capitals.FindAllStringIndex(text, -1) {
+			all[i] = append(all[i], text[at:word[0]], text[word[0]:word[1]])
+			at = word[1]
+		}
+		all[i] = append(all[i], text[at:])
+	}
+	return all
+})
+
+var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

@@ -39,6 +39,13 @@ func cluster(c *redisserver.Cluster) newClient {
 	}
 }
 
+// hasty makes a client that neither retries nor waits for longer than a request's context allows, as Open does.
+func hasty(c *redisserver.Cluster) newClient {
+	return func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), MaxRetries: -1, MaxRedirects: 1, DialerRetries: 1, ContextTimeoutEnabled: true}))
+	}
+}
+
 // pipelined makes a client that sends the commands of many goroutines together.
 func pipelined(client newClient) newClient {
 	return func(t *testing.T) goredis.UniversalClient {

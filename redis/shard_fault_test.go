@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
@@ -18,10 +16,7 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: []string{"cluster-node-timeout 60000", "cluster-require-full-coverage no"}})
 	all := clients(c)
-	heeding := func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), ContextTimeoutEnabled: true, MaxRedirects: 1}))
-	}
-	all["PlainWithDeadlines"], all["AutoPipelineWithDeadlines"] = heeding, pipelined(heeding)
+	all["Hasty"], all["HastyAutoPipeline"] = hasty(c), pipelined(hasty(c))
 
 	// In the parent, all engines get to know all shards before one is paused.
 	engines := map[string]*redis.Engine{}
@@ -89,62 +84,58 @@ func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	}
 }
 
-// The client would go on for a minute to ask the master that has failed.
+// By itself, the client would go on for a minute to ask the master that has failed.
 func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
+	master, replica := c.Nodes[0], c.Nodes[3]
 	type party struct {
-		holder, idle, strict   *redis.Engine
-		first, second, strict1 driver.Request
-		got                    <-chan grant
+		holder, waiter, idle *redis.Engine
+		held, next           driver.Request
 	}
 	parties := map[string]party{}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
 	for name, client := range clients(c) {
-		p := party{holder: unguarded(t, client), idle: unguarded(t, client), strict: unguarded(t, client, redis.WithReplicas(1, time.Second))}
-		takes(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and then nothing more until afterwards
-		p.strict1 = lasting(tagOn(0)+name+" strict", time.Minute)
-		takes(t, p.strict, p.strict1)
-		p.first = lasting(tagOn(0)+name, time.Minute)
-		takes(t, p.holder, p.first)
-		waiter := unguarded(t, client)
-		p.second = joins(t, waiter, lasting(p.first.Name, time.Minute))
-		got := make(chan grant, 1)
-		go func() {
-			g, err := persists(ctx, waiter, p.second)
-			got <- grant{g, err, time.Now()}
-		}()
-		p.got = got
+		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, time.Minute), driver.Request{}}
+		takes(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and nothing more until afterwards
+		takes(t, p.holder, p.held)
+		p.next = joins(t, p.waiter, lasting(p.held.Name, time.Minute))
 		parties[name] = p
 	}
-	master, replica := c.Nodes[0], c.Nodes[3]
+	strict, confirmed := unguarded(t, hasty(c), redis.WithReplicas(1, time.Second)), lasting(tagOn(0)+"confirmed", time.Minute)
+	takes(t, strict, confirmed)
 	if err := replica.AwaitReplicaOf(master); err != nil {
 		t.Fatal(err)
 	}
 	master.Kill()
-	for _, p := range parties {
-		if err := renews(ctx, p.strict, hold(p.strict1), time.Minute); err == nil || driver.IsNo(err) {
-			t.Errorf("Renew while there is no master: %v", err)
-		}
-		if _, err := p.strict.Take(ctx, lock(tagOn(0)+"x")); err == nil || driver.IsNo(err) {
-			t.Errorf("Take while there is no master: %v", err)
-		}
+	if err := renews(t.Context(), strict, hold(confirmed), time.Minute); err == nil || driver.IsNo(err) {
+		t.Errorf("Renew while there is no master: %v", err)
 	}
-	if _, err := c.AwaitOwner(redisserver.Slot(tagOn(0)), master); err != nil {
-		t.Fatal(err)
+	if _, err := strict.Take(t.Context(), lock(tagOn(0)+"x")); err == nil || driver.IsNo(err) {
+		t.Errorf("Take while there is no master: %v", err)
 	}
 	for name, p := range parties {
 		t.Run(name, func(t *testing.T) {
-			x := time.Now()
-			r := lasting(tagOn(0)+name+" new", time.Minute)
-			persistently(t, "a take by an engine that was idle", func() error { _, err := p.idle.Take(ctx, r); return err })
-			t.Log("T", time.Since(x));
-			persistently(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.first), time.Minute) })
-			t.Log("R", time.Since(x));
-			persistently(t, "the release", func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.first)}) })
-			t.Log("A", time.Since(x)); granted(t, p.got)
-			t.Log("B", time.Since(x))
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+			defer cancel()
+			var err error
+			waited := make(chan struct{})
+			go func() {
+				defer close(waited)
+				_, err = persists(ctx, p.waiter, p.next)
+			}()
+			if _, err := c.AwaitOwner(redisserver.Slot(tagOn(0)), master); err != nil {
+				t.Fatal(err)
+			}
+			persistently(t, "a take by an engine that was idle", func() error {
+				_, err := p.idle.Take(ctx, lock(tagOn(0)+name+" new"))
+				return err
+			})
+			persistently(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), time.Minute) })
+			persistently(t, "the release", func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.held)}) })
+			if <-waited; err != nil {
+				t.Errorf("the waiter has not got the lock: %v", err)
+			}
 		})
 	}
 }

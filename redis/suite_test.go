@@ -71,7 +71,7 @@ func TestContractOverCrashes(t *testing.T) {
 func TestContractOnAReplicatedServer(t *testing.T) {
 	t.Parallel()
 	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
-	suite(t, standalone(r.Master), redis.WithoutFailoverGuard(), redis.WithReplicas(1, 10*time.Second))
+	suite(t, standalone(r.Master), redis.WithoutFailoverGuard(), redis.WithReplicas(1, 5*time.Second))
 }
 
 func TestContractBehindSentinels(t *testing.T) {

@@ -25,7 +25,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 	n := e.names(r.Key)
 	if r.Join && e.crowded.has(r.Key) && e.hears(n) {
-		return e.join(ctx, r, n)
+		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}
 	// Hardly any lock is held when it is asked for: so do not begin to listen before it is known to be.
 	var g driver.Grant
@@ -38,7 +38,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 	if r.Join && refused(err) {
 		e.crowded.add(r.Key)
-		return e.join(ctx, r, n)
+		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}
 	return g, err
 }
@@ -66,8 +66,7 @@ func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (drive
 	case 1:
 		return driver.Grant{Token: uint64(micros), Tokens: int(tokens)}, nil
 	default:
-		g, _, _, err := grantOf(token, tokens, false, r)
-		return g, err
+		return grantOf(token, tokens, r)
 	}
 }
 
@@ -78,8 +77,7 @@ func refused(err error) bool {
 }
 
 // join takes, or queues and remembers the place.
-func (e *Engine) join(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	w := e.waiters.add(r.Owner, r.Key)
+func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
 	if err := e.listen(ctx, w, n); err != nil {
 		e.waiters.forget(r.Owner) // nobody releases what has had no effect
 		return driver.Grant{}, err
@@ -157,7 +155,8 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no re
 	case err != nil:
 		return g, false, no, err
 	case list[0] != 0:
-		return grantOf(list[0], list[1], list[2] > 0, r)
+		g, err = grantOf(list[0], list[1], r)
+		return g, list[2] > 0, no, err
 	case len(list) < 5:
 		return g, false, no, errReply
 	}
@@ -165,11 +164,12 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no re
 	return g, false, no, driver.ErrHeld
 }
 
-func grantOf(token, tokens int64, waiting bool, r driver.Request) (driver.Grant, bool, refusal, error) {
+// grantOf makes a grant of what a script has answered.
+func grantOf(token, tokens int64, r driver.Request) (driver.Grant, error) {
 	if token <= 0 || tokens <= 0 || token+tokens-1 > driver.MaxToken {
-		return driver.Grant{}, false, refusal{}, errReply
+		return driver.Grant{}, errReply
 	}
-	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(max(r.Tokens, 1))))}, waiting, refusal{}, nil
+	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(max(r.Tokens, 1))))}, nil
 }
 
 // integers reads a list of at least so many numbers.

@@ -58,7 +58,7 @@ func (e *Engine) readAll(answer any, batch []driver.Request) ([]driver.Grant, er
 	}
 	grants := make([]driver.Grant, len(batch))
 	for i := range grants {
-		if grants[i], _, _, err = grantOf(list[2*i], list[2*i+1], false, batch[i]); err != nil {
+		if grants[i], err = grantOf(list[2*i], list[2*i+1], batch[i]); err != nil {
 			return nil, err
 		}
 	}

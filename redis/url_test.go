@@ -208,7 +208,7 @@ func TestBrokenURLs(t *testing.T) {
 		{"redis://h?replicas=101", "parameter", "replicas", "0 to 100"},
 		{"redis://h?replicas_wait=1s", "parameter", "replicas_wait", "next to replicas"},
 		{"redis://h?replicas=1&replicas_wait=0s", "parameter", "replicas_wait", "above zero"},
-		{"redis://h?replicas=1&replicas_wait=1h", "parameter", "replicas_wait", "1ms to 1m"},
+		{"redis://h?replicas=1&replicas_wait=1h", "parameter", "replicas_wait", "1ms to 5s"},
 		{"redis://h?retention=1m", "parameter", "retention", "1h"},
 		{"redis://h?dial_timeout=0s", "parameter", "dial_timeout", "above zero"},
 		{"redis://h?timeout=-5s", "parameter", "timeout", "above zero"},

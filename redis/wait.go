@@ -43,17 +43,17 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 				continue
 			}
 		}
-		g, err := e.lookAgain(ctx, r, n)
+		w = e.waiters.add(r.Owner, r.Key) // not by a look, which may go on after this has returned
+		g, err := e.lookAgain(ctx, r, n, w)
 		if !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
-		w = e.waiters.add(r.Owner, r.Key)
 	}
 }
 
 // lookAgain asks once whether it is the owner's turn. It is a join: the owner keeps its place.
-func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	return within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n) })
+func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
+	return within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
 }
 
 // within returns what f does, or an error if ctx ends or the limit is reached first, even if f does not care. f then goes on by itself.

@@ -20,12 +20,14 @@ type waiter struct {
 
 	mu    sync.Mutex
 	way   string         // how it is told: P, S, or - if it must look itself
-	sent  driver.Instant // before the latest request that the server has answered
+	sent  driver.Instant // before the latest request that the server has answered; if it has answered none, before the first
 	since driver.Instant // from when no.ends counts
 	no    refusal        // the latest answer; its server time is 0 if there is none yet
 	looks int            // how often it has looked at a holder of another kind
 	gift  *gift
+	over  bool // it needs to hear nothing any more; guarded by ears.mu
 	hint  bool // the next look has been put off; there is nothing to see yet
+	doubt bool // messages may have been lost since the latest answer
 }
 
 // gift is a grant by another's release.
@@ -67,11 +69,12 @@ func (w *waiter) how() string {
 	return w.way
 }
 
-// asks notes that a request is about to be sent, after which there may be a grant.
+// asks notes that a request is about to be sent, after which there may be a grant. The grant may be that of an earlier one
+// without an answer.
 func (w *waiter) asks(sent driver.Instant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.no.server == 0 {
+	if w.sent.IsZero() {
 		w.sent = sent
 	}
 }
@@ -80,7 +83,7 @@ func (w *waiter) asks(sent driver.Instant) {
 func (w *waiter) refused(sent driver.Instant, no refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sent, w.since, w.no, w.hint = sent, driver.Now(), no, false
+	w.sent, w.since, w.no, w.hint, w.doubt = sent, driver.Now(), no, false, false
 	if no.foreign {
 		w.looks++
 	} else {
@@ -100,17 +103,28 @@ func (w *waiter) leads(ends time.Duration) {
 func (w *waiter) given(g gift, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// The server cannot have made it before it answered the latest request, and since then as much time has passed
-	// here as there, but for the drift of the clocks.
+	w.poke()
 	g.grant.Start = w.sent
-	if passed := time.Duration(at-w.no.server) * time.Millisecond; w.no.server != 0 && passed > 0 {
-		passed -= passed/100 + 2*time.Millisecond
-		if now := driver.Now(); passed > now.Since(w.sent) {
-			passed = now.Since(w.sent) // its clock has been set forward
+	if w.no.server != 0 {
+		// As much time has passed here since the latest answer as on the server, but for the drift of the clocks.
+		passed := time.Duration(at-w.no.server) * time.Millisecond
+		surely := passed - passed/100 - 2*time.Millisecond
+		if w.doubt || passed < 0 || surely > driver.Now().Since(w.sent) {
+			// The message was held up, and the server has refused since; or it is another clock, or was set. A look tells.
+			w.hint = false
+			return
 		}
-		g.grant.Start = w.sent.Add(max(passed, 0))
+		g.grant.Start = w.sent.Add(max(surely, 0))
 	}
 	w.gift = &g
+}
+
+// unheard notes that messages may have been lost: the waiter looks at once. Until it has, one that comes may be that of another
+// server, with another clock.
+func (w *waiter) unheard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doubt, w.hint = true, false
 	w.poke()
 }
 

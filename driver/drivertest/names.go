@@ -56,8 +56,12 @@ func namesAreApart(e *env) {
 		if err := a.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
 			e.Errorf("Release of %s %q: %v", r.Kind, r.Name, err)
 		}
-		if held := len(e.list(b, driver.Query{})); held != len(all)-i-1 {
-			e.Fatalf("%d are held after the Release of %s %q, want %d", held, r.Kind, r.Name, len(all)-i-1)
+		left := len(all) - i - 1
+		if left%16 != 0 { // a listing of so many takes long on some engines
+			continue
+		}
+		if held := len(e.list(b, driver.Query{})); held != left {
+			e.Fatalf("%d are held after the Release of %s %q, want %d", held, r.Kind, r.Name, left)
 		}
 	}
 }

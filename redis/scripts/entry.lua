@@ -30,6 +30,11 @@ local function used()
   return tonumber(string.match(value, '^shared\n(%d+)$'))
 end
 
+-- foreign tells whether a client of another kind holds.
+local function foreign()
+  return value and not used() and not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n')
+end
+
 -- keep makes a key last for ms at least.
 local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms) end
@@ -60,12 +65,14 @@ local function mint(n)
 end
 
 -- mark says beside the last token and in the value whether somebody waits: that is where those look who think that nobody
--- does. It comes last in each script that may change it.
+-- does. It comes last in each script that may change it. A semaphore has its last token in common with the lock of its name, and nobody
+-- looks for its marks.
 local function mark()
+  if not string.find(QUEUE, ':queue$') then return end
   local now = waits()
   local last, marked = counter()
   if marked ~= now then count(last, now) end
-  if value and not used() and string.find(value, '\n', 1, true) and (string.sub(value, -1) == 'q') ~= now then
+  if value and not used() and not foreign() and (string.sub(value, -1) == 'q') ~= now then
     value = now and value .. 'q' or string.sub(value, 1, -2)
     call('SET', VALUE, value, 'KEEPTTL')
   end
@@ -99,7 +106,7 @@ local function settle()
   if n == nil then return end
   local ended = call('ZRANGEBYSCORE', HOLDERS, '-inf', value and now or '+inf')
   for _, owner in ipairs(ended) do n = n - take_out(owner) end
-  if value and #ended > 0 then share(n) end
+  if value and (#ended > 0 or call('EXISTS', HOLDERS) == 0) then share(n) end -- the list may be lost, too
 end
 
 -- shares is the end of the owner's shared lease, or nil.
@@ -129,6 +136,7 @@ local function put(owner, mode, weight, tokens, ms, token, text)
     value = owner .. '\n' .. detail .. (waits() and '\nq' or '\n')
     call('SET', VALUE, value, 'PX', ms)
   else
+    if not value then settle() end -- nothing of earlier shared holders may be left
     local n = used() + weight
     call('HSET', INFO, 'h' .. owner, weight .. ' ' .. detail)
     call('ZADD', HOLDERS, now + ms, owner)
@@ -173,6 +181,9 @@ end
 -- serve grants to the head of the queue for as long as it fits, and tells the next when to look. A head that
 -- does not fit is not overtaken: it could wait for ever. A head that does not hear is gone. With me, serve
 -- stops before that owner, who is here and need not be told. changed says that the head, or what it waits for, is another one.
+--
+-- What is sent here may arrive also where this server counts no listener: at those who listen to a replica. So whoever is to be granted
+-- something is asked first whether he hears ("?"), and what he is told has been done.
 local function serve(me, changed)
   while CLOSED ~= '1' do
     local owner = call('ZRANGE', QUEUE, 0, 0)[1]
@@ -181,20 +192,21 @@ local function serve(me, changed)
     if not w then
       leave(owner)
     elseif not fits(w.mode, w.weight, w.size) then
-      if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. ends()) ~= 0 then return end
+      if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. (foreign() and 0 or ends())) ~= 0 then return end
       leave(owner)
     elseif w.way == '-' then
       if now - w.seen < GONE then return end
       leave(owner)
     else
-      local token, ms = mint(w.tokens), math.min(w.ttl, FIRST)
-      local heard = tell(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE) - 1))
+      local heard = tell(w, '?')
       if not heard then return end
       leave(owner)
       if heard > 0 then
+        local token, ms = mint(w.tokens), math.min(w.ttl, FIRST)
         put(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
-        changed = true
+        tell(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE)))
       end
     end
+    changed = true
   end
 end

@@ -9,14 +9,14 @@ local value = redis.call('GET', KEYS[1])
 local detail, foreign, holders, waiters = false, 0, {}, {}
 if value then
   local line = string.find(value, '\n', 1, true)
-  if not line then
-    foreign = 1
-  elseif string.match(value, '^shared\n%d+$') then
+  if string.match(value, '^shared\n%d+$') then
     local ends = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. now, '+inf', 'WITHSCORES')
     for i = 1, #ends, 2 do
       holders[i] = ends[i + 1] - now
       holders[i + 1] = redis.call('HGET', KEYS[5], 'h' .. ends[i]) or ''
     end
+  elseif not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n') then
+    foreign = 1
   else
     detail = string.gsub(string.sub(value, line + 1), '\nq?$', '')
   end

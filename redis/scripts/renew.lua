@@ -9,7 +9,9 @@ for i, key in ipairs(KEYS) do
   if type(value) == 'table' then
     answers[i] = 'e'
   elseif value and string.sub(value, 1, #owner + 1) == owner .. '\n' then
-    redis.call('PEXPIRE', key, ARGV[2 * i], 'GT')
+    if redis.call('PEXPIRE', key, ARGV[2 * i], 'GT') == 0 and redis.call('PTTL', key) < 0 then
+      redis.call('PEXPIRE', key, ARGV[2 * i]) -- somebody took its end away
+    end
     answers[i] = '1'
   elseif value and string.sub(value, 1, 7) == 'shared\n' then
     answers[i] = 's'

@@ -46,5 +46,4 @@ if ARGV[9] ~= '' then
   keep(INFO, LINGER)
   mark()
 end
-local foreign = value and not string.find(value, '\n', 1, true)
-return {0, now, ends(), call('ZRANK', QUEUE, OWNER) or -1, foreign and 1 or 0}
+return {0, now, ends(), call('ZRANK', QUEUE, OWNER) or -1, foreign() and 1 or 0}

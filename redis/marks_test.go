@@ -1,0 +1,68 @@
+package redis_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// Who waits for a lock is not overtaken, whatever is done with the semaphore of the same name.
+func TestSemaphoreLeavesTheMarksOfItsName(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder := lasting("a", 300*time.Millisecond)
+	takes(t, beside, holder)
+	r := joins(t, e, lasting("a", time.Minute))
+	p := permit(lasting("a", time.Minute))
+	takes(t, beside, p)
+	release(t, beside, p)
+	eventually(t, "the lease ends", func() bool { return command(t, s, "EXISTS", "lock:a") == int64(0) })
+	if _, err := beside.Take(t.Context(), lasting("a", time.Minute)); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("a Take while others wait: %v, want ErrHeld", err)
+	}
+	granted(t, waits(t, e, r))
+	release(t, e, r)
+}
+
+// If the list of readers is lost, as when the server evicts it, the lock is free: nobody can prolong what was held.
+func TestLostListOfReaders(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, standalone(s))
+	for _, r := range []driver.Request{shared(lasting("a", time.Minute)), permit(lasting("a", time.Minute))} {
+		takes(t, e, r)
+		command(t, s, "DEL", "{lock:a}:holders", "{lock:a}:permits-holders")
+		if err := renews(t.Context(), e, hold(r), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("renewal: %v, want ErrNotHeld", err)
+		}
+		next := lasting(r.Name, time.Minute)
+		next.Kind, next.Join = r.Kind, true
+		takes(t, e, next)
+		release(t, e, next)
+	}
+}
+
+// What is left of readers whose key somebody has deleted is over as soon as others have held.
+func TestDeletedReadersStayDeleted(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	old := shared(lasting("a", time.Minute))
+	takes(t, beside, old)
+	command(t, s, "DEL", "lock:a")
+	writer := lasting("a", time.Minute)
+	takes(t, beside, writer)
+	r := joins(t, e, shared(lasting("a", time.Minute)))
+	got := waits(t, e, r)
+	release(t, beside, writer)
+	granted(t, got)
+	if err := renews(t.Context(), beside, hold(old), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("renewal of a reader of before a writer: %v, want ErrNotHeld", err)
+	}
+	release(t, e, r)
+	checkNothingLeft(t, s)
+}

@@ -1,0 +1,57 @@
+package redis_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// A message that was held up on its way tells of a grant that is over, if the server has refused the waiter since.
+func TestMessageOfAnOldGrant(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder := lasting("a", time.Minute)
+	takes(t, beside, holder)
+	r := joins(t, e, lasting("a", time.Minute))
+	got := waits(t, e, r)
+	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
+	ticket, process := record[8], record[9]
+	granted5sAgo := fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(), time.Now().Add(-5*time.Second).UnixMilli())
+	if heard := command(t, s, "PUBLISH", "lock:wake:"+process, granted5sAgo); heard != int64(1) {
+		t.Fatalf("%v listen to the messages of the process, want one", heard)
+	}
+	select {
+	case g := <-got:
+		t.Fatalf("the waiter took it for a grant: %+v, %v", g.Grant, g.err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	release(t, beside, holder)
+	granted(t, got)
+	release(t, e, r)
+}
+
+// A replica passes messages on to who listens there, whom its master does not count. Such a waiter has to come and look, and
+// is never told that it has what the master has not given to it.
+func TestMessageThroughAReplica(t *testing.T) {
+	t.Parallel()
+	pair := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
+	e, beside := unguarded(t, func(t *testing.T) goredis.UniversalClient {
+		return split{standalone(pair.Master)(t).(*goredis.Client), standalone(pair.Replicas[0])(t).(*goredis.Client)}
+	}), unguarded(t, standalone(pair.Master))
+	holder := lasting("a", time.Second)
+	takes(t, beside, holder)
+	r := joins(t, e, lasting("a", time.Minute))
+	got := waits(t, e, r)
+	release(t, beside, holder)
+	granted(t, got)
+	if g, err := beside.Take(t.Context(), lasting("a", time.Minute)); err == nil {
+		t.Errorf("token %d was granted while another holds", g.Token)
+	}
+	release(t, e, r)
+}
