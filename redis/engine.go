@@ -166,7 +166,7 @@ func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha s
 			e.place.doubt(n, err)
 			return answer, on, explain(err)
 		}
-		if on, err = e.place.learn(ctx, n, true); err != nil {
+		if on, err = e.place.learn(ctx, n, on); err != nil {
 			return nil, nil, err
 		}
 	}

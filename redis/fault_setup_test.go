@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -171,4 +172,12 @@ func status(t *testing.T, e *redis.Engine, k driver.Key) driver.Status {
 		return driver.Status{Key: k}
 	}
 	return found[0]
+}
+
+// awaitEars waits until so many processes listen on a server.
+func awaitEars(t *testing.T, s *redisserver.Server, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d processes listen", n), func() bool {
+		return len(command(t, s, "PUBSUB", "CHANNELS").([]any)) == n
+	})
 }

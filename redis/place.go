@@ -32,7 +32,7 @@ type place struct {
 
 // question is under way to a server. Those who want to know the same wait for it.
 type question struct {
-	lost     bool // the scripts are known to be lacking
+	lacks    *server // has been seen to lack the scripts
 	asked    time.Time
 	patience time.Duration // after which it is asked again
 	done     chan struct{}
@@ -98,20 +98,21 @@ func (p *place) server(ctx context.Context, n names, fresh bool) (*server, error
 	if s != nil && (!fresh || !p.config.guard || p.age()-time.Duration(s.verified.Load()) < verifyEvery) {
 		return s, nil
 	}
-	return p.learn(ctx, n, false)
+	return p.learn(ctx, n, nil)
 }
 
 // age is how long there has been this engine, on a clock that counts sleep.
 func (p *place) age() time.Duration { return driver.Now().Since(p.began) }
 
-// learn asks the server of a slot what it is, and sees to it that it has the scripts. With lost, it is known to lack them.
-func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) {
+// learn asks the server of a slot what it is, and sees to it that it has the scripts. lacks is the server whose scripts were not known
+// where they were sent: it has lost them, or is another one than was thought.
+func (p *place) learn(ctx context.Context, n names, lacks *server) (*server, error) {
 	slot := n.slot
 	if !p.clustered() {
 		slot = 0
 	}
 	for {
-		q := p.question(ctx, n, slot, lost)
+		q := p.question(ctx, n, slot, lacks)
 		late := time.NewTimer(time.Until(q.asked.Add(q.patience)))
 		select {
 		case <-q.done:
@@ -126,17 +127,20 @@ func (p *place) learn(ctx context.Context, n names, lost bool) (*server, error) 
 }
 
 // question returns the one that is under way, or a new one.
-func (p *place) question(ctx context.Context, n names, slot uint16, lost bool) *question {
+func (p *place) question(ctx context.Context, n names, slot uint16, lacks *server) *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.asking[slot]
 	late := before != nil && time.Since(before.asked) >= before.patience
-	if before != nil && !late && (before.lost || !lost) {
+	if before != nil && !late && (before.lacks == lacks || lacks == nil) {
 		return before
 	}
-	q := &question{lost: lost, asked: time.Now(), patience: slow, done: make(chan struct{})}
+	q := &question{lacks: lacks, asked: time.Now(), patience: slow, done: make(chan struct{})}
 	if late {
-		q.lost, q.patience = lost || before.lost, 2*before.patience
+		q.patience = 2 * before.patience
+		if lacks == nil {
+			q.lacks = before.lacks
+		}
 	}
 	p.asking[slot] = q
 	go p.answer(context.WithoutCancel(ctx), q, slot, n)
@@ -145,7 +149,7 @@ func (p *place) question(ctx context.Context, n names, slot uint16, lost bool) *
 
 // answer answers a question. It goes on when those who asked have gone: others may have come.
 func (p *place) answer(ctx context.Context, q *question, slot uint16, n names) {
-	q.server, q.err = p.ask(ctx, n, q.lost)
+	q.server, q.err = p.ask(ctx, n, q.lacks)
 	p.mu.Lock()
 	if p.asking[slot] == q {
 		delete(p.asking, slot)
@@ -155,7 +159,7 @@ func (p *place) answer(ctx context.Context, q *question, slot uint16, n names) {
 }
 
 // ask does all on one connection, so that it is one process that answers.
-func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err error) {
+func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server, err error) {
 	err = p.pinned(ctx, n.value, func(tx *redis.Tx) error {
 		moment := p.age()
 		f, err := inquire(ctx, tx)
@@ -167,7 +171,7 @@ func (p *place) ask(ctx context.Context, n names, lost bool) (found *server, err
 		if stranger {
 			s = &server{identity: f.identity(), program: p.config.assemble(f.identity())}
 		}
-		if lost || stranger {
+		if stranger || s == lacks {
 			if err := p.load(ctx, tx, s.program); err != nil {
 				return err
 			}

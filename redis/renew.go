@@ -115,9 +115,12 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			c.cmd = nil
 		}
 		if len(again) > 0 {
-			on, err := b.engine.place.learn(ctx, again[0].names, true)
+			on, err := b.engine.place.learn(ctx, again[0].names, b.on)
 			if err == nil {
 				b.on = on
+				for _, c := range again { // they were thought to be together, and are so mostly still
+					b.engine.place.route(c.names.slot).Store(on)
+				}
 			} else {
 				for _, c := range again {
 					b.fail(c.items, err)

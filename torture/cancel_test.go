@@ -19,7 +19,7 @@ import (
 // nothing is left behind.
 func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	const clients, callers, rounds, names = 3, 6, 40, 3
+	const clients, callers, rounds, names = 3, 6, 30, 3
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
 	all := make([]*leasehold.Client, clients)
@@ -45,7 +45,7 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 				for range rounds {
 					at := rand.IntN(names)
 					m := c.Mutex(fmt.Sprint("name ", at), leasehold.TTL(5*time.Second))
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(20*time.Millisecond))))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond))))
 					l, err := m.Lock(ctx)
 					cancel()
 					switch {
@@ -74,7 +74,7 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 	}
 	work.Wait()
 	p.Intercept(nil)
-	if granted.Load() < 50 || gaveUp.Load() < 50 {
+	if granted.Load() < 30 || gaveUp.Load() < 30 {
 		t.Errorf("%d were granted a lock, %d gave up: this shows little", granted.Load(), gaveUp.Load())
 	}
 	awaitNothing(t, s, patience)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package redis_test
 
 import (
@@ -118,14 +120,6 @@ func (p *process) stop() {
 func left(t *testing.T, s *redisserver.Server, name string) time.Duration {
 	t.Helper()
 	return time.Duration(command(t, s, "PTTL", "lock:"+name).(int64)) * time.Millisecond
-}
-
-// awaitEars waits until so many processes listen on a server.
-func awaitEars(t *testing.T, s *redisserver.Server, n int) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("%d processes listen", n), func() bool {
-		return len(command(t, s, "PUBSUB", "CHANNELS").([]any)) == n
-	})
 }
 
 // The next one has the lock when the ttl of a killed holder has passed: not earlier, and not much later.
