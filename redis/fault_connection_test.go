@@ -52,8 +52,8 @@ func TestDeadConnection(t *testing.T) {
 		if _, err := e.Take(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > time.Second+soon {
-			t.Errorf("Take took %v", took)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("Take took %v, want the second until it is asked on another connection", took)
 		}
 		if err := renews(ctx, e, hold(r), time.Minute); err != nil {
 			t.Error(err)

@@ -111,9 +111,14 @@ var operations = []operation{
 	{
 		name: "look",
 		prepare: func(x *scene) {
-			x.other.TTL = 100 * time.Millisecond
-			otherTakes(x)
-			x.mine = joins(x.t, x.on, x.mine)
+			x.mine.Join = true
+			for x.other.TTL = 100 * time.Millisecond; ; x.other.TTL *= 2 { // until the machine is quick enough
+				otherTakes(x)
+				if take(x, x.on) != nil {
+					return
+				}
+				release(x.t, x.on, x.mine)
+			}
 		},
 		do: func(x *scene, e *redis.Engine) error {
 			if e == x.beside {

@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = 40 * time.Second
 
 // soon is how long it may take at most what happens at once, on a busy machine. It is less than any time after which the
 // engine would look for itself.
