@@ -143,32 +143,45 @@ func TestHalfOpenSubscription(t *testing.T) {
 	d.p.Thaw()
 }
 
-// Where no connection for messages can be made, waiters look for themselves, and listen as soon as they can.
+// Where no connection for messages can be made, or it is dead from the beginning, waiters look for themselves, and listen as soon as
+// they can.
 func TestNoConnectionForMessages(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	p := redisserver.ProxyForTest(t, s.Addr())
-	p.Refuse()
-	e, beside := unguarded(t, splitClient(s, p)), unguarded(t, standalone(s))
-	before := lasting("a", time.Minute)
-	takes(t, beside, before)
-	r := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, r)
-	began := time.Now()
-	release(t, beside, before)
-	if took := granted(t, got).at.Sub(began); took > 2*soon {
-		t.Errorf("the waiter had the lock after %v, want its next look", took)
+	for name, c := range map[string]struct {
+		end, mend func(p *redisserver.Proxy) error
+	}{
+		"Refused": {func(p *redisserver.Proxy) error { p.Refuse(); return nil }, (*redisserver.Proxy).Allow},
+		"Dead":    {func(p *redisserver.Proxy) error { p.Freeze(); return nil }, func(p *redisserver.Proxy) error { p.Thaw(); return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{})
+			p := redisserver.ProxyForTest(t, s.Addr())
+			if err := c.end(p); err != nil {
+				t.Fatal(err)
+			}
+			e, beside := unguarded(t, splitClient(s, p)), unguarded(t, standalone(s))
+			before := lasting("a", time.Minute)
+			takes(t, beside, before)
+			began := time.Now()
+			r := joins(t, e, lasting("a", time.Minute))
+			got := waits(t, e, r)
+			release(t, beside, before)
+			if took := granted(t, got).at.Sub(began); took > 3*soon {
+				t.Errorf("the waiter had the lock after %v, want its next look", took)
+			}
+			next := joins(t, e, lasting("a", time.Minute))
+			got = waits(t, e, next)
+			if err := c.mend(p); err != nil {
+				t.Fatal(err)
+			}
+			awaitEars(t, s, 1)
+			release(t, e, r)
+			granted(t, got)
+			release(t, e, next)
+			checkNothingLeft(t, s)
+		})
 	}
-	next := joins(t, e, lasting("a", time.Minute))
-	got = waits(t, e, next)
-	if err := p.Allow(); err != nil {
-		t.Fatal(err)
-	}
-	awaitEars(t, s, 1)
-	release(t, e, r)
-	granted(t, got)
-	release(t, e, next)
-	checkNothingLeft(t, s)
 }
 
 // Many waiters, and a connection for messages that breaks again and again: all are served, one after the other.

@@ -215,3 +215,28 @@ func TestRestartWithoutGuard(t *testing.T) {
 	release(t, b, next)
 	checkNothingLeft(t, s)
 }
+
+// Nobody is told of a release while grants are closed. Who waits looks when they open.
+func TestReleaseWhileGrantsAreClosed(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 4 * time.Second
+	s := redisserver.ForTest(t, persistent)
+	trust(t, s)
+	a, b := open(t, standalone(s), redis.WithMaxTTL(maxTTL)), open(t, standalone(s), redis.WithMaxTTL(maxTTL))
+	holder, next := lasting("a", maxTTL), lasting("a", maxTTL)
+	takes(t, a, holder)
+	restarted := time.Now()
+	restart(t, s)
+	checkClosed(t, b, "free", restarted, maxTTL)
+	<-time.After(maxTTL * 3 / 4)
+	if err := renews(t.Context(), a, hold(holder), maxTTL); err != nil { // its lease ends long after grants open
+		t.Fatal(err)
+	}
+	next = joins(t, b, next)
+	got := waits(t, b, next)
+	release(t, a, holder)
+	if took := granted(t, got).at.Sub(restarted); took < maxTTL || took > maxTTL+2*soon {
+		t.Errorf("a waiter had the lock %v after the restart, want when grants open, after %v", took, maxTTL)
+	}
+	release(t, b, next)
+}

@@ -124,7 +124,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 			if w == nil && no.ends == 0 {
 				err = driver.NoEffect(&ClosedError{Open: time.Now().Add(left)})
 			}
-			if no.ends = max(no.ends, 0); no.ends < left {
+			if no.place <= 0 || no.ends < left { // nobody tells the head of a release until grants open
 				no.ends = left
 			}
 		}

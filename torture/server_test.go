@@ -38,7 +38,7 @@ func TestStoppedServer(t *testing.T) {
 // A lease lives on when a server that keeps everything is killed and started again, and those who wait keep on waiting.
 func TestRestartedServer(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 5 * time.Second // an outage is waited out for as long
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
 	holder := open(t, s.Addr(), redis.WithMaxTTL(ttl))
 	a := holder.Mutex("a", leasehold.TTL(ttl))
