@@ -53,12 +53,15 @@ func TestRestartedServer(t *testing.T) {
 		}
 		waiting <- err
 	}()
-	for queued := 0; queued == 0; {
+	// It has joined, and not only a moment ago: so it knows that it has. Who does not may give up when the server dies.
+	for waited := time.Duration(0); waited < 300*time.Millisecond; {
 		seen, err := holder.Inspect(t.Context(), "a")
 		if err != nil || len(seen) != 1 {
 			t.Fatalf("Inspect: %+v, %v", seen, err)
 		}
-		queued = seen[0].Waiting
+		if len(seen[0].Queue) > 0 {
+			waited = seen[0].Queue[0].Age
+		}
 	}
 	s.Kill()
 	if err := s.Restart(); err != nil {
