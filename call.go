@@ -49,7 +49,7 @@ func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(
 		value, failed = v, err
 		w.done <- struct{}{}
 	}
-	over, cause := error(nil), error(nil)
+	var over, cause error
 	select {
 	case <-w.done:
 	case <-ctx.Done():

@@ -63,10 +63,8 @@ func (c *crew) trim() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := min(c.least, len(c.idle))
-	for i, w := range c.idle {
-		if i < n {
-			close(w.tasks)
-		}
+	for _, w := range c.idle[:n] {
+		close(w.tasks)
 	}
 	c.idle = append(c.idle[:0:0], c.idle[n:]...)
 	c.least, c.timer = len(c.idle), nil

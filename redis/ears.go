@@ -207,18 +207,25 @@ func (s *ears) drop(c *channel) {
 		_ = l.sub.Close()
 		return
 	}
-	delete(s.channels, c.name)
+	s.remove(c)
 	delete(l.channels, c.name)
-	if c.open {
-		c.open = false
-		s.open.Add(-1)
-	}
 	s.mu.Unlock()
 	if l.sharded {
 		_ = l.sub.SUnsubscribe(context.Background(), c.name) // a message too many does no harm
 	} else {
 		_ = l.sub.Unsubscribe(context.Background(), c.name)
 	}
+}
+
+// remove takes a channel out of use, and reports whether it was open. mu is held.
+func (s *ears) remove(c *channel) (wasOpen bool) {
+	delete(s.channels, c.name)
+	wasOpen = c.open
+	if wasOpen {
+		c.open = false
+		s.open.Add(-1)
+	}
+	return wasOpen
 }
 
 // close ends all lines.
@@ -352,12 +359,8 @@ func (l *line) die(err error) {
 	if forbids(err) {
 		s.forbidden = time.Now()
 	}
-	for name, c := range l.channels {
-		delete(s.channels, name)
-		if c.open {
-			c.open = false
-			s.open.Add(-1)
-		} else {
+	for _, c := range l.channels {
+		if wasOpen := s.remove(c); !wasOpen {
 			c.err = err
 			close(c.ready)
 		}

@@ -2,9 +2,12 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // shortfallError says that too few replicas have confirmed a change in time.
@@ -71,4 +74,15 @@ func (e *Engine) together(ctx context.Context, key string, send func(redis.Pipel
 		_, err := tx.Pipelined(ctx, send)
 		return err
 	})
+}
+
+// undo releases what too few replicas have confirmed.
+func (e *Engine) undo(ctx context.Context, short error, batch ...driver.Request) error {
+	for _, r := range batch {
+		err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0))
+		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
+			return short
+		}
+	}
+	return driver.NoEffect(short)
 }

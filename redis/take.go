@@ -112,13 +112,14 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		way, ticket, process = w.how(), w.ticket, e.ears.process
 	}
 	answer, on, err := e.runBy(ctx, e.confirmed, take, n, n.all(), flagged, r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, "")
-	if short, ok := errors.AsType[*shortfallError](err); ok {
-		err = e.undo(ctx, r, answer, short)
-	}
-	if err != nil {
+	short, unconfirmed := errors.AsType[*shortfallError](err)
+	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
 	}
 	g, waiting, no, err := readTake(answer, r)
+	if err == nil && unconfirmed {
+		return driver.Grant{}, refusal{}, e.undo(ctx, short, r)
+	}
 	if err != nil {
 		if left := on.closedFor(); left > 0 && errors.Is(err, driver.ErrHeld) {
 			if w == nil && no.ends == 0 {
@@ -134,18 +135,6 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		e.wanted.add(r.Key)
 	}
 	return g, no, nil
-}
-
-// undo releases what too few replicas have confirmed. It answers nil if nothing was granted.
-func (e *Engine) undo(ctx context.Context, r driver.Request, answer any, short error) error {
-	if _, _, _, err := readTake(answer, r); err != nil {
-		return nil
-	}
-	err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0))
-	if err == nil || errors.Is(err, driver.ErrNotHeld) {
-		return driver.NoEffect(short)
-	}
-	return short
 }
 
 // readTake reads the answer of the script.

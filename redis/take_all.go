@@ -41,7 +41,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	}
 	grants, err := e.readAll(answer, batch)
 	if err == nil && unconfirmed {
-		return nil, e.undoAll(ctx, batch, short)
+		return nil, e.undo(ctx, short, batch...)
 	}
 	return grants, err
 }
@@ -63,15 +63,4 @@ func (e *Engine) readAll(answer any, batch []driver.Request) ([]driver.Grant, er
 		}
 	}
 	return grants, nil
-}
-
-// undoAll releases what too few replicas have confirmed.
-func (e *Engine) undoAll(ctx context.Context, batch []driver.Request, short error) error {
-	for _, r := range batch {
-		err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0))
-		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
-			return short
-		}
-	}
-	return driver.NoEffect(short)
 }

@@ -15,8 +15,9 @@ type waiter struct {
 	ticket uint64 // stands for the owner in messages, which others might read
 	wake   chan struct{}
 
-	// channel is where it listens. It belongs to the ears.
-	channel *channel
+	// These belong to the ears.
+	channel *channel // where it listens
+	over    bool     // it needs to hear nothing any more
 
 	mu    sync.Mutex
 	way   string         // how it is told: P, S, or - if it must look itself
@@ -25,7 +26,6 @@ type waiter struct {
 	no    refusal        // the latest answer; its server time is 0 if there is none yet
 	looks int            // how often it has looked at a holder of another kind
 	gift  *gift
-	over  bool // it needs to hear nothing any more; guarded by ears.mu
 	hint  bool // the next look has been put off; there is nothing to see yet
 	doubt bool // messages may have been lost since the latest answer
 }

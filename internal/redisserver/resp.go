@@ -11,6 +11,7 @@ import (
 // ReplyError is an error that a server replied, such as "NOSCRIPT No matching script.".
 type ReplyError string
 
+// Error implements error.
 func (e ReplyError) Error() string { return string(e) }
 
 // Code returns its first word, such as "NOSCRIPT".
