@@ -15,7 +15,7 @@ type ask struct {
 	weight int // permits; 0 for locks
 	try    bool
 	turn   bool      // has the turn of the local queue already
-	began  time.Time // zero: now
+	began  time.Time // zero: now; only observers want to know
 }
 
 // errWaitLimit is the cause of a context that WaitLimit has ended.
@@ -27,7 +27,7 @@ func (l *lock) acquire(ctx context.Context, a ask) (*Lease, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	if a.began.IsZero() {
+	if o := &l.client.observers; a.began.IsZero() && (o.grant != nil || o.fail != nil) {
 		a.began = time.Now()
 	}
 	lease, err := l.find(ctx, a)
@@ -46,7 +46,9 @@ func (l *lock) tellFailed(a ask, err error) {
 
 // granted makes a lease of what was granted, and tells the observers.
 func (l *lock) granted(ctx context.Context, a ask, g gift, handedOver bool) *Lease {
+	g.hold.mu.Lock()
 	lease := newLease(ctx, g.hold, g.tenure, g.token)
+	g.hold.mu.Unlock()
 	for _, o := range l.client.observers.grant {
 		o.ObserveGrant(Granted{About: l.about(a.mode), Token: g.token, Waited: time.Since(a.began), HandedOver: handedOver})
 	}
@@ -62,7 +64,7 @@ func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
 		return nil, err // a caller who has given up gets nothing, even if it is free
 	}
 	if l.key.Kind == driver.Lock {
-		if outer, ok := ctx.Value(l.reach).(*Lease); ok {
+		if outer, ok := ctx.Value(l).(*Lease); ok {
 			return outer.again(ctx, a)
 		}
 	}

@@ -16,13 +16,9 @@ var errNoAnswer = errors.New("no answer in time")
 // limit has passed (0: no limit), even if f does not care. A request that is given up goes on by
 // itself; if it ends after all, late hears of its error.
 func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error), late func(error)) (T, error) {
-	if c.abilities.Prompt || c.abilities.Bounded && ctx.Done() == nil && limit > 0 {
-		inner := ctx
-		if limit > 0 {
-			var cancel context.CancelFunc
-			inner, cancel = context.WithTimeout(ctx, limit)
-			defer cancel()
-		}
+	if c.inPlace(ctx, limit) {
+		inner, end := c.within(ctx, limit)
+		defer end()
 		value, err := f(inner)
 		return value, why(ctx, err)
 	}
@@ -73,6 +69,11 @@ func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(
 	return value, why(ctx, failed)
 }
 
+// inPlace reports whether the engine lets a caller go by itself, so that the caller can make the request.
+func (c *Client) inPlace(ctx context.Context, limit time.Duration) bool {
+	return c.abilities.Prompt || c.abilities.Bounded && ctx.Done() == nil && limit > 0
+}
+
 // why puts the cause in place of an error that only says that the context of a request has ended: the limit of a request is
 // not to be taken for a deadline of the caller, whose context is ctx.
 func why(ctx context.Context, err error) error {
@@ -80,7 +81,7 @@ func why(ctx context.Context, err error) error {
 	switch ended := ctx.Err(); {
 	case err == nil:
 		return nil
-	case ended != nil && errors.Is(err, ended):
+	case ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Canceled)): // that of a span may be the other one
 		cause = context.Cause(ctx)
 	case ended != nil || !errors.Is(err, context.DeadlineExceeded):
 		return err

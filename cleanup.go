@@ -16,17 +16,22 @@ import (
 func (h *hold) send(r driver.Release) error {
 	c := h.lock.client
 	var err error
-	if c.abilities.Local {
-		err = c.engine.Release(context.Background(), r)
-	} else {
-		_, err = request(context.Background(), c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
+	switch ctx := context.Background(); {
+	case c.abilities.Local:
+		err = c.engine.Release(ctx, r)
+	case c.inPlace(ctx, c.requestTimeout):
+		inner, end := c.within(ctx, c.requestTimeout)
+		err = why(ctx, c.engine.Release(inner, r))
+		end()
+	default:
+		_, err = request(ctx, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, c.engine.Release(ctx, r)
 		}, ignore)
 	}
 	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unknown || h.uncertain > c.renewer.now() {
+	if unknown || h.uncertain > 0 && h.uncertain > c.renewer.now() { // without reading the clock, if all has been certain
 		h.clean(driver.Now())
 	}
 	return err

@@ -34,6 +34,8 @@ type Client struct {
 	queue    localqueue.Queue[driver.Key, want, gift]
 	renewer  renewer
 	crew     crew
+	ending   span         // of callers whose context can end
+	endless  span         // of others
 	sweeping atomic.Int32 // clean-up requests under way
 
 	life   context.Context // ends with Close

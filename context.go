@@ -1,17 +1,6 @@
 package leasehold
 
-import (
-	"context"
-
-	"github.com/leasehold-go/leasehold/driver"
-)
-
-// reach is the key under which the context of a lease on a name is found in a context. It is looked up
-// through a pointer, and compared by value, so that a look-up allocates nothing.
-type reach struct {
-	client *Client
-	key    driver.Key
-}
+import "context"
 
 // leaseContext is the context of a lease. It holds on to the lease, so that a caller who keeps
 // only the context does not count as having dropped the lease.
@@ -33,10 +22,12 @@ func (c *leaseContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value finds the lease for whoever asks for the same name.
+// Value finds the lease for whoever asks for the same name: the key is the lock that is looked for.
 func (c *leaseContext) Value(key any) any {
-	if r, ok := key.(*reach); ok && *r == (reach{c.lease.hold.lock.client, c.lease.hold.lock.key}) {
-		return c.lease
+	if l, ok := key.(*lock); ok {
+		if mine := c.lease.hold.lock; l.client == mine.client && l.key == mine.key {
+			return c.lease
+		}
 	}
 	return c.Context.Value(key)
 }

@@ -41,6 +41,8 @@ type hold struct {
 	token   uint64
 	count   int            // leases of the tenure that are not released
 	since   driver.Instant // beginning of the tenure
+	alone   [1]*Lease      // memory for young
+	young   []*Lease       // leases of the tenure that the garbage collector does not watch yet
 	endings []*ending      // contexts of the leases of the tenure, as far as somebody has asked for them
 	cause   error          // why the hold ended
 
@@ -68,7 +70,7 @@ const (
 
 func newHold(l *lock, a ask, turn bool) *hold {
 	h := &hold{lock: l, owner: newOwner(), mode: a.mode, weight: max(a.weight, 1), asked: a.mode, turn: turn}
-	h.entry.Value = h
+	h.entry.Value, h.young = h, h.alone[:0]
 	return h
 }
 
@@ -82,11 +84,24 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		return c.engine.Take(ctx, r)
 	}
-	g, err := request(ctx, c, c.limit(validity(r.TTL)), func(ctx context.Context) (driver.Grant, error) {
-		return c.engine.Take(ctx, r)
-	}, h.late())
+	g, err := h.takeWithin(ctx, r, c.limit(validity(r.TTL)))
 	h.note(err, r.TTL)
 	return g, err
+}
+
+// takeWithin does what request does, but most takes are made in place, and then it costs no closures.
+func (h *hold) takeWithin(ctx context.Context, r driver.Request, limit time.Duration) (driver.Grant, error) {
+	c := h.lock.client
+	if !c.inPlace(ctx, limit) {
+		return request(ctx, c, limit, func(ctx context.Context) (driver.Grant, error) { return c.engine.Take(ctx, r) }, h.late())
+	}
+	h.mu.Lock()
+	h.requests++
+	h.mu.Unlock()
+	inner, end := c.within(ctx, limit)
+	defer end()
+	g, err := c.engine.Take(inner, r)
+	return g, why(ctx, err)
 }
 
 // wait waits on the engine for the grant.
@@ -214,12 +229,17 @@ func (h *hold) finish(cause error, reason string, clean bool) {
 	}
 }
 
+func nothing() {}
+
 // end makes the hold over, for whatever cause. mu is held; the caller unlocks it and then
 // calls what end returns.
 func (h *hold) end(cause error) (after func()) {
 	endings, turn := h.endings, h.turn
 	h.phase, h.cause, h.endings, h.turn = over, cause, nil, false
 	h.lock.client.renewer.remove(h)
+	if len(endings) == 0 && !turn {
+		return nothing
+	}
 	return func() {
 		for _, e := range endings {
 			e.cancel(cause)

@@ -3,6 +3,7 @@ package leasehold
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,11 +17,10 @@ import (
 // A lease that is dropped (garbage collected, along with its context) without having been released
 // is no longer renewed, so that the lock becomes free after its ttl; that is logged.
 type Lease struct {
-	hold    *hold
-	tenure  uint32
-	token   uint64
-	parent  context.Context
-	cleanup runtime.Cleanup
+	hold   *hold
+	tenure uint32
+	token  uint64
+	parent context.Context
 
 	release sync.Once
 	result  error // of the release
@@ -28,15 +28,35 @@ type Lease struct {
 	ctx     context.Context
 
 	// Under the mutex of the hold:
-	left   bool      // released, while others of the tenure are not
-	last   time.Time // the deadline when it was released
-	ending *ending
+	left    bool      // released, while others of the tenure are not
+	last    time.Time // the deadline when it was released
+	ending  *ending
+	cleanup runtime.Cleanup
 }
 
+// newLease makes one more lease of a hold. hold.mu is held.
 func newLease(parent context.Context, h *hold, tenure uint32, token uint64) *Lease {
 	l := &Lease{hold: h, tenure: tenure, token: token, parent: parent}
-	l.cleanup = runtime.AddCleanup(l, drop, h)
+	h.young = append(h.young, l)
 	return l
+}
+
+// watch has the garbage collector tell of leases that are dropped. Until the first renewal the hold itself holds on to them, because
+// most leases are released before, and it costs as much as all else of a lease. mu is held.
+func (h *hold) watch() {
+	for _, l := range h.young {
+		l.cleanup = runtime.AddCleanup(l, drop, h)
+	}
+	h.young = nil
+}
+
+// unwatch undoes watch for a lease that is released. mu is held.
+func (h *hold) unwatch(l *Lease) {
+	if at := slices.Index(h.young, l); at >= 0 {
+		h.young = slices.Delete(h.young, at, at+1)
+		return
+	}
+	l.cleanup.Stop()
 }
 
 // drop runs when a lease was garbage collected without release. It only leaves a note, which the

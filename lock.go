@@ -28,7 +28,6 @@ type lock struct {
 	size   int    // permits of a semaphore; 1 for locks
 	holder string // public text
 	named  bool   // the holder's text is of its own, as a leader's
-	reach  *reach // finds a lease on this name in a context
 }
 
 // maxSize keeps sums of permits far from overflow, on any engine.
@@ -42,7 +41,6 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 		size:     size,
 		holder:   c.holder,
 	}
-	l.reach = &reach{client: c, key: l.key}
 	for _, o := range opts {
 		o(&l.settings)
 	}

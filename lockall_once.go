@@ -58,7 +58,7 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, began time.Time) (s
 }
 
 // entered reports whether ctx comes from the context of a lease on the name, which is then entered again.
-func (l *lock) entered(ctx context.Context) bool { return ctx.Value(l.reach) != nil }
+func (l *lock) entered(ctx context.Context) bool { return ctx.Value(l) != nil }
 
 func (c *Client) turnsDone(locks []*lock) {
 	for _, l := range locks {

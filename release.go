@@ -15,7 +15,6 @@ import (
 // confirm: the lease is over then, too, and the release is repeated in the background.
 func (l *Lease) Release() error {
 	l.release.Do(func() {
-		l.cleanup.Stop()
 		l.result = l.leave()
 	})
 	return l.result
@@ -26,6 +25,7 @@ func (l *Lease) leave() error {
 	h := l.hold
 	h.check()
 	h.mu.Lock()
+	h.unwatch(l)
 	h.handles.Add(-1) // under mu, lest the renewer find a hold that nobody seems to have
 	l.last = h.deadline()
 	if err := l.state(); err != nil {
@@ -55,8 +55,11 @@ func (l *Lease) leave() error {
 }
 
 // releasing is the event of a release that is about to happen. mu is held.
-func (h *hold) releasing() Released {
-	return Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.since.Time())}
+func (h *hold) releasing() (event Released) {
+	if h.lock.client.observers.release != nil {
+		event = Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.since.Time())}
+	}
+	return event
 }
 
 func (h *hold) tellReleased(event Released) {

@@ -139,6 +139,7 @@ func (h *hold) due(now driver.Instant) (renew bool) {
 		h.expire(now)
 		return false
 	}
+	h.watch()
 	var tell func()
 	if h.handles.Load() <= 0 && !h.dropped {
 		h.dropped = true

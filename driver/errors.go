@@ -42,7 +42,10 @@ func Permanent(err error) error {
 // HadNoEffect reports whether err, an error of an engine, says for sure that
 // the request had no effect: it is a "no", or marked with NoEffect or Permanent.
 func HadNoEffect(err error) bool {
-	if IsNo(err) {
+	switch {
+	case err == nil:
+		return false
+	case IsNo(err):
 		return true
 	}
 	var m *marked

@@ -38,7 +38,7 @@ func (p *place) doubt(n names, err error) {
 	// key is not: to one or the other of two servers that are not the one in doubt.
 	count := int(p.doubts.count.Add(1))
 	for third := 1; third <= 2; third++ {
-		elsewhere := anchors()[(int(n.slot)+third*slots/3+count*257)%slots]
+		elsewhere := anchors()[(int(n.slot())+third*slots/3+count*257)%slots]
 		cmd := redis.NewCmd(context.Background(), "evalsha", strings.Repeat("0", 40), 1, n.value, elsewhere)
 		cmd.SetFirstKeyPos(4)
 		go func() { _ = p.client.Process(context.Background(), cmd) }()

@@ -123,13 +123,12 @@ func heedsDeadlines(client redis.UniversalClient) bool {
 // run runs a script that may grant leases for one name, on the server that keeps it. The last argument is added: "1" if none may be
 // granted now.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, n.all(), flagged, append(args, "")...)
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, flagged, newWords(n.all(), append(args, "")...))
 	return answer, err
 }
 
 // evaluate sends one script.
-func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args []any) (any, error) {
-	cmd := evalsha(ctx, sha, keys, args)
+func (e *Engine) evaluate(ctx context.Context, cmd once) (any, error) {
 	var err error
 	if e.pipe == nil {
 		err = e.client.Process(ctx, cmd)
@@ -143,8 +142,7 @@ func (e *Engine) evaluate(ctx context.Context, sha string, keys []string, args [
 }
 
 // runBy runs a script by a way of sending it, and says on which server it ran.
-func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha string, keys []string, args []any) (any, error),
-	s script, n names, keys []string, may may, args ...any) (any, *server, error) {
+func (e *Engine) runBy(ctx context.Context, send func(context.Context, once) (any, error), s script, n names, may may, w words) (any, *server, error) {
 	if e.ears.closed() {
 		return nil, nil, errClosed
 	}
@@ -157,11 +155,14 @@ func (e *Engine) runBy(ctx context.Context, send func(ctx context.Context, sha s
 		case closed && may == ifOpen:
 			return nil, on, errAsk
 		case closed && may == flagged:
-			args[len(args)-1] = "1"
+			w[len(w)-1] = "1"
 		case may == flagged:
-			args[len(args)-1] = ""
+			w[len(w)-1] = ""
 		}
-		answer, err := send(ctx, on.program.sha[s], keys, args)
+		answer, err := send(ctx, w.command(ctx, on.program, s))
+		if err == nil {
+			return answer, on, nil
+		}
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)
 			return answer, on, explain(err)
@@ -210,8 +211,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	wanted := e.wanted.remove(r.Key)
 	n := e.names(r.Key)
 	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0 && !wanted {
-		answer, _, err := e.runBy(ctx, e.evaluate, releaseFree, n, []string{n.value}, never, r.Owner+"\n")
-		if err != nil || answer == int64(1) {
+		if done, err := e.releaseFree(ctx, r.Owner, n); done || err != nil {
 			return err
 		}
 	}

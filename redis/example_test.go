@@ -37,7 +37,7 @@ func ExampleNew() {
 func ExampleNew_manyGoroutines() {
 	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
-	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxConcurrentBatches: 2, Unordered: true})
+	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxBatchSize: 32, MaxConcurrentBatches: 8, Unordered: true})
 	if err != nil {
 		log.Fatal(err)
 	}

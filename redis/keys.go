@@ -17,8 +17,9 @@ import (
 type names struct {
 	value  string
 	beside string // begins all other keys
+	token  string
+	tag    string
 	kind   driver.Kind
-	slot   uint16
 }
 
 // Last parts of keys.
@@ -37,12 +38,14 @@ const (
 )
 
 func (e *Engine) names(k driver.Key) names {
-	value := e.prefix + k.Name
-	tag, slot := tagOf(value)
-	n := names{value: value, beside: "{" + tag + "}:", kind: k.Kind, slot: slot}
+	// What hardly any name needs not to be so is made in one piece of memory.
+	token := "{" + e.prefix + k.Name + "}:" + partToken
+	value := token[1 : len(token)-len("}:"+partToken)]
+	tag := tagOf(value)
 	if tag != value {
-		n.beside = "{" + tag + "}" + value + ":"
+		token = "{" + tag + "}" + value + ":" + partToken
 	}
+	n := names{value: value, beside: token[:len(token)-len(partToken)], token: token, tag: tag, kind: k.Kind}
 	switch k.Kind {
 	case driver.Semaphore:
 		n.value = n.beside + partPermits
@@ -52,25 +55,27 @@ func (e *Engine) names(k driver.Key) names {
 	return n
 }
 
+// slot is where a Cluster keeps them.
+func (n names) slot() uint16 { return crc16(n.tag) % slots }
+
 // all are the keys that the scripts want that use entry.lua.
 func (n names) all() []string {
 	if n.kind == driver.Semaphore {
-		return []string{n.value, n.beside + partToken, n.beside + partPermitsQueue, n.beside + partPermitsHolders, n.beside + partPermitsInfo}
+		return []string{n.value, n.token, n.beside + partPermitsQueue, n.beside + partPermitsHolders, n.beside + partPermitsInfo}
 	}
-	return []string{n.value, n.beside + partToken, n.beside + partQueue, n.beside + partHolders, n.beside + partInfo}
+	return []string{n.value, n.token, n.beside + partQueue, n.beside + partHolders, n.beside + partInfo}
 }
 
 // counted are the value and the token.
-func (n names) counted() []string { return []string{n.value, n.beside + partToken} }
+func (n names) counted() []string { return []string{n.value, n.token} }
 
-// tagOf returns a hash tag that leads to the slot of key, and the slot.
-func tagOf(key string) (tag string, slot uint16) {
-	tag = hashTag(key)
-	slot = crc16(tag) % slots
+// tagOf returns a hash tag that leads to the slot of key.
+func tagOf(key string) string {
+	tag := hashTag(key)
 	if strings.Contains(tag, "}") { // the key has no tag, and cannot be one either
-		tag = anchors()[slot]
+		return anchors()[crc16(tag)%slots]
 	}
-	return tag, slot
+	return tag
 }
 
 // slots is how many hash slots a Cluster has.

@@ -62,8 +62,8 @@ func TestKeysOfANameShareItsSlot(t *testing.T) {
 			for _, kind := range driver.Kinds {
 				n := e.names(driver.Key{Kind: kind, Name: name})
 				for _, key := range append(everyKey(n), prefix+name, n.beside+"wake:0123456789abcdef") {
-					if slot := redisserver.Slot(key); slot != int(n.slot) {
-						t.Fatalf("the key %q of the %s %q is in slot %d, not %d", key, kind, name, slot, n.slot)
+					if slot := redisserver.Slot(key); slot != int(n.slot()) {
+						t.Fatalf("the key %q of the %s %q is in slot %d, not %d", key, kind, name, slot, n.slot())
 					}
 				}
 			}
@@ -92,8 +92,8 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, n := range all {
-		if slot := answers[i].(*redis.IntCmd).Val(); slot != int64(n.slot) {
-			t.Errorf("the key %q is in slot %d, not %d", n.value, slot, n.slot)
+		if slot := answers[i].(*redis.IntCmd).Val(); slot != int64(n.slot()) {
+			t.Errorf("the key %q is in slot %d, not %d", n.value, slot, n.slot())
 		}
 	}
 }
@@ -190,8 +190,8 @@ func FuzzKeys(f *testing.F) {
 			n := e.names(driver.Key{Kind: kind, Name: name})
 			for _, key := range everyKey(n) {
 				k, part, ok := parseKey(DefaultPrefix, key)
-				if slot := redisserver.Slot(key); slot != int(n.slot) || !ok || k.Name != name || k.Kind != kind && part != partToken {
-					t.Fatalf("the key %q of the %s %q is in slot %d, not %d, and belongs to %v (%q, %v)", key, kind, name, slot, n.slot, k, part, ok)
+				if slot := redisserver.Slot(key); slot != int(n.slot()) || !ok || k.Name != name || k.Kind != kind && part != partToken {
+					t.Fatalf("the key %q of the %s %q is in slot %d, not %d, and belongs to %v (%q, %v)", key, kind, name, slot, n.slot(), k, part, ok)
 				}
 			}
 		}

@@ -26,7 +26,7 @@ func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args
 	if _, err := e.place.server(ctx, n, false); err != nil { // from here on it is known whether this is a Cluster
 		return nil, err
 	}
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, keys, never, args()...)
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, never, newWords(keys, args()...))
 	return answer, err
 }
 

@@ -138,7 +138,7 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 	_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 		for i, k := range keys {
 			l := e.lookAt(k, q.Queue)
-			if on := e.place.guess(l.names.slot); on != nil {
+			if on := e.place.guess(l.names); on != nil {
 				cmds[i] = p.EvalSha(ctx, on.program.sha[l.script], l.keys, l.args...)
 			}
 		}

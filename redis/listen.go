@@ -19,7 +19,7 @@ func (e *Engine) polls(n names) bool {
 	if e.polling {
 		return true
 	}
-	on := e.place.guess(n.slot)
+	on := e.place.guess(n)
 	return on != nil && on.mute
 }
 
@@ -48,7 +48,7 @@ func (e *Engine) listenTo(ctx context.Context, w *waiter, n names, name string, 
 	}
 	var on *server
 	if sharded {
-		on = e.place.guess(n.slot)
+		on = e.place.guess(n)
 	}
 	switch err := e.ears.listen(ctx, w, name, on, sharded); {
 	case errors.Is(err, errDeaf):

@@ -14,14 +14,26 @@ type once struct{ *redis.Cmd }
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// evalsha makes the command that runs a script.
-func evalsha(ctx context.Context, sha string, keys []string, args []any) once {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, "evalsha", sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
+// key is the first of its keys.
+func (o once) key() string { return *o.Args()[3].(*string) }
+
+// words are a script as it is sent: EVALSHA, its hash, how many keys it has, these, and its arguments. The keys are pointers to
+// texts, as arguments may be: unlike texts they need no memory of their own to be of any type.
+type words []any
+
+func newWords(keys []string, args ...any) words {
+	w := make(words, 3, 3+len(keys)+len(args))
+	w[2] = len(keys)
+	for i := range keys {
+		w = append(w, &keys[i])
 	}
-	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	return append(w, args...)
+}
+
+// command makes the command that runs the script as a server knows it. The words may be used again when there is an answer.
+func (w words) command(ctx context.Context, p *program, s script) once {
+	w[0], w[1] = "evalsha", &p.sha[s]
+	cmd := redis.NewCmd(ctx, w...)
 	cmd.SetFirstKeyPos(3)
 	return once{cmd}
 }

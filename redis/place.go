@@ -58,32 +58,29 @@ func (p *place) clustered() bool {
 	return routes != nil && len(*routes) > 1
 }
 
-// route returns where the server of a slot is kept, or nil if nothing is known.
-func (p *place) route(slot uint16) *atomic.Pointer[server] {
+// slot is the slot of names in a Cluster. Elsewhere there is but one server, and it is 0.
+func (p *place) slot(n names) uint16 {
+	if !p.clustered() {
+		return 0
+	}
+	return n.slot()
+}
+
+// guess returns the server that is thought to keep names, or nil. Slots beside each other are mostly on the same server; a
+// wrong guess costs a NOSCRIPT.
+func (p *place) guess(n names) *server {
 	routes := p.routes.Load()
 	if routes == nil {
 		return nil
 	}
-	if len(*routes) == 1 {
-		slot = 0
-	}
-	return &(*routes)[slot]
-}
-
-// guess returns the server that is thought to keep a slot, or nil. Slots beside each other are mostly on the same server; a
-// wrong guess costs a NOSCRIPT.
-func (p *place) guess(slot uint16) *server {
-	route := p.route(slot)
-	if route == nil {
-		return nil
-	}
+	slot := int(p.slot(n))
+	route := &(*routes)[slot]
 	if s := route.Load(); s != nil {
 		return s
 	}
-	routes := *p.routes.Load()
 	for _, step := range []int{-1, 1} {
-		for i := int(slot) + step; i >= 0 && i < len(routes); i += step {
-			if s := routes[i].Load(); s != nil {
+		for i := slot + step; i >= 0 && i < len(*routes); i += step {
+			if s := (*routes)[i].Load(); s != nil {
 				route.CompareAndSwap(nil, s)
 				return s
 			}
@@ -92,9 +89,12 @@ func (p *place) guess(slot uint16) *server {
 	return nil
 }
 
-// server returns the server that keeps a slot. With fresh, what is known must not be too old to grant a lease.
+// settle writes down which server keeps names.
+func (p *place) settle(n names, s *server) { (*p.routes.Load())[p.slot(n)].Store(s) }
+
+// server returns the server that keeps names. With fresh, what is known must not be too old to grant a lease.
 func (p *place) server(ctx context.Context, n names, fresh bool) (*server, error) {
-	s := p.guess(n.slot)
+	s := p.guess(n)
 	if s != nil && (!fresh || !p.config.guard || p.age()-time.Duration(s.verified.Load()) < verifyEvery) {
 		return s, nil
 	}
@@ -107,10 +107,7 @@ func (p *place) age() time.Duration { return driver.Now().Since(p.began) }
 // learn asks the server of a slot what it is, and sees to it that it has the scripts. lacks is the server whose scripts were not known
 // where they were sent: it has lost them, or is another one than was thought.
 func (p *place) learn(ctx context.Context, n names, lacks *server) (*server, error) {
-	slot := n.slot
-	if !p.clustered() {
-		slot = 0
-	}
+	slot := p.slot(n)
 	for {
 		q := p.question(ctx, n, slot, lacks)
 		late := time.NewTimer(time.Until(q.asked.Add(q.patience)))
@@ -182,7 +179,7 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 			}
 		}
 		s.verified.Store(int64(moment))
-		p.remember(f, n.slot, s)
+		p.remember(f, n, s)
 		found = s
 		return nil
 	})
@@ -286,18 +283,18 @@ func (p *place) load(ctx context.Context, tx *redis.Tx, program *program) error 
 	return explain(err)
 }
 
-// remember writes down which server keeps a slot.
-func (p *place) remember(f facts, slot uint16, s *server) {
+// remember makes a server known as the one that keeps names.
+func (p *place) remember(f facts, n names, s *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.servers[s.identity] = s
 	if p.routes.Load() == nil {
-		n := 1
+		count := 1
 		if f.mode == "cluster" {
-			n = slots
+			count = slots
 		}
-		routes := make([]atomic.Pointer[server], n)
+		routes := make([]atomic.Pointer[server], count)
 		p.routes.Store(&routes)
 	}
-	p.route(slot).Store(s)
+	p.settle(n, s)
 }

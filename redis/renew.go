@@ -42,7 +42,7 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 	}
 	byServer := map[*server][]int{}
 	for i := range items {
-		on := e.place.guess(e.names(items[i].Key).slot)
+		on := e.place.guess(e.names(items[i].Key))
 		byServer[on] = append(byServer[on], i)
 	}
 	var work sync.WaitGroup
@@ -72,13 +72,11 @@ func (b *batch) renew(ctx context.Context, items []int) {
 			calls = append(calls, b.shared(i, n))
 			continue
 		}
-		if !b.engine.place.clustered() {
-			n.slot = 0
-		}
-		c := bySlot[n.slot]
+		slot := b.engine.place.slot(n)
+		c := bySlot[slot]
 		if c == nil {
 			c = &call{script: renew, names: n}
-			bySlot[n.slot] = c
+			bySlot[slot] = c
 			calls = append(calls, c)
 		}
 		c.keys = append(c.keys, n.value)
@@ -119,7 +117,7 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			if err == nil {
 				b.on = on
 				for _, c := range again { // they were thought to be together, and are so mostly still
-					b.engine.place.route(c.names.slot).Store(on)
+					b.engine.place.settle(c.names, on)
 				}
 			} else {
 				for _, c := range again {
@@ -141,7 +139,7 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 	}
 	send := func(p redis.Pipeliner) error {
 		for _, c := range calls {
-			cmd := evalsha(ctx, b.on.program.sha[c.script], c.keys, c.args)
+			cmd := newWords(c.keys, c.args...).command(ctx, b.on.program, c.script)
 			c.cmd = cmd.Cmd
 			_ = p.Process(ctx, cmd) // a pipeline only notes it
 		}
@@ -168,7 +166,7 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 func (b *batch) submit(ctx context.Context, calls []*call) {
 	under := make([]redis.AutoFuture, len(calls))
 	for i, c := range calls {
-		cmd := evalsha(ctx, b.on.program.sha[c.script], c.keys, c.args)
+		cmd := newWords(c.keys, c.args...).command(ctx, b.on.program, c.script)
 		c.cmd = cmd.Cmd
 		under[i] = b.engine.pipe.Submit(ctx, cmd)
 	}

@@ -20,27 +20,26 @@ func (e *shortfallError) Error() string {
 
 // confirmed sends one script, and then waits until enough replicas have what it changed. It returns the answer of the script
 // also with a shortfall.
-func (e *Engine) confirmed(ctx context.Context, sha string, keys []string, args []any) (any, error) {
+func (e *Engine) confirmed(ctx context.Context, cmd once) (any, error) {
 	if e.replicas == 0 {
-		return e.evaluate(ctx, sha, keys, args)
+		return e.evaluate(ctx, cmd)
 	}
-	var script *redis.Cmd
 	var count *redis.Cmd
+	sent := false
 	send := func(p redis.Pipeliner) error {
-		cmd := evalsha(ctx, sha, keys, args)
-		script = cmd.Cmd
+		sent = true
 		_ = p.Process(ctx, cmd) // a pipeline only notes it
 		count = e.acknowledged(ctx, p)
 		return nil
 	}
-	err := e.together(ctx, keys[0], send)
+	err := e.together(ctx, cmd.key(), send)
 	switch {
-	case script == nil: // the server was not even reached
+	case !sent: // the server was not even reached
 		return nil, err
-	case script.Err() != nil:
-		return nil, script.Err()
+	case cmd.Err() != nil:
+		return nil, cmd.Err()
 	}
-	return script.Val(), e.enough(count)
+	return cmd.Val(), e.enough(count)
 }
 
 // acknowledged asks how many replicas have what the connection has changed. See https://redis.io/docs/latest/commands/wait/.

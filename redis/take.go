@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -45,30 +44,6 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // errAsk says that it takes the whole script to tell.
 var errAsk = errors.New("ask again")
-
-// takeFree takes what nobody holds or waits for.
-func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	micros, tokens := time.Now().UnixMicro(), int64(max(r.Tokens, 1))
-	least := strconv.FormatInt(micros, 10)
-	args := append(make([]any, 0, 5), r.Owner+"\n", millis(r.TTL), least, " "+strconv.FormatInt(tokens, 10)+" "+least+"\n"+public(r.Holder)+"\n")
-	if tokens > 1 {
-		args = append(args, micros+tokens-1)
-	}
-	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, n.counted(), ifOpen, args...)
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	switch token, _ := answer.(int64); token {
-	case 0:
-		return driver.Grant{}, errAsk
-	case -1:
-		return driver.Grant{}, driver.ErrHeld
-	case 1:
-		return driver.Grant{Token: uint64(micros), Tokens: int(tokens)}, nil
-	default:
-		return grantOf(token, tokens, r)
-	}
-}
 
 // refused reports whether err says that the name is not to be had now, but may be later.
 func refused(err error) bool {
@@ -111,7 +86,8 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	if w != nil {
 		way, ticket, process = w.how(), w.ticket, e.ears.process
 	}
-	answer, on, err := e.runBy(ctx, e.confirmed, take, n, n.all(), flagged, r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, "")
+	answer, on, err := e.runBy(ctx, e.confirmed, take, n, flagged, newWords(n.all(),
+		r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, ""))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err

@@ -22,7 +22,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	for i := range batch {
 		r := &batch[i]
 		n := e.names(r.Key)
-		oneSlot = oneSlot && n.slot == first.slot
+		oneSlot = oneSlot && n.slot() == first.slot()
 		keys = append(keys, n.counted()...)
 		args = append(args, r.Owner+"\n", millis(r.TTL), max(r.Tokens, 1), public(r.Holder)+"\n")
 	}
@@ -34,7 +34,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 			return nil, driver.ErrApart
 		}
 	}
-	answer, _, err := e.runBy(ctx, e.confirmed, takeAll, first, keys, flagged, append(args, floor(), "")...)
+	answer, _, err := e.runBy(ctx, e.confirmed, takeAll, first, flagged, newWords(keys, append(args, floor(), "")...))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return nil, err

@@ -27,7 +27,7 @@ var Leasehold = Library{
 var LeaseholdAuto = Library{
 	Name:   "leasehold auto",
 	Module: tree,
-	Config: onOneStarted + "client: go-redis, AsyncAutoPipeline with MaxConcurrentBatches 2 and Unordered, as the engine's documentation recommends for many goroutines",
+	Config: onOneStarted + autoClient + ", as the engine's documentation recommends for many goroutines",
 	Open:   func(at At) (Session, error) { return openLeasehold(at, true) },
 }
 
@@ -42,13 +42,11 @@ func openLeasehold(at At, pipelined bool) (Session, error) {
 	c := client(at)
 	var commands goredis.UniversalClient = c
 	if pipelined {
-		options := goredis.DefaultAutoPipelineOptions()
-		options.MaxConcurrentBatches, options.Unordered = 2, true
-		together, err := c.AsyncAutoPipelineWithOptions(options)
+		pipe, err := c.AsyncAutoPipelineWithOptions(together())
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
-		commands = together
+		commands = pipe
 	}
 	e, err := redis.New(commands, redis.WithoutFailoverGuard())
 	if err != nil {
