@@ -18,7 +18,7 @@ type span struct {
 // context returns a context that ends with parent or when limit has passed, or up to a hundredth of it earlier. It returns nil if
 // the request before was ended by another channel: what nobody shares would only be left lying about.
 func (s *span) context(parent context.Context, limit time.Duration) context.Context {
-	done, now := parent.Done(), time.Now()
+	done, now := parent.Done(), time.Now() // the context of a lease looks whether that has ended, and tells whom it concerns: not under a mutex
 	s.mu.Lock()
 	known, ctx := done == s.done, s.ctx
 	if !known {
@@ -33,7 +33,7 @@ func (s *span) context(parent context.Context, limit time.Duration) context.Cont
 	case ctx != nil:
 		return ctx
 	}
-	ctx = begin(parent, now.Add(limit)) // parent may be the context of a lease, and calls whom it likes
+	ctx = begin(parent, now.Add(limit))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if done == s.done {

@@ -102,36 +102,3 @@ func TestSharedEndIsThatOfOneCaller(t *testing.T) {
 		}
 	})
 }
-
-// The shared context of a lease's context looks at the lease, which may end in that moment, and tell an observer who asks for more.
-func TestSharedEndOfALeaseThatEndsMeanwhile(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var c *Client
-		told := false
-		c = New(memory.New(), WithRequestTimeout(time.Second), WithObserver(lostFunc(func() {
-			told = true
-			_, end := c.within(t.Context(), time.Second)
-			end()
-		})))
-		lease, err := c.Mutex("a", TTL(time.Second), NoRenew()).Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		under := lease.Context()
-		_, end := c.within(under, time.Second)
-		end()
-		lease.hold.mu.Lock() // as if the process had been stopped: nobody has noticed the end yet
-		lease.hold.valid = 0
-		lease.hold.mu.Unlock()
-		_, end = c.within(under, time.Second)
-		end()
-		if !told {
-			t.Error("nobody was told of the end")
-		}
-	})
-}
-
-type lostFunc func()
-
-func (f lostFunc) ObserveLost(Lost) { f() }
