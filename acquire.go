@@ -156,6 +156,7 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 	r.Join = !a.try
 	var (
 		answered bool      // the engine has answered this call
+		reason   error     // why it waits, if the engine says more than that it is held
 		touched  bool      // it may have something of this owner
 		outage   time.Time // since when it has not answered
 		failures int
@@ -165,6 +166,9 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		g, err := h.take(ctx, r)
 		touched = touched || !driver.HadNoEffect(err)
 		if errors.Is(err, driver.ErrHeld) && !a.try {
+			if !answered {
+				reason = l.tellWaits(a, err)
+			}
 			answered, touched = true, true
 			outage, failures = time.Time{}, 0
 			g, err = h.wait(ctx, r)
@@ -180,11 +184,11 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		if outage.IsZero() {
 			outage = time.Now()
 		}
-		over := l.ended(ctx, a.op)
+		over := because(l.ended(ctx, a.op), reason)
 		switch {
 		case over != nil:
 		case errors.Is(err, driver.ErrHeld) && a.try:
-			return nil, l.failure(a.op, ErrHeld, nil)
+			return nil, l.failure(a.op, ErrHeld, beyond(err))
 		case !answered || driver.IsPermanent(err) || time.Since(outage) > l.ttl:
 			over = l.failure(a.op, ErrUnavailable, err)
 		default:
@@ -198,6 +202,31 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		}
 		return nil, over
 	}
+}
+
+// tellWaits tells of the beginning of a wait after an ErrHeld of the engine, and returns what that says beyond it.
+func (l *lock) tellWaits(a ask, held error) (reason error) {
+	reason = beyond(held)
+	for _, o := range l.client.observers.wait {
+		o.ObserveWait(Waiting{About: l.about(a.mode), Reason: reason})
+	}
+	return reason
+}
+
+// beyond returns an ErrHeld of the engine if it says more than that.
+func beyond(held error) error {
+	if held == driver.ErrHeld {
+		return nil
+	}
+	return held
+}
+
+// because adds the reason for a wait to the error that ended it, unless that has a cause of its own.
+func because(over, reason error) error {
+	if e, ok := errors.AsType[*Error](over); ok && reason != nil && (e.Cause == nil || e.Cause == e.Err) {
+		e.Cause = reason
+	}
+	return over
 }
 
 // request is what the owner asks for, without waiting for it.

@@ -34,6 +34,17 @@ type Granted struct {
 	HandedOver bool
 }
 
+// WaitObserver hears of each call that begins to wait for the engine. A call that only waits for others of this process does not.
+type WaitObserver interface{ ObserveWait(Waiting) }
+
+// Waiting is the event of a WaitObserver.
+type Waiting struct {
+	About
+	// Reason says more than that somebody else holds the name or was there before, or is nil: that an engine grants
+	// nothing for a while after a failover, for example. A call that gives up has it as the cause of its error.
+	Reason error
+}
+
 // FailObserver hears of each call that asked for a lease and got none.
 type FailObserver interface{ ObserveFail(Failed) }
 
@@ -114,6 +125,7 @@ func WithObserver(observers ...any) ClientOption {
 
 type observers struct {
 	grant   []GrantObserver
+	wait    []WaitObserver
 	fail    []FailObserver
 	renew   []RenewObserver
 	danger  []DangerObserver
@@ -124,6 +136,7 @@ type observers struct {
 func (o *observers) add(observer any) bool {
 	before := o.count()
 	o.grant = appendIf(o.grant, observer)
+	o.wait = appendIf(o.wait, observer)
 	o.fail = appendIf(o.fail, observer)
 	o.renew = appendIf(o.renew, observer)
 	o.danger = appendIf(o.danger, observer)
@@ -133,7 +146,7 @@ func (o *observers) add(observer any) bool {
 }
 
 func (o *observers) count() int {
-	return len(o.grant) + len(o.fail) + len(o.renew) + len(o.danger) + len(o.lost) + len(o.release)
+	return len(o.grant) + len(o.wait) + len(o.fail) + len(o.renew) + len(o.danger) + len(o.lost) + len(o.release)
 }
 
 func appendIf[T any](to []T, observer any) []T {

@@ -28,6 +28,7 @@ func (e *events) hear(event any) {
 }
 
 func (e *events) ObserveGrant(g leasehold.Granted)    { e.hear(g) }
+func (e *events) ObserveWait(w leasehold.Waiting)     { e.hear(w) }
 func (e *events) ObserveFail(f leasehold.Failed)      { e.hear(f) }
 func (e *events) ObserveRenew(r leasehold.Renewed)    { e.hear(r) }
 func (e *events) ObserveDanger(d leasehold.InDanger)  { e.hear(d) }
@@ -96,8 +97,50 @@ func TestObserversHearOfGrantAndRelease(t *testing.T) {
 		if got, want := one[leasehold.Released](t, &seen), (leasehold.Released{About: about, Token: lease.Token(), Held: 3 * time.Second}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		if len(seen.all) != 2 || len(also.all) != 2 {
+		if got := one[leasehold.Waiting](t, &seen); got != (leasehold.Waiting{About: about}) {
+			t.Errorf("got %+v, want a wait without a reason", got)
+		}
+		if len(seen.all) != 3 || len(also.all) != 3 {
 			t.Errorf("heard %+v and %+v", seen.all, also.all)
+		}
+	})
+}
+
+// Who waits for something else than other holders is told for what, at once and in the error.
+func TestReasonForWaiting(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		closed := errors.New("nothing is granted before noon")
+		e.loseReplies(func(c call) error {
+			if c.method == "Take" && c.name == "order:1" {
+				return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+			}
+			return nil
+		})
+		var seen events
+		c := newClient(t, e, leasehold.WithObserver(&seen))
+		for _, name := range []string{"order:1", "order:2"} {
+			held := take(t, newClient(t, e.Engine).Mutex(name).Lock)
+			m := c.Mutex(name, leasehold.WaitLimit(time.Second))
+			_, refused := m.TryLock(t.Context())
+			_, late := m.Lock(t.Context())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, gone := m.Lock(ctx)
+			cancel()
+			wantErr(t, refused, leasehold.ErrHeld)
+			wantErr(t, late, leasehold.ErrTimeout)
+			wantErr(t, gone, context.DeadlineExceeded)
+			waits := heard[leasehold.Waiting](&seen)
+			if len(waits) != 2 {
+				t.Fatalf("heard of %d waits, want 2: %+v", len(waits), waits)
+			}
+			seen.all = nil
+			why := name == "order:1"
+			for _, err := range []error{refused, late, gone, waits[0].Reason, waits[1].Reason} {
+				if errors.Is(err, closed) != why {
+					t.Errorf("%s: got %v", name, err)
+				}
+			}
+			release(t, held)
 		}
 	})
 }
@@ -118,7 +161,7 @@ func TestObserversHearOfFailures(t *testing.T) {
 		e.fail(nil)
 		failures := heard[leasehold.Failed](&seen)
 		want := []error{refused, timeout, gone, unavailable}
-		if len(failures) != len(want) || len(seen.all) != len(want) {
+		if waits := heard[leasehold.Waiting](&seen); len(waits) != 1 || len(failures) != len(want) || len(seen.all) != len(want)+1 {
 			t.Fatalf("heard %+v", seen.all)
 		}
 		for i, f := range failures {

@@ -4,7 +4,8 @@ import "errors"
 
 // Answers of an engine. They are compared with errors.Is.
 var (
-	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer.
+	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer. An engine that waits for something else
+	// returns an error that wraps it and says for what.
 	ErrHeld = errors.New("held by another owner")
 
 	// ErrNotHeld is the "no" of Renew, Release, Downgrade and ForceRelease: the owner

@@ -24,7 +24,7 @@ func (a *app) hold(j job) error {
 	catch(signals, endings)
 	// A message that nobody reads must not end this process before its group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
-	heard := &heard{}
+	heard := &heard{waits: func(reason error) { a.say("waiting: %s", reason) }}
 	s, err := a.open(leasehold.WithObserver(heard))
 	if err != nil {
 		return err

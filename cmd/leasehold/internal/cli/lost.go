@@ -14,9 +14,18 @@ import (
 // heard is what the library tells of the one lease of this process. It is safe for concurrent
 // use.
 type heard struct {
+	waits func(reason error) // hears of a wait for something else than other holders
+
 	mu     sync.Mutex
 	renew  error  // of the last renewal
 	reason string // why the lease was lost
+}
+
+// ObserveWait implements leasehold.WaitObserver.
+func (h *heard) ObserveWait(w leasehold.Waiting) {
+	if w.Reason != nil {
+		h.waits(w.Reason)
+	}
 }
 
 // ObserveRenew implements leasehold.RenewObserver.
