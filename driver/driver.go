@@ -95,7 +95,7 @@ type Engine interface {
 
 // Abilities says what an engine can do, as data, so that an engine that wraps
 // another passes the truth on. Optional interfaces ([Downgrader], [Latcher],
-// [Forcer], [AllTaker]) are called only where the matching field is set.
+// [Forcer], [AllTaker], [Raiser]) are called only where the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -114,6 +114,9 @@ type Abilities struct {
 
 	// All: the engine is an AllTaker.
 	All bool
+
+	// Raise: Take heeds Request.Floor, and the engine is a Raiser.
+	Raise bool
 
 	// Fair: waiters are served in the order in which they joined, and a Take does
 	// not overtake them.

@@ -40,6 +40,24 @@ type AllTaker interface {
 	TakeAll(ctx context.Context, batch []Request) ([]Grant, error)
 }
 
+// Raiser is what an engine with the ability Raise implements too: it can be one of several places that keep the same lock
+// together, and must agree on a token.
+type Raiser interface {
+	// Raise sees to it that no token up to Token+Tokens-1 is granted for the key any more, and that
+	// the grant of the owner has the token Token and that many, unless its token is larger already. It changes nothing and answers ErrNotHeld if the
+	// owner does not hold the key, exclusively: what others hold is not to be touched by one whose time is up.
+	Raise(ctx context.Context, r Raise) error
+}
+
+// Raise is what [Raiser.Raise] is given.
+type Raise struct {
+	Key
+	Owner string
+	// Token is not zero, and Tokens at least 1. The last of them is at most MaxToken.
+	Token  uint64
+	Tokens int
+}
+
 // Wanter is an optional interface of an engine on which a lock may be handed on
 // inside a process. Where it is missing, the core limits handing on by time alone.
 type Wanter interface {

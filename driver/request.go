@@ -82,6 +82,10 @@ type Request struct {
 	// later ones to callers of the same process to whom it hands the lock on.
 	Tokens int
 
+	// Floor is the least token that may be granted, below MaxToken; zero leaves it to the engine. Only engines with the
+	// ability Raise know of it.
+	Floor uint64
+
 	// Join asks Take to queue the owner if the request is refused.
 	Join bool
 

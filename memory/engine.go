@@ -40,6 +40,7 @@ var (
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
+	_ driver.Raiser     = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 )
@@ -77,6 +78,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Latches:    true,
 		Force:      true,
 		All:        true,
+		Raise:      true,
 		Fair:       true,
 		Local:      true,
 	}
@@ -132,13 +134,24 @@ func (e *Engine) grant(en *entry, r *driver.Request, now int64) *hold {
 	return en.add(hold{
 		owner:   r.Owner,
 		text:    r.Holder,
-		token:   e.tokens.Add(uint64(n)) - uint64(n) + 1,
+		token:   e.mint(uint64(n), r.Floor),
 		tokens:  int32(n),
 		mode:    r.Mode,
 		weight:  r.Weight,
 		granted: now,
 		expires: after(now, r.TTL),
 	})
+}
+
+// mint returns the first of n new tokens, none of which is below floor.
+func (e *Engine) mint(n, floor uint64) uint64 {
+	for {
+		last := e.tokens.Load()
+		token := max(last+1, floor)
+		if e.tokens.CompareAndSwap(last, token+n-1) {
+			return token
+		}
+	}
 }
 
 // Renew implements [driver.Engine]. It does not look at ctx: all items are

@@ -20,6 +20,24 @@ func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
 	return nil
 }
 
+// Raise implements [driver.Raiser].
+func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
+	s := e.shard(r.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, h := e.holding(s, &driver.Hold{Key: r.Key, Owner: r.Owner}, e.now())
+	if h == nil || h.mode != driver.Exclusive {
+		return driver.ErrNotHeld
+	}
+	if h.token < r.Token {
+		h.token, h.tokens = r.Token, int32(r.Tokens)
+	}
+	last := r.Token + uint64(r.Tokens) - 1
+	for now := e.tokens.Load(); now < last && !e.tokens.CompareAndSwap(now, last); now = e.tokens.Load() {
+	}
+	return nil
+}
+
 // ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
 func (e *Engine) ForceRelease(_ context.Context, k driver.Key, token uint64) error {
 	s := e.shard(k)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -114,6 +115,10 @@ var zoo = []animal{
 	{"takes all past a queue", "All/NobodyIsOvertaken", func(e *memory.Engine) driver.Engine { return noQueue{e} }},
 	{"mixes up grants", "All/NamesHeldAlreadyStay", func(e *memory.Engine) driver.Engine { return mixesUp{e} }},
 	{"does not wait for readers", "All/ReadersKeepAllOut", func(e *memory.Engine) driver.Engine { return sharesAll{e} }},
+	{"ignores floors", "Raise/FloorIsTheLeastToken", func(e *memory.Engine) driver.Engine { return noFloor{e} }},
+	{"raises for all", "Raise/OnlyTheHolderRaises", func(e *memory.Engine) driver.Engine { return raisesForAll{e} }},
+	{"raises for the looks", "Raise/RaiseGoesOnFromThere", func(e *memory.Engine) driver.Engine { return raisesNothing{e} }},
+	{"lowers", "Raise/RaiseNeverLowers", func(e *memory.Engine) driver.Engine { return lowers{e, new(sync.Map)} }},
 	{"counts repeated CountDowns", "Latch/RepeatedRequestsCountOnce", countsRepeated()},
 	{"forgets where a page ended", "Paging/ListInPages", func(e *memory.Engine) driver.Engine { return noPages{e} }},
 	{"leaves goroutines", "Leak/NoGoroutineIsLeft", func(e *memory.Engine) driver.Engine { return leaves{e} }},
@@ -369,4 +374,46 @@ type leaves struct{ *memory.Engine }
 func (l leaves) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	go func() { select {} }()
 	l.Engine.Renew(ctx, batch, report)
+}
+
+type noFloor struct{ *memory.Engine }
+
+func (n noFloor) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Floor = 0
+	return n.Engine.Take(ctx, r)
+}
+
+// raisesForAll raises what is granted next, whoever asks.
+type raisesForAll struct{ *memory.Engine }
+
+func (a raisesForAll) Raise(ctx context.Context, r driver.Raise) error {
+	if err := a.Engine.Raise(ctx, r); err == nil {
+		return nil
+	}
+	other := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "\x01"}, Owner: "\x01", TTL: 1, Floor: r.Token}
+	_, _ = a.Engine.Take(ctx, other) // its tokens are those of all names
+	return driver.ErrNotHeld
+}
+
+type raisesNothing struct{ *memory.Engine }
+
+func (raisesNothing) Raise(context.Context, driver.Raise) error { return nil }
+
+// lowers remembers what it was told, and nothing else.
+type lowers struct {
+	*memory.Engine
+	told *sync.Map
+}
+
+func (l lowers) Raise(ctx context.Context, r driver.Raise) error {
+	l.told.Store(r.Owner, r.Token)
+	return l.Engine.Raise(ctx, r)
+}
+
+func (l lowers) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, err := l.Engine.Take(ctx, r)
+	if token, ok := l.told.Load(r.Owner); ok {
+		g.Token = token.(uint64)
+	}
+	return g, err
 }

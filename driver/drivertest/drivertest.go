@@ -83,6 +83,7 @@ var concerns = []concern{
 	{"Latch", latch},
 	{"Force", force},
 	{"All", all},
+	{"Raise", raise},
 	{"Listing", listing},
 	{"Paging", paging},
 	{"Names", names},

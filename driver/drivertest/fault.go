@@ -21,6 +21,7 @@ const (
 	List         Method = "List"
 	Downgrade    Method = "Downgrade"
 	ForceRelease Method = "ForceRelease"
+	Raise        Method = "Raise"
 	TrySet       Method = "TrySet"
 	CountDown    Method = "CountDown"
 	LatchState   Method = "LatchState"

@@ -12,6 +12,7 @@ var (
 	_ driver.Downgrader = (*Faulty)(nil)
 	_ driver.Forcer     = (*Faulty)(nil)
 	_ driver.AllTaker   = (*Faulty)(nil)
+	_ driver.Raiser     = (*Faulty)(nil)
 	_ driver.Wanter     = (*Faulty)(nil)
 	_ driver.Latcher    = (*Faulty)(nil)
 )
@@ -56,6 +57,17 @@ func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	}
 	return through(ctx, f, f.fault(ctx, TakeAll, batch[0].Key, batch[0].Owner), func(ctx context.Context) ([]driver.Grant, error) {
 		return inner.TakeAll(ctx, batch)
+	})
+}
+
+// Raise implements [driver.Raiser].
+func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
+	inner, err := behind[driver.Raiser](f)
+	if err != nil {
+		return err
+	}
+	return f.do(ctx, f.fault(ctx, Raise, r.Key, r.Owner), func(ctx context.Context) error {
+		return inner.Raise(ctx, r)
 	})
 }
 

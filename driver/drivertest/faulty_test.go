@@ -323,6 +323,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 	also := request("also")
 	also.Name = "name, too"
 	f.TakeAll(ctx, []driver.Request{r, also})
+	f.Raise(ctx, driver.Raise{Key: r.Key, Owner: "owner", Token: 1, Tokens: 1})
 	want := []drivertest.Op{
 		{1, drivertest.Take, r.Key, "owner"},
 		{2, drivertest.Wait, r.Key, "owner"},
@@ -336,6 +337,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 		{10, drivertest.WaitLatch, latch, ""},
 		{11, drivertest.List, driver.Key{}, ""},
 		{12, drivertest.TakeAll, r.Key, "owner"},
+		{13, drivertest.Raise, r.Key, "owner"},
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the plan has seen\n%v, want\n%v", seen, want)
