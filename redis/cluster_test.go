@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestCluster(t *testing.T) {
 			"HandOverIsBySPublish":    handOverIsBySPublish,
 			"SlotIsMoved":             slotIsMoved,
 			"SlotIsMovedWithReplicas": slotIsMovedWithReplicas,
+			"TakeWhileSlotIsMoved":    takeWhileSlotIsMoved,
 		} {
 			t.Run(name+"/"+check, func(t *testing.T) {
 				t.Parallel()
@@ -38,9 +40,16 @@ func TestCluster(t *testing.T) {
 			})
 		}
 	}
-	t.Run("ReadFromReplicas", func(t *testing.T) {
+	readsReplicas := func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), ReadOnly: true}))
+	}
+	t.Run("Plain/ReadFromReplicas", func(t *testing.T) {
 		t.Parallel()
-		readFromReplicas(t, c)
+		readFromReplicas(t, c, readsReplicas)
+	})
+	t.Run("AutoPipeline/ReadFromReplicas", func(t *testing.T) { // it does not show what kind of client it has
+		t.Parallel()
+		readFromReplicas(t, c, pipelined(readsReplicas), redis.WithPolling())
 	})
 }
 
@@ -103,11 +112,8 @@ func handOverIsBySPublish(t *testing.T, c *redisserver.Cluster, client newClient
 }
 
 // A client that reads from replicas listens to them, too. The masters do not know of that: so waiters come and look.
-func readFromReplicas(t *testing.T, c *redisserver.Cluster) {
-	client := func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), ReadOnly: true}))
-	}
-	a, b := unguarded(t, cluster(c)), unguarded(t, client)
+func readFromReplicas(t *testing.T, c *redisserver.Cluster, client newClient, opts ...redis.Option) {
+	a, b := unguarded(t, cluster(c)), unguarded(t, client, opts...)
 	for shard := range 3 {
 		first, second := lasting(tagOn(shard)+t.Name(), time.Minute), lasting(tagOn(shard)+t.Name(), time.Minute)
 		takes(t, a, first)
@@ -155,6 +161,9 @@ func slotIsMovedWithReplicas(t *testing.T, c *redisserver.Cluster, client newCli
 	moveSlot(t, c, client, redis.WithReplicas(1, 5*time.Second))
 }
 
+// longestPause is how long the engine pauses at most before it asks again for a slot that is being moved.
+const longestPause = 200 * time.Millisecond
+
 // moving is held while a slot is moved: nodes do not agree on two at the same time.
 var moving sync.Mutex
 
@@ -196,7 +205,7 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	if err := renews(ctx, a, hold(held), time.Minute); driver.IsNo(err) || driver.IsPermanent(err) {
 		t.Errorf("the renewal while the lock is on its way: %v", err)
 	}
-	if _, err := a.Take(ctx, lock(tag+"new")); err == nil || driver.IsNo(err) || driver.IsPermanent(err) {
+	if err := takesWithin(300*time.Millisecond, a, lock(tag+"new")); err == nil || driver.IsNo(err) || driver.IsPermanent(err) {
 		t.Errorf("a take in a slot that is being moved: %v", err)
 	}
 	if err := m.Finish(); err != nil {
@@ -220,6 +229,99 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	release(t, b, second)
 	release(t, a, other)
 	release(t, a, stays)
+}
+
+// takesWithin takes, for no longer than that.
+func takesWithin(limit time.Duration, e *redis.Engine, r driver.Request) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_, err := e.Take(ctx, r)
+	return err
+}
+
+// takeWhileSlotIsMoved takes what is free: when the slot is where it belongs, and not before.
+func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient) {
+	moving.Lock()
+	defer moving.Unlock()
+	tag := "{" + t.Name() + "}"
+	known, guarded := unguarded(t, client), open(t, client)
+	for i, n := range c.Nodes[:3] { // whoever meets a server after it has been given a slot may find it closed
+		trust(t, n)
+		takes(t, guarded, lasting(tagOn(i)+t.Name(), time.Minute))
+	}
+	engines := map[string]*redis.Engine{"knows the slot": known, "knows nothing": unguarded(t, client), "is guarded": guarded}
+	before, released := lasting(tag+"before", time.Minute), lasting(tag+"released", time.Minute)
+	takes(t, known, before)
+	takes(t, known, released)
+	slot := redisserver.Slot(tag)
+	from, err := c.Owner(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.StartMigration(slot, c.Nodes[(slices.Index(c.Nodes[:3], from)+1)%3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = 500 * time.Millisecond
+	for who, e := range engines {
+		for try := 0; ; try++ {
+			began := time.Now()
+			err := takesWithin(limit, e, lasting(tag+who, time.Minute))
+			if took := time.Since(began); err == nil || took > limit+soon {
+				t.Errorf("a take by one who %s: %v after %v, want an error after %v", who, err, took, limit)
+			}
+			if driver.HadNoEffect(err) && !driver.IsNo(err) && !driver.IsPermanent(err) && strings.Contains(err.Error(), "being moved") && time.Since(began) > limit-longestPause {
+				break
+			}
+			if try == 5 { // the context may end while a request is under way
+				t.Errorf("a take by one who %s: %v, want that the slot is being moved, without effect, after %v", who, err, limit)
+				break
+			}
+		}
+	}
+	if err := m.Move(redis.DefaultPrefix + before.Name); err != nil {
+		t.Fatal(err)
+	}
+
+	refused := func() int {
+		n := 0
+		for _, node := range c.Nodes[:3] {
+			var count int
+			is, _ := node.Info("errorstat_TRYAGAIN")
+			_, _ = fmt.Sscanf(is, "count=%d", &count)
+			n += count
+		}
+		return n
+	}
+	seen := refused()
+	outcomes := make(chan error, len(engines)+1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for who, e := range engines {
+		go func() {
+			_, err := e.Take(ctx, lasting(tag+who, time.Minute))
+			if err != nil {
+				err = fmt.Errorf("a take by one who %s: %w", who, err)
+			}
+			outcomes <- err
+		}()
+	}
+	go func() { outcomes <- known.Release(ctx, driver.Release{Hold: hold(before)}) }()
+	eventually(t, "a request is refused because the slot is being moved", func() bool { return len(outcomes) > 0 || refused() > seen+2 })
+	select {
+	case err := <-outcomes:
+		t.Fatalf("this came before the slot was moved: %v", err)
+	default:
+	}
+	if err := m.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	for range len(engines) + 1 {
+		if err := <-outcomes; err != nil {
+			t.Error(err)
+		}
+	}
+	release(t, known, released)
 }
 
 // renewsAll renews some leases, and returns what went wrong.

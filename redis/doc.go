@@ -42,7 +42,7 @@
 // ended, or have been renewed on the new server.
 //
 // A server that was started a moment ago and is empty looks the same as one that has lost everything. So on a new server, as
-// in a test or on a developer's machine, a try fails with a [*ClosedError] for the first minute, and those who wait, wait. Use
+// in a test or on a developer's machine, a try fails with a [*ClosedError] for the first minute, and those who wait, wait, and are told so. Use
 // [WithoutFailoverGuard] there.
 //
 // The guard cannot see a master that goes on although another was promoted, nor data that is lost while the server runs: by eviction, by

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,21 +28,10 @@ type ears struct {
 	shut atomic.Bool
 	open atomic.Int32 // channels that are open
 
-	mu        sync.Mutex
-	forbidden time.Time // when subscribing was last refused for lack of rights
-	lines     map[*server]*line
-	channels  map[string]*channel
-}
-
-// line is one connection.
-type line struct {
-	ears     *ears
-	on       *server
-	sharded  bool
-	sub      *redis.PubSub
+	mu       sync.Mutex
+	again    time.Time // no new channel is asked for before, because a server has refused one
+	lines    map[*server]*line
 	channels map[string]*channel
-	started  bool
-	dead     bool
 }
 
 // channel is what waiters listen to. Its fields are guarded by ears.mu.
@@ -68,6 +56,8 @@ const (
 	confirmIn = 300 * time.Millisecond
 	// allowedAgain is after how long it is tried anew whether subscribing is allowed.
 	allowedAgain = time.Minute
+	// servedAgain is that for all other refusals, such as that the server is loading its data or has too many clients.
+	servedAgain = time.Second
 )
 
 var errDeaf = errors.New("nothing can be heard")
@@ -87,18 +77,19 @@ func (s *ears) hears(name string) bool {
 }
 
 // listen makes w hear a channel, which is on a server of a Cluster, or on the only one (nil). It returns when the
-// server has confirmed, or errDeaf if it has not for too long, does not allow it, or cannot be reached.
+// server has confirmed, or errDeaf if it has not for too long, refuses, or cannot be reached. It has no other error than that of ctx, unless
+// the engine is closed: whether the server does what is asked for, the request will tell.
 func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, sharded bool) error {
 	s.mu.Lock()
 	if s.shut.Load() {
 		s.mu.Unlock()
 		return errClosed
 	}
-	if w.over || !s.forbidden.IsZero() && time.Since(s.forbidden) < allowedAgain {
+	c := s.channels[name]
+	if w.over || c == nil && time.Now().Before(s.again) {
 		s.mu.Unlock()
 		return errDeaf
 	}
-	c := s.channels[name]
 	if c == nil {
 		c = s.add(name, on, sharded)
 	}
@@ -117,22 +108,10 @@ func (s *ears) listen(ctx context.Context, w *waiter, name string, on *server, s
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.err == nil {
-		return nil
+	if c.err == nil || errors.Is(c.err, errClosed) {
+		return c.err
 	}
-	var reply redis.Error
-	switch replied := errors.As(c.err, &reply); {
-	case forbids(c.err):
-		return errDeaf
-	case replied || errors.Is(c.err, errClosed):
-		return noEffect(explain(c.err))
-	}
-	return fmt.Errorf("%w: %w", errDeaf, c.err) // whether the server is there, the request will tell
-}
-
-// forbids reports whether an error says that one may not listen.
-func forbids(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command")
+	return fmt.Errorf("%w: %w", errDeaf, c.err)
 }
 
 // confirmed waits for what the server says.
@@ -241,134 +220,4 @@ func (s *ears) close() {
 		l.fail(errClosed)
 	}
 	s.work.Wait()
-}
-
-// subscribe asks for a channel. The first one also starts the receiving: where the connection leads to is decided by it.
-func (l *line) subscribe(name string) {
-	var err error
-	if l.sharded {
-		err = l.sub.SSubscribe(context.Background(), name)
-	} else {
-		err = l.sub.Subscribe(context.Background(), name)
-	}
-	if err != nil {
-		l.fail(err)
-		return
-	}
-	l.ears.mu.Lock()
-	first := !l.started && !l.dead
-	l.started = l.started || first
-	l.ears.mu.Unlock()
-	if first {
-		l.fail(l.receive())
-	}
-}
-
-// receive takes in messages until the connection breaks.
-func (l *line) receive() error {
-	pinged := false
-	for {
-		message, err := l.sub.ReceiveTimeout(context.Background(), pingAfter)
-		var late net.Error
-		switch {
-		case err == nil:
-			pinged = false
-		case errors.As(err, &late) && late.Timeout() && !pinged:
-			pinged = true
-			if err := l.sub.Ping(context.Background()); err != nil {
-				return err
-			}
-			continue
-		default:
-			return err
-		}
-		switch m := message.(type) {
-		case *redis.Message:
-			if m.Payload == "" {
-				l.pokeAll(m.Channel)
-			} else {
-				l.ears.hear(m.Payload)
-			}
-		case *redis.Subscription:
-			if err := l.confirm(m); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-var errMoved = errors.New("redis: the server has ended a subscription, because its slot was moved to another server")
-
-// confirm takes in that the server has begun or ended to send the messages of a channel.
-func (l *line) confirm(m *redis.Subscription) error {
-	s := l.ears
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := l.channels[m.Channel]
-	if c == nil || l.dead {
-		return nil
-	}
-	switch m.Kind {
-	case "subscribe", "ssubscribe":
-		if c.open { // the client has made another connection by itself
-			for w := range c.waiters {
-				w.unheard()
-			}
-			return nil
-		}
-		c.open = true
-		s.open.Add(1)
-		close(c.ready)
-	case "unsubscribe", "sunsubscribe":
-		if c.open {
-			return errMoved
-		}
-	}
-	return nil
-}
-
-// pokeAll wakes those who listen to a channel.
-func (l *line) pokeAll(name string) {
-	l.ears.mu.Lock()
-	defer l.ears.mu.Unlock()
-	if c := l.channels[name]; c != nil {
-		for w := range c.waiters {
-			w.poke()
-		}
-	}
-}
-
-// fail ends a line.
-func (l *line) fail(err error) {
-	s := l.ears
-	s.mu.Lock()
-	if l.dead {
-		s.mu.Unlock()
-		return
-	}
-	l.die(err)
-	s.mu.Unlock()
-	_ = l.sub.Close() // it is broken
-}
-
-// die takes a line out of use; its connection is to be closed then. Those who listened look for themselves. mu is held.
-func (l *line) die(err error) {
-	s := l.ears
-	l.dead = true
-	delete(s.lines, l.on)
-	if forbids(err) {
-		s.forbidden = time.Now()
-	}
-	for _, c := range l.channels {
-		if wasOpen := s.remove(c); !wasOpen {
-			c.err = err
-			close(c.ready)
-		}
-		if c.idle != nil {
-			c.idle.Stop()
-		}
-		for w := range c.waiters {
-			w.unheard()
-		}
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +33,7 @@ var (
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
+	_ driver.Raiser     = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 )
@@ -41,6 +41,10 @@ var (
 // New returns an engine on a client of go-redis: one for a single server, for servers that Sentinels watch, or for a
 // Cluster, plain or as an AutoPipeliner. The client stays the caller's, who closes it after the engine. Nothing is
 // sent yet.
+//
+// A client of a Cluster that reads from replicas (ReadOnly) also listens to them, where nobody counts it among those who hear. Waiters then
+// ask again and again, as with [WithPolling]. An AutoPipeliner does not show what kind of client it has: for one over such a client, give
+// [WithPolling], or waiters have their turn up to ten seconds late.
 //
 // The engine needs none of the client's timeouts, but they help: a request that has been given up holds its
 // connection until the client gives up, too.
@@ -102,6 +106,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Latches:    true,
 		Force:      true,
 		All:        true,
+		Raise:      true,
 		Fair:       true,
 		Prompt:     e.pipe != nil && e.replicas == 0,
 		Bounded:    heedsDeadlines(e.client),
@@ -120,74 +125,11 @@ func heedsDeadlines(client redis.UniversalClient) bool {
 	return false
 }
 
-// run runs a script that may grant leases for one name, on the server that keeps it. The last argument is added: "1" if none may be
-// granted now.
-func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, flagged, newWords(n.all(), append(args, "")...))
-	return answer, err
-}
-
-// evaluate sends one script.
-func (e *Engine) evaluate(ctx context.Context, cmd once) (any, error) {
-	var err error
-	if e.pipe == nil {
-		err = e.client.Process(ctx, cmd)
-	} else {
-		err = e.pipe.Submit(ctx, cmd).WaitContext(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return cmd.Val(), nil
-}
-
-// runBy runs a script by a way of sending it, and says on which server it ran.
-func (e *Engine) runBy(ctx context.Context, send func(context.Context, once) (any, error), s script, n names, may may, w words) (any, *server, error) {
-	if e.ears.closed() {
-		return nil, nil, errClosed
-	}
-	on, err := e.place.server(ctx, n, may != never)
-	if err != nil {
-		return nil, nil, err
-	}
-	for range 3 {
-		switch closed := on.closedFor() > 0; {
-		case closed && may == ifOpen:
-			return nil, on, errAsk
-		case closed && may == flagged:
-			w[len(w)-1] = "1"
-		case may == flagged:
-			w[len(w)-1] = ""
-		}
-		answer, err := send(ctx, w.command(ctx, on.program, s))
-		if err == nil {
-			return answer, on, nil
-		}
-		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
-			e.place.doubt(n, err)
-			return answer, on, explain(err)
-		}
-		if on, err = e.place.learn(ctx, n, on); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nil, nil, errScripts
-}
-
-// may says whether a script may grant a lease.
-type may int
-
-const (
-	never   may = iota // it never does
-	flagged            // not if its last argument, which is replaced, is "1"
-	ifOpen             // it does: it is not to be run while grants are closed
-)
-
 // millis is a duration as the scripts want it: never shorter than it is.
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
-// floor is the least token that may be given now.
-func floor() string { return strconv.FormatInt(time.Now().UnixMicro(), 10) }
+// micros is the client's clock, as tokens count it. A clock that was never set may stand before their beginning.
+func micros() int64 { return max(time.Now().UnixMicro(), 1) }
 
 // public makes a text fit for the scripts, which end texts at a NUL.
 func public(text string) string { return strings.ReplaceAll(text, "\x00", "") }
@@ -207,6 +149,9 @@ func yes(answer any, err error) error {
 
 // Release implements [driver.Engine].
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	if err := checkOwner(r.Owner); err != nil {
+		return err
+	}
 	e.waiters.forget(r.Owner)
 	wanted := e.wanted.remove(r.Key)
 	n := e.names(r.Key)
@@ -220,6 +165,9 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 
 // Downgrade implements [driver.Downgrader].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+	if err := checkOwner(h.Owner); err != nil {
+		return err
+	}
 	return yes(e.run(ctx, downgrade, e.names(h.Key), h.Owner, floor()))
 }
 

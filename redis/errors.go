@@ -34,7 +34,7 @@ func (e *ClosedError) Error() string {
 // refusals are the first words of answers with which a server refuses a request before it has changed
 // anything, but would not always.
 var refusals = []string{
-	"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS", "BUSY", "MISCONF", "OOM", "NOSCRIPT", "MOVED", "ASK", "CROSSSLOT",
+	"LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "NOREPLICAS", "BUSY", "MISCONF", "OOM", "NOSCRIPT", "MOVED", "CROSSSLOT",
 }
 
 // hopeless are the first words of those that it will always give.
@@ -51,6 +51,12 @@ func noEffect(err error) error {
 		return err
 	}
 	return driver.NoEffect(err)
+}
+
+// moving reports whether an error comes of a slot that is on its way from one server of a Cluster to another. Keys that are asked for together may
+// then be in two places, and new ones in none.
+func moving(err error) bool {
+	return errors.Is(err, errMoving) || redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
 }
 
 // explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked. An
@@ -75,6 +81,9 @@ func explain(err error) error {
 	}
 	if strings.Contains(text, "SPENT") {
 		return errSpent
+	}
+	if moving(err) {
+		return driver.NoEffect(fmt.Errorf("%w: the slot of the name is being moved to another server; try again", err))
 	}
 	for _, word := range refusals {
 		if strings.HasPrefix(text, word) {

@@ -191,24 +191,14 @@ func TestSubscriptionsBreakUnderLoad(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var work sync.WaitGroup
-	var inside sync.Mutex
+	var inside room
 	for i := range 3 {
 		e := unguarded(t, standalone(s))
 		for range 4 {
 			work.Go(func() {
 				for turn := range 40 {
-					r := lasting("a", time.Minute)
-					if _, err := persists(ctx, e, r); err != nil {
+					if err := inside.turn(ctx, e); err != nil {
 						t.Errorf("engine %d, turn %d: %v", i, turn, err)
-						return
-					}
-					if !inside.TryLock() {
-						t.Error("two hold the lock together")
-						return
-					}
-					inside.Unlock()
-					if err := e.Release(ctx, driver.Release{Hold: hold(r)}); err != nil {
-						t.Errorf("Release: %v", err)
 						return
 					}
 				}

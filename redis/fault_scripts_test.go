@@ -11,7 +11,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
-	"github.com/leasehold-go/leasehold/redis"
 )
 
 func flushScripts(t *testing.T, s *redisserver.Server) {
@@ -105,24 +104,13 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var work sync.WaitGroup
-	var inside sync.Mutex
-	turn := func(e *redis.Engine) error {
-		r := lasting("a", 30*time.Second)
-		if _, err := persists(ctx, e, r); err != nil {
-			return err
-		}
-		if !inside.TryLock() {
-			return errors.New("two hold the lock together")
-		}
-		inside.Unlock()
-		return e.Release(ctx, driver.Release{Hold: hold(r)})
-	}
+	var inside room
 	for range 3 {
 		e := unguarded(t, standalone(s))
 		for range 4 {
 			work.Go(func() {
 				for i := range 50 {
-					if err := turn(e); err != nil {
+					if err := inside.turn(ctx, e); err != nil {
 						t.Error(err)
 						return
 					}

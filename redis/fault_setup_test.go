@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,25 @@ func granted(t *testing.T, got <-chan grant) grant {
 		t.Fatalf("Wait: %v", g.err)
 	}
 	return g
+}
+
+// room has place for one.
+type room struct{ sync.Mutex }
+
+// turn waits for the lock "a", is inside, and releases it.
+func (inside *room) turn(ctx context.Context, e *redis.Engine) error {
+	r := lasting("a", time.Minute)
+	if _, err := persists(ctx, e, r); err != nil {
+		return err
+	}
+	if !inside.TryLock() {
+		return errors.New("two hold the lock together")
+	}
+	inside.Unlock()
+	if err := e.Release(ctx, driver.Release{Hold: hold(r)}); err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	return nil
 }
 
 // status returns what is known of a name.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -22,15 +21,18 @@ type taking struct {
 
 // takeFree takes what nobody holds or waits for. It returns errAsk if that takes the whole script to tell.
 func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	micros, tokens := time.Now().UnixMicro(), int64(max(r.Tokens, 1))
+	first, tokens := least(r), int64(max(r.Tokens, 1))
+	if first > driver.MaxToken-tokens+1 {
+		return driver.Grant{}, errAsk // to be told that there are no more
+	}
 	var number [20]byte
-	least := strconv.AppendInt(number[:0], micros, 10)
+	text := strconv.AppendInt(number[:0], first, 10)
 	t := &taking{keys: [2]string{n.value, n.token}, ttl: millis(r.TTL)}
-	t.value = holding(r.Owner, least, tokens, public(r.Holder))
-	t.least = t.value[len(r.Owner)+1:][:len(least)]
+	t.value = holding(r.Owner, text, tokens, public(r.Holder))
+	t.least = t.value[len(r.Owner)+1:][:len(text)]
 	w := append(t.words[:0], nil, nil, 2, &t.keys[0], &t.keys[1], &t.value, &t.ttl, &t.least)
 	if tokens > 1 {
-		t.last = strconv.FormatInt(micros+tokens-1, 10)
+		t.last = strconv.FormatInt(first+tokens-1, 10)
 		w = append(w, &t.last)
 	}
 	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, ifOpen, w)
@@ -43,7 +45,7 @@ func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (drive
 	case -1:
 		return driver.Grant{}, driver.ErrHeld
 	case 1:
-		return driver.Grant{Token: uint64(micros), Tokens: int(tokens)}, nil
+		return driver.Grant{Token: uint64(first), Tokens: int(tokens)}, nil
 	default:
 		return grantOf(token, tokens, r)
 	}

@@ -14,28 +14,28 @@ func latchNames(e *Engine, name string) names {
 }
 
 // publish is the command that tells those who wait for a latch. Its channel is named like the latch's key.
-func (e *Engine) publish() string {
-	if e.place.clustered() {
-		return "SPUBLISH"
+func (e *Engine) publish(ctx context.Context, n names) (string, error) {
+	cluster, err := e.place.isCluster(ctx, n)
+	if cluster {
+		return "SPUBLISH", err
 	}
-	return "PUBLISH"
+	return "PUBLISH", err
 }
 
 // ask runs a script that grants no lease.
-func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args func() []any) (any, error) {
-	if _, err := e.place.server(ctx, n, false); err != nil { // from here on it is known whether this is a Cluster
-		return nil, err
-	}
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, never, newWords(keys, args()...))
+func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args ...any) (any, error) {
+	answer, _, err := e.runBy(ctx, e.evaluate, s, n, never, newWords(keys, args...))
 	return answer, err
 }
 
 // TrySet implements [driver.Latcher].
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 	n := latchNames(e, s.Name)
-	err := yes(e.ask(ctx, latchSet, n, n.counted(), func() []any {
-		return []any{s.ID, s.Count, millis(s.TTL), floor(), e.publish()}
-	}))
+	publish, err := e.publish(ctx, n)
+	if err != nil {
+		return false, err
+	}
+	err = yes(e.ask(ctx, latchSet, n, n.counted(), s.ID, s.Count, millis(s.TTL), floor(), publish))
 	if errors.Is(err, driver.ErrNotHeld) {
 		return false, nil
 	}
@@ -45,13 +45,17 @@ func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
 	n := latchNames(e, d.Name)
-	return readLatch(e.ask(ctx, latchDown, n, n.counted(), func() []any { return []any{d.ID, millis(d.TTL), e.publish()} }))
+	publish, err := e.publish(ctx, n)
+	if err != nil {
+		return driver.LatchState{}, err
+	}
+	return readLatch(e.ask(ctx, latchDown, n, n.counted(), d.ID, millis(d.TTL), publish))
 }
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	n := latchNames(e, name)
-	return readLatch(e.ask(ctx, latchLook, n, n.counted(), func() []any { return nil }))
+	return readLatch(e.ask(ctx, latchLook, n, n.counted()))
 }
 
 func readLatch(answer any, err error) (st driver.LatchState, _ error) {
@@ -115,10 +119,11 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 // watchLatch reads a latch after w has begun to listen, so that no change after it is missed.
 func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
 	return within(ctx, lookLimit, func(ctx context.Context) (driver.LatchState, error) {
-		if _, err := e.place.server(ctx, n, false); err != nil {
-			return driver.LatchState{}, err
+		cluster, err := e.place.isCluster(ctx, n)
+		if err == nil {
+			err = e.listenTo(ctx, w, n, n.value, cluster)
 		}
-		if err := e.listenTo(ctx, w, n, n.value, e.place.clustered()); err != nil {
+		if err != nil {
 			return driver.LatchState{}, err
 		}
 		return e.LatchState(ctx, name)

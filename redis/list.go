@@ -121,11 +121,10 @@ func (e *Engine) scan(ctx context.Context, pattern string, f func(key string)) e
 			}
 		}
 	}
-	// From here on it is known whether this is a Cluster.
-	if _, err := e.place.server(ctx, e.names(driver.Key{Kind: driver.Lock, Name: "any"}), false); err != nil {
+	switch cluster, err := e.place.isCluster(ctx, e.names(driver.Key{Kind: driver.Lock, Name: "any"})); {
+	case err != nil:
 		return err
-	}
-	if e.place.clustered() {
+	case cluster:
 		return e.place.eachMaster(ctx, func(tx *redis.Tx) error { return each(tx) })
 	}
 	return explain(each(e.client))
@@ -152,7 +151,7 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 			answer = cmd.Val()
 		} else {
 			l := e.lookAt(k, q.Queue)
-			answer, err = e.ask(ctx, l.script, l.names, l.keys, func() []any { return l.args })
+			answer, err = e.ask(ctx, l.script, l.names, l.keys, l.args...)
 		}
 		st, ok, err := readStatus(k, answer, err)
 		if q.Name == "" && redis.HasErrorPrefix(err, "WRONGTYPE") {

@@ -95,7 +95,7 @@ func WithReplicas(n int, within time.Duration) Option {
 
 // WithTokenRetention sets for how long the last token of a name is remembered after its last grant. Later,
 // tokens go on from the client's clock, so they grow nevertheless as long as clocks differ by less than this. Defaults to 7 days; at least
-// 1 hour.
+// 1 hour. All programs that share a server should have the same: between two grants the shortest counts.
 func WithTokenRetention(d time.Duration) Option {
 	return func(c *config) error {
 		c.retention = d

@@ -17,6 +17,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
 )
 
 // roleVariable makes the test binary play a part in another test, as a process of its own: "hold" or "wait", the
@@ -141,26 +142,40 @@ func TestKilledHolder(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
+// headed is a queue whose head is another process. All ask for "a".
+type headed struct {
+	s      *redisserver.Server
+	e      *redis.Engine // of the holder and of the second waiter
+	holder driver.Request
+	head   *process
+	next   driver.Request
+	got    <-chan grant // what the second waiter gets
+}
+
+func makeHeaded(t *testing.T) *headed {
+	q := &headed{s: redisserver.ForTest(t, redisserver.Config{}), holder: lasting("a", time.Minute)}
+	q.e = unguarded(t, standalone(q.s))
+	takes(t, q.e, q.holder)
+	q.head = play(t, "wait", q.s, "a", time.Minute)
+	q.next = joins(t, q.e, lasting("a", time.Minute))
+	q.got = waits(t, q.e, q.next)
+	awaitEars(t, q.s, 2)
+	return q
+}
+
 // A head that is killed is passed over at once, at the hand-over: it does not cost its first lease.
 func TestKilledHead(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, standalone(s))
-	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
-	p := play(t, "wait", s, "a", time.Minute)
-	next := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, next)
-	awaitEars(t, s, 2)
-	p.kill()
-	awaitEars(t, s, 1)
+	q := makeHeaded(t)
+	q.head.kill()
+	awaitEars(t, q.s, 1)
 	began := time.Now()
-	release(t, e, holder)
-	if took := granted(t, got).at.Sub(began); took > soon {
+	release(t, q.e, q.holder)
+	if took := granted(t, q.got).at.Sub(began); took > soon {
 		t.Errorf("the second waiter had the lock after %v, want at once", took)
 	}
-	release(t, e, next)
-	checkNothingLeft(t, s)
+	release(t, q.e, q.next)
+	checkNothingLeft(t, q.s)
 }
 
 func TestKilledWaiterInTheMiddle(t *testing.T) {
@@ -218,24 +233,17 @@ func TestStoppedHolder(t *testing.T) {
 // A head that is stopped costs its first lease, which is short. When it goes on, it knows that its grant is over.
 func TestStoppedHead(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, standalone(s))
-	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
-	p := play(t, "wait", s, "a", time.Minute)
-	next := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, next)
-	awaitEars(t, s, 2)
-	p.stop()
-	release(t, e, holder)
+	q := makeHeaded(t)
+	q.head.stop()
+	release(t, q.e, q.holder)
 	began := time.Now()
-	least := left(t, s, "a")
-	took := granted(t, got).at.Sub(began)
+	least := left(t, q.s, "a")
+	took := granted(t, q.got).at.Sub(began)
 	if least > 2*time.Second || took < least-time.Millisecond || took > least+soon {
 		t.Errorf("the second waiter had the lock after %v, want the %v of the first lease, and not much more", took, least)
 	}
-	p.signal(syscall.SIGCONT)
-	p.says("granted false <nil>")
-	release(t, e, next)
-	checkNothingLeft(t, s)
+	q.head.signal(syscall.SIGCONT)
+	q.head.says("granted false <nil>")
+	release(t, q.e, q.next)
+	checkNothingLeft(t, q.s)
 }

@@ -67,6 +67,10 @@ func (b *batch) renew(ctx context.Context, items []int) {
 	bySlot := map[uint16]*call{}
 	for _, i := range items {
 		r := &b.items[i]
+		if err := checkOwner(r.Owner); err != nil {
+			b.report(i, err)
+			continue
+		}
 		n := b.engine.names(r.Key)
 		if r.Kind != driver.Lock || r.Mode == driver.Shared {
 			calls = append(calls, b.shared(i, n))

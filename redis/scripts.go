@@ -29,6 +29,7 @@ const (
 	renew
 	renewShared
 	downgrade
+	raise
 	force
 	look
 	latchSet
@@ -56,6 +57,8 @@ var (
 	renewSharedLua string
 	//go:embed scripts/downgrade.lua
 	downgradeLua string
+	//go:embed scripts/raise.lua
+	raiseLua string
 	//go:embed scripts/force.lua
 	forceLua string
 	//go:embed scripts/look.lua
@@ -73,7 +76,7 @@ var (
 )
 
 var sources = [scriptCount]*string{
-	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, force: &forceLua,
+	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
 	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua,
 }
 

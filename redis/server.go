@@ -41,6 +41,7 @@ type facts struct {
 	runID, former string // former is the id of the replication that it took part in before its promotion
 	version       string
 	mode          string
+	replica       bool
 	uptime        time.Duration
 }
 
@@ -62,6 +63,8 @@ func inquire(ctx context.Context, c interface {
 			f.runID = value
 		case "redis_version":
 			f.version = value
+		case "role":
+			f.replica = value == "slave"
 		case "redis_mode":
 			f.mode = value
 		case "master_replid2":

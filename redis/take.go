@@ -22,6 +22,9 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		return driver.Grant{}, driver.Permanent(fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind))
 	}
+	if err := checkOwner(r.Owner); err != nil {
+		return driver.Grant{}, err
+	}
 	n := e.names(r.Key)
 	if r.Join && e.crowded.has(r.Key) && e.hears(n) {
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
@@ -87,7 +90,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		way, ticket, process = w.how(), w.ticket, e.ears.process
 	}
 	answer, on, err := e.runBy(ctx, e.confirmed, take, n, flagged, newWords(n.all(),
-		r.Owner, millis(r.TTL), max(r.Tokens, 1), floor(), public(r.Holder), mode, weight, size, way, ticket, process, ""))
+		r.Owner, millis(r.TTL), max(r.Tokens, 1), least(r), public(r.Holder), mode, weight, size, way, ticket, process, ""))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
@@ -98,8 +101,8 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	}
 	if err != nil {
 		if left := on.closedFor(); left > 0 && errors.Is(err, driver.ErrHeld) {
-			if w == nil && no.ends == 0 {
-				err = driver.NoEffect(&ClosedError{Open: time.Now().Add(left)})
+			if no.ends == 0 { // nobody holds
+				err = whileClosed(w != nil, left)
 			}
 			if no.place <= 0 || no.ends < left { // nobody tells the head of a release until grants open
 				no.ends = left
@@ -111,6 +114,15 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		e.wanted.add(r.Key)
 	}
 	return g, no, nil
+}
+
+// whileClosed is the answer for what would be granted, if grants did not stay closed for so long. Who has joined waits for that.
+func whileClosed(joined bool, left time.Duration) error {
+	closed := &ClosedError{Open: time.Now().Add(left)}
+	if joined {
+		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+	}
+	return driver.NoEffect(closed)
 }
 
 // readTake reads the answer of the script.

@@ -21,16 +21,19 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	args := make([]any, 0, 4*len(batch)+2)
 	for i := range batch {
 		r := &batch[i]
+		if err := checkOwner(r.Owner); err != nil {
+			return nil, err
+		}
 		n := e.names(r.Key)
 		oneSlot = oneSlot && n.slot() == first.slot()
 		keys = append(keys, n.counted()...)
 		args = append(args, r.Owner+"\n", millis(r.TTL), max(r.Tokens, 1), public(r.Holder)+"\n")
 	}
 	if !oneSlot {
-		if _, err := e.place.server(ctx, first, false); err != nil { // from here on it is known whether this is a Cluster
+		switch cluster, err := e.place.isCluster(ctx, first); {
+		case err != nil:
 			return nil, err
-		}
-		if e.place.clustered() {
+		case cluster:
 			return nil, driver.ErrApart
 		}
 	}

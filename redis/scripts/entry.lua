@@ -59,7 +59,7 @@ end
 local function mint(n)
   local last, marked = counter()
   local token = math.max(last + 1, tonumber(FLOOR))
-  if token + n > MAX then error('SPENT') end
+  if token > MAX - n + 1 then error('SPENT') end
   count(token + n - 1, marked)
   return token
 end

@@ -10,7 +10,7 @@ local call, FLOOR, CLOSED = redis.call, ARGV[#ARGV - 1], ARGV[#ARGV]
 local floor, answer, before = tonumber(FLOOR), {}, {}
 for i = 1, #KEYS, 2 do
   local owner, n = ARGV[2 * i - 1], tonumber(ARGV[2 * i + 1])
-  local value, last = call('GET', KEYS[i]), tonumber(call('GET', KEYS[i + 1]) or 0) -- nil while somebody waits
+  local value, last = call('GET', KEYS[i]), tonumber(string.match(call('GET', KEYS[i + 1]) or '0', '^%d+$')) -- nil while somebody waits
   if value and string.sub(value, 1, #owner) == owner then
     local token, tokens = string.match(value, '\n(%d+) (%d+) ')
     answer[i], answer[i + 1] = tonumber(token), tonumber(tokens)
@@ -18,7 +18,7 @@ for i = 1, #KEYS, 2 do
     return (i + 1) / 2
   else
     answer[i], answer[i + 1], before[i] = math.max(last + 1, floor), n, last
-    if answer[i] + n > MAX then error('SPENT') end
+    if answer[i] > MAX - n + 1 then error('SPENT') end
   end
 end
 for i = 1, #KEYS, 2 do
@@ -26,7 +26,7 @@ for i = 1, #KEYS, 2 do
   if last then
     call('SET', KEYS[i], string.format('%s%.0f %d %s\n%s', ARGV[2 * i - 1], token, n, FLOOR, ARGV[2 * i + 2]), 'PX', ARGV[2 * i])
     local to = string.format('%.0f', token + n - 1)
-    if token > floor or floor - floor % PERIOD > last then
+    if token > floor or last == 0 or floor - floor % PERIOD > last then
       call('SET', KEYS[i + 1], to, 'PX', RETENTION)
     else
       call('SET', KEYS[i + 1], to, 'KEEPTTL')

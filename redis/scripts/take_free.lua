@@ -17,11 +17,11 @@ if type(before) == 'table' then -- the key is of another type
 end
 local last, floor = tonumber(before or 0), tonumber(ARGV[3])
 if last and last < floor then
-  if floor - floor % PERIOD > last then call('PEXPIRE', KEYS[2], RETENTION) end
+  if last == 0 or floor - floor % PERIOD > last then call('PEXPIRE', KEYS[2], RETENTION) end
   return 1
 end
 local tokens = ARGV[4] and ARGV[4] - floor + 1 or 1
-if not last or last + tokens > MAX then -- take.lua knows what to do
+if not last or not (last + tokens <= MAX) then -- also what is not a number: take.lua knows what to do
   call('DEL', KEYS[1])
   call('SET', KEYS[2], before, 'PX', RETENTION)
   return 0

@@ -24,6 +24,7 @@ var openers = []opener{
 	{[]string{"redis+unix"}, "redis+unix:///PATH", openRedis},
 	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", openRedis},
 	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", openRedis},
+	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", openRedlock},
 }
 
 // Forms says how engine URLs look, for help texts.

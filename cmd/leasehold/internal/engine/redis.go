@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"context"
 	"errors"
 
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
 // openRedis opens one server, servers that Sentinels watch, or a Cluster.
@@ -14,12 +16,27 @@ func openRedis(raw string) (driver.Engine, func() error, error) {
 	// The client's own log goes to standard error, and has nothing that the errors do not say.
 	logging.Disable()
 	e, err := redis.Open(raw)
-	if wrong, ok := errors.AsType[*redis.URLError](err); ok {
-		ours := URLError(*wrong)
-		return nil, nil, &ours
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, ours(err)
 	}
 	return e, e.Close, nil
+}
+
+// openRedlock opens several servers that vote.
+func openRedlock(raw string) (driver.Engine, func() error, error) {
+	logging.Disable()
+	e, err := redlock.Open(context.Background(), raw)
+	if err != nil {
+		return nil, nil, ours(err)
+	}
+	return e, e.Close, nil
+}
+
+// ours makes the engine's error for a URL one of this package.
+func ours(err error) error {
+	if wrong, ok := errors.AsType[*redis.URLError](err); ok {
+		mine := URLError(*wrong)
+		return &mine
+	}
+	return err
 }

@@ -1,0 +1,42 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Server is what a server says of itself.
+type Server struct {
+	// RunID is another one after each start.
+	RunID   string
+	Version string
+	// Replica is set if it follows a master.
+	Replica bool
+	// Cluster is set if it is part of a Cluster.
+	Cluster bool
+}
+
+// Server asks the server what it is. It is for engines on one server; in a Cluster any node answers.
+func (e *Engine) Server(ctx context.Context) (Server, error) {
+	if e.ears.closed() {
+		return Server{}, errClosed
+	}
+	// An AutoPipeliner would wait for longer than ctx lasts.
+	type answer struct {
+		facts facts
+		err   error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		f, err := inquire(ctx, e.client)
+		answered <- answer{f, err}
+	}()
+	select {
+	case a := <-answered:
+		return Server{a.facts.runID, a.facts.version, a.facts.replica, a.facts.mode == "cluster"}, noEffect(a.err)
+	case <-ctx.Done():
+		return Server{}, driver.NoEffect(fmt.Errorf("redis: no answer: %w", ctx.Err()))
+	}
+}

@@ -1,0 +1,56 @@
+package redis_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// Who waits because grants are closed is told so, and until when. Who would wait anyway, since somebody holds, is not.
+func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 4 * time.Second
+	s := redisserver.ForTest(t, redisserver.Config{})
+	started := time.Now()
+	e := open(t, standalone(s), redis.WithMaxTTL(maxTTL))
+	held := lasting("held", time.Minute)
+	takes(t, unguarded(t, standalone(s)), held)
+
+	var all []<-chan grant
+	for _, r := range []driver.Request{lock("a"), lock("a"), shared(lock("b")), permit(lock("c"))} { // the second one waits behind the first
+		if _, err := e.Take(t.Context(), r); driver.IsNo(err) || !driver.HadNoEffect(err) {
+			t.Errorf("Take of %s %q: %v, want an error without effect that is no ErrHeld", r.Kind, r.Name, err)
+		}
+		r.Join = true
+		for range 2 { // the second time it keeps its place
+			_, err := e.Take(t.Context(), r)
+			closed, told := errors.AsType[*redis.ClosedError](err)
+			if !errors.Is(err, driver.ErrHeld) || !told || driver.IsPermanent(err) {
+				t.Fatalf("Take of %s %q: %v, want ErrHeld and a ClosedError", r.Kind, r.Name, err)
+			}
+			if opens := closed.Open.Sub(started); opens < maxTTL-2*time.Second || opens > maxTTL+2*soon {
+				t.Errorf("grants open after %v, want after %v", opens, maxTTL)
+			}
+		}
+		got := waits(t, e, r)
+		all = append(all, got)
+		if len(all) == 1 {
+			defer release(t, e, r)
+		}
+	}
+	next := lasting("held", time.Minute)
+	next.Join = true
+	for range 2 {
+		_, err := e.Take(t.Context(), next)
+		if _, told := errors.AsType[*redis.ClosedError](err); told || !errors.Is(err, driver.ErrHeld) {
+			t.Errorf("Take of what is held: %v, want ErrHeld alone", err)
+		}
+	}
+	granted(t, all[0])
+	granted(t, all[2])
+	granted(t, all[3])
+}

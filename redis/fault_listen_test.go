@@ -1,0 +1,142 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// fullServer starts a server that has as many clients as it may have.
+func fullServer(t *testing.T) *redisserver.Server {
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"maxclients 1"}})
+	eventually(t, "a connection is the only one", func() bool {
+		conn, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := make([]byte, 5)
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if _, err := conn.Write([]byte("PING\r\n")); err == nil {
+			_, err = conn.Read(reply)
+			if err == nil && string(reply) == "+PONG" {
+				t.Cleanup(func() { _ = conn.Close() })
+				return true
+			}
+		}
+		_ = conn.Close()
+		return false
+	})
+	return s
+}
+
+// Where a server refuses to send messages, for whatever reason, waiters look for themselves. They listen as soon as it does.
+func TestRefusedSubscription(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refuses func(t *testing.T) *redisserver.Server
+		word    string // of the answer
+		forLong bool   // it is not tried again soon
+	}{
+		"Full": {fullServer, "", false}, // the client may see no more than that its connection is closed
+		"NoPassword": {func(t *testing.T) *redisserver.Server {
+			return redisserver.ForTest(t, redisserver.Config{Password: "other"})
+		}, "NOAUTH", false},
+		"NotKnown": {func(t *testing.T) *redisserver.Server {
+			return redisserver.ForTest(t, redisserver.Config{Lines: []string{`rename-command SUBSCRIBE ""`}})
+		}, "unknown command", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{})
+			var at address
+			at.Store(c.refuses(t))
+			ears := at.client(t).(*goredis.Client)
+			heard := ears.Subscribe(t.Context(), "channel")
+			if _, err := heard.Receive(t.Context()); err == nil || !strings.Contains(err.Error(), c.word) {
+				t.Fatalf("Subscribe: %v, want %s: nothing is shown", err, c.word)
+			}
+			_ = heard.Close()
+			e, beside := unguarded(t, func(t *testing.T) goredis.UniversalClient {
+				return split{standalone(s)(t).(*goredis.Client), ears}
+			}), unguarded(t, standalone(s))
+
+			before := lasting("a", time.Minute)
+			takes(t, beside, before)
+			for range 3 {
+				r := joins(t, e, lasting("a", time.Minute))
+				got := waits(t, e, r)
+				began := time.Now()
+				release(t, beside, before)
+				if took := granted(t, got).at.Sub(began); took > soon {
+					t.Errorf("the waiter had the lock after %v, want its next look", took)
+				}
+				release(t, e, r)
+				takes(t, beside, before)
+			}
+			generation := latched(t, beside)
+			latch := make(chan error, 1)
+			go func() { latch <- e.WaitLatch(t.Context(), "l", generation) }()
+			if _, err := beside.CountDown(t.Context(), driver.LatchDown{Name: "l", ID: "2", TTL: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-latch; err != nil {
+				t.Errorf("WaitLatch: %v", err)
+			}
+
+			if !c.forLong {
+				r := joins(t, e, lasting("a", time.Minute))
+				got := waits(t, e, r)
+				at.Store(s)
+				awaitEars(t, s, 1)
+				release(t, beside, before)
+				granted(t, got)
+				release(t, e, r)
+			}
+		})
+	}
+}
+
+// latched sets the latch "l" to one, and returns its generation.
+func latched(t *testing.T, e *redis.Engine) uint64 {
+	t.Helper()
+	if _, err := e.TrySet(t.Context(), driver.LatchSet{Name: "l", ID: "1", Count: 1, TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := e.LatchState(t.Context(), "l")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Generation
+}
+
+// A wait that listens ends with its context and with the engine, and with nothing else.
+func TestRefusedSubscriptionAndTheEnd(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	full := bare(fullServer(t).Addr())
+	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
+		return split{standalone(s)(t).(*goredis.Client), full(t).(*goredis.Client)}
+	})
+	takes(t, e, lasting("a", time.Minute))
+	r := joins(t, e, lasting("a", time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := e.Wait(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait: %v, want the end of its context", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Wait(t.Context(), r); !driver.IsPermanent(err) {
+		t.Errorf("Wait after Close: %v, want a permanent error", err)
+	}
+}

@@ -1,0 +1,147 @@
+// Package quorum keeps each lock on a majority of several nodes, none of which knows of the others. A node is an engine by itself: a
+// Redis server, or a simulated one in virtual time.
+//
+// # The protocol
+//
+// A take asks all nodes at once, with the same least token, and is decided as soon as a majority has granted it, or no majority can any more. The
+// others are not waited for: what they grant late makes the lease stronger if it was taken, and is released if it was not. A
+// release, a renewal and a forced release are decided by a majority in the same way.
+//
+// The token of a lease is the largest that a node has granted, and nobody learns of it before a majority of nodes has a last
+// token that is not below it. Most often that is so at once, because the least token is the same everywhere; otherwise the nodes that are behind
+// are raised first, where the lease is still ours. Any later majority has a node in common with this one, so its token is larger. This argument
+// needs no clock: models/ holds a model of it that has been checked.
+//
+// That no two hold a lock at once does need clocks that run at about the same rate, and nodes that do not forget: a
+// node that was restarted has to refuse everybody for as long as the longest lease lasts.
+//
+// Who has to wait queues on one node, the arbiter of the name: the first in an order that depends on the name alone, and the next one if that does
+// not answer. Who is granted the name there asks the other nodes. This keeps the votes of many from being split, and is no more than
+// that: only a majority is a grant.
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/crowd"
+)
+
+// Node is one of the places.
+type Node interface {
+	driver.Engine
+	driver.Raiser
+	driver.Forcer
+	driver.Wanter
+}
+
+// Config is what the quorum must know. All fields are required.
+type Config struct {
+	// Name is that of the engine.
+	Name string
+	// Nodes are the places, at least one; Names say what they are called in errors and listings.
+	Nodes []Node
+	Names []string
+	// Timeout is how long one node has for one request.
+	Timeout time.Duration
+	// Least is how much of a lease must be left when it is granted.
+	Least time.Duration
+	// MaxTTL is the longest lease.
+	MaxTTL time.Duration
+	// Closed says until when a node grants nothing, if that is what its error means.
+	Closed func(error) (until time.Time, ok bool)
+}
+
+// Engine is a quorum of nodes. It is safe for concurrent use by many goroutines.
+type Engine struct {
+	Config
+	nodes []*node
+	need  int // how many are a majority
+
+	crowd    crowd.Crowd // names that this process found held
+	attempts attempts
+
+	mu     sync.Mutex
+	work   sync.WaitGroup // requests that go on by themselves
+	closed bool
+	life   context.Context
+	end    context.CancelFunc
+}
+
+// New returns an engine over some nodes.
+func New(c Config) *Engine {
+	e := &Engine{Config: c, need: len(c.Nodes)/2 + 1}
+	e.life, e.end = context.WithCancel(context.Background())
+	for i, n := range c.Nodes {
+		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i]})
+	}
+	return e
+}
+
+// Abilities implements [driver.Engine].
+func (e *Engine) Abilities() driver.Abilities {
+	return driver.Abilities{Name: e.Name, Force: true, Prompt: true, MaxTTL: e.MaxTTL}
+}
+
+// Close ends what goes on in the background. Nodes stay open.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.end()
+	e.work.Wait()
+}
+
+// errClosed is permanent.
+var errClosed = driver.Permanent(fmt.Errorf("the engine has been closed: open another one"))
+
+// begin runs f in a goroutine that Close waits for, and reports false if the engine is closed.
+func (e *Engine) begin(f func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.work.Go(f)
+	}
+	return !e.closed
+}
+
+// node is one node, and how it behaves.
+type node struct {
+	Node
+	index int
+	name  string
+
+	under  atomic.Int32 // requests under way
+	silent atomic.Bool  // the last request had no answer in time
+	watch  watch
+}
+
+// mostUnder is how many requests may be under way to one node. One that does not answer must not gather more and more.
+const mostUnder = 1024
+
+// patience is how long answers are waited for: a node may go on with a request for longer than it has.
+func (e *Engine) patience() time.Duration { return e.Timeout + e.Timeout/4 }
+
+// errSilent is for a node that is not even asked.
+var errSilent = driver.NoEffect(fmt.Errorf("no answer to the requests before"))
+
+// request sends one request to the node within the time that one has. It is not bound to the caller's context, which others must not wait
+// for, but has its values.
+func (e *Engine) request(ctx context.Context, n *node, f func(ctx context.Context) error) error {
+	if n.under.Add(1) > mostUnder {
+		n.under.Add(-1)
+		return errSilent
+	}
+	defer n.under.Add(-1)
+	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Timeout)
+	defer cancel()
+	stop := context.AfterFunc(e.life, cancel)
+	defer stop()
+	err := f(inner)
+	n.silent.Store(inner.Err() != nil && err != nil)
+	return err
+}

@@ -1,0 +1,139 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// poll collects the answers of nodes to a request that is not a take: yes, no, or an error.
+type poll struct {
+	engine  *Engine
+	answers chan answer
+	pending int
+	yes, no int
+	votes   []Vote
+}
+
+func (e *Engine) poll() *poll {
+	p := &poll{engine: e, answers: make(chan answer, len(e.nodes)), votes: make([]Vote, len(e.nodes))}
+	for i, n := range e.nodes {
+		p.votes[i] = Vote{Node: n.name, Answer: NoAnswer}
+	}
+	return p
+}
+
+// send sends one node its request. It goes on when nobody waits for it any more.
+func (p *poll) send(ctx context.Context, n *node, f func(ctx context.Context) error) {
+	p.pending++
+	if !p.engine.begin(func() { p.answers <- answer{node: n, err: p.engine.request(ctx, n, f)} }) {
+		p.answers <- answer{node: n, err: errClosed}
+	}
+}
+
+// await takes in answers until enough have come, or all have, or ctx ends.
+func (p *poll) await(ctx context.Context, enough func() bool) error {
+	late := time.NewTimer(p.engine.patience())
+	defer late.Stop()
+	for p.pending > 0 && !enough() {
+		select {
+		case a := <-p.answers:
+			p.pending--
+			switch {
+			case a.err == nil:
+				p.yes++
+			case driver.IsNo(a.err):
+				p.no++
+			}
+			p.votes[a.node.index] = p.engine.vote(a.node, a.err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late.C:
+			return nil
+		}
+	}
+	return nil
+}
+
+// decided reports whether a majority has said yes, or none can.
+func (p *poll) decided() bool {
+	return p.yes >= p.engine.need || p.no > len(p.engine.nodes)-p.engine.need
+}
+
+// outcome is what the answers come to.
+func (p *poll) outcome() error {
+	switch {
+	case p.yes >= p.engine.need:
+		return nil
+	case p.no > len(p.engine.nodes)-p.engine.need:
+		return driver.ErrNotHeld
+	}
+	return fmt.Errorf("neither confirmed nor denied by %d of %d nodes: %w", p.engine.need, len(p.votes), &Error{Votes: p.votes, Need: p.engine.need})
+}
+
+// Release implements [driver.Engine]. If somebody waits, the arbiter comes last, so that whom it grants the name finds it free on
+// the other nodes.
+func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	e.attempts.release(r.Owner)
+	p := e.poll()
+	send := func(n *node) { p.send(ctx, n, func(ctx context.Context) error { return n.Release(ctx, r) }) }
+	var last *node
+	if r.Keep == 0 && len(e.nodes) > 1 && e.Wanted(r.Key) {
+		last = e.arbiter(r.Key)
+	}
+	for _, n := range e.nodes {
+		if n != last {
+			send(n)
+		}
+	}
+	if last != nil {
+		if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
+			return err
+		}
+		send(last)
+	}
+	// A "no" is not given early: the owner may be about to be granted something, and the releases that are still under way would undo it later.
+	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
+		return err
+	}
+	return p.outcome()
+}
+
+// arbiter is the node where those wait who want a name, as far as this process can tell.
+func (e *Engine) arbiter(k driver.Key) *node {
+	order := e.arbiters(k)
+	for _, n := range order {
+		if !n.silent.Load() {
+			return n
+		}
+	}
+	return order[0]
+}
+
+// Wanted implements [driver.Wanter].
+func (e *Engine) Wanted(k driver.Key) bool {
+	if e.attempts.wanted(k) {
+		return true
+	}
+	for _, n := range e.nodes {
+		if n.Wanted(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// ForceRelease implements [driver.Forcer]. Nodes that were granted the name late may know its holder by another token: there it stays
+// taken until the lease ends, which makes no majority.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	p := e.poll()
+	for _, n := range e.nodes {
+		p.send(ctx, n, func(ctx context.Context) error { return n.ForceRelease(ctx, k, token) })
+	}
+	if err := p.await(ctx, p.decided); err != nil {
+		return err
+	}
+	return p.outcome()
+}

@@ -1,0 +1,43 @@
+package quorum
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/memory"
+)
+
+// over makes a quorum over nodes.
+func over(nodes ...Node) *Engine {
+	c := Config{
+		Name: "quorum", Nodes: nodes, Timeout: time.Second, MaxTTL: time.Hour,
+		Closed: func(error) (until time.Time, ok bool) { return until, false },
+	}
+	for i := range nodes {
+		c.Names = append(c.Names, fmt.Sprint("node ", i+1))
+	}
+	return New(c)
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			drivertest.Run(t, drivertest.Harness{Start: func(*testing.T) drivertest.Place {
+				var nodes []Node
+				for range n {
+					nodes = append(nodes, memory.New())
+				}
+				return drivertest.Place{Open: func(t *testing.T) driver.Engine {
+					e := over(nodes...)
+					t.Cleanup(e.Close)
+					return e
+				}}
+			}})
+		})
+	}
+}

@@ -1,0 +1,276 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Take implements [driver.Engine]: it asks all nodes. Those who would wait for a name that was not free a moment ago do not even try.
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if r.Kind != driver.Lock || r.Mode != driver.Exclusive {
+		return driver.Grant{}, driver.Permanent(errUnsupported)
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Grant{}, driver.NoEffect(err)
+	}
+	a := e.attempts.begin(r)
+	defer e.attempts.end(a)
+	if r.Join && e.crowd.Has(r.Key) {
+		e.attempts.wait(a)
+		return driver.Grant{}, driver.ErrHeld
+	}
+	b := e.ballot(r, a)
+	for _, n := range e.nodes {
+		b.ask(ctx, n)
+	}
+	g, err := b.count(ctx)
+	if r.Join && errors.Is(err, driver.ErrHeld) {
+		e.crowd.Add(r.Key)
+		e.attempts.wait(a)
+	}
+	return g, err
+}
+
+var errUnsupported = fmt.Errorf("a quorum has neither readers nor permits: majorities of different holders overlap, so nobody could count them; use one Redis, or another engine")
+
+// ballot is one take from all nodes.
+type ballot struct {
+	engine  *Engine
+	request driver.Request
+	attempt *attempt
+	join    bool
+	start   driver.Instant
+	answers chan answer
+	pending int
+	votes   []Vote           // by node
+	last    map[*node]uint64 // the last token of nodes that have granted
+	largest uint64           // the largest first token of a node
+	token   uint64           // of the lease, once it is decided
+	arbiter *node
+	tries   int // how often nodes that refuse may be asked again
+}
+
+// answer is what one node has answered: to a take, or to a raise of what it has granted.
+type answer struct {
+	node   *node
+	grant  driver.Grant
+	raised bool
+	err    error
+}
+
+// ballot begins a take. All nodes have the same least token, so that most often they agree at once.
+func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
+	a.vote()
+	join := r.Join
+	r.Join = false
+	r.Tokens = max(r.Tokens, 1)
+	r.Floor = max(r.Floor, a.least())
+	b := &ballot{
+		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
+		answers: make(chan answer, 2*len(e.nodes)),
+		votes:   make([]Vote, len(e.nodes)),
+		last:    make(map[*node]uint64, len(e.nodes)),
+		arbiter: e.arbiter(r.Key), tries: mostTries,
+	}
+	for i, n := range e.nodes {
+		b.votes[i] = Vote{Node: n.name, Answer: Undecided}
+	}
+	return b
+}
+
+// ask asks one node to grant the name.
+func (b *ballot) ask(ctx context.Context, n *node) {
+	r := b.request
+	b.send(ctx, n, func(ctx context.Context) (g driver.Grant, err error) {
+		if err := b.attempt.clear(ctx, n); err != nil {
+			return g, err
+		}
+		g, err = n.Take(ctx, r)
+		return g, err
+	})
+}
+
+// send makes the request to one node that makes it grant the name, or go on granting it.
+func (b *ballot) send(ctx context.Context, n *node, f func(ctx context.Context) (driver.Grant, error)) {
+	e, a := b.engine, b.attempt
+	b.begin(answer{node: n}, func() (result answer) {
+		result.err = e.request(ctx, n, func(ctx context.Context) (err error) {
+			result.grant, err = f(ctx)
+			return err
+		})
+		if late := a.took(n, result.err); late != nil {
+			e.dropAs(late, n, a)
+		}
+		return result
+	})
+}
+
+// raise makes a node forget tokens up to the last of the lease. An owner whose time is up there is refused: another one may have been granted the
+// name with a larger token.
+func (b *ballot) raise(ctx context.Context, n *node) {
+	e, r := b.engine, driver.Raise{Key: b.request.Key, Owner: b.request.Owner, Token: b.token, Tokens: b.request.Tokens}
+	b.begin(answer{node: n, raised: true}, func() (result answer) {
+		result.err = e.request(ctx, n, func(ctx context.Context) error { return n.Raise(ctx, r) })
+		return result
+	})
+}
+
+// begin makes a request in the background. Its answer is about what is given.
+func (b *ballot) begin(about answer, f func() answer) {
+	b.pending++
+	b.attempt.use()
+	begun := b.engine.begin(func() {
+		defer b.engine.attempts.end(b.attempt)
+		result := f()
+		result.node, result.raised = about.node, about.raised
+		b.answers <- result
+	})
+	if !begun {
+		b.engine.attempts.end(b.attempt)
+		about.err = errClosed
+		b.answers <- about
+	}
+}
+
+// count waits until it is decided whether a majority grants the name, and stands at one token. What is not needed for that goes on by itself.
+func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
+	need := b.engine.need
+	late := time.NewTimer(b.engine.patience())
+	defer late.Stop()
+	for {
+		switch {
+		case b.token == 0 && len(b.last) >= need:
+			b.decide(ctx)
+			continue
+		case b.token != 0 && b.standing() >= need:
+			return b.won()
+		case b.token != 0 && b.standing()+b.pending < need:
+			err, _ := b.verdict()
+			return b.lost(err)
+		case b.token == 0 && len(b.last)+b.pending < need:
+			err, sure := b.verdict()
+			if b.pending > 0 && (!sure || b.votes[b.arbiter.index].Answer == Undecided) {
+				break
+			}
+			if !b.again(ctx, err) {
+				return b.lost(err)
+			}
+			late.Reset(b.engine.patience())
+			continue
+		}
+		select {
+		case a := <-b.answers:
+			b.pending--
+			b.note(ctx, a)
+		case <-ctx.Done():
+			return b.lost(ctx.Err())
+		case <-late.C:
+			for i := range b.votes {
+				if b.votes[i].Answer == Undecided {
+					b.votes[i].Answer = NoAnswer
+				}
+			}
+			err, _ := b.verdict()
+			return b.lost(err)
+		}
+	}
+}
+
+func (b *ballot) verdict() (err error, sure bool) { return b.engine.verdict(b.votes, b.join) }
+
+// note takes in an answer.
+func (b *ballot) note(ctx context.Context, a answer) {
+	switch {
+	case a.raised:
+		if a.err == nil {
+			b.last[a.node] = max(b.last[a.node], b.top())
+		}
+	case a.err != nil:
+		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
+	default:
+		b.votes[a.node.index].Answer = Granted
+		b.last[a.node] = a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1
+		b.largest = max(b.largest, a.grant.Token)
+		if b.token != 0 && b.last[a.node] < b.top() {
+			b.raise(ctx, a.node)
+		}
+	}
+}
+
+// decide fixes the token: the largest that was granted. If no majority stands there, those that are behind are raised.
+func (b *ballot) decide(ctx context.Context) {
+	b.token = b.largest
+	if b.standing() >= b.engine.need {
+		return
+	}
+	for n, last := range b.last {
+		if last < b.top() {
+			b.raise(ctx, n)
+		}
+	}
+}
+
+// top is the last token of the lease.
+func (b *ballot) top() uint64 { return b.token + uint64(b.request.Tokens) - 1 }
+
+// standing is how many nodes will not grant any token of the lease again.
+func (b *ballot) standing() (n int) {
+	for _, last := range b.last {
+		if last >= b.top() {
+			n++
+		}
+	}
+	return n
+}
+
+// again asks the nodes that refuse once more after a short while, and reports whether it did. That is for the one who was granted the name
+// by its arbiter: all others give way, so when many ask at once, one of them gets it.
+func (b *ballot) again(ctx context.Context, verdict error) bool {
+	if b.tries == 0 || b.votes[b.arbiter.index].Answer != Granted || !errors.Is(verdict, driver.ErrHeld) {
+		return false
+	}
+	b.tries--
+	most := 2 * time.Millisecond << min(mostTries-b.tries, 5)
+	pause := time.NewTimer(most/2 + rand.N(most))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+		return false
+	}
+	for i, n := range b.engine.nodes {
+		if b.votes[i].Answer == Held {
+			b.votes[i] = Vote{Node: n.name, Answer: Undecided}
+			b.ask(ctx, n)
+		}
+	}
+	return true
+}
+
+// won ends the take with a lease, unless too little is left of it.
+func (b *ballot) won() (driver.Grant, error) {
+	r := b.request
+	left := r.TTL - r.TTL/100 - 2*time.Millisecond - driver.Now().Since(b.start) // the core takes off as much for drift
+	if left < b.engine.Least {
+		return b.lost(fmt.Errorf("only %v would be left of the lease: the nodes answer too slowly for this ttl", max(left, 0)))
+	}
+	if !b.engine.attempts.win(b.attempt, r.Floor) {
+		return b.lost(errReleased)
+	}
+	return driver.Grant{Token: b.token, Tokens: r.Tokens, Start: b.start}, nil
+}
+
+var errReleased = errors.New("released before it was granted")
+
+// lost ends the take without a lease: what was granted is released, and what will be granted late.
+func (b *ballot) lost(err error) (driver.Grant, error) {
+	for _, n := range b.attempt.lose() {
+		b.engine.drop(n, b.attempt)
+	}
+	return driver.Grant{}, err
+}

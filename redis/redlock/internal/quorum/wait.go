@@ -1,0 +1,129 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// mostTries is how often those who are granted a name by its arbiter ask the nodes that refuse it. The one who held it may still be about to
+// release it there.
+const mostTries = 8
+
+// Wait implements [driver.Engine]. It queues at the arbiter of the name, and then asks the other nodes.
+func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Join = true
+	a := e.attempts.begin(r)
+	defer e.attempts.end(a)
+	e.attempts.wait(a)
+	order := e.arbiters(r.Key)
+	for failures := 0; ; failures++ {
+		n, g, err := e.arbitrate(ctx, a, r, order)
+		if err == nil {
+			g, err = e.gather(ctx, a, r, n, g)
+			order = e.after(err, r.Key)
+		}
+		switch {
+		case err == nil:
+			return g, nil
+		case ctx.Err() != nil:
+			return driver.Grant{}, ctx.Err()
+		case e.life.Err() != nil:
+			return driver.Grant{}, errClosed
+		case driver.IsPermanent(err):
+			return driver.Grant{}, err
+		}
+		if err := e.pause(ctx, failures); err != nil {
+			return driver.Grant{}, err
+		}
+	}
+}
+
+// pause waits for a random time, longer each time, up to a second.
+func (e *Engine) pause(ctx context.Context, failures int) error {
+	most := min(5*time.Millisecond<<min(failures, 8), time.Second)
+	t := time.NewTimer(most/2 + rand.N(most/2))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.life.Done():
+		return errClosed
+	}
+}
+
+// after is the order in which nodes are to be the arbiter after a ballot that has failed: first those that refuse. The holder has the name
+// on them and not on the arbiter, perhaps because that did not answer at the time, and it is there that the release is noticed.
+func (e *Engine) after(failed error, k driver.Key) []*node {
+	order := e.arbiters(k)
+	if votes, ok := errors.AsType[*Error](failed); ok {
+		refuses := func(n *node) int {
+			if votes.Votes[n.index].Answer == Held {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(order, func(a, b *node) int { return cmp.Compare(refuses(a), refuses(b)) })
+	}
+	return order
+}
+
+// arbitrate waits until the arbiter has granted the name. One that does not answer, or grants nothing yet, is passed over for the next.
+func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, order []*node) (*node, driver.Grant, error) {
+	votes := make([]Vote, len(e.nodes))
+	for _, n := range order {
+		g, err := e.queue(ctx, a, r, n)
+		if err == nil {
+			return n, g, nil
+		}
+		if ctx.Err() != nil {
+			return nil, g, ctx.Err()
+		}
+		votes[n.index] = e.vote(n, err)
+		e.drop(n, a) // its place in the queue
+	}
+	err, _ := e.verdict(votes, false)
+	return nil, driver.Grant{}, err
+}
+
+// queue waits until one node has granted the name.
+func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) (g driver.Grant, err error) {
+	r.Floor = a.least()
+	err = e.request(ctx, n, func(ctx context.Context) error {
+		if err := a.clear(ctx, n); err != nil {
+			return err
+		}
+		g, err = n.Take(ctx, r)
+		return err
+	})
+	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
+		return g, err
+	}
+	ctx, stop := e.watch(ctx, n, r.Key)
+	defer stop()
+	return n.Wait(ctx, r)
+}
+
+// gather asks the other nodes when the arbiter has granted the name.
+func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node, first driver.Grant) (driver.Grant, error) {
+	b := e.ballot(r, a)
+	b.arbiter = arbiter
+	b.send(ctx, arbiter, func(ctx context.Context) (driver.Grant, error) {
+		err := errSilent // what the arbiter has given to a waiter may be short
+		arbiter.Renew(ctx, []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(_ int, answer error) { err = answer })
+		return first, err
+	})
+	for _, n := range e.nodes {
+		if n != arbiter {
+			b.ask(ctx, n)
+		}
+	}
+	return b.count(ctx)
+}

@@ -1,0 +1,98 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// SameServerError says that one server is there twice: its vote would count twice.
+type SameServerError struct{ First, Second string }
+
+// Error implements error.
+func (e *SameServerError) Error() string {
+	return fmt.Sprintf("redlock engine: %s and %s are the same server: name independent servers", e.First, e.Second)
+}
+
+// NotIndependentError says that a server is none that could vote.
+type NotIndependentError struct {
+	Server string
+	// What it is, as in "a replica".
+	What string
+}
+
+// Error implements error.
+func (e *NotIndependentError) Error() string {
+	return fmt.Sprintf("redlock engine: %s is %s: name independent masters", e.Server, e.What)
+}
+
+// member is one server, which must have been met before it votes.
+type member struct {
+	*redis.Engine
+	name string
+	set  *membership
+	met  atomic.Bool
+}
+
+// membership is the servers that have been met.
+type membership struct {
+	mu sync.Mutex
+	by map[string]*member // run id
+}
+
+// Take implements driver.Engine.
+func (m *member) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if !m.met.Load() {
+		if err := m.meet(ctx); err != nil {
+			return driver.Grant{}, err
+		}
+	}
+	return m.Engine.Take(ctx, r)
+}
+
+// meet finds out whether the server is one that may vote.
+func (m *member) meet(ctx context.Context) error {
+	s, err := m.Server(ctx)
+	switch {
+	case err != nil:
+		return err
+	case s.Replica:
+		return driver.Permanent(&NotIndependentError{m.name, "a replica"})
+	case s.Cluster:
+		return driver.Permanent(&NotIndependentError{m.name, "part of a Cluster"})
+	}
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	if m.set.by == nil {
+		m.set.by = map[string]*member{}
+	}
+	if other := m.set.by[s.RunID]; other != nil && other != m {
+		return driver.Permanent(&SameServerError{other.name, m.name})
+	}
+	m.set.by[s.RunID] = m
+	m.met.Store(true)
+	return nil
+}
+
+// meetAll meets those who answer, and fails if one of them must not vote.
+func (s *membership) meetAll(ctx context.Context, members []*member) error {
+	errs := make([]error, len(members))
+	var asked sync.WaitGroup
+	for i, m := range members {
+		asked.Go(func() {
+			err := m.meet(ctx)
+			_, same := errors.AsType[*SameServerError](err)
+			_, other := errors.AsType[*NotIndependentError](err)
+			if same || other {
+				errs[i] = err
+			}
+		})
+	}
+	asked.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,115 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// Open makes an engine with clients of its own, which [Engine.Close] closes. The URL is
+//
+//	redlock://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT]...[/DB]
+//
+// with redlocks instead of redlock for TLS. User, password, database and parameters are the same for all servers, and are those of
+// [redis.Open], also as far as they come from the environment. Besides, there are these parameters:
+//
+//	node_timeout    see WithNodeTimeout
+//	least_validity  see WithLeastValidity
+//
+// All programs that share locks must write the servers in the same way.
+//
+// Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*redis.URLError]. No error shows a password.
+func Open(ctx context.Context, rawURL string) (*Engine, error) {
+	t, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	var engines []*redis.Engine
+	for i, url := range t.urls {
+		e, err := redis.Open(url)
+		if err == nil && slices.Contains(t.hosts[:i], t.hosts[i]) {
+			err = &SameServerError{t.hosts[i], t.hosts[i]}
+		}
+		if e != nil {
+			engines = append(engines, e)
+		}
+		if err != nil {
+			return nil, errors.Join(err, closeAll(engines))
+		}
+	}
+	return over(ctx, engines, t.hosts, t.config)
+}
+
+// target is what a URL says.
+type target struct {
+	config
+	hosts, urls []string // of each server
+}
+
+// schemes are those of this engine, and of the engine of one server.
+var schemes = map[string]string{"redlock": "redis", "redlocks": "rediss"}
+
+func parse(raw string) (*target, error) {
+	name, rest, found := strings.Cut(raw, "://")
+	scheme, known := schemes[name]
+	if !found || !known {
+		return nil, &redis.URLError{Part: "a value without its scheme", Allowed: "one that begins with redlock:// or redlocks://"} // what stands there may be a password
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path := rest, ""
+	if i := strings.Index(rest, "/"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	user, hosts := "", authority
+	if i := strings.LastIndex(authority, "@"); i >= 0 {
+		user, hosts = authority[:i+1], authority[i+1:]
+	}
+	t := &target{config: config{timeout: DefaultNodeTimeout}}
+	query, err := t.parameters(query)
+	if err != nil {
+		return nil, err
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		t.hosts = append(t.hosts, host)
+		t.urls = append(t.urls, scheme+"://"+user+host+path+query)
+	}
+	return t, nil
+}
+
+// parameters takes out those that concern all servers together, and returns the others behind a question mark.
+func (t *target) parameters(query string) (string, error) {
+	var others []string
+	seen := map[string]bool{}
+	for word := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(word, "=")
+		option := map[string]func(time.Duration) Option{"node_timeout": WithNodeTimeout, "least_validity": WithLeastValidity}[name]
+		switch {
+		case option == nil && word != "":
+			others = append(others, word)
+		case option == nil:
+		case seen[name]:
+			return "", &redis.URLError{Part: "parameter", Value: name, Allowed: "given once"}
+		default:
+			seen[name] = true
+			d, err := time.ParseDuration(value)
+			if err == nil {
+				err = option(d)(&t.config)
+			}
+			if err != nil {
+				allowed := "a time like 500ms"
+				if wrong, ok := errors.AsType[*OptionError](err); ok {
+					allowed = wrong.Allowed
+				}
+				return "", &redis.URLError{Part: "parameter", Value: name, Allowed: allowed}
+			}
+		}
+	}
+	if len(others) == 0 {
+		return "", nil
+	}
+	return "?" + strings.Join(others, "&"), nil
+}

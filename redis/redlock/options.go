@@ -1,0 +1,69 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// Option changes an engine at its creation.
+type Option func(*config) error
+
+// config is what options change.
+type config struct {
+	timeout, least time.Duration
+	nodes          []redis.Option
+}
+
+// DefaultNodeTimeout is how long one server has for one request.
+const DefaultNodeTimeout = 500 * time.Millisecond
+
+// OptionError says which option has a value that is not allowed.
+type OptionError struct {
+	// Option is its name, as in "WithNodeTimeout".
+	Option string
+	// Allowed says what may be given.
+	Allowed string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("redlock engine: %s must be %s", e.Option, e.Allowed)
+}
+
+var errNoServers = errors.New("redlock engine: no servers: give a client for each of three or five independent masters")
+
+// WithNodeTimeout sets how long one server has for one request before it counts as silent. It should be a small part of the
+// ttl of leases, and many times what a request takes. Nobody waits for it as long as a majority answers. Defaults to 500 ms.
+func WithNodeTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		c.timeout = d
+		if d < time.Millisecond || d > 10*time.Second {
+			return &OptionError{"WithNodeTimeout", "between 1ms and 10s"}
+		}
+		return nil
+	}
+}
+
+// WithLeastValidity sets how much of a lease must be left when a majority has granted it: less is given back, and an error. Defaults
+// to 0: the library itself takes no lease that is over.
+func WithLeastValidity(d time.Duration) Option {
+	return func(c *config) error {
+		c.least = d
+		if d < 0 || d > 24*time.Hour {
+			return &OptionError{"WithLeastValidity", "between 0s and 24h"}
+		}
+		return nil
+	}
+}
+
+// WithNodes sets options for all servers, as package redis has them. WithMaxTTL there is also for how long a server does
+// not vote that was restarted; WithoutFailoverGuard lets it vote at once, although it may have forgotten leases.
+func WithNodes(opts ...redis.Option) Option {
+	return func(c *config) error {
+		c.nodes = append(c.nodes, opts...)
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+package redlock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/redlock"
+)
+
+// servers starts some independent servers.
+func servers(t *testing.T, n int) (all []*redisserver.Server) {
+	t.Helper()
+	for range n {
+		all = append(all, redisserver.ForTest(t, redisserver.Config{}))
+	}
+	return all
+}
+
+func addresses(servers []*redisserver.Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr())
+	}
+	return all
+}
+
+// clients makes a client for each address, which the test closes.
+func clients(t *testing.T, addresses []string) (all []goredis.UniversalClient) {
+	t.Helper()
+	for _, address := range addresses {
+		c := goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1})
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("closing the client: %v", err)
+			}
+		})
+		all = append(all, c)
+	}
+	return all
+}
+
+// open opens an engine for a test, which closes it. The servers of tests have been started a moment ago, so they vote
+// at once, unless the test is about that.
+func open(t *testing.T, addresses []string, opts ...redlock.Option) *redlock.Engine {
+	t.Helper()
+	return openGuarded(t, addresses, append(opts, redlock.WithNodes(redis.WithoutFailoverGuard()))...)
+}
+
+func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redlock.Engine {
+	t.Helper()
+	e, err := redlock.New(t.Context(), clients(t, addresses), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return e
+}
+
+// patient is for tests that are not about time: their machine may be busy.
+var patient = redlock.WithNodeTimeout(5 * time.Second)
+
+func servs(n int) string { return fmt.Sprintf("%dServers", n) }

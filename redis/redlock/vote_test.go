@@ -1,0 +1,234 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/redlock"
+)
+
+func TestServersThatMustNotVote(t *testing.T) {
+	t.Parallel()
+	s := servers(t, 2)
+	replica := redisserver.ReplicaForTest(t, s[0], redisserver.Config{})
+	clustered := redisserver.ForTest(t, redisserver.Config{Lines: []string{"cluster-enabled yes"}})
+	localhost := strings.Replace(s[0].Addr(), "127.0.0.1", "localhost", 1)
+
+	refused := func(want any, what string, at ...string) {
+		t.Helper()
+		e, err := redlock.New(t.Context(), clients(t, at), patient)
+		if err == nil {
+			e.Close()
+		}
+		if !errors.As(err, want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	same, other := new(*redlock.SameServerError), new(*redlock.NotIndependentError)
+	refused(same, "the same address twice", s[0].Addr(), s[1].Addr(), s[0].Addr())
+	refused(same, "the same server by two names", s[0].Addr(), s[1].Addr(), localhost)
+	refused(other, "a replica", s[0].Addr(), s[1].Addr(), replica.Addr())
+	refused(other, "a node of a Cluster", s[0].Addr(), s[1].Addr(), clustered.Addr())
+	if e, err := redlock.New(t.Context(), nil); err == nil {
+		e.Close()
+		t.Error("no servers are enough")
+	}
+	if e, err := redlock.New(t.Context(), []goredis.UniversalClient{goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{s[0].Addr()}})}); err == nil {
+		e.Close()
+		t.Error("the client of a Cluster stands for one server")
+	}
+}
+
+// A server that does not answer at first is looked at before it votes.
+func TestSameServerThatIsSeenLate(t *testing.T) {
+	t.Parallel()
+	s := servers(t, 2)
+	p := redisserver.ProxyForTest(t, s[0].Addr())
+	p.Freeze()
+	e := open(t, []string{s[0].Addr(), s[1].Addr(), p.Addr()}, redlock.WithNodeTimeout(time.Second))
+	p.Thaw()
+	s[1].Kill()
+	_, err := e.Take(t.Context(), request("name"))
+	same := new(*redlock.SameServerError)
+	votes := votesOf(t, err)
+	if !slices.ContainsFunc(votes, func(v redlock.Vote) bool { return errors.As(v.Err, same) }) {
+		t.Errorf("one server has voted twice: %v", err)
+	}
+}
+
+func request(name string) driver.Request {
+	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: "owner-of-" + name, Size: 1, Weight: 1, TTL: 20 * time.Second, Tokens: 1}
+}
+
+func votesOf(t *testing.T, err error) []redlock.Vote {
+	t.Helper()
+	failed, ok := errors.AsType[*redlock.Error](err)
+	if !ok {
+		t.Fatalf("an error without votes: %v", err)
+	}
+	return failed.Votes
+}
+
+// The error of a take says how each server has voted.
+func TestVotes(t *testing.T) {
+	t.Parallel()
+	s := servers(t, 5)
+	p := redisserver.ProxyForTest(t, s[1].Addr())
+	at := addresses(s)
+	at[1] = p.Addr()
+	e := open(t, at, redlock.WithNodeTimeout(time.Second))
+	if _, err := s[4].Command("SET", "lock:name", "somebody else", "PX", "60000"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s[3].Command("LPUSH", "{lock:name}:token", "of another program"); err != nil {
+		t.Fatal(err)
+	}
+	p.Freeze()
+	s[2].Kill()
+	_, err := e.Take(t.Context(), request("name"))
+	if err == nil || errors.Is(err, driver.ErrHeld) {
+		t.Fatalf("a take with one vote of five: %v", err)
+	}
+	want := map[string][]redlock.Answer{
+		at[0]: {redlock.Granted}, at[1]: {redlock.NoAnswer}, at[2]: {redlock.Failed, redlock.NoAnswer}, at[3]: {redlock.Failed}, at[4]: {redlock.Held},
+	}
+	for _, v := range votesOf(t, err) {
+		if !slices.Contains(want[v.Node], v.Answer) && v.Answer != redlock.Undecided {
+			t.Errorf("%s: %s, want one of %v", v.Node, v.Answer, want[v.Node])
+		}
+	}
+	if strings.Contains(err.Error(), "owner-of-name") {
+		t.Errorf("the error shows the owner: %v", err)
+	}
+}
+
+// A holder has three of five servers. One of them dies with all it knew and comes back. Nobody else may get the lock before the lease has ended, without
+// anything that an operator would have to do. The test shows that somebody would without the guard.
+func TestServerThatComesBackEmpty(t *testing.T) {
+	t.Parallel()
+	const ttl = 4 * time.Second
+	s := servers(t, 5)
+	at := addresses(s)
+	for _, server := range s[3:] { // they miss the holder's take
+		if err := server.Pause(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guarded := []redlock.Option{redlock.WithNodeTimeout(time.Second), redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	vote(t, at, guarded)
+	holder := openGuarded(t, at, guarded...)
+	r := request("name")
+	r.TTL = ttl
+	began := time.Now()
+	if _, err := holder.Take(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	s[2].Kill()
+	for _, server := range s[3:] {
+		server.Kill() // or the holder's requests would reach them now
+	}
+	for _, server := range s[2:] {
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := request("name")
+	second.Owner, second.TTL = "second", ttl
+	_, err := openGuarded(t, at, guarded...).Take(t.Context(), second)
+	if err == nil {
+		t.Fatal("two hold the lock")
+	}
+	closed := 0
+	for _, v := range votesOf(t, err) {
+		if v.Answer == redlock.Closed {
+			closed++
+			if left := time.Until(v.Until); left <= 0 || left > ttl+2*time.Second {
+				t.Errorf("%s votes again in %v", v.Node, left)
+			}
+		}
+	}
+	if closed == 0 {
+		t.Errorf("no server says that it does not vote yet: %v", err)
+	}
+	if time.Since(began) > ttl {
+		t.Skip("this machine is too slow: the lease has ended")
+	}
+	third := request("name")
+	third.Owner, third.TTL = "third", ttl
+	if _, err := open(t, at, redlock.WithNodeTimeout(time.Second)).Take(t.Context(), third); err != nil {
+		t.Errorf("without the guard the lock is not granted a second time, so nothing is shown: %v", err)
+	}
+}
+
+// vote waits until servers that have been started for a test vote.
+func vote(t *testing.T, at []string, opts []redlock.Option) {
+	t.Helper()
+	e := openGuarded(t, at, opts...)
+	r := request("warm up")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := e.Take(t.Context(), r); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Release(t.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A frozen server, and one behind a network that has gone silent, cost nothing.
+func TestSilentServersCostNothing(t *testing.T) {
+	t.Parallel()
+	s := servers(t, 5)
+	p := redisserver.ProxyForTest(t, s[1].Addr())
+	at := addresses(s)
+	at[1] = p.Addr()
+	e := open(t, at, redlock.WithNodeTimeout(10*time.Second)) // if anybody waited for them, it would show
+	client := leasehold.New(e)
+	t.Cleanup(func() { client.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	m := client.Mutex("name")
+	var last uint64
+	round := func() {
+		t.Helper()
+		lease, err := m.Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lease.Token() <= last {
+			t.Errorf("token %d follows %d", lease.Token(), last)
+		}
+		last = lease.Token()
+		if err := lease.Extend(ctx, leasehold.DefaultTTL+time.Second); err != nil {
+			t.Error(err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	round()
+	if err := s[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	p.Freeze()
+	for range 20 {
+		round()
+	}
+	if err := s[0].Resume(); err != nil {
+		t.Fatal(err)
+	}
+	p.Thaw()
+	round()
+}

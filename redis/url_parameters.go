@@ -1,0 +1,182 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// urlParameter is one that a URL may have.
+type urlParameter struct {
+	name string
+	on   func(s urlScheme) bool // which schemes have it
+	// set returns what is allowed, if the value is not, and else nothing.
+	set func(t *target, value string) (allowed string)
+}
+
+var urlParameters = []urlParameter{
+	{"db", hasDatabases, (*target).setDB},
+	{"prefix", anyScheme, func(t *target, text string) string { return t.option(WithPrefix(text)) }},
+	{"max_ttl", anyScheme, durationOption(WithMaxTTL)},
+	{"guard", anyScheme, switchOption("off", WithoutFailoverGuard)},
+	{"replicas", anyScheme, number(0, 100, func(t *target) *int { return &t.replicas })},
+	{"replicas_wait", anyScheme, duration(func(t *target) *time.Duration { return &t.replicasWait })},
+	{"retention", anyScheme, durationOption(WithTokenRetention)},
+	{"polling", anyScheme, switchOption("on", WithPolling)},
+	{"dial_timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.dialTimeout })},
+	{"timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.timeout })},
+	{"pool", anyScheme, number(1, 10_000, func(t *target) *int { return &t.pool })},
+	{"ca", hasTLS, file(func(t *target) *string { return &t.ca })},
+	{"cert", hasTLS, file(func(t *target) *string { return &t.cert })},
+	{"key", hasTLS, file(func(t *target) *string { return &t.key })},
+	{"server_name", hasTLS, (*target).setServerName},
+	{"sentinel_user", hasSentinels, func(t *target, text string) string { t.sentinelUser = text; return "" }},
+	{"sentinel_password", hasSentinels, func(t *target, text string) string { t.sentinelPassword = text; return "" }},
+}
+
+func anyScheme(urlScheme) bool      { return true }
+func hasTLS(s urlScheme) bool       { return s.tls }
+func hasSentinels(s urlScheme) bool { return s.shape == behindSentinels }
+func hasDatabases(s urlScheme) bool { return s.shape != clustered }
+
+// option keeps an option for New, which has the last word on values.
+func (t *target) option(o Option) (allowed string) {
+	if e, ok := errors.AsType[*OptionError](o(&config{})); ok {
+		return e.Allowed
+	}
+	t.opts = append(t.opts, o)
+	return ""
+}
+
+func (t *target) setDB(text string) (allowed string) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || t.dbGiven {
+		return "the number of a database, 0 to 65535, and not be in the path as well"
+	}
+	t.db, t.dbGiven = int(n), true
+	return ""
+}
+
+func (t *target) setServerName(text string) (allowed string) {
+	if !hostName.MatchString(text) {
+		return "the name that stands in the server's certificate"
+	}
+	t.serverName = text
+	return ""
+}
+
+const allowedDuration = "a duration above zero, as in 500ms, 30s or 168h"
+
+func duration(field func(*target) *time.Duration) func(*target, string) string {
+	return func(t *target, text string) string {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return allowedDuration
+		}
+		*field(t) = d
+		return ""
+	}
+}
+
+func durationOption(option func(time.Duration) Option) func(*target, string) string {
+	return func(t *target, text string) string {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return allowedDuration
+		}
+		return t.option(option(d))
+	}
+}
+
+func switchOption(word string, option func() Option) func(*target, string) string {
+	return func(t *target, text string) string {
+		if text != word {
+			return word + ", or left out"
+		}
+		return t.option(option())
+	}
+}
+
+func number(least, most int, field func(*target) *int) func(*target, string) string {
+	return func(t *target, text string) string {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return fmt.Sprintf("a number from %d to %d", least, most)
+		}
+		*field(t) = n
+		return ""
+	}
+}
+
+func file(field func(*target) *string) func(*target, string) string {
+	return func(t *target, text string) string {
+		if text == "" {
+			return "the path of a PEM file"
+		}
+		*field(t) = text
+		return ""
+	}
+}
+
+var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+func parameterNames(list []urlParameter) string {
+	said := make([]string, len(list))
+	for i, p := range list {
+		said[i] = p.name
+	}
+	return strings.Join(said, ", ")
+}
+
+// elsewhere says which schemes have a parameter, or nothing if none has.
+func elsewhere(name string) string {
+	at := slices.IndexFunc(urlParameters, func(p urlParameter) bool { return p.name == name })
+	if at < 0 {
+		return ""
+	}
+	return schemeNames(urlParameters[at].on)
+}
+
+// setParameters reads name=value pairs. Of a name that is not known nothing is shown if it may be a part of a password.
+func (t *target) setParameters(query string, suspect bool) error {
+	known := slices.DeleteFunc(slices.Clone(urlParameters), func(p urlParameter) bool { return !p.on(t.urlScheme) })
+	values, err := url.ParseQuery(query)
+	if err != nil { // which quotes it
+		return &URLError{Part: "what follows the question mark", Allowed: "name=value pairs joined by &, percent-encoded"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		at := slices.IndexFunc(known, func(p urlParameter) bool { return p.name == name })
+		given := values[name]
+		switch {
+		case at < 0 && elsewhere(name) != "":
+			return &URLError{Part: "parameter", Value: name, Allowed: "left out: it belongs to " + elsewhere(name)}
+		case at < 0 && (suspect || !plainName.MatchString(name) || !strings.Contains(query, name+"=")):
+			return &URLError{Part: "a parameter that is not known", Allowed: "one of " + parameterNames(known)}
+		case at < 0:
+			return &URLError{Part: "parameter", Value: name, Allowed: "one of " + parameterNames(known)}
+		case len(given) > 1:
+			return &URLError{Part: "parameter", Value: name, Allowed: "given once"}
+		}
+		if allowed := known[at].set(t, given[0]); allowed != "" {
+			return &URLError{Part: "parameter", Value: name, Allowed: allowed}
+		}
+	}
+	switch {
+	case (t.cert == "") != (t.key == ""):
+		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
+	case values.Has("replicas_wait") && !values.Has("replicas"):
+		return &URLError{Part: "parameter", Value: "replicas_wait", Allowed: "left out, or next to replicas"}
+	case !values.Has("replicas"):
+		return nil
+	}
+	if allowed := t.option(WithReplicas(t.replicas, t.replicasWait)); allowed != "" {
+		return &URLError{Part: "parameter", Value: "replicas_wait", Allowed: allowed}
+	}
+	return nil
+}
