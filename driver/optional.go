@@ -44,8 +44,10 @@ type AllTaker interface {
 // together, and must agree on a token.
 type Raiser interface {
 	// Raise sees to it that no token up to Token+Tokens-1 is granted for the key any more, and that
-	// the grant of the owner has the token Token and that many, unless its token is larger already. It changes nothing and answers ErrNotHeld if the
-	// owner does not hold the key, exclusively: what others hold is not to be touched by one whose time is up.
+	// the grant of the owner has the token Token and that many.
+	//
+	// It changes nothing and answers ErrNotHeld if the owner does not hold the key, exclusively: what others hold is not to be touched by one
+	// whose time is up. So it does if the owner's token is larger than Token: others may have been granted Token before.
 	Raise(ctx context.Context, r Raise) error
 }
 

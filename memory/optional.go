@@ -26,12 +26,10 @@ func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, h := e.holding(s, &driver.Hold{Key: r.Key, Owner: r.Owner}, e.now())
-	if h == nil || h.mode != driver.Exclusive {
+	if h == nil || h.mode != driver.Exclusive || h.token > r.Token {
 		return driver.ErrNotHeld
 	}
-	if h.token < r.Token {
-		h.token, h.tokens = r.Token, int32(r.Tokens)
-	}
+	h.token, h.tokens = r.Token, int32(r.Tokens)
 	last := r.Token + uint64(r.Tokens) - 1
 	for now := e.tokens.Load(); now < last && !e.tokens.CompareAndSwap(now, last); now = e.tokens.Load() {
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/crowd"
 )
 
 // Engine keeps locks in Redis. It is safe for concurrent use by many goroutines.
@@ -23,7 +24,7 @@ type Engine struct {
 
 	waiters waiters
 	wanted  wanted
-	crowded crowded
+	crowded crowd.Crowd // names that this process found held
 
 	shut func() error // closes what Open has opened
 }

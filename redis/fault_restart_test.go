@@ -184,7 +184,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("token %d was given after %d", second.Token, first.Token)
 	}
 	free := lock("free")
-	takes(t, a, free)
+	acquire(t.Context(), t, a, free) // to each engine grants open at a moment of its own
 	release(t, a, free)
 	release(t, b, next)
 	checkNothingLeft(t, s)

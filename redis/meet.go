@@ -58,7 +58,7 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 		former = 1
 	}
 	asked := driver.Now()
-	ms, err := tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), f.uptime.Milliseconds(), former).Int64()
+	ms, err := tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), p.upFor(f, n).Milliseconds(), former).Int64()
 	if err != nil {
 		return explain(err)
 	}
@@ -67,6 +67,16 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 		s.opens, s.after = asked, left+driver.Now().Since(asked)+left/100
 	}
 	return nil
+}
+
+// upFor is for how long a server has run at most. What it says itself follows its wall clock, which may have been set. If there was another one in
+// its place, it has not run since before that one was seen last.
+func (p *place) upFor(f facts, n names) time.Duration {
+	before := p.guess(n)
+	if before == nil || before.identity == f.identity() || f.mode == "cluster" { // a slot may be moved to a server that runs for long
+		return f.uptime
+	}
+	return min(f.uptime, p.age()-time.Duration(before.verified.Load()))
 }
 
 // allowed finds out what the user may not do. What the scripts need is needed by all; messages are not.

@@ -26,7 +26,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return driver.Grant{}, err
 	}
 	n := e.names(r.Key)
-	if r.Join && e.crowded.has(r.Key) && e.hears(n) {
+	if r.Join && e.crowded.Has(r.Key) && e.hears(n) {
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}
 	// Hardly any lock is held when it is asked for: so do not begin to listen before it is known to be.
@@ -39,7 +39,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		g, _, err = e.take(ctx, r, n, nil)
 	}
 	if r.Join && refused(err) {
-		e.crowded.add(r.Key)
+		e.crowded.Add(r.Key)
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}
 	return g, err
@@ -68,7 +68,7 @@ func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter)
 		e.waiters.forget(r.Owner)
 		g.Start = sent
 	case errors.Is(err, driver.ErrHeld):
-		e.crowded.add(r.Key)
+		e.crowded.Add(r.Key)
 		w.refused(sent, no)
 	case driver.HadNoEffect(err):
 		e.waiters.forget(r.Owner)

@@ -52,7 +52,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 // readAll reads the answer of the script.
 func (e *Engine) readAll(answer any, batch []driver.Request) ([]driver.Grant, error) {
 	if at, refused := answer.(int64); refused && 1 <= at && int(at) <= len(batch) {
-		e.crowded.add(batch[at-1].Key)
+		e.crowded.Add(batch[at-1].Key)
 		return nil, driver.ErrHeld
 	}
 	list, err := integers(answer, 2*len(batch))

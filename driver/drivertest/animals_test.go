@@ -119,6 +119,7 @@ var zoo = []animal{
 	{"raises for all", "Raise/OnlyTheHolderRaises", func(e *memory.Engine) driver.Engine { return raisesForAll{e} }},
 	{"raises for the looks", "Raise/RaiseGoesOnFromThere", func(e *memory.Engine) driver.Engine { return raisesNothing{e} }},
 	{"lowers", "Raise/RaiseNeverLowers", func(e *memory.Engine) driver.Engine { return lowers{e, new(sync.Map)} }},
+	{"says that it has raised what was above", "Raise/RaiseNeverLowers", func(e *memory.Engine) driver.Engine { return above{e} }},
 	{"counts repeated CountDowns", "Latch/RepeatedRequestsCountOnce", countsRepeated()},
 	{"forgets where a page ended", "Paging/ListInPages", func(e *memory.Engine) driver.Engine { return noPages{e} }},
 	{"leaves goroutines", "Leak/NoGoroutineIsLeft", func(e *memory.Engine) driver.Engine { return leaves{e} }},
@@ -416,4 +417,13 @@ func (l lowers) Take(ctx context.Context, r driver.Request) (driver.Grant, error
 		g.Token = token.(uint64)
 	}
 	return g, err
+}
+
+type above struct{ *memory.Engine }
+
+func (a above) Raise(ctx context.Context, r driver.Raise) error {
+	if page, err := a.Engine.List(ctx, driver.Query{Kind: r.Kind, Name: r.Name}); err == nil && len(page) == 1 && len(page[0].Holders) == 1 && page[0].Holders[0].Token > r.Token {
+		return nil
+	}
+	return a.Engine.Raise(ctx, r)
 }

@@ -12,6 +12,7 @@ var raise = []check{
 	{"RaisedTokenIsThatOfTheGrant", raisedTokenIsThatOfTheGrant},
 	{"RaiseGoesOnFromThere", raiseGoesOnFromThere},
 	{"RaiseNeverLowers", raiseNeverLowers},
+	{"RaiseToTheSame", raiseToTheSame},
 	{"RaiseBesideAQueue", raiseBesideAQueue},
 	{"OnlyTheHolderRaises", onlyTheHolderRaises},
 }
@@ -120,13 +121,30 @@ func raiseNeverLowers(e *env) {
 	r := e.lock("name")
 	r.Floor, r.Tokens = far, 4
 	g := e.take(a, r)
-	e.raised(a, r, g.Token, 1)
-	e.raised(a, r, 1, 1)
+	e.notRaised(a, r, g.Token-1)
+	e.notRaised(a, r, 1)
 	if again := e.take(a, r); again.Token != g.Token {
 		e.Errorf("token %d became %d", g.Token, again.Token)
 	}
 	e.release(a, r)
 	o := order{env: e, last: g.Token + uint64(g.Tokens) - 1}
+	next := e.lock("name")
+	next.Floor = 1
+	o.next(e.take(a, next))
+}
+
+func raiseToTheSame(e *env) {
+	a := e.raiser()
+	r := e.lock("name")
+	r.Floor = far
+	g := e.take(a, r)
+	e.raised(a, r, g.Token, 4)
+	r.Tokens = 4
+	if again := e.take(a, r); again.Token != g.Token {
+		e.Errorf("token %d became %d", g.Token, again.Token)
+	}
+	e.release(a, r)
+	o := order{env: e, last: g.Token + 3}
 	next := e.lock("name")
 	next.Floor = 1
 	o.next(e.take(a, next))

@@ -3,8 +3,9 @@
 //
 // # Promises
 //
-// Tokens grow with each grant, whatever happens: servers that crash and come back empty, clocks that jump, replies that are
-// lost. That is checked with a model of the protocol.
+// Tokens grow with each grant, whatever clocks, pauses and networks do, as long as counters survive; a model of the protocol has been
+// checked for that. Servers that crash and come back empty go on from the clocks of the clients, so that tokens
+// grow as long as these differ by less than the longest ttl.
 //
 // One holds a name at a time as long as fewer than half of the servers forget their leases early: because their clocks run fast, say, or
 // because somebody has them flushed. A server that was restarted does not vote until the longest lease has passed

@@ -117,6 +117,13 @@ func (a *attempt) took(n *node, err error) *drop {
 	return nil
 }
 
+// released reports whether the owner has been released.
+func (a *attempt) released() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.gone
+}
+
 // win reports whether the attempt may become a lease: nobody has released the owner meanwhile.
 func (s *attempts) win(a *attempt, floor uint64) bool {
 	s.mu.Lock()

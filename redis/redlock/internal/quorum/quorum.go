@@ -23,6 +23,7 @@ package quorum
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,7 @@ type Engine struct {
 
 	crowd    crowd.Crowd // names that this process found held
 	attempts attempts
+	random   func(n int64) int64 // below n
 
 	mu     sync.Mutex
 	work   sync.WaitGroup // requests that go on by themselves
@@ -74,7 +76,7 @@ type Engine struct {
 
 // New returns an engine over some nodes.
 func New(c Config) *Engine {
-	e := &Engine{Config: c, need: len(c.Nodes)/2 + 1}
+	e := &Engine{Config: c, need: len(c.Nodes)/2 + 1, random: rand.Int64N}
 	e.life, e.end = context.WithCancel(context.Background())
 	for i, n := range c.Nodes {
 		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i]})
@@ -122,6 +124,11 @@ type node struct {
 
 // mostUnder is how many requests may be under way to one node. One that does not answer must not gather more and more.
 const mostUnder = 1024
+
+// jitter returns a random time between half of d and one and a half.
+func (e *Engine) jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(e.random(int64(d)))
+}
 
 // patience is how long answers are waited for: a node may go on with a request for longer than it has.
 func (e *Engine) patience() time.Duration { return e.Timeout + e.Timeout/4 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -48,12 +47,15 @@ type ballot struct {
 	answers chan answer
 	pending int
 	votes   []Vote           // by node
-	last    map[*node]uint64 // the last token of nodes that have granted
+	grants  map[*node]tokens // of nodes that have granted
 	largest uint64           // the largest first token of a node
 	token   uint64           // of the lease, once it is decided
 	arbiter *node
 	tries   int // how often nodes that refuse may be asked again
 }
+
+// tokens are the first and the last token that a node has granted.
+type tokens struct{ first, last uint64 }
 
 // answer is what one node has answered: to a take, or to a raise of what it has granted.
 type answer struct {
@@ -74,7 +76,7 @@ func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
 		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
 		answers: make(chan answer, 2*len(e.nodes)),
 		votes:   make([]Vote, len(e.nodes)),
-		last:    make(map[*node]uint64, len(e.nodes)),
+		grants:  make(map[*node]tokens, len(e.nodes)),
 		arbiter: e.arbiter(r.Key), tries: mostTries,
 	}
 	for i, n := range e.nodes {
@@ -144,7 +146,7 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 	defer late.Stop()
 	for {
 		switch {
-		case b.token == 0 && len(b.last) >= need:
+		case b.token == 0 && len(b.grants) >= need:
 			b.decide(ctx)
 			continue
 		case b.token != 0 && b.standing() >= need:
@@ -152,7 +154,7 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 		case b.token != 0 && b.standing()+b.pending < need:
 			err, _ := b.verdict()
 			return b.lost(err)
-		case b.token == 0 && len(b.last)+b.pending < need:
+		case b.token == 0 && len(b.grants)+b.pending < need:
 			err, sure := b.verdict()
 			if b.pending > 0 && (!sure || b.votes[b.arbiter.index].Answer == Undecided) {
 				break
@@ -188,16 +190,16 @@ func (b *ballot) note(ctx context.Context, a answer) {
 	switch {
 	case a.raised:
 		if a.err == nil {
-			b.last[a.node] = max(b.last[a.node], b.top())
+			b.grants[a.node] = b.lease()
 		}
 	case a.err != nil:
 		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
 	default:
 		b.votes[a.node.index].Answer = Granted
-		b.last[a.node] = a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1
+		b.grants[a.node] = tokens{a.grant.Token, a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1}
 		b.largest = max(b.largest, a.grant.Token)
-		if b.token != 0 && b.last[a.node] < b.top() {
-			b.raise(ctx, a.node)
+		if b.token != 0 {
+			b.lift(ctx, a.node)
 		}
 	}
 }
@@ -208,20 +210,26 @@ func (b *ballot) decide(ctx context.Context) {
 	if b.standing() >= b.engine.need {
 		return
 	}
-	for n, last := range b.last {
-		if last < b.top() {
-			b.raise(ctx, n)
-		}
+	for n := range b.grants {
+		b.lift(ctx, n)
 	}
 }
 
-// top is the last token of the lease.
-func (b *ballot) top() uint64 { return b.token + uint64(b.request.Tokens) - 1 }
+// lease is the tokens of the lease.
+func (b *ballot) lease() tokens { return tokens{b.token, b.token + uint64(b.request.Tokens) - 1} }
 
-// standing is how many nodes will not grant any token of the lease again.
+// lift raises a node that is behind.
+func (b *ballot) lift(ctx context.Context, n *node) {
+	if g := b.grants[n]; g.first < b.token || g.first == b.token && g.last < b.lease().last {
+		b.raise(ctx, n)
+	}
+}
+
+// standing is how many nodes stand at the token: they have not granted it to anybody else, and will not grant any token of the lease again. A node that
+// has granted more does not count. It may have granted the token to another one before.
 func (b *ballot) standing() (n int) {
-	for _, last := range b.last {
-		if last >= b.top() {
+	for _, g := range b.grants {
+		if g.first == b.token && g.last >= b.lease().last {
 			n++
 		}
 	}
@@ -236,7 +244,7 @@ func (b *ballot) again(ctx context.Context, verdict error) bool {
 	}
 	b.tries--
 	most := 2 * time.Millisecond << min(mostTries-b.tries, 5)
-	pause := time.NewTimer(most/2 + rand.N(most))
+	pause := time.NewTimer(b.engine.jitter(most))
 	defer pause.Stop()
 	select {
 	case <-pause.C:

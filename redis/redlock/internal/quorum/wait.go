@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -47,7 +46,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 // pause waits for a random time, longer each time, up to a second.
 func (e *Engine) pause(ctx context.Context, failures int) error {
 	most := min(5*time.Millisecond<<min(failures, 8), time.Second)
-	t := time.NewTimer(most/2 + rand.N(most/2))
+	t := time.NewTimer(e.jitter(most))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -96,19 +95,45 @@ func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, or
 // queue waits until one node has granted the name.
 func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) (g driver.Grant, err error) {
 	r.Floor = a.least()
-	err = e.request(ctx, n, func(ctx context.Context) error {
-		if err := a.clear(ctx, n); err != nil {
-			return err
-		}
-		g, err = n.Take(ctx, r)
-		return err
-	})
+	g, err = e.join(ctx, a, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
 		return g, err
 	}
 	ctx, stop := e.watch(ctx, n, r.Key)
 	defer stop()
 	return n.Wait(ctx, r)
+}
+
+// join asks one node, and joins its queue if that refuses. A request that ctx leaves behind goes on; what it gets for an owner
+// that is released meanwhile is released, too.
+func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node) (driver.Grant, error) {
+	answers := make(chan answer, 1)
+	a.use()
+	begun := e.begin(func() {
+		defer e.attempts.end(a)
+		var result answer
+		result.err = e.request(ctx, n, func(ctx context.Context) (err error) {
+			if err := a.clear(ctx, n); err != nil {
+				return err
+			}
+			result.grant, err = n.Take(ctx, r)
+			return err
+		})
+		if a.released() {
+			e.drop(n, a) // its place in the queue, too
+		}
+		answers <- result
+	})
+	if !begun {
+		e.attempts.end(a)
+		return driver.Grant{}, errClosed
+	}
+	select {
+	case result := <-answers:
+		return result.grant, result.err
+	case <-ctx.Done():
+		return driver.Grant{}, ctx.Err()
+	}
 }
 
 // gather asks the other nodes when the arbiter has granted the name.

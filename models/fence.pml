@@ -1,0 +1,461 @@
+/*
+ * How a majority of independent nodes hands out a lock, and tokens that only grow.
+ *
+ * This is a model in Promela, the language of the checker Spin (https://spinroot.com). Spin does not run it once: it goes
+ * through every order in which the steps below can happen, and reports the first in which an assert() fails, together with
+ * the steps that led there. What is checked is the protocol of docs/redlock.md for one name, not the Go code.
+ *
+ * Reading Promela
+ *
+ *   proctype      a process. All processes run at once, in any interleaving: anybody may be slow, or stop, for any time.
+ *   a -> b        wait until a is true, then do b. A bare condition is a statement: it waits.
+ *   if :: a -> x :: b -> y fi
+ *                 do the branch whose guard is true. If several are, Spin tries each of them: this is how "may" is said.
+ *                 ":: true" is a branch that may always be taken. ":: else" is taken only when no other can be.
+ *   do ... od     the same, again and again, until a break.
+ *   atomic { }    one step, with nothing in between. A script on one Redis node is one such step.
+ *   inline f(i)   a macro with a name: its text is put where it is called.
+ *   assert(x)     what must be true whenever the step is reached.
+ *
+ * The steps
+ *
+ *   Client: begin, take (on one node after the other, in any order), decide, raise (if need be), expose, renew, release.
+ *   Node:   a key runs out, a late request arrives, the node restarts, its quarantine ends.
+ *
+ * A client is one attempt to get the lock, with an owner of its own. A process that tries three times is three clients.
+ *
+ * What is checked, in three ways that differ in what they assume
+ *
+ *   (nothing)  Order. No clock is assumed at all: any key may run out at any step, even while its client is at work, and any
+ *              clock that a client sends as the floor may be wrong. Requests and answers may be lost. Each token is larger
+ *              than all that were exposed before its client began, and none is exposed twice.
+ *              Releasing a key looks to everybody else as if it ran out, so that there is no step of its own for it here.
+ *   -DTIMELY   Exclusion, too: at most one client believes that it holds. Nobody can promise that without a clock, so this
+ *              is what the clocks are trusted with: a key that a lease counts on does not run out before the lease ends. In
+ *              docs/redlock.md that is "ttl - drift, from before the first request".
+ *              That no two clients have the keys of a majority at the same moment needs no check: a key has one value, and
+ *              two majorities have a node in common. What matters is what clients believe; holder says it.
+ *   -DTIDY     Nothing is left behind: with no key that runs out and no request that is lost, no key is left once all
+ *              clients are done. Untimed, a key that is left is not wrong, since it might still run out. So the model can
+ *              show a forgotten key only where that is turned off.
+ *
+ * A restart takes the keys and the counters of a node. It has no vote until the takes and leases from before have ended
+ * (quarantine; in docs/redlock.md that is MaxTTL), and its counters go on from a floor. How large that floor is in the
+ * model: see owed. That rests on clocks in both ways of checking: on their rates for the quarantine, on their readings for
+ * the floor.
+ *
+ * Sizes: N nodes, CLIENTS, RESTARTS, LATE and REPEATS in all, FLOORS different clocks.
+ *
+ * Mutants: each of these switches breaks the protocol, and an assert() must fail.
+ *
+ *   UNCOND        raises counters on nodes where the key is no longer its own
+ *   LOOSE         counts a raise although the counter stands above the token
+ *   ABOVE         counts a node that gives more than m after m was decided
+ *   SKIPWB        does not raise at all: exposes the largest value, whoever stands there
+ *   HALF          takes half of the nodes for a majority
+ *   AMNESIA       a restarted node votes at once, with counters from zero
+ *   NOQUARANTINE  a restarted node votes at once, with counters from the floor
+ *   NOFLOOR       a restarted node counts from zero after its quarantine: a missing counter taken for zero
+ *   WEAKRENEW     a renewal counts that any node has confirmed, not a majority
+ *   PLAINDEL      a release deletes the key, whoever has it
+ *   STRAY         a release does not wait for requests that are still under way
+ *
+ * Where nothing happens nothing goes wrong. So -DPROBE=n lets an assert() fail where a thing happens that must be possible:
+ *
+ *   1 a raise completes the majority         4 a late take is granted
+ *   2 a second token is exposed              5 a renewal counts although a node has restarted since the last one
+ *   3 a node votes again that owes a token   6 a key is released
+ */
+
+#ifndef N
+#define N 3
+#endif
+#ifndef CLIENTS
+#define CLIENTS 2
+#endif
+#ifndef RESTARTS
+#define RESTARTS 0
+#endif
+#ifndef LATE
+#define LATE 0 /* how many takes, in all, arrive when nobody waits for their answer any more */
+#endif
+#ifndef REPEATS
+#define REPEATS 0 /* how many takes, in all, arrive a second time */
+#endif
+#ifndef FLOORS
+#define FLOORS 2
+#endif
+
+/* A set of nodes, or of clients, is a number: bit i says whether i is in it. */
+#define BIT(i) (1 << (i))
+#define HAS(set, i) (((set) >> (i)) & 1)
+#define WITH(set, i) ((set) | BIT(i))
+#define WITHOUT(set, i) ((set) & ~BIT(i))
+#define SIZE(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2) + HAS(set, 3) + HAS(set, 4))
+#define ALL ((1 << N) - 1)
+
+#ifdef HALF
+#define MAJORITY (N / 2)
+#else
+#define MAJORITY (N / 2 + 1)
+#endif
+
+#ifdef PROBE
+#define POSSIBLE(n) assert(PROBE != n)
+#else
+#define POSSIBLE(n) skip
+#endif
+
+/* Of a client: the nodes that count for its token, and those that are to be raised. */
+#ifdef SKIPWB
+#define COUNTED (stands | below)
+#define LAGGING 0
+#else
+#define COUNTED stands
+#define LAGGING below
+#endif
+
+#define LARGER(a, b) ((a) > (b) -> (a) : (b))
+
+/* Picks any node of a set that is not empty, and does a step there. */
+#if N > 2
+#define NODE2(set, step) :: HAS(set, 2) -> step(2)
+#else
+#define NODE2(set, step)
+#endif
+#if N > 3
+#define NODE3(set, step) :: HAS(set, 3) -> step(3)
+#else
+#define NODE3(set, step)
+#endif
+#if N > 4
+#define NODE4(set, step) :: HAS(set, 4) -> step(4)
+#else
+#define NODE4(set, step)
+#endif
+#define ON_ANY_OF(set, step) \
+	if :: HAS(set, 0) -> step(0) :: HAS(set, 1) -> step(1) NODE2(set, step) NODE3(set, step) NODE4(set, step) fi
+
+/* On the nodes. */
+byte owner[N];     /* whose the key is; 0 if nobody has it */
+byte counter[N];   /* the last token that the node has given */
+byte quarantined;  /* nodes without a vote */
+byte restarts;
+
+/* The smallest floor that a node can rely on after its quarantine: the largest token for which its counter was needed, that
+   is, whose majority it was part of. Such a token was not above the counter that was lost, and a counter is not above the
+   clocks of clients at that time. So a clock that is read after the quarantine is larger, unless it is behind the others
+   by more than the quarantine lasts. */
+byte owed[N];
+
+/* Of the clients, by their number from 1. */
+byte floor[CLIENTS + 1];  /* the clock that it sends along: no counter stays below it */
+byte late[CLIENTS + 1];   /* nodes where a take of its own may still arrive */
+byte busy;                /* clients between begin and the end of their lease */
+byte behind[CLIENTS + 1]; /* nodes that have restarted since its take, or its last renewal, began: their quarantine lasts for its sake */
+byte behindNow[CLIENTS + 1]; /* the same when the renewal that is under way began */
+byte relies[CLIENTS + 1]; /* nodes where its key outlasts its lease, unless the node restarts */
+byte begun;
+byte finished;
+byte unanswered;          /* how many of LATE and REPEATS are used up */
+
+/* What the asserts look at. */
+byte newest; /* the largest token exposed so far */
+int used;    /* the set of all tokens exposed so far */
+byte holder; /* who believes that it holds */
+
+#define VOTES(i) (!HAS(quarantined, i))
+#define GRANTS(i, c) (VOTES(i) && (owner[i] == 0 || owner[i] == c))
+
+/* Whether a request may have no effect: because it is refused, or, if messages may be lost, in any case. */
+#ifdef TIDY
+#define LOSES(refused) refused
+#else
+#define LOSES(refused) true
+#endif
+
+/* The script of a take, on node i for client c. Who has the key already gets the same answer again. */
+inline grant(i, c) {
+	if
+	:: owner[i] == 0 -> owner[i] = c; counter[i] = LARGER(counter[i] + 1, floor[c])
+	:: else
+	fi
+}
+
+/* Take on node i, and what the client makes of the answer: m is the largest value so far, stands are the nodes that gave
+   it, below are those that gave less. Once m is decided, a node that gives more is of no use: it may have given m to
+   somebody else before. */
+inline take(i) {
+	todo = WITHOUT(todo, i);
+	if
+	:: GRANTS(i, me) ->
+		grant(i, me);
+		if
+		:: counter[i] > m && !decided -> below = below | stands; stands = BIT(i); m = counter[i]
+#ifdef ABOVE
+		:: counter[i] > m && decided -> stands = WITH(stands, i)
+#else
+		:: counter[i] > m && decided
+#endif
+		:: counter[i] == m -> stands = WITH(stands, i)
+		:: counter[i] < m -> below = WITH(below, i)
+		fi;
+		if
+		:: unanswered < REPEATS -> unanswered++; late[me] = WITH(late[me], i)
+		:: true
+		fi
+	:: LOSES(!GRANTS(i, me)) /* refused; or lost on the way */
+	:: unanswered < LATE -> unanswered++; late[me] = WITH(late[me], i) /* will arrive, or not; its answer will not be heard */
+	fi
+}
+
+/* Raise the counter of node i to m, only where the key is still ours, and count the node only if it then stands at m. If it
+   stands above, the key has been somebody else's and ours again, and that one may have been given m here.
+   A raise that arrives late needs no step of its own: while the key is ours nobody else changes the node, so it is as if
+   it had come before, with its answer lost. */
+inline raise(i) {
+	below = WITHOUT(below, i);
+	if
+#if defined(UNCOND)
+	:: counter[i] = LARGER(counter[i], m); stands = WITH(stands, i)
+#elif defined(LOOSE)
+	:: owner[i] == me -> counter[i] = LARGER(counter[i], m); stands = WITH(stands, i)
+#else
+	:: owner[i] == me && counter[i] <= m -> counter[i] = m; stands = WITH(stands, i);
+		if :: SIZE(stands) == MAJORITY -> POSSIBLE(1) :: else fi
+#endif
+	:: owner[i] == me && counter[i] <= m -> counter[i] = m /* the answer is lost */
+	:: true                                                /* the request is lost, or refused */
+	fi
+}
+
+/* Renew on node i. */
+inline renew(i) {
+	todo = WITHOUT(todo, i);
+	if
+	:: owner[i] == me -> confirmed = WITH(confirmed, i); relies[me] = WITH(relies[me], i)
+	:: true /* no, or no answer */
+	fi
+}
+
+/* Release on node i: compare and delete. */
+inline release(i) {
+	todo = WITHOUT(todo, i);
+	if
+#ifdef PLAINDEL
+	:: owner[i] = 0
+#else
+	:: owner[i] == me -> POSSIBLE(6); owner[i] = 0
+#endif
+	:: LOSES(owner[i] != me)
+	fi
+}
+
+/* From here on the client neither gets nor has the lock. */
+inline over() {
+	busy = WITHOUT(busy, me);
+	behind[me] = 0;
+	relies[me] = 0;
+	if :: holder == me -> holder = 0 :: else fi;
+	m = 0; stands = 0; below = 0; before = 0; decided = false /* of no use any more: fewer states for Spin */
+}
+
+/* Where a release may be sent. If nothing is to be left behind, it is only where no take of ours can arrive any more. */
+#if defined(TIDY) && !defined(STRAY)
+#define SETTLED (~late[me])
+#else
+#define SETTLED ALL
+#endif
+
+proctype Client(byte me) {
+	byte todo, m, stands, below, before, confirmed, i;
+	bool decided;
+
+	/* Begin. Clients are alike, so they may as well be numbered in the order in which they begin. */
+	atomic {
+		begun == me - 1 -> begun++;
+		if
+		:: floor[me] = 0
+#if FLOORS > 1
+		:: floor[me] = 3
+#endif
+#if FLOORS > 2
+		:: floor[me] = 2
+#endif
+		fi;
+		before = newest; busy = WITH(busy, me); relies[me] = ALL; todo = ALL
+	}
+
+	do
+	/* Take on all nodes, in any order. */
+	:: atomic { todo != 0 -> ON_ANY_OF(todo, take) }
+
+	/* Decide that m is the token, if it can be had: as soon as a majority has granted, or later. */
+	:: atomic { !decided && SIZE(stands | below) >= MAJORITY -> decided = true }
+
+	/* Raise the others to m, in any order, those that grant after the decision, too. */
+	:: atomic { decided && LAGGING != 0 -> ON_ANY_OF(LAGGING, raise) }
+
+	/* All requests are answered, or given up. Those that are given up change nothing by waiting for them here. */
+	:: atomic { todo == 0 && !decided && SIZE(stands | below) < MAJORITY -> over(); goto clean_up }
+	:: atomic { todo == 0 && decided && LAGGING == 0 && SIZE(COUNTED) < MAJORITY -> over(); goto clean_up }
+	:: todo == 0 && decided && LAGGING == 0 && SIZE(COUNTED) >= MAJORITY -> break
+	od;
+
+	/* Expose the token. */
+	atomic {
+		assert(m > before);
+		assert(!HAS(used, m));
+		if :: newest != 0 -> POSSIBLE(2) :: else fi;
+		used = WITH(used, m);
+		newest = LARGER(newest, m);
+		i = 0;
+		do
+		:: i < N && RESTARTS > 0 -> owed[i] = (HAS(stands, i) -> LARGER(owed[i], m) : owed[i]); i++
+		:: else -> break
+		od;
+		i = 0;
+#ifdef TIMELY
+		assert(holder == 0);
+		holder = me;
+		m = 0; stands = 0; below = 0; before = 0; decided = false
+#else
+		over() /* of how long the lease lasts nothing depends */
+#endif
+	}
+
+#ifdef TIMELY
+	/* Hold, and renew as often as it likes. A renewal counts from when it began, if a majority confirms it. Otherwise the
+	   lease goes on as it was, and its deadline, which may come at any time, ends it. */
+	do
+	:: atomic { todo = ALL; confirmed = 0; behindNow[me] = behind[me] };
+		do
+		:: atomic { todo != 0 -> ON_ANY_OF(todo, renew) }
+		:: todo == 0 -> break
+		od;
+		atomic {
+			if
+#ifdef WEAKRENEW
+			:: confirmed != 0
+#else
+			:: SIZE(confirmed) >= MAJORITY
+#endif
+				-> if :: behindNow[me] != 0 -> POSSIBLE(5) :: else fi;
+				behind[me] = behind[me] & ~behindNow[me]; relies[me] = confirmed
+			:: else
+			fi;
+			behindNow[me] = 0; confirmed = 0
+		}
+	:: atomic { true -> over(); break }
+	od;
+#endif
+
+clean_up:
+#if defined(TIMELY) || defined(TIDY)
+	/* Release everywhere, in any order, be it held or failed. Others go on meanwhile, so these requests may come late. */
+	todo = ALL;
+	do
+	:: atomic { (todo & SETTLED) != 0 -> ON_ANY_OF(todo & SETTLED, release) }
+	:: todo == 0 -> break
+	od;
+	finished++
+#else
+	skip
+#endif
+}
+
+#if defined(TIDY)
+#define RUNS_OUT(i) false
+#elif defined(TIMELY)
+#define RUNS_OUT(i) (owner[i] != 0 && !(HAS(busy, owner[i]) && HAS(relies[owner[i]], i)))
+#else
+#define RUNS_OUT(i) (owner[i] != 0)
+#endif
+
+/* A late request that would be refused may as well never arrive, unless somebody waits for its end. */
+#ifdef TIDY
+#define ARRIVES(i, c) HAS(late[c], i)
+#else
+#define ARRIVES(i, c) (HAS(late[c], i) && GRANTS(i, c))
+#endif
+
+/* A take of client c arrives at node i, and nobody waits for the answer. */
+inline arrive(i, c) {
+	late[c] = WITHOUT(late[c], i);
+	if
+	:: GRANTS(i, c) -> POSSIBLE(4); grant(i, c)
+	:: else
+	fi
+}
+
+#if CLIENTS > 2
+#define OF_ALL(array) (array[1] | array[2] | array[3])
+#else
+#define OF_ALL(array) (array[1] | array[2])
+#endif
+
+/* What happens at a node by itself. */
+proctype Node(byte i) {
+	byte c;
+
+	/* A process may stop at a label that begins with "end" without Spin calling it a deadlock. */
+end:	do
+	:: atomic { RUNS_OUT(i) -> owner[i] = 0 }
+
+	:: atomic { ARRIVES(i, 1) -> arrive(i, 1) }
+	:: atomic { ARRIVES(i, 2) -> arrive(i, 2) }
+#if CLIENTS > 2
+	:: atomic { ARRIVES(i, 3) -> arrive(i, 3) }
+#endif
+
+	/* The node restarts, and has forgotten everything. */
+	:: atomic {
+		restarts < RESTARTS -> restarts++;
+		owner[i] = 0;
+#if defined(AMNESIA)
+		counter[i] = 0
+#elif defined(NOQUARANTINE)
+		counter[i] = owed[i]
+#else
+		counter[i] = 0;
+		quarantined = WITH(quarantined, i);
+		c = 1;
+		do
+		:: c <= CLIENTS ->
+			behind[c] = (HAS(busy, c) -> WITH(behind[c], i) : behind[c]);
+			behindNow[c] = WITHOUT(behindNow[c], i);
+			c++
+		:: else -> break
+		od;
+		c = 0
+#endif
+	}
+
+	/* All takes and leases from before are over: the node votes again. */
+	:: atomic {
+		HAS(quarantined, i) && !HAS(OF_ALL(behind), i) ->
+		if :: owed[i] != 0 -> POSSIBLE(3) :: else fi;
+		quarantined = WITHOUT(quarantined, i);
+#ifndef NOFLOOR
+		counter[i] = owed[i]
+#endif
+	}
+	od
+}
+
+init {
+	byte k;
+	atomic {
+		do :: k < N -> run Node(k); k++ :: else -> break od;
+		k = 1;
+		do :: k <= CLIENTS -> run Client(k); k++ :: else -> break od;
+		k = 0
+	}
+#ifdef TIDY
+	atomic {
+		finished == CLIENTS && OF_ALL(late) == 0 ->
+		do :: k < N -> assert(owner[k] == 0); k++ :: else -> break od;
+		k = 0
+	}
+#endif
+}

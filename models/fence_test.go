@@ -1,0 +1,139 @@
+package models
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// largeEnv is the variable that, if it is not empty, asks for the large sizes, too. make models sets it.
+const largeEnv = "LEASEHOLD_MODELS"
+
+// exact keeps each state whole, only packed: no two states are taken for one.
+const exact = "-DCOLLAPSE"
+
+var small = bounds{optimise: "-O0", compress: exact, megabytes: 2000, depth: 20_000, hash: 20, patience: 4 * time.Minute}
+
+// holds lets Spin go through everything, and wants no error.
+func holds(t *testing.T, b bounds, defines string) {
+	t.Helper()
+	v := check(t, b, defines)
+	if v.failed != "" {
+		t.Fatalf("after %d states this does not hold: %s. The last steps:\n%s", v.states, v.failed, v.trail(t))
+	}
+	t.Logf("%d states, %v", v.states, v.took.Round(time.Millisecond))
+}
+
+// What the protocol promises holds in all that can happen, at sizes that take seconds.
+func TestProtocolHolds(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	for name, defines := range map[string]string{
+		"order":                        "FLOORS=2",
+		"order, a node restarts":       "RESTARTS=1 FLOORS=1",
+		"order, a late request":        "LATE=1 FLOORS=1",
+		"order, a request comes twice": "REPEATS=1 FLOORS=1",
+		"exclusion, a node restarts":   "TIMELY FLOORS=1 RESTARTS=1",
+		"exclusion, a late request":    "TIMELY FLOORS=1 LATE=1",
+		"nothing is left behind":       "TIDY FLOORS=1 LATE=6",
+		"order, with two of two nodes": "N=2 RESTARTS=1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holds(t, small, defines)
+		})
+	}
+}
+
+// Each way to break the protocol is found: by the assertion that it breaks, as pan writes it.
+func TestMutantsFail(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	const (
+		larger    = "(m>before)"
+		unique    = "!(((used>>m)&1))"
+		exclusion = "(holder==0)"
+		tidy      = "(owner[k]==0)"
+	)
+	for _, c := range []struct{ defines, failed string }{
+		{"UNCOND", unique},
+		{"LOOSE REPEATS=1", unique},
+		{"ABOVE", unique},
+		{"SKIPWB", unique},
+		{"HALF N=4", unique},
+		{"AMNESIA RESTARTS=1", unique},
+		{"NOQUARANTINE RESTARTS=1", unique},
+		{"NOFLOOR RESTARTS=1", larger},
+		{"HALF N=4 TIMELY FLOORS=1", exclusion},
+		{"AMNESIA RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"NOQUARANTINE RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"WEAKRENEW RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"PLAINDEL CLIENTS=3 TIMELY FLOORS=1", exclusion},
+		{"STRAY TIDY FLOORS=1 LATE=1", tidy},
+	} {
+		t.Run(c.defines, func(t *testing.T) {
+			t.Parallel()
+			v := check(t, small, c.defines)
+			if v.failed != c.failed {
+				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, c.failed)
+			}
+		})
+	}
+}
+
+// The model can do what it is about. Otherwise nothing would fail because nothing happens.
+func TestThingsHappen(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	for _, defines := range []string{
+		"PROBE=1",
+		"PROBE=2",
+		"PROBE=3 RESTARTS=1",
+		"PROBE=4 LATE=1",
+		"PROBE=5 RESTARTS=1 TIMELY FLOORS=1",
+		"PROBE=6 TIMELY FLOORS=1",
+	} {
+		t.Run(defines, func(t *testing.T) {
+			t.Parallel()
+			number := defines[len("PROBE="):][:1]
+			v := check(t, small, defines)
+			if want := "(" + number + "!=" + number + ")"; v.failed != want {
+				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, want)
+			}
+		})
+	}
+}
+
+var (
+	large = bounds{optimise: "-O2", compress: exact, megabytes: 16_000, depth: 10_000_000, hash: 28, patience: 12 * time.Hour}
+
+	// sketchy keeps three bits of each state, in a table of 8 GB: it may take a new state for one that was seen, and leave out what
+	// follows. It is for sizes that fit into no memory.
+	sketchy = bounds{optimise: "-O2", compress: "-DBITSTATE", megabytes: 16_000, depth: 10_000_000, hash: 36, patience: 12 * time.Hour}
+)
+
+// The same at sizes that take hours. They run one after the other, since each may need all of the memory.
+func TestProtocolHoldsAtLargeSizes(t *testing.T) {
+	if os.Getenv(largeEnv) == "" {
+		t.Skipf("takes hours and 16 GB of memory: make models, or %s=1", largeEnv)
+	}
+	needSpin(t)
+	for _, c := range []struct {
+		name, defines string
+		bounds        bounds
+	}{
+		{"order, three clocks", "FLOORS=3 RESTARTS=1", large},
+		{"order, nodes restart twice", "RESTARTS=2", large},
+		{"order, restarts and late requests", "RESTARTS=1 LATE=1", large},
+		{"order, late and repeated requests", "FLOORS=1 LATE=2 REPEATS=2", large},
+		{"exclusion, restarts and late requests", "TIMELY FLOORS=1 RESTARTS=2 LATE=1", large},
+		{"order, four nodes", "N=4", large},
+		{"nothing is left behind, three clients", "TIDY FLOORS=1 CLIENTS=3 LATE=2", large},
+		{"exclusion, three clients", "TIMELY FLOORS=1 CLIENTS=3", large},
+		{"order, three clients", "CLIENTS=3 FLOORS=1", large},
+		{"order, three clients, two clocks", "CLIENTS=3", sketchy},
+		{"order, five nodes", "N=5 FLOORS=1", sketchy},
+	} {
+		t.Run(c.name, func(t *testing.T) { holds(t, c.bounds, c.defines) })
+	}
+}

@@ -1,0 +1,125 @@
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// clockShift builds a library that shifts the clock of a program.
+func clockShift(t *testing.T) string {
+	t.Helper()
+	library := filepath.Join(t.TempDir(), "clock.so")
+	if text, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", library, "testdata/clock.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%sIs there a C compiler? Debian has one in the package gcc.", err, text)
+	}
+	return library
+}
+
+// shifted is a server whose clock can be set.
+type shifted struct {
+	*redisserver.Server
+	file string
+}
+
+func startShifted(t *testing.T, library string) shifted {
+	t.Helper()
+	s := shifted{file: filepath.Join(t.TempDir(), "shift")}
+	s.shift(t, 0)
+	s.Server = redisserver.ForTest(t, redisserver.Config{Env: []string{"LD_PRELOAD=" + library, "CLOCK_SHIFT=" + s.file}})
+	return s
+}
+
+// shift makes the server's clock show another time.
+func (s shifted) shift(t *testing.T, d time.Duration) {
+	t.Helper()
+	f, err := os.OpenFile(s.file, os.O_CREATE|os.O_WRONLY, 0o600) // the server has it open, so it stays the same file
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(f, "%-12d", int(d.Seconds())); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One clock of five that jumps five minutes ahead lets nobody in beside a holder. Three of them do, as is documented: a lease is over for a majority. The
+// token of the second holder is larger nevertheless, so that a resource can tell who is late.
+func TestClocksThatJump(t *testing.T) {
+	t.Parallel()
+	var servers []shifted
+	var addresses []string
+	library := clockShift(t)
+	for range 5 {
+		s := startShifted(t, library)
+		servers = append(servers, s)
+		addresses = append(addresses, s.Addr())
+	}
+	first, second := openRedlock(t, addresses), openRedlock(t, addresses)
+	const ttl = 50 * time.Second // longer than the test, and shorter than the jump: renewals do not come in between
+	held, err := first.Mutex("name", leasehold.TTL(ttl)).Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		await(t, "all servers have granted the lock", func() bool {
+			n, err := s.Command("EXISTS", "lock:name")
+			return err == nil && n == int64(1)
+		})
+	}
+	other := second.Mutex("name", leasehold.TTL(ttl))
+	for i, s := range servers[:3] {
+		s.shift(t, 5*time.Minute)
+		lease, err := other.TryLock(t.Context())
+		if majority := i == 2; majority != (err == nil) {
+			t.Fatalf("with %d clocks of 5 five minutes ahead: %v", i+1, err)
+		}
+		if err != nil {
+			if !errors.Is(err, leasehold.ErrHeld) {
+				t.Errorf("with %d clocks of 5 five minutes ahead: %v", i+1, err)
+			}
+			continue
+		}
+		if held.Context().Err() != nil {
+			t.Error("the first holder knows already: nothing is shown")
+		}
+		if lease.Token() <= held.Token() {
+			t.Errorf("token %d follows %d", lease.Token(), held.Token())
+		}
+		lease.Release()
+	}
+	held.Release()
+}
+
+// A server forgets all in a restart, and then its clock is set forward, so that it seems to have run for long. Who has known the server before is not
+// deceived.
+func TestClockThatHidesARestart(t *testing.T) {
+	t.Parallel()
+	s := startShifted(t, clockShift(t))
+	s.shift(t, time.Hour) // so that it votes at once: it seems to have run for long
+	const ttl = 5 * time.Second
+	c := open(t, s.Addr(), redis.WithMaxTTL(ttl))
+	lease := lock(t, c.Mutex("name", leasehold.TTL(ttl)))
+	began := time.Now()
+	s.shift(t, 0)
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	s.shift(t, time.Hour)
+	_, err := c.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
+	if _, closed := errors.AsType[*redis.ClosedError](err); !closed && time.Since(began) < ttl {
+		t.Errorf("the server grants %v after it has forgotten a lease of %v: %v", time.Since(began), ttl, err)
+	}
+	_ = lease.Release() // it may be lost
+}
