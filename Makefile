@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler redis ## Run all tests, with the race detector
+test: compiler redis spin ## Run all tests, with the race detector
 	CGO_ENABLED=1 go test -race -timeout 5m work
 # Ten thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
@@ -26,6 +26,15 @@ compiler:
 .PHONY: redis
 redis:
 	@scripts/need.sh redis-server redis-server
+
+# The model of the quorum of independent Redis servers is checked with Spin.
+.PHONY: spin
+spin:
+	@scripts/need.sh spin spin
+
+.PHONY: models
+models: compiler spin ## Check the models at large sizes, too (takes hours and 16 GB of memory)
+	LEASEHOLD_MODELS=1 go test -v -count 1 -timeout 24h ./models
 
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links
@@ -47,13 +56,17 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 	GOOS=windows go vet $(LIBRARY)
 	GOARCH=386 go vet $(LIBRARY)
 
+# Without etcd, its rows are left out.
 .PHONY: bench
-bench: ## Run all benchmarks and print what they measure (takes some minutes)
-	go test -run '^$$' -bench . -benchmem -timeout 30m work
+bench: redis ## Compare with other libraries and write docs/performance.md (takes ten minutes)
+	@scripts/need.sh etcd etcd-server || true
+	@mkdir -p bin
+	go run ./bench -json bin/bench.json
+	go run ./bench -from bin/bench.json -page docs/performance.md >/dev/null
 
-.PHONY: performance
-performance: ## Run all benchmarks and write docs/performance.md
-	scripts/performance.sh
+.PHONY: microbench
+microbench: ## Measure the library alone and write docs/performance-library.md (takes some minutes)
+	scripts/microbench.sh
 
 .PHONY: demo
 demo: ## Let two shells contend for one lock

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis"
@@ -79,20 +80,31 @@ func (m *member) meet(ctx context.Context) error {
 	return nil
 }
 
-// meetAll meets those who answer, and fails if one of them must not vote.
+// meetAll meets those who answer, and fails if one of them must not vote. Once a majority has answered, the others have as long again: whoever is silent is
+// met before the first vote.
 func (s *membership) meetAll(ctx context.Context, members []*member) error {
-	errs := make([]error, len(members))
-	var asked sync.WaitGroup
-	for i, m := range members {
-		asked.Go(func() {
-			err := m.meet(ctx)
-			_, same := errors.AsType[*SameServerError](err)
-			_, other := errors.AsType[*NotIndependentError](err)
-			if same || other {
-				errs[i] = err
-			}
-		})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began := time.Now()
+	answers := make(chan error, len(members))
+	for _, m := range members {
+		go func() { answers <- m.meet(ctx) }()
 	}
-	asked.Wait()
-	return errors.Join(errs...)
+	var refused []error
+	for n := 1; n <= len(members); n++ {
+		err := <-answers
+		_, same := errors.AsType[*SameServerError](err)
+		_, other := errors.AsType[*NotIndependentError](err)
+		if same || other {
+			refused = append(refused, err)
+		}
+		if n == len(members)/2+1 {
+			enough := time.AfterFunc(max(time.Since(began), leastPatience), cancel)
+			defer enough.Stop()
+		}
+	}
+	return errors.Join(refused...)
 }
+
+// leastPatience is how long the last servers have at least to say what they are.
+const leastPatience = 50 * time.Millisecond

@@ -73,12 +73,18 @@ func (e *Engine) vote(n *node, err error) Vote {
 		v.Answer, v.Until = Closed, until
 	case errors.Is(err, driver.ErrHeld):
 		v.Answer = Held
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, errSilent):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, errSilent), isTimeout(err):
 		v.Answer = NoAnswer
 	default:
 		v.Answer = Failed
 	}
 	return v
+}
+
+// isTimeout reports whether a client of a network has given up.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
 }
 
 // verdict is the error of a take that has failed, and whether answers that are still to come cannot change its kind. It is a "no" if

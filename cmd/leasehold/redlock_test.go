@@ -1,0 +1,71 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// The command on three servers, one of which is frozen.
+func TestAMajorityOfServers(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	var servers []*redisserver.Server
+	for range 3 {
+		s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+		servers, addresses = append(servers, s), append(addresses, s.Addr())
+	}
+	at := "redlock://" + withPassword("") + strings.Join(addresses, ",")
+	m := newMachine(t).use(at + "?node_timeout=5s&" + unguarded)
+	do := func(code int, args ...string) result {
+		t.Helper()
+		return m.do(args...).want(t, code).wantNoSecret(t)
+	}
+	do(7, "run", "a", "--", "sh", "-c", "exit 7")
+	if err := servers[2].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	m.use(at + "?node_timeout=1s&" + unguarded)
+	holder := m.hold("--ttl", "20s", "a")
+	do(75, "run", "-n", "a", "--", "echo", "must not run")
+	do(1, "check", "a")
+	next := m.start("run", "a", "--", "echo", "it was my turn")
+	m.until("a waiter", func() bool { return strings.Contains(do(0, "ls", "-o", "json").out, `"waiting":1`) })
+	wantNoSecretInCommandLines(t)
+	all := decode[[]entry](t, do(0, "ls", "-o", "json"))
+	if len(all) != 1 || all[0].Name != "a" || len(all[0].Holders) != 1 || all[0].Holders[0].Token == 0 {
+		t.Fatalf("listed: %+v", all)
+	}
+	do(0, "release", "--force", "--yes", "a")
+	if line := next.line(); !strings.Contains(line, "my turn") {
+		t.Errorf("the next one says %q", line)
+	}
+	next.wait().want(t, 0).wantNoSecret(t)
+	holder.in.Close()
+	holder.wait().want(t, 70).wantNoSecret(t)
+
+	do(64, "run", "--slots", "2", "a", "--", "true")
+	do(64, "run", "-s", "a", "--", "true")
+	if err := servers[1].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(69, "run", "-n", "a", "--", "true"); !strings.Contains(r.err, "not granted by 2 of 3 nodes") || !strings.Contains(r.err, servers[1].Addr()+" no answer") {
+		t.Errorf("without a majority: %q", r.err)
+	}
+}
+
+func TestServersOfAMajorityThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	m := newMachine(t)
+	for query, code := range map[string]int{"?node_timeout=never": 64, "?node_timeout=1s&node_timeout=2s": 64, "?least_validity=-1s": 64, "?colour=red": 64} {
+		m.use("redlock://" + withPassword("") + s.Addr() + query).do("ls").want(t, code).wantNoSecret(t)
+	}
+	r := m.use("redlock://"+withPassword("")+s.Addr()+","+s.Addr()).do("ls").want(t, 69).wantNoSecret(t)
+	if !strings.Contains(r.err, "same server") {
+		t.Errorf("one server twice: %q", r.err)
+	}
+}
