@@ -22,9 +22,10 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	e.attempts.wait(a)
 	order := e.arbiters(r.Key)
 	for failures := 0; ; failures++ {
-		n, g, err := e.arbitrate(ctx, a, r, order)
+		var g driver.Grant
+		n, err := e.arbitrate(ctx, a, r, order)
 		if err == nil {
-			g, err = e.gather(ctx, a, r, n, g)
+			g, err = e.gather(ctx, a, r, n)
 			order = e.after(err, r.Key)
 		}
 		switch {
@@ -75,80 +76,73 @@ func (e *Engine) after(failed error, k driver.Key) []*node {
 }
 
 // arbitrate waits until the arbiter has granted the name. One that does not answer, or grants nothing yet, is passed over for the next.
-func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, order []*node) (*node, driver.Grant, error) {
+func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, order []*node) (*node, error) {
 	votes := make([]Vote, len(e.nodes))
 	for _, n := range order {
-		g, err := e.queue(ctx, a, r, n)
+		err := e.queue(ctx, a, r, n)
 		if err == nil {
-			return n, g, nil
+			return n, nil
 		}
 		if ctx.Err() != nil {
-			return nil, g, ctx.Err()
+			return nil, ctx.Err()
 		}
 		votes[n.index] = e.vote(n, err)
 		e.drop(n, a) // its place in the queue
 	}
 	err, _ := e.verdict(votes, false)
-	return nil, driver.Grant{}, err
+	return nil, err
 }
 
 // queue waits until one node has granted the name.
-func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) (g driver.Grant, err error) {
+func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) error {
 	r.Floor = a.least()
-	g, err = e.join(ctx, a, r, n)
+	err := e.join(ctx, a, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
-		return g, err
+		return err
 	}
 	ctx, stop := e.watch(ctx, n, r.Key)
 	defer stop()
-	return n.Wait(ctx, r)
+	_, err = n.Wait(ctx, r)
+	return err
 }
 
 // join asks one node, and joins its queue if that refuses. A request that ctx leaves behind goes on; what it gets for an owner
 // that is released meanwhile is released, too.
-func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node) (driver.Grant, error) {
-	answers := make(chan answer, 1)
+func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node) error {
+	answers := make(chan error, 1)
 	a.use()
 	begun := e.begin(func() {
 		defer e.attempts.end(a)
-		var result answer
-		result.err = e.request(ctx, n, func(ctx context.Context) (err error) {
+		err := e.request(ctx, n, func(ctx context.Context) error {
 			if err := a.clear(ctx, n); err != nil {
 				return err
 			}
-			result.grant, err = n.Take(ctx, r)
+			_, err := n.Take(ctx, r)
 			return err
 		})
 		if a.released() {
 			e.drop(n, a) // its place in the queue, too
 		}
-		answers <- result
+		answers <- err
 	})
 	if !begun {
 		e.attempts.end(a)
-		return driver.Grant{}, errClosed
+		return errClosed
 	}
 	select {
-	case result := <-answers:
-		return result.grant, result.err
+	case err := <-answers:
+		return err
 	case <-ctx.Done():
-		return driver.Grant{}, ctx.Err()
+		return ctx.Err()
 	}
 }
 
-// gather asks the other nodes when the arbiter has granted the name.
-func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node, first driver.Grant) (driver.Grant, error) {
+// gather asks all nodes when the arbiter has granted the name. That one is asked again, too: what it has given to a waiter may be short.
+func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node) (driver.Grant, error) {
 	b := e.ballot(r, a)
 	b.arbiter = arbiter
-	b.send(ctx, arbiter, func(ctx context.Context) (driver.Grant, error) {
-		err := errSilent // what the arbiter has given to a waiter may be short
-		arbiter.Renew(ctx, []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(_ int, answer error) { err = answer })
-		return first, err
-	})
 	for _, n := range e.nodes {
-		if n != arbiter {
-			b.ask(ctx, n)
-		}
+		b.ask(ctx, n)
 	}
 	return b.count(ctx)
 }
