@@ -1,15 +1,18 @@
 // Bench compares leasehold with the bare commands of a lock, and with other lock libraries, in one run on one machine.
 //
-//	go run ./bench                        # everything: about ten minutes
-//	go run ./bench -short                 # everything, within 90 seconds
-//	go run ./bench -run crowd             # one workload; also crowd/leasehold, or 'many/.* auto'
-//	go run ./bench -json FILE             # all figures of all rounds, too
-//	go run ./bench -check                 # exit with 1 if a target is missed
-//	go run ./bench -redis localhost:6379  # a server that is there already
+//	go run ./bench                         # everything: about ten minutes
+//	go run ./bench -short                  # everything, within 90 seconds
+//	go run ./bench -run crowd              # one workload; also crowd/leasehold, or 'many/.* auto'
+//	go run ./bench -json FILE              # all figures of all rounds, too
+//	go run ./bench -check                  # exit with 1 if a target is missed
+//	go run ./bench -redis localhost:6379   # a server that is there already
+//	go run ./bench -from FILE -page PAGE   # run nothing: write a document with plots from the figures of any machine
+//	go run ./bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
 //	go run ./bench -run many/leasehold -cpuprofile FILE
 //
 // It needs redis-server in the PATH, and starts one of its own: on the loopback, without persistence. On a
-// server that is given, it deletes the keys that it has made, which have "leasehold-bench" in their names.
+// server that is given, it deletes the keys that it has made, which have "leasehold-bench" in their names. With etcd in the PATH (the
+// package etcd-server of Debian) it starts that, too; without, its rows are left out.
 //
 // # What is measured
 //
@@ -22,16 +25,25 @@
 //     what scripts call.
 //   - process: 64 goroutines of one process pass one name around, alone, and then beside a second
 //     process that asks for it now and then.
+//   - burst: 1,000 goroutines, spread over ten clients, come at once to a name that is held and then released. Each wants one
+//     turn. What counts is the time until all have had theirs; libraries that poll get so long as a round lasts.
 //   - held: one process holds many leases and renews them. The processor time of client and server is scaled to 100,000
 //     leases of 30 s, which are renewed three times in their ttl.
+//   - memory: what a lease takes in the memory of client and server.
 //   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
+//   - five, five-many: locks that a majority of five Redis servers grants: one goroutine, and 64 with a name each.
+//   - five-stopped, five-blackholed: the same with one goroutine, while one of the five is stopped (SIGSTOP), or its
+//     cable is cut. A lock and its release are given up after a second, and count with that.
 //
 // # How
 //
 // Libraries take turns, round by round (A B A B), so that whatever else the machine does meets all of them alike. Each is
 // configured as its own documentation says is best; what that is, and its version, is printed. A round that warms up
-// is not counted. Figures are medians over the rounds, with their range. A ratio is taken in each
-// round by itself, and its median is what is compared with a target.
+// is not counted. Rounds are short and many, as the machine is not the same from one second to the next. Figures are medians over the rounds, with
+// what the middle half of them lies between. A ratio is taken in each round by itself, and its median is what is compared with a target.
+//
+// Etcd is another kind of server, which syncs each change to disk before it answers. It stands there for what its queue does, not for its speed, and
+// is part of no target.
 //
 // Whenever a name is shared, a judge watches that no two hold it at the same time and that tokens grow, across
 // processes, too. If they do not, the library has failed, and so has the run: exit code 1. Exit code 2 means
@@ -41,6 +53,6 @@
 //
 // # Adding to it
 //
-// A library is a file in internal/lib and an entry in its table; a workload is a file in internal/work and an entry
-// in the table of redis.go, beside the targets.
+// A library is a file in internal/lib and an entry in the tables of all.go; a workload is a file in internal/work and an entry
+// in the table of redis.go or five.go. Targets are in targets.go.
 package main

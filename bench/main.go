@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,13 +17,14 @@ import (
 
 	"github.com/leasehold-go/leasehold/bench/internal/asker"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/page"
 	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
 func main() {
-	asker.Main(lib.Redis)
+	asker.Main(lib.All)
 	log.SetFlags(log.Ltime)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -31,12 +33,15 @@ func main() {
 
 // options are the flags.
 type options struct {
-	only  *regexp.Regexp
-	short bool
-	json  string
-	check bool
-	redis string
-	cpu   string
+	only    *regexp.Regexp
+	short   bool
+	json    string
+	check   bool
+	redis   string
+	cpu     string
+	from    string
+	page    string
+	compare string
 }
 
 func parse(args []string) (options, error) {
@@ -51,6 +56,9 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.check, "check", false, "exit with 1 if a target is missed")
 	f.StringVar(&o.redis, "redis", "", "use the Redis at `ADDR` (host:port), and do not start one; its keys with \"leasehold-bench\" in them are deleted")
 	f.StringVar(&o.cpu, "cpuprofile", "", "write a profile of the processor time of all rounds to `FILE`")
+	f.StringVar(&o.from, "from", "", "run nothing, and take the figures from `FILE`, which -json has written on this machine or another")
+	f.StringVar(&o.page, "page", "", "write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
+	f.StringVar(&o.compare, "compare", "", "say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
 	err := f.Parse(args)
 	if err == nil && f.NArg() > 0 {
 		err = fmt.Errorf("bench: %q is not a flag: see -help", f.Arg(0))
@@ -69,27 +77,61 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	case err != nil:
 		return 2
 	}
-	d, err := profiled(o.cpu, func() (*report.Document, error) { return measure(ctx, o) })
+	var other *report.Document
+	if o.compare != "" {
+		if other, err = read(o.compare); err != nil { // before minutes are spent
+			log.Print(err)
+			return 2
+		}
+	}
+	d, err := document(ctx, o)
 	if err != nil {
 		log.Print(err)
 		return 2
 	}
 	d.Print(out)
 	if o.json != "" {
-		if err := d.Write(o.json); err != nil {
-			log.Print(err)
-			return 2
-		}
+		err = d.Write(o.json)
 	}
-	return code(d, o.check)
+	if o.page != "" {
+		err = errors.Join(err, page.Write(d, o.page))
+	}
+	if err != nil {
+		log.Print(err)
+		return 2
+	}
+	agrees := true
+	if other != nil {
+		pairs := report.Compare(d, other)
+		report.PrintPairs(out, pairs)
+		agrees = report.Agree(pairs)
+	}
+	return code(d, o.check, agrees)
 }
 
 // code is the exit code of a run that came to its end.
-func code(d *report.Document, check bool) int {
-	if d.Failed() || check && d.Short() {
+func code(d *report.Document, check, agrees bool) int {
+	if d.Failed() || check && d.Short() || !agrees {
 		return 1
 	}
 	return 0
+}
+
+// document measures, or reads what was measured before.
+func document(ctx context.Context, o options) (*report.Document, error) {
+	if o.from != "" {
+		return read(o.from)
+	}
+	return profiled(o.cpu, func() (*report.Document, error) { return measure(ctx, o) })
+}
+
+// read returns what was measured before, judged by the targets of today.
+func read(path string) (*report.Document, error) {
+	d, err := report.Read(path)
+	if err == nil {
+		d.Verdicts = work.Judge(work.Targets, d.Results)
+	}
+	return d, err
 }
 
 // profiled runs f, and writes its profile to a file if one is named.
@@ -114,22 +156,22 @@ func profiled(path string, f func() (*report.Document, error)) (_ *report.Docume
 }
 
 func measure(ctx context.Context, o options) (_ *report.Document, err error) {
-	p, err := place.Open(ctx, o.redis)
-	if err != nil {
-		return nil, err
-	}
+	places := place.New(o.redis)
 	defer func() {
-		if closed := p.Close(); err == nil {
+		if closed := places.Close(); err == nil {
 			err = closed
 		}
 	}()
-	d := report.New(p)
+	if _, err := places.Of(ctx, place.OneRedis); err != nil {
+		return nil, err
+	}
+	d := report.New()
 	r := &work.Runner{
-		Place: p, Short: o.short, Only: o.only, Log: log.Printf,
+		Places: places, Short: o.short, Only: o.only, Log: log.Printf,
 		Mark: "leasehold-bench-" + strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 	var results []work.Result
-	for _, w := range work.Redis {
+	for _, w := range work.All {
 		result, ran, err := r.Run(ctx, w)
 		if err != nil {
 			return nil, err
@@ -141,6 +183,6 @@ func measure(ctx context.Context, o options) (_ *report.Document, err error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("-run %v finds nothing among workload/library, such as free/redsync", o.only)
 	}
-	d.Finish(results, work.RedisTargets, lib.Redis)
+	d.Finish(results, places.About(), work.Targets, lib.All)
 	return d, nil
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/asker"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
+	"github.com/leasehold-go/leasehold/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 func TestMain(m *testing.M) {
-	asker.Main(lib.Redis)
+	asker.Main(lib.All)
 	os.Exit(m.Run())
 }
 
@@ -43,7 +44,7 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Results) != 1 || len(d.Results[0].Rows) != 2 || len(d.Verdicts) != 1 || len(d.Libraries) != 2 || d.Server.Version == "" || d.Machine.Go == "" {
+	if len(d.Results) != 1 || len(d.Results[0].Rows) != 2 || len(d.Verdicts) != 1 || len(d.Libraries) != 2 || len(d.Places) != 1 || d.Places[0].Version == "" || d.Machine.Go == "" {
 		t.Errorf("the file lacks something: %s", text)
 	}
 	if rounds := d.Results[0].Rows[0].Figures[0].Rounds; len(rounds) != d.Results[0].Plan.Rounds {
@@ -74,12 +75,51 @@ func TestExitCodeOfRun(t *testing.T) {
 	short := &report.Document{Verdicts: []work.Verdict{{Pass: true}, {}}}
 	good := &report.Document{Verdicts: []work.Verdict{{Pass: true}}}
 	for _, c := range []struct {
-		d     *report.Document
-		check bool
-		want  int
-	}{{failed, false, 1}, {short, false, 0}, {short, true, 1}, {good, true, 0}} {
-		if got := code(c.d, c.check); got != c.want {
+		d             *report.Document
+		check, agrees bool
+		want          int
+	}{{failed, false, true, 1}, {short, false, true, 0}, {short, true, true, 1}, {good, true, true, 0}, {good, false, false, 1}} {
+		if got := code(c.d, c.check, c.agrees); got != c.want {
 			t.Errorf("%+v, check %v: exit code %d, want %d", c.d, c.check, got, c.want)
 		}
+	}
+}
+
+func TestFiguresOfAFileArePrintedJudgedAndCompared(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	figure := func(rate float64) []work.Figure {
+		return []work.Figure{{Metric: "pairs of lock and release", Unit: "/s", Summary: stat.Summarize([]float64{rate})}}
+	}
+	file := func(name string, rate float64) string {
+		d := &report.Document{Results: []work.Result{{Workload: "free", About: "x", Main: "pairs of lock and release", Base: "floor", Rows: []work.Row{
+			{Library: "floor", Figures: figure(100)}, {Library: "leasehold", Figures: figure(rate)},
+		}}}}
+		path := filepath.Join(folder, name)
+		if err := d.Write(path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	one, same, other, page := file("one", 95), file("same", 90), file("other", 50), filepath.Join(folder, "page.md")
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"judged":  {[]string{"-from", one, "-check", "-page", page}, 0, "≤ 1.15"},
+		"short":   {[]string{"-from", other, "-check"}, 1, "short"},
+		"agree":   {[]string{"-from", one, "-compare", same}, 0, "2 of 2 ratios"},
+		"differ":  {[]string{"-from", one, "-compare", other}, 1, "differs"},
+		"nothing": {[]string{"-from", filepath.Join(folder, "gone")}, 2, ""},
+		"no json": {[]string{"-from", os.Args[0]}, 2, ""},
+	} {
+		var out bytes.Buffer
+		if code := run(t.Context(), c.args, &out); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: exit code %d, want %d and %q in:\n%s", name, code, c.code, c.says, &out)
+		}
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "plots/free.svg") {
+		t.Errorf("the page says %q, %v", text, err)
 	}
 }

@@ -28,7 +28,7 @@ const giveUp = 3 * time.Second
 // Spec says what to ask for.
 type Spec struct {
 	Library string // by its name
-	Addr    string
+	Addrs   []string
 	Name    string // of the lock
 	Judge   string // the file that all holders share
 }
@@ -125,7 +125,7 @@ func (s Spec) ask(libraries []lib.Library) (Answer, error) {
 	var session lib.Session
 	for _, l := range libraries {
 		if l.Name == s.Library {
-			session, err = l.Open(lib.At{Addr: s.Addr})
+			session, err = l.Open(lib.At{Addrs: s.Addrs})
 		}
 	}
 	if session == nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/bench/internal/place"
 )
 
 // Floor is the least that a lock on one Redis can cost: SET NX PX to lock, and a script that
@@ -16,6 +18,7 @@ import (
 var Floor = Library{
 	Name:   "floor",
 	Module: goRedis,
+	On:     place.OneRedis,
 	Config: "SET NX PX 30 s, then EVALSHA of compare-and-delete; " + plainClient,
 	Open:   func(at At) (Session, error) { return openFloor(at, false) },
 }
@@ -24,6 +27,7 @@ var Floor = Library{
 var FloorAuto = Library{
 	Name:   "floor auto",
 	Module: goRedis,
+	On:     place.OneRedis,
 	Config: "as floor; " + autoClient,
 	Open:   func(at At) (Session, error) { return openFloor(at, true) },
 }

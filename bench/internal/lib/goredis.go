@@ -16,9 +16,11 @@ const (
 	autoClient  = "client: go-redis, AutoPipeline with MaxBatchSize 32, MaxConcurrentBatches 8, Unordered"
 )
 
-// client returns a client of go-redis.
-func client(at At) *goredis.Client {
-	o := &goredis.Options{Addr: at.Addr, ContextTimeoutEnabled: true}
+// client returns a client of go-redis to the only address.
+func client(at At) *goredis.Client { return clientTo(at, at.addr()) }
+
+func clientTo(at At, addr string) *goredis.Client {
+	o := &goredis.Options{Addr: addr, ContextTimeoutEnabled: true}
 	if at.Sent != nil {
 		dial := goredis.NewDialer(o)
 		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

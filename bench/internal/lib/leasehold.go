@@ -7,6 +7,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/redis"
 )
 
@@ -19,6 +20,8 @@ const (
 var Leasehold = Library{
 	Name:   "leasehold",
 	Module: tree,
+	On:     place.OneRedis,
+	Ours:   true,
 	Config: onOneStarted + plainClient,
 	Open:   func(at At) (Session, error) { return openLeasehold(at, false) },
 }
@@ -27,6 +30,8 @@ var Leasehold = Library{
 var LeaseholdAuto = Library{
 	Name:   "leasehold auto",
 	Module: tree,
+	On:     place.OneRedis,
+	Ours:   true,
 	Config: onOneStarted + autoClient + ", as the engine's documentation recommends for many goroutines",
 	Open:   func(at At) (Session, error) { return openLeasehold(at, true) },
 }

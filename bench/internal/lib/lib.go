@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
 )
 
@@ -14,6 +15,10 @@ type Library struct {
 	Name string
 	// Module is the path of the module whose version is reported.
 	Module string
+	// On is the kind of place that it works on.
+	On place.Kind
+	// Ours: the run is about it, and fails if it hangs. Others are left out then.
+	Ours bool
 	// Config says how it is configured, and why where that is not the default.
 	Config string
 	// Open returns a session of its own: one client with its own connections, as a process has.
@@ -22,13 +27,16 @@ type Library struct {
 
 // At is where and how a session works.
 type At struct {
-	// Addr is host:port of the server.
-	Addr string
+	// Addrs are host:port of the servers: one, or as many as a place has.
+	Addrs []string
 	// Sent counts the commands of the session, unless it is nil.
 	Sent *wire.Counter
 	// TTL is how long leases last. Zero leaves it to the library's default.
 	TTL time.Duration
 }
+
+// addr is the only address.
+func (a At) addr() string { return a.Addrs[0] }
 
 // Session locks. Many goroutines may use it at the same time.
 type Session interface {
@@ -36,6 +44,11 @@ type Session interface {
 	Lock(ctx context.Context, name string) (Held, error)
 	// Close ends the connections.
 	Close() error
+}
+
+// Preparer is a Session that is to be told how many goroutines are going to use it at the same time.
+type Preparer interface {
+	Prepare(goroutines int) error
 }
 
 // Held is a lock that was granted.

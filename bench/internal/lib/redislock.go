@@ -7,14 +7,28 @@ import (
 
 	"github.com/bsm/redislock"
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/bench/internal/place"
 )
+
+const redislockModule = "github.com/bsm/redislock"
 
 // Redislock is github.com/bsm/redislock. It waits by trying again at regular intervals.
 var Redislock = Library{
 	Name:   "redislock",
-	Module: "github.com/bsm/redislock",
+	Module: redislockModule,
+	On:     place.OneRedis,
 	Config: "30 s; LinearBackoff(16 ms), the shortest interval that its documentation recommends; " + plainClient,
-	Open:   openRedislock,
+	Open:   func(at At) (Session, error) { return openRedislock(at, false) },
+}
+
+// RedislockAuto is Redislock with commands of many goroutines sent together.
+var RedislockAuto = Library{
+	Name:   "redislock auto",
+	Module: redislockModule,
+	On:     place.OneRedis,
+	Config: "as redislock; " + autoClient,
+	Open:   func(at At) (Session, error) { return openRedislock(at, true) },
 }
 
 type redislockSession struct {
@@ -24,15 +38,18 @@ type redislockSession struct {
 	ttl     time.Duration
 }
 
-func openRedislock(at At) (Session, error) {
+func openRedislock(at At, pipelined bool) (Session, error) {
 	ttl := at.TTL
 	if ttl == 0 {
 		ttl = 30 * time.Second
 	}
-	c := client(at)
+	c, commands, err := clients(at, pipelined)
+	if err != nil {
+		return nil, err
+	}
 	return &redislockSession{
 		client:  c,
-		locker:  redislock.New(c),
+		locker:  redislock.New(commands),
 		options: &redislock.Options{RetryStrategy: redislock.LinearBackoff(16 * time.Millisecond)},
 		ttl:     ttl,
 	}, nil

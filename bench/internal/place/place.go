@@ -1,127 +1,120 @@
-// Package place is where the benchmark runs: a Redis server, started for it or given.
+// Package place is where the benchmark runs: servers of several kinds, started for it or given.
 package place
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
+	"errors"
 	"time"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// Place is one server.
-type Place struct {
-	// Addr is its host:port.
-	Addr string
-	// Version and Config are for the report.
-	Version, Config string
+// Kind is a kind of place.
+type Kind string
 
-	own    *redisserver.Server // nil if it was given
-	client *goredis.Client
+// The kinds there are.
+const (
+	OneRedis  Kind = "Redis"
+	FiveRedis Kind = "five Redis"
+	OneEtcd   Kind = "etcd"
+)
+
+// Place is where libraries work: a server, or several that are used together.
+type Place interface {
+	// Addrs are the host:port of its servers.
+	Addrs() []string
+	// About is for the report.
+	About() About
+	// Load reads what the servers have done so far.
+	Load(context.Context) (Load, error)
+	// Sweep deletes all keys that have mark in their names.
+	Sweep(ctx context.Context, mark string) error
+	// Close ends the servers that were started for it.
+	Close() error
 }
 
-// Open starts a server, or, if addr is not empty, uses the one that is there.
-func Open(ctx context.Context, addr string) (*Place, error) {
-	p := &Place{Addr: addr}
-	if addr == "" {
-		s, err := redisserver.Start(redisserver.Config{})
-		if err != nil {
-			return nil, err
-		}
-		p.own, p.Addr = s, s.Addr()
-	}
-	p.client = goredis.NewClient(&goredis.Options{Addr: p.Addr})
-	info, err := p.info(ctx, "server")
-	if err != nil {
-		p.Close()
-		return nil, fmt.Errorf("the Redis at %s does not answer: %w", p.Addr, err)
-	}
-	p.Version = info["redis_version"]
-	p.Config = "given"
-	if p.own != nil {
-		p.Config = "started for the benchmark: loopback, no persistence"
-	}
-	return p, nil
+// About says what a place is.
+type About struct {
+	Kind    Kind   `json:"kind"`
+	Version string `json:"version"`
+	Config  string `json:"config"`
 }
 
-// Close ends the server if the benchmark has started it.
-func (p *Place) Close() error {
-	err := p.client.Close()
-	if p.own != nil {
-		err = p.own.Close()
-	}
-	return err
-}
-
-// Load is what the server has done since it started.
+// Load is what servers have done since they started.
 type Load struct {
-	// Commands counts all commands, those that scripts call among them.
+	// Commands counts all that clients have asked for; in Redis also what scripts call.
 	Commands int64
-	// CPU is the processor time of the whole process.
+	// CPU is the processor time of the whole process, or of all of them.
 	CPU time.Duration
+	// Memory is what is in use by data, in bytes. Zero where the server does not tell.
+	Memory int64
 }
 
-// Load reads the counters of the server. Reading them costs one command.
-func (p *Place) Load(ctx context.Context) (Load, error) {
-	info, err := p.info(ctx, "cpu", "commandstats")
-	if err != nil {
-		return Load{}, err
-	}
-	var l Load
-	for field, value := range info {
-		switch {
-		case strings.HasPrefix(field, "cmdstat_"):
-			calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
-			n, err := strconv.ParseInt(calls, 10, 64)
-			if err != nil {
-				return Load{}, fmt.Errorf("INFO says %s:%s: %w", field, value, err)
-			}
-			l.Commands += n
-		case field == "used_cpu_user", field == "used_cpu_sys":
-			s, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return Load{}, fmt.Errorf("INFO says %s:%s: %w", field, value, err)
-			}
-			l.CPU += time.Duration(s * float64(time.Second))
-		}
-	}
-	return l, nil
+// Missing reports whether a place could not be opened because its server is not installed.
+func Missing(err error) bool {
+	return errors.Is(err, errEtcdMissing) || errors.Is(err, redisserver.ErrMissing)
 }
 
-// Sweep deletes all keys that have mark in their names.
-func (p *Place) Sweep(ctx context.Context, mark string) error {
-	var cursor uint64
-	for {
-		keys, next, err := p.client.Scan(ctx, cursor, "*"+mark+"*", 10_000).Result()
-		if err != nil {
-			return err
-		}
-		if len(keys) > 0 {
-			if err := p.client.Unlink(ctx, keys...).Err(); err != nil {
-				return err
-			}
-		}
-		if next == 0 {
-			return nil
-		}
-		cursor = next
-	}
+// Places are those of one run. A place is opened when it is first asked for. One goroutine at a time may use them.
+type Places struct {
+	redis string
+	open  map[Kind]Place
+	order []Place
 }
 
-func (p *Place) info(ctx context.Context, sections ...string) (map[string]string, error) {
-	text, err := p.client.Info(ctx, sections...).Result()
+// New returns places without any open. The single Redis is at the given host:port; if that is empty, one is started.
+func New(redis string) *Places { return &Places{redis: redis, open: map[Kind]Place{}} }
+
+// Of returns the place of a kind. If its server is not installed, the error is one of those that Missing knows.
+func (p *Places) Of(ctx context.Context, k Kind) (Place, error) {
+	if there, ok := p.open[k]; ok {
+		return there, nil
+	}
+	var (
+		opened Place
+		err    error
+	)
+	switch k {
+	case OneRedis:
+		opened, err = OpenRedis(ctx, p.redis)
+	case FiveRedis:
+		opened, err = OpenNodes(ctx)
+	case OneEtcd:
+		opened, err = OpenEtcd(ctx)
+	default:
+		err = errors.New("place: there is no kind " + string(k))
+	}
 	if err != nil {
 		return nil, err
 	}
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if field, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
-			fields[field] = value
-		}
+	p.open[k] = opened
+	p.order = append(p.order, opened)
+	return opened, nil
+}
+
+// About says what was opened, in that order.
+func (p *Places) About() (all []About) {
+	for _, there := range p.order {
+		all = append(all, there.About())
 	}
-	return fields, nil
+	return all
+}
+
+// Sweep sweeps all that are open.
+func (p *Places) Sweep(ctx context.Context, mark string) error {
+	var errs []error
+	for _, there := range p.order {
+		errs = append(errs, there.Sweep(ctx, mark))
+	}
+	return errors.Join(errs...)
+}
+
+// Close closes all that are open.
+func (p *Places) Close() error {
+	var errs []error
+	for _, there := range p.order {
+		errs = append(errs, there.Close())
+	}
+	p.open, p.order = map[Kind]Place{}, nil
+	return errors.Join(errs...)
 }

@@ -12,12 +12,17 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
+// HowToRead says what the figures are.
+const HowToRead = "Figures are medians of all rounds. Behind them stands the middle half of the rounds, or their range if they are fewer than eight."
+
 // Print writes the document for people.
 func (d *Document) Print(to io.Writer) {
-	fmt.Fprintf(to, "%s\n%s, %d × %s, %s; %s (%s); %s, in %v\n", d.Command,
-		d.Machine.System, d.Machine.Processors, d.Machine.Processor, d.Machine.Go,
-		d.Server.Version, d.Server.Config, d.Began.Format(time.DateTime), d.Took.Round(time.Second))
-	fmt.Fprintln(to, "\nFigures are medians of all rounds, with the range in brackets where there is one.")
+	fmt.Fprintf(to, "%s\n%s, %d × %s, %s; %s, in %v\n", d.Command,
+		d.Machine.System, d.Machine.Processors, d.Machine.Processor, d.Machine.Go, d.Began.Format(time.DateTime), d.Took.Round(time.Second))
+	for _, p := range d.Places {
+		fmt.Fprintf(to, "%s (%s)\n", p.Version, p.Config)
+	}
+	fmt.Fprintln(to, "\n"+HowToRead)
 	for _, l := range d.Libraries {
 		fmt.Fprintf(to, "  %s, %s %s\n      %s\n", l.Name, l.Module, l.Version, l.Config)
 	}
@@ -29,9 +34,12 @@ func (d *Document) Print(to io.Writer) {
 
 // printResult writes a table: metrics down, libraries across.
 func printResult(to io.Writer, r work.Result) {
-	fmt.Fprintf(to, "\n%s: %s\n  %s\n", r.Workload, r.About, plan(r.Plan))
+	fmt.Fprintf(to, "\n%s: %s\n  %s\n", r.Workload, r.About, Plan(r.Plan))
 	for _, f := range r.Failures {
 		fmt.Fprintf(to, "  FAILED %s\n", f)
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(to, "  LEFT OUT %s\n", l)
 	}
 	if len(r.Rows) == 0 {
 		return
@@ -40,19 +48,28 @@ func printResult(to io.Writer, r work.Result) {
 	defer t.Flush()
 	fmt.Fprint(t, "  ")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "\t%s", row.Library)
+		fmt.Fprintf(t, "\t%s", Label(r, row))
 	}
 	fmt.Fprintln(t)
 	for i, f := range r.Rows[0].Figures {
 		fmt.Fprint(t, "  ", strings.TrimSuffix(f.Metric+", "+f.Unit, ", "))
 		for _, row := range r.Rows {
-			fmt.Fprint(t, "\t", summary(row.Figures[i].Summary))
+			fmt.Fprint(t, "\t", Summary(row.Figures[i].Summary))
 		}
 		fmt.Fprintln(t)
 	}
 }
 
-func plan(p work.Plan) string {
+// Label names a library, and says so if its server is of another kind than that of the first.
+func Label(r work.Result, row work.Row) string {
+	if row.On == r.Rows[0].On {
+		return row.Library
+	}
+	return row.Library + " (another kind of server)"
+}
+
+// Plan says how large a workload was.
+func Plan(p work.Plan) string {
 	text := fmt.Sprintf("%d × %v each", p.Rounds, p.Round)
 	if p.Size > 1 {
 		text += fmt.Sprintf(", size %d", p.Size)
@@ -72,39 +89,61 @@ func printVerdicts(to io.Writer, verdicts []work.Verdict) {
 	defer t.Flush()
 	fmt.Fprintln(t, "  workload\tfigure\ttarget\tmeasured\trange\t")
 	for _, v := range verdicts {
-		sign, outcome := "≤", "short"
-		if v.Least {
-			sign = "≥"
-		}
-		if v.Pass {
-			outcome = "pass"
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%s %s\t%s\t%s\t%s\n", v.Workload, v.Claim, sign, number(v.Target), number(float64(v.Measured)), span(v.Over), outcome)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", v.Workload, v.Claim, Bound(v), Number(float64(v.Measured)), Rounds(v), Outcome(v))
 	}
 }
 
-func summary(s stat.Summary) string {
-	if text := span(s); text != "" {
-		return number(float64(s.Median)) + " [" + text + "]"
+// Bound writes what was wanted.
+func Bound(v work.Verdict) string {
+	if v.Least {
+		return "≥ " + Number(v.Target)
 	}
-	return number(float64(s.Median))
+	return "≤ " + Number(v.Target)
 }
 
-func span(s stat.Summary) string {
-	if s.Low == s.High || len(s.Rounds) < 2 {
+// Rounds writes between what the rounds lie: all of them where the worst counts, otherwise their spread.
+func Rounds(v work.Verdict) string {
+	if v.Worst && v.Over.Low != v.Over.High {
+		return Number(float64(v.Over.Low)) + " … " + Number(float64(v.Over.High))
+	}
+	return Span(v.Over)
+}
+
+// Outcome writes what came of it.
+func Outcome(v work.Verdict) string {
+	if v.Pass {
+		return "pass"
+	}
+	return "short"
+}
+
+// Summary writes a median and its spread.
+func Summary(s stat.Summary) string {
+	if text := Span(s); text != "" {
+		return Number(float64(s.Median)) + " [" + text + "]"
+	}
+	return Number(float64(s.Median))
+}
+
+// Span writes the spread, or nothing if there is none.
+func Span(s stat.Summary) string {
+	low, high := s.Spread()
+	if low == high || len(s.Rounds) < 2 {
 		return ""
 	}
-	return number(float64(s.Low)) + " … " + number(float64(s.High))
+	return Number(low) + " … " + Number(high)
 }
 
-// number writes a number with about three digits.
-func number(f float64) string {
+// Number writes a number with about three digits.
+func Number(f float64) string {
 	switch size := math.Abs(f); {
 	case math.IsInf(f, 0):
 		return "∞"
 	case math.IsNaN(f):
 		return "?"
-	case size >= 10_000:
+	case size >= 10_000 && size < 100_000:
+		return fmt.Sprintf("%.1fk", f/1000)
+	case size >= 100_000:
 		return fmt.Sprintf("%.0fk", f/1000)
 	case size >= 100 || f == math.Trunc(f):
 		return fmt.Sprintf("%.0f", f)

@@ -4,6 +4,7 @@ package report
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -22,7 +23,7 @@ type Document struct {
 	Began     time.Time      `json:"began"`
 	Took      time.Duration  `json:"took_ns"`
 	Machine   Machine        `json:"machine"`
-	Server    Server         `json:"server"`
+	Places    []place.About  `json:"places"`
 	Libraries []Library      `json:"libraries"`
 	Results   []work.Result  `json:"results"`
 	Verdicts  []work.Verdict `json:"verdicts"`
@@ -36,42 +37,37 @@ type Machine struct {
 	Processors int    `json:"processors"`
 }
 
-// Server is what it ran against.
-type Server struct {
-	Version string `json:"version"`
-	Config  string `json:"config"`
-}
-
 // Library is what took part.
 type Library struct {
-	Name    string `json:"name"`
-	Module  string `json:"module"`
-	Version string `json:"version"`
-	Config  string `json:"config"`
+	Name    string     `json:"name"`
+	Module  string     `json:"module"`
+	Version string     `json:"version"`
+	On      place.Kind `json:"on"`
+	Config  string     `json:"config"`
 }
 
 // New returns a document without results.
-func New(p *place.Place) *Document {
+func New() *Document {
 	return &Document{
-		Command: "go run ./bench " + strings.Join(os.Args[1:], " "),
+		Command: strings.TrimSpace("go run ./bench " + strings.Join(os.Args[1:], " ")),
 		Began:   time.Now(),
 		Machine: Machine{
 			System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 			Processor: processor(), Processors: runtime.GOMAXPROCS(0),
 		},
-		Server: Server{Version: "Redis " + p.Version, Config: p.Config},
 	}
 }
 
-// Finish takes in the results. Of the libraries, it mentions those that took part.
-func (d *Document) Finish(results []work.Result, targets []work.Target, libraries []lib.Library) {
+// Finish takes in the results, and where they are from. Of the libraries, it mentions those that took part.
+func (d *Document) Finish(results []work.Result, places []place.About, targets []work.Target, libraries []lib.Library) {
 	d.Took = time.Since(d.Began)
 	d.Results = results
+	d.Places = places
 	d.Verdicts = work.Judge(targets, results)
 	versions := versions()
 	for _, l := range libraries {
 		if slices.ContainsFunc(results, func(r work.Result) bool { return r.Has(l.Name) }) {
-			d.Libraries = append(d.Libraries, Library{l.Name, l.Module, versions[l.Module], l.Config})
+			d.Libraries = append(d.Libraries, Library{l.Name, l.Module, versions[l.Module], l.On, l.Config})
 		}
 	}
 }
@@ -103,6 +99,19 @@ func (d *Document) Write(path string) error {
 		return err
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// Read reads a document that Write has written.
+func Read(path string) (*Document, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s was not written by -json: %w", path, err)
+	}
+	return d, nil
 }
 
 // versions are those of the modules that this program was built from.

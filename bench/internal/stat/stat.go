@@ -58,6 +58,17 @@ func Summarize(values []float64) Summary {
 	return s
 }
 
+// Spread returns between what values most rounds lie: the middle half of them, if there are eight or more,
+// and otherwise all.
+func (s Summary) Spread() (low, high float64) {
+	n := len(s.Rounds)
+	if n < 8 {
+		return float64(s.Low), float64(s.High)
+	}
+	sorted := slices.Sorted(slices.Values(s.Rounds))
+	return float64(sorted[n/4]), float64(sorted[n-1-n/4])
+}
+
 // Ratio divides two figures round by round: rounds that stand side by side share the state of the
 // machine, so their ratio swings less than that of the medians.
 func Ratio(over, under Summary) Summary {

@@ -94,3 +94,19 @@ func TestNumberSurvivesJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		values    []float64
+		low, high float64
+	}{
+		"few rounds":  {[]float64{3, 1, 2}, 1, 3},
+		"many rounds": {[]float64{8, 1, 2, 7, 3, 6, 4, 5}, 3, 6},
+		"with noise":  {[]float64{10, 10, 10, 10, 10, 10, 10, 10, 1000}, 10, 10},
+	} {
+		if low, high := Summarize(c.values).Spread(); low != c.low || high != c.high {
+			t.Errorf("%s: %v … %v, want %v … %v", name, low, high, c.low, c.high)
+		}
+	}
+}

@@ -13,6 +13,9 @@ type Counter struct{ commands atomic.Int64 }
 // Commands returns how many commands have been sent so far.
 func (c *Counter) Commands() int64 { return c.commands.Load() }
 
+// Add counts what is not seen on a connection.
+func (c *Counter) Add(n int64) { c.commands.Add(n) }
+
 // Watch returns the connection with its commands counted. All else of it stays as it was.
 func (c *Counter) Watch(n net.Conn) net.Conn {
 	if tcp, ok := n.(*net.TCPConn); ok {

@@ -17,7 +17,7 @@ import (
 const (
 	heldFor = 5 * time.Millisecond // in a crowd
 	// settle is how long a crowd forms a queue before anything counts: more than one time round.
-	settle = 700 * time.Millisecond
+	settle = 500 * time.Millisecond
 )
 
 // openCrowd: many clients, each with connections of its own, want one name again and again, and hold it for 5 ms.
@@ -152,15 +152,16 @@ func (t *tally) sample(s seen) Sample {
 		{handOvers, "/s", perSecond(n, s.took)},
 		{toAnother, "%", 100 * float64(t.others) / float64(n)},
 		{clientCommands, "", float64(s.sent) / float64(n)},
-		{"server commands per hand-over", "", float64(s.served) / float64(n)},
+		{serverCommands, "", float64(s.served) / float64(n)},
 		{"most turns", "", float64(most)},
 		{"fewest turns", "", float64(fewest)},
 		{unfairness, "", unfair},
 		{"hand-over p50", "µs", float64(gap) / microsecond},
-		{"wait p50", "ms", float64(stat.Percentile(t.waits, 0.5)) / millisecond},
-		{"wait p99", "ms", float64(p99) / millisecond},
-		{"longest wait", "ms", float64(max(s.longest, stat.Percentile(t.waits, 1))) / millisecond},
-		{"ideal wait", "ms", float64(ideal) / millisecond},
+		{WaitP50, "ms", float64(stat.Percentile(t.waits, 0.5)) / millisecond},
+		{WaitP90, "ms", float64(stat.Percentile(t.waits, 0.9)) / millisecond},
+		{WaitP99, "ms", float64(p99) / millisecond},
+		{WaitLongest, "ms", float64(max(s.longest, stat.Percentile(t.waits, 1))) / millisecond},
+		{WaitIdeal, "ms", float64(ideal) / millisecond},
 		{waitToIdeal, "", float64(p99) / float64(ideal)},
 	}
 }

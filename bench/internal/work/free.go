@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// openFree: one goroutine, with a context that never ends, locks and releases one name that nobody else wants.
+// openFree: one goroutine, with a context that cannot be cancelled, locks and releases one name that nobody else wants.
 func openFree(e Env) (*Bench, error) { return openAlone(e, context.WithoutCancel) }
 
 // openFreeEnding: the same with a context that can be cancelled. A library that heeds it must be able to leave a request alone.

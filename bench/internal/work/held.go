@@ -67,7 +67,7 @@ func (h *keeper) round(ctx context.Context, label string, d time.Duration) (Samp
 		{"client: share of one core, as measured", "%", client},
 		{"server: share of one core, as measured", "%", server},
 		{leasesLost, "", float64(lost)},
-		{"memory per lease", "B", (fullHeap + fullStacks - heap - stacks) / n},
+		{leaseMemory, "B", (fullHeap + fullStacks - heap - stacks) / n},
 		{"leases taken", "/s", n / taking.Seconds()},
 	}, nil
 }

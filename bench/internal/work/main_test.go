@@ -14,24 +14,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	asker.Main(lib.Redis) // some tests start this program once more
+	asker.Main(lib.All) // some tests start this program once more
 	goleak.VerifyTestMain(m)
 }
 
-// runner returns a runner on a server of the test's own.
+// runner returns a runner on a server of the test's own. Further servers are started when they are needed.
 func runner(t *testing.T) *Runner {
 	t.Helper()
 	server := redisserver.ForTest(t, redisserver.Config{})
-	p, err := place.Open(t.Context(), server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	places := place.New(server.Addr())
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
+		if err := places.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &Runner{Place: p, Mark: "leasehold-bench-test", Log: t.Logf}
+	return &Runner{Places: places, Mark: "leasehold-bench-test", Log: t.Logf}
 }
 
 // tiny makes a workload as small as can be.
@@ -50,7 +47,7 @@ func mustRun(t *testing.T, r *Runner, w Workload) Result {
 }
 
 // generous grants everything to everybody.
-var generous = lib.Library{Name: "generous", Open: func(lib.At) (lib.Session, error) { return granter{}, nil }}
+var generous = lib.Library{Name: "generous", On: place.OneRedis, Open: func(lib.At) (lib.Session, error) { return granter{}, nil }}
 
 type granter struct{}
 

@@ -43,7 +43,7 @@ func (p *process) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 	var answer asker.Answer
 	shared, err := p.pass(ctx, name, j, func(ctx context.Context) error {
-		a, err := asker.Start(ctx, asker.Spec{Library: p.env.Library.Name, Addr: p.env.Place.Addr, Name: name, Judge: file})
+		a, err := asker.Start(ctx, asker.Spec{Library: p.env.Library.Name, Addrs: p.env.Place.Addrs(), Name: name, Judge: file})
 		if err != nil {
 			return err
 		}

@@ -8,14 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// Runner runs workloads on one place.
+// Runner runs workloads.
 type Runner struct {
-	Place *place.Place
+	Places *place.Places
 	// Mark is in the names of all locks of this run.
 	Mark  string
 	Short bool
@@ -30,8 +31,11 @@ type Result struct {
 	Workload string   `json:"workload"`
 	About    string   `json:"about"`
 	Plan     Plan     `json:"plan"`
+	Main     string   `json:"main"`
+	Base     string   `json:"base"`
 	Rows     []Row    `json:"rows"`
 	Failures []string `json:"failures,omitempty"`
+	LeftOut  []string `json:"left_out,omitempty"`
 }
 
 // Has reports whether a library has shown something.
@@ -41,8 +45,9 @@ func (r Result) Has(library string) bool {
 
 // Row is what one library has shown.
 type Row struct {
-	Library string   `json:"library"`
-	Figures []Figure `json:"figures"`
+	Library string     `json:"library"`
+	On      place.Kind `json:"on"`
+	Figures []Figure   `json:"figures"`
 }
 
 // Figure is one metric over all rounds.
@@ -73,33 +78,52 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 	if r.Short {
 		plan = w.Short
 	}
+	result := Result{Workload: w.Name, About: w.About, Plan: plan, Main: w.Main, Base: w.Base}
 	var entrants []*entrant
 	for _, l := range w.Libraries {
 		if r.Only != nil && !r.Only.MatchString(w.Name+"/"+l.Name) {
 			continue
 		}
+		at, err := r.Places.Of(ctx, l.On)
+		if place.Missing(err) && l.On != place.OneRedis {
+			result.LeftOut = append(result.LeftOut, fmt.Sprintf("%s: %v", l.Name, err))
+			continue
+		} else if err != nil {
+			return Result{}, false, err
+		}
 		entrants = append(entrants, &entrant{env: Env{
-			Place: r.Place, Library: l, Plan: plan, Mark: r.Mark + ":" + strconv.Itoa(len(entrants)) + ":", Folder: folder,
+			Place: at, Library: l, Plan: plan, Mark: r.Mark + ":" + strconv.Itoa(len(entrants)) + ":", Folder: folder,
 			Log: func(format string, args ...any) { r.Log(w.Name+"/"+l.Name+": "+format, args...) },
 		}})
 	}
+	for _, left := range result.LeftOut {
+		r.Log("%s: left out: %s", w.Name, left)
+	}
 	if len(entrants) == 0 {
-		return Result{}, false, nil
+		return result, len(result.LeftOut) > 0, nil
 	}
 	r.Log("%s: %d rounds of %v for each of %d", w.Name, plan.Rounds, plan.Round, len(entrants))
 	r.rounds(ctx, w, entrants, plan)
-	result := Result{Workload: w.Name, About: w.About, Plan: plan}
 	for _, e := range entrants {
 		if e.bench != nil {
 			e.fail(e.bench.Close())
 		}
-		if e.failed != nil {
-			result.Failures = append(result.Failures, fmt.Sprintf("%s/%s: %v", w.Name, e.env.Library.Name, e.failed))
-			continue
-		}
-		result.Rows = append(result.Rows, Row{e.env.Library.Name, figures(e.samples)})
+		result.take(e, w.Name)
 	}
-	return result, true, errors.Join(ctx.Err(), r.Place.Sweep(ctx, r.Mark))
+	return result, true, errors.Join(ctx.Err(), r.Places.Sweep(ctx, r.Mark))
+}
+
+// take takes in what has come of a library.
+func (r *Result) take(e *entrant, workload string) {
+	l := e.env.Library
+	switch {
+	case errors.Is(e.failed, errHung) && !l.Ours:
+		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: %v", l.Name, e.failed))
+	case e.failed != nil:
+		r.Failures = append(r.Failures, fmt.Sprintf("%s/%s: %v", workload, l.Name, e.failed))
+	default:
+		r.Rows = append(r.Rows, Row{l.Name, l.On, figures(e.samples)})
+	}
 }
 
 func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, plan Plan) {
@@ -108,7 +132,7 @@ func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, pl
 		e.bench, err = w.Open(e.env)
 		e.fail(err)
 		if e.failed == nil && plan.Warm > 0 {
-			_, err := e.bench.Round(ctx, e.env.Library.Name+":warm", plan.Warm)
+			_, err := r.round(ctx, e, ":warm", plan.Warm)
 			e.fail(err)
 		}
 	}
@@ -117,11 +141,29 @@ func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, pl
 			if e.failed != nil || ctx.Err() != nil {
 				continue
 			}
-			sample, err := e.bench.Round(ctx, e.env.Library.Name+":"+strconv.Itoa(i), plan.Round)
+			sample, err := r.round(ctx, e, ":"+strconv.Itoa(i), plan.Round)
 			e.fail(err)
 			e.samples = append(e.samples, sample)
 		}
 	}
+}
+
+// errHung means that a round did not come to its end.
+var errHung = errors.New("it hung")
+
+// round runs one round, and ends it if it takes much longer than it should.
+func (r *Runner) round(ctx context.Context, e *entrant, label string, d time.Duration) (Sample, error) {
+	limit := 2*d + time.Minute
+	if r.Short {
+		limit = 2*d + 20*time.Second
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errHung)
+	defer cancel()
+	sample, err := e.bench.Round(limited, e.env.Library.Name+label, d)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = fmt.Errorf("%w: a round of %v did not end in %v: %w", errHung, d, limit, err)
+	}
+	return sample, err
 }
 
 // fail keeps the first failure of a library.

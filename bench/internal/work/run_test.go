@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
+	"github.com/leasehold-go/leasehold/bench/internal/place"
 )
 
 // scripted is a workload whose rounds are only written down.
 func scripted(rounds *[]string, fail string) Workload {
 	return Workload{
 		Name:      "scripted",
-		Libraries: []lib.Library{{Name: "a"}, {Name: "b"}},
+		Libraries: []lib.Library{{Name: "a", On: place.OneRedis}, {Name: "b", On: place.OneRedis}},
 		Full:      Plan{Rounds: 2, Warm: time.Millisecond, Round: time.Second},
 		Short:     Plan{Rounds: 1, Round: time.Second},
 		Open: func(e Env) (*Bench, error) {
@@ -85,5 +87,52 @@ func TestOnlyWhatIsSelectedRuns(t *testing.T) {
 		if len(rounds) != want || ran != (want > 0) {
 			t.Errorf("-run %s: %d rounds, want %d; ran: %v", pattern, len(rounds), want, ran)
 		}
+	}
+}
+
+func TestLibraryWhoseServerIsNotInstalledIsLeftOut(t *testing.T) {
+	r := runner(t) // on a server that is there already
+	t.Setenv("PATH", t.TempDir())
+	var rounds []string
+	w := scripted(&rounds, "")
+	w.Libraries = append(w.Libraries, lib.Library{Name: "c", On: place.OneEtcd})
+	result := mustRun(t, r, w)
+	if !result.Has("a") || result.Has("c") || len(result.Failures) != 0 {
+		t.Errorf("rows: %v, failures: %q", result.Rows, result.Failures)
+	}
+	if len(result.LeftOut) != 1 || !strings.Contains(result.LeftOut[0], "c: etcd is not installed (on Debian: apt-get install etcd-server)") {
+		t.Errorf("left out: %q", result.LeftOut)
+	}
+}
+
+func TestRowsSayWhatKindOfServerTheyAreFrom(t *testing.T) {
+	t.Parallel()
+	var rounds []string
+	result := mustRun(t, runner(t), scripted(&rounds, ""))
+	if result.Rows[0].On != place.OneRedis {
+		t.Errorf("row: %+v", result.Rows[0])
+	}
+}
+
+func TestLibraryThatHangsIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for ours, c := range map[bool]struct{ failures, leftOut int }{true: {1, 0}, false: {0, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &Runner{Places: place.New("127.0.0.1:1"), Log: t.Logf}
+			e := &entrant{env: Env{Library: lib.Library{Name: "a", Ours: ours}, Log: t.Logf}, bench: &Bench{
+				Close: func() error { return nil },
+				Round: func(ctx context.Context, _ string, _ time.Duration) (Sample, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				},
+			}}
+			_, err := r.round(t.Context(), e, "", time.Second)
+			e.fail(err)
+			var result Result
+			result.take(e, "w")
+			if len(result.Failures) != c.failures || len(result.LeftOut) != c.leftOut {
+				t.Errorf("ours: %v: failures %q, left out %q", ours, result.Failures, result.LeftOut)
+			}
+		})
 	}
 }

@@ -14,6 +14,8 @@ type Target struct {
 	Claim string
 	// Bound is the most, or the least, that the figure may be.
 	Bound Bound
+	// Absolute: the figure has a unit, so that it does not travel from one run to another as ratios do.
+	Absolute bool
 	// Worst: the worst round counts, and not the median.
 	Worst bool
 	// Value finds the figure.
@@ -66,6 +68,8 @@ type Verdict struct {
 	Measured stat.Number  `json:"measured"`
 	Over     stat.Summary `json:"over_rounds"`
 	Pass     bool         `json:"pass"`
+	Absolute bool         `json:"absolute"`
+	Worst    bool         `json:"worst"` // what was measured is the worst round
 }
 
 // Judge compares results with targets. Targets whose figures have not been measured are left out.
@@ -81,7 +85,7 @@ func Judge(targets []Target, results []Result) []Verdict {
 			if f.missing {
 				continue
 			}
-			v := Verdict{Workload: t.Workload, Claim: t.Claim, Least: t.Bound.Least, Target: t.Bound.Limit, Measured: s.Median, Over: s}
+			v := Verdict{Workload: t.Workload, Claim: t.Claim, Least: t.Bound.Least, Target: t.Bound.Limit, Measured: s.Median, Over: s, Absolute: t.Absolute, Worst: t.Worst}
 			switch {
 			case t.Worst && t.Bound.Least:
 				v.Measured = s.Low

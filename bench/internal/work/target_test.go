@@ -9,7 +9,7 @@ import (
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	figures := []Figure{{"speed", "/s", stat.Summarize([]float64{10, 20, 30})}}
-	results := []Result{{Workload: "w", Rows: []Row{{"ours", figures}}}}
+	results := []Result{{Workload: "w", Rows: []Row{{Library: "ours", Figures: figures}}}}
 	speed := func(f *Finder) stat.Summary { return f.of("ours", "speed") }
 	for name, c := range map[string]struct {
 		target Target

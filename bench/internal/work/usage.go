@@ -16,7 +16,7 @@ type usage struct {
 }
 
 // measure runs something, and returns what it took.
-func measure(ctx context.Context, p *place.Place, do func() error) (usage, error) {
+func measure(ctx context.Context, p place.Place, do func() error) (usage, error) {
 	load, err := p.Load(ctx)
 	if err != nil {
 		return usage{}, err

@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
@@ -40,7 +39,7 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	defer func() { err = errors.Join(err, held.Release()) }()
 
 	// Goroutines that only wait, for comparison.
-	bare := w.crowd(ctx, func(ctx context.Context) error {
+	bare := gather(ctx, w.env.Plan.Size, func(ctx context.Context, _ int) error {
 		<-ctx.Done()
 		return nil
 	})
@@ -50,7 +49,7 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 
 	began := w.sent.Commands()
-	all := w.crowd(ctx, func(ctx context.Context) error {
+	all := gather(ctx, w.env.Plan.Size, func(ctx context.Context, _ int) error {
 		if _, err := w.session.Lock(ctx, name); err == nil {
 			return errors.New("exclusion is violated: a waiter was granted what another holds")
 		} else if ctx.Err() == nil {
@@ -59,7 +58,7 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 		return nil
 	})
 	defer func() { err = errors.Join(err, all.end()) }()
-	if err := w.quiet(ctx); err != nil {
+	if err := quiet(ctx, &w.sent, 300*time.Millisecond, 2*time.Second); err != nil {
 		return nil, err
 	}
 	joining := w.sent.Commands() - began
@@ -75,56 +74,4 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 		{"of it, stack", "B", (stacks - bareStacks) / n},
 		{"commands until all wait", "", float64(joining)},
 	}, nil
-}
-
-// quiet waits until no more commands are sent. A library that polls never comes to rest, and is not waited for.
-func (w *waiters) quiet(ctx context.Context) error {
-	const calm, limit = 300 * time.Millisecond, 2 * time.Second
-	for began := time.Now(); time.Since(began) < limit; {
-		before := w.sent.Commands()
-		if err := pause(ctx, calm); err != nil {
-			return err
-		}
-		if w.sent.Commands() == before {
-			return nil
-		}
-	}
-	return nil
-}
-
-// gathering is many goroutines that do the same.
-type gathering struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	mu     sync.Mutex
-	failed error // the first
-}
-
-// crowd starts goroutines and returns when all of them run.
-func (w *waiters) crowd(ctx context.Context, do func(context.Context) error) *gathering {
-	ctx, cancel := context.WithCancel(ctx)
-	g := &gathering{cancel: cancel}
-	var started sync.WaitGroup
-	started.Add(w.env.Plan.Size)
-	for range w.env.Plan.Size {
-		g.done.Go(func() {
-			started.Done()
-			if err := do(ctx); err != nil {
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				if g.failed == nil {
-					g.failed = err
-				}
-			}
-		})
-	}
-	started.Wait()
-	return g
-}
-
-// end lets all of them go home.
-func (g *gathering) end() error {
-	g.cancel()
-	g.done.Wait()
-	return g.failed
 }

@@ -17,6 +17,8 @@ type Workload struct {
 	Libraries []lib.Library
 	// Full and Short are the sizes of the two kinds of run.
 	Full, Short Plan
+	// Main is the metric that says most; Base the library that others are set in relation to.
+	Main, Base string
 	// Open prepares the workload for one library.
 	Open func(Env) (*Bench, error)
 }
@@ -37,7 +39,7 @@ type Plan struct {
 
 // Env is what a workload is opened with.
 type Env struct {
-	Place   *place.Place
+	Place   place.Place
 	Library lib.Library
 	Plan    Plan
 	// Mark is in the names of all locks, so that they can be swept away.
@@ -49,7 +51,7 @@ type Env struct {
 }
 
 // At returns where a session of the library works.
-func (e Env) At() lib.At { return lib.At{Addr: e.Place.Addr, TTL: e.Plan.TTL} }
+func (e Env) At() lib.At { return lib.At{Addrs: e.Place.Addrs(), TTL: e.Plan.TTL} }
 
 // Bench is a workload that has been opened for one library.
 type Bench struct {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the benchmarks and writes docs/performance.md from what they print.
+# Runs the benchmarks and writes docs/performance-library.md from what they print.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -9,10 +9,10 @@ go test -run '^$' -bench . -benchmem -timeout 30m . ./memory ./sqlite ./cmd/leas
 
 {
 	cat <<'TEXT'
-# Performance
+# Performance of the library
 
-What the library costs by itself: no network is in these numbers. `make performance` writes this page from what the
-benchmarks print; run it on your own machine, since only ratios travel. The machine of this page has few and noisy
+What the library costs by itself: no network is in these numbers. [Performance](performance.md) has those with one. `make microbench` writes this
+page from what the benchmarks print; run it on your own machine, since only ratios travel. The machine of this page has few and noisy
 cores; expect a fifth more or less from run to run.
 
 ## What to look at
@@ -30,9 +30,9 @@ cores; expect a fifth more or less from run to run.
 ## What was measured
 
 TEXT
-	printf 'Written by `make performance` on %s, %s, %s processors.\n\n' \
+	printf 'Written by `make microbench` on %s, %s, %s processors.\n\n' \
 		"$(date -u +%Y-%m-%d)" "$(go version | cut -d ' ' -f 3-)" "$(nproc)"
 	printf '```text\n'
 	grep -E '^(goos|goarch|cpu|pkg|Benchmark)' "$results"
 	printf '```\n'
-} >docs/performance.md
+} >docs/performance-library.md

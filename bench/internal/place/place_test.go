@@ -1,0 +1,189 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// opened opens a place for a test, which is skipped if its server is not installed.
+func opened[P Place](t *testing.T, open func(context.Context) (P, error)) P {
+	t.Helper()
+	p, err := open(t.Context())
+	// Redis is wanted where everything is tested; the benchmark can do without etcd.
+	if errors.Is(err, errEtcdMissing) || Missing(err) && os.Getenv("CI")+os.Getenv(redisserver.NeedEnv) == "" {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { noErr(t, p.Close()) })
+	return p
+}
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPlacesAreOpenedWhenTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	p := New(server.Addr())
+	if about := p.About(); len(about) != 0 {
+		t.Errorf("open from the start: %v", about)
+	}
+	one, err := p.Of(t.Context(), OneRedis)
+	noErr(t, err)
+	again, err := p.Of(t.Context(), OneRedis)
+	noErr(t, err)
+	if one != again {
+		t.Error("the second time it is another one")
+	}
+	if about := p.About(); len(about) != 1 || about[0].Kind != OneRedis || about[0].Config != "given" {
+		t.Errorf("open: %v", about)
+	}
+	noErr(t, p.Close())
+	if len(p.About()) != 0 {
+		t.Error("something is open after Close")
+	}
+	if _, err := server.Command("PING"); err != nil {
+		t.Errorf("a server that was given has ended: %v", err)
+	}
+}
+
+func TestWhatIsNotInstalledIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, k := range []Kind{OneRedis, FiveRedis, OneEtcd} {
+		if _, err := New("").Of(t.Context(), k); !Missing(err) {
+			t.Errorf("%s: %v", k, err)
+		}
+	}
+	if Missing(errors.New("broken")) || Missing(nil) {
+		t.Error("something else is taken for it")
+	}
+}
+
+func TestLoadCountsWhatScriptsCall(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	r := opened(t, func(ctx context.Context) (*Redis, error) { return OpenRedis(ctx, server.Addr()) })
+	before, err := r.Load(t.Context())
+	noErr(t, err)
+	if _, err := server.Command("EVAL", "redis.call('SET', KEYS[1], string.rep('x', 1000000)); return redis.call('GET', 'b')", "1", "a"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Load(t.Context())
+	noErr(t, err)
+	// The first INFO is counted only after it has been answered.
+	if n := after.Commands - before.Commands; n != 4 {
+		t.Errorf("%d commands, want EVAL, SET, GET and INFO", n)
+	}
+	if grown := after.Memory - before.Memory; grown < 1_000_000 {
+		t.Errorf("the memory has grown by %d bytes, want those of the value at least", grown)
+	}
+}
+
+func TestSweepDeletesWhatHasTheMark(t *testing.T) {
+	t.Parallel()
+	n := opened(t, OpenNodes)
+	for _, r := range n.all {
+		for _, key := range []string{"mark:a", "lock:mark:b", "other"} {
+			noErr(t, r.client.Set(t.Context(), key, "x", 0).Err())
+		}
+	}
+	noErr(t, n.Sweep(t.Context(), "mark"))
+	for _, r := range n.all {
+		keys, err := r.client.Keys(t.Context(), "*").Result()
+		noErr(t, err)
+		if len(keys) != 1 || keys[0] != "other" {
+			t.Errorf("%s has %q", r.addr, keys)
+		}
+	}
+}
+
+// answers reports whether an address answers a PING soon.
+func answers(t *testing.T, addr string) bool {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	noErr(t, err)
+	defer conn.Close()
+	noErr(t, conn.SetDeadline(time.Now().Add(200*time.Millisecond)))
+	_, err = fmt.Fprint(conn, "PING\r\n")
+	noErr(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	return err == nil
+}
+
+func TestFaultsMeetTheLastNodeAlone(t *testing.T) {
+	t.Parallel()
+	n := opened(t, OpenNodes)
+	direct, cable := n.Addrs(), n.AddrsByCable()
+	last := len(direct) - 1
+	for name, c := range map[string]struct {
+		fault Fault
+		addrs []string
+	}{"stopped": {n.Stopped(), direct}, "blackholed": {n.Blackholed(), cable}} {
+		noErr(t, c.fault.Break())
+		for i, addr := range c.addrs {
+			if want := i != last; answers(t, addr) != want {
+				t.Errorf("%s: node %d answers: %v", name, i, !want)
+			}
+		}
+		noErr(t, c.fault.Mend())
+		if !answers(t, c.addrs[last]) {
+			t.Errorf("%s: the node does not answer after it has been mended", name)
+		}
+	}
+	if direct[last] == cable[last] || direct[0] != cable[0] {
+		t.Errorf("by cable: %q, directly: %q", cable, direct)
+	}
+}
+
+func TestEtcdIsStartedCountedAndSwept(t *testing.T) {
+	t.Parallel()
+	e := opened(t, OpenEtcd)
+	if e.About().Version == "etcd " {
+		t.Error("it has no version")
+	}
+	before, err := e.Load(t.Context())
+	noErr(t, err)
+	for _, key := range []string{"mark:a", "mark:b", "other"} {
+		_, err := e.client.Put(t.Context(), key, "x")
+		noErr(t, err)
+	}
+	after, err := e.Load(t.Context())
+	noErr(t, err)
+	if n := after.Commands - before.Commands; n != 3 {
+		t.Errorf("%d commands, want 3", n)
+	}
+	noErr(t, e.Sweep(t.Context(), "mark"))
+	left, err := e.client.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	noErr(t, err)
+	if len(left.Kvs) != 1 || string(left.Kvs[0].Key) != "other" {
+		t.Errorf("left: %v", left.Kvs)
+	}
+}
+
+func TestMetricsOfEtcd(t *testing.T) {
+	t.Parallel()
+	l, err := etcdLoad("# HELP x y\ngrpc_server_msg_received_total{grpc_method=\"Txn\"} 7\ngrpc_server_msg_received_total{grpc_method=\"Watch\"} 1e+03\n" +
+		"grpc_server_msg_sent_total{grpc_method=\"Txn\"} 9\nprocess_cpu_seconds_total 1.25\n")
+	if err != nil || l.Commands != 1007 || l.CPU != 1250*time.Millisecond {
+		t.Errorf("%+v, %v", l, err)
+	}
+	for _, text := range []string{"", "process_cpu_seconds_total much\n"} {
+		if _, err := etcdLoad(text); err == nil {
+			t.Errorf("%q says something", text)
+		}
+	}
+}

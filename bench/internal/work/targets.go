@@ -1,0 +1,89 @@
+package work
+
+import "github.com/leasehold-go/leasehold/bench/internal/stat"
+
+// RedisTargets are what is wanted of leasehold on one Redis server.
+var RedisTargets = []Target{
+	{Workload: "free", Claim: "time of a pair, to that of the floor", Bound: atMost(1.15), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("floor", pairs), f.of("leasehold", pairs))
+	}},
+	{Workload: "many", Claim: "pairs/s with AutoPipeline, to redislock", Bound: atLeast(3), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold auto", pairs), f.of("redislock", pairs))
+	}},
+	{Workload: "many", Claim: "pairs/s with AutoPipeline, to redsync", Bound: atLeast(3), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold auto", pairs), f.of("redsync", pairs))
+	}},
+	{Workload: "many", Claim: "pairs/s with AutoPipeline, to rueidislock", Bound: atLeast(1.5), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold auto", pairs), f.of("rueidislock", pairs))
+	}},
+	{Workload: "many", Claim: "pairs/s with AutoPipeline, to the floor with AutoPipeline", Bound: atLeast(0.6), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold auto", pairs), f.of("floor auto", pairs))
+	}},
+	{Workload: "crowd", Claim: "client commands per hand-over", Bound: atMost(4), Value: figure("leasehold", clientCommands)},
+	{Workload: "crowd", Claim: "most to fewest turns of a waiter", Bound: atMost(1.2), Value: figure("leasehold", unfairness)},
+	{Workload: "crowd", Claim: "wait p99, to 64 × (5 ms + median hand-over)", Bound: atMost(1.15), Value: figure("leasehold", waitToIdeal)},
+	{Workload: "process", Claim: "hand-overs/s, to those of the best peer", Bound: atLeast(10), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold", handOvers), stat.Largest(f.of("redsync", handOvers), f.of("redislock", handOvers), f.of("rueidislock", handOvers)))
+	}},
+	{Workload: "process", Claim: "longest wait of a second process, ms", Bound: atMost(50), Absolute: true, Worst: true, Value: figure("leasehold", secondsLongest)},
+	{Workload: "held", Claim: "client: % of one core for 100,000 leases of 30 s", Bound: atMost(15), Absolute: true, Value: figure("leasehold", clientShare)},
+	{Workload: "held", Claim: "server: % of one core for 100,000 leases of 30 s", Bound: atMost(15), Absolute: true, Value: figure("leasehold", serverShare)},
+	{Workload: "held", Claim: "leases lost", Bound: atMost(0), Absolute: true, Worst: true, Value: figure("leasehold", leasesLost)},
+	{Workload: "waiters", Claim: "commands/s while waiting", Bound: atMost(10), Absolute: true, Worst: true, Value: figure("leasehold", idleCommands)},
+	{Workload: "waiters", Claim: "bytes per waiter beyond a bare goroutine", Bound: atMost(4096), Absolute: true, Value: figure("leasehold", waiterMemory)},
+}
+
+// FiveTargets are what is wanted of leasehold on a majority of five Redis servers.
+var FiveTargets = []Target{
+	{Workload: "five", Claim: "time of a pair, to that of the floor", Bound: atMost(1.3), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("floor five", pairs), f.of("leasehold five", pairs))
+	}},
+	{Workload: "five-many", Claim: "pairs/s with AutoPipeline, to redsync", Bound: atLeast(4), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold five auto", pairs), f.of("redsync five", pairs))
+	}},
+	{Workload: "five-stopped", Claim: "p50 of a pair, to that while all were well", Bound: atMost(1.3), Value: figure("leasehold five", p50ToWell)},
+	{Workload: "five-stopped", Claim: "p99 of a pair, to that while all were well", Bound: atMost(1.3), Value: figure("leasehold five", p99ToWell)},
+	{Workload: "five-blackholed", Claim: "p50 of a pair, to that while all were well", Bound: atMost(1.3), Value: figure("leasehold five", p50ToWell)},
+	{Workload: "five-blackholed", Claim: "p99 of a pair, to that while all were well", Bound: atMost(1.3), Value: figure("leasehold five", p99ToWell)},
+}
+
+// Targets are all of them.
+var Targets = append(RedisTargets[:len(RedisTargets):len(RedisTargets)], FiveTargets...)
+
+// figure is a target's value that is measured as it is.
+func figure(library, metric string) func(*Finder) stat.Summary {
+	return func(f *Finder) stat.Summary { return f.of(library, metric) }
+}
+
+// The metrics that targets look at, or that are common to workloads.
+const (
+	pairs          = "pairs of lock and release"
+	clientTime     = "processor time of a pair: client"
+	serverTime     = "processor time of a pair: server"
+	handOvers      = "hand-overs" // to whomever
+	toAnother      = "of them not to the same again"
+	leftWaiting    = "never woken"
+	clientCommands = "client commands per hand-over"
+	serverCommands = "server commands per hand-over"
+	unfairness     = "most/fewest turns"
+	waitToIdeal    = "wait p99/ideal"
+	secondsLongest = "longest wait of the second process"
+	clientShare    = "client: share of one core, at 100,000 of 30 s"
+	serverShare    = "server: share of one core, at 100,000 of 30 s"
+	leasesLost     = "leases lost"
+	idleCommands   = "commands while waiting"
+	leaseMemory    = "memory per lease"
+	pairsAtFault   = "pairs of lock and release while one node is at fault"
+	p50ToWell      = "p50, to that while all were well"
+	p99ToWell      = "p99, to that while all were well"
+	waiterMemory   = "memory per waiter beyond a bare goroutine"
+)
+
+// The percentiles of waits in a crowd, which the page draws.
+const (
+	WaitP50     = "wait p50"
+	WaitP90     = "wait p90"
+	WaitP99     = "wait p99"
+	WaitLongest = "longest wait"
+	WaitIdeal   = "ideal wait"
+)
