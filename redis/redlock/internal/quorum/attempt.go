@@ -14,6 +14,7 @@ import (
 type attempt struct {
 	key   driver.Key
 	owner string
+	ttl   time.Duration
 
 	mu      sync.Mutex
 	uses    int             // requests and ballots under way
@@ -29,8 +30,9 @@ type attempt struct {
 // drop is a release after a ballot that has failed.
 type drop struct {
 	before *drop
+	sent   time.Time
 	done   chan struct{}
-	sure   bool // it had an answer: nothing of it is under way any more
+	doubt  time.Time // when the last was sent that may still be under way; zero if none is
 }
 
 // attempts are those of which something is under way.
@@ -49,7 +51,7 @@ func (s *attempts) begin(r driver.Request) *attempt {
 	}
 	a := s.of[r.Owner]
 	if a == nil {
-		a = &attempt{key: r.Key, owner: r.Owner}
+		a = &attempt{key: r.Key, owner: r.Owner, ttl: r.TTL}
 		s.of[r.Owner] = a
 	}
 	a.mu.Lock()
@@ -190,8 +192,8 @@ func (a *attempt) lose() []*node {
 // errSpoilt is for a node where a release of the same owner may still be under way, and would undo what is taken there now.
 var errSpoilt = driver.NoEffect(fmt.Errorf("no answer to the release before"))
 
-// clear waits until no release of the owner is under way to a node.
-func (a *attempt) clear(ctx context.Context, n *node) error {
+// clear waits until no release of the owner is under way to a node. If one had no answer, it sends another, for the next who asks.
+func (e *Engine) clear(ctx context.Context, a *attempt, n *node) error {
 	a.mu.Lock()
 	d := a.drops[n]
 	a.mu.Unlock()
@@ -200,9 +202,10 @@ func (a *attempt) clear(ctx context.Context, n *node) error {
 	}
 	select {
 	case <-d.done:
-		if d.sure {
+		if d.doubt.IsZero() {
 			return nil
 		}
+		e.drop(n, a)
 		return errSpoilt
 	case <-ctx.Done():
 		return driver.NoEffect(ctx.Err())
@@ -229,8 +232,14 @@ func (e *Engine) dropAs(d *drop, n *node, a *attempt) {
 		})
 		if d.before != nil {
 			<-d.before.done
+			d.doubt = d.before.doubt
 		}
-		d.sure = (err == nil || driver.HadNoEffect(err)) && (d.before == nil || d.before.sure)
+		switch answered := err == nil || driver.IsNo(err); {
+		case !answered && !driver.HadNoEffect(err):
+			d.doubt = d.sent
+		case answered && d.sent.Sub(d.doubt) > a.ttl: // if the node answers so long after, nothing from before is under way any more
+			d.doubt = time.Time{}
+		}
 		d.before = nil
 	})
 	if !begun {
@@ -244,7 +253,7 @@ func (a *attempt) dropping(n *node) *drop {
 	if a.drops == nil {
 		a.drops = map[*node]*drop{}
 	}
-	d := &drop{done: make(chan struct{}), before: a.drops[n]}
+	d := &drop{sent: time.Now(), done: make(chan struct{}), before: a.drops[n]}
 	a.drops[n] = d
 	return d
 }

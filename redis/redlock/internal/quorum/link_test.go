@@ -11,7 +11,7 @@ import (
 // link is a place as one client sees it: requests and replies take time, get lost, and come twice.
 type link struct {
 	place *place
-	plan  func(method, owner string) fate
+	plan  func(ctx context.Context, method, owner string) fate
 	skew  time.Duration // of the client's wall clock, where the floor comes from
 }
 
@@ -20,13 +20,12 @@ var _ Node = (*link)(nil)
 // fate is what happens to one request and its reply.
 type fate struct {
 	before, after time.Duration
-	lost          bool // it never arrives
-	mute          bool // the reply is lost
-	broken        bool // the reply is an error, because the connection breaks
-	again         time.Duration
+	lost          bool          // it never arrives
+	mute          bool          // the reply is lost
+	broken        bool          // the reply is an error, because the connection breaks
+	again         time.Duration // it arrives once more, so much later
+	jump          time.Duration // the place's clock is set forward so far right after it
 }
-
-func calm(method, owner string) fate { return fate{} }
 
 // send sends a request and returns the reply. What has left arrives, whether or not the caller still waits.
 func send[T any](ctx context.Context, l *link, method, owner string, effect func(*memory.Engine) (T, error)) (T, error) {
@@ -38,12 +37,15 @@ func send[T any](ctx context.Context, l *link, method, owner string, effect func
 	if err := ctx.Err(); err != nil {
 		return none, driver.NoEffect(err)
 	}
-	f := l.plan(method, owner)
+	f := l.plan(ctx, method, owner)
 	connection := l.place.connection()
 	once := func() (r reply) {
 		var e *memory.Engine
 		if e, r.err = l.place.reach(context.Background(), connection); r.err == nil {
 			r.value, r.err = effect(e)
+			if f.jump > 0 {
+				l.place.jump(f.jump)
+			}
 		}
 		return r
 	}
@@ -77,14 +79,12 @@ func send[T any](ctx context.Context, l *link, method, owner string, effect func
 }
 
 func (l *link) Abilities() driver.Abilities {
-	can := l.place.engine.Abilities()
-	can.Local = false
-	return can
+	return driver.Abilities{Name: "link", Force: true, Raise: true}
 }
 
 func (l *link) ask(r driver.Request) driver.Request {
 	if r.Floor > 0 {
-		r.Floor = uint64(int64(r.Floor) + l.skew.Microseconds())
+		r.Floor = uint64(max(int64(r.Floor)+l.skew.Microseconds(), 1))
 	}
 	return r
 }
@@ -96,7 +96,7 @@ func (l *link) Take(ctx context.Context, r driver.Request) (driver.Grant, error)
 // Wait leaves its place in the queue when ctx ends, or joins the queue only then, and stays there.
 func (l *link) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	r = l.ask(r)
-	f := l.plan("wait", r.Owner)
+	f := l.plan(ctx, "wait", r.Owner)
 	connection := l.place.connection()
 	if f.lost {
 		<-ctx.Done()
@@ -183,7 +183,9 @@ func (l *link) Raise(ctx context.Context, r driver.Raise) error {
 }
 
 func (l *link) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	_, err := send(ctx, l, "force", "", func(e *memory.Engine) (struct{}, error) { return struct{}{}, e.ForceRelease(context.Background(), k, token) })
+	_, err := send(ctx, l, "force", "", func(e *memory.Engine) (struct{}, error) {
+		return struct{}{}, e.ForceRelease(context.Background(), k, token)
+	})
 	return err
 }
 
@@ -197,3 +199,6 @@ func (l *link) Wanted(k driver.Key) bool {
 	defer l.place.mu.Unlock()
 	return l.place.engine.Wanted(k)
 }
+
+// noClock is the skew of a client whose clock is of no use: places then count from zero.
+const noClock = -100 * 365 * 24 * time.Hour

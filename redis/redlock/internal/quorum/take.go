@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -74,7 +75,7 @@ func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
 	r.Floor = max(r.Floor, a.least())
 	b := &ballot{
 		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
-		answers: make(chan answer, 2*len(e.nodes)),
+		answers: make(chan answer, (2+mostTries)*len(e.nodes)), // all that can come: nobody waits for the last ones
 		votes:   make([]Vote, len(e.nodes)),
 		grants:  make(map[*node]tokens, len(e.nodes)),
 		arbiter: e.arbiter(r.Key), tries: mostTries,
@@ -89,7 +90,7 @@ func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
 func (b *ballot) ask(ctx context.Context, n *node) {
 	r := b.request
 	b.send(ctx, n, func(ctx context.Context) (g driver.Grant, err error) {
-		if err := b.attempt.clear(ctx, n); err != nil {
+		if err := b.engine.clear(ctx, b.attempt, n); err != nil {
 			return g, err
 		}
 		g, err = n.Take(ctx, r)
@@ -144,7 +145,12 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 	need := b.engine.need
 	late := time.NewTimer(b.engine.patience())
 	defer late.Stop()
+	var again *time.Timer
 	for {
+		if again == nil && b.mayAsk() {
+			again = time.NewTimer(b.pause())
+			defer again.Stop()
+		}
 		switch {
 		case b.token == 0 && len(b.grants) >= need:
 			b.decide(ctx)
@@ -156,16 +162,19 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 			return b.lost(err)
 		case b.token == 0 && len(b.grants)+b.pending < need:
 			err, sure := b.verdict()
-			if b.pending > 0 && (!sure || b.votes[b.arbiter.index].Answer == Undecided) {
-				break
-			}
-			if !b.again(ctx, err) {
+			if again == nil && (b.pending == 0 || sure && b.votes[b.arbiter.index].Answer != Undecided) {
 				return b.lost(err)
 			}
-			late.Reset(b.engine.patience())
-			continue
+		}
+		var now <-chan time.Time
+		if again != nil {
+			now = again.C
 		}
 		select {
+		case <-now:
+			again = nil
+			b.askAgain(ctx)
+			late.Reset(b.engine.patience())
 		case a := <-b.answers:
 			b.pending--
 			b.note(ctx, a)
@@ -210,8 +219,10 @@ func (b *ballot) decide(ctx context.Context) {
 	if b.standing() >= b.engine.need {
 		return
 	}
-	for n := range b.grants {
-		b.lift(ctx, n)
+	for _, n := range b.engine.nodes {
+		if _, granted := b.grants[n]; granted {
+			b.lift(ctx, n)
+		}
 	}
 }
 
@@ -236,28 +247,27 @@ func (b *ballot) standing() (n int) {
 	return n
 }
 
-// again asks the nodes that refuse once more after a short while, and reports whether it did. That is for the one who was granted the name
-// by its arbiter: all others give way, so when many ask at once, one of them gets it.
-func (b *ballot) again(ctx context.Context, verdict error) bool {
-	if b.tries == 0 || b.votes[b.arbiter.index].Answer != Granted || !errors.Is(verdict, driver.ErrHeld) {
-		return false
-	}
+// mayAsk reports whether nodes that refuse are to be asked again. That is for the one who was granted the name by its arbiter: all others give way, so when
+// many ask at once, one of them gets it. It also helps over a release that is still under way to some nodes.
+func (b *ballot) mayAsk() bool {
+	return b.tries > 0 && b.token == 0 && b.votes[b.arbiter.index].Answer == Granted &&
+		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held })
+}
+
+// pause is how long to wait before: longer each time.
+func (b *ballot) pause() time.Duration {
 	b.tries--
-	most := 2 * time.Millisecond << min(mostTries-b.tries, 5)
-	pause := time.NewTimer(b.engine.jitter(most))
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done():
-		return false
-	}
+	return b.engine.jitter(2 * time.Millisecond << min(mostTries-b.tries, 5))
+}
+
+// askAgain asks the nodes that refuse once more.
+func (b *ballot) askAgain(ctx context.Context) {
 	for i, n := range b.engine.nodes {
 		if b.votes[i].Answer == Held {
 			b.votes[i] = Vote{Node: n.name, Answer: Undecided}
 			b.ask(ctx, n)
 		}
 	}
-	return true
 }
 
 // won ends the take with a lease, unless too little is left of it.

@@ -114,7 +114,7 @@ func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node
 	begun := e.begin(func() {
 		defer e.attempts.end(a)
 		err := e.request(ctx, n, func(ctx context.Context) error {
-			if err := a.clear(ctx, n); err != nil {
+			if err := e.clear(ctx, a, n); err != nil {
 				return err
 			}
 			_, err := n.Take(ctx, r)

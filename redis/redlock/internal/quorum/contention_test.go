@@ -1,0 +1,183 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Votes of those who ask at the same time are split, and yet one of them gets it, and no more.
+func TestOneOfManyGetsIt(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, 3+2*int(seed%2))
+			var mu sync.Mutex
+			rng := rand.New(rand.NewPCG(seed, 0))
+			near := network{plan: func(int, string) fate {
+				mu.Lock()
+				defer mu.Unlock()
+				return fate{before: time.Duration(rng.Int64N(int64(2 * ms))), after: time.Duration(rng.Int64N(int64(2 * ms)))}
+			}}
+			var all sync.WaitGroup
+			var winners []string
+			for i := range 16 {
+				e, owner := s.client(near), fmt.Sprint("owner ", i)
+				all.Go(func() {
+					switch _, err := e.Take(t.Context(), request(owner)); {
+					case err == nil:
+						mu.Lock()
+						winners = append(winners, owner)
+						mu.Unlock()
+					case !errors.Is(err, driver.ErrHeld):
+						t.Errorf("%s: %v, want a grant or a no", owner, err)
+					}
+				})
+			}
+			all.Wait()
+			if len(winners) != 1 {
+				t.Errorf("seed %d: %d of 16 get it: %v", seed, len(winners), winners)
+			}
+			time.Sleep(ttl)
+		})
+	}
+}
+
+// Waiters are served in the order in which they came, each soon after the one before.
+func TestWaitersAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, n)
+			holder := s.client(steady)
+			s.take(holder, "holder")
+			var all sync.WaitGroup
+			var served []int
+			var at []time.Time
+			var token uint64
+			for i := range 8 {
+				e, owner := s.client(steady), fmt.Sprint("waiter ", i)
+				all.Go(func() {
+					if _, err := e.Take(t.Context(), joining(owner)); !errors.Is(err, driver.ErrHeld) {
+						t.Errorf("%s: %v, want ErrHeld", owner, err)
+					}
+					g, err := e.Wait(t.Context(), joining(owner))
+					if err != nil || g.Token <= token {
+						t.Errorf("%s: token %d after %d, %v", owner, g.Token, token, err)
+					}
+					served, at, token = append(served, i), append(at, time.Now()), g.Token
+					s.release(e, owner)
+				})
+				time.Sleep(100 * ms)
+			}
+			at = append(at, time.Now())
+			s.release(holder, "holder")
+			all.Wait()
+			if !slices.IsSorted(served) {
+				t.Errorf("served in the order %v", served)
+			}
+			for i, now := range at[1:] {
+				if d := now.Sub(at[i]); d > 100*ms {
+					t.Errorf("%d places: number %d had to wait for %v after the one before", n, i, d)
+				}
+			}
+			time.Sleep(ttl)
+		})
+	}
+}
+
+// A holder is told that somebody waits, also by the process in which they do before they have reached the queue.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		holder, waiter := s.client(steady), s.client(steady)
+		s.take(holder, "holder")
+		wanted := func(want bool) {
+			t.Helper()
+			if holder.Wanted(key) != want || waiter.Wanted(key) != want {
+				t.Errorf("wanted: %v for the holder, %v for the waiter, want %v", holder.Wanted(key), waiter.Wanted(key), want)
+			}
+		}
+		wanted(false)
+		if _, err := waiter.Take(t.Context(), joining("waiter")); !errors.Is(err, driver.ErrHeld) {
+			t.Fatalf("%v, want ErrHeld", err)
+		}
+		if !waiter.Wanted(key) {
+			t.Error("not wanted by one who is about to wait")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, err := waiter.Wait(ctx, joining("waiter")); !errors.Is(err, context.Canceled) {
+				t.Errorf("Wait: %v", err)
+			}
+		}()
+		time.Sleep(time.Second)
+		wanted(true)
+		cancel()
+		<-done
+		if err := waiter.Release(t.Context(), driver.Release{Hold: hold("waiter")}); err != nil && !driver.IsNo(err) {
+			t.Errorf("release: %v", err)
+		}
+		time.Sleep(time.Second)
+		wanted(false)
+		s.release(holder, "holder")
+	})
+}
+
+// Whoever gives up at any moment and releases leaves nothing behind, and returns at once.
+func TestGivingUpLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 260*ms; at += 3 * ms {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, 3)
+			s.count(9, 5, 7) // so that tokens are raised, too
+			e := s.client(network{plan: steady.plan, skew: noClock})
+			if at > 80*ms { // a take alone has ended by then
+				holder := s.client(steady)
+				s.take(holder, "holder")
+				go func() {
+					time.Sleep(120 * ms)
+					s.release(holder, "holder")
+				}()
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan time.Time, 1)
+			go func() {
+				time.Sleep(at)
+				stopped <- time.Now()
+				cancel()
+			}()
+			_, err := e.Take(ctx, joining("owner"))
+			if errors.Is(err, driver.ErrHeld) {
+				_, err = e.Wait(ctx, joining("owner"))
+			}
+			if err != nil {
+				if late := time.Since(<-stopped); late > 0 || !errors.Is(err, context.Canceled) {
+					t.Errorf("given up at %v: %v, %v late", at, err, late)
+				}
+			}
+			if err := e.Release(t.Context(), driver.Release{Hold: hold("owner")}); err != nil && !driver.IsNo(err) {
+				t.Errorf("given up at %v: release: %v", at, err)
+			}
+			time.Sleep(time.Second)
+			if s.free() != 3 {
+				t.Errorf("given up at %v: something is left", at)
+			}
+			if e.Wanted(key) || len(e.attempts.of) > 0 || len(e.attempts.waiting) > 0 {
+				t.Errorf("given up at %v: the engine still knows of it", at)
+			}
+			cancel()
+		})
+	}
+}

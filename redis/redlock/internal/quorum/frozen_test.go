@@ -1,0 +1,231 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// A minority of places that does not answer costs no time, whichever it is.
+func TestFrozenNodeCostsNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n      int
+		frozen []int
+	}{{3, nil}, {3, []int{0}}, {3, []int{1}}, {3, []int{2}}, {4, []int{0}}, {5, []int{0, 1}}, {5, []int{1, 4}}, {5, []int{2, 3}}} {
+		t.Run(fmt.Sprint(c.n, " places, frozen: ", c.frozen), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, c.n)
+				e := s.client(steady)
+				for _, i := range c.frozen {
+					s.places[i].freeze()
+				}
+				if d := took(func() { s.take(e, "owner") }); d != 20*ms {
+					t.Errorf("Take takes %v", d)
+				}
+				if d := took(func() {
+					if err := s.renew(e, "owner"); err != nil {
+						t.Errorf("Renew: %v", err)
+					}
+				}); d != 20*ms {
+					t.Errorf("Renew takes %v", d)
+				}
+				if d := took(func() { s.release(e, "owner") }); d != 20*ms {
+					t.Errorf("Release takes %v", d)
+				}
+				for _, i := range c.frozen {
+					s.places[i].thaw()
+				}
+				time.Sleep(time.Second)
+				if s.free() != c.n {
+					t.Errorf("only %d places are free in the end", s.free())
+				}
+			})
+		})
+	}
+}
+
+func TestFrozenMajorityIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for n, frozen := range map[int][]int{3: {0, 2}, 4: {1, 2}, 5: {0, 2, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, n)
+			e := s.client(steady)
+			for _, i := range frozen {
+				s.places[i].freeze()
+			}
+			began := time.Now()
+			_, err := e.Take(t.Context(), request("owner"))
+			if waited := time.Since(began); waited > e.patience() {
+				t.Errorf("no answer for %v, the limit is %v", waited, e.patience())
+			}
+			votes, ok := errors.AsType[*Error](err)
+			if !ok || errors.Is(err, driver.ErrHeld) || driver.HadNoEffect(err) {
+				t.Fatalf("%v, want an unknown outcome with votes", err)
+			}
+			want := map[Answer]int{NoAnswer: len(frozen), Granted: n - len(frozen)}
+			for _, v := range votes.Votes {
+				want[v.Answer]--
+			}
+			if want[NoAnswer] != 0 || want[Granted] != 0 {
+				t.Errorf("the votes are %v", err)
+			}
+			s.recover(e, "owner")
+			s.take(e, "holder")
+			time.Sleep(time.Second)
+			for _, i := range frozen {
+				s.places[i].freeze()
+			}
+			if err := s.renew(e, "holder"); err == nil || driver.IsNo(err) {
+				t.Errorf("renewal: %v, want an unknown outcome", err)
+			}
+			if err := e.Release(t.Context(), driver.Release{Hold: hold("holder")}); err == nil || driver.IsNo(err) {
+				t.Errorf("release: %v, want an unknown outcome", err)
+			}
+			s.recover(e, "holder")
+		})
+	}
+}
+
+// recover thaws all places, and releases an owner once more, as the library does after an unknown outcome.
+func (s *stage) recover(e *Engine, owner string) {
+	for _, p := range s.places {
+		p.thaw()
+	}
+	time.Sleep(time.Second)
+	if err := e.Release(s.t.Context(), driver.Release{Hold: hold(owner)}); err != nil && !driver.IsNo(err) {
+		s.t.Errorf("release when all is well: %v", err)
+	}
+	time.Sleep(time.Second)
+	if s.free() != len(s.places) {
+		s.t.Errorf("only %d places are free in the end", s.free())
+	}
+}
+
+func TestLateGrantStaysIfTheLockIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		e := s.client(network{plan: func(place int, _ string) fate { return fate{before: time.Duration(place) * 200 * ms} }})
+		if d := took(func() { s.take(e, "owner") }); d != 200*ms {
+			t.Errorf("Take takes %v", d)
+		}
+		time.Sleep(time.Second)
+		if s.free() != 0 {
+			t.Errorf("%d places do not have it", s.free())
+		}
+		s.release(e, "owner")
+		time.Sleep(time.Second)
+	})
+}
+
+func TestLateGrantGoesIfTheLockIsNotHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		var last int // the arbiter is waited for in any case
+		slow := s.client(network{plan: func(place int, method string) fate {
+			if place == last && method == "take" {
+				return fate{before: 200 * ms, after: 200 * ms}
+			}
+			return fate{}
+		}})
+		order := slow.arbiters(key)
+		last = order[2].index
+		s.takeOn(order[0].index, request("other"))
+		s.takeOn(order[1].index, request("other"))
+		var err error
+		if d := took(func() { _, err = slow.Take(t.Context(), request("owner")) }); d > 10*ms || !errors.Is(err, driver.ErrHeld) {
+			t.Errorf("%v after %v, want a no at once", err, d)
+		}
+		time.Sleep(300 * ms)
+		if s.free() != 0 {
+			t.Fatal("the late grant is not there: the test proves nothing")
+		}
+		time.Sleep(150 * ms)
+		if s.free() != 1 {
+			t.Error("the late grant is still there")
+		}
+	})
+}
+
+// Those who wait on a place that stops answering go on at the next one.
+func TestWaitersLeaveAFrozenArbiter(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 4, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, n)
+			holder := s.client(steady)
+			s.take(holder, "holder")
+			const waiters = 3
+			granted := make(chan time.Time, waiters)
+			for i := range waiters {
+				e, owner := s.client(steady), fmt.Sprint("waiter ", i)
+				go func() {
+					if _, err := e.Take(t.Context(), joining(owner)); !errors.Is(err, driver.ErrHeld) {
+						t.Errorf("%s: %v, want ErrHeld", owner, err)
+					}
+					if _, err := e.Wait(t.Context(), joining(owner)); err != nil {
+						t.Errorf("%s: %v", owner, err)
+					}
+					granted <- time.Now()
+					s.release(e, owner)
+				}()
+			}
+			time.Sleep(3 * time.Second)
+			arbiter := holder.arbiters(key)[0].index
+			s.places[arbiter].freeze()
+			began := time.Now()
+			s.release(holder, "holder")
+			last := began
+			for range waiters {
+				at := <-granted
+				t.Logf("%d places: granted %v after the arbiter froze, %v after the one before", n, at.Sub(began), at.Sub(last))
+				if at.Sub(began) > 2*time.Second {
+					t.Errorf("granted %v after the arbiter froze", at.Sub(began))
+				}
+				last = at
+			}
+			s.places[arbiter].thaw()
+			time.Sleep(time.Second)
+		})
+	}
+}
+
+// What a majority grants when nothing of the lease is left is no lease, and is given back.
+func TestLateGrantIsNotUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		e := s.client(network{plan: func(_ int, method string) fate {
+			if method == "take" {
+				return fate{after: 300 * ms}
+			}
+			return fate{}
+		}})
+		for _, c := range []struct {
+			ttl, least time.Duration
+			granted    bool
+		}{{306 * ms, 0, true}, {305 * ms, 0, false}, {407 * ms, 100 * ms, true}, {405 * ms, 100 * ms, false}} { // 1 % and 2 ms are for drift
+			r := request(fmt.Sprint(c))
+			r.TTL = c.ttl
+			e.Least = c.least
+			_, err := e.Take(t.Context(), r)
+			if (err == nil) != c.granted {
+				t.Errorf("%+v: %v", c, err)
+			}
+			if err == nil {
+				s.release(e, r.Owner)
+			}
+			time.Sleep(time.Millisecond)
+			if s.free() != 3 {
+				t.Errorf("%+v: %d places are free", c, s.free())
+			}
+		}
+	})
+}

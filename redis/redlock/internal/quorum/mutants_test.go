@@ -1,0 +1,73 @@
+package quorum
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is the package with a fault in its code.
+type mutant struct {
+	name           string
+	file, from, to string
+	test           string // which must fail
+}
+
+var mutants = []mutant{
+	{"late grant kept", "attempt.go", "\tif a.over {\n\t\treturn a.dropping(n)\n", "\tif a.over {\n\t\treturn nil\n", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"release of a lost ballot not waited for", "attempt.go", "\tif d == nil {\n\t\treturn nil\n", "\tif d == nil || true {\n\t\treturn nil\n", "TestSchedules"},
+	{"release without an answer forgotten", "attempt.go", "\t\t\td.doubt = d.sent\n", "", "TestSchedules"},
+	{"release without an answer doubted for ever", "attempt.go", "\t\t\td.doubt = time.Time{}\n", "", "TestWaiterOutlastsAnOutage"},
+	{"node above the token counts", "take.go", "if g.first == b.token && g.last >= b.lease().last", "if g.first >= b.token && g.last >= b.lease().last", "TestNodeThatGrantsMoreThanTheTokenDoesNotCount"},
+	{"one renewal is enough", "renew.go", "\tcase t.yes >= e.need:\n\t\treturn nil, true", "\tcase t.yes >= 1:\n\t\treturn nil, true", "TestSchedules"},
+	{"lease counted from the answers", "take.go", "Tokens: r.Tokens, Start: b.start}", "Tokens: r.Tokens, Start: driver.Now()}", "TestSchedules"},
+}
+
+// Each fault is found by the test that is there to find it.
+func TestMutantsAreFound(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("builds the tests once for each mutant; make test runs this without the race detector")
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+m.overlay(t), "-run", "^"+m.test+"$", "-timeout=120s", ".", "-schedules", "15000")
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err == nil:
+				t.Errorf("%s passes with this fault", m.test)
+			case !strings.Contains(string(out), "--- FAIL: "+m.test), m.test == "TestSchedules" && !strings.Contains(string(out), "broke a promise"):
+				t.Errorf("%s did not fail by itself: %v\n%s", m.test, err, out)
+			}
+		})
+	}
+}
+
+// overlay writes what the go command needs to see the mutant instead of the file as it is.
+func (m mutant) overlay(t *testing.T) string {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), m.from); n != 1 {
+		t.Fatalf("%s has %d places like %q, want 1: mend the mutant", m.file, n, m.from)
+	}
+	path, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: filepath.Join(dir, m.file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{m.file: strings.Replace(string(text), m.from, m.to, 1), "overlay.json": string(replace)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "overlay.json")
+}
