@@ -41,7 +41,7 @@ var mutants = []mutant{
 		{"memory/engine.go", "return en, en.find(h.Owner, h.Token)", "if len(en.holds) > 0 {\n\t\treturn en, &en.holds[0]\n\t}\n\treturn en, nil"},
 	}},
 	{name: "token used again by the engine", edits: []edit{
-		{"memory/engine.go", "e.tokens.Add(uint64(n)) - uint64(n) + 1", "max(e.tokens.Load(), 1) + 0*e.tokens.Add(uint64(now)%2)"},
+		{"memory/engine.go", "e.tokens.CompareAndSwap(last, token+n-1)", "e.tokens.CompareAndSwap(last, token+n-1-last%2)"},
 	}},
 	{name: "token used again by a hand-over", edits: []edit{
 		{"handover.go", "\t\th.token++\n", ""},

@@ -98,6 +98,17 @@ func (e *Engine) Close() {
 	e.work.Wait()
 }
 
+// Idle reports whether nothing goes on that callers have not waited for: requests to slow nodes, and releases of what was granted
+// late.
+func (e *Engine) Idle() bool {
+	for _, n := range e.nodes {
+		if n.under.Load() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // errClosed is permanent.
 var errClosed = driver.Permanent(fmt.Errorf("the engine has been closed: open another one"))
 

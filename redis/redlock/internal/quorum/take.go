@@ -147,9 +147,12 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 	defer late.Stop()
 	var again *time.Timer
 	for {
-		if again == nil && b.mayAsk() {
+		switch may := b.mayAsk(); {
+		case may && again == nil:
 			again = time.NewTimer(b.pause())
 			defer again.Stop()
+		case !may:
+			again = nil
 		}
 		switch {
 		case b.token == 0 && len(b.grants) >= need:
@@ -204,7 +207,7 @@ func (b *ballot) note(ctx context.Context, a answer) {
 	case a.err != nil:
 		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
 	default:
-		b.votes[a.node.index].Answer = Granted
+		b.votes[a.node.index] = b.engine.vote(a.node, nil)
 		b.grants[a.node] = tokens{a.grant.Token, a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1}
 		b.largest = max(b.largest, a.grant.Token)
 		if b.token != 0 {
@@ -247,11 +250,12 @@ func (b *ballot) standing() (n int) {
 	return n
 }
 
-// mayAsk reports whether nodes that refuse are to be asked again. That is for the one who was granted the name by its arbiter: all others give way, so when
+// mayAsk reports whether nodes that refuse are to be asked again. That is for the one whom the arbiter does not refuse: all others give way, so when
 // many ask at once, one of them gets it. It also helps over a release that is still under way to some nodes.
 func (b *ballot) mayAsk() bool {
-	return b.tries > 0 && b.token == 0 && b.votes[b.arbiter.index].Answer == Granted &&
-		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held })
+	arbiter := b.votes[b.arbiter.index].Answer
+	return b.tries > 0 && b.token == 0 && arbiter != Held && arbiter != Closed &&
+		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again })
 }
 
 // pause is how long to wait before: longer each time.
@@ -263,8 +267,8 @@ func (b *ballot) pause() time.Duration {
 // askAgain asks the nodes that refuse once more.
 func (b *ballot) askAgain(ctx context.Context) {
 	for i, n := range b.engine.nodes {
-		if b.votes[i].Answer == Held {
-			b.votes[i] = Vote{Node: n.name, Answer: Undecided}
+		if b.votes[i].Answer == Held && !b.votes[i].again {
+			b.votes[i].again = true
 			b.ask(ctx, n)
 		}
 	}

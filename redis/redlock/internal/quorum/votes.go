@@ -31,6 +31,8 @@ type Vote struct {
 	Until time.Time
 	// Err is what the node has said, if it is an error.
 	Err error
+
+	again bool // it refuses, and has been asked once more
 }
 
 func (v Vote) String() string {
