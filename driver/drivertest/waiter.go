@@ -77,9 +77,18 @@ func (w *waiter) cancelled() {
 func (w *waiter) gone() {
 	w.Helper()
 	w.cancelled()
-	err := w.engine.Release(w.ctx, driver.Release{Hold: hold(w.request)})
-	if err != nil && !errors.Is(err, driver.ErrNotHeld) {
-		w.Errorf("Release after Wait: %v", err)
+	releases := 1
+	if !driver.HadNoEffect(w.err) {
+		releases = 10 // something of the Wait may still be under way: the core goes on releasing, too
+	}
+	for i := range releases {
+		if i > 0 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		err := w.engine.Release(w.ctx, driver.Release{Hold: hold(w.request)})
+		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
+			w.Errorf("Release after Wait: %v", err)
+		}
 	}
 }
 
