@@ -1,7 +1,9 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -57,6 +59,11 @@ func (m Mode) String() string {
 type Key struct {
 	Kind Kind
 	Name string
+}
+
+// Compare orders keys as listings do: by kind, and then by name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind), strings.Compare(k.Name, other.Name))
 }
 
 // Request asks for a lock or for permits.

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -42,12 +41,12 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 // keys returns the first keys that match the query, in order, and whether there are more.
 func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) {
 	add := func(k driver.Key) {
-		if compareKeys(k, q.After) <= 0 || !strings.HasPrefix(k.Name, q.Prefix) {
+		if k.Compare(q.After) <= 0 || !strings.HasPrefix(k.Name, q.Prefix) {
 			return
 		}
 		keys = append(keys, k)
 		if len(keys) >= 4*limit { // more than the page can show: forget the last
-			slices.SortFunc(keys, compareKeys)
+			slices.SortFunc(keys, driver.Key.Compare)
 			keys = keys[:limit]
 			more = true
 		}
@@ -62,7 +61,7 @@ func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) 
 		}
 		e.each(kind, func(name string) { add(driver.Key{Kind: kind, Name: name}) })
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, driver.Key.Compare)
 	if len(keys) > limit {
 		return keys[:limit], true
 	}
@@ -89,10 +88,6 @@ func (e *Engine) each(kind driver.Kind, f func(name string)) {
 		}
 		s.mu.Unlock()
 	}
-}
-
-func compareKeys(a, b driver.Key) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // status reports what is known of a key, if there is anything.

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"regexp"
@@ -64,7 +63,7 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 		kinds = []driver.Kind{q.Kind}
 	}
 	matches := func(k driver.Key) bool {
-		return slices.Contains(kinds, k.Kind) && compareKeys(k, q.After) > 0 && strings.HasPrefix(k.Name, q.Prefix) && (q.Name == "" || k.Name == q.Name)
+		return slices.Contains(kinds, k.Kind) && k.Compare(q.After) > 0 && strings.HasPrefix(k.Name, q.Prefix) && (q.Name == "" || k.Name == q.Name)
 	}
 	var keys []driver.Key
 	if q.Name != "" {
@@ -92,12 +91,8 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 	for k := range found {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, driver.Key.Compare)
 	return keys, nil
-}
-
-func compareKeys(a, b driver.Key) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 var special = regexp.MustCompile(`[\\*?\[\]^-]`)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -39,9 +38,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 			found[s.Key] = append(found[s.Key], s)
 		}
 	}
-	slices.SortFunc(keys, func(a, b driver.Key) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(keys, driver.Key.Compare)
 	var merged []driver.Status
 	for _, k := range keys {
 		if s := e.merge(found[k]); len(s.Holders) > 0 || s.Waiting > 0 {
@@ -49,7 +46,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 		}
 	}
 	limit := q.Limit
-	if limit == 0 {
+	if limit <= 0 {
 		limit = 1000
 	}
 	return merged[:min(limit, len(merged))], nil

@@ -7,8 +7,8 @@
 // others are not waited for: what they grant late makes the lease stronger if it was taken, and is released if it was not. A
 // release, a renewal and a forced release are decided by a majority in the same way.
 //
-// The token of a lease is the largest that a node has granted, and nobody learns of it before a majority of nodes has a last
-// token that is not below it. Most often that is so at once, because the least token is the same everywhere; otherwise the nodes that are behind
+// The token of a lease is the largest of the first majority that has granted it, and nobody learns of it before a majority of nodes stands at
+// it, neither below nor above. Most often that is so at once, because the least token is the same everywhere; otherwise the nodes that are behind
 // are raised first, where the lease is still ours. Any later majority has a node in common with this one, so its token is larger. This argument
 // needs no clock: models/ holds a model of it that has been checked.
 //

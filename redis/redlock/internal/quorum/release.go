@@ -18,11 +18,7 @@ type poll struct {
 }
 
 func (e *Engine) poll() *poll {
-	p := &poll{engine: e, answers: make(chan answer, len(e.nodes)), votes: make([]Vote, len(e.nodes))}
-	for i, n := range e.nodes {
-		p.votes[i] = Vote{Node: n.name, Answer: NoAnswer}
-	}
-	return p
+	return &poll{engine: e, answers: make(chan answer, len(e.nodes)), votes: e.votes(NoAnswer)}
 }
 
 // send sends one node its request. It goes on when nobody waits for it any more.

@@ -24,11 +24,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		e.attempts.wait(a)
 		return driver.Grant{}, driver.ErrHeld
 	}
-	b := e.ballot(r, a)
-	for _, n := range e.nodes {
-		b.ask(ctx, n)
-	}
-	g, err := b.count(ctx)
+	g, err := e.ballot(r, a).hold(ctx)
 	if r.Join && errors.Is(err, driver.ErrHeld) {
 		e.crowd.Add(r.Key)
 		e.attempts.wait(a)
@@ -73,37 +69,32 @@ func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
 	r.Join = false
 	r.Tokens = max(r.Tokens, 1)
 	r.Floor = max(r.Floor, a.least())
-	b := &ballot{
+	return &ballot{
 		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
 		answers: make(chan answer, (2+mostTries)*len(e.nodes)), // all that can come: nobody waits for the last ones
-		votes:   make([]Vote, len(e.nodes)),
+		votes:   e.votes(Undecided),
 		grants:  make(map[*node]tokens, len(e.nodes)),
 		arbiter: e.arbiter(r.Key), tries: mostTries,
 	}
-	for i, n := range e.nodes {
-		b.votes[i] = Vote{Node: n.name, Answer: Undecided}
+}
+
+// hold asks all nodes, and counts their votes.
+func (b *ballot) hold(ctx context.Context) (driver.Grant, error) {
+	for _, n := range b.engine.nodes {
+		b.ask(ctx, n)
 	}
-	return b
+	return b.count(ctx)
 }
 
 // ask asks one node to grant the name.
 func (b *ballot) ask(ctx context.Context, n *node) {
-	r := b.request
-	b.send(ctx, n, func(ctx context.Context) (g driver.Grant, err error) {
-		if err := b.engine.clear(ctx, b.attempt, n); err != nil {
-			return g, err
-		}
-		g, err = n.Take(ctx, r)
-		return g, err
-	})
-}
-
-// send makes the request to one node that makes it grant the name, or go on granting it.
-func (b *ballot) send(ctx context.Context, n *node, f func(ctx context.Context) (driver.Grant, error)) {
 	e, a := b.engine, b.attempt
 	b.begin(answer{node: n}, func() (result answer) {
 		result.err = e.request(ctx, n, func(ctx context.Context) (err error) {
-			result.grant, err = f(ctx)
+			if err := e.clear(ctx, a, n); err != nil {
+				return err
+			}
+			result.grant, err = n.Take(ctx, b.request)
 			return err
 		})
 		if late := a.took(n, result.err); late != nil {

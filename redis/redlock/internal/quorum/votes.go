@@ -35,6 +35,7 @@ type Vote struct {
 	again bool // it refuses, and has been asked once more
 }
 
+// String says what the node has answered, for errors.
 func (v Vote) String() string {
 	switch {
 	case v.Answer == Closed:
@@ -43,6 +44,15 @@ func (v Vote) String() string {
 		return fmt.Sprintf("%s %s: %s", v.Node, v.Answer, v.Err)
 	}
 	return fmt.Sprintf("%s %s", v.Node, v.Answer)
+}
+
+// votes are those of all nodes before any of them has answered.
+func (e *Engine) votes(first Answer) []Vote {
+	votes := make([]Vote, len(e.nodes))
+	for i, n := range e.nodes {
+		votes[i] = Vote{Node: n.name, Answer: first}
+	}
+	return votes
 }
 
 // Error says how the nodes have voted on a take that has failed. If it has because others hold the lock, or because nodes grant nothing

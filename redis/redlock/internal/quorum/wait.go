@@ -141,8 +141,5 @@ func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node
 func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node) (driver.Grant, error) {
 	b := e.ballot(r, a)
 	b.arbiter = arbiter
-	for _, n := range e.nodes {
-		b.ask(ctx, n)
-	}
-	return b.count(ctx)
+	return b.hold(ctx)
 }
