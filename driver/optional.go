@@ -60,6 +60,19 @@ type Raise struct {
 	Tokens int
 }
 
+// Starter is an optional interface of an engine that can be asked for something without a goroutine that waits for the answer. It is for those
+// who ask several engines at the same time.
+type Starter interface {
+	// StartTake is Take, whose outcome is given to done.
+	//
+	// The context must have a deadline, by which done is called, or a little later; nothing else about its end is heeded. done is called once, from
+	// any goroutine, perhaps before StartTake returns. It must not block.
+	StartTake(ctx context.Context, r Request, done func(Grant, error))
+
+	// StartRelease is Release in the same way.
+	StartRelease(ctx context.Context, r Release, done func(error))
+}
+
 // Wanter is an optional interface of an engine on which a lock may be handed on
 // inside a process. Where it is missing, the core limits handing on by time alone.
 type Wanter interface {

@@ -41,6 +41,7 @@ var (
 	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Raiser     = (*Engine)(nil)
+	_ driver.Starter    = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 )

@@ -22,9 +22,10 @@ type Engine struct {
 	place  place
 	ears   ears
 
-	waiters waiters
-	wanted  wanted
-	crowded crowd.Crowd // names that this process found held
+	couriers couriers
+	waiters  waiters
+	wanted   wanted
+	crowded  crowd.Crowd // names that this process found held
 
 	shut func() error // closes what Open has opened
 }
@@ -37,6 +38,7 @@ var (
 	_ driver.Raiser     = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.Starter    = (*Engine)(nil)
 )
 
 // New returns an engine on a client of go-redis: one for a single server, for servers that Sentinels watch, or for a
@@ -82,6 +84,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		// Such a client listens to replicas, and the masters do not count it among those who hear their messages.
 		e.polling = true
 	}
+	e.couriers.engine = e
 	e.place.init(client, &e.config)
 	e.ears.init(client, hex.EncodeToString(id[:]), e.heard)
 	e.waiters.init(e.ears.leave)
@@ -92,6 +95,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 // passed. Requests after it fail. It may be called again.
 func (e *Engine) Close() error {
 	e.ears.close()
+	e.couriers.close()
 	if e.shut != nil {
 		return e.shut()
 	}
@@ -153,15 +157,28 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}
-	e.waiters.forget(r.Owner)
-	wanted := e.wanted.remove(r.Key)
-	n := e.names(r.Key)
-	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0 && !wanted {
-		if done, err := e.releaseFree(ctx, r.Owner, n); done || err != nil {
+	if wanted := e.leave(r); !wanted && isPlain(r) {
+		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
 			return err
 		}
 	}
-	return yes(e.run(ctx, release, n, r.Owner, floor(), millis(r.Keep)))
+	return e.releaseHeld(ctx, r)
+}
+
+// leave forgets what this process knows of an owner that goes, and reports whether others wait for the name.
+func (e *Engine) leave(r driver.Release) (wanted bool) {
+	e.waiters.forget(r.Owner)
+	return e.wanted.remove(r.Key)
+}
+
+// isPlain reports whether a release is one that releaseFree can see to, if nobody waits.
+func isPlain(r driver.Release) bool {
+	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
+}
+
+// releaseHeld releases whatever it is that is held.
+func (e *Engine) releaseHeld(ctx context.Context, r driver.Release) error {
+	return yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), millis(r.Keep)))
 }
 
 // Downgrade implements [driver.Downgrader].

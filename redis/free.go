@@ -9,33 +9,33 @@ import (
 )
 
 // Most locks are free when they are taken, and nobody waits when they are released. For these two cases there are scripts of two
-// steps, and all that is sent is in one piece of memory.
-
-// taking is a request for what nobody holds or waits for.
-type taking struct {
-	keys               [2]string
-	value, least, last string
-	ttl                int64
-	words              [9]any
-}
+// steps.
 
 // takeFree takes what nobody holds or waits for. It returns errAsk if that takes the whole script to tell.
 func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	first, tokens := least(r), int64(max(r.Tokens, 1))
-	if first > driver.MaxToken-tokens+1 {
+	t, first := taking(r, n)
+	switch tokens := int64(max(r.Tokens, 1)); {
+	case first > driver.MaxToken-tokens+1:
 		return driver.Grant{}, errAsk // to be told that there are no more
+	case tokens > 1:
+		return e.takeSeveral(ctx, r, &t, first)
 	}
+	answer, err := e.do(ctx, t)
+	return e.tookFree(answer, err, first, r)
+}
+
+// taking is the errand for a request, and the least token that it asks for.
+func taking(r driver.Request, n names) (t errand, first int64) {
+	first = least(r)
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)
-	t := &taking{keys: [2]string{n.value, n.token}, ttl: millis(r.TTL)}
-	t.value = holding(r.Owner, text, tokens, public(r.Holder))
-	t.least = t.value[len(r.Owner)+1:][:len(text)]
-	w := append(t.words[:0], nil, nil, 2, &t.keys[0], &t.keys[1], &t.value, &t.ttl, &t.least)
-	if tokens > 1 {
-		t.last = strconv.FormatInt(first+tokens-1, 10)
-		w = append(w, &t.last)
-	}
-	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, n, ifOpen, w)
+	t = errand{kind: aTake, names: n, ttl: millis(r.TTL), text: holding(r.Owner, text, int64(max(r.Tokens, 1)), public(r.Holder))}
+	t.least = t.text[len(r.Owner)+1:][:len(text)]
+	return t, first
+}
+
+// tookFree reads the answer.
+func (e *Engine) tookFree(answer any, err error, first int64, r driver.Request) (driver.Grant, error) {
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -45,10 +45,30 @@ func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (drive
 	case -1:
 		return driver.Grant{}, driver.ErrHeld
 	case 1:
-		return driver.Grant{Token: uint64(first), Tokens: int(tokens)}, nil
+		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
 	default:
-		return grantOf(token, tokens, r)
+		return grantOf(token, int64(max(r.Tokens, 1)), r)
 	}
+}
+
+// takeSeveral is takeFree for several tokens.
+func (e *Engine) takeSeveral(ctx context.Context, r driver.Request, t *errand, first int64) (driver.Grant, error) {
+	last := strconv.FormatInt(first+int64(r.Tokens)-1, 10)
+	answer, _, err := e.runBy(ctx, e.evaluate, takeFree, t.names, ifOpen, append(t.command(), &last))
+	return e.tookFree(answer, err, first, r)
+}
+
+// do has an errand done, by the caller itself if there is hardly anybody else.
+func (e *Engine) do(ctx context.Context, r errand) (any, error) {
+	if e.place.single() {
+		if !e.couriers.self() {
+			return e.couriers.wait(ctx, r)
+		}
+		defer e.couriers.home()
+	}
+	own := &r
+	answer, _, err := e.runBy(ctx, e.evaluate, own.script(), own.names, own.may(), own.command())
+	return answer, err
 }
 
 // holding is the value of a lock: who holds it, the first of how many tokens, since when, and a text for people. See entry.lua.
@@ -68,15 +88,8 @@ func holding(owner string, least []byte, tokens int64, text string) string {
 	return b.String()
 }
 
-// releasing is a release of what nobody waits for.
-type releasing struct {
-	value, owner string
-	words        [5]any
-}
-
 // releaseFree releases what nobody waits for, and reports whether it did.
 func (e *Engine) releaseFree(ctx context.Context, owner string, n names) (bool, error) {
-	r := &releasing{value: n.value, owner: owner}
-	answer, _, err := e.runBy(ctx, e.evaluate, releaseFree, n, never, append(r.words[:0], nil, nil, 1, &r.value, &r.owner))
+	answer, err := e.do(ctx, errand{kind: aRelease, names: n, text: owner})
 	return answer == int64(1), err
 }

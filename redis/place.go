@@ -43,6 +43,12 @@ func (p *place) clustered() bool {
 	return routes != nil && len(*routes) > 1
 }
 
+// single reports whether it is known that there is one server for all names.
+func (p *place) single() bool {
+	routes := p.routes.Load()
+	return routes != nil && len(*routes) == 1
+}
+
 // isCluster is clustered for those who may be the first to ask anything. The server of names is asked then.
 func (p *place) isCluster(ctx context.Context, n names) (bool, error) {
 	_, err := p.server(ctx, n, false)

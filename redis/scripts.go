@@ -14,8 +14,15 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-//go:embed scripts/entry.lua
-var entryLua string
+// Parts that several scripts have in common.
+var (
+	//go:embed scripts/entry.lua
+	entryLua string
+	//go:embed scripts/taking.lua
+	takingLua string
+	//go:embed scripts/exclusive.lua
+	exclusiveLua string
+)
 
 // script is one of the scripts that the engine runs.
 type script int
@@ -37,6 +44,7 @@ const (
 	latchLook
 	rights
 	guard
+	together
 	scriptCount
 )
 
@@ -73,11 +81,13 @@ var (
 	rightsLua string
 	//go:embed scripts/guard.lua
 	guardLua string
+	//go:embed scripts/together.lua
+	togetherLua string
 )
 
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
-	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua,
+	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua, together: &togetherLua,
 }
 
 const (
@@ -129,7 +139,7 @@ func (c *config) assemble(identity string) *program {
 // templates are the scripts in parts, some of which are constants for which assemble puts values.
 var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 	for i, source := range sources {
-		text, at := strings.Replace(*source, "-- use entry.lua\n", entryLua, 1), 0
+		text, at := common.Replace(*source), 0
 		for _, word := range capitals.FindAllStringIndex(text, -1) {
 			all[i] = append(all[i], text[at:word[0]], text[word[0]:word[1]])
 			at = word[1]
@@ -138,6 +148,9 @@ var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 	}
 	return all
 })
+
+// common puts them in.
+var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua)
 
 var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 

@@ -32,7 +32,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	// Hardly any lock is held when it is asked for: so do not begin to listen before it is known to be.
 	var g driver.Grant
 	err := errAsk
-	if r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 {
+	if e.mayBeFree(r) {
 		g, err = e.takeFree(ctx, r, n)
 	}
 	if errors.Is(err, errAsk) {
@@ -43,6 +43,11 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}
 	return g, err
+}
+
+// mayBeFree reports whether takeFree can see to a request, if the name is free.
+func (e *Engine) mayBeFree(r driver.Request) bool {
+	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0
 }
 
 // errAsk says that it takes the whole script to tell.

@@ -1,9 +1,8 @@
 package quorum
 
 import (
-	"context"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -16,23 +15,26 @@ type attempt struct {
 	owner string
 	ttl   time.Duration
 
-	mu      sync.Mutex
-	uses    int             // requests and ballots under way
-	kept    bool            // the owner will come again, or be released
-	waits   bool            // it waits
-	gone    bool            // the owner has been released
-	over    bool            // that, or its ballot has failed
-	floor   uint64          // the least token of the ballot that was won; nodes that are slow still have to answer to it
-	granted []*node         // nodes that have granted something to the ballot, or may have
-	drops   map[*node]*drop // nodes where the owner has been released after a ballot
+	uses atomic.Int32 // requests and ballots under way
+
+	mu    sync.Mutex
+	kept  bool    // the owner will come again, or be released
+	waits bool    // it waits
+	gone  bool    // the owner has been released
+	over  bool    // that, or its ballot has failed
+	floor uint64  // the least token of the ballot that was won; nodes that are slow still have to answer to it
+	on    []trace // by node
 }
 
-// drop is a release after a ballot that has failed.
-type drop struct {
-	before *drop
-	sent   time.Time
-	done   chan struct{}
-	doubt  time.Time // when the last was sent that may still be under way; zero if none is
+// trace is what an attempt has under way on one node, or may have left there.
+type trace struct {
+	asked   int   // takes under way
+	granted bool  // the node has granted something to the ballot, or may have
+	tell    *poll // of the release of the owner, which came while the node was still asked
+
+	drops int           // releases under way after a ballot that has failed
+	doubt time.Time     // when the last of them was sent that may still be under way, although it has failed; zero if none may
+	clear chan struct{} // closed when no drop is under way; nil if nobody waits for that
 }
 
 // attempts are those of which something is under way.
@@ -43,7 +45,7 @@ type attempts struct {
 }
 
 // begin returns the attempt of an owner, with one more use.
-func (s *attempts) begin(r driver.Request) *attempt {
+func (s *attempts) begin(r driver.Request, nodes int) *attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {
@@ -51,72 +53,60 @@ func (s *attempts) begin(r driver.Request) *attempt {
 	}
 	a := s.of[r.Owner]
 	if a == nil {
-		a = &attempt{key: r.Key, owner: r.Owner, ttl: r.TTL}
+		a = &attempt{key: r.Key, owner: r.Owner, ttl: r.TTL, on: make([]trace, nodes)}
 		s.of[r.Owner] = a
 	}
+	a.use()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.uses++
 	a.kept = a.kept || r.Join
 	a.gone = false
 	return a
 }
 
-// vote begins another ballot.
-func (a *attempt) vote() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.over, a.granted = a.gone, nil
-}
-
 // use counts one more use.
-func (a *attempt) use() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.uses++
-}
+func (a *attempt) use() { a.uses.Add(1) }
 
 // end ends a use, and forgets what has none.
 func (s *attempts) end(a *attempt) {
+	if a.uses.Add(-1) > 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.uses--; a.uses == 0 && !a.kept && s.of[a.owner] == a {
+	if a.uses.Load() == 0 && !a.kept && s.of[a.owner] == a {
 		delete(s.of, a.owner)
 	}
 }
 
-// release ends all that an owner has under way. What is granted to it from now on is dropped.
-func (s *attempts) release(owner string) {
+// release ends all that an owner has under way. What is granted to it from now on is dropped. It returns the nodes that have no take under way. The
+// others may not be asked for a release now, which could overtake it; they are added to what the poll waits for.
+func (s *attempts) release(owner string, p *poll, nodes []*node) (quiet []*node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of[owner]
 	if a == nil {
-		return
+		return nodes
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone, a.over, a.kept = true, true, false
 	s.waits(a, false)
-	if a.uses == 0 {
+	if a.uses.Load() == 0 {
 		delete(s.of, owner)
 	}
-}
-
-// took takes in the answer of a node to a take. If the attempt is over, and the node may have granted something, it returns the drop that the caller must
-// begin: from this moment on, no take of the owner may be sent to the node before that is done.
-func (a *attempt) took(n *node, err error) *drop {
-	if driver.HadNoEffect(err) {
-		return nil
+	quiet = make([]*node, 0, len(nodes))
+	for _, n := range nodes {
+		if t := &a.on[n.index]; t.asked > 0 {
+			t.tell = p
+			p.pending++
+		} else {
+			quiet = append(quiet, n)
+		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.over {
-		return a.dropping(n)
-	}
-	a.granted = append(a.granted, n)
-	return nil
+	return quiet
 }
 
 // released reports whether the owner has been released.
@@ -169,91 +159,73 @@ func (s *attempts) wanted(k driver.Key) bool {
 	return s.waiting[k] > 0
 }
 
-// least is the least token that the owner may be granted. One who holds already is asked for the same again.
-func (a *attempt) least() uint64 {
+// vote begins another ballot, and returns the least token that the owner may be granted. One who holds already is asked for the same again.
+func (a *attempt) vote() (least uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.over = a.gone
+	for i := range a.on {
+		a.on[i].granted = false
+	}
+	return a.least()
+}
+
+// least is the least token that the owner may be granted.
+func (a *attempt) leastToken() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.least()
+}
+
+// least is leastToken while mu is held.
+func (a *attempt) least() uint64 {
 	if a.floor != 0 {
 		return a.floor
 	}
 	return uint64(time.Now().UnixMicro())
 }
 
-// lose ends the ballot of an attempt, and returns the nodes that may have granted it something.
-func (a *attempt) lose() []*node {
+// lose ends the ballot of an attempt, and reports for each node whether it may have granted it something.
+func (a *attempt) lose() (granted []bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over, a.floor = true, 0
-	granted := a.granted
-	a.granted = nil
+	granted = make([]bool, len(a.on))
+	for i := range a.on {
+		granted[i], a.on[i].granted = a.on[i].granted, false
+	}
 	return granted
 }
 
-// errSpoilt is for a node where a release of the same owner may still be under way, and would undo what is taken there now.
-var errSpoilt = driver.NoEffect(fmt.Errorf("no answer to the release before"))
-
-// clear waits until no release of the owner is under way to a node. If one had no answer, it sends another, for the next who asks.
-func (e *Engine) clear(ctx context.Context, a *attempt, n *node) error {
+// ask notes that a take is sent to a node, and reports false if a release that is under way there, or may be, must be waited for first.
+func (a *attempt) ask(n *node) (clear bool) {
 	a.mu.Lock()
-	d := a.drops[n]
-	a.mu.Unlock()
-	if d == nil {
-		return nil
-	}
-	select {
-	case <-d.done:
-		if d.doubt.IsZero() {
-			return nil
-		}
-		e.drop(n, a)
-		return errSpoilt
-	case <-ctx.Done():
-		return driver.NoEffect(ctx.Err())
-	}
+	defer a.mu.Unlock()
+	t := &a.on[n.index]
+	t.asked++
+	return t.drops == 0 && t.doubt.IsZero()
 }
 
-// drop releases what an attempt has left on a node, in the background. If the node does not answer, the name is free there when the ttl has
-// passed, and one node makes no majority.
-func (e *Engine) drop(n *node, a *attempt) {
+// took takes in the answer of a node to a take. If the attempt is over, and the node may have granted something, drop is true: the caller must begin a drop, and
+// from this moment on, no take of the owner may be sent to the node before that is done. tell wants to know the outcome of that. If the node
+// has granted nothing, it is told.
+func (a *attempt) took(n *node, err error) (drop bool, tell *poll) {
 	a.mu.Lock()
-	d := a.dropping(n)
-	a.mu.Unlock()
-	e.dropAs(d, n, a)
-}
-
-// dropAs does what has been noted by dropping.
-func (e *Engine) dropAs(d *drop, n *node, a *attempt) {
-	a.use()
-	begun := e.begin(func() {
-		defer e.attempts.end(a)
-		defer close(d.done)
-		err := e.request(context.Background(), n, func(ctx context.Context) error {
-			return n.Release(ctx, driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}})
-		})
-		if d.before != nil {
-			<-d.before.done
-			d.doubt = d.before.doubt
-		}
-		switch answered := err == nil || driver.IsNo(err); {
-		case !answered && !driver.HadNoEffect(err):
-			d.doubt = d.sent
-		case answered && d.sent.Sub(d.doubt) > a.ttl: // if the node answers so long after, nothing from before is under way any more
-			d.doubt = time.Time{}
-		}
-		d.before = nil
-	})
-	if !begun {
-		close(d.done)
-		e.attempts.end(a)
+	defer a.mu.Unlock()
+	t := &a.on[n.index]
+	if t.asked--; t.asked == 0 {
+		tell, t.tell = t.tell, nil
 	}
-}
-
-// dropping notes that a release begins. mu is held.
-func (a *attempt) dropping(n *node) *drop {
-	if a.drops == nil {
-		a.drops = map[*node]*drop{}
+	if driver.HadNoEffect(err) {
+		if tell != nil {
+			tell.put(answer{node: n, err: driver.ErrNotHeld})
+		}
+		return false, nil
 	}
-	d := &drop{sent: time.Now(), done: make(chan struct{}), before: a.drops[n]}
-	a.drops[n] = d
-	return d
+	if a.over {
+		t.drops++
+		return true, tell
+	}
+	t.granted = true
+	return false, nil
 }

@@ -17,10 +17,11 @@ type mutant struct {
 }
 
 var mutants = []mutant{
-	{"late grant kept", "attempt.go", "\tif a.over {\n\t\treturn a.dropping(n)\n", "\tif a.over {\n\t\treturn nil\n", "TestLateGrantGoesIfTheLockIsNotHeld"},
-	{"release of a lost ballot not waited for", "attempt.go", "\tif d == nil {\n\t\treturn nil\n", "\tif d == nil || true {\n\t\treturn nil\n", "TestSchedules"},
-	{"release without an answer forgotten", "attempt.go", "\t\t\td.doubt = d.sent\n", "", "TestSchedules"},
-	{"release without an answer doubted for ever", "attempt.go", "\t\t\td.doubt = time.Time{}\n", "", "TestWaiterOutlastsAnOutage"},
+	{"late grant kept", "attempt.go", "\tif a.over {\n\t\tt.drops++\n", "\tif a.over {\n\t\treturn false, tell\n", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"release overtakes the take", "attempt.go", "if t := &a.on[n.index]; t.asked > 0 {", "if t := &a.on[n.index]; t.asked > 100 {", "TestReleaseWaitsForTheTake"},
+	{"release of a lost ballot not waited for", "attempt.go", "return t.drops == 0 && t.doubt.IsZero()", "return true", "TestSchedules"},
+	{"release without an answer forgotten", "drop.go", "\t\t\tt.doubt = sent\n", "", "TestSchedules"},
+	{"release without an answer doubted for ever", "drop.go", "\t\tt.doubt = time.Time{}\n", "", "TestWaiterOutlastsAnOutage"},
 	{"node above the token counts", "take.go", "if g.first == b.token && g.last >= b.lease().last", "if g.first >= b.token && g.last >= b.lease().last", "TestNodeThatGrantsMoreThanTheTokenDoesNotCount"},
 	{"one renewal is enough", "renew.go", "\tcase t.yes >= e.need:\n\t\treturn nil, true", "\tcase t.yes >= 1:\n\t\treturn nil, true", "TestSchedules"},
 	{"lease counted from the answers", "take.go", "Tokens: r.Tokens, Start: b.start}", "Tokens: r.Tokens, Start: driver.Now()}", "TestSchedules"},

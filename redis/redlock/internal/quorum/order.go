@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"cmp"
-	"hash/fnv"
 	"slices"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -11,15 +10,30 @@ import (
 // arbiters are the nodes in the order in which they are the arbiter of a name. It is the same for all who call the nodes by the
 // same names, and each node is the first for as many names as any other (rendezvous hashing).
 func (e *Engine) arbiters(k driver.Key) []*node {
-	weight := make([]uint64, len(e.nodes))
-	for i, n := range e.nodes {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(n.name + "\x00" + k.Name))
-		weight[i] = mix(h.Sum64())
-	}
+	name := hash(k.Name)
 	order := slices.Clone(e.nodes)
-	slices.SortStableFunc(order, func(a, b *node) int { return cmp.Compare(weight[b.index], weight[a.index]) })
+	slices.SortStableFunc(order, func(a, b *node) int { return cmp.Compare(mix(b.hash^name), mix(a.hash^name)) })
 	return order
+}
+
+// arbiter is the node where those wait who want a name, as far as this process can tell: the first one that is not silent.
+func (e *Engine) arbiter(k driver.Key) *node {
+	order := e.arbiters(k)
+	for _, n := range order {
+		if !n.silent.Load() {
+			return n
+		}
+	}
+	return order[0]
+}
+
+// hash is FNV-1a, with its last bits spread over all of it.
+func hash(text string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return mix(h)
 }
 
 // mix spreads the last bits of a hash over all of it.

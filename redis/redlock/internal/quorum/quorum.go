@@ -35,6 +35,7 @@ import (
 // Node is one of the places.
 type Node interface {
 	driver.Engine
+	driver.Starter
 	driver.Raiser
 	driver.Forcer
 	driver.Wanter
@@ -79,7 +80,7 @@ func New(c Config) *Engine {
 	e := &Engine{Config: c, need: len(c.Nodes)/2 + 1, random: rand.Int64N}
 	e.life, e.end = context.WithCancel(context.Background())
 	for i, n := range c.Nodes {
-		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i]})
+		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i], hash: hash(c.Names[i])})
 	}
 	return e
 }
@@ -112,14 +113,26 @@ func (e *Engine) Idle() bool {
 // errClosed is permanent.
 var errClosed = driver.Permanent(fmt.Errorf("the engine has been closed: open another one"))
 
-// begin runs f in a goroutine that Close waits for, and reports false if the engine is closed.
-func (e *Engine) begin(f func()) bool {
+// enter notes n requests that go on by themselves, for each of which leave must be called. It reports false if the engine is closed.
+func (e *Engine) enter(n int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.closed {
-		e.work.Go(f)
+		e.work.Add(n)
 	}
 	return !e.closed
+}
+
+// begin runs f in a goroutine that Close waits for, and reports false if the engine is closed.
+func (e *Engine) begin(f func()) bool {
+	if !e.enter(1) {
+		return false
+	}
+	go func() {
+		defer e.work.Done()
+		f()
+	}()
+	return true
 }
 
 // node is one node, and how it behaves.
@@ -127,6 +140,7 @@ type node struct {
 	Node
 	index int
 	name  string
+	hash  uint64 // of the name
 
 	under  atomic.Int32 // requests under way
 	silent atomic.Bool  // the last request had no answer in time
@@ -150,16 +164,45 @@ var errSilent = driver.NoEffect(fmt.Errorf("no answer to the requests before"))
 // request sends one request to the node within the time that one has. It is not bound to the caller's context, which others must not wait
 // for, but has its values.
 func (e *Engine) request(ctx context.Context, n *node, f func(ctx context.Context) error) error {
-	if n.under.Add(1) > mostUnder {
-		n.under.Add(-1)
+	if !n.admit() {
 		return errSilent
 	}
-	defer n.under.Add(-1)
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Timeout)
 	defer cancel()
 	stop := context.AfterFunc(e.life, cancel)
 	defer stop()
 	err := f(inner)
-	n.silent.Store(inner.Err() != nil && err != nil)
+	n.answered(err)
 	return err
 }
+
+// admit notes a request to the node, unless too many are under way. Then answered must be called.
+func (n *node) admit() bool {
+	if n.under.Add(1) > mostUnder {
+		n.under.Add(-1)
+		return false
+	}
+	return true
+}
+
+// answered notes that a request has ended.
+func (n *node) answered(err error) {
+	n.under.Add(-1)
+	if silent := err != nil && isSilence(err); silent != n.silent.Load() {
+		n.silent.Store(silent)
+	}
+}
+
+// bounded is a context for requests to several nodes at once. It has the values of another one, and a deadline that those who send the requests see to.
+type bounded struct {
+	context.Context
+	end time.Time
+}
+
+// bound returns the context of requests that begin now.
+func (e *Engine) bound(ctx context.Context) *bounded {
+	return &bounded{context.WithoutCancel(ctx), time.Now().Add(e.Timeout)}
+}
+
+// Deadline implements [context.Context].
+func (b *bounded) Deadline() (time.Time, bool) { return b.end, true }

@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -10,22 +11,22 @@ import (
 
 // poll collects the answers of nodes to a request that is not a take: yes, no, or an error.
 type poll struct {
+	inbox
 	engine  *Engine
-	answers chan answer
 	pending int
 	yes, no int
 	votes   []Vote
 }
 
 func (e *Engine) poll() *poll {
-	return &poll{engine: e, answers: make(chan answer, len(e.nodes)), votes: e.votes(NoAnswer)}
+	return &poll{inbox: newInbox(len(e.nodes), e.need), engine: e, votes: e.votes(NoAnswer)}
 }
 
 // send sends one node its request. It goes on when nobody waits for it any more.
 func (p *poll) send(ctx context.Context, n *node, f func(ctx context.Context) error) {
 	p.pending++
-	if !p.engine.begin(func() { p.answers <- answer{node: n, err: p.engine.request(ctx, n, f)} }) {
-		p.answers <- answer{node: n, err: errClosed}
+	if !p.engine.begin(func() { p.put(answer{node: n, err: p.engine.request(ctx, n, f)}) }) {
+		p.put(answer{node: n, err: errClosed})
 	}
 }
 
@@ -34,16 +35,12 @@ func (p *poll) await(ctx context.Context, enough func() bool) error {
 	late := time.NewTimer(p.engine.patience())
 	defer late.Stop()
 	for p.pending > 0 && !enough() {
+		if a, ok := p.next(); ok {
+			p.note(a)
+			continue
+		}
 		select {
-		case a := <-p.answers:
-			p.pending--
-			switch {
-			case a.err == nil:
-				p.yes++
-			case driver.IsNo(a.err):
-				p.no++
-			}
-			p.votes[a.node.index] = p.engine.vote(a.node, a.err)
+		case <-p.wake:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late.C:
@@ -51,6 +48,18 @@ func (p *poll) await(ctx context.Context, enough func() bool) error {
 		}
 	}
 	return nil
+}
+
+// note takes in an answer.
+func (p *poll) note(a answer) {
+	p.pending--
+	switch {
+	case a.err == nil:
+		p.yes++
+	case driver.IsNo(a.err):
+		p.no++
+	}
+	p.votes[a.node.index] = p.engine.vote(a.node, a.err)
 }
 
 // decided reports whether a majority has said yes, or none can.
@@ -72,23 +81,24 @@ func (p *poll) outcome() error {
 // Release implements [driver.Engine]. If somebody waits, the arbiter comes last, so that whom it grants the name finds it free on
 // the other nodes.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
-	e.attempts.release(r.Owner)
 	p := e.poll()
-	send := func(n *node) { p.send(ctx, n, func(ctx context.Context) error { return n.Release(ctx, r) }) }
+	nodes := e.attempts.release(r.Owner, p, e.nodes)
+	within := e.bound(ctx)
 	var last *node
 	if r.Keep == 0 && len(e.nodes) > 1 && e.Wanted(r.Key) {
 		last = e.arbiter(r.Key)
+		p.least--
 	}
-	for _, n := range e.nodes {
+	for _, n := range nodes {
 		if n != last {
-			send(n)
+			p.release(within, n, r)
 		}
 	}
-	if last != nil {
+	if slices.Contains(nodes, last) {
 		if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
 			return err
 		}
-		send(last)
+		p.release(e.bound(ctx), last, r)
 	}
 	// A "no" is not given early: the owner may be about to be granted something, and the releases that are still under way would undo it later.
 	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
@@ -97,15 +107,27 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	return p.outcome()
 }
 
-// arbiter is the node where those wait who want a name, as far as this process can tell.
-func (e *Engine) arbiter(k driver.Key) *node {
-	order := e.arbiters(k)
-	for _, n := range order {
-		if !n.silent.Load() {
-			return n
-		}
+// release asks one node to release the name, as a part of the poll.
+func (p *poll) release(ctx *bounded, n *node, r driver.Release) {
+	p.pending++
+	p.engine.release(ctx, n, r, func(err error) { p.put(answer{node: n, err: err}) })
+}
+
+// release asks one node to release a name. done must not block.
+func (e *Engine) release(ctx *bounded, n *node, r driver.Release, done func(error)) {
+	switch {
+	case !e.enter(1):
+		done(errClosed)
+	case !n.admit():
+		done(errSilent)
+		e.work.Done()
+	default:
+		n.StartRelease(ctx, r, func(err error) {
+			n.answered(err)
+			done(err)
+			e.work.Done()
+		})
 	}
-	return order[0]
 }
 
 // Wanted implements [driver.Wanter].

@@ -18,7 +18,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, driver.NoEffect(err)
 	}
-	a := e.attempts.begin(r)
+	a := e.attempts.begin(r, len(e.nodes))
 	defer e.attempts.end(a)
 	if r.Join && e.crowd.Has(r.Key) {
 		e.attempts.wait(a)
@@ -36,99 +36,116 @@ var errUnsupported = fmt.Errorf("a quorum has neither readers nor permits: major
 
 // ballot is one take from all nodes.
 type ballot struct {
+	inbox
 	engine  *Engine
 	request driver.Request
 	attempt *attempt
 	join    bool
 	start   driver.Instant
-	answers chan answer
 	pending int
-	votes   []Vote           // by node
-	grants  map[*node]tokens // of nodes that have granted
-	largest uint64           // the largest first token of a node
-	token   uint64           // of the lease, once it is decided
-	arbiter *node
-	tries   int // how often nodes that refuse may be asked again
+	votes   []Vote   // by node
+	grants  []tokens // by node; zero of those that have not granted it
+	granted int      // how many have
+	largest uint64   // the largest first token of a node
+	token   uint64   // of the lease, once it is decided
+	arbiter *node    // nil until it matters
+	tries   int      // how often nodes that refuse may be asked again
 }
 
 // tokens are the first and the last token that a node has granted.
 type tokens struct{ first, last uint64 }
 
-// answer is what one node has answered: to a take, or to a raise of what it has granted.
-type answer struct {
-	node   *node
-	grant  driver.Grant
-	raised bool
-	err    error
-}
-
 // ballot begins a take. All nodes have the same least token, so that most often they agree at once.
 func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
-	a.vote()
 	join := r.Join
 	r.Join = false
 	r.Tokens = max(r.Tokens, 1)
-	r.Floor = max(r.Floor, a.least())
+	r.Floor = max(r.Floor, a.vote())
 	return &ballot{
+		inbox:  newInbox(len(e.nodes), e.need),
 		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
-		answers: make(chan answer, (2+mostTries)*len(e.nodes)), // all that can come: nobody waits for the last ones
-		votes:   e.votes(Undecided),
-		grants:  make(map[*node]tokens, len(e.nodes)),
-		arbiter: e.arbiter(r.Key), tries: mostTries,
+		votes:  e.votes(Undecided),
+		grants: make([]tokens, len(e.nodes)),
+		tries:  mostTries,
 	}
 }
 
 // hold asks all nodes, and counts their votes.
 func (b *ballot) hold(ctx context.Context) (driver.Grant, error) {
+	within := b.engine.bound(ctx)
 	for _, n := range b.engine.nodes {
-		b.ask(ctx, n)
+		b.ask(within, n)
 	}
 	return b.count(ctx)
 }
 
 // ask asks one node to grant the name.
-func (b *ballot) ask(ctx context.Context, n *node) {
-	e, a := b.engine, b.attempt
-	b.begin(answer{node: n}, func() (result answer) {
-		result.err = e.request(ctx, n, func(ctx context.Context) (err error) {
-			if err := e.clear(ctx, a, n); err != nil {
-				return err
-			}
-			result.grant, err = n.Take(ctx, b.request)
-			return err
-		})
-		if late := a.took(n, result.err); late != nil {
-			e.dropAs(late, n, a)
+func (b *ballot) ask(ctx *bounded, n *node) {
+	if !b.enter(answer{node: n}) {
+		return
+	}
+	if b.attempt.ask(n) {
+		b.send(ctx, n)
+		return
+	}
+	go func() {
+		if err := b.engine.clear(ctx, b.attempt, n); err != nil {
+			b.took(n, driver.Grant{}, err)
+			return
 		}
-		return result
+		b.send(ctx, n)
+	}()
+}
+
+// send sends the request.
+func (b *ballot) send(ctx *bounded, n *node) {
+	if !n.admit() {
+		b.took(n, driver.Grant{}, errSilent)
+		return
+	}
+	n.StartTake(ctx, b.request, func(g driver.Grant, err error) {
+		n.answered(err)
+		b.took(n, g, err)
 	})
+}
+
+// took takes in what a node has answered.
+func (b *ballot) took(n *node, g driver.Grant, err error) {
+	if drop, tell := b.attempt.took(n, err); drop {
+		b.engine.dropNoted(n, b.attempt, tell)
+	}
+	b.leave(answer{node: n, grant: g, err: err})
 }
 
 // raise makes a node forget tokens up to the last of the lease. An owner whose time is up there is refused: another one may have been granted the
 // name with a larger token.
 func (b *ballot) raise(ctx context.Context, n *node) {
 	e, r := b.engine, driver.Raise{Key: b.request.Key, Owner: b.request.Owner, Token: b.token, Tokens: b.request.Tokens}
-	b.begin(answer{node: n, raised: true}, func() (result answer) {
-		result.err = e.request(ctx, n, func(ctx context.Context) error { return n.Raise(ctx, r) })
-		return result
-	})
+	if b.enter(answer{node: n, raised: true}) {
+		go func() {
+			err := e.request(ctx, n, func(ctx context.Context) error { return n.Raise(ctx, r) })
+			b.leave(answer{node: n, raised: true, err: err})
+		}()
+	}
 }
 
-// begin makes a request in the background. Its answer is about what is given.
-func (b *ballot) begin(about answer, f func() answer) {
+// enter notes a request that goes on by itself. If the engine is closed, that is the answer.
+func (b *ballot) enter(about answer) bool {
 	b.pending++
-	b.attempt.use()
-	begun := b.engine.begin(func() {
-		defer b.engine.attempts.end(b.attempt)
-		result := f()
-		result.node, result.raised = about.node, about.raised
-		b.answers <- result
-	})
-	if !begun {
-		b.engine.attempts.end(b.attempt)
+	if !b.engine.enter(1) {
 		about.err = errClosed
-		b.answers <- about
+		b.put(about)
+		return false
 	}
+	b.attempt.use()
+	return true
+}
+
+// leave takes in the answer to a request.
+func (b *ballot) leave(a answer) {
+	b.put(a)
+	b.engine.attempts.end(b.attempt)
+	b.engine.work.Done()
 }
 
 // count waits until it is decided whether a majority grants the name, and stands at one token. What is not needed for that goes on by itself.
@@ -146,7 +163,7 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 			again = nil
 		}
 		switch {
-		case b.token == 0 && len(b.grants) >= need:
+		case b.token == 0 && b.granted >= need:
 			b.decide(ctx)
 			continue
 		case b.token != 0 && b.standing() >= need:
@@ -154,24 +171,27 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 		case b.token != 0 && b.standing()+b.pending < need:
 			err, _ := b.verdict()
 			return b.lost(err)
-		case b.token == 0 && len(b.grants)+b.pending < need:
+		case b.token == 0 && b.granted+b.pending < need:
 			err, sure := b.verdict()
-			if again == nil && (b.pending == 0 || sure && b.votes[b.arbiter.index].Answer != Undecided) {
+			if again == nil && (b.pending == 0 || sure && b.arbitration() != Undecided) {
 				return b.lost(err)
 			}
+		}
+		if a, ok := b.next(); ok {
+			b.pending--
+			b.note(ctx, a)
+			continue
 		}
 		var now <-chan time.Time
 		if again != nil {
 			now = again.C
 		}
 		select {
+		case <-b.wake:
 		case <-now:
 			again = nil
 			b.askAgain(ctx)
 			late.Reset(b.engine.patience())
-		case a := <-b.answers:
-			b.pending--
-			b.note(ctx, a)
 		case <-ctx.Done():
 			return b.lost(ctx.Err())
 		case <-late.C:
@@ -186,6 +206,14 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 	}
 }
 
+// arbitration is what the arbiter has answered.
+func (b *ballot) arbitration() Answer {
+	if b.arbiter == nil {
+		b.arbiter = b.engine.arbiter(b.request.Key)
+	}
+	return b.votes[b.arbiter.index].Answer
+}
+
 func (b *ballot) verdict() (err error, sure bool) { return b.engine.verdict(b.votes, b.join) }
 
 // note takes in an answer.
@@ -193,13 +221,16 @@ func (b *ballot) note(ctx context.Context, a answer) {
 	switch {
 	case a.raised:
 		if a.err == nil {
-			b.grants[a.node] = b.lease()
+			b.grants[a.node.index] = b.lease()
 		}
 	case a.err != nil:
 		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
 	default:
 		b.votes[a.node.index] = b.engine.vote(a.node, nil)
-		b.grants[a.node] = tokens{a.grant.Token, a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1}
+		if b.grants[a.node.index].first == 0 {
+			b.granted++
+		}
+		b.grants[a.node.index] = tokens{a.grant.Token, a.grant.Token + uint64(max(a.grant.Tokens, 1)) - 1}
 		b.largest = max(b.largest, a.grant.Token)
 		if b.token != 0 {
 			b.lift(ctx, a.node)
@@ -214,7 +245,7 @@ func (b *ballot) decide(ctx context.Context) {
 		return
 	}
 	for _, n := range b.engine.nodes {
-		if _, granted := b.grants[n]; granted {
+		if b.grants[n.index].first != 0 {
 			b.lift(ctx, n)
 		}
 	}
@@ -225,7 +256,7 @@ func (b *ballot) lease() tokens { return tokens{b.token, b.token + uint64(b.requ
 
 // lift raises a node that is behind.
 func (b *ballot) lift(ctx context.Context, n *node) {
-	if g := b.grants[n]; g.first < b.token || g.first == b.token && g.last < b.lease().last {
+	if g := b.grants[n.index]; g.first < b.token || g.first == b.token && g.last < b.lease().last {
 		b.raise(ctx, n)
 	}
 }
@@ -244,9 +275,9 @@ func (b *ballot) standing() (n int) {
 // mayAsk reports whether nodes that refuse are to be asked again. That is for the one whom the arbiter does not refuse: all others give way, so when
 // many ask at once, one of them gets it. It also helps over a release that is still under way to some nodes.
 func (b *ballot) mayAsk() bool {
-	arbiter := b.votes[b.arbiter.index].Answer
-	return b.tries > 0 && b.token == 0 && arbiter != Held && arbiter != Closed &&
-		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again })
+	return b.tries > 0 && b.token == 0 &&
+		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again }) &&
+		b.arbitration() != Held && b.arbitration() != Closed
 }
 
 // pause is how long to wait before: longer each time.
@@ -257,10 +288,11 @@ func (b *ballot) pause() time.Duration {
 
 // askAgain asks the nodes that refuse once more.
 func (b *ballot) askAgain(ctx context.Context) {
+	within := b.engine.bound(ctx)
 	for i, n := range b.engine.nodes {
 		if b.votes[i].Answer == Held && !b.votes[i].again {
 			b.votes[i].again = true
-			b.ask(ctx, n)
+			b.ask(within, n)
 		}
 	}
 }
@@ -282,8 +314,10 @@ var errReleased = errors.New("released before it was granted")
 
 // lost ends the take without a lease: what was granted is released, and what will be granted late.
 func (b *ballot) lost(err error) (driver.Grant, error) {
-	for _, n := range b.attempt.lose() {
-		b.engine.drop(n, b.attempt)
+	for i, granted := range b.attempt.lose() {
+		if granted {
+			b.engine.drop(b.engine.nodes[i], b.attempt)
+		}
 	}
 	return driver.Grant{}, err
 }

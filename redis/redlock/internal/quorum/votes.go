@@ -85,12 +85,17 @@ func (e *Engine) vote(n *node, err error) Vote {
 		v.Answer, v.Until = Closed, until
 	case errors.Is(err, driver.ErrHeld):
 		v.Answer = Held
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, errSilent), isTimeout(err):
+	case isSilence(err):
 		v.Answer = NoAnswer
 	default:
 		v.Answer = Failed
 	}
 	return v
+}
+
+// isSilence reports whether a node has not answered in time, or is not asked because it has not.
+func isSilence(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errSilent) || isTimeout(err)
 }
 
 // isTimeout reports whether a client of a network has given up.

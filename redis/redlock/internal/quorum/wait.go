@@ -17,7 +17,7 @@ const mostTries = 8
 // Wait implements [driver.Engine]. It queues at the arbiter of the name, and then asks the other nodes.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	r.Join = true
-	a := e.attempts.begin(r)
+	a := e.attempts.begin(r, len(e.nodes))
 	defer e.attempts.end(a)
 	e.attempts.wait(a)
 	order := e.arbiters(r.Key)
@@ -95,7 +95,7 @@ func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, or
 
 // queue waits until one node has granted the name.
 func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) error {
-	r.Floor = a.least()
+	r.Floor = a.leastToken()
 	err := e.join(ctx, a, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
 		return err

@@ -1,0 +1,17 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// StartTake implements [driver.Starter]: it is done at once.
+func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+	done(e.Take(ctx, r))
+}
+
+// StartRelease implements [driver.Starter]: it is done at once.
+func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
+	done(e.Release(ctx, r))
+}

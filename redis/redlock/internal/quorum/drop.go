@@ -1,0 +1,79 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// errSpoilt is for a node where a release of the same owner may still be under way, and would undo what is taken there now.
+var errSpoilt = driver.NoEffect(fmt.Errorf("no answer to the release before"))
+
+// clear waits until no release of the owner is under way to a node. If one had no answer, it sends another, for the next who asks.
+func (e *Engine) clear(ctx context.Context, a *attempt, n *node) error {
+	a.mu.Lock()
+	t := &a.on[n.index]
+	if t.drops > 0 && t.clear == nil {
+		t.clear = make(chan struct{})
+	}
+	clear := t.clear
+	a.mu.Unlock()
+	if clear != nil {
+		select {
+		case <-clear:
+		case <-ctx.Done():
+			return driver.NoEffect(ctx.Err())
+		}
+	}
+	a.mu.Lock()
+	spoilt := !t.doubt.IsZero()
+	a.mu.Unlock()
+	if spoilt {
+		e.drop(n, a)
+		return errSpoilt
+	}
+	return nil
+}
+
+// drop releases what an attempt has left on a node, in the background. If the node does not answer, the name is free there when the ttl has
+// passed, and one node makes no majority.
+func (e *Engine) drop(n *node, a *attempt) {
+	a.mu.Lock()
+	a.on[n.index].drops++
+	a.mu.Unlock()
+	e.dropNoted(n, a, nil)
+}
+
+// dropNoted does what has been noted before.
+func (e *Engine) dropNoted(n *node, a *attempt, tell *poll) {
+	sent := time.Now()
+	a.use()
+	e.release(e.bound(context.Background()), n, driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}}, func(err error) {
+		a.dropped(n, sent, err)
+		if tell != nil {
+			tell.put(answer{node: n, err: err})
+		}
+		e.attempts.end(a)
+	})
+}
+
+// dropped notes the outcome of a drop.
+func (a *attempt) dropped(n *node, sent time.Time, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := &a.on[n.index]
+	switch answered := err == nil || driver.IsNo(err); {
+	case !answered && !driver.HadNoEffect(err):
+		if sent.After(t.doubt) {
+			t.doubt = sent
+		}
+	case answered && sent.Sub(t.doubt) > a.ttl: // if the node answers so long after, nothing from before is under way any more
+		t.doubt = time.Time{}
+	}
+	if t.drops--; t.drops == 0 && t.clear != nil {
+		close(t.clear)
+		t.clear = nil
+	}
+}
