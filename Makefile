@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler redis spin ## Run all tests, with the race detector
+test: compiler redis etcd postgresql spin ## Run all tests, with the race detector
 	CGO_ENABLED=1 go test -race -timeout 5m work
 # Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
@@ -27,6 +27,16 @@ compiler:
 .PHONY: redis
 redis:
 	@scripts/need.sh redis-server redis-server
+
+# The benchmark is tested with all its libraries, of which one is that of etcd.
+.PHONY: etcd
+etcd:
+	@scripts/need.sh etcd etcd-server
+
+# The tests of the resource's side start a PostgreSQL. Debian keeps its server out of PATH.
+.PHONY: postgresql
+postgresql:
+	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql
 
 # The model of the quorum of independent Redis servers is checked with Spin.
 .PHONY: spin
@@ -49,7 +59,7 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 modules: ## Build each module by itself, as those who import it do
 	GOWORK=off scripts/each-module.sh go build ./...
 
-LIBRARY := . ./driver/... ./memory ./internal/... ./redis ./sqlite
+LIBRARY := . ./driver/... ./fence ./memory ./internal/... ./redis ./redis/redisfence ./sqlite
 
 .PHONY: portable
 portable: ## Check that it builds for other systems: the command on macOS, the library on Windows and 32 bits
@@ -59,7 +69,7 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 
 # Without etcd, its rows are left out.
 .PHONY: bench
-bench: redis ## Compare with other libraries and write docs/performance.md (takes ten minutes)
+bench: redis ## Compare with other libraries and write docs/performance.md (takes six minutes)
 	@scripts/need.sh etcd etcd-server || true
 	@mkdir -p bin
 	go run ./bench -json bin/bench.json
@@ -70,5 +80,10 @@ microbench: ## Measure the library alone and write docs/performance-library.md (
 	scripts/microbench.sh
 
 .PHONY: demo
-demo: ## Let two shells contend for one lock
+demo: ## Play the classic cases that break locks, and draw them for docs/demo.md
+	go run ./cmd/leasehold demo c --svg docs/plots/demo-pause.svg >/dev/null
+	go run ./cmd/leasehold demo --svg docs/plots/demo.svg
+
+.PHONY: shells
+shells: ## Let two shells contend for one lock
 	scripts/demo.sh

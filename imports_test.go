@@ -28,8 +28,11 @@ type source struct {
 // everything. All other modules are engines.
 var users = []string{"cmd", "bench", "torture", "redis/interop"}
 
-// servers is the folder that starts servers for tests, benchmarks and demos.
-const servers = "internal/redisserver"
+// servers are the folders that start servers for tests, benchmarks and demos.
+var servers = []string{"internal/redisserver", "internal/postgresserver"}
+
+// resource are the folders of the resource's side of a lock, which knows nothing of locks.
+var resource = []string{"fence", "redis/redisfence"}
 
 // breach returns why a file must not import something, or "" if it may. Imports point inward only.
 func (s source) breach(imported string) string {
@@ -48,7 +51,7 @@ func (s source) breach(imported string) string {
 	switch {
 	case own:
 		return ""
-	case to == servers && !s.test:
+	case slices.Contains(servers, to) && !s.test:
 		return "servers are started by tests, and by the users of the library"
 	case s.test && s.module == "." && !engine && s.dir != "driver" && !under(s.dir, "internal"):
 		return "" // the tests of the root and of drivertest use what they need of their module
@@ -62,10 +65,14 @@ func (s source) breach(imported string) string {
 		if !under(to, "internal") {
 			return "internal packages know nothing further out"
 		}
+	case slices.Contains(resource, s.dir):
+		if to != "fence" && to != "driver" && !(s.test && slices.Contains(servers, to)) {
+			return "the resource's side knows driver, and that of Redis knows fence"
+		}
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // it is an engine made of others: its tests simulate them, and use it through the core
 	case engine:
-		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || to == servers)) {
+		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || slices.Contains(servers, to))) {
 			return "an engine knows only driver, and its tests drivertest and the servers"
 		}
 	case s.dir == ".":
@@ -167,7 +174,7 @@ func TestImportsPointInward(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue"} {
+	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue", "fence", "redis/redisfence"} {
 		if !dirs[must] {
 			t.Errorf("the test has not seen folder %s", must)
 		}
@@ -229,6 +236,21 @@ func TestTheImportRules(t *testing.T) {
 		{".", "internal/agenda", false, home + "/internal/redisserver", false},
 		{".", ".", false, home + "/internal/redisserver", false},
 		{".", ".", true, home + "/internal/redisserver", true},
+		{".", "fence", false, home + "/driver", true},
+		{".", "fence", false, home, false},
+		{".", "fence", false, home + "/memory", false},
+		{".", "fence", false, home + "/redis/redisfence", false},
+		{".", "fence", false, home + "/internal/postgresserver", false},
+		{".", "fence", true, home, true},
+		{".", "fence", true, "github.com/jackc/pgx/v5", false},
+		{".", ".", false, home + "/fence", false},
+		{"redis", "redis/redisfence", false, home + "/fence", true},
+		{"redis", "redis/redisfence", false, "github.com/redis/go-redis/v9", true},
+		{"redis", "redis/redisfence", false, home, false},
+		{"redis", "redis/redisfence", false, home + "/internal/redisserver", false},
+		{"redis", "redis/redisfence", true, home + "/internal/redisserver", true},
+		{"redis", "redis", false, home + "/fence", false},
+		{"torture", "torture/fencing", true, home + "/internal/postgresserver", true},
 		{".", "somewhere/new", false, home + "/driver", false},
 		{"sqlite", "sqlite", false, home + "/driver", true},
 		{"sqlite", "sqlite", false, "modernc.org/sqlite", true},

@@ -1,6 +1,6 @@
 // Bench compares leasehold with the bare commands of a lock, and with other lock libraries, in one run on one machine.
 //
-//	go run ./bench                         # everything: about ten minutes
+//	go run ./bench                         # everything: about six minutes
 //	go run ./bench -short                  # everything, within 90 seconds
 //	go run ./bench -run crowd              # one workload; also crowd/leasehold, or 'many/.* auto'
 //	go run ./bench -json FILE              # all figures of all rounds, too
@@ -23,8 +23,8 @@
 //     grant to the same client again. The ideal wait is that of a queue: 64 times 5 ms and the median hand-over.
 //     Client commands are counted on the connections, server commands by the server, with
 //     what scripts call.
-//   - process: 64 goroutines of one process pass one name around, alone, and then beside a second
-//     process that asks for it now and then.
+//   - process: 64 goroutines of one process pass one name around.
+//   - second: the same beside a second process that asks for the name now and then.
 //   - burst: 1,000 goroutines, spread over ten clients, come at once to a name that is held and then released. Each wants one
 //     turn. What counts is the time until all have had theirs; libraries that poll get so long as a round lasts.
 //   - held: one process holds many leases and renews them. The processor time of client and server is scaled to 100,000
@@ -32,15 +32,20 @@
 //   - memory: what a lease takes in the memory of client and server.
 //   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
 //   - five, five-many: locks that a majority of five Redis servers grants: one goroutine, and 64 with a name each.
-//   - five-stopped, five-blackholed: the same with one goroutine, while one of the five is stopped (SIGSTOP), or its
-//     cable is cut. A lock and its release are given up after a second, and count with that.
+//   - five-crowd: the crowd on five servers, with 16 clients. Then it goes on for a while in which the servers are watched (MONITOR), to see how they
+//     vote. A vote is the time for which one server has the key of the lock for one owner; a take is the time from an owner's first vote until it has none
+//     any more. If it had a majority at some moment it was won, and otherwise its votes were split: it kept others from a majority, and got none. Their
+//     share is that of all takes with any vote. Who is refused by all merely waits. So it is seen from outside, for each library alike.
+//   - five-stopped, five-blackholed: the same as five, while one of the servers is stopped (SIGSTOP), or its cable is cut. Each round measures first how it goes
+//     while all are well, after a moment for what the last fault has left behind. A lock and its release are given up after a second, and count with that.
 //
 // # How
 //
 // Libraries take turns, round by round (A B A B), so that whatever else the machine does meets all of them alike. Each is
 // configured as its own documentation says is best; what that is, and its version, is printed. A round that warms up
 // is not counted. Rounds are short and many, as the machine is not the same from one second to the next. Figures are medians over the rounds, with
-// what the middle half of them lies between. A ratio is taken in each round by itself, and its median is what is compared with a target.
+// what the middle half of them lies between. A ratio is taken in each round by itself, and its median is what is compared with a target. Libraries
+// that no target of a workload is about run the first rounds only, which leaves time for more rounds of the others.
 //
 // Etcd is another kind of server, which syncs each change to disk before it answers. It stands there for what its queue does, not for its speed, and
 // is part of no target.

@@ -5,7 +5,8 @@
 #
 # If COMMAND is missing, the Debian packages are installed with apt-get, where that can be done
 # without asking anybody: as root, or with a sudo that needs no password. Otherwise the
-# script says which packages are missing, and fails.
+# script says which packages are missing, and fails. A command that may be in a folder outside of PATH
+# has that folder in front, as in '/usr/lib/postgresql/*/bin/postgres': it is looked for in both.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -15,7 +16,10 @@ fi
 command=$1
 shift
 
-if command -v "$command" >/dev/null; then
+# found tells whether the command is there.
+found() { command -v "${command##*/}" >/dev/null || compgen -G "$command" >/dev/null; }
+
+if found; then
 	exit 0
 fi
 
@@ -39,4 +43,4 @@ echo "need.sh: $command is missing: installing $packages with apt-get" >&2
 } </dev/null >&2 || missing "apt-get could not install it"
 
 hash -r
-command -v "$command" >/dev/null || missing "it is not in what apt-get has installed"
+found || missing "it is not in what apt-get has installed"

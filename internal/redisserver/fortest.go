@@ -74,7 +74,7 @@ func ProxyForTest(t TB, target string) *Proxy {
 func started(t TB, err error, servers func() []*Server) {
 	t.Helper()
 	switch {
-	case errors.Is(err, ErrMissing) && !needed(os.Getenv):
+	case errors.Is(err, ErrMissing) && !Needed():
 		t.Skipf("%v", err)
 	case err != nil:
 		t.Fatalf("%v", err)
@@ -83,7 +83,10 @@ func started(t TB, err error, servers func() []*Server) {
 	}
 }
 
-// needed reports whether a missing Redis is a failure.
+// Needed reports whether tests must fail, and not be skipped, without a server that they need: if CI is true, or NeedEnv is set.
+func Needed() bool { return needed(os.Getenv) }
+
+// needed is Needed in some environment.
 func needed(getenv func(string) string) bool {
 	return getenv("CI") == "true" || getenv(NeedEnv) != ""
 }

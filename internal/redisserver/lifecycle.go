@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // StopLimit is how long Stop waits before it kills.
@@ -30,8 +32,7 @@ func (s *Server) Kill() {
 
 func (s *Server) kill() {
 	if s.running() {
-		_ = s.run.Kill() // it fails if the process has just ended, which is as good
-		<-s.run.done
+		s.run.Kill()
 	}
 }
 
@@ -46,7 +47,7 @@ func (s *Server) Stop() error {
 	_ = s.run.Signal(syscall.SIGTERM) // if it cannot be sent, the limit tells
 	_ = resume(s.run)
 	select {
-	case <-s.run.done:
+	case <-s.run.Done():
 		return nil
 	case <-time.After(StopLimit):
 		s.kill()
@@ -78,7 +79,7 @@ func (s *Server) restart(wanted func(error) bool) error {
 	return s.launch(wanted)
 }
 
-func (s *Server) freeze(what string, paused bool, send func(*process) error) error {
+func (s *Server) freeze(what string, paused bool, send func(*process.Process) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.running() {
@@ -87,17 +88,17 @@ func (s *Server) freeze(what string, paused bool, send func(*process) error) err
 	if err := send(s.run); err != nil {
 		return fmt.Errorf("redisserver: %s of the server at %s: %w", what, s.Addr(), err)
 	}
-	s.run.paused = paused
+	s.paused = paused
 	return nil
 }
 
 var errNotRunning = errors.New("it does not run: call Restart first")
 
-func (s *Server) running() bool { return s.run != nil && !s.run.ended() }
+func (s *Server) running() bool { return s.run != nil && !s.run.Ended() }
 
 // Up reports whether the process runs and is not paused.
 func (s *Server) Up() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running() && !s.run.paused
+	return s.running() && !s.paused
 }

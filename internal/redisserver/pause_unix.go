@@ -2,13 +2,17 @@
 
 package redisserver
 
-import "syscall"
+import (
+	"syscall"
 
-func pause(p *process) error {
+	"github.com/leasehold-go/leasehold/internal/process"
+)
+
+func pause(p *process.Process) error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	return awaitPaused(p)
 }
 
-func resume(p *process) error { return p.Signal(syscall.SIGCONT) }
+func resume(p *process.Process) error { return p.Signal(syscall.SIGCONT) }

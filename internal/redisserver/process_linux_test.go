@@ -7,9 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -50,41 +48,6 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// What started a server may end, thread and all.
-func TestServerOutlivesItsThread(t *testing.T) {
-	t.Parallel()
-	var s *Server
-	var err error
-	tid := <-inAThreadThatEnds(func() { s, err = Start(Config{}) })
-	if errors.Is(err, ErrMissing) {
-		t.Skip(err)
-	}
-	noErr(t, err)
-	defer s.Close()
-	noErr(t, await("the thread ends", func() error {
-		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid)); err == nil {
-			return errors.New("it is there")
-		}
-		return nil
-	}))
-	expect(t, s, "PONG", "PING")
-}
-
-// inAThreadThatEnds calls a function in a thread of its own, and sends the number of the thread.
-func inAThreadThatEnds(do func()) <-chan int {
-	tid := make(chan int, 1)
-	go func() {
-		runtime.LockOSThread() // it is not unlocked, so that the thread ends with the goroutine
-		if syscall.Gettid() == os.Getpid() {
-			tid <- <-inAThreadThatEnds(do) // the first thread of a process never ends
-			return
-		}
-		do()
-		tid <- syscall.Gettid()
-	}()
-	return tid
 }
 
 func TestEnvironment(t *testing.T) {

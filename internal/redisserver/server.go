@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // ErrMissing means that there is no Redis on this machine.
@@ -24,9 +26,10 @@ type Server struct {
 	args     []string
 	env      []string
 
-	mu       sync.Mutex // held while the process is started or ended
-	run      *process   // the last one
-	reserved bool       // the port is ours
+	mu       sync.Mutex       // held while the process is started or ended
+	run      *process.Process // the last one
+	paused   bool             // it was told to stop, and not yet to go on
+	reserved bool             // the port is ours
 }
 
 // Start starts a server with a folder and a port of its own, and waits until it answers. Close ends it. It dies with
@@ -86,15 +89,14 @@ func (s *Server) launch(wanted func(error) bool) error {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	cmd.Env = append(os.Environ(), s.env...)
-	run, err := launch(cmd)
+	run, err := process.Start(cmd)
 	if err != nil {
 		return err
 	}
-	s.run = run
+	s.run, s.paused = run, false
 	err = s.awaitAnswer(run, wanted)
 	if err != nil {
-		_ = run.Kill() // it may have ended by itself
-		<-run.done
+		run.Kill()
 		return fmt.Errorf("%w\nits log ends with:\n%s", err, s.Log())
 	}
 	return nil
@@ -104,10 +106,10 @@ func (s *Server) launch(wanted func(error) bool) error {
 const startBeat = 500 * time.Millisecond
 
 // awaitAnswer waits until a run of the server answers a PING as wanted.
-func (s *Server) awaitAnswer(run *process, wanted func(error) bool) error {
+func (s *Server) awaitAnswer(run *process.Process, wanted func(error) bool) error {
 	ended := false
 	err := await("the server at "+s.Addr()+" answers", func() error {
-		if ended = run.ended(); ended {
+		if ended = run.Ended(); ended {
 			return nil
 		}
 		_, err := s.command(startBeat, "PING")

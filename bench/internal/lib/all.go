@@ -16,5 +16,8 @@ var Renewing = []Library{Leasehold, Rueidislock}
 // Five are those on five nodes. Another one is a file with a Library that opens a session on all of At.Addrs, and an entry here.
 var Five = []Library{FloorFive, LeaseholdFive, LeaseholdFiveAuto, RedsyncFive, RedsyncFast}
 
+// WaitingOnFive are those of them that are compared at waiting.
+var WaitingOnFive = []Library{LeaseholdFive, RedsyncFive}
+
 // All are all of them.
 var All = append(Redis[:len(Redis):len(Redis)], Five...)

@@ -26,11 +26,8 @@ var FloorFive = Library{
 	Open: openFloorFive,
 }
 
-const (
-	fiveClient = "each node: client: go-redis, ReadTimeout 1 s and no retries, else defaults"
-	// backlog is how many requests may be under way to one node.
-	backlog = 256
-)
+// backlog is how many requests may be under way to one node.
+const backlog = 256
 
 type floorFive struct {
 	nodes    []*floorNode
@@ -51,8 +48,7 @@ func openFloorFive(at At) (Session, error) {
 		f.ttl = 30 * time.Second
 	}
 	for _, addr := range at.Addrs {
-		c := goredis.NewClient(&goredis.Options{Addr: addr, ReadTimeout: time.Second, MaxRetries: -1})
-		f.nodes = append(f.nodes, &floorNode{c, make(chan struct{}, backlog)})
+		f.nodes = append(f.nodes, &floorNode{nodeClient(at, addr), make(chan struct{}, backlog)})
 	}
 	return f, nil
 }

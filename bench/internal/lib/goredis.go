@@ -3,6 +3,7 @@ package lib
 import (
 	"context"
 	"net"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -14,13 +15,22 @@ const (
 	// which several are under way are: with the defaults of AutoPipeline the client and the server wait for each other.
 	plainClient = "client: go-redis, ContextTimeoutEnabled, else defaults (10 connections per processor)"
 	autoClient  = "client: go-redis, AutoPipeline with MaxBatchSize 32, MaxConcurrentBatches 8, Unordered"
+	fiveClient  = "each node: client: go-redis, ReadTimeout 1 s and no retries, else defaults"
 )
 
 // client returns a client of go-redis to the only address.
 func client(at At) *goredis.Client { return clientTo(at, at.addr()) }
 
 func clientTo(at At, addr string) *goredis.Client {
-	o := &goredis.Options{Addr: addr, ContextTimeoutEnabled: true}
+	return newClient(at, &goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
+}
+
+// nodeClient returns a client to one of several nodes, of which each must be free to be slow.
+func nodeClient(at At, addr string) *goredis.Client {
+	return newClient(at, &goredis.Options{Addr: addr, ReadTimeout: time.Second, MaxRetries: -1})
+}
+
+func newClient(at At, o *goredis.Options) *goredis.Client {
 	if at.Sent != nil {
 		dial := goredis.NewDialer(o)
 		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -2,7 +2,6 @@ package lib
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,7 +18,7 @@ func session(t *testing.T, l Library) (Session, place.Place) {
 	places := place.New("")
 	t.Cleanup(func() { noErr(t, places.Close()) })
 	at, err := places.Of(context.Background(), l.On)
-	if place.Missing(err) && mayLack(l.On) {
+	if place.Missing(err) && !redisserver.Needed() {
 		t.Skip(err)
 	}
 	noErr(t, err)
@@ -27,11 +26,6 @@ func session(t *testing.T, l Library) (Session, place.Place) {
 	noErr(t, err)
 	t.Cleanup(func() { noErr(t, s.Close()) })
 	return s, at
-}
-
-// mayLack reports whether a test may be skipped without the servers of a kind. Redis is wanted where everything is tested.
-func mayLack(k place.Kind) bool {
-	return k == place.OneEtcd || os.Getenv("CI")+os.Getenv(redisserver.NeedEnv) == ""
 }
 
 func noErr(t *testing.T, err error) {

@@ -3,7 +3,6 @@ package lib
 import (
 	"context"
 	"errors"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -44,7 +43,7 @@ func openLeaseholdFive(at At, pipelined bool) (Session, error) {
 	s := &leaseholdFive{}
 	var clients []goredis.UniversalClient
 	for _, addr := range at.Addrs {
-		c := goredis.NewClient(&goredis.Options{Addr: addr, ReadTimeout: time.Second, MaxRetries: -1})
+		c := nodeClient(at, addr)
 		s.nodes = append(s.nodes, c)
 		var commands goredis.UniversalClient = c
 		if pipelined {

@@ -59,17 +59,23 @@ func bars(r work.Result) (string, bool) {
 		}
 		p.text(labels+max(high, float64(b.figure.Median))*scale+8, middle+4.5, "", report.Number(float64(b.figure.Median)))
 	}
-	p.text(14, p.height-14, "small", note(r, all[0].figure.Summary))
+	most, fewest := 0, math.MaxInt
+	for _, b := range all {
+		most, fewest = max(most, len(b.figure.Rounds)), min(fewest, len(b.figure.Rounds))
+	}
+	p.text(14, p.height-14, "small", note(r, most, fewest))
 	return p.String(title), true
 }
 
-// note says what bars and colours are.
-func note(r work.Result, s stat.Summary) string {
+// note says what bars and colours are, of libraries with so many rounds.
+func note(r work.Result, most, fewest int) string {
 	text := "median"
-	switch n := len(s.Rounds); {
-	case n >= 8:
+	switch {
+	case fewest >= stat.Many:
 		text += " and middle half of the rounds"
-	case n > 1:
+	case most >= stat.Many:
+		text += " and middle half of the rounds, or range if they are fewer than eight"
+	case most > 1:
 		text += " and range of the rounds"
 	}
 	for _, row := range r.Rows {

@@ -18,6 +18,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 var errEtcdMissing = errors.New("etcd is not installed (on Debian: apt-get install etcd-server)")
@@ -34,7 +36,7 @@ type Etcd struct {
 	addr    string
 	version string
 	folder  string
-	process *process
+	process *process.Process
 	client  *clientv3.Client
 	http    http.Client
 }
@@ -79,7 +81,7 @@ func startEtcd(ctx context.Context, program string) (_ *Etcd, err error) {
 		"--listen-client-urls", own, "--advertise-client-urls", own,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "bench="+peer)
 	cmd.Stdout, cmd.Stderr = log, log
-	if e.process, err = launch(cmd); err != nil {
+	if e.process, err = process.Start(cmd); err != nil {
 		return nil, err
 	}
 	if err = e.await(ctx); err != nil {
@@ -113,7 +115,7 @@ func (e *Etcd) await(ctx context.Context) error {
 			break
 		}
 		select {
-		case <-e.process.done:
+		case <-e.process.Done():
 			return errors.New("the etcd that was started ended at once")
 		case <-ctx.Done():
 			return fmt.Errorf("the etcd that was started is not healthy after %v: %w", startLimit, errors.Join(err, ctx.Err()))
@@ -201,7 +203,7 @@ func (e *Etcd) Close() error {
 		err = e.client.Close()
 	}
 	if e.process != nil {
-		e.process.kill()
+		e.process.Kill()
 	}
 	e.http.CloseIdleConnections()
 	return errors.Join(err, os.RemoveAll(e.folder))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -18,8 +17,7 @@ import (
 func opened[P Place](t *testing.T, open func(context.Context) (P, error)) P {
 	t.Helper()
 	p, err := open(t.Context())
-	// Redis is wanted where everything is tested; the benchmark can do without etcd.
-	if errors.Is(err, errEtcdMissing) || Missing(err) && os.Getenv("CI")+os.Getenv(redisserver.NeedEnv) == "" {
+	if Missing(err) && !redisserver.Needed() {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,9 @@ func Label(r work.Result, row work.Row) string {
 // Plan says how large a workload was.
 func Plan(p work.Plan) string {
 	text := fmt.Sprintf("%d × %v each", p.Rounds, p.Round)
+	if p.Others > 0 && p.Others < p.Rounds {
+		text += fmt.Sprintf(" (the first %d for libraries that no target is about)", p.Others)
+	}
 	if p.Size > 1 {
 		text += fmt.Sprintf(", size %d", p.Size)
 	}

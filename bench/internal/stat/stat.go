@@ -5,27 +5,38 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
-// Number is a float64 that JSON can hold in any case: what is infinite or undefined becomes null.
+// Number is a float64 that JSON can hold in any case: what is not a number becomes null, and what is infinite "+Inf" or "-Inf".
 type Number float64
 
-// MarshalJSON writes null for what JSON has no number for.
+// MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); math.IsInf(f, 0) || math.IsNaN(f) {
+	switch f := float64(n); {
+	case math.IsNaN(f):
 		return []byte("null"), nil
+	case math.IsInf(f, 0):
+		return json.Marshal(strconv.FormatFloat(f, 'g', -1, 64))
+	default:
+		return json.Marshal(f)
 	}
-	return json.Marshal(float64(n))
 }
 
-// UnmarshalJSON reads null as not a number.
+// UnmarshalJSON implements json.Unmarshaler.
 func (n *Number) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
+	switch string(text) {
+	case "null":
 		*n = Number(math.NaN())
-		return nil
+	case `"+Inf"`:
+		*n = Number(math.Inf(1))
+	case `"-Inf"`:
+		*n = Number(math.Inf(-1))
+	default:
+		return json.Unmarshal(text, (*float64)(n))
 	}
-	return json.Unmarshal(text, (*float64)(n))
+	return nil
 }
 
 // Summary is one figure over all rounds.
@@ -58,11 +69,14 @@ func Summarize(values []float64) Summary {
 	return s
 }
 
-// Spread returns between what values most rounds lie: the middle half of them, if there are eight or more,
+// Many is how many rounds have a middle half.
+const Many = 8
+
+// Spread returns between what values most rounds lie: the middle half of them, if there are Many or more,
 // and otherwise all.
 func (s Summary) Spread() (low, high float64) {
 	n := len(s.Rounds)
-	if n < 8 {
+	if n < Many {
 		return float64(s.Low), float64(s.High)
 	}
 	sorted := slices.Sorted(slices.Values(s.Rounds))

@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -43,11 +42,11 @@ func muster(ctx context.Context, n int, turn func(ctx context.Context, i int) er
 	return c
 }
 
-// dismiss lets everybody finish the present turn, and returns how many never got to it: some libraries
+// dismiss lets everybody finish the present turn, and returns how many did not get to it within the limit: some libraries
 // forget to wake waiters.
-func (c *crew) dismiss() (left int, err error) {
+func (c *crew) dismiss(limit time.Duration) (left int, err error) {
 	c.over.Store(true)
-	timer := time.AfterFunc(patience, c.cancel)
+	timer := time.AfterFunc(limit, c.cancel)
 	defer timer.Stop()
 	defer c.cancel()
 	err = c.group.Wait()
@@ -62,6 +61,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), context.Cause(ctx))
+		return context.Cause(ctx)
 	}
 }

@@ -21,7 +21,7 @@ func TestDismissCountsThoseWhoAreNeverWoken(t *testing.T) {
 		return ctx.Err()
 	})
 	forgotten.Wait()
-	if left, err := all.dismiss(); left != 2 || err != nil {
+	if left, err := all.dismiss(patience); left != 2 || err != nil {
 		t.Errorf("%d are left (%v), want 2", left, err)
 	}
 }
@@ -37,7 +37,7 @@ func TestErrorEndsTheCrew(t *testing.T) {
 		return ctx.Err()
 	})
 	<-all.ctx.Done()
-	if _, err := all.dismiss(); !errors.Is(err, broken) {
+	if _, err := all.dismiss(patience); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 	if err := pause(all.ctx, time.Hour); !errors.Is(err, broken) {

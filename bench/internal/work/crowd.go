@@ -1,9 +1,11 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +24,11 @@ const (
 
 // openCrowd: many clients, each with connections of its own, want one name again and again, and hold it for 5 ms.
 func openCrowd(e Env) (*Bench, error) {
-	c := &crowd{env: e}
+	return open(&crowd{env: e, watch: func(context.Context, string) (Sample, error) { return nil, nil }})
+}
+
+func open(c *crowd) (*Bench, error) {
+	e := c.env
 	at := e.At()
 	at.Sent = &c.sent
 	for range e.Plan.Size {
@@ -39,6 +45,8 @@ type crowd struct {
 	env      Env
 	sent     wire.Counter
 	sessions []lib.Session
+	// watch looks at the crowd when all else has been measured.
+	watch func(ctx context.Context, name string) (Sample, error)
 }
 
 func (c *crowd) close() error {
@@ -55,12 +63,16 @@ func (c *crowd) round(ctx context.Context, label string, d time.Duration) (Sampl
 	name := c.env.Mark + "crowd:" + label
 	all := muster(ctx, n, func(ctx context.Context, i int) error { return t.turn(ctx, i, c.sessions[i], name) })
 	seen, err := c.count(all.ctx, t, d)
+	var more Sample
+	if err == nil {
+		more, err = c.watch(all.ctx, name)
+	}
 	t.over.Store(true)
-	left, failed := all.dismiss()
-	if err := errors.Join(err, failed, t.judge.Verdict()); err != nil {
+	left, failed := all.dismiss(patience)
+	if err := errors.Join(cmp.Or(failed, err), t.judge.Verdict()); err != nil {
 		return nil, err
 	}
-	return append(t.sample(seen), Metric{leftWaiting, "", float64(left)}), nil
+	return slices.Concat(t.sample(seen), more, Sample{{leftWaiting, "", float64(left)}}), nil
 }
 
 // tally is what is counted about the turns of a crowd.
@@ -150,6 +162,7 @@ func (t *tally) sample(s seen) Sample {
 	ideal := time.Duration(len(t.turns)) * (heldFor + gap)
 	return Sample{
 		{handOvers, "/s", perSecond(n, s.took)},
+		{rateToIdeal, "", perSecond(n, s.took) * heldFor.Seconds()},
 		{toAnother, "%", 100 * float64(t.others) / float64(n)},
 		{clientCommands, "", float64(s.sent) / float64(n)},
 		{serverCommands, "", float64(s.served) / float64(n)},

@@ -15,6 +15,10 @@ import (
 // time.
 const faultLimit = time.Second
 
+// faultSettles is how long a library locks and releases before anything counts, when what an earlier fault has left behind is over: connections
+// that have to be opened again, and requests that reach the node late.
+const faultSettles = 50 * time.Millisecond
+
 // openStopped: one goroutine locks and releases a free name on five nodes: all are well, and then the process of one stands still.
 func openStopped(e Env) (*Bench, error) {
 	return openFaulty(e, (*place.Nodes).Addrs, (*place.Nodes).Stopped)
@@ -47,6 +51,9 @@ type faulty struct {
 }
 
 func (f *faulty) round(ctx context.Context, label string, d time.Duration) (_ Sample, err error) {
+	if _, err := f.run(ctx, f.name+label+":settle", faultSettles); err != nil {
+		return nil, err
+	}
 	well, err := f.run(ctx, f.name+label+":well", d)
 	if err != nil {
 		return nil, err

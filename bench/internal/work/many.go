@@ -26,7 +26,7 @@ func openMany(e Env) (*Bench, error) {
 				return pair(ctx, session, names[i], &tokens[i])
 			})
 			paused := pause(all.ctx, d)
-			if _, err := all.dismiss(); err != nil {
+			if _, err := all.dismiss(patience); err != nil {
 				return err
 			}
 			return paused

@@ -61,6 +61,7 @@ type Figure struct {
 type entrant struct {
 	env     Env
 	bench   *Bench
+	rounds  int // how many it takes part in
 	samples []Sample
 	failed  error
 }
@@ -80,6 +81,7 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 	}
 	result := Result{Workload: w.Name, About: w.About, Plan: plan, Main: w.Main, Base: w.Base}
 	var entrants []*entrant
+	judged := judged(w.Name, Targets)
 	for _, l := range w.Libraries {
 		if r.Only != nil && !r.Only.MatchString(w.Name+"/"+l.Name) {
 			continue
@@ -91,7 +93,7 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 		} else if err != nil {
 			return Result{}, false, err
 		}
-		entrants = append(entrants, &entrant{env: Env{
+		entrants = append(entrants, &entrant{rounds: plan.of(slices.Contains(judged, l.Name)), env: Env{
 			Place: at, Library: l, Plan: plan, Mark: r.Mark + ":" + strconv.Itoa(len(entrants)) + ":", Folder: folder,
 			Log: func(format string, args ...any) { r.Log(w.Name+"/"+l.Name+": "+format, args...) },
 		}})
@@ -138,7 +140,7 @@ func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, pl
 	}
 	for i := range plan.Rounds {
 		for _, e := range entrants {
-			if e.failed != nil || ctx.Err() != nil {
+			if e.failed != nil || ctx.Err() != nil || i >= e.rounds {
 				continue
 			}
 			sample, err := r.round(ctx, e, ":"+strconv.Itoa(i), plan.Round)

@@ -51,6 +51,22 @@ func TestLibrariesTakeTurns(t *testing.T) {
 	}
 }
 
+func TestLibrariesThatNoTargetIsAboutRunTheFirstRoundsAlone(t *testing.T) {
+	t.Parallel()
+	var rounds []string
+	w := scripted(&rounds, "")
+	w.Name = "five-crowd" // its targets are about leasehold five alone
+	w.Libraries[0].Name = "leasehold five"
+	w.Full = Plan{Rounds: 3, Others: 1}
+	result := mustRun(t, runner(t), w)
+	if want := []string{"leasehold five:0", "b:0", "leasehold five:1", "leasehold five:2"}; !slices.Equal(rounds, want) {
+		t.Errorf("rounds: %v, want %v", rounds, want)
+	}
+	if n := len(result.Rows[1].Figures[0].Rounds); n != 1 {
+		t.Errorf("%d rounds of the other, want 1", n)
+	}
+}
+
 func TestShortRunIsShort(t *testing.T) {
 	t.Parallel()
 	var rounds []string

@@ -44,10 +44,12 @@ func (b Bound) keeps(value float64) bool {
 type Finder struct {
 	result  Result
 	missing bool
+	asked   []string // libraries
 }
 
 // of returns the figure of a library.
 func (f *Finder) of(library, metric string) stat.Summary {
+	f.asked = append(f.asked, library)
 	for _, row := range f.result.Rows {
 		for _, figure := range row.Figures {
 			if row.Library == library && figure.Metric == metric {
@@ -57,6 +59,17 @@ func (f *Finder) of(library, metric string) stat.Summary {
 	}
 	f.missing = true
 	return stat.Summarize(nil)
+}
+
+// judged are the libraries that the targets of a workload are about.
+func judged(workload string, targets []Target) []string {
+	f := &Finder{}
+	for _, t := range targets {
+		if t.Workload == workload {
+			t.Value(f)
+		}
+	}
+	return f.asked
 }
 
 // Verdict is what came of a target.

@@ -1,10 +1,22 @@
 package work
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
+
+func TestJudgedAreThoseThatTargetsAskFor(t *testing.T) {
+	t.Parallel()
+	targets := []Target{
+		{Workload: "w", Value: figure("a", "x")}, {Workload: "v", Value: figure("b", "x")},
+		{Workload: "w", Value: func(f *Finder) stat.Summary { return stat.Ratio(f.of("c", "x"), f.of("d", "x")) }},
+	}
+	if got := judged("w", targets); !slices.Equal(got, []string{"a", "c", "d"}) {
+		t.Errorf("%q, want a, c and d", got)
+	}
+}
 
 func TestJudge(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,8 @@ type Workload struct {
 type Plan struct {
 	// Rounds is how many rounds each library runs, after one that warms up and is not counted.
 	Rounds int `json:"rounds"`
+	// Others is how many of them, the first ones, the libraries run that no target is about. Zero means all.
+	Others int `json:"others"`
 	// Warm is how long it warms up. Zero means that there is no such round.
 	Warm time.Duration `json:"warm_ns"`
 	// Round is how long one round measures.
@@ -35,6 +37,14 @@ type Plan struct {
 	Size int `json:"size"`
 	// TTL is how long leases last. Zero leaves it to the library.
 	TTL time.Duration `json:"ttl_ns"`
+}
+
+// of is how many rounds a library runs.
+func (p Plan) of(judged bool) int {
+	if judged || p.Others == 0 {
+		return p.Rounds
+	}
+	return min(p.Others, p.Rounds)
 }
 
 // Env is what a workload is opened with.

@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
-	"syscall"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// dieWithParent lets the system kill the program when the thread that starts it ends.
-func dieWithParent(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}
-
 // awaitPaused waits until a process that was told to stop has done so. It may run on for a moment.
-func awaitPaused(p *process) error {
+func awaitPaused(p *process.Process) error {
 	return await(fmt.Sprintf("process %d is stopped", p.Pid), func() error {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
 		if err != nil {

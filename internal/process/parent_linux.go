@@ -1,4 +1,4 @@
-package place
+package process
 
 import (
 	"os/exec"
