@@ -1,0 +1,8 @@
+package fence
+
+// Waiting returns how many names a gate has in its memory.
+func Waiting(g *Gate) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.names)
+}

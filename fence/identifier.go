@@ -1,0 +1,45 @@
+package fence
+
+import "strings"
+
+// maxIdentifier is that of PostgreSQL, which cuts longer ones off without a word. See
+// https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS.
+const maxIdentifier = 63
+
+const allowedIdentifiers = "1 to 63 letters, digits or underscores of ASCII, not beginning with a digit, and written as the database has it: small, if it was created without quotes"
+
+// column quotes the name of a column for SQL.
+func column(field, name string) (string, error) {
+	if !isIdentifier(name) {
+		return "", invalid(field, name, allowedIdentifiers)
+	}
+	return `"` + name + `"`, nil
+}
+
+// table quotes the name of a table, which may have that of a schema in front.
+func table(name string) (string, error) {
+	schema, rest, qualified := strings.Cut(name, ".")
+	switch {
+	case !qualified && isIdentifier(name):
+		return `"` + name + `"`, nil
+	case qualified && isIdentifier(schema) && isIdentifier(rest):
+		return `"` + schema + `"."` + rest + `"`, nil
+	}
+	return "", invalid("table", name, allowedIdentifiers+`; with a schema, "schema.table"`)
+}
+
+// isIdentifier reports whether a name is harmless between double quotes, and means there what it says.
+func isIdentifier(name string) bool {
+	if name == "" || len(name) > maxIdentifier {
+		return false
+	}
+	for i, c := range []byte(name) {
+		switch {
+		case c == '_', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case '0' <= c && c <= '9' && i > 0:
+		default:
+			return false
+		}
+	}
+	return true
+}

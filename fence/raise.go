@@ -1,0 +1,81 @@
+package fence
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Raise raises the mark to the token, in the caller's transaction, and returns what may now read and write there. It is one
+// statement, which takes the lock of the mark's row: until the transaction has ended, whoever wants to raise the mark waits (in SQLite, whoever wants to
+// write anything). A token that is equal to the mark passes, so a lease may have any number of transactions.
+//
+// Raise must be the first statement of the transaction. What was read before it may be out of date, and is no base for writing. [Do] leaves no room for that mistake.
+//
+// Roll back after any error. It is an [ErrStale] if the mark is larger than the token, an [ErrNoRow] or [ErrNotUnique] of a [Column], an [ErrInvalid] if
+// nothing was sent because a value is not allowed; all others are those of the database. A database may refuse by its own rules because somebody
+// else was faster or is slow: PostgreSQL with SQLSTATE 40001 from REPEATABLE READ on, SQLite with SQLITE_BUSY. Then begin the transaction again, with the same token.
+func Raise(ctx context.Context, tx *sql.Tx, m Mark, token uint64) (*Guard, error) {
+	if tx == nil {
+		return nil, missing("transaction", "one that has just begun")
+	}
+	if err := m.valid(token); err != nil {
+		return nil, err
+	}
+	if err := m.raiseBy(ctx, tx, token); err != nil {
+		return nil, err
+	}
+	return &Guard{tx: tx, token: token}, nil
+}
+
+// valid says why a mark cannot be raised to a token.
+func (m Mark) valid(token uint64) error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case m.raise == "":
+		return missing("mark", "what Table.Mark or Column.Mark returns")
+	}
+	return validToken(token)
+}
+
+// Executor is what this package needs of a database: a *sql.DB, *sql.Conn, *sql.Tx or [*Guard].
+type Executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// looks is how often a row may change between the attempt to raise its mark and the look at it.
+const looks = 3
+
+// raiseBy raises a valid mark to a valid token.
+func (m Mark) raiseBy(ctx context.Context, db Executor, token uint64) error {
+	for range looks {
+		result, err := db.ExecContext(ctx, m.raise, int64(token), m.key)
+		if err != nil {
+			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), err)
+		}
+		rows, err := result.RowsAffected()
+		switch {
+		case err != nil:
+			return fmt.Errorf("fence: the driver does not say whether the mark of %q was raised: %w", shortened(m.name), err)
+		case rows == 1:
+			return nil
+		case rows > 1:
+			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNotUnique)
+		}
+		var have int64
+		err = db.QueryRowContext(ctx, m.look, m.key).Scan(&have)
+		switch {
+		case err == nil && have > int64(token):
+			return &StaleError{Name: m.name, Have: uint64(have), Want: token}
+		case errors.Is(err, sql.ErrNoRows) && !m.table:
+			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNoRow)
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("fence: looking at the mark of %q: %w", shortened(m.name), err)
+		}
+		// The row came, or went, between the two statements.
+	}
+	return fmt.Errorf("fence: the row with the mark of %q comes and goes: nobody may delete it while it is in use", shortened(m.name))
+}

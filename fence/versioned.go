@@ -1,0 +1,109 @@
+package fence
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Versioned writes rows that carry the token with which they were written. It is an optimistic lock: one statement that changes the row only if its version is smaller than the
+// token. No transaction is needed, and nobody waits.
+//
+// It is enough where what is written does not depend on anything that was read before: then the holder of the largest token has the last word, and who is late is refused. It is
+// not enough for a value that was computed from the row, since an older holder may still write between the reading and the writing: use [Do] there.
+//
+// All names must be written as the database has them, and all writers must write the version.
+type Versioned struct {
+	Table   string // as in "article" or "shop.article"
+	Key     string // the column that finds a row: the primary key, or another that is unique
+	Version string // the column of the token, a bigint; NULL counts as 0
+}
+
+// Values are what to write, by the name of the column.
+type Values map[string]any
+
+// Write sets columns of the row with that key, and its version to the token, if the version is smaller. A lease can write a row once, since its second write has an equal
+// token. So a write whose answer was lost can be repeated: it is done once.
+//
+// It returns [ErrStale] if the version is larger than the token, [ErrWritten] if it is the same, [ErrNoRow], [ErrNotUnique], and [ErrInvalid] if nothing was sent. Other errors
+// are those of the database; unless db is a transaction, the write may then have taken effect.
+func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64, values Values) error {
+	if isNil(db) {
+		return missing("database", "a *sql.DB, *sql.Conn, *sql.Tx or *fence.Guard")
+	}
+	if key == nil {
+		return missing("key", "the value of the key column")
+	}
+	if err := validToken(token); err != nil {
+		return err
+	}
+	update, look, args, err := v.statements(values, token, key)
+	if err != nil {
+		return err
+	}
+	name := shortened(fmt.Sprintf("%s %v", v.Table, key))
+	for range looks {
+		result, err := db.ExecContext(ctx, update, args...)
+		if err != nil {
+			return fmt.Errorf("fence: writing %q: %w", name, err)
+		}
+		rows, err := result.RowsAffected()
+		switch {
+		case err != nil:
+			return fmt.Errorf("fence: the driver does not say whether %q was written: %w", name, err)
+		case rows == 1:
+			return nil
+		case rows > 1:
+			return fmt.Errorf("fence: writing %q: %w", name, ErrNotUnique)
+		}
+		var have int64
+		err = db.QueryRowContext(ctx, look, key).Scan(&have)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("fence: writing %q: %w", name, ErrNoRow)
+		case err != nil:
+			return fmt.Errorf("fence: looking at the version of %q: %w", name, err)
+		case have > int64(token):
+			return &StaleError{Name: name, Have: uint64(have), Want: token}
+		case have == int64(token):
+			return fmt.Errorf("fence: writing %q: %w", name, ErrWritten)
+		}
+		// The row came between the two statements.
+	}
+	return fmt.Errorf("fence: the row %q comes and goes: nobody may delete it while it is in use", name)
+}
+
+// statements returns the update with its arguments, and the look at the version. The first places of the arguments in the text are in their order, since drivers of SQLite
+// that know no numbers count them.
+func (v Versioned) statements(values Values, token uint64, key any) (update, look string, args []any, err error) {
+	tableName, k, version, err := Column{Table: v.Table, Key: v.Key, Token: v.Version}.quoted()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if len(values) == 0 {
+		return "", "", nil, missing("values", "at least one column to write")
+	}
+	var set strings.Builder
+	args = []any{int64(token)}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c, err := column("column", name)
+		if err != nil {
+			return "", "", nil, err
+		}
+		if strings.EqualFold(name, v.Key) || strings.EqualFold(name, v.Version) {
+			return "", "", nil, invalid("column", name, "another than those of the key and of the version")
+		}
+		args = append(args, values[name])
+		set.WriteString(", " + c + " = $" + strconv.Itoa(len(args)))
+	}
+	args = append(args, key)
+	update = `UPDATE ` + tableName + ` AS t SET ` + version + ` = $1` + set.String() +
+		` WHERE t.` + k + ` = $` + strconv.Itoa(len(args)) + ` AND (t.` + version + ` IS NULL OR t.` + version + ` < $1)`
+	look = `SELECT COALESCE(t.` + version + `, 0) FROM ` + tableName + ` AS t WHERE t.` + k + ` = $1`
+	return update, look, args, nil
+}

@@ -1,0 +1,4 @@
+package redisfence
+
+// Slot is slot for tests.
+var Slot = slot

@@ -1,0 +1,83 @@
+package redisfence
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/fence"
+)
+
+// Mark is where the largest token is kept that was seen.
+type Mark struct {
+	// Key is a string of its own, or, with Field, the hash with that field. See [Beside] for a key in the slot of the data.
+	Key string
+	// Field is the field of a hash. The mark then shares the fate of the other fields, and can only be lost with them. Who deletes the hash through a Guard leaves
+	// the mark in it.
+	Field string
+}
+
+// Beside returns a mark for what is kept under a key: the key with ":fence" after it, in the same slot of a Cluster. So "stock:7" is marked by "{stock:7}:fence", and "{user:7}:cart" by
+// "{user:7}:cart:fence". A key with a brace but no hash tag, such as "odd}key", has none: the Mark is empty, and its use is refused. Use a [Mark.Field], or a Key that you have
+// chosen yourself.
+func Beside(key string) Mark {
+	switch {
+	case hashTag(key) != key:
+		return Mark{Key: key + ":fence"}
+	case key == "" || strings.ContainsRune(key, '}'):
+		return Mark{}
+	}
+	return Mark{Key: "{" + key + "}:fence"}
+}
+
+func (m Mark) valid(token uint64) error {
+	if m.Key == "" {
+		return &fence.ValueError{Field: "mark", Value: `""`, Allowed: "a key in the slot of the data, as Beside returns it for keys with a hash tag or without braces"}
+	}
+	return fence.Valid("mark", token)
+}
+
+// SlotError says that a key is in another slot of the Cluster than the mark, so that no script can use both. Nothing has been sent. It is a fence.ErrInvalid. Give both the
+// same hash tag, as in {user:7}:cart and {user:7}:fence.
+type SlotError struct {
+	Key, Mark         string
+	KeySlot, MarkSlot int
+}
+
+// Error implements error.
+func (e *SlotError) Error() string {
+	return fmt.Sprintf("redisfence: key %s is in slot %d, its mark %s in slot %d: give both the same hash tag, as in {user:7}:cart and {user:7}:fence",
+		quoted(e.Key), e.KeySlot, quoted(e.Mark), e.MarkSlot)
+}
+
+// Unwrap returns fence.ErrInvalid.
+func (e *SlotError) Unwrap() error { return fence.ErrInvalid }
+
+// fits refuses keys that cannot go with the mark: the mark itself, and, unless there is a single server, those in another slot.
+func (m Mark) fits(client redis.UniversalClient, keys []string) error {
+	if m.Field == "" && slices.Contains(keys, m.Key) {
+		return &fence.ValueError{Field: "key", Value: quoted(m.Key), Allowed: "another than that of the mark"}
+	}
+	if _, single := client.(*redis.Client); single {
+		return nil
+	}
+	want := slot(m.Key)
+	for _, key := range keys {
+		if at := slot(key); at != want {
+			return &SlotError{Key: key, KeySlot: at, Mark: m.Key, MarkSlot: want}
+		}
+	}
+	return nil
+}
+
+// quoted keeps long keys out of error texts.
+func quoted(key string) string {
+	const most = 64
+	if len(key) > most {
+		key = key[:most] + "…"
+	}
+	return strconv.Quote(key)
+}

@@ -1,0 +1,39 @@
+-- What all scripts begin with: compare the token with the mark, and raise it.
+--
+-- KEYS[1]  the mark: a string, or a hash with the field
+-- ARGV[1]  the token, 1 to 2^53 - 1: a number of Lua has it exactly
+-- ARGV[2]  the field of the mark, or "" if it is a string
+--
+-- fence answers nil if the mark now is the token, and otherwise what the script has to answer: {0, mark} if the token is too
+-- old, or an error if the mark is none. Nothing is changed then.
+local mark, token, field = KEYS[1], ARGV[1], ARGV[2]
+local function fence()
+  local have
+  if field == '' then
+    have = redis.call('GET', mark)
+  else
+    have = redis.call('HGET', mark, field)
+  end
+  if have then
+    if not string.match(have, '^%d+$') or #have > 16 then
+      return redis.error_reply('NOMARK the mark holds something else than a token: give the mark a key or field of its own')
+    end
+    if tonumber(have) > tonumber(token) then
+      return {0, have}
+    end
+  end
+  if field ~= '' then
+    redis.call('HSET', mark, field, token)
+  elseif have == token then
+    redis.call('PERSIST', mark) -- no mark may end by itself
+  else
+    redis.call('SET', mark, token) -- this takes off an expiry, too
+  end
+end
+
+-- keep puts back a mark that went with the hash, or was overwritten, when that was deleted for example.
+local function keep()
+  if field ~= '' and redis.call('HGET', mark, field) ~= token then
+    redis.call('HSET', mark, field, token)
+  end
+end

@@ -1,0 +1,2 @@
+// Package fencing has tests of the resource's side on real stores: PostgreSQL, SQLite and Redis.
+package fencing

@@ -1,0 +1,295 @@
+package fencing
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/fence"
+	"github.com/leasehold-go/leasehold/memory"
+	"github.com/leasehold-go/leasehold/redis/redisfence"
+)
+
+// counter is a number on a store. Each of its methods adds one to what it has read, and calls pause between reading and writing.
+type counter struct {
+	unfenced func(ctx context.Context, pause func()) error
+	// fenced are ways to do it with a token. In some, a pause keeps others from raising the mark.
+	fenced []fencedAdd
+	value  func(t *testing.T) int
+}
+
+type fencedAdd struct {
+	add func(ctx context.Context, token uint64, pause func()) error
+	// keeps is set if nobody else can write during the pause.
+	keeps bool
+}
+
+// Eight workers add one a thousand times under a lock, and stop now and then for longer than their lease lasts. Without tokens additions are lost, with them none is.
+func TestThousandIncrements(t *testing.T) {
+	t.Parallel()
+	for store, open := range map[string]func(t *testing.T) counter{
+		"PostgreSQL": func(t *testing.T) counter { return rowCounter(t, openPostgres(t)) },
+		"SQLite":     func(t *testing.T) counter { return rowCounter(t, openSQLite(t, waits)) },
+		"Redis":      redisCounter,
+	} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			t.Run("unfenced", func(t *testing.T) {
+				t.Parallel()
+				c := open(t)
+				r := increment(t, func(ctx context.Context, _ uint64, pause func()) error { return c.unfenced(ctx, pause) }, nil)
+				lost := increments - c.value(t)
+				t.Logf("%d pauses, %d of %d additions lost", r.pauses, lost, increments)
+				if lost <= 0 || r.refused > 0 {
+					t.Errorf("%d additions are lost, %d refused: nothing is shown", lost, r.refused)
+				}
+			})
+			t.Run("fenced", func(t *testing.T) {
+				t.Parallel()
+				c := open(t)
+				var pick atomic.Uint64
+				r := increment(t, nil, func() fencedAdd { return c.fenced[pick.Add(1)%uint64(len(c.fenced))] })
+				lost := increments - c.value(t)
+				t.Logf("%d pauses, %d of %d additions lost, %d refused and done again", r.pauses, lost, increments, r.refused)
+				if lost != 0 || r.refused == 0 {
+					t.Errorf("%d additions are lost, %d refused: want 0, and some", lost, r.refused)
+				}
+			})
+		})
+	}
+}
+
+const (
+	increments = 1000
+	workers    = 8
+	ttl        = 200 * time.Millisecond
+	// onePauseIn is how seldom a worker stops, and mostPauses for how many in all there is time. Each makes the others wait for the rest of a lease.
+	onePauseIn, mostPauses = 40, 16
+	// mostPaused is how many may stand still at the same time, and lastPause how many additions must be left: so others go on, for whom a pause waits.
+	mostPaused, lastPause = 4, 100
+)
+
+// report is what came of a thousand increments.
+type report struct{ pauses, refused int64 }
+
+// crew are the workers.
+type crew struct {
+	left    atomic.Int64 // additions that nobody has begun
+	grants  atomic.Int64
+	written atomic.Int64
+
+	mu      sync.Mutex
+	changed chan struct{} // is closed when grants or written have grown
+
+	pausing atomic.Int64
+	report  struct{ pauses, refused atomic.Int64 }
+}
+
+func (c *crew) grow(n *atomic.Int64) {
+	n.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// awaitMore waits until a number has grown beyond another.
+func (c *crew) awaitMore(t *testing.T, n *atomic.Int64, than int64) {
+	late := time.After(patience)
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if n.Load() > than {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Error("during a pause nobody else gets on")
+			return
+		}
+	}
+}
+
+// mayPause reports whether a worker stops now, and counts it if so.
+func (c *crew) mayPause() bool {
+	if rand.IntN(onePauseIn) != 0 || c.left.Load() < lastPause {
+		return false
+	}
+	if c.pausing.Add(1) > mostPaused || c.report.pauses.Add(1) > mostPauses {
+		c.pausing.Add(-1)
+		return false
+	}
+	return true
+}
+
+// increment has the workers add one, all the same way, or each time in one that pick returns.
+func increment(t *testing.T, add func(ctx context.Context, token uint64, pause func()) error, pick func() fencedAdd) report {
+	t.Helper()
+	engine := memory.New()
+	c := &crew{changed: make(chan struct{})}
+	c.left.Store(increments)
+	var work sync.WaitGroup
+	for range workers {
+		work.Go(func() {
+			client := leasehold.New(engine) // as if it were a process of its own
+			defer client.Close()
+			for c.left.Add(-1) >= 0 {
+				for {
+					way := fencedAdd{add: add}
+					if pick != nil {
+						way = pick()
+					}
+					err := c.once(t, client, way)
+					if err == nil {
+						break
+					}
+					if !errors.Is(err, fence.ErrStale) {
+						t.Errorf("adding: %v", err)
+						return
+					}
+					c.report.refused.Add(1)
+				}
+			}
+		})
+	}
+	work.Wait()
+	return report{min(c.report.pauses.Load(), mostPauses), c.report.refused.Load()}
+}
+
+// once adds one under a lease. A worker that stops does so until its lease has ended, another one has the lock, and, if it can, has written. It does not look at
+// its lease when it goes on, as no program can between its last look and the write.
+func (c *crew) once(t *testing.T, client *leasehold.Client, way fencedAdd) error {
+	ctx := t.Context()
+	options := []leasehold.Option{leasehold.TTL(ttl)}
+	stops := c.mayPause()
+	if stops {
+		defer c.pausing.Add(-1)
+		options = append(options, leasehold.NoRenew()) // a process that stands still renews nothing
+	}
+	lease, err := client.Mutex("counter", options...).Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lease.Release() // it may be lost
+	c.grow(&c.grants)
+	err = way.add(ctx, lease.Token(), func() {
+		if !stops {
+			return
+		}
+		grants, written := c.grants.Load(), c.written.Load()
+		<-lease.Context().Done()
+		if way.keeps {
+			c.awaitMore(t, &c.grants, grants)
+		} else {
+			c.awaitMore(t, &c.written, written)
+		}
+	})
+	if err == nil {
+		c.grow(&c.written)
+	}
+	return err
+}
+
+func rowCounter(t *testing.T, d database) counter {
+	d.exec(t, "INSERT INTO account (id, value) VALUES (1, '0')")
+	read := func(ctx context.Context, db fence.Executor) (n int, err error) {
+		err = db.QueryRowContext(ctx, readRow, 1).Scan(&n)
+		return n, err
+	}
+	write := func(ctx context.Context, db fence.Executor, n int) error {
+		return written(db.ExecContext(ctx, writeRow, strconv.Itoa(n), 1))
+	}
+	once := func(m fence.Mark) fencedAdd {
+		return fencedAdd{keeps: true, add: func(ctx context.Context, token uint64, pause func()) error {
+			return fence.Do(ctx, d, m, token, func(tx *fence.Guard) error {
+				n, err := read(ctx, tx)
+				if err != nil {
+					return err
+				}
+				pause()
+				return write(ctx, tx, n+1)
+			})
+		}}
+	}
+	twice := func(m fence.Mark) fencedAdd {
+		return fencedAdd{add: func(ctx context.Context, token uint64, pause func()) error {
+			var n int
+			err := fence.Do(ctx, d, m, token, func(tx *fence.Guard) (err error) {
+				n, err = read(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			pause()
+			return fence.Do(ctx, d, m, token, func(tx *fence.Guard) error { return write(ctx, tx, n+1) })
+		}}
+	}
+	return counter{
+		unfenced: func(ctx context.Context, pause func()) error {
+			n, err := read(ctx, d)
+			if err != nil {
+				return err
+			}
+			pause()
+			return write(ctx, d, n+1)
+		},
+		// All of them use the same mark.
+		fenced: []fencedAdd{twice(account.Mark(1)), twice(account.Mark(1)), twice(account.Mark(1)), once(account.Mark(1))},
+		value: func(t *testing.T) int {
+			n, err := read(t.Context(), d)
+			noErr(t, err)
+			return n
+		},
+	}
+}
+
+func redisCounter(t *testing.T) counter {
+	client := openRedis(t)
+	const key = "counter"
+	noErr(t, client.Set(t.Context(), key, 0, 0).Err())
+	return counter{
+		unfenced: func(ctx context.Context, pause func()) error {
+			n, err := client.Get(ctx, key).Int()
+			if err != nil {
+				return err
+			}
+			pause()
+			return client.Set(ctx, key, n+1, 0).Err()
+		},
+		fenced: []fencedAdd{{add: func(ctx context.Context, token uint64, pause func()) error {
+			g, err := redisfence.Raise(ctx, client, redisfence.Beside(key), token)
+			if err != nil {
+				return err
+			}
+			text, err := g.Get(ctx, key)
+			if err != nil {
+				return err
+			}
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			pause()
+			return g.Set(ctx, key, n+1)
+		}}},
+		value: func(t *testing.T) int { return number(t, client.Get(t.Context(), key)) },
+	}
+}
+
+func number(t *testing.T, c *goredis.StringCmd) int {
+	t.Helper()
+	n, err := c.Int()
+	noErr(t, err)
+	return n
+}

@@ -1,0 +1,215 @@
+package fencing
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/leasehold-go/leasehold/fence"
+)
+
+// client is one writer's connection to a database.
+type client struct {
+	begin func() (*sql.Tx, error)
+	// try does something in which the other writer may be in the way, and returns errBlocked then. The next try goes on with it.
+	try func(do func() error) error
+}
+
+// work is what a writer does in transactions: the row, its mark, and where it is.
+type work struct {
+	client
+	ctx    context.Context
+	mark   fence.Mark
+	id     int
+	token  uint64
+	letter string
+
+	tx    *sql.Tx
+	value string // as read
+}
+
+// in makes a step in the transaction, which it begins if there is none.
+func (w *work) in(k kind, do func(tx *sql.Tx) error) step {
+	return step{k, func() error {
+		if w.tx == nil {
+			var err error
+			if w.tx, err = w.begin(); err != nil {
+				return err
+			}
+		}
+		return w.try(func() error { return do(w.tx) })
+	}}
+}
+
+func (w *work) raise() step {
+	return w.in(raises, func(tx *sql.Tx) error {
+		_, err := fence.Raise(w.ctx, tx, w.mark, w.token)
+		return err
+	})
+}
+
+func (w *work) read() step {
+	return w.in(reads, func(tx *sql.Tx) error { return tx.QueryRowContext(w.ctx, readRow, w.id).Scan(&w.value) })
+}
+
+func (w *work) write() step {
+	return w.in(writes, func(tx *sql.Tx) error { return written(tx.ExecContext(w.ctx, writeRow, w.value+w.letter, w.id)) })
+}
+
+func (w *work) commit() step {
+	return w.in(ends, func(tx *sql.Tx) error {
+		w.tx = nil
+		return tx.Commit()
+	})
+}
+
+func (w *work) rollback() {
+	if w.tx != nil {
+		_ = w.tx.Rollback() // whether the server still knows of it does not matter
+	}
+}
+
+// raiseAnyhow sets the mark to whatever token.
+func (w *work) raiseAnyhow() step {
+	return w.in(raises, func(tx *sql.Tx) error {
+		return written(tx.ExecContext(w.ctx, "UPDATE account SET fence = $1 WHERE id = $2", int64(w.token), w.id))
+	})
+}
+
+// look compares the mark with the token, but keeps nobody from raising it.
+func (w *work) look() step {
+	return w.in(raises, func(tx *sql.Tx) error {
+		var have int64
+		err := tx.QueryRowContext(w.ctx, "SELECT COALESCE(fence, 0) FROM account WHERE id = $1", w.id).Scan(&have)
+		if err == nil && uint64(have) > w.token {
+			return fence.ErrStale
+		}
+		return err
+	})
+}
+
+// transactions are the right ways to put the steps into transactions, and mistakes that are near.
+var transactions = map[string]struct {
+	right bool
+	steps func(w *work) []step
+}{
+	"one": {true, func(w *work) []step {
+		return []step{w.raise(), w.read(), w.write(), w.commit()}
+	}},
+	"two": {true, func(w *work) []step {
+		return []step{w.raise(), w.read(), w.commit(), w.raise(), w.write(), w.commit()}
+	}},
+	"one that reads before it raises": {false, func(w *work) []step {
+		return []step{w.read(), w.raise(), w.write(), w.commit()}
+	}},
+	"one that reads, and one that raises and writes": {false, func(w *work) []step {
+		return []step{w.read(), w.commit(), w.raise(), w.write(), w.commit()}
+	}},
+	"one that writes before it raises": {false, func(w *work) []step {
+		return []step{w.read(), w.write(), w.raise(), w.commit()}
+	}},
+	"one that raises and reads, and one that only writes": {false, func(w *work) []step {
+		return []step{w.raise(), w.read(), w.commit(), w.write(), w.commit()}
+	}},
+	"one that raises without a condition": {false, func(w *work) []step {
+		return []step{w.raiseAnyhow(), w.read(), w.write(), w.commit()}
+	}},
+	"one that looks at the mark without raising it": {false, func(w *work) []step {
+		return []step{w.look(), w.read(), w.write(), w.commit()}
+	}},
+}
+
+// The same with two real transactions at a time, which wait for each other where the database says so.
+func TestEveryOrderOfTransactions(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]struct {
+		open  func(t *testing.T) (database, [writers]client)
+		table bool
+	}{
+		"PostgreSQL, column": {twoOfPostgres, false},
+		"PostgreSQL, table":  {twoOfPostgres, true},
+		"SQLite, column":     {twoOfSQLite, false},
+		"SQLite, table":      {twoOfSQLite, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, clients := place.open(t)
+			id := 0
+			for name, p := range transactions {
+				t.Run(name, func(t *testing.T) {
+					build := func() (w [writers]*writer) {
+						id++
+						d.exec(t, "INSERT INTO account (id) VALUES ($1)", id)
+						mark := account.Mark(id)
+						if place.table {
+							mark = marks.Mark(fmt.Sprint("account ", id))
+						}
+						for who := range w {
+							one := &work{client: clients[who], ctx: t.Context(), mark: mark, id: id, token: tokenOf(who), letter: marksOf[who]}
+							w[who] = &writer{steps: p.steps(one), abort: one.rollback}
+						}
+						return w
+					}
+					explore(t, effortFor(p.right), build, func() string { return d.text(t, readRow, id) }).expect(t, p.right)
+				})
+			}
+		})
+	}
+}
+
+// twoOfPostgres are two sessions, of which the server tells whether they wait for each other.
+func twoOfPostgres(t *testing.T) (d database, clients [writers]client) {
+	d = openPostgres(t)
+	for who := range clients {
+		s := d.session(t)
+		clients[who] = client{
+			begin: func() (*sql.Tx, error) { return s.BeginTx(t.Context(), nil) },
+			try:   waiting(func(done <-chan error) bool { return s.awaitBlocked(t, done) }),
+		}
+	}
+	return d, clients
+}
+
+// waiting makes a try of something that waits: in a goroutine, of which blocked tells whether it is stuck or done.
+func waiting(blocked func(done <-chan error) bool) func(do func() error) error {
+	var done chan error // of what has not come to its end
+	return func(do func() error) error {
+		if done == nil {
+			done = make(chan error, 1)
+			go func() { done <- do() }()
+		}
+		if blocked(done) {
+			return errBlocked
+		}
+		err := <-done
+		done = nil
+		return err
+	}
+}
+
+// twoOfSQLite are two connections that do not wait, but say that they would have to.
+func twoOfSQLite(t *testing.T) (d database, clients [writers]client) {
+	d = openSQLite(t, "")
+	for who := range clients {
+		c, err := d.Conn(t.Context())
+		noErr(t, err)
+		t.Cleanup(func() { c.Close() })
+		clients[who] = client{
+			begin: func() (*sql.Tx, error) { return c.BeginTx(t.Context(), nil) },
+			try: func(do func() error) error {
+				err := do()
+				// SQLITE_BUSY_SNAPSHOT says that waiting is no use.
+				if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_BUSY {
+					return errBlocked
+				}
+				return err
+			},
+		}
+	}
+	return d, clients
+}
