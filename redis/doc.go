@@ -16,8 +16,8 @@
 //	client := leasehold.New(engine)
 //
 // Close the client of leasehold first, then the engine, then the client of go-redis. NewFailoverClient (Sentinel) and
-// NewClusterClient make clients for the other places. A program in which hundreds of goroutines lock at the same time gives
-// [New] an AutoPipeliner instead, which sends their commands together. [Open] takes a URL and makes a client of its
+// NewClusterClient make clients for the other places. What hundreds of goroutines want at the same time goes to a server
+// together. In a Cluster that takes an AutoPipeliner instead of the client. [Open] takes a URL and makes a client of its
 // own: that is what the command does.
 //
 // # What it promises

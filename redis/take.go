@@ -45,9 +45,10 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return g, err
 }
 
-// mayBeFree reports whether takeFree can see to a request, if the name is free.
+// mayBeFree reports whether takeFree can see to a request, if the name is free. It is not while others wait for it, as they did when this process was
+// granted it: then the owner has been granted it already, and asks for more of it.
 func (e *Engine) mayBeFree(r driver.Request) bool {
-	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0
+	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wanted.has(r.Key)
 }
 
 // errAsk says that it takes the whole script to tell.

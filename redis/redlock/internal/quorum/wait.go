@@ -20,6 +20,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	a := e.attempts.begin(r, len(e.nodes))
 	defer e.attempts.end(a)
 	e.attempts.wait(a)
+	e.crowd.Add(r.Key)
 	order := e.arbiters(r.Key)
 	for failures := 0; ; failures++ {
 		var g driver.Grant
@@ -30,6 +31,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 		}
 		switch {
 		case err == nil:
+			e.crowd.Add(r.Key) // others are likely to wait behind: the next one of this process must not pass them
 			return g, nil
 		case ctx.Err() != nil:
 			return driver.Grant{}, ctx.Err()

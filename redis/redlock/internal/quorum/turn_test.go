@@ -1,0 +1,49 @@
+package quorum
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Whoever has waited, and asks again as soon as it has let go, does not pass those who wait, however long it has waited.
+func TestNobodyPassesThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		first, a, b := s.client(steady), s.client(steady), s.client(steady)
+		s.take(first, "first")
+		turns := make(chan string, 4)
+		wait := func(e *Engine, owner string) {
+			_, err := e.Take(t.Context(), joining(owner))
+			if errors.Is(err, driver.ErrHeld) {
+				_, err = e.Wait(t.Context(), joining(owner))
+			}
+			if err != nil {
+				t.Errorf("%s: %v", owner, err)
+			}
+			turns <- owner
+			time.Sleep(100 * ms)
+			s.release(e, owner)
+		}
+		done := make(chan struct{})
+		go func() {
+			wait(a, "a")
+			wait(a, "a again")
+			close(done)
+		}()
+		time.Sleep(100 * ms)
+		go wait(b, "b")
+		time.Sleep(3 * time.Second) // longer than it is remembered that the name was held
+		s.release(first, "first")
+		<-done
+		if got := []string{<-turns, <-turns, <-turns}; !slices.Equal(got, []string{"a", "b", "a again"}) {
+			t.Errorf("the turns are %v", got)
+		}
+		time.Sleep(time.Second)
+	})
+}
