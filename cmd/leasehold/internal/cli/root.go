@@ -81,7 +81,7 @@ Engines (rediss instead of redis encrypts with TLS):
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; leasehold --help lists them")
-	root.AddCommand(a.run(), a.list(), a.inspect(), a.check(), a.releaseByForce(), a.version())
+	root.AddCommand(a.run(), a.list(), a.inspect(), a.check(), a.releaseByForce(), a.demo(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" { // cobra's own answers to an unknown shell with success
