@@ -13,8 +13,10 @@ type Beginner interface {
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// Do runs fn in a transaction of its own that has raised the mark to the token, and commits it. If the mark is larger, or fn fails or panics, it is rolled back, and
-// nothing has happened. Work that takes several transactions calls Do several times with the same token.
+// Do runs fn in a transaction of its own that has raised the mark to the token, and commits it. If the mark is larger, fn fails or panics, or a statement of the guard has failed, it is
+// rolled back, and nothing has happened. Work that takes several transactions calls Do several times with the same token.
+//
+// Within fn, do not call Do with the same mark: it would wait for itself. Pass the guard on instead.
 //
 // If ctx is the lease's, the transaction is rolled back when the lease ends. That comes sooner than the mark can tell, but does not replace it: a program that was paused
 // does not notice.
@@ -34,6 +36,9 @@ func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guar
 	if err != nil {
 		return fmt.Errorf("fence: beginning a transaction: %w", err)
 	}
+	if tx == nil {
+		return missing("transaction", "what BeginTx returns without an error")
+	}
 	open := true
 	defer func() {
 		if open {
@@ -47,8 +52,11 @@ func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guar
 	if err := fn(g); err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // the commit has not been sent: that is no unknown outcome
+	switch { // the commit has not been sent: that is no unknown outcome
+	case ctx.Err() != nil:
 		return fmt.Errorf("fence: before the commit: %w", context.Cause(ctx))
+	case g.failed != nil: // and fn has not told
+		return g.failed
 	}
 	open = false
 	return committed(tx.Commit())

@@ -23,7 +23,7 @@ var (
 	ErrNotUnique = errors.New("more than one row has this key")
 
 	// ErrWritten: the row was written with this same token before. So if the answer to a [Versioned.Write] was lost, it
-	// has taken effect.
+	// has taken effect. If this is another write, it has not: a lease can write a row once.
 	ErrWritten = errors.New("already written with this token")
 
 	// ErrUnknown: the store did not confirm a change, which may have taken effect or not. Look, or do it again with the same

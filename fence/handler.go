@@ -12,10 +12,13 @@ import (
 // name returns the name of the lock that protects what a request is about, made of its path for example. Do not take it from what the client says of the lock: it is compared
 // with that.
 //
+// Look before it whether the client may do what it wants. Tokens are no passwords.
+//
 // A request without a token is answered with 428, one with a token that is none, or for another name, with 400; both with a problem document (RFC 9457). Safe methods (GET, HEAD,
 // OPTIONS, TRACE) may come without one.
 func Required(name func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", HeaderToken) // a cache must not answer one who raises first with what was read before
 		n := name(r)
 		token, err := tokenOf(r.Header, n)
 		switch {
@@ -32,7 +35,8 @@ func Required(name func(*http.Request) string, next http.Handler) http.Handler {
 // Handler returns a handler that lets requests through the gate: it is [Required], and [Gate.Do] around next. So a request with an old token is answered with 412, and one with a newer
 // token waits until next has returned for all older ones. If the mark could not be raised, or the context of the request ended while it waited, the answer is 503, and nothing has been done.
 //
-// A safe method with a token goes through the gate as well: what it reads is then what the next write finds. Without one it passes beside it.
+// A safe method with a token goes through the gate as well: what it reads is then what the next write finds. Without one it passes beside it. So who may read can raise a mark, as high as it likes,
+// and shut others out: look before the gate who it is.
 //
 // next must not go on working when it has returned. So an http.TimeoutHandler may stand before the gate, but not behind it. Limit how long next may take: who has a newer token waits for it.
 func (g *Gate) Handler(name func(*http.Request) string, next http.Handler) http.Handler {

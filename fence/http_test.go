@@ -2,8 +2,10 @@ package fence_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +91,9 @@ func TestTokensOfRequests(t *testing.T) {
 			if resp.StatusCode != c.status || c.body != "" && string(body) != c.body {
 				t.Errorf("%s, %s: %d %s, want %d %s", handler, c.what, resp.StatusCode, body, c.status, c.body)
 			}
+			if resp.Header.Get("Vary") != fence.HeaderToken {
+				t.Errorf("%s, %s: a cache may give the answer to one with another token", handler, c.what)
+			}
 			if c.status != 200 && resp.Header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s, %s: the problem is %q of type %q", handler, c.what, body, resp.Header.Get("Content-Type"))
 			}
@@ -144,6 +149,10 @@ func TestProblemsThereAndBack(t *testing.T) {
 		{fence.ErrStale, 412, fence.ErrStale},
 		{fence.ErrNoToken, 428, fence.ErrNoToken},
 		{fence.Valid("", 1), 400, fence.ErrInvalid},
+		{fmt.Errorf("raising: %w", fence.Valid("a", 0)), 400, fence.ErrInvalid},
+		{fence.DBMarks{DB: new(sql.DB), Table: fence.Table{Name: "hunter2 marks"}}.Raise(t.Context(), "a", 1), 500, nil}, // nothing that the client can mend
+		{fence.NewGate(nil).Do(t.Context(), "a", 1, func(context.Context) error { return nil }), 500, nil},
+		{fmt.Errorf("slot of hunter2: %w", fence.ErrInvalid), 500, nil},
 		{errors.Join(fence.ErrUnavailable, secret), 503, fence.ErrUnavailable},
 		{errors.Join(fence.ErrUnknown, secret), 500, fence.ErrUnknown},
 		{secret, 500, nil},
@@ -213,6 +222,45 @@ func TestResponsesOfOthers(t *testing.T) {
 	}
 	if err := fence.FromResponse(nil); err != nil {
 		t.Errorf("no response: %v", err)
+	}
+}
+
+// A request that has no header yet is sent, too.
+func TestTransportWithoutAHeader(t *testing.T) {
+	t.Parallel()
+	r := (&http.Request{Method: "PUT", URL: &url.URL{Scheme: "http", Host: "a"}}).WithContext(fence.WithToken(t.Context(), "a", 1))
+	transport := &fence.Transport{Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if got := r.Header.Get(fence.HeaderToken); got != "1" {
+			t.Errorf("sent %q", got)
+		}
+		return &http.Response{}, nil
+	})}
+	if _, err := transport.RoundTrip(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// A redirect takes the token along, to another host, too, as the documents say.
+func TestTokenOfARedirect(t *testing.T) {
+	t.Parallel()
+	target := httptest.NewServer(fence.Required(nameOf, echo))
+	defer target.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, target.URL+"/?id=7", http.StatusTemporaryRedirect)
+	}))
+	defer first.Close()
+	client := &http.Client{Transport: &fence.Transport{Base: first.Client().Transport}}
+	r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), "order:7", 42), "PUT", first.URL, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); string(body) != `["order:7",42,true]`+"\n" || err != nil {
+		t.Errorf("%d %s, %v", resp.StatusCode, body, err)
 	}
 }
 

@@ -58,6 +58,8 @@ func (t Table) Schema() (string, error) {
 
 // Column is a column of a table of your own that holds the mark of each row. It protects that row, and whatever else is written in the same transactions.
 // Add it with [Column.Schema]. All names must be written as the database has them.
+//
+// It goes with its row. A row that is deleted and made again under the same key lets old tokens in: use a [Table] for such rows.
 type Column struct {
 	Table string // as in "account" or "shop.account"
 	Key   string // the column that finds a row: the primary key, or another that is unique

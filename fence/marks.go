@@ -14,7 +14,7 @@ type Marks interface {
 }
 
 // Memory keeps marks in this process: for tests, and for resources that live no longer than the process. The zero value is ready. It is safe for concurrent use. A name
-// takes some 100 bytes, for good.
+// takes some 100 bytes beside its own, for good: forgetting it would let old tokens in. So let only those raise marks who may.
 type Memory struct {
 	mu    sync.Mutex
 	marks map[string]uint64

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 )
 
 // problem is a problem document, see https://www.rfc-editor.org/rfc/rfc9457.
@@ -43,22 +44,23 @@ var kinds = []struct {
 //
 //   - [ErrStale]: 412, with the members name, have and want;
 //   - [ErrNoToken]: 428;
-//   - [ErrInvalid]: 400;
+//   - [ErrInvalid], if it is about the name, the token or a header of the request: 400;
 //   - [ErrUnavailable]: 503, nothing has been done;
 //   - [ErrUnknown]: 500, it may have been done.
 //
-// Any other error is a 500 that tells nothing of it, since the text may be for your eyes only.
+// Any other error is a 500 that tells nothing of it, since the text may be for your eyes only. So is an [ErrInvalid] about something else, such as the name of a table: the client can do nothing about it.
 func Refuse(w http.ResponseWriter, err error) {
 	p := problem{Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError}
+	value, _ := errors.AsType[*ValueError](err)
 	for _, k := range kinds {
-		if errors.Is(err, k.err) {
+		if errors.Is(err, k.err) && (k.err != ErrInvalid || value.ofRequest()) {
 			p = problem{Type: problems + k.name, Title: k.err.Error(), Status: k.status}
 			break
 		}
 	}
 	if stale, ok := errors.AsType[*StaleError](err); ok {
 		p.Name, p.Have, p.Want, p.Detail = stale.Name, stale.Have, stale.Want, stale.Error()
-	} else if value, ok := errors.AsType[*ValueError](err); ok {
+	} else if value.ofRequest() {
 		p.Detail = value.Error()
 	}
 	text, _ := json.Marshal(p) // strings and numbers always can be
@@ -66,6 +68,11 @@ func Refuse(w http.ResponseWriter, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(text) // the client may be gone
+}
+
+// ofRequest reports whether a value came from a request.
+func (e *ValueError) ofRequest() bool {
+	return e != nil && slices.Contains([]string{fieldName, fieldToken, HeaderToken, HeaderName}, e.Field)
 }
 
 // longest is the longest problem document that is read.

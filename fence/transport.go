@@ -9,6 +9,9 @@ import "net/http"
 // other errors are those of the base. As always with HTTP, after such an error the request may have been done. Use [FromResponse] to learn whether
 // the server refused the token.
 //
+// A client follows redirects, and its Transport sends the token along, whichever host that leads to. That is right where a server knows who serves the request, and tells others the name of the
+// lock: CheckRedirect of http.Client can forbid it.
+//
 // It is safe for concurrent use if the base is.
 type Transport struct {
 	Base http.RoundTripper // nil stands for http.DefaultTransport
@@ -26,6 +29,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, drop(r, err)
 		}
 		r = r.Clone(r.Context()) // a RoundTripper must not change what it is given
+		if r.Header == nil {
+			r.Header = http.Header{}
+		}
 		setHeaders(r.Header, name, token)
 	} else if !isSafe(r.Method) && r.Header.Get(HeaderToken) == "" {
 		return nil, drop(r, ErrNoToken)

@@ -16,13 +16,19 @@ const (
 	MaxToken uint64 = driver.MaxToken
 )
 
+// What Valid calls the values.
+const (
+	fieldName  = "name"
+	fieldToken = "token"
+)
+
 const allowedNames = "1 to 1024 bytes of valid UTF-8 without NUL, as the name of a lock"
 
 // Valid returns a [*ValueError] if there can be no such name or token, and nil otherwise. All that takes a name and a token refuses the same. It is
 // for other implementations of [Marks].
 func Valid(name string, token uint64) error {
 	if len(name) < 1 || len(name) > MaxName || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
-		return invalid("name", name, allowedNames)
+		return invalid(fieldName, name, allowedNames)
 	}
 	return validToken(token)
 }
@@ -32,7 +38,7 @@ func validToken(token uint64) error {
 		return nil
 	}
 	return &ValueError{
-		Field:   "token",
+		Field:   fieldToken,
 		Value:   strconv.FormatUint(token, 10),
 		Allowed: "1 to " + strconv.FormatUint(MaxToken, 10) + ", as a lease has it",
 	}

@@ -17,7 +17,8 @@ import (
 // It is enough where what is written does not depend on anything that was read before: then the holder of the largest token has the last word, and who is late is refused. It is
 // not enough for a value that was computed from the row, since an older holder may still write between the reading and the writing: use [Do] there.
 //
-// All names must be written as the database has them, and all writers must write the version.
+// All names must be written as the database has them, and all writers must write the version. Nobody else may: a [Column] there would be raised without a write, and Write would take
+// that for one of its own, [ErrWritten].
 type Versioned struct {
 	Table   string // as in "article" or "shop.article"
 	Key     string // the column that finds a row: the primary key, or another that is unique
@@ -31,7 +32,7 @@ type Values map[string]any
 // token. So a write whose answer was lost can be repeated: it is done once.
 //
 // It returns [ErrStale] if the version is larger than the token, [ErrWritten] if it is the same, [ErrNoRow], [ErrNotUnique], and [ErrInvalid] if nothing was sent. Other errors
-// are those of the database; unless db is a transaction, the write may then have taken effect.
+// are those of the database. Unless db is a transaction, the write may then have taken effect, and after ErrNotUnique it has, on all rows with that key.
 func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64, values Values) error {
 	if isNil(db) {
 		return missing("database", "a *sql.DB, *sql.Conn, *sql.Tx or *fence.Guard")

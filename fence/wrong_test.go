@@ -16,6 +16,11 @@ var table = fence.Table{Name: "marks"}
 
 func nothing(*fence.Guard) error { return nil }
 
+// beginner begins transactions as a test says.
+type beginner func() (*sql.Tx, error)
+
+func (f beginner) BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error) { return f() }
+
 // Wrong use is refused by a ValueError that says what is allowed, before anything is sent.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
@@ -32,6 +37,7 @@ func TestWrongUse(t *testing.T) {
 	values := fence.Values{"title": "t"}
 	memory, gate := new(fence.Memory), fence.NewGate(new(fence.Memory))
 	work := func(context.Context) error { return nil }
+	var zero fence.Guard
 	raise := func(m fence.Mark, token uint64) error {
 		_, err := fence.Raise(ctx, tx, m, token)
 		return err
@@ -64,10 +70,20 @@ func TestWrongUse(t *testing.T) {
 		"Do without a database":       func() error { return fence.Do(ctx, nil, table.Mark("a"), 1, nothing) },
 		"Do with a nil database":      func() error { return fence.Do(ctx, (*sql.DB)(nil), table.Mark("a"), 1, nothing) },
 		"Do with a nil connection":    func() error { return fence.Do(ctx, (*sql.Conn)(nil), table.Mark("a"), 1, nothing) },
-		"Do without a function":       func() error { return fence.Do(ctx, db, table.Mark("a"), 1, nil) },
-		"Do with token 0":             func() error { return fence.Do(ctx, db, table.Mark("a"), 0, nothing) },
-		"Do with a bad name":          func() error { return fence.Do(ctx, db, table.Mark(""), 1, nothing) },
-		"Write without a database":    func() error { return versioned.Write(ctx, nil, 1, 1, values) },
+		"Do that begins nothing": func() error {
+			return fence.Do(ctx, beginner(func() (*sql.Tx, error) { return nil, nil }), table.Mark("a"), 1, nothing)
+		},
+		"the zero guard, Exec":     func() error { _, err := zero.ExecContext(ctx, "x"); return err },
+		"the zero guard, Query":    func() error { _, err := zero.QueryContext(ctx, "x"); return err },
+		"the zero guard, QueryRow": func() error { return zero.QueryRowContext(ctx, "x").Scan() },
+		"the zero guard, Prepare":  func() error { _, err := zero.PrepareContext(ctx, "x"); return err },
+		"the zero guard, Raise":    func() error { return zero.Raise(ctx, table.Mark("a"), 1) },
+		"no guard":                 func() error { _, err := (*fence.Guard)(nil).ExecContext(ctx, "x"); return err },
+		"no guard, QueryRow":       func() error { return (*fence.Guard)(nil).QueryRowContext(ctx, "x").Scan() },
+		"Do without a function":    func() error { return fence.Do(ctx, db, table.Mark("a"), 1, nil) },
+		"Do with token 0":          func() error { return fence.Do(ctx, db, table.Mark("a"), 0, nothing) },
+		"Do with a bad name":       func() error { return fence.Do(ctx, db, table.Mark(""), 1, nothing) },
+		"Write without a database": func() error { return versioned.Write(ctx, nil, 1, 1, values) },
 		"Write with a nil transaction": func() error {
 			return versioned.Write(ctx, (*sql.Tx)(nil), 1, 1, values)
 		},

@@ -21,8 +21,8 @@
 //
 // # Outcomes
 //
-// If no answer comes, the error is a fence.ErrUnknown: it may have been done or not. Reading, and writing the same again with the same Guard, is safe; adding is not. Scripts are sent once, whatever the
-// MaxRetries of the client.
+// If no answer comes, the error is a fence.ErrUnknown: it may have been done or not. Reading, and writing the same again with the same Guard, is safe; adding is not. Nor is writing something else, since
+// what was given up may still be under way, and come later: release the lock, and take it anew. The larger token keeps it out. Scripts are sent once, whatever the MaxRetries of the client.
 //
 // In a Cluster all keys must be in the slot of the mark. Others are refused before anything is sent.
 package redisfence

@@ -3,7 +3,9 @@ package redisfence_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,6 +55,52 @@ func TestLostReply(t *testing.T) {
 	if _, err := g.Get(t.Context(), "data"); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("Get: %v, want ErrStale", err)
 	}
+}
+
+// What the documents warn of: a write that was given up can come after what the same lease writes then. A larger token keeps it out.
+func TestWriteThatComesLate(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	p := redisserver.ProxyForTest(t, s.Addr())
+	c, slow := client(t, s.Addr()), closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: 100 * time.Millisecond}))
+	for next, want := range map[uint64]string{5: "late", 6: "next"} {
+		key := fmt.Sprint("data ", next)
+		m := redisfence.Beside(key)
+		g := raise(t, slow, m, 5)
+		var passed atomic.Bool
+		p.Intercept(func(request []byte) redisserver.Action {
+			if bytes.Contains(request, []byte("late")) {
+				passed.Store(true)
+				return redisserver.Hold
+			}
+			return redisserver.Pass
+		})
+		if err := g.Set(t.Context(), key, "late"); !errors.Is(err, fence.ErrUnknown) || !passed.Load() {
+			t.Fatalf("Set: %v, want ErrUnknown", err)
+		}
+		noErr(t, raise(t, c, m, next).Set(t.Context(), key, "next"))
+		before := runs(t, c)
+		p.Release()
+		await(t, "the late one has come", func() bool { return runs(t, c) > before })
+		if v := c.Get(t.Context(), key).Val(); v != want {
+			t.Errorf("next token %d: %q, want %q", next, v, want)
+		}
+	}
+}
+
+// runs is how many scripts the server has run.
+func runs(t *testing.T, c *goredis.Client) (n int) {
+	t.Helper()
+	for line := range strings.Lines(c.Info(t.Context(), "commandstats").Val()) {
+		var calls int
+		if _, err := fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,", &calls); err == nil {
+			n += calls
+		}
+		if _, err := fmt.Sscanf(line, "cmdstat_eval:calls=%d,", &calls); err == nil {
+			n += calls
+		}
+	}
+	return n
 }
 
 // A request that reached nobody has had no effect, and says so.

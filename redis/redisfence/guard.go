@@ -19,10 +19,13 @@ type Guard struct {
 }
 
 // Raise raises the mark to the token, and returns what may now read and write. A token that is equal to the mark passes. It returns a fence.ErrStale if the mark is larger, a
-// fence.ErrInvalid if nothing was sent because a value is not allowed, a fence.ErrUnknown if there was no answer, and otherwise the error of the server.
+// fence.ErrInvalid if nothing was sent because a value is not allowed (a *redis.Ring is none), a fence.ErrUnknown if there was no answer, and otherwise the error of the server.
 func Raise(ctx context.Context, client redis.UniversalClient, m Mark, token uint64) (*Guard, error) {
 	if isNil(client) {
 		return nil, &fence.ValueError{Field: "client", Value: "nil", Allowed: "a client of go-redis"}
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		return nil, &fence.ValueError{Field: "client", Value: "*redis.Ring", Allowed: "another, since a Ring moves keys to other servers when one fails, where there are no marks: a Cluster, or one client for each server"}
 	}
 	if err := m.valid(token); err != nil {
 		return nil, err
@@ -42,8 +45,6 @@ func isNil(client redis.UniversalClient) bool {
 	case *redis.Client:
 		return c == nil
 	case *redis.ClusterClient:
-		return c == nil
-	case *redis.Ring:
 		return c == nil
 	}
 	return false
@@ -91,7 +92,7 @@ func (g *Guard) Do(ctx context.Context, command, key string, args ...any) (any, 
 // Eval runs a script of yours, which finds its keys in KEYS and its arguments in ARGV, as if it were run by itself. It may use no other keys. Its answer is returned as from Do. The
 // text is sent to each server once, and later by its hash, so put what changes into the arguments. A script cannot begin with "#!".
 //
-// Redis undoes nothing: if the script fails half-way, which is an error of the server, what it did before stays.
+// Redis undoes nothing: if the script fails half-way, which is an error of the server, what it did before stays. Nor does SCRIPT KILL end one that takes too long, since raising the mark was a write.
 func (g *Guard) Eval(ctx context.Context, script string, keys []string, args ...any) (any, error) {
 	switch {
 	case strings.HasPrefix(script, "#!"):
@@ -104,6 +105,9 @@ func (g *Guard) Eval(ctx context.Context, script string, keys []string, args ...
 
 // run runs a script that uses mark.lua, and takes its answer apart.
 func (g *Guard) run(ctx context.Context, s script, keys []string, args ...any) (any, error) {
+	if g == nil || g.client == nil {
+		return nil, &fence.ValueError{Field: "guard", Value: "nil", Allowed: "one that Raise has returned"}
+	}
 	if len(args) > mostArguments || len(keys) > mostArguments {
 		return nil, &fence.ValueError{Field: "arguments", Value: fmt.Sprint(max(len(args), len(keys))), Allowed: fmt.Sprintf("at most %d, and as many keys", mostArguments)}
 	}

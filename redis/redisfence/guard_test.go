@@ -210,6 +210,43 @@ func TestMarkOutlivesItsHash(t *testing.T) {
 	}
 }
 
+// A mark is there after everything that a guard can do, also where that deletes it, or fails on the way.
+func TestMarkOutlivesScripts(t *testing.T) {
+	t.Parallel()
+	c := server(t)
+	for kind, m := range kinds {
+		for what, call := range map[string]func(g *redisfence.Guard) (any, error){
+			"DEL of several": func(g *redisfence.Guard) (any, error) { return g.Do(t.Context(), "DEL", "data", "{data}:fence") },
+			"FLUSHDB": func(g *redisfence.Guard) (any, error) {
+				return g.Eval(t.Context(), "return redis.call('FLUSHDB')", nil)
+			},
+			"a script that deletes, and then fails": func(g *redisfence.Guard) (any, error) {
+				return g.Eval(t.Context(), "redis.call('DEL', KEYS[1], '{data}:fence') error('mine')", []string{"data"})
+			},
+			"a script that deletes, and then is refused": func(g *redisfence.Guard) (any, error) {
+				return g.Eval(t.Context(), "redis.call('DEL', KEYS[1], '{data}:fence') redis.call('NOSUCH')", []string{"data"})
+			},
+			"a script with names of ours": func(g *redisfence.Guard) (any, error) {
+				return g.Eval(t.Context(), "token = '1' mark = KEYS[1]", []string{"data"}) // as if it were run by itself, it must not make these
+			},
+			"a script that looks for names of ours": func(g *redisfence.Guard) (any, error) {
+				return g.Eval(t.Context(), "return token", nil)
+			},
+		} {
+			g := raise(t, c, m, 5)
+			_, err := call(g)
+			if fails := strings.HasPrefix(what, "a script"); fails != (err != nil) {
+				t.Errorf("%s, %s: %v", kind, what, err)
+			} else if _, ok := errors.AsType[goredis.Error](err); fails && (!ok || errors.Is(err, fence.ErrUnknown)) {
+				t.Errorf("%s, %s: %v, want an error of the server", kind, what, err)
+			}
+			_, err = redisfence.Raise(t.Context(), c, m, 4)
+			stale(t, kind+", "+what, err, 5, 4)
+			noErr(t, c.FlushAll(t.Context()).Err())
+		}
+	}
+}
+
 // A mark that is not there is made once, by whoever comes first, and all others see it.
 func TestFirstRaisers(t *testing.T) {
 	t.Parallel()
@@ -241,6 +278,8 @@ func TestWrongUse(t *testing.T) {
 	g := raise(t, c, redisfence.Beside("data"), 5)
 	ctx, sent := t.Context(), new(counter)
 	c.AddHook(sent)
+	ring := closed(t, goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"only": c.Options().Addr}}))
+	ring.AddHook(sent)
 	m := redisfence.Beside("data")
 	fail := func(m redisfence.Mark, token uint64) func() error {
 		return func() error { _, err := redisfence.Raise(ctx, c, m, token); return err }
@@ -253,6 +292,9 @@ func TestWrongUse(t *testing.T) {
 		"nil client":        func() error { _, err := redisfence.Raise(ctx, (*goredis.Client)(nil), m, 1); return err },
 		"nil cluster":       func() error { _, err := redisfence.Raise(ctx, (*goredis.ClusterClient)(nil), m, 1); return err },
 		"marks, no client":  func() error { return redisfence.Marks{}.Raise(ctx, "a", 1) },
+		"a ring":            func() error { _, err := redisfence.Raise(ctx, ring, m, 1); return err }, // a server that fails takes its marks along
+		"the zero guard":    func() error { return new(redisfence.Guard).Set(ctx, "data", "x") },
+		"no guard":          func() error { return (*redisfence.Guard)(nil).Set(ctx, "data", "x") },
 		"no mark":           fail(redisfence.Mark{}, 1),
 		"field without key": fail(redisfence.Mark{Field: "a"}, 1),
 		"beside nothing":    fail(redisfence.Beside(""), 1),

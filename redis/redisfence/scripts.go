@@ -22,18 +22,22 @@ var (
 type script struct{ text, hash string }
 
 var (
-	raiseScript   = newScript(raiseLua)
-	commandScript = newScript(commandLua)
+	raiseScript   = newScript(withMark(raiseLua))
+	commandScript = newScript(withMark(commandLua))
+	aroundLua     = withMark(scriptLua)
 )
 
-// newScript puts in what a script uses.
 func newScript(text string) script {
-	text = strings.Replace(text, "-- use mark.lua\n", markLua, 1)
 	sum := sha1.Sum([]byte(text)) // see above
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
+// withMark puts in what a script uses.
+func withMark(text string) string {
+	return strings.Replace(text, "-- use mark.lua\n", markLua, 1)
+}
+
 // around is the script that runs one of the user's. A line of its own ends a comment in the last line of that.
 func around(text string) script {
-	return newScript(strings.Replace(scriptLua, "-- the script\n", text+"\n", 1))
+	return newScript(strings.Replace(aroundLua, "-- the script\n", text+"\n", 1))
 }

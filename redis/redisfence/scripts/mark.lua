@@ -7,13 +7,12 @@
 -- fence answers nil if the mark now is the token, and otherwise what the script has to answer: {0, mark} if the token is too
 -- old, or an error if the mark is none. Nothing is changed then.
 local mark, token, field = KEYS[1], ARGV[1], ARGV[2]
+local function read()
+  if field == '' then return redis.call('GET', mark) end
+  return redis.call('HGET', mark, field)
+end
 local function fence()
-  local have
-  if field == '' then
-    have = redis.call('GET', mark)
-  else
-    have = redis.call('HGET', mark, field)
-  end
+  local have = read()
   if have then
     if not string.match(have, '^%d+$') or #have > 16 then
       return redis.error_reply('NOMARK the mark holds something else than a token: give the mark a key or field of its own')
@@ -31,9 +30,12 @@ local function fence()
   end
 end
 
--- keep puts back a mark that went with the hash, or was overwritten, when that was deleted for example.
+-- keep puts back a mark that was deleted or overwritten, together with the hash that it is in for example.
 local function keep()
-  if field ~= '' and redis.call('HGET', mark, field) ~= token then
+  if read() == token then return end
+  if field ~= '' then
     redis.call('HSET', mark, field, token)
+  else
+    redis.call('SET', mark, token)
   end
 end

@@ -33,8 +33,9 @@ func (a *app) demo() *cobra.Command {
 		Short: "Play the classic cases that break locks, without leasehold and with it",
 		Long: `Play the classic cases that break locks, each once with a lock of a few commands and once with leasehold.
 
-Nothing is needed for it, and nothing is touched: by default it plays in virtual time, at once. With --real it
-starts Redis servers of its own for some seconds. Engines (--engine) do not matter.
+Nothing is needed for it, and nothing is touched: by default it plays in virtual time, at once, and what clients and
+servers do is simulated by their rules. With --real it plays with the library itself, on Redis servers of its own that it
+starts for some seconds. Engines (--engine) do not matter.
 
 Cases:
 ` + caseList(),
@@ -86,7 +87,7 @@ func (a *app) perform(cmd *cobra.Command, p performance) error {
 	if p.json {
 		err = a.printJSON(demo.JSON(p.seed, p.real, figures))
 	} else {
-		err = a.show(figures)
+		err = a.show(figures, p.real)
 	}
 	if err != nil {
 		return err
@@ -125,8 +126,8 @@ func (a *app) play(cmd *cobra.Command, p performance) (figures []draw.Figure, er
 	return figures, nil
 }
 
-// show prints pictures and the table.
-func (a *app) show(figures []draw.Figure) error {
+// show prints pictures and the table, and says what they are of.
+func (a *app) show(figures []draw.Figure, real bool) error {
 	screen := a.screen(os.Getenv)
 	if err := screen.Legend(a.out); err != nil {
 		return err
@@ -136,7 +137,14 @@ func (a *app) show(figures []draw.Figure) error {
 			return err
 		}
 	}
-	return draw.Table(a.out, figures)
+	if err := draw.Table(a.out, figures); err != nil {
+		return err
+	}
+	how := "Simulated in virtual time, by the rules of leasehold and of Redis. --real plays with the library itself, on Redis servers."
+	if real {
+		how = "Played with the library itself, on Redis servers. Pauses of clients, and the jump of a clock, were made by what they come to."
+	}
+	return screen.Say(a.out, how)
 }
 
 func writeSVG(file string, figures []draw.Figure) error {

@@ -43,6 +43,14 @@ func (s Screen) Legend(w io.Writer) error {
 	return p.err
 }
 
+// Say writes a paragraph, after a line that is empty.
+func (s Screen) Say(w io.Writer, text string) error {
+	p := s.painter(w)
+	p.line("")
+	p.paragraph("", text)
+	return p.err
+}
+
 // Draw draws a case.
 func (s Screen) Draw(w io.Writer, f Figure) error {
 	p := s.painter(w)
