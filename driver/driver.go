@@ -95,7 +95,7 @@ type Engine interface {
 
 // Abilities says what an engine can do, as data, so that an engine that wraps
 // another passes the truth on. Optional interfaces ([Downgrader], [Latcher],
-// [Forcer], [AllTaker], [Raiser]) are called only where the matching field is set.
+// [Forcer], [AllTaker], [Raiser], [Voter]) are called only where the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -117,6 +117,9 @@ type Abilities struct {
 
 	// Raise: Take heeds Request.Floor, and the engine is a Raiser.
 	Raise bool
+
+	// Votes: the engine is a Voter.
+	Votes bool
 
 	// Fair: waiters are served in the order in which they joined, and a Take does
 	// not overtake them.

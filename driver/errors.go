@@ -16,6 +16,9 @@ var (
 	// time has run out.
 	ErrNotSet = errors.New("latch is not set")
 
+	// ErrSilent says in a Vote that the place has not answered in time.
+	ErrSilent = errors.New("no answer")
+
 	// ErrApart is the answer of an AllTaker for names that it cannot take in one step, whether or not they are free:
 	// they are kept on different servers, say, or are too many. Nothing was sent that could have an effect.
 	ErrApart = NoEffect(errors.New("the names cannot be taken in one step"))

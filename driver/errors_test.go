@@ -17,6 +17,7 @@ func TestMarksOfErrors(t *testing.T) {
 		{ErrNotHeld, true, true, false},
 		{ErrNotSet, true, true, false},
 		{ErrApart, false, true, false},
+		{ErrSilent, false, false, false},
 		{NoEffect(plain), false, true, false},
 		{Permanent(plain), false, true, true},
 		{nil, false, false, false},

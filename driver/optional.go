@@ -73,6 +73,27 @@ type Starter interface {
 	StartRelease(ctx context.Context, r Release, done func(error))
 }
 
+// Voter is what an engine with the ability Votes implements too: it keeps each lock on several places, of which a majority decides.
+type Voter interface {
+	// Votes tells what each place says of a key, whether it is held or free, in an order that stays the same. Places that do not answer or
+	// refuse are told of, too, and are no error. Nothing is changed. Owners never appear.
+	Votes(ctx context.Context, k Key) ([]Vote, error)
+}
+
+// Vote is what one place says of a key.
+type Vote struct {
+	// Place is what the place is called, as in "10.0.0.1:6379".
+	Place string
+	// Holders are those who hold the key there, ordered by token. Whoever has fewer than a majority of the places holds nothing: it is about
+	// to get the rest, or to let go. One that was granted the key late may have another token there.
+	Holders []Holder
+	// Closed is for how much longer, about, the place grants nothing to anybody, since it was restarted and may have forgotten
+	// leases; 0 if it grants.
+	Closed time.Duration
+	// Err is why nothing is known of the place, and nil if it is. It is an ErrSilent if there was no answer in time.
+	Err error
+}
+
 // Wanter is an optional interface of an engine on which a lock may be handed on
 // inside a process. Where it is missing, the core limits handing on by time alone.
 type Wanter interface {

@@ -76,34 +76,53 @@ func (t *trip) Err() error {
 // carry sends the errands to the server. It reports false if the courier is late: then their outcome is unknown, and what was sent
 // may still be read by the client.
 func (t *trip) carry() bool {
+	// The releases come first. From here on, lose may read the batch at any time.
+	slices.SortStableFunc(t.batch, func(a, b *errand) int { return cmp.Compare(a.kind, b.kind) })
 	t.late = time.AfterFunc(time.Until(t.end), t.lose)
 	if len(t.batch) == 1 {
 		return t.alone()
 	}
 	answer, err := t.send()
 	answers, ok := answer.([]any)
-	var reply redis.Error
-	switch {
-	case err == nil && (!ok || len(answers) != len(t.batch)):
+	if err == nil && (!ok || len(answers) != len(t.batch)) {
 		err = errReply
-	case errors.Is(err, errAsk), errors.As(err, &reply) && driver.IsPermanent(err):
-		// Grants are closed, or the user has no right to one of the names: that is to concern nobody else.
+	}
+	if concernsOne(err) {
 		return t.alone()
 	}
 	if !t.arrive() {
 		return false
 	}
+	if err != nil {
+		t.words = nil // the client may still read what it has not sent
+	}
 	for i, r := range t.batch {
 		if err != nil {
 			r.finish(nil, err)
-		} else if failed, is := answers[i].(error); is {
-			r.finish(nil, explain(failed))
+		} else if failed, is := answers[i].(string); is {
+			r.finish(nil, explain(refusedErrand(failed)))
 		} else {
 			r.finish(answers[i], nil)
 		}
 	}
 	return true
 }
+
+// concernsOne reports whether an error comes of some of the errands, and is to concern nobody else: grants are closed, or the user has no right to
+// a name, or something before the servers does not let names be asked for together. Nothing has been done then.
+func concernsOne(err error) bool {
+	var reply redis.Error
+	return errors.Is(err, errAsk) || errors.As(err, &reply) && (driver.IsPermanent(err) || redis.HasErrorPrefix(err, "CROSSSLOT"))
+}
+
+// refusedErrand is the error with which the server has answered to one errand.
+type refusedErrand string
+
+// Error implements error.
+func (r refusedErrand) Error() string { return string(r) }
+
+// RedisError implements redis.Error.
+func (refusedErrand) RedisError() {}
 
 // arrive reports whether the courier is back in time. Then the trip is over.
 func (t *trip) arrive() bool {
@@ -123,9 +142,8 @@ func (t *trip) lose() {
 	t.couriers.lose()
 }
 
-// send sends all errands in one script. It puts the releases first.
+// send sends all errands in one script.
 func (t *trip) send() (any, error) {
-	slices.SortStableFunc(t.batch, func(a, b *errand) int { return cmp.Compare(a.kind, b.kind) })
 	releases := 0
 	t.words = append(t.words[:0], nil, nil, nil)
 	for _, r := range t.batch {
@@ -144,11 +162,14 @@ func (t *trip) send() (any, error) {
 	return answer, err
 }
 
-// alone sends the errands one by one.
+// alone sends the errands one by one, until the courier is late.
 func (t *trip) alone() bool {
 	e := t.couriers.engine
 	answers, errs := make([]any, len(t.batch)), make([]error, len(t.batch))
 	for i, r := range t.batch {
+		if t.over.Load() {
+			break
+		}
 		answers[i], _, errs[i] = e.runBy(t, e.evaluate, r.script(), r.names, r.may(), r.command())
 	}
 	if !t.arrive() {

@@ -9,10 +9,11 @@ import (
 // couriers carry the errands of many goroutines to one server: what comes while they are all under way goes together in one
 // script. So the busier a server is, the less each errand costs it and this process, and who is alone waits for nobody.
 //
-// A courier is a goroutine. One that does not come back in time is given up: its errands have an unknown outcome, and another one takes
-// its place.
+// A courier is a goroutine. One that does not come back before all its errands are of no use is given up: their outcome is unknown, and another
+// one takes its place.
 type couriers struct {
 	engine *Engine
+	spare  sync.Pool // of *awaited that have been answered
 
 	mu     sync.Mutex
 	queue  []*errand
@@ -22,7 +23,7 @@ type couriers struct {
 	selves int // goroutines that carry their errand themselves
 	closed bool
 	used   bool        // since the last sweep
-	sweep  *time.Timer // sends home who is not needed; nil if nobody is idle
+	sweep  *time.Timer // sends home who is not needed; nil if nobody is, or has been a moment ago
 }
 
 const (

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -79,18 +78,22 @@ type awaited struct {
 	err      error
 }
 
-var awaiteds = sync.Pool{New: func() any {
-	c := &awaited{answered: make(chan struct{}, 1)}
-	c.finish = func(answer any, err error) {
-		c.answer, c.err = answer, err
-		c.answered <- struct{}{}
+// newAwaited returns one that is new, or that has been answered.
+func (c *couriers) newAwaited() *awaited {
+	if w, ok := c.spare.Get().(*awaited); ok {
+		return w
 	}
-	return c
-}}
+	w := &awaited{answered: make(chan struct{}, 1)}
+	w.finish = func(answer any, err error) {
+		w.answer, w.err = answer, err
+		w.answered <- struct{}{}
+	}
+	return w
+}
 
 // wait has an errand done and waits for the answer, or until ctx ends.
 func (c *couriers) wait(ctx context.Context, r errand) (any, error) {
-	w := awaiteds.Get().(*awaited)
+	w := c.newAwaited()
 	r.finish = w.finish
 	w.errand = r
 	if end, ok := ctx.Deadline(); ok {
@@ -110,7 +113,7 @@ func (c *couriers) wait(ctx context.Context, r errand) (any, error) {
 	answer, err := w.answer, w.err
 	if err == nil { // else the client may still read what it has not sent
 		w.errand, w.answer = errand{finish: w.finish}, nil
-		awaiteds.Put(w)
+		c.spare.Put(w)
 	}
 	return answer, err
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// StartTake implements [driver.Starter].
+// StartTake implements [driver.Starter]. Requests that go to the server together are given up together, at the latest of their deadlines: so all
+// should have about the same time.
 func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
-	wait := func() {
-		g, err := byDeadline(ctx, func(ctx context.Context) (driver.Grant, error) { return e.Take(ctx, r) })
-		done(g, err)
+	wait := func(take func(context.Context, driver.Request) (driver.Grant, error)) {
+		done(byDeadline(ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, r) }))
 	}
 	if r.Join || r.Tokens > 1 || !e.mayBeFree(r) || !e.place.single() || checkOwner(r.Owner) != nil {
-		go wait()
+		go wait(e.Take)
 		return
 	}
 	t, first := taking(r, e.names(r.Key))
 	if first > driver.MaxToken {
-		go wait()
+		go wait(e.takeHeld)
 		return
 	}
 	t.end, _ = ctx.Deadline()
 	t.finish = func(answer any, err error) {
 		g, err := e.tookFree(answer, err, first, r)
 		if errors.Is(err, errAsk) {
-			go wait()
+			go wait(e.takeHeld)
 			return
 		}
 		done(g, err)
@@ -35,7 +35,13 @@ func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driv
 	e.couriers.send(&t)
 }
 
-// StartRelease implements [driver.Starter].
+// takeHeld takes what takeFree could not tell of.
+func (e *Engine) takeHeld(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, _, err := e.take(ctx, r, e.names(r.Key), nil)
+	return g, err
+}
+
+// StartRelease implements [driver.Starter]. See StartTake.
 func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	wait := func(release func(context.Context, driver.Release) error) {
 		_, err := byDeadline(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, release(ctx, r) })
@@ -61,10 +67,14 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 	e.couriers.send(t)
 }
 
-// byDeadline returns what f does, or an error at the deadline of ctx, even if f does not care.
+// byDeadline returns what f does, or an error at the deadline of ctx, even if f does not care. After it, f is not even called: it might send something.
 func byDeadline[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	end, _ := ctx.Deadline()
+	if !time.Now().Before(end) {
+		var none T
+		return none, driver.NoEffect(context.DeadlineExceeded)
+	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	return within(ctx, time.Until(end)+time.Second, f)
+	return within(ctx, time.Until(end)+time.Second, f) // ctx ends first, and says so
 }

@@ -21,7 +21,7 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	const clients, callers, rounds, names, enough = 3, 6, 30, 3, 30
 	s := redisserver.ForTest(t, redisserver.Config{})
-	p := redisserver.ProxyForTest(t, s.Addr())
+	p := redisserver.ProxyForTest(t, s.Addr()) // it knows requests, which toxiproxy does not: each breaks before it is sent, or when its reply has come
 	all := make([]*leasehold.Client, clients)
 	for i := range all {
 		all[i] = open(t, p.Addr(), redis.WithoutFailoverGuard())

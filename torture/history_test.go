@@ -13,6 +13,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
 // What clients did with one name, as the checker of linearizability is told: taking it (with a token), and the end of what was taken. A lease that was not
@@ -87,55 +88,75 @@ func TestTheModelOfHistories(t *testing.T) {
 	}
 }
 
-// Six clients take three names on five servers, while servers crash, freeze, and lose replies. What they saw is checked afterwards: whatever happens
-// to fewer than half of the servers, one at a time has a name, and tokens grow.
+// Six clients take three names on five servers, while servers crash and freeze, and the networks of three clients and of the three others break in all ways. What they
+// saw is checked afterwards: whatever happens to networks, and to fewer than half of the servers, one at a time has a name, and tokens grow.
 func TestHistoriesOfAQuorumWithFaults(t *testing.T) {
 	t.Parallel()
 	const (
 		clients = 6
 		ttl     = time.Second
-		lasting = 12 * time.Second
+		lasting = 10 * time.Second
+		enough  = 200 // steps; on a slow machine they take longer
 	)
 	names := []string{"a", "b", "c"}
 	histories := map[string]*history{}
 	for _, name := range names {
 		histories[name] = &history{}
 	}
-	var servers []*redisserver.Server
-	var proxies []*redisserver.Proxy
-	var addresses []string
-	for range 5 {
-		s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
-		p := redisserver.ProxyForTest(t, s.Addr())
-		servers, proxies, addresses = append(servers, s), append(proxies, p), append(addresses, p.Addr())
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), lasting)
+	servers := fiveServers(t, "appendonly yes", "appendfsync always")
+	networks := []network{networkTo(t, servers), networkTo(t, servers)}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*lasting)
 	defer cancel()
+	began := time.Now()
 	var work sync.WaitGroup
 	for i := range clients {
-		c := openRedlock(t, addresses)
+		c := openRedlock(t, networks[i%2].addresses(), redlock.WithNodeTimeout(time.Second))
 		work.Go(func() { workOn(ctx, t, c, i+1, ttl, names, histories) })
 	}
-	faults := rand.New(rand.NewPCG(1, 2))
-	for ctx.Err() == nil {
-		one := faults.IntN(5)
-		mend := harm(t, servers[one], proxies[one], faults.IntN(4))
-		pause(ctx, time.Duration(100+faults.IntN(500))*time.Millisecond)
-		mend()
-		pause(ctx, time.Duration(faults.IntN(300))*time.Millisecond)
+	for i, n := range networks {
+		work.Go(func() { // links
+			chance := rand.New(rand.NewPCG(4, uint64(i)))
+			for ctx.Err() == nil {
+				hit := chance.Perm(len(n))[:1+chance.IntN(2)]
+				if chance.IntN(16) == 0 {
+					hit = chance.Perm(len(n))[:3]
+				}
+				mend := n.harm(faults[chance.IntN(len(faults))], hit...)
+				pause(ctx, time.Duration(50+chance.IntN(400))*time.Millisecond)
+				mend()
+				pause(ctx, time.Duration(chance.IntN(600))*time.Millisecond)
+			}
+		})
 	}
+	chance := rand.New(rand.NewPCG(1, 2)) // servers
+	for ctx.Err() == nil && (time.Since(began) < lasting || steps(histories) < enough) {
+		mend := harm(t, servers[chance.IntN(len(servers))], chance.IntN(2))
+		pause(ctx, time.Duration(50+chance.IntN(400))*time.Millisecond)
+		mend()
+		pause(ctx, time.Duration(chance.IntN(1000))*time.Millisecond)
+	}
+	cancel()
 	work.Wait()
-	taken := 0
 	for name, h := range histories {
-		taken += len(h.steps)
 		if got := porcupine.CheckOperationsTimeout(oneHolder, h.steps, time.Minute); got != porcupine.Ok { // Unknown is no better than Illegal
 			t.Errorf("the history of %s is %v", name, got)
 		}
 	}
-	if taken < 100 {
-		t.Errorf("only %d steps: nothing is shown", taken)
+	if n := steps(histories); n < enough {
+		t.Errorf("only %d steps: nothing is shown", n)
+	} else {
+		t.Logf("%d steps", n)
 	}
-	t.Logf("%d steps", taken)
+}
+
+// steps is how many there are in all histories.
+func steps(histories map[string]*history) (n int) {
+	for _, h := range histories {
+		h.mu.Lock()
+		n += len(h.steps)
+		h.mu.Unlock()
+	}
+	return n
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -146,22 +167,15 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // harm does something to one server, and returns what undoes it.
-func harm(t *testing.T, s *redisserver.Server, p *redisserver.Proxy, how int) (mend func()) {
+func harm(t *testing.T, s *redisserver.Server, how int) (mend func()) {
 	check := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	switch how {
-	case 0:
+	if how == 0 {
 		check(s.Pause())
 		return func() { check(s.Resume()) }
-	case 1:
-		p.Freeze()
-		return p.Thaw
-	case 2:
-		p.SwallowReplies()
-		return p.PassReplies
 	}
 	s.Kill() // it has written down all it has said
 	return func() { check(s.Restart()) }

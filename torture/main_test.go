@@ -7,6 +7,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/leasehold-go/leasehold"
@@ -18,7 +19,12 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(holderVariable); address != "" {
 		os.Exit(holder(address))
 	}
-	goleak.VerifyTestMain(m)
+	logging.Disable() // the client tells of each connection that the tests take away
+	const toxiproxy = "github.com/Shopify/toxiproxy/v2"
+	goleak.VerifyTestMain(m,
+		// Where one side of a connection has gone, nobody takes what the other one still sends, and these wait for ever.
+		goleak.IgnoreAnyFunction(toxiproxy+".(*ToxicLink).read"),
+		goleak.IgnoreAnyFunction(toxiproxy+"/toxics.(*ToxicStub).Run"))
 }
 
 // patience is how long a test waits for what must happen, and soon how long it may take what happens at once on a busy machine.

@@ -15,6 +15,18 @@ import (
 // openRedlock returns a client of the library on several servers, which have been started a moment ago and vote nevertheless.
 func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) *leasehold.Client {
 	t.Helper()
+	c := leasehold.New(redlockOn(t, addresses, opts...), leasehold.WithRequestTimeout(5*time.Second))
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Logf("closing the client: %v", err) // what faults have left behind
+		}
+	})
+	return c
+}
+
+// redlockOn returns the engine for that.
+func redlockOn(t *testing.T, addresses []string, opts ...redlock.Option) *redlock.Engine {
+	t.Helper()
 	var clients []goredis.UniversalClient
 	for _, address := range addresses {
 		clients = append(clients, goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1}))
@@ -24,11 +36,7 @@ func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) *leas
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(5*time.Second))
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Logf("closing the client: %v", err) // what faults have left behind
-		}
 		err := e.Close()
 		for _, c := range clients {
 			err = errors.Join(err, c.Close())
@@ -37,7 +45,7 @@ func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) *leas
 			t.Errorf("closing the engine: %v", err)
 		}
 	})
-	return c
+	return e
 }
 
 // await waits until something is so.

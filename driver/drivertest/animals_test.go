@@ -2,6 +2,7 @@ package drivertest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -120,6 +121,12 @@ var zoo = []animal{
 	{"raises for the looks", "Raise/RaiseGoesOnFromThere", func(e *memory.Engine) driver.Engine { return raisesNothing{e} }},
 	{"lowers", "Raise/RaiseNeverLowers", func(e *memory.Engine) driver.Engine { return lowers{e, new(sync.Map)} }},
 	{"says that it has raised what was above", "Raise/RaiseNeverLowers", func(e *memory.Engine) driver.Engine { return above{e} }},
+	{"hides the holder in votes", "Votes/VotesShowTheHolder", votes(func(v *driver.Vote) { v.Holders = nil })},
+	{"shows nobody's hold in votes", "Votes/VotesOfAFreeName", votes(func(v *driver.Vote) { v.Holders = append(v.Holders, driver.Holder{Token: 1}) })},
+	{"calls places the same", "Votes/VotesOfAFreeName", votes(func(v *driver.Vote) { v.Place = "place" })},
+	{"mixes up places", "Votes/VotesShowTheHolder", votes(func(v *driver.Vote) { v.Place = rand.Text() })},
+	{"shows the refused in votes", "Votes/VotesShowNoneWhoIsRefused", votesShowToo(func(r driver.Request, err error) (string, bool) { return r.Holder, err != nil })},
+	{"shows owners in votes", "Votes/VotesShowNoOwner", votesShowToo(func(r driver.Request, err error) (string, bool) { return r.Owner, err == nil })},
 	{"counts repeated CountDowns", "Latch/RepeatedRequestsCountOnce", countsRepeated()},
 	{"forgets where a page ended", "Paging/ListInPages", func(e *memory.Engine) driver.Engine { return noPages{e} }},
 	{"leaves goroutines", "Leak/NoGoroutineIsLeft", func(e *memory.Engine) driver.Engine { return leaves{e} }},
@@ -426,4 +433,63 @@ func (a above) Raise(ctx context.Context, r driver.Raise) error {
 		return nil
 	}
 	return a.Engine.Raise(ctx, r)
+}
+
+// voting is an engine of three places that agree, and of which votes are changed on the way.
+type voting struct {
+	*memory.Engine
+	vote func(*driver.Vote)
+}
+
+func votes(f func(*driver.Vote)) func(*memory.Engine) driver.Engine {
+	return func(e *memory.Engine) driver.Engine { return voting{e, f} }
+}
+
+func (v voting) Abilities() driver.Abilities {
+	can := v.Engine.Abilities()
+	can.Votes = true
+	return can
+}
+
+func (v voting) Votes(ctx context.Context, k driver.Key) (all []driver.Vote, err error) {
+	page, err := v.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name})
+	for _, place := range []string{"a", "b", "c"} {
+		vote := driver.Vote{Place: place}
+		for _, s := range page {
+			vote.Holders = s.Holders
+		}
+		if v.vote != nil {
+			v.vote(&vote)
+		}
+		all = append(all, vote)
+	}
+	return all, err
+}
+
+// showsToo is an engine whose votes show some of those who have asked, with a text.
+type showsToo struct {
+	voting
+	whom  func(r driver.Request, err error) (text string, is bool)
+	texts *sync.Map
+}
+
+func votesShowToo(whom func(r driver.Request, err error) (text string, is bool)) func(*memory.Engine) driver.Engine {
+	texts := new(sync.Map)
+	return func(e *memory.Engine) driver.Engine { return showsToo{voting{Engine: e}, whom, texts} }
+}
+
+func (s showsToo) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, err := s.Engine.Take(ctx, r)
+	if text, is := s.whom(r, err); is {
+		s.texts.Store(r.Key, text)
+	}
+	return g, err
+}
+
+func (s showsToo) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
+	all, err := s.voting.Votes(ctx, k)
+	if text, ok := s.texts.Load(k); ok {
+		all[0].Holders = []driver.Holder{{Holder: text.(string)}}
+	}
+	return all, err
 }

@@ -84,6 +84,7 @@ var concerns = []concern{
 	{"Force", force},
 	{"All", all},
 	{"Raise", raise},
+	{"Votes", votes},
 	{"Listing", listing},
 	{"Paging", paging},
 	{"Names", names},

@@ -22,6 +22,7 @@ const (
 	Downgrade    Method = "Downgrade"
 	ForceRelease Method = "ForceRelease"
 	Raise        Method = "Raise"
+	Votes        Method = "Votes"
 	TrySet       Method = "TrySet"
 	CountDown    Method = "CountDown"
 	LatchState   Method = "LatchState"

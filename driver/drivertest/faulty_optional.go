@@ -13,6 +13,7 @@ var (
 	_ driver.Forcer     = (*Faulty)(nil)
 	_ driver.AllTaker   = (*Faulty)(nil)
 	_ driver.Raiser     = (*Faulty)(nil)
+	_ driver.Voter      = (*Faulty)(nil)
 	_ driver.Wanter     = (*Faulty)(nil)
 	_ driver.Latcher    = (*Faulty)(nil)
 )
@@ -68,6 +69,17 @@ func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
 	}
 	return f.do(ctx, f.fault(ctx, Raise, r.Key, r.Owner), func(ctx context.Context) error {
 		return inner.Raise(ctx, r)
+	})
+}
+
+// Votes implements [driver.Voter].
+func (f *Faulty) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
+	inner, err := behind[driver.Voter](f)
+	if err != nil {
+		return nil, err
+	}
+	return through(ctx, f, f.fault(ctx, Votes, k, ""), func(ctx context.Context) ([]driver.Vote, error) {
+		return inner.Votes(ctx, k)
 	})
 }
 

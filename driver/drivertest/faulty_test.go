@@ -302,7 +302,7 @@ func TestFaultyTellsWhatIsBehind(t *testing.T) {
 func TestPlanSeesEachRequest(t *testing.T) {
 	t.Parallel()
 	var seen []drivertest.Op
-	f := drivertest.NewFaulty(memory.New(), func(op drivertest.Op) drivertest.Fault {
+	f := drivertest.NewFaulty(voting{Engine: memory.New()}, func(op drivertest.Op) drivertest.Fault {
 		seen = append(seen, op)
 		return drivertest.Fault{}
 	})
@@ -324,6 +324,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 	also.Name = "name, too"
 	f.TakeAll(ctx, []driver.Request{r, also})
 	f.Raise(ctx, driver.Raise{Key: r.Key, Owner: "owner", Token: 1, Tokens: 1})
+	f.Votes(ctx, r.Key)
 	want := []drivertest.Op{
 		{1, drivertest.Take, r.Key, "owner"},
 		{2, drivertest.Wait, r.Key, "owner"},
@@ -338,6 +339,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 		{11, drivertest.List, driver.Key{}, ""},
 		{12, drivertest.TakeAll, r.Key, "owner"},
 		{13, drivertest.Raise, r.Key, "owner"},
+		{14, drivertest.Votes, r.Key, ""},
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the plan has seen\n%v, want\n%v", seen, want)

@@ -32,6 +32,12 @@ func TestFaultyWithoutFaults(t *testing.T) {
 	}))
 }
 
+// Several places that always agree are a Voter.
+func TestPlacesThatAgree(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, on(t, votes(nil)))
+}
+
 // The suite must also fit engines that answer slowly.
 func TestFaultyWithDelays(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ type Engine struct {
 var (
 	_ driver.Engine = (*Engine)(nil)
 	_ driver.Forcer = (*Engine)(nil)
+	_ driver.Voter  = (*Engine)(nil)
 	_ driver.Wanter = (*Engine)(nil)
 )
 
@@ -46,8 +47,9 @@ const (
 )
 
 // New returns an engine on some servers, with one client of go-redis for each: what NewClient returns, or its AutoPipeline. The clients stay the
-// caller's, who closes them after the engine. All programs that share locks must name the same servers by the same addresses; the
-// order does not matter.
+// caller's, who closes them after the engine. All programs that share locks must name the same servers by the same addresses. The
+// order does not matter, except of clients that do not show their address, as an AutoPipeline: who waits may otherwise do so on another
+// server than the others, and wait longer.
 //
 // New asks the servers what they are, until ctx ends but for no longer than the node timeout. It refuses a replica, a node of a
 // Cluster, and a server that is there twice. A server that does not answer is asked before it votes for the first time.

@@ -53,7 +53,39 @@ func (m *member) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 			return driver.Grant{}, err
 		}
 	}
-	return m.Engine.Take(ctx, r)
+	g, err := m.Engine.Take(ctx, r)
+	if err = m.vote(ctx, err); err != nil {
+		return driver.Grant{}, err
+	}
+	return g, nil
+}
+
+// Raise implements driver.Raiser.
+func (m *member) Raise(ctx context.Context, r driver.Raise) error {
+	return m.vote(ctx, m.Engine.Raise(ctx, r))
+}
+
+// Opens says when the server votes again, or the zero time if it does, and fails if it must not vote at all.
+func (m *member) Opens(ctx context.Context) (time.Time, error) {
+	if !m.met.Load() {
+		if err := m.meet(ctx); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return m.Engine.Opens(ctx)
+}
+
+// vote is the outcome of a request by which the server may have voted. One that grants nothing yet says yes nevertheless to an owner that has the
+// key. That may be one which the server had released, and granted to another, before it was restarted with what it knew some time before.
+func (m *member) vote(ctx context.Context, answer error) error {
+	if answer != nil {
+		return answer
+	}
+	opens, err := m.Engine.Opens(ctx)
+	if err == nil && !opens.IsZero() {
+		err = &redis.ClosedError{Open: opens}
+	}
+	return err
 }
 
 // meet finds out whether the server is one that may vote.

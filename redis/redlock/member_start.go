@@ -8,8 +8,14 @@ import (
 
 // StartTake implements driver.Starter.
 func (m *member) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+	voted := func(g driver.Grant, err error) {
+		if err = m.vote(ctx, err); err != nil {
+			g = driver.Grant{}
+		}
+		done(g, err)
+	}
 	if m.met.Load() {
-		m.Engine.StartTake(ctx, r, done)
+		m.Engine.StartTake(ctx, r, voted)
 		return
 	}
 	go func() {
@@ -20,6 +26,6 @@ func (m *member) StartTake(ctx context.Context, r driver.Request, done func(driv
 			done(driver.Grant{}, err)
 			return
 		}
-		m.Engine.StartTake(ctx, r, done)
+		m.Engine.StartTake(ctx, r, voted)
 	}()
 }

@@ -3,8 +3,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -15,20 +18,33 @@ import (
 func (a *app) inspect() *cobra.Command {
 	kind, output := newKind(), newOutput()
 	cmd := &cobra.Command{
-		Use:               "inspect NAME",
-		Short:             "Show who holds a name and who waits for it",
+		Use:   "inspect NAME",
+		Short: "Show who holds a name and who waits for it",
+		Long: `Show who holds a name and who waits for it.
+
+On an engine of several nodes (redlock://), it also shows what each node says: who holds the name
+there, or that it is free; for how much longer the node is in quarantine, which means that it grants nothing
+as it was restarted and may have forgotten leases; that it does not answer; or its error.`,
 		Args:              words(1, "leasehold inspect [flags] NAME"),
 		ValidArgsFunction: a.names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
-				found, err := look(ctx, c, args[0], kind)
+				var said []leasehold.Vote
+				var err error
+				var asked sync.WaitGroup
+				asked.Go(func() { said, err = votes(ctx, c, args[0], kind) }) // a node that is silent takes its time: let it be the same
+				found, failed := look(ctx, c, args[0], kind)
+				asked.Wait()
 				switch {
+				case failed != nil && len(said) == 0:
+					return failed
 				case err != nil:
-					return err
 				case output.word == "json":
-					return a.printJSON(inspection{Name: args[0], Free: !held(found), Entries: entries(found)})
+					err = a.printJSON(inspect(args[0], found, failed == nil, said))
+				default:
+					err = a.printDetails(args[0], found, failed == nil, said)
 				}
-				return a.printDetails(args[0], found)
+				return cmp.Or(failed, err)
 			})
 		},
 	}
@@ -72,4 +88,16 @@ func look(ctx context.Context, c *leasehold.Client, name string, kind choice) ([
 	return slices.DeleteFunc(all, func(s leasehold.Status) bool {
 		return kind.word != "" && s.Kind != kinds[kind.word]
 	}), err
+}
+
+// votes returns what each node says of a lock, if the engine has several.
+func votes(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Vote, error) {
+	if kind.word != "" && kinds[kind.word] != leasehold.KindLock {
+		return nil, nil // a majority keeps locks alone
+	}
+	said, err := c.Votes(ctx, leasehold.KindLock, name)
+	if errors.Is(err, leasehold.ErrUnsupported) {
+		return nil, nil
+	}
+	return said, err
 }

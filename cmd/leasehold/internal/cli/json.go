@@ -16,8 +16,17 @@ import (
 
 type inspection struct {
 	Name    string  `json:"name"`
-	Free    bool    `json:"free"`
+	Free    *bool   `json:"free"` // null if too few nodes have answered to know
 	Entries []entry `json:"entries"`
+	Nodes   []node  `json:"nodes,omitempty"`
+}
+
+type node struct {
+	Node       string   `json:"node"`
+	Answer     string   `json:"answer"` // free, held, no answer, error
+	Holders    []holder `json:"holders"`
+	Quarantine int64    `json:"quarantine_ms"`
+	Error      string   `json:"error,omitempty"`
 }
 
 type entry struct {
@@ -50,15 +59,35 @@ type latchState struct {
 	TTL   *int64 `json:"ttl_ms"`
 }
 
+func inspect(name string, found []leasehold.Status, known bool, said []leasehold.Vote) inspection {
+	i := inspection{Name: name, Entries: entries(found)}
+	if known {
+		i.Free = new(!held(found))
+	}
+	for _, v := range said {
+		n := node{Node: v.Place, Answer: answer(v), Holders: holders(v.Holders), Quarantine: max(v.Closed.Milliseconds(), 0)}
+		if v.Err != nil {
+			n.Error = v.Err.Error()
+		}
+		i.Nodes = append(i.Nodes, n)
+	}
+	return i
+}
+
+func holders(all []leasehold.Holder) []holder {
+	list := make([]holder, 0, len(all)) // [] rather than null
+	for _, h := range all {
+		list = append(list, holder{
+			Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, TTL: millis(h.TTL), Age: millis(h.Age),
+		})
+	}
+	return list
+}
+
 func entries(all []leasehold.Status) []entry {
 	list := make([]entry, 0, len(all)) // [] rather than null
 	for _, s := range all {
-		e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: []holder{}, Waiting: s.Waiting}
-		for _, h := range s.Holders {
-			e.Holders = append(e.Holders, holder{
-				Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, TTL: millis(h.TTL), Age: millis(h.Age),
-			})
-		}
+		e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: holders(s.Holders), Waiting: s.Waiting}
 		for _, w := range s.Queue {
 			e.Queue = append(e.Queue, waiter{Mode: w.Mode.String(), Weight: w.Weight, Holder: w.Holder, Age: millis(w.Age)})
 		}

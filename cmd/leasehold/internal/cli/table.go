@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,10 +34,10 @@ func (a *app) printTable(all []leasehold.Status) error {
 	return w.Flush()
 }
 
-// printDetails writes all that is known of one name.
-func (a *app) printDetails(name string, found []leasehold.Status) error {
+// printDetails writes all that is known of one name. If too few nodes have answered, it is only known what each of them says.
+func (a *app) printDetails(name string, found []leasehold.Status, known bool, said []leasehold.Vote) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if !held(found) {
+	if known && !held(found) {
 		fmt.Fprintf(w, "%s is free\n", oneLine(name))
 	}
 	for _, s := range found {
@@ -55,7 +56,45 @@ func (a *app) printDetails(name string, found []leasehold.Status) error {
 			fmt.Fprintf(w, "%s %s\twaiting: %d more\n", s.Kind, oneLine(name), more)
 		}
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, v := range said {
+		fmt.Fprintf(w, "node %s\t%s\n", oneLine(v.Place), saying(v))
+	}
 	return w.Flush()
+}
+
+// answer is what a node says, in a word or two.
+func answer(v leasehold.Vote) string {
+	switch {
+	case errors.Is(v.Err, leasehold.ErrSilent):
+		return "no answer"
+	case v.Err != nil:
+		return "error"
+	case len(v.Holders) > 0:
+		return "held"
+	}
+	return "free"
+}
+
+// saying is all that a node says.
+func saying(v leasehold.Vote) string {
+	said := []string{answer(v)}
+	if said[0] == "error" {
+		return "error: " + oneLine(v.Err.Error())
+	}
+	for _, h := range v.Holders {
+		said[0] = "held by " + oneLine(h.Holder)
+		if h.Token != 0 {
+			said = append(said, fmt.Sprint("token ", h.Token))
+		}
+		said = append(said, "ttl "+ttl(h.TTL))
+	}
+	if v.Closed > 0 {
+		said = append(said, "in quarantine for "+age(v.Closed))
+	}
+	return strings.Join(said, ", ")
 }
 
 func mode(s leasehold.Status, h leasehold.Holder) string { return weight(s, h.Mode.String(), h.Weight) }

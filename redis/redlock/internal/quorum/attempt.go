@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,7 @@ type attempt struct {
 type trace struct {
 	asked   int   // takes under way
 	granted bool  // the node has granted something to the ballot, or may have
-	tell    *poll // of the release of the owner, which came while the node was still asked
+	tell    *poll // of the release of the owner, which came while the node was still asked; nil if there was none
 
 	drops int           // releases under way after a ballot that has failed
 	doubt time.Time     // when the last of them was sent that may still be under way, although it has failed; zero if none may
@@ -82,16 +83,18 @@ func (s *attempts) end(a *attempt) {
 }
 
 // release ends all that an owner has under way. What is granted to it from now on is dropped. It returns the nodes that have no take under way. The
-// others may not be asked for a release now, which could overtake it; they are added to what the poll waits for.
-func (s *attempts) release(owner string, p *poll, nodes []*node) (quiet []*node) {
+// others may not be asked for a release now, which could overtake it; they are added to what the poll waits for. waited is true of an owner that has given up
+// waiting.
+func (s *attempts) release(owner string, p *poll, nodes []*node) (quiet []*node, waited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of[owner]
 	if a == nil {
-		return nodes
+		return nodes, false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	waited = a.waits
 	a.gone, a.over, a.kept = true, true, false
 	s.waits(a, false)
 	if a.uses.Load() == 0 {
@@ -106,7 +109,7 @@ func (s *attempts) release(owner string, p *poll, nodes []*node) (quiet []*node)
 			quiet = append(quiet, n)
 		}
 	}
-	return quiet
+	return quiet, waited
 }
 
 // released reports whether the owner has been released.
@@ -136,6 +139,15 @@ func (s *attempts) wait(a *attempt) {
 	s.waits(a, !a.gone)
 }
 
+// forget lets go of an owner that was told to give up before it waits: nobody releases what has had no effect.
+func (s *attempts) forget(a *attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept = a.kept && a.waits
+}
+
 // waits counts who waits. Both mutexes are held.
 func (s *attempts) waits(a *attempt, does bool) {
 	if a.waits == does {
@@ -159,30 +171,23 @@ func (s *attempts) wanted(k driver.Key) bool {
 	return s.waiting[k] > 0
 }
 
-// vote begins another ballot, and returns the least token that the owner may be granted. One who holds already is asked for the same again.
-func (a *attempt) vote() (least uint64) {
+// vote begins another ballot, and returns the least token that the owner may be granted.
+func (a *attempt) vote() uint64 {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.over = a.gone
 	for i := range a.on {
 		a.on[i].granted = false
 	}
+	a.mu.Unlock()
 	return a.least()
 }
 
-// least is the least token that the owner may be granted.
-func (a *attempt) leastToken() uint64 {
+// least is the least token that the owner may be granted. One who holds already is asked for the same again; all others for one that is larger than any that
+// a node can have forgotten.
+func (a *attempt) least() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.least()
-}
-
-// least is leastToken while mu is held.
-func (a *attempt) least() uint64 {
-	if a.floor != 0 {
-		return a.floor
-	}
-	return uint64(time.Now().UnixMicro())
+	return cmp.Or(a.floor, uint64(time.Now().UnixMicro()))
 }
 
 // lose ends the ballot of an attempt, and reports for each node whether it may have granted it something.
@@ -207,8 +212,8 @@ func (a *attempt) ask(n *node) (clear bool) {
 }
 
 // took takes in the answer of a node to a take. If the attempt is over, and the node may have granted something, drop is true: the caller must begin a drop, and
-// from this moment on, no take of the owner may be sent to the node before that is done. tell wants to know the outcome of that. If the node
-// has granted nothing, it is told.
+// from this moment on, no take of the owner may be sent to the node before that is done. tell wants to know the outcome of that. Its release
+// is not for this take alone: the owner may also hold or wait there since before.
 func (a *attempt) took(n *node, err error) (drop bool, tell *poll) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -216,16 +221,11 @@ func (a *attempt) took(n *node, err error) (drop bool, tell *poll) {
 	if t.asked--; t.asked == 0 {
 		tell, t.tell = t.tell, nil
 	}
-	if driver.HadNoEffect(err) {
-		if tell != nil {
-			tell.put(answer{node: n, err: driver.ErrNotHeld})
-		}
-		return false, nil
-	}
-	if a.over {
+	none := driver.HadNoEffect(err)
+	if a.over && (tell != nil || !none) {
 		t.drops++
 		return true, tell
 	}
-	t.granted = true
+	t.granted = t.granted || !none
 	return false, nil
 }

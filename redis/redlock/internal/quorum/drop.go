@@ -46,11 +46,15 @@ func (e *Engine) drop(n *node, a *attempt) {
 	e.dropNoted(n, a, nil)
 }
 
-// dropNoted does what has been noted before.
+// dropNoted does what has been noted before, as the owner's own release would if there was one.
 func (e *Engine) dropNoted(n *node, a *attempt, tell *poll) {
+	r := driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}}
+	if tell != nil {
+		r = tell.release
+	}
 	sent := time.Now()
 	a.use()
-	e.release(e.bound(context.Background()), n, driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}}, func(err error) {
+	e.release(e.bound(context.Background()), n, r, func(err error) {
 		a.dropped(n, sent, err)
 		if tell != nil {
 			tell.put(answer{node: n, err: err})

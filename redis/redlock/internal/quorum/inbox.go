@@ -27,6 +27,13 @@ func newInbox(nodes, least int) inbox {
 	return inbox{answers: make([]answer, 0, nodes), least: least, wake: make(chan struct{}, 1)}
 }
 
+// wakeFrom sets how many answers decide nothing before the last of them has come.
+func (b *inbox) wakeFrom(least int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.least = least
+}
+
 // put takes in an answer. It does not block.
 func (b *inbox) put(a answer) {
 	b.mu.Lock()

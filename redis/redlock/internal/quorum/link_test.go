@@ -193,6 +193,14 @@ func (l *link) List(ctx context.Context, q driver.Query) ([]driver.Status, error
 	return send(ctx, l, "list", "", func(e *memory.Engine) ([]driver.Status, error) { return e.List(context.Background(), q) })
 }
 
+// Opens answers at once, as one does that has just been asked something else.
+func (l *link) Opens(context.Context) (time.Time, error) {
+	if l.place.open() == nil {
+		return time.Time{}, nil
+	}
+	return l.place.settled(), nil
+}
+
 // Wanted answers as an engine does whose client watches the queue.
 func (l *link) Wanted(k driver.Key) bool {
 	l.place.mu.Lock()

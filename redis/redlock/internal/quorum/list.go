@@ -3,77 +3,131 @@ package quorum
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// List implements [driver.Engine]. It needs a majority of the nodes. What is held by one holder on a majority is shown as held; who has
-// less, because it has just begun or is about to let go, is not.
+// List implements [driver.Engine]. It needs a majority of the nodes. What is held by one holder on a majority is shown as held, and so is what may be, as
+// nodes are missing that could make up the majority; who has less, because it has just begun or is about to let go, is not.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	pages := make([][]driver.Status, len(e.nodes))
+	if q.Limit <= 0 {
+		q.Limit = 1000
+	}
+	var all []driver.Status
+	for {
+		pages, p, err := look(ctx, e, func(ctx context.Context, n *node) ([]driver.Status, error) { return n.List(ctx, q) })
+		if err != nil {
+			return nil, err
+		}
+		if p.yes < e.need {
+			return nil, e.unlisted(p)
+		}
+		end, more := common(pages, q.Limit)
+		missing := len(e.nodes) - p.yes
+		for _, parts := range together(pages) {
+			if more && parts[0].Key.Compare(end) > 0 {
+				break
+			}
+			if s := merge(parts, e.need-missing, e.need); len(s.Holders) > 0 || s.Waiting > 0 {
+				all = append(all, s)
+			}
+		}
+		if !more || len(all) >= q.Limit {
+			return all[:min(len(all), q.Limit)], nil
+		}
+		q.After = end
+	}
+}
+
+// unlisted is the error of a listing that too few nodes have answered.
+func (e *Engine) unlisted(p *poll) error {
+	var others []string
+	for _, v := range p.votes {
+		if v.Answer != Granted { // which is what any other answer than an error is called
+			others = append(others, v.String())
+		}
+	}
+	return driver.NoEffect(fmt.Errorf("%d of %d nodes have answered, %d must: %s", p.yes, len(e.nodes), e.need, strings.Join(others, "; ")))
+}
+
+// common is the key up to which all pages go, if some of them end because they are full: what comes behind it may be missing there.
+func common(pages [][]driver.Status, limit int) (end driver.Key, full bool) {
+	for _, page := range pages {
+		if len(page) < limit {
+			continue
+		}
+		if last := page[len(page)-1].Key; !full || last.Compare(end) < 0 {
+			end, full = last, true
+		}
+	}
+	return end, full
+}
+
+// together puts what is said of the same key beside each other, in the order of keys.
+func together(pages [][]driver.Status) (all [][]driver.Status) {
+	at := map[driver.Key]int{}
+	for _, page := range pages {
+		for _, s := range page {
+			i, known := at[s.Key]
+			if !known {
+				i = len(all)
+				at[s.Key], all = i, append(all, nil)
+			}
+			all[i] = append(all[i], s)
+		}
+	}
+	slices.SortFunc(all, func(a, b []driver.Status) int { return a[0].Key.Compare(b[0].Key) })
+	return all
+}
+
+// look asks all nodes, waits for all of them, and returns what each has answered, if it has.
+func look[T any](ctx context.Context, e *Engine, ask func(context.Context, *node) (T, error)) ([]T, *poll, error) {
+	var mu sync.Mutex // who is too late may still write when the answers are read
+	answers := make([]T, len(e.nodes))
 	p := e.poll()
 	for _, n := range e.nodes {
 		p.send(ctx, n, func(ctx context.Context) error {
-			page, err := n.List(ctx, q)
+			answer, err := ask(ctx, n)
 			if err == nil {
-				pages[n.index] = page
+				mu.Lock()
+				defer mu.Unlock()
+				answers[n.index] = answer
 			}
 			return err
 		})
 	}
-	if err := p.await(ctx, func() bool { return false }); err != nil {
-		return nil, err
-	}
-	if p.yes < e.need {
-		return nil, p.outcome()
-	}
-	found := map[driver.Key][]driver.Status{}
-	var keys []driver.Key
-	for _, page := range pages {
-		for _, s := range page {
-			if found[s.Key] == nil {
-				keys = append(keys, s.Key)
-			}
-			found[s.Key] = append(found[s.Key], s)
-		}
-	}
-	slices.SortFunc(keys, driver.Key.Compare)
-	var merged []driver.Status
-	for _, k := range keys {
-		if s := e.merge(found[k]); len(s.Holders) > 0 || s.Waiting > 0 {
-			merged = append(merged, s)
-		}
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 1000
-	}
-	return merged[:min(limit, len(merged))], nil
+	err := p.await(ctx, func() bool { return false })
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Clone(answers), p, err
 }
 
-// merge puts together what the nodes say of one name.
-func (e *Engine) merge(parts []driver.Status) driver.Status {
+// merge puts together what the nodes say of one name. A holder is who is known to hold on least nodes: it has need of them, if those are counted that
+// are not known.
+func merge(parts []driver.Status, least, need int) driver.Status {
 	s := driver.Status{Key: parts[0].Key}
-	var holders []driver.Holder
+	by := map[uint64][]driver.Holder{} // by token
+	var most []driver.Holder
 	for _, part := range parts {
-		holders = append(holders, part.Holders...)
+		for _, h := range part.Holders {
+			same := append(by[h.Token], h)
+			by[h.Token] = same
+			if len(same) > len(most) {
+				most = same
+			}
+		}
 		if part.Waiting > s.Waiting { // one of them is the arbiter
 			s.Waiting, s.Queue = part.Waiting, part.Queue
 		}
 	}
-	slices.SortFunc(holders, func(a, b driver.Holder) int { return cmp.Compare(a.Token, b.Token) })
-	for len(holders) > 0 {
-		n := 1
-		for n < len(holders) && holders[n].Token == holders[0].Token {
-			n++
-		}
-		if n >= e.need {
-			// It is held until the moment at which fewer than a majority do.
-			slices.SortFunc(holders[:n], func(a, b driver.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
-			s.Holders = append(s.Holders, holders[e.need-1])
-		}
-		holders = holders[n:]
+	if len(most) >= least {
+		// It is held until the moment at which fewer than a majority do.
+		slices.SortFunc(most, func(a, b driver.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
+		s.Holders = []driver.Holder{most[min(len(most), need)-1]}
 	}
 	return s
 }

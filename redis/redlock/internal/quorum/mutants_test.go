@@ -17,7 +17,9 @@ type mutant struct {
 }
 
 var mutants = []mutant{
-	{"late grant kept", "attempt.go", "\tif a.over {\n\t\tt.drops++\n", "\tif a.over {\n\t\treturn false, tell\n", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"late grant kept", "attempt.go", "if a.over && (tell != nil || !none) {", "if a.over && tell != nil {", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"late node that grants nothing now is not released", "attempt.go", "if a.over && (tell != nil || !none) {", "if a.over && !none {", "TestReleaseTakesWhatIsThereFromBefore"},
+	{"late node does not keep", "drop.go", "\t\tr = tell.release\n", "\t\tr.Keep = 0\n", "TestReleaseKeepsOnTheLateNode"},
 	{"release overtakes the take", "attempt.go", "if t := &a.on[n.index]; t.asked > 0 {", "if t := &a.on[n.index]; t.asked > 100 {", "TestReleaseWaitsForTheTake"},
 	{"release of a lost ballot not waited for", "attempt.go", "return t.drops == 0 && t.doubt.IsZero()", "return true", "TestSchedules"},
 	{"release without an answer forgotten", "drop.go", "\t\t\tt.doubt = sent\n", "", "TestSchedules"},

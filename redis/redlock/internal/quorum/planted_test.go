@@ -11,7 +11,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("takes many schedules; make test runs this without the race detector")
 	}
-	const most = 4000
+	const most = 15000
 	for name, planted := range map[string]fault{
 		"a token is exposed before a majority stands at it": {plant: plant{noRaise: true}},
 		"raise without a look at the owner":                 {plant: plant{looseRaise: true}},

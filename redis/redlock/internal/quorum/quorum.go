@@ -87,7 +87,7 @@ func New(c Config) *Engine {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	return driver.Abilities{Name: e.Name, Force: true, Prompt: true, MaxTTL: e.MaxTTL}
+	return driver.Abilities{Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL}
 }
 
 // Close ends what goes on in the background. Nodes stay open.
@@ -113,19 +113,19 @@ func (e *Engine) Idle() bool {
 // errClosed is permanent.
 var errClosed = driver.Permanent(fmt.Errorf("the engine has been closed: open another one"))
 
-// enter notes n requests that go on by themselves, for each of which leave must be called. It reports false if the engine is closed.
-func (e *Engine) enter(n int) bool {
+// enter notes a request that goes on by itself, after which work.Done must be called. It reports false if the engine is closed.
+func (e *Engine) enter() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.closed {
-		e.work.Add(n)
+		e.work.Add(1)
 	}
 	return !e.closed
 }
 
 // begin runs f in a goroutine that Close waits for, and reports false if the engine is closed.
 func (e *Engine) begin(f func()) bool {
-	if !e.enter(1) {
+	if !e.enter() {
 		return false
 	}
 	go func() {
@@ -172,11 +172,12 @@ func (e *Engine) request(ctx context.Context, n *node, f func(ctx context.Contex
 	stop := context.AfterFunc(e.life, cancel)
 	defer stop()
 	err := f(inner)
-	n.answered(err)
+	n.heard(err)
+	n.leave()
 	return err
 }
 
-// admit notes a request to the node, unless too many are under way. Then answered must be called.
+// admit notes a request to the node, unless too many are under way. Then leave must be called.
 func (n *node) admit() bool {
 	if n.under.Add(1) > mostUnder {
 		n.under.Add(-1)
@@ -185,9 +186,11 @@ func (n *node) admit() bool {
 	return true
 }
 
-// answered notes that a request has ended.
-func (n *node) answered(err error) {
-	n.under.Add(-1)
+// leave notes that a request has ended, and all that must follow it has begun.
+func (n *node) leave() { n.under.Add(-1) }
+
+// heard notes whether the node has answered.
+func (n *node) heard(err error) {
 	if silent := err != nil && isSilence(err); silent != n.silent.Load() {
 		n.silent.Store(silent)
 	}

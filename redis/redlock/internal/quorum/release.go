@@ -13,6 +13,7 @@ import (
 type poll struct {
 	inbox
 	engine  *Engine
+	release driver.Release // if that is what it is about
 	pending int
 	yes, no int
 	votes   []Vote
@@ -78,27 +79,33 @@ func (p *poll) outcome() error {
 	return fmt.Errorf("neither confirmed nor denied by %d of %d nodes: %w", p.engine.need, len(p.votes), &Error{Votes: p.votes, Need: p.engine.need})
 }
 
-// Release implements [driver.Engine]. If somebody waits, the arbiter comes last, so that whom it grants the name finds it free on
-// the other nodes.
+// Release implements [driver.Engine]. If somebody waits, the arbiter is asked last: whom it grants the name asks the other nodes a whole way there and back
+// later, so that they mostly have let go by then. If one has not, it is asked again.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	p := e.poll()
-	nodes := e.attempts.release(r.Owner, p, e.nodes)
-	within := e.bound(ctx)
+	p.release = r
+	nodes, waited := e.attempts.release(r.Owner, p, e.nodes)
 	var last *node
-	if r.Keep == 0 && len(e.nodes) > 1 && e.Wanted(r.Key) {
+	if waited || e.Wanted(r.Key) {
 		last = e.arbiter(r.Key)
-		p.least--
 	}
+	if waited {
+		p.wakeFrom(e.need - 1)
+	}
+	within := e.bound(ctx)
 	for _, n := range nodes {
 		if n != last {
-			p.release(within, n, r)
+			p.ask(within, n)
 		}
 	}
 	if slices.Contains(nodes, last) {
-		if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
-			return err
+		if waited { // its request to wait may still be on its way there
+			if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
+				return err
+			}
+			within = e.bound(ctx)
 		}
-		p.release(e.bound(ctx), last, r)
+		p.ask(within, last)
 	}
 	// A "no" is not given early: the owner may be about to be granted something, and the releases that are still under way would undo it later.
 	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
@@ -107,24 +114,25 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	return p.outcome()
 }
 
-// release asks one node to release the name, as a part of the poll.
-func (p *poll) release(ctx *bounded, n *node, r driver.Release) {
+// ask asks one node to release the name.
+func (p *poll) ask(ctx *bounded, n *node) {
 	p.pending++
-	p.engine.release(ctx, n, r, func(err error) { p.put(answer{node: n, err: err}) })
+	p.engine.release(ctx, n, p.release, func(err error) { p.put(answer{node: n, err: err}) })
 }
 
 // release asks one node to release a name. done must not block.
 func (e *Engine) release(ctx *bounded, n *node, r driver.Release, done func(error)) {
 	switch {
-	case !e.enter(1):
+	case !e.enter():
 		done(errClosed)
 	case !n.admit():
 		done(errSilent)
 		e.work.Done()
 	default:
 		n.StartRelease(ctx, r, func(err error) {
-			n.answered(err)
+			n.heard(err)
 			done(err)
+			n.leave()
 			e.work.Done()
 		})
 	}

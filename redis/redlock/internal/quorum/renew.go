@@ -9,7 +9,10 @@ import (
 )
 
 // tally is what the nodes have said of one item of a batch.
-type tally struct{ yes, no, answers int }
+type tally struct {
+	yes, no, answers int
+	last             error // that is neither
+}
 
 // Renew implements [driver.Engine]. Each item is reported as soon as a majority has decided it.
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
@@ -77,6 +80,8 @@ func (e *Engine) tally(t *tally, err error) (outcome error, decided bool) {
 		t.yes++
 	case driver.IsNo(err):
 		t.no++
+	default:
+		t.last = err
 	}
 	switch {
 	case t.yes >= e.need:
@@ -84,7 +89,7 @@ func (e *Engine) tally(t *tally, err error) (outcome error, decided bool) {
 	case t.no > len(e.nodes)-e.need:
 		return driver.ErrNotHeld, true
 	case t.answers == len(e.nodes):
-		return fmt.Errorf("%d of %d nodes have renewed it, %d refuse: %w", t.yes, len(e.nodes), t.no, err), true
+		return fmt.Errorf("%d of %d nodes have renewed it, %d refuse: %w", t.yes, len(e.nodes), t.no, t.last), true
 	}
 	return nil, false
 }

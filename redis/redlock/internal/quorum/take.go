@@ -25,9 +25,12 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return driver.Grant{}, driver.ErrHeld
 	}
 	g, err := e.ballot(r, a).hold(ctx)
-	if r.Join && errors.Is(err, driver.ErrHeld) {
+	switch {
+	case r.Join && errors.Is(err, driver.ErrHeld):
 		e.crowd.Add(r.Key)
 		e.attempts.wait(a)
+	case driver.HadNoEffect(err):
+		e.attempts.forget(a)
 	}
 	return g, err
 }
@@ -104,8 +107,9 @@ func (b *ballot) send(ctx *bounded, n *node) {
 		return
 	}
 	n.StartTake(ctx, b.request, func(g driver.Grant, err error) {
-		n.answered(err)
+		n.heard(err)
 		b.took(n, g, err)
+		n.leave()
 	})
 }
 
@@ -132,7 +136,7 @@ func (b *ballot) raise(ctx context.Context, n *node) {
 // enter notes a request that goes on by itself. If the engine is closed, that is the answer.
 func (b *ballot) enter(about answer) bool {
 	b.pending++
-	if !b.engine.enter(1) {
+	if !b.engine.enter() {
 		about.err = errClosed
 		b.put(about)
 		return false
@@ -219,10 +223,10 @@ func (b *ballot) verdict() (err error, sure bool) { return b.engine.verdict(b.vo
 // note takes in an answer.
 func (b *ballot) note(ctx context.Context, a answer) {
 	switch {
-	case a.raised:
-		if a.err == nil {
-			b.grants[a.node.index] = b.lease()
-		}
+	case a.raised && a.err == nil:
+		b.grants[a.node.index] = b.lease()
+	case a.raised && driver.IsNo(a.err): // somebody else has it, or may have had it since
+		b.votes[a.node.index] = Vote{Node: a.node.name, Answer: Held, Err: a.err}
 	case a.err != nil:
 		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
 	default:

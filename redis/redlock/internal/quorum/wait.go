@@ -97,7 +97,7 @@ func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, or
 
 // queue waits until one node has granted the name.
 func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) error {
-	r.Floor = a.leastToken()
+	r.Floor = a.least()
 	err := e.join(ctx, a, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
 		return err
@@ -139,7 +139,8 @@ func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node
 	}
 }
 
-// gather asks all nodes when the arbiter has granted the name. That one is asked again, too: what it has given to a waiter may be short.
+// gather asks all nodes when the arbiter has granted the name. That one is asked again, too: what it has given to a waiter may be short. So is the token that it
+// gave: it is from before, and a node that has lost its counter since must not count on from there.
 func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node) (driver.Grant, error) {
 	b := e.ballot(r, a)
 	b.arbiter = arbiter

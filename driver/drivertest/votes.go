@@ -1,0 +1,130 @@
+package drivertest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var votes = []check{
+	{"VotesOfAFreeName", votesOfAFreeName},
+	{"VotesShowTheHolder", votesShowTheHolder},
+	{"VotesShowNoneWhoIsRefused", votesShowNoneWhoIsRefused},
+	{"VotesShowNoOwner", votesShowNoOwner},
+}
+
+// voter opens an engine as a Voter.
+func (e *env) voter() driver.Voter {
+	e.Helper()
+	e.needs(e.can.Votes, "several places that vote")
+	v, ok := e.open().(driver.Voter)
+	if !ok {
+		e.Fatal("the engine says that it has several places that vote, but is no driver.Voter")
+	}
+	return v
+}
+
+// votes asks for what each place says, all of which must be well.
+func (e *env) votes(v driver.Voter, k driver.Key) []driver.Vote {
+	e.Helper()
+	all, err := v.Votes(e.ctx, k)
+	if err != nil || len(all) == 0 {
+		e.Fatalf("Votes on %s %q: %d places, %v", k.Kind, k.Name, len(all), err)
+	}
+	places := map[string]bool{}
+	for _, vote := range all {
+		if vote.Place == "" || places[vote.Place] {
+			e.Errorf("a place is called %q, which must be a name that no other place has", vote.Place)
+		}
+		places[vote.Place] = true
+		if vote.Err != nil || vote.Closed != 0 {
+			e.Errorf("place %s is closed for %v, %v; want one that votes", vote.Place, vote.Closed, vote.Err)
+		}
+	}
+	return all
+}
+
+// unheld checks that no place has a holder.
+func (e *env) unheld(all []driver.Vote) {
+	e.Helper()
+	for _, vote := range all {
+		if len(vote.Holders) > 0 {
+			e.Errorf("place %s has the holders %+v, want none", vote.Place, vote.Holders)
+		}
+	}
+}
+
+func votesOfAFreeName(e *env) {
+	v, a := e.voter(), e.open()
+	r := e.lock("name")
+	e.unheld(e.votes(v, r.Key))
+	e.take(a, r) // which the look has not hindered
+	e.release(a, r)
+	e.eventually("no place has a holder", func() bool {
+		for _, vote := range e.votes(v, r.Key) {
+			if len(vote.Holders) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func votesShowTheHolder(e *env) {
+	v, a := e.voter(), e.open()
+	r := e.lock("name")
+	r.Holder = "the text of the holder"
+	g := e.take(a, r)
+	first := e.votes(v, r.Key)
+	same := 0
+	for _, vote := range first {
+		for _, h := range vote.Holders {
+			if h.Token == g.Token && h.Holder == r.Holder && h.Mode == driver.Exclusive && h.Weight == 1 && h.TTL > r.TTL/2 && h.TTL <= r.TTL {
+				same++
+			}
+		}
+	}
+	if same <= len(first)/2 {
+		e.Errorf("%d of %d places show the holder of token %d: %+v", same, len(first), g.Token, first)
+	}
+	e.unheld(e.votes(v, e.lock("other name").Key))
+	again := e.votes(e.voter(), r.Key)
+	for i := range again {
+		if len(again) != len(first) || again[i].Place != first[i].Place {
+			e.Fatalf("the places come in another order: %+v, then %+v", first, again)
+		}
+	}
+	e.renewed(a, r, e.long)
+}
+
+func votesShowNoneWhoIsRefused(e *env) {
+	v, a, b := e.voter(), e.open(), e.open()
+	r, other := e.lock("name"), e.lock("name")
+	other.Holder = "refused"
+	e.take(a, r)
+	e.refused(b, other)
+	e.eventually("no place has what it has refused", func() bool {
+		for _, vote := range e.votes(v, r.Key) {
+			for _, h := range vote.Holders {
+				if h.Holder == other.Holder {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+func votesShowNoOwner(e *env) {
+	v, a, b := e.voter(), e.open(), e.open()
+	r := e.lock("name")
+	e.take(a, r)
+	w := e.join(b, e.lock("name"))
+	for _, vote := range e.votes(v, r.Key) {
+		text := fmt.Sprintf("%+v %#v", vote, vote)
+		if strings.Contains(text, r.Owner) || strings.Contains(text, w.request.Owner) {
+			e.Errorf("the vote of %s shows an owner", vote.Place)
+		}
+	}
+}
