@@ -76,7 +76,7 @@ func (t *trip) Err() error {
 // carry sends the errands to the server. It reports false if the courier is late: then their outcome is unknown, and what was sent
 // may still be read by the client.
 func (t *trip) carry() bool {
-	// The releases come first. From here on, lose may read the batch at any time.
+	// The releases come first. They are sorted before the timer runs, as lose reads the batch at any time after that.
 	slices.SortStableFunc(t.batch, func(a, b *errand) int { return cmp.Compare(a.kind, b.kind) })
 	t.late = time.AfterFunc(time.Until(t.end), t.lose)
 	if len(t.batch) == 1 {

@@ -121,7 +121,7 @@ func (e *Engine) verdict(votes []Vote, waits bool) (err error, sure bool) {
 		answer += count[Closed]
 	}
 	switch {
-	case answer >= e.need, count[Held] > len(votes)-e.need:
+	case answer >= e.need && answer > count[Granted], count[Held] > len(votes)-e.need: // a majority that has granted it has not agreed on a token
 		failed.kind = driver.ErrHeld
 		return failed, true
 	case answer+open >= e.need:
