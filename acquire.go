@@ -215,7 +215,7 @@ func (l *lock) tellWaits(a ask, held error) (reason error) {
 
 // beyond returns an ErrHeld of the engine if it says more than that.
 func beyond(held error) error {
-	if held == driver.ErrHeld {
+	if _, only := held.(*driver.HeldError); only || held == driver.ErrHeld {
 		return nil
 	}
 	return held

@@ -1,11 +1,15 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Answers of an engine. They are compared with errors.Is.
 var (
-	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer. An engine that waits for something else
-	// returns an error that wraps it and says for what.
+	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer. It may be a HeldError. An engine that waits for something else
+	// returns another error that wraps it and says for what.
 	ErrHeld = errors.New("held by another owner")
 
 	// ErrNotHeld is the "no" of Renew, Release, Downgrade and ForceRelease: the owner
@@ -23,6 +27,23 @@ var (
 	// they are kept on different servers, say, or are too many. Nothing was sent that could have an effect.
 	ErrApart = NoEffect(errors.New("the names cannot be taken in one step"))
 )
+
+// HeldError is an ErrHeld that says more.
+type HeldError struct {
+	// Left is how long the lease still lasts that ends first, unless it is renewed or released; negative if it has no end.
+	Left time.Duration
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	if e.Left < 0 {
+		return ErrHeld.Error() + ", without an end"
+	}
+	return fmt.Sprintf("%v, for another %v unless it is renewed", ErrHeld, e.Left)
+}
+
+// Unwrap returns ErrHeld.
+func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // NoEffect marks err as one after which the request certainly has had no effect
 // and will have none. It may be tried again. NoEffect(nil) is nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -39,12 +40,14 @@ func (e *Engine) tookFree(answer any, err error, first int64, r driver.Request) 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	switch token, _ := answer.(int64); token {
-	case 0:
+	switch token, _ := answer.(int64); {
+	case token == 0:
 		return driver.Grant{}, errAsk
-	case -1:
-		return driver.Grant{}, driver.ErrHeld
-	case 1:
+	case token == -1:
+		return driver.Grant{}, &driver.HeldError{Left: -1}
+	case token < 0:
+		return driver.Grant{}, &driver.HeldError{Left: time.Duration(-2-token) * time.Millisecond}
+	case token == 1:
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
 	default:
 		return grantOf(token, int64(max(r.Tokens, 1)), r)

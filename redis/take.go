@@ -144,7 +144,7 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no re
 		return g, false, no, errReply
 	}
 	no = refusal{server: list[1], ends: time.Duration(list[2]) * time.Millisecond, place: int(list[3]), foreign: list[4] == 1}
-	return g, false, no, driver.ErrHeld
+	return g, false, no, &driver.HeldError{Left: no.ends}
 }
 
 // grantOf makes a grant of what a script has answered.

@@ -106,6 +106,9 @@ func TestVotes(t *testing.T) {
 		if !slices.Contains(want[v.Node], v.Answer) && v.Answer != redlock.Undecided {
 			t.Errorf("%s: %s, want one of %v", v.Node, v.Answer, want[v.Node])
 		}
+		if v.Answer == redlock.Held && (v.Left <= 0 || v.Left > time.Minute || !strings.Contains(err.Error(), "held by another for another ")) {
+			t.Errorf("%s: held for another %v, want up to a minute: %v", v.Node, v.Left, err)
+		}
 	}
 	if strings.Contains(err.Error(), "owner-of-name") {
 		t.Errorf("the error shows the owner: %v", err)

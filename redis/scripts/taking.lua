@@ -11,7 +11,9 @@
 local held = call('SET', value, text, 'NX', 'GET', 'PX', ttl)
 if held then
   local owner = string.match(text, '^[^\n]*\n')
-  return string.sub(held, 1, #owner) == owner and 0 or -1
+  if string.sub(held, 1, #owner) == owner then return 0 end
+  local left = call('PTTL', value)
+  return left < 0 and -1 or -2 - left
 end
 local before = redis.pcall('SET', counter, most or least, 'KEEPTTL', 'GET')
 if type(before) == 'table' then -- the key is of another type

@@ -27,6 +27,8 @@ const (
 type Vote struct {
 	Node   string
 	Answer Answer
+	// Left is for how long another still holds it there, unless the lease is renewed; 0 if the node does not say, negative if it has no end.
+	Left time.Duration
 	// Until is when a node that grants nothing yet will, about.
 	Until time.Time
 	// Err is what the node has said, if it is an error.
@@ -40,6 +42,8 @@ func (v Vote) String() string {
 	switch {
 	case v.Answer == Closed:
 		return fmt.Sprintf("%s %s, until %s", v.Node, v.Answer, v.Until.Format(time.RFC3339))
+	case v.Answer == Held && v.Left > 0:
+		return fmt.Sprintf("%s %s for another %v", v.Node, v.Answer, v.Left)
 	case v.Answer == Failed && v.Err != nil:
 		return fmt.Sprintf("%s %s: %s", v.Node, v.Answer, v.Err)
 	}
@@ -85,6 +89,9 @@ func (e *Engine) vote(n *node, err error) Vote {
 		v.Answer, v.Until = Closed, until
 	case errors.Is(err, driver.ErrHeld):
 		v.Answer = Held
+		if held, ok := errors.AsType[*driver.HeldError](err); ok {
+			v.Left = held.Left
+		}
 	case isSilence(err):
 		v.Answer = NoAnswer
 	default:
