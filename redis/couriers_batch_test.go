@@ -65,8 +65,8 @@ func TestEachErrandOfABatchHasItsOwnOutcome(t *testing.T) {
 		"take: the counter is of another type": {func(t *testing.T, s *redisserver.Server, _ *redis.Engine, r driver.Request) {
 			command(t, s, "RPUSH", "{lock:"+r.Name+"}:token", "x")
 		}, permanent("WRONGTYPE"), false},
-		"take: the clock is behind":           {counter(strconv.Itoa(later)), func(r result) bool { return r.err == nil && r.Token == later+1 }, false},
-		"take: no tokens are left":            {counter(strconv.Itoa(driver.MaxToken)), permanent("2^53"), false},
+		"take: the clock is behind":           {counter(strconv.FormatInt(later, 10)), func(r result) bool { return r.err == nil && r.Token == later+1 }, false},
+		"take: no tokens are left":            {counter(strconv.FormatInt(driver.MaxToken, 10)), permanent("2^53"), false},
 		"take: somebody is marked as waiting": {counter("5q"), granted, false},
 		"take: the counter is spoilt":         {counter("abc"), granted, false},
 		"take: a client of another kind": {func(t *testing.T, s *redisserver.Server, _ *redis.Engine, r driver.Request) {
