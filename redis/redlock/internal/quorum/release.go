@@ -79,8 +79,8 @@ func (p *poll) outcome() error {
 	return fmt.Errorf("neither confirmed nor denied by %d of %d nodes: %w", p.engine.need, len(p.votes), &Error{Votes: p.votes, Need: p.engine.need})
 }
 
-// Release implements [driver.Engine]. If somebody waits, the arbiter is asked last: whom it grants the name asks the other nodes a whole way there and back
-// later, so that they mostly have let go by then. If one has not, it is asked again.
+// Release implements [driver.Engine]. If somebody waits, the arbiter comes last, so that whom it grants the name finds it free on
+// the other nodes.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	p := e.poll()
 	p.release = r
@@ -88,8 +88,6 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	var last *node
 	if waited || e.Wanted(r.Key) {
 		last = e.arbiter(r.Key)
-	}
-	if waited {
 		p.wakeFrom(e.need - 1)
 	}
 	within := e.bound(ctx)
@@ -99,13 +97,10 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 		}
 	}
 	if slices.Contains(nodes, last) {
-		if waited { // its request to wait may still be on its way there
-			if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
-				return err
-			}
-			within = e.bound(ctx)
+		if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
+			return err
 		}
-		p.ask(within, last)
+		p.ask(e.bound(ctx), last)
 	}
 	// A "no" is not given early: the owner may be about to be granted something, and the releases that are still under way would undo it later.
 	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
