@@ -273,7 +273,7 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 			if driver.HadNoEffect(err) && !driver.IsNo(err) && !driver.IsPermanent(err) && strings.Contains(err.Error(), "being moved") && time.Since(began) > limit-longestPause {
 				break
 			}
-			if try == 5 { // the context may end while a request is under way
+			if try == 15 { // the context may end while a request is under way
 				t.Errorf("a take by one who %s: %v, want that the slot is being moved, without effect, after %v", who, err, limit)
 				break
 			}

@@ -38,3 +38,12 @@ func (s settled) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 	return g, err
 }
+
+// Wait does so, too: the suite releases what was granted to one engine through another one, which does not know what is still under way.
+func (s settled) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, err := s.Engine.Wait(ctx, r)
+	for err == nil && !s.Idle() {
+		time.Sleep(time.Millisecond)
+	}
+	return g, err
+}
