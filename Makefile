@@ -81,8 +81,8 @@ microbench: ## Measure the library alone and write docs/performance-library.md (
 
 .PHONY: demo
 demo: ## Play the classic cases that break locks, and draw them for docs/demo.md
-	go run ./cmd/leasehold demo c --svg docs/plots/demo-pause.svg >/dev/null
-	go run ./cmd/leasehold demo --svg docs/plots/demo.svg
+	go run ./cmd/leasehold demo c --svg docs/pictures/demo-pause.svg >/dev/null
+	go run ./cmd/leasehold demo --svg docs/pictures/demo.svg
 
 .PHONY: shells
 shells: ## Let two shells contend for one lock

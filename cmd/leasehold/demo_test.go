@@ -152,8 +152,8 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if there, err := os.ReadFile(filepath.Join("../../docs/plots", file)); err != nil || string(there) != string(made) {
-			t.Errorf("docs/plots/%s is not what the command makes (%v): run make demo", file, err)
+		if there, err := os.ReadFile(filepath.Join("../../docs/pictures", file)); err != nil || string(there) != string(made) {
+			t.Errorf("docs/pictures/%s is not what the command makes (%v): run make demo", file, err)
 		}
 	}
 }
