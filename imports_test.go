@@ -28,8 +28,8 @@ type source struct {
 // everything. All other modules are engines.
 var users = []string{"cmd", "bench", "torture", "redis/interop"}
 
-// servers are the folders that start servers for tests, benchmarks and demos.
-var servers = []string{"internal/redisserver", "internal/postgresserver"}
+// tools are what tests, benchmarks and demos are made with: they start servers, and plant faults.
+var tools = []string{"internal/redisserver", "internal/postgresserver", "internal/overlay"}
 
 // resource are the folders of the resource's side of a lock, which knows nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}
@@ -51,8 +51,8 @@ func (s source) breach(imported string) string {
 	switch {
 	case own:
 		return ""
-	case slices.Contains(servers, to) && !s.test:
-		return "servers are started by tests, and by the users of the library"
+	case slices.Contains(tools, to) && !s.test:
+		return "it is a tool of tests, and of the users of the library"
 	case s.test && s.module == "." && !engine && s.dir != "driver" && !under(s.dir, "internal"):
 		return "" // the tests of the root and of drivertest use what they need of their module
 	case s.dir == "driver":
@@ -66,14 +66,14 @@ func (s source) breach(imported string) string {
 			return "internal packages know nothing further out"
 		}
 	case slices.Contains(resource, s.dir):
-		if to != "fence" && to != "driver" && !(s.test && slices.Contains(servers, to)) {
+		if to != "fence" && to != "driver" && !(s.test && slices.Contains(tools, to)) {
 			return "the resource's side knows driver, and that of Redis knows fence"
 		}
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // it is an engine made of others: its tests simulate them, and use it through the core
 	case engine:
-		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || slices.Contains(servers, to))) {
-			return "an engine knows only driver, and its tests drivertest and the servers"
+		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
+			return "an engine knows only driver, and its tests drivertest and the tools"
 		}
 	case s.dir == ".":
 		if to != "driver" && !under(to, "internal") {
@@ -236,6 +236,9 @@ func TestTheImportRules(t *testing.T) {
 		{".", "internal/agenda", false, home + "/internal/redisserver", false},
 		{".", ".", false, home + "/internal/redisserver", false},
 		{".", ".", true, home + "/internal/redisserver", true},
+		{".", ".", false, home + "/internal/overlay", false},
+		{"redis", "redis", true, home + "/internal/overlay", true},
+		{"redis", "redis", false, home + "/internal/overlay", false},
 		{".", "fence", false, home + "/driver", true},
 		{".", "fence", false, home, false},
 		{".", "fence", false, home + "/memory", false},

@@ -1,12 +1,11 @@
 package leasehold_test
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
 // mutant is the library with a fault planted in it: a mistake that somebody has made in a lock library before, or
@@ -106,39 +105,11 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// overlay writes what the go command needs to see the mutant instead of the files as they are.
+// overlay is what the go command needs to see the mutant instead of the files as they are.
 func (m mutant) overlay(t *testing.T) string {
-	dir := t.TempDir()
-	replace := map[string]string{}
+	var edits []overlay.Edit
 	for _, e := range m.edits {
-		path, err := filepath.Abs(e.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		from := path
-		if replace[path] != "" {
-			from = replace[path]
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(text), e.from); n != 1 {
-			t.Fatalf("%s has %d places like %q, want 1: mend the mutant", e.file, n, e.from)
-		}
-		to := filepath.Join(dir, strings.ReplaceAll(e.file, "/", "_"))
-		if err := os.WriteFile(to, []byte(strings.Replace(string(text), e.from, e.to, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		replace[path] = to
+		edits = append(edits, overlay.Edit{File: e.file, From: e.from, To: e.to})
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return overlay.ForTest(t, edits...)
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/leasehold-go/leasehold/internal/overlay"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -241,30 +241,8 @@ func TestDemoTellsOfAFault(t *testing.T) {
 // buildWith builds the command with an edit of one file.
 func buildWith(t *testing.T, file, from, to string) (program string) {
 	t.Helper()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), from); n != 1 {
-		t.Fatalf("%s has %d places like %q, want 1: plant the fault anew", file, n, from)
-	}
-	dir := t.TempDir()
-	edited, list := filepath.Join(dir, "edited.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(edited, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: edited}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(list, replace, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	program = filepath.Join(dir, "leasehold")
+	list := overlay.ForTest(t, overlay.Edit{File: file, From: from, To: to})
+	program = filepath.Join(t.TempDir(), "leasehold")
 	if out, err := exec.Command("go", "build", "-overlay="+list, "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

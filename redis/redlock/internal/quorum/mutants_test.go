@@ -1,12 +1,11 @@
 package quorum
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
 // mutant is the package with a fault in its code.
@@ -37,7 +36,7 @@ func TestMutantsAreFound(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+m.overlay(t), "-run", "^"+m.test+"$", "-timeout=120s", ".", "-schedules", "15000")
+			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+overlay.ForTest(t, overlay.Edit{File: m.file, From: m.from, To: m.to}), "-run", "^"+m.test+"$", "-timeout=120s", ".", "-schedules", "15000")
 			out, err := cmd.CombinedOutput()
 			switch {
 			case err == nil:
@@ -47,30 +46,4 @@ func TestMutantsAreFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// overlay writes what the go command needs to see the mutant instead of the file as it is.
-func (m mutant) overlay(t *testing.T) string {
-	text, err := os.ReadFile(m.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), m.from); n != 1 {
-		t.Fatalf("%s has %d places like %q, want 1: mend the mutant", m.file, n, m.from)
-	}
-	path, err := filepath.Abs(m.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: filepath.Join(dir, m.file)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{m.file: strings.Replace(string(text), m.from, m.to, 1), "overlay.json": string(replace)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "overlay.json")
 }

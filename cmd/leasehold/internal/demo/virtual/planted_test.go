@@ -1,12 +1,11 @@
 package virtual_test
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
 // planted are faults that take away what protects in a case, as edits of the source.
@@ -30,7 +29,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.letter, func(t *testing.T) {
 			test := "TestLeaseholdLosesNothing/" + p.letter
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+overlay(t, p.file, p.from, p.to), "-run", "^TestLeaseholdLosesNothing$/^"+p.letter+"$", "-timeout=60s", ".")
+			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+overlay.ForTest(t, overlay.Edit{File: p.file, From: p.from, To: p.to}), "-run", "^TestLeaseholdLosesNothing$/^"+p.letter+"$", "-timeout=60s", ".")
 			out, err := cmd.CombinedOutput()
 			switch {
 			case err == nil:
@@ -40,33 +39,4 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// overlay writes what the go command needs to see a file with an edit.
-func overlay(t *testing.T, file, from, to string) string {
-	t.Helper()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), from); n != 1 {
-		t.Fatalf("%s has %d places like %q, want 1: plant the fault anew", file, n, from)
-	}
-	dir := t.TempDir()
-	edited, list := filepath.Join(dir, "edited.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(edited, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: edited}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(list, replace, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
