@@ -2,5 +2,5 @@ package postgresserver
 
 import "syscall"
 
-// process lets the system end a server together with the thread that starts it.
-func process() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: quit} }
+// attributes let the system end a server together with the thread that starts it.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: quit} }

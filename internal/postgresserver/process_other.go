@@ -4,4 +4,4 @@ package postgresserver
 
 import "syscall"
 
-func process() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

@@ -7,8 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // Patience is how long a start may take, and an end.
@@ -17,8 +18,7 @@ const Patience = 30 * time.Second
 // Server is a PostgreSQL server with a folder of its own. Many goroutines may use it.
 type Server struct {
 	dir     string
-	process *os.Process
-	done    chan struct{} // closed when it has ended
+	process *process.Process // nil if it was not started
 }
 
 // settings make it fast, and seen from this machine only.
@@ -70,30 +70,10 @@ func (s *Server) start(initdb, postgres string) error {
 	defer log.Close() // the process has its own
 	cmd := exec.Command(postgres, append([]string{"-D", s.data(), "-k", s.dir}, settings...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s.dir, log, log, user()
-	if err := s.launch(cmd); err != nil {
+	if s.process, err = process.Start(cmd); err != nil {
 		return err
 	}
 	return s.awaitReady()
-}
-
-// launch starts the server. On Linux the system ends it when the thread ends that has started it, so a goroutine keeps that to itself.
-func (s *Server) launch(cmd *exec.Cmd) error {
-	started, done := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
-			close(done)
-		}
-	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	s.process, s.done = cmd.Process, done
-	return nil
 }
 
 // awaitReady waits for the word with which pg_ctl is content, too: see the lines of postmaster.pid at
@@ -107,7 +87,7 @@ func (s *Server) awaitReady() error {
 			}
 		}
 		select {
-		case <-s.done:
+		case <-s.process.Done():
 			return fmt.Errorf("postgresserver: the server ended at once; its log ends with:\n%s", s.Log())
 		case <-late:
 			return fmt.Errorf("postgresserver: the server is not ready after %v; its log ends with:\n%s", Patience, s.Log())
@@ -123,10 +103,9 @@ func (s *Server) Close() error {
 			return err
 		}
 		select {
-		case <-s.done:
+		case <-s.process.Done():
 		case <-time.After(Patience):
-			_ = s.process.Kill() // its children notice
-			<-s.done
+			s.process.Kill() // its children notice
 		}
 	}
 	return os.RemoveAll(s.dir)

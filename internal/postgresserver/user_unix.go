@@ -16,7 +16,7 @@ const quit = syscall.SIGQUIT
 // unprivileged gives a folder to the user that the server runs as, and returns what makes a process run so.
 func unprivileged(dir string) (func() *syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
-		return process, nil
+		return attributes, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -32,7 +32,7 @@ func unprivileged(dir string) (func() *syscall.SysProcAttr, error) {
 			return nil, err
 		}
 		return func() *syscall.SysProcAttr {
-			p := process()
+			p := attributes()
 			p.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 			return p
 		}, nil

@@ -5,7 +5,12 @@ import (
 	"syscall"
 )
 
-// dieWithParent lets the system kill the program when the thread that starts it ends.
+// dieWithParent lets the system kill the program when the thread that starts it ends, or end it by the signal that it is given already.
 func dieWithParent(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if cmd.SysProcAttr.Pdeathsig == 0 {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
 }

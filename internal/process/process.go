@@ -13,8 +13,8 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a program that dies with this process, on Linux. It sets cmd.SysProcAttr, and cmd is not to be used any more. How the program ends
-// is told nowhere but in its own output.
+// Start starts a program that dies with this process, on Linux. It adds to cmd.SysProcAttr, where another signal than SIGKILL may stand
+// (Pdeathsig), and cmd is not to be used any more. How the program ends is told nowhere but in its own output.
 //
 // The system kills it when the thread that started it ends. So one goroutine keeps that thread to itself from the start of the program to its end.
 func Start(cmd *exec.Cmd) (*Process, error) {
