@@ -109,16 +109,23 @@ func (c *couriers) withdraw(r *errand) bool {
 // close ends the couriers as they come back. What is not under way yet fails.
 func (c *couriers) close() {
 	c.mu.Lock()
-	queue := c.queue
-	c.closed, c.queue = true, nil
-	for _, r := range queue {
-		r.queued = false
-	}
+	c.closed = true
+	queue := c.drain()
 	c.sendHome()
 	c.mu.Unlock()
 	for _, r := range queue {
 		r.finish(nil, errClosed)
 	}
+}
+
+// drain takes all errands out of the queue, to be finished when mu is not held any more. It is held.
+func (c *couriers) drain() []*errand {
+	queue := c.queue
+	c.queue = nil
+	for _, r := range queue {
+		r.queued = false
+	}
+	return queue
 }
 
 // sendHome ends those who are idle. mu is held.
@@ -201,10 +208,7 @@ func (c *couriers) lose() {
 	c.dispatch()
 	var queue []*errand
 	if c.busy == 0 {
-		queue, c.queue = c.queue, nil
-		for _, r := range queue {
-			r.queued = false
-		}
+		queue = c.drain()
 	}
 	c.mu.Unlock()
 	for _, r := range queue {

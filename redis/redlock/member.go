@@ -48,10 +48,8 @@ type membership struct {
 
 // Take implements driver.Engine.
 func (m *member) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if !m.met.Load() {
-		if err := m.meet(ctx); err != nil {
-			return driver.Grant{}, err
-		}
+	if err := m.meet(ctx); err != nil {
+		return driver.Grant{}, err
 	}
 	g, err := m.Engine.Take(ctx, r)
 	if err = m.vote(ctx, err); err != nil {
@@ -67,10 +65,8 @@ func (m *member) Raise(ctx context.Context, r driver.Raise) error {
 
 // Opens says when the server votes again, or the zero time if it does, and fails if it must not vote at all.
 func (m *member) Opens(ctx context.Context) (time.Time, error) {
-	if !m.met.Load() {
-		if err := m.meet(ctx); err != nil {
-			return time.Time{}, err
-		}
+	if err := m.meet(ctx); err != nil {
+		return time.Time{}, err
 	}
 	return m.Engine.Opens(ctx)
 }
@@ -88,8 +84,11 @@ func (m *member) vote(ctx context.Context, answer error) error {
 	return err
 }
 
-// meet finds out whether the server is one that may vote.
+// meet finds out whether the server is one that may vote, unless that is known.
 func (m *member) meet(ctx context.Context) error {
+	if m.met.Load() {
+		return nil
+	}
 	s, err := m.Server(ctx)
 	switch {
 	case err != nil:
