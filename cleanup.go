@@ -61,25 +61,37 @@ func (h *hold) abandon() {
 	}
 }
 
-// late returns what hears of a request that was given up and has ended after all. If the owner is over, what
+// late returns what hears of a request that was given up and has ended after all.
+func (h *hold) late() func(error) { return h.sends().late }
+
+// sends counts a request that is about to be sent.
+func (h *hold) sends() sending {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests++
+	return sending{hold: h, before: h.uncertain, nth: h.requests}
+}
+
+// sending is one request for an owner.
+type sending struct {
+	hold   *hold
+	before time.Duration // until when a request of before may take effect
+	nth    int
+}
+
+// late hears of the error of a request that was given up and has ended after all. If the owner is over, what
 // the request may have left must go. If the request says that nothing of it is under way any more, the
 // owner is as certain as it was before, unless another request has been sent since.
-func (h *hold) late() func(error) {
+func (s sending) late(err error) {
+	h := s.hold
 	h.mu.Lock()
-	before := h.uncertain
-	h.requests++
-	mine := h.requests
+	if driver.HadNoEffect(err) && s.nth == h.requests {
+		h.uncertain = s.before
+	}
+	gone := h.phase == over || h.phase == cleaning
 	h.mu.Unlock()
-	return func(err error) {
-		h.mu.Lock()
-		if driver.HadNoEffect(err) && mine == h.requests {
-			h.uncertain = before
-		}
-		gone := h.phase == over || h.phase == cleaning
-		h.mu.Unlock()
-		if gone {
-			h.abandon()
-		}
+	if gone {
+		h.abandon()
 	}
 }
 

@@ -3,10 +3,8 @@ package leasehold
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,9 +20,11 @@ import (
 type Client struct {
 	engine         driver.Engine
 	abilities      driver.Abilities
+	starter        driver.Starter // nil if the engine has not the ability Starts
 	log            *slog.Logger
 	observers      observers
 	holder         string
+	ownText        bool // holder was set by the caller
 	requestTimeout time.Duration
 	handOver       int
 	random         func(n int64) int64 // below n
@@ -34,6 +34,7 @@ type Client struct {
 	queue    localqueue.Queue[driver.Key, want, gift]
 	renewer  renewer
 	crew     crew
+	started  sync.Pool    // of *started that have been answered
 	ending   span         // of callers whose context can end
 	endless  span         // of others
 	sweeping atomic.Int32 // clean-up requests under way
@@ -52,7 +53,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
 		engine:         engine,
 		log:            slog.New(slog.DiscardHandler),
-		holder:         self(),
+		holder:         self().String(),
 		requestTimeout: DefaultRequestTimeout,
 		handOver:       64,
 		random:         rand.Int64N,
@@ -71,18 +72,12 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		return c
 	}
 	c.abilities = engine.Abilities()
+	if c.abilities.Starts {
+		c.starter, _ = engine.(driver.Starter)
+	}
 	c.err = c.defaults.err
 	return c
 }
-
-// self is the default text about the holder.
-var self = sync.OnceValue(func() string {
-	host, err := os.Hostname()
-	if err != nil || !validText(host) {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s:%d", host, os.Getpid())
-})
 
 // Close releases whatever the client still holds, ends its background work, and makes all further
 // calls fail with ErrClosed. If the engine does not answer, Close gives up when a request has had its

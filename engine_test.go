@@ -125,6 +125,11 @@ func (s *spy) Take(ctx context.Context, r driver.Request) (driver.Grant, error) 
 	return spied(s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
 }
 
+// StartTake implements driver.Starter.
+func (s *spy) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+	go func() { done(s.Take(ctx, r)) }()
+}
+
 func (s *spy) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
 	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens, ttl: batch[0].TTL}
 	return spied(s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
@@ -181,18 +186,18 @@ func (s *spy) WaitLatch(ctx context.Context, name string, generation uint64) err
 	return s.do(call{method: "WaitLatch", name: name}, func() error { return s.Engine.WaitLatch(ctx, name, generation) })
 }
 
-// onBoth runs a test in virtual time, twice: with an engine that is called in place, and with one that the
-// client guards against, as it does against a server. A bubble that ends with goroutines left fails, so each
+// onBoth runs a test in virtual time with each sort of engine: one that is called in place, and those that the
+// client guards against, as it does against a server, of which one is asked without a goroutine. A bubble that ends with goroutines left fails, so each
 // such test also shows that nothing leaks.
 func onBoth(t *testing.T, test func(t *testing.T, engine *spy)) {
 	t.Helper()
 	t.Parallel()
-	for name, local := range map[string]bool{"local": true, "guarded": false} {
+	for _, name := range []string{"local", "guarded", "started"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				engine := newSpy()
-				engine.can.Local = local
+				engine.can.Local, engine.can.Starts = name == "local", name == "started"
 				test(t, engine)
 			})
 		})

@@ -92,7 +92,11 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 // takeWithin does what request does, but most takes are made in place, and then it costs no closures.
 func (h *hold) takeWithin(ctx context.Context, r driver.Request, limit time.Duration) (driver.Grant, error) {
 	c := h.lock.client
-	if !c.inPlace(ctx, limit) {
+	switch {
+	case c.inPlace(ctx, limit):
+	case c.starter != nil:
+		return h.startTake(ctx, r, limit)
+	default:
 		return request(ctx, c, limit, func(ctx context.Context) (driver.Grant, error) { return c.engine.Take(ctx, r) }, h.late())
 	}
 	h.mu.Lock()

@@ -27,13 +27,20 @@ func (c *Client) List(ctx context.Context, q Query) ([]Status, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	if q.Limit < 0 {
-		return nil, invalid("limit", q.Limit, "0 (for 1000) or more")
-	}
-	if q.Kind > KindLatch {
-		return nil, invalid("kind", q.Kind, "KindLock, KindSemaphore, KindLatch, or 0 for all")
+	if err := c.checkQuery(q); err != nil {
+		return nil, err
 	}
 	return clientRequest(ctx, c, "list", func(ctx context.Context) ([]Status, error) { return c.engine.List(ctx, q) })
+}
+
+func (c *Client) checkQuery(q Query) error {
+	switch {
+	case q.Limit < 0:
+		return invalid("limit", q.Limit, "0 (for 1000) or more")
+	case q.Kind > KindLatch:
+		return invalid("kind", q.Kind, "KindLock, KindSemaphore, KindLatch, or 0 for all")
+	}
+	return nil
 }
 
 // Inspect tells all about one name: an entry for each kind in which somebody holds it or waits for
@@ -45,29 +52,10 @@ func (c *Client) Inspect(ctx context.Context, name string) ([]Status, error) {
 	return c.List(ctx, Query{Name: name, Queue: true})
 }
 
-// ForceRelease takes a lock away from the holder with that token, whoever it is: for operators, after
-// a look with Inspect. The holder finds out with its next renewal, a third of its ttl later at
-// most, and may write until then: only the token protects the resource from it. It returns ErrLost
-// if nobody holds the name with that token (any more), and otherwise the errors of List or ErrUnsupported.
-func (c *Client) ForceRelease(ctx context.Context, kind Kind, name string, token uint64) error {
-	if c.err != nil {
-		return c.err
-	}
-	if !validText(name) {
-		return invalid("name", name, allowedText)
-	}
-	if kind != KindLock && kind != KindSemaphore {
-		return invalid("kind", kind, "KindLock or KindSemaphore: nothing else has holders")
-	}
-	f, ok := c.engine.(driver.Forcer)
-	if !ok || !c.abilities.Force {
-		return &Error{Op: "force release", Kind: kind, Name: name, Err: ErrUnsupported}
-	}
-	_, err := clientRequest(ctx, c, "force release", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, f.ForceRelease(ctx, driver.Key{Kind: kind, Name: name}, token)
-	})
+// about makes an error say what it is about.
+func about(err error, k driver.Key) error {
 	if e, ok := err.(*Error); ok {
-		e.Kind, e.Name = kind, name
+		e.Kind, e.Name = k.Kind, k.Name
 	}
 	return err
 }

@@ -39,11 +39,11 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 		client:   c,
 		key:      driver.Key{Kind: kind, Name: name},
 		size:     size,
-		holder:   c.holder,
 	}
 	for _, o := range opts {
 		o(&l.settings)
 	}
+	l.holder = c.holderOf(l.label)
 	switch most := c.abilities.MaxTTL; {
 	case c.err != nil:
 		l.err = c.err

@@ -128,15 +128,15 @@ func WithLogger(l *slog.Logger) ClientOption {
 	}
 }
 
-// WithHolder sets the public text that tells others who holds a lock, by default
-// "host:pid". It must not be secret.
+// WithHolder sets the public text that tells others who holds a lock. By default it is that of Process, with the host, the process
+// id, the name of the program, and the label of the lock. Set it where these should not be seen. It must not be secret.
 func WithHolder(text string) ClientOption {
 	return func(c *Client) {
 		if !validText(text) {
 			c.defaults.refuse("holder", text, allowedText)
 			return
 		}
-		c.holder = text
+		c.holder, c.ownText = text, true
 	}
 }
 

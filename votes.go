@@ -32,8 +32,5 @@ func (c *Client) Votes(ctx context.Context, kind Kind, name string) ([]Vote, err
 	all, err := clientRequest(ctx, c, "votes", func(ctx context.Context) ([]Vote, error) {
 		return v.Votes(ctx, driver.Key{Kind: kind, Name: name})
 	})
-	if e, ok := err.(*Error); ok {
-		e.Kind, e.Name = kind, name
-	}
-	return all, err
+	return all, about(err, driver.Key{Kind: kind, Name: name})
 }

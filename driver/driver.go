@@ -95,7 +95,8 @@ type Engine interface {
 
 // Abilities says what an engine can do, as data, so that an engine that wraps
 // another passes the truth on. Optional interfaces ([Downgrader], [Latcher],
-// [Forcer], [AllTaker], [Raiser], [Voter]) are called only where the matching field is set.
+// [Forcer], [AllTaker], [Raiser], [Voter], [Walker], [Sweeper], [Recorder], [Examiner])
+// are called only where the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -121,6 +122,18 @@ type Abilities struct {
 	// Votes: the engine is a Voter.
 	Votes bool
 
+	// Walk: the engine is a Walker.
+	Walk bool
+
+	// Leaks: the engine is a Sweeper.
+	Leaks bool
+
+	// Records: the engine is a Recorder.
+	Records bool
+
+	// Examine: the engine is an Examiner.
+	Examine bool
+
 	// Fair: waiters are served in the order in which they joined, and a Take does
 	// not overtake them.
 	Fair bool
@@ -136,6 +149,10 @@ type Abilities struct {
 	// Bounded: all methods return soon after the deadline of ctx, but may not notice that it is cancelled before. The core then calls them in
 	// place for callers who cannot cancel.
 	Bounded bool
+
+	// Starts: the engine is a Starter, and StartTake costs less than a goroutine that waits for Take. The core then asks so for callers who may
+	// cancel, where it is not Prompt.
+	Starts bool
 
 	// MaxTTL is the longest lease that the engine gives. Zero means no limit of
 	// its own. It does not concern latches.

@@ -16,6 +16,10 @@ type Query struct {
 	Limit int
 	// Queue asks for the waiters themselves, not only for their number.
 	Queue bool
+	// Progress, if it is set, is called now and then while an engine searches for names, with how many it has looked through so far,
+	// its own and those of others: never less than before. It is called from one goroutine at a time. List does not call it; Walk does, once at least, if it
+	// has to search.
+	Progress func(searched int)
 }
 
 // Status is what is known of one key.

@@ -61,7 +61,7 @@ type Raise struct {
 }
 
 // Starter is an optional interface of an engine that can be asked for something without a goroutine that waits for the answer. It is for those
-// who ask several engines at the same time.
+// who ask several engines at the same time, and, with the ability Starts, for all callers.
 type Starter interface {
 	// StartTake is Take, whose outcome is given to done.
 	//

@@ -96,7 +96,7 @@ type Request struct {
 	// Join asks Take to queue the owner if the request is refused.
 	Join bool
 
-	// Holder is a public text about the holder for listings, such as "host:pid".
+	// Holder is a public text about the holder for listings, such as "host:pid program".
 	Holder string
 }
 

@@ -33,6 +33,7 @@ type Engine struct {
 
 	locks, semaphores [shardCount]shard
 	latches           latches
+	records           records
 }
 
 var (
@@ -41,6 +42,7 @@ var (
 	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Raiser     = (*Engine)(nil)
+	_ driver.Recorder   = (*Engine)(nil)
 	_ driver.Starter    = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
@@ -80,6 +82,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Force:      true,
 		All:        true,
 		Raise:      true,
+		Records:    true,
 		Fair:       true,
 		Local:      true,
 	}

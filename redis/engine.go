@@ -115,8 +115,15 @@ func (e *Engine) Abilities() driver.Abilities {
 		Fair:       true,
 		Prompt:     e.pipe != nil && e.replicas == 0,
 		Bounded:    heedsDeadlines(e.client),
+		Starts:     e.alone(),
 		MaxTTL:     e.maxTTL,
 	}
+}
+
+// alone reports whether the client is one for a single server, or for those of which Sentinels say which one it is. Takes then go together.
+func (e *Engine) alone() bool {
+	_, single := e.client.(*redis.Client)
+	return single && e.replicas == 0
 }
 
 // heedsDeadlines reports whether a client is set up to give up a request at the deadline of its context.

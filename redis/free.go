@@ -69,8 +69,12 @@ func (e *Engine) do(ctx context.Context, r errand) (any, error) {
 		}
 		defer e.couriers.home()
 	}
-	own := &r
-	answer, _, err := e.runBy(ctx, e.evaluate, own.script(), own.names, own.may(), own.command())
+	return e.carry(ctx, r)
+}
+
+// carry does an errand in place.
+func (e *Engine) carry(ctx context.Context, r errand) (any, error) {
+	answer, _, err := e.runBy(ctx, e.evaluate, r.script(), r.names, r.may(), r.command())
 	return answer, err
 }
 

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -11,34 +10,51 @@ import (
 // StartTake implements [driver.Starter]. Requests that go to the server together are given up together, at the latest of their deadlines: so all
 // should have about the same time.
 func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
-	wait := func(take func(context.Context, driver.Request) (driver.Grant, error)) {
-		done(byDeadline(ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, r) }))
-	}
-	if r.Join || r.Tokens > 1 || !e.mayBeFree(r) || !e.place.single() || checkOwner(r.Owner) != nil {
-		go wait(e.Take)
+	s := &start{engine: e, ctx: ctx, request: r, done: done}
+	if r.Join && e.crowded.Has(r.Key) || r.Tokens > 1 || !e.mayBeFree(r) || !e.place.single() || checkOwner(r.Owner) != nil {
+		go s.wait(e.Take)
 		return
 	}
-	t, first := taking(r, e.names(r.Key))
-	if first > driver.MaxToken {
-		go wait(e.takeHeld)
+	s.errand, s.first = taking(r, e.names(r.Key))
+	if s.first > driver.MaxToken {
+		s.goOn(errAsk)
 		return
 	}
-	t.end, _ = ctx.Deadline()
-	t.finish = func(answer any, err error) {
-		g, err := e.tookFree(answer, err, first, r)
-		if errors.Is(err, errAsk) {
-			go wait(e.takeHeld)
-			return
-		}
-		done(g, err)
-	}
-	e.couriers.send(&t)
+	s.end, _ = ctx.Deadline()
+	s.finish = s.answer
+	e.couriers.send(&s.errand)
 }
 
-// takeHeld takes what takeFree could not tell of.
-func (e *Engine) takeHeld(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, _, err := e.take(ctx, r, e.names(r.Key), nil)
-	return g, err
+// start is a take that was started.
+type start struct {
+	errand
+	engine  *Engine
+	ctx     context.Context
+	request driver.Request
+	first   int64 // the least token that it asks for
+	done    func(driver.Grant, error)
+}
+
+// answer hears what the script has answered.
+func (s *start) answer(answer any, err error) {
+	g, err := s.engine.tookFree(answer, err, s.first, s.request)
+	if s.engine.unsettled(s.request, err) {
+		s.goOn(err)
+		return
+	}
+	s.done(g, err)
+}
+
+// goOn sees to what one script could not settle.
+func (s *start) goOn(err error) {
+	go s.wait(func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+		return s.engine.takeHeld(ctx, r, s.names, err)
+	})
+}
+
+// wait gives done the outcome of a take.
+func (s *start) wait(take func(context.Context, driver.Request) (driver.Grant, error)) {
+	s.done(byDeadline(s.ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, s.request) }))
 }
 
 // StartRelease implements [driver.Starter]. See StartTake.

@@ -35,6 +35,19 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if e.mayBeFree(r) {
 		g, err = e.takeFree(ctx, r, n)
 	}
+	if e.unsettled(r, err) {
+		return e.takeHeld(ctx, r, n, err)
+	}
+	return g, err
+}
+
+// unsettled reports whether an answer to a take is not the last word.
+func (e *Engine) unsettled(r driver.Request, err error) bool {
+	return errors.Is(err, errAsk) || r.Join && refused(err)
+}
+
+// takeHeld goes on with a take whose answer is unsettled.
+func (e *Engine) takeHeld(ctx context.Context, r driver.Request, n names, err error) (g driver.Grant, _ error) {
 	if errors.Is(err, errAsk) {
 		g, _, err = e.take(ctx, r, n, nil)
 	}

@@ -32,7 +32,7 @@ var LeaseholdAuto = Library{
 	Module: tree,
 	On:     place.OneRedis,
 	Ours:   true,
-	Config: onOneStarted + autoClient + ", as the engine's documentation recommends for many goroutines",
+	Config: onOneStarted + autoClient,
 	Open:   func(at At) (Session, error) { return openLeasehold(at, true) },
 }
 
