@@ -16,6 +16,7 @@ type ask struct {
 	try    bool
 	turn   bool      // has the turn of the local queue already
 	began  time.Time // zero: now; only observers want to know
+	told   bool      // observers were told that it waits, and not yet that it does not any more
 }
 
 // errWaitLimit is the cause of a context that WaitLimit has ended.
@@ -30,32 +31,35 @@ func (l *lock) acquire(ctx context.Context, a ask) (*Lease, error) {
 	if o := &l.client.observers; a.began.IsZero() && (o.grant != nil || o.fail != nil) {
 		a.began = time.Now()
 	}
-	lease, err := l.find(ctx, a)
+	lease, err := l.find(ctx, &a)
 	if err != nil {
-		l.tellFailed(a, err)
+		l.tellFailed(ctx, &a, err)
 		return nil, err
 	}
 	return lease, nil
 }
 
-func (l *lock) tellFailed(a ask, err error) {
+func (l *lock) tellFailed(ctx context.Context, a *ask, err error) {
 	for _, o := range l.client.observers.fail {
-		o.ObserveFail(Failed{About: l.about(a.mode), Err: err, Waited: time.Since(a.began)})
+		o.ObserveFail(Failed{About: l.about(a.mode), Context: ctx, Err: err, Waited: time.Since(a.began), AfterWait: a.told})
 	}
 }
 
 // granted makes a lease of what was granted, and tells the observers.
-func (l *lock) granted(ctx context.Context, a ask, g gift, handedOver bool) *Lease {
+func (l *lock) granted(ctx context.Context, a *ask, g gift, handedOver bool) *Lease {
 	g.hold.mu.Lock()
 	lease := newLease(ctx, g.hold, g.tenure, g.token)
 	g.hold.mu.Unlock()
 	for _, o := range l.client.observers.grant {
-		o.ObserveGrant(Granted{About: l.about(a.mode), Token: g.token, Waited: time.Since(a.began), HandedOver: handedOver})
+		o.ObserveGrant(Granted{
+			About: l.about(a.mode), Context: ctx, Token: g.token, Waited: time.Since(a.began), HandedOver: handedOver, AfterWait: a.told,
+		})
 	}
+	a.told = false
 	return lease
 }
 
-func (l *lock) find(ctx context.Context, a ask) (*Lease, error) {
+func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
 	c := l.client
 	if err := l.ended(ctx, a.op); err != nil {
 		if a.turn {
@@ -107,9 +111,10 @@ func (l *lock) patience(ctx context.Context) (context.Context, context.CancelFun
 
 // line waits in the queue of this process. It returns a lease if the holder before has handed its own
 // over, and nothing at all if it is the caller's turn to ask the engine.
-func (l *lock) line(ctx, waiting context.Context, a ask) (*Lease, error) {
+func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
 	c := l.client
 	for {
+		l.tellWaits(ctx, a, Waiting{Local: true})
 		g, gifted, ok := c.queue.Wait(waiting, c.life.Done(), l.key, l.want(a))
 		if !ok {
 			return nil, l.ended(waiting, a.op)
@@ -149,7 +154,7 @@ func (l *lock) ended(ctx context.Context, op string) error {
 }
 
 // ask asks the engine, as one owner, until it says yes or there is no point any more.
-func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
+func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 	c := l.client
 	h := newHold(l, a, turn)
 	r := h.request()
@@ -167,7 +172,8 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 		touched = touched || !driver.HadNoEffect(err)
 		if errors.Is(err, driver.ErrHeld) && !a.try {
 			if !answered {
-				reason = l.tellWaits(a, err)
+				reason = beyond(err)
+				l.tellWaits(ctx, a, Waiting{Reason: reason})
 			}
 			answered, touched = true, true
 			outage, failures = time.Time{}, 0
@@ -204,13 +210,16 @@ func (l *lock) ask(ctx context.Context, a ask, turn bool) (*hold, error) {
 	}
 }
 
-// tellWaits tells of the beginning of a wait after an ErrHeld of the engine, and returns what that says beyond it.
-func (l *lock) tellWaits(a ask, held error) (reason error) {
-	reason = beyond(held)
-	for _, o := range l.client.observers.wait {
-		o.ObserveWait(Waiting{About: l.about(a.mode), Reason: reason})
+// tellWaits tells of the beginning of a wait.
+func (l *lock) tellWaits(ctx context.Context, a *ask, event Waiting) {
+	if l.client.observers.wait == nil {
+		return
 	}
-	return reason
+	event.About, event.Context, event.Again = l.about(a.mode), ctx, a.told
+	a.told = true
+	for _, o := range l.client.observers.wait {
+		o.ObserveWait(event)
+	}
 }
 
 // beyond returns an ErrHeld of the engine if it says more than that.

@@ -3,6 +3,7 @@ package leasehold_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -168,6 +169,15 @@ func (s *spy) ForceRelease(ctx context.Context, k driver.Key, token uint64) erro
 	return s.do(call{method: "ForceRelease", name: k.Name}, func() error { return s.Engine.ForceRelease(ctx, k, token) })
 }
 
+func (s *spy) Record(ctx context.Context, r driver.Removal) error {
+	c := call{ctx: ctx, method: "Record", name: r.Name}
+	return s.do(c, func() error { return s.Engine.Record(ctx, r) })
+}
+
+func (s *spy) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
+	return spied(s, call{method: "Records"}, func() ([]driver.Removal, error) { return s.Engine.Records(ctx, limit) })
+}
+
 func (s *spy) TrySet(ctx context.Context, set driver.LatchSet) (bool, error) {
 	c := call{method: "TrySet", name: set.Name, owner: set.ID, ttl: set.TTL}
 	return spied(s, c, func() (bool, error) { return s.Engine.TrySet(ctx, set) })
@@ -212,13 +222,14 @@ func newClient(t *testing.T, engine driver.Engine, opts ...leasehold.ClientOptio
 	return client
 }
 
-// take calls f, which asks for a lease, and expects to get it.
+// take calls f, which asks for a lease, and expects to get it. The lease is not dropped before the end of the test.
 func take(t *testing.T, f asker) *leasehold.Lease {
 	t.Helper()
 	lease, err := f(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { runtime.KeepAlive(lease) })
 	return lease
 }
 

@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -24,8 +25,11 @@ const (
 	Critical = driver.Critical // a promise may be broken now, or locks do not work
 )
 
-// Examine asks each place where the engine keeps locks how it is, and finds what endangers its promises. It changes nothing. It returns
-// ErrUnsupported on an engine that cannot tell, and otherwise the errors of List.
+// Examine asks each place where the engine keeps locks how it is, and finds what endangers its promises. It changes nothing. The findings are those of the
+// engine, and what can be told of any engine: places that do not answer, that grant nothing for a while, whose clocks are wrong, or that are slow for
+// the client's default ttl (WithDefaults). The worst come first.
+//
+// It returns ErrUnsupported on an engine that cannot tell, and otherwise the errors of List.
 func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if c.err != nil {
 		return Examination{}, c.err
@@ -34,5 +38,19 @@ func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if !ok || !c.abilities.Examine {
 		return Examination{}, &Error{Op: "examine", Err: ErrUnsupported}
 	}
-	return clientRequest(ctx, c, "examine", e.Examine)
+	x, err := clientRequest(ctx, c, "examine", e.Examine)
+	if err != nil {
+		return Examination{}, err
+	}
+	return assess(x, c.abilities.Votes, c.defaults.ttl), nil
+}
+
+// assess adds what is found in the places of any engine. With majority, a majority of those that vote is enough; else each of them is needed.
+func assess(x Examination, majority bool, ttl time.Duration) Examination {
+	j := assessment{places: x.Places, majority: majority, ttl: ttl, findings: x.Findings}
+	j.silent()
+	j.closed()
+	j.clocks()
+	j.slow()
+	return Examination{Places: x.Places, Findings: j.sorted()}
 }

@@ -24,7 +24,7 @@ type gift struct {
 	token  uint64
 }
 
-func (l *lock) want(a ask) want {
+func (l *lock) want(a *ask) want {
 	return want{ttl: l.ttl, label: l.label, plain: l.plain() && a.mode == driver.Exclusive}
 }
 

@@ -68,7 +68,7 @@ const (
 	over
 )
 
-func newHold(l *lock, a ask, turn bool) *hold {
+func newHold(l *lock, a *ask, turn bool) *hold {
 	h := &hold{lock: l, owner: newOwner(), mode: a.mode, weight: max(a.weight, 1), asked: a.mode, turn: turn}
 	h.entry.Value, h.young = h, h.alone[:0]
 	return h
@@ -202,32 +202,32 @@ func (h *hold) check() bool {
 // expire ends a hold whose time is up. mu is held, and released.
 func (h *hold) expire(now driver.Instant) {
 	l := h.lock
-	cause, reason := ErrLost, "the engine did not confirm a renewal before the deadline"
+	how := LossDeadline
 	switch {
 	case l.maxHold > 0 && now.Since(h.since) >= l.maxHold-agenda.Tick:
-		cause, reason = ErrMaxHold, "held for the longest time allowed"
+		how = LossMaxHold
 	case h.dropped:
-		reason = "all leases were dropped without release"
+		how = LossDropped
 	case l.noRenew:
-		reason = "the lease has ended and is not renewed"
+		how = LossNotRenewed
 	}
-	h.finish(cause, reason, true)
+	h.finish(how, true)
 }
 
 // finish ends a hold that was not released. With clean, the engine may still have it, and is told. mu
 // is held, and released.
-func (h *hold) finish(cause error, reason string, clean bool) {
+func (h *hold) finish(how Loss, clean bool) {
 	l := h.lock
 	c := l.client
 	now := driver.Now()
-	event := Lost{About: l.about(h.mode), Token: h.token, Cause: cause, Reason: reason, Held: now.Since(h.since)}
-	end := h.end(cause)
+	event := Lost{About: l.about(h.mode), Token: h.token, Cause: how.cause(), How: how, Reason: how.reason(), Held: now.Since(h.since)}
+	end := h.end(event.Cause)
 	if clean {
 		h.clean(now)
 	}
 	h.mu.Unlock()
 	end()
-	c.log.Warn("lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "cause", cause.Error(), "reason", reason, "held", event.Held)
+	c.log.Warn("lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "cause", event.Cause.Error(), "reason", event.Reason, "held", event.Held)
 	for _, o := range c.observers.lost {
 		o.ObserveLost(event)
 	}

@@ -25,11 +25,14 @@ type source struct {
 }
 
 // users are the folders of modules that use the library as everybody does, so that they may import
-// everything. All other modules are engines.
+// everything. All other modules are engines or observers.
 var users = []string{"cmd", "bench", "torture", "redis/interop"}
 
-// tools are what tests, benchmarks and demos are made with: they start servers, and plant faults.
-var tools = []string{"internal/redisserver", "internal/postgresserver", "internal/overlay"}
+// observing are the modules of observers, which count or trace what happens to locks on any engine, and their examples.
+var observing = []string{"prometheus", "otel"}
+
+// tools are what tests, benchmarks and demos are made with: they start servers, plant faults, and read what the project ships.
+var tools = []string{"internal/redisserver", "internal/postgresserver", "internal/overlay", "internal/shipped"}
 
 // resource are the folders of the resource's side of a lock, which knows nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}
@@ -47,7 +50,8 @@ func (s source) breach(imported string) string {
 	}
 	to := strings.TrimPrefix(strings.TrimPrefix(imported, home), "/")
 	own := s.module != "." && under(to, s.module) || s.test && to == s.dir
-	engine := s.module != "." || under(s.dir, "memory")
+	observer := slices.Contains(observing, s.module)
+	engine := s.module != "." && !observer || under(s.dir, "memory")
 	switch {
 	case own:
 		return ""
@@ -71,6 +75,10 @@ func (s source) breach(imported string) string {
 		}
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // it is an engine made of others: its tests simulate them, and use it through the core
+	case observer:
+		if to != "" && to != "driver" && to != "fence" && !s.example() && !s.test {
+			return "an observer knows the core, driver and the resource's side, and no engine"
+		}
 	case engine:
 		if to != "driver" && !(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
 			return "an engine knows only driver, and its tests drivertest and the tools"
@@ -84,6 +92,9 @@ func (s source) breach(imported string) string {
 	}
 	return ""
 }
+
+// example reports whether the file is part of a program that shows how something is used.
+func (s source) example() bool { return path.Base(s.dir) == "example" }
 
 // within reports whether an import is one of this project's, or of the standard library.
 func within(imported string) (ours, standard bool) {
@@ -273,6 +284,22 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redlock", true, home, true},
 		{"redis", "redis/redlock", false, home + "/memory", false},
 		{"redis", "redis", false, home + "/internal/redisserver", false},
+		{"prometheus", "prometheus", false, home, true},
+		{"prometheus", "prometheus", false, home + "/driver", true},
+		{"prometheus", "prometheus", false, home + "/fence", true},
+		{"prometheus", "prometheus", false, "github.com/prometheus/client_golang/prometheus", true},
+		{"prometheus", "prometheus", false, home + "/memory", false},
+		{"prometheus", "prometheus", false, home + "/redis", false},
+		{"prometheus", "prometheus", false, home + "/otel", false},
+		{"prometheus", "prometheus", false, home + "/internal/process", false},
+		{"prometheus", "prometheus", false, home + "/internal/redisserver", false},
+		{"prometheus", "prometheus", true, home + "/memory", true},
+		{"prometheus", "prometheus", true, home + "/internal/shipped", true},
+		{"prometheus", "prometheus", false, home + "/internal/shipped", false},
+		{"prometheus", "prometheus/example", false, home + "/memory", true},
+		{"otel", "otel", false, home, true},
+		{"otel", "otel", false, home + "/memory", false},
+		{"otel", "otel", true, home + "/memory", true},
 		{"cmd/leasehold", "cmd/leasehold/internal/run", false, home, true},
 		{"bench", "bench", false, home + "/internal/redisserver", true},
 		{"cmd/leasehold", "cmd/leasehold", false, home + "/sqlite", true},

@@ -15,7 +15,8 @@ import (
 // back.
 //
 // A lease that is dropped (garbage collected, along with its context) without having been released
-// is no longer renewed, so that the lock becomes free after its ttl; that is logged.
+// is no longer renewed, so that the lock becomes free after its ttl; that is logged. Who keeps nothing but the channel of
+// Context().Done() has dropped it.
 type Lease struct {
 	hold   *hold
 	tenure uint32
@@ -47,7 +48,7 @@ func (h *hold) watch() {
 	for _, l := range h.young {
 		l.cleanup = runtime.AddCleanup(l, drop, h)
 	}
-	h.young = nil
+	h.young, h.alone[0] = nil, nil // or the hold would still hold on to the first
 }
 
 // unwatch undoes watch for a lease that is released. mu is held.
@@ -99,6 +100,9 @@ func (h *hold) deadline() time.Time {
 // lease was asked with, and is cancelled when the lease ends, at its deadline at the latest, even if
 // the engine hangs: context.Cause then tells ErrLost, ErrReleased, ErrMaxHold or ErrClosed. With it, a further
 // Lock of the same name is granted at once.
+//
+// Keep the lease or this context for as long as the lease is needed, as "defer lease.Release()" does: who only waits for the channel of Done has
+// dropped both, and the lease is not renewed any more.
 func (l *Lease) Context() context.Context {
 	l.derive.Do(func() {
 		// The parent may be the context of another lease, or of this one, and is not to be
@@ -140,7 +144,7 @@ func (l *Lease) state() error {
 }
 
 // again is re-entry: one more lease of the same hold.
-func (l *Lease) again(ctx context.Context, a ask) (*Lease, error) {
+func (l *Lease) again(ctx context.Context, a *ask) (*Lease, error) {
 	h := l.hold
 	h.check()
 	h.mu.Lock()

@@ -30,7 +30,7 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, began time.Time) (s
 	a := ask{op: "lock", began: began}
 	holds := make([]*hold, len(locks))
 	for i, l := range locks {
-		holds[i] = newHold(l, a, true)
+		holds[i] = newHold(l, &a, true)
 	}
 	start := driver.Now()
 	grants, err := c.sendAll(waiting, engine, holds)
@@ -52,7 +52,7 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, began time.Time) (s
 		abandonAll(rest)
 	}
 	c.turnsDone(locks[len(set.leases):])
-	rest[0].lock.tellFailed(a, over)
+	rest[0].lock.tellFailed(ctx, &a, over)
 	set.Release()
 	return nil, false, over
 }
@@ -115,7 +115,7 @@ func grantAll(ctx context.Context, a ask, holds []*hold, grants []driver.Grant, 
 		if err := h.admit(grants[i], from); err != nil {
 			return set, err
 		}
-		lease := h.lock.granted(ctx, a, gift{h, h.tenure, h.token}, false)
+		lease := h.lock.granted(ctx, &a, gift{h, h.tenure, h.token}, false)
 		set.leases = append(set.leases, lease)
 		ctx = lease.Context()
 	}

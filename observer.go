@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -26,20 +27,33 @@ type GrantObserver interface{ ObserveGrant(Granted) }
 // Granted is the event of a GrantObserver.
 type Granted struct {
 	About
+	// Context is that of the call, or comes from it, for what it carries, as a trace. It may end at any time.
+	Context context.Context
+	// Token tells the leases of one name apart: events of the same lease have the same one.
 	Token uint64
 	// Waited is the time from the call to the grant.
 	Waited time.Duration
 	// HandedOver is set if the lease came from another holder in this process,
 	// without a request to the engine.
 	HandedOver bool
+	// AfterWait is set if the call was told to a WaitObserver. It does not wait any more.
+	AfterWait bool
 }
 
-// WaitObserver hears of each call that begins to wait for the engine. A call that only waits for others of this process does not.
+// WaitObserver hears of each call that begins to wait: for others of this process, or for the engine, or first for the one and then for the
+// other, which are two events. The end of the wait is an event with AfterWait set, Granted or Failed, whatever comes of it. So the calls that wait now are
+// the events without Again, less those with AfterWait. Waiting for a latch is not observed.
 type WaitObserver interface{ ObserveWait(Waiting) }
 
 // Waiting is the event of a WaitObserver.
 type Waiting struct {
 	About
+	// Context is that of the call, as in Granted.
+	Context context.Context
+	// Local is set for a call that waits for others of this process, and has not asked the engine yet.
+	Local bool
+	// Again is set if the call was waiting before, for others of this process, and now waits for the engine.
+	Again bool
 	// Reason says more than that somebody else holds the name or was there before, or is nil: that an engine grants
 	// nothing for a while after a failover, for example. A call that gives up has it as the cause of its error.
 	Reason error
@@ -51,10 +65,14 @@ type FailObserver interface{ ObserveFail(Failed) }
 // Failed is the event of a FailObserver.
 type Failed struct {
 	About
+	// Context is that of the call, as in Granted.
+	Context context.Context
 	// Err is what the caller is told: ErrHeld, ErrTimeout, ErrUnavailable, or an
 	// error of its context.
 	Err    error
 	Waited time.Duration
+	// AfterWait is set if the call was told to a WaitObserver. It does not wait any more.
+	AfterWait bool
 }
 
 // RenewObserver hears of each attempt to renew a lease.
@@ -63,6 +81,7 @@ type RenewObserver interface{ ObserveRenew(Renewed) }
 // Renewed is the event of a RenewObserver.
 type Renewed struct {
 	About
+	Token uint64
 	// Err is nil for success, ErrLost if the engine said no, ErrUnavailable if it did not
 	// answer; the lease is then tried again until its deadline.
 	Err error
@@ -91,7 +110,9 @@ type Lost struct {
 	Token uint64
 	// Cause is ErrLost or ErrMaxHold.
 	Cause error
-	// Reason says more, as in "the engine did not answer before the deadline".
+	// How says how it was lost, in a word to count by.
+	How Loss
+	// Reason says the same as How, in a sentence for people.
 	Reason string
 	// Held is how long the lease was held.
 	Held time.Duration

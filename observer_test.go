@@ -47,9 +47,32 @@ func heard[T any](e *events) (of []T) {
 	return of
 }
 
-// balance expects that each lease that was granted has ended once, under the same label.
+// waiting is how many calls wait, by the events.
+func (e *events) waiting() (n int) {
+	for _, w := range heard[leasehold.Waiting](e) {
+		if !w.Again {
+			n++
+		}
+	}
+	for _, g := range heard[leasehold.Granted](e) {
+		if g.AfterWait {
+			n--
+		}
+	}
+	for _, f := range heard[leasehold.Failed](e) {
+		if f.AfterWait {
+			n--
+		}
+	}
+	return n
+}
+
+// balance expects that each lease that was granted has ended once, under the same label, and each wait.
 func (e *events) balance(t *testing.T) {
 	t.Helper()
+	if n := e.waiting(); n != 0 {
+		t.Errorf("by the events, %d calls wait; none does", n)
+	}
 	held := map[string]int{}
 	for _, g := range heard[leasehold.Granted](e) {
 		held[g.Label]++
@@ -91,14 +114,15 @@ func TestObserversHearOfGrantAndRelease(t *testing.T) {
 		release(t, lease)
 
 		about := leasehold.About{Kind: leasehold.KindLock, Name: "order:1", Label: "order", Shared: true}
-		if got, want := one[leasehold.Granted](t, &seen), (leasehold.Granted{About: about, Token: lease.Token(), Waited: 2 * time.Second}); got != want {
+		granted := leasehold.Granted{About: about, Context: t.Context(), Token: lease.Token(), Waited: 2 * time.Second, AfterWait: true}
+		if got, want := one[leasehold.Granted](t, &seen), granted; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if got, want := one[leasehold.Released](t, &seen), (leasehold.Released{About: about, Token: lease.Token(), Held: 3 * time.Second}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		if got := one[leasehold.Waiting](t, &seen); got != (leasehold.Waiting{About: about}) {
-			t.Errorf("got %+v, want a wait without a reason", got)
+		if got := one[leasehold.Waiting](t, &seen); got != (leasehold.Waiting{About: about, Context: t.Context()}) {
+			t.Errorf("got %+v, want a wait for the engine, without a reason", got)
 		}
 		if len(seen.all) != 3 || len(also.all) != 3 {
 			t.Errorf("heard %+v and %+v", seen.all, also.all)
@@ -165,7 +189,7 @@ func TestObserversHearOfFailures(t *testing.T) {
 			t.Fatalf("heard %+v", seen.all)
 		}
 		for i, f := range failures {
-			if f.Err != want[i] || f.Label != "room" || f.Kind != leasehold.KindSemaphore || f.Name != "rooms" {
+			if f.Err != want[i] || f.AfterWait != (i == 1) || f.Label != "room" || f.Kind != leasehold.KindSemaphore || f.Name != "rooms" {
 				t.Errorf("got %+v, want %v", f, want[i])
 			}
 		}
@@ -196,7 +220,7 @@ func TestObserversHearOfRenewalDangerAndLoss(t *testing.T) {
 		lease := take(t, c.Mutex("order:1", leasehold.Label("order"), leasehold.TTL(9*time.Second)).Lock)
 		time.Sleep(3100 * time.Millisecond)
 		renewed := one[leasehold.Renewed](t, &seen)
-		if renewed.Err != nil || renewed.Label != "order" || renewed.Slack < 5*time.Second || renewed.Slack > 6*time.Second {
+		if renewed.Err != nil || renewed.Token != lease.Token() || renewed.Label != "order" || renewed.Slack < 5*time.Second || renewed.Slack > 6*time.Second {
 			t.Errorf("got %+v", renewed)
 		}
 		e.fail(func(c call) error {
@@ -219,7 +243,7 @@ func TestObserversHearOfRenewalDangerAndLoss(t *testing.T) {
 		}
 		expect(t, lease.Release(), leasehold.ErrLost)
 		loss := one[leasehold.Lost](t, &seen)
-		if loss.Token != lease.Token() || loss.Label != "order" || loss.Cause != leasehold.ErrLost || loss.Reason == "" || loss.Held < 11*time.Second {
+		if loss.Token != lease.Token() || loss.Label != "order" || loss.Cause != leasehold.ErrLost || loss.How != leasehold.LossDeadline || loss.Reason == "" || loss.Held < 11*time.Second {
 			t.Errorf("got %+v", loss)
 		}
 		if len(heard[leasehold.Released](&seen)) != 0 {

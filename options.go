@@ -101,7 +101,8 @@ func WaitLimit(d time.Duration) Option {
 }
 
 // Label sets the class under which observers count the lock, as in "order". Use few
-// different ones: names have no bound and so are no good for metrics.
+// different ones: names have no bound and so are no good for metrics. Others see it in
+// the text about the holder, unless that was set with WithHolder.
 func Label(class string) Option {
 	return func(s *settings) {
 		if len(class) > MaxName || !utf8.ValidString(class) {
@@ -128,8 +129,9 @@ func WithLogger(l *slog.Logger) ClientOption {
 	}
 }
 
-// WithHolder sets the public text that tells others who holds a lock. By default it is that of Process, with the host, the process
-// id, the name of the program, and the label of the lock. Set it where these should not be seen. It must not be secret.
+// WithHolder sets the public text that tells others who holds a lock: 1 to 1024 bytes of valid UTF-8 without NUL. By default it is that of Process,
+// with the host, the process id, the name of the program, and the label of the lock. Set it where these should not be seen, or
+// to what you know a process by. It must not be secret: it is stored with the lock, and whoever can list locks can read it.
 func WithHolder(text string) ClientOption {
 	return func(c *Client) {
 		if !validText(text) {

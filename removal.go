@@ -69,7 +69,7 @@ func (c *Client) ForceRelease(ctx context.Context, kind Kind, name string, token
 	if !ok || !c.abilities.Force {
 		return &Error{Op: "force release", Kind: kind, Name: name, Err: ErrUnsupported}
 	}
-	if token == 0 || token > driver.MaxToken {
+	if token > driver.MaxToken { // 0 is that of a holder of another kind, on engines that have such
 		return &Error{Op: "force release", Kind: kind, Name: name, Err: ErrLost} // nobody's
 	}
 	if err := c.record(ctx, r); err != nil {

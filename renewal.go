@@ -83,7 +83,7 @@ func (h *hold) renewed(sent driver.Instant, err error) {
 	}
 	now := driver.Now()
 	slack := h.left(now)
-	event := Renewed{About: h.lock.about(h.mode), Slack: slack}
+	event := Renewed{About: h.lock.about(h.mode), Token: h.token, Slack: slack}
 	switch {
 	case err == nil:
 		h.prolong(sent, h.lock.ttl)
@@ -149,5 +149,5 @@ func (h *hold) refused() {
 // refuse is refused for a hold that is held. A take that is still under way may yet get the lock for nobody, and is
 // then cleaned up. mu is held, and released.
 func (h *hold) refuse() {
-	h.finish(ErrLost, "the engine says that it is not held any more", h.uncertain > h.lock.client.renewer.now())
+	h.finish(LossRefused, h.uncertain > h.lock.client.renewer.now())
 }

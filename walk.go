@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -59,7 +60,7 @@ func walk[T any](ctx context.Context, c *Client, op string, yield func(T, error)
 	inner, end := c.alive(ctx)
 	defer end()
 	stopped := false
-	err := inner.Err()
+	err := cmp.Or(c.life.Err(), ctx.Err())
 	if err == nil {
 		err = find(inner, func(piece []T) bool {
 			for _, item := range piece {

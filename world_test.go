@@ -25,6 +25,7 @@ type world struct {
 	engine  *memory.Engine
 	clients []*Client
 	nets    []*weather
+	ledger  ledger
 
 	mu     sync.Mutex
 	log    []string
@@ -49,7 +50,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for i := range 2 + rng.IntN(2) {
 		net := newWeather(w, i)
 		net.Faulty = drivertest.NewFaulty(w.engine, net.fault)
-		c := New(net, WithDefaults(TTL(w.ttl)), WithRequestTimeout(w.ttl/3), WithHolder(fmt.Sprint("client ", i)), WithObserver(w))
+		c := New(net, WithDefaults(TTL(w.ttl)), WithRequestTimeout(w.ttl/3), WithHolder(fmt.Sprint("client ", i)), WithObserver(w, &w.ledger))
 		c.random = func(n int64) int64 { return w.chance("jitter", i).Int64N(n) }
 		w.nets = append(w.nets, net)
 		w.clients = append(w.clients, c)
@@ -139,6 +140,7 @@ func (w *world) run() {
 			w.errorf("close: %v", err)
 		}
 	}
+	w.balance()
 }
 
 func lockName(i int) string { return fmt.Sprint("lock ", i) }

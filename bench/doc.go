@@ -29,6 +29,9 @@
 //     turn. What counts is the time until all have had theirs; libraries that poll get so long as a round lasts.
 //   - held: one process holds many leases and renews them. The processor time of client and server is scaled to 100,000
 //     leases of 30 s, which are renewed three times in their ttl.
+//   - listing: one process holds 100,000 leases, and a second client lists them, as the command does: the first page, and all. The slow log of
+//     the server tells the longest command meanwhile. Time for which a processor had something else to do is in it, so each round lists three times, and the
+//     listing counts in which the longest command was shortest. Of page and listing, the slowest count.
 //   - memory: what a lease takes in the memory of client and server.
 //   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
 //   - five, five-many: locks that a majority of five Redis servers grants: one goroutine, and 64 with a name each.

@@ -17,8 +17,8 @@ type Query struct {
 	// Queue asks for the waiters themselves, not only for their number.
 	Queue bool
 	// Progress, if it is set, is called now and then while an engine searches for names, with how many it has looked through so far,
-	// its own and those of others: never less than before. It is called from one goroutine at a time. List does not call it; Walk does, once at least, if it
-	// has to search.
+	// its own and those of others: never less than before. It is called again, with as many, while the engine looks at names that it has found and there is nothing
+	// to tell. It is called from one goroutine at a time. List does not call it; Walk does, once at least, if it has to search.
 	Progress func(searched int)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -50,7 +51,7 @@ func (c *config) marker(first uint16) string {
 // eachMaster calls f with a connection to each server of a Cluster that keeps slots, at the same time, and returns all errors. It finds its
 // way by a key on each server, because that is all that every kind of client can do.
 func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) error {
-	text, err := p.client.ClusterNodes(ctx).Result()
+	text, err := p.nodes(ctx)
 	if err != nil {
 		return explain(err)
 	}
@@ -65,4 +66,45 @@ func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) erro
 	}
 	work.Wait()
 	return errors.Join(errs...)
+}
+
+// nodes asks any node of a Cluster for all of them.
+func (p *place) nodes(ctx context.Context) (string, error) {
+	return hedged(ctx, func(ctx context.Context) (string, error) { return p.client.ClusterNodes(ctx).Result() })
+}
+
+// hedged asks again after a while, or after an error of the network, and again, without giving up the questions before: the client may have asked a node that is
+// frozen or gone, and asks any other the next time. The first answer counts.
+func hedged(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
+	const most, pause = 10, 150 * time.Millisecond
+	type answer struct {
+		text string
+		err  error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, most)
+	again := time.NewTicker(pause)
+	defer again.Stop()
+	for asked, failed := 0, 0; ; {
+		if asked < most {
+			asked++
+			go func() {
+				text, err := ask(ctx)
+				answers <- answer{text, err}
+			}()
+		}
+		select {
+		case a := <-answers:
+			if _, replied := errors.AsType[redis.Error](a.err); a.err == nil || replied {
+				return a.text, a.err
+			}
+			if failed++; failed == most {
+				return "", a.err
+			}
+		case <-again.C:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
 }

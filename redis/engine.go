@@ -28,6 +28,7 @@ type Engine struct {
 	crowded  crowd.Crowd // names that this process found held
 
 	shut func() error // closes what Open has opened
+	far  *far         // how Open reaches other servers; nil for engines of New
 }
 
 var (
@@ -39,6 +40,9 @@ var (
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 	_ driver.Starter    = (*Engine)(nil)
+	_ driver.Walker     = (*Engine)(nil)
+	_ driver.Sweeper    = (*Engine)(nil)
+	_ driver.Recorder   = (*Engine)(nil)
 )
 
 // New returns an engine on a client of go-redis: one for a single server, for servers that Sentinels watch, or for a
@@ -111,7 +115,11 @@ func (e *Engine) Abilities() driver.Abilities {
 		Latches:    true,
 		Force:      true,
 		All:        true,
+		Examine:    true,
 		Raise:      true,
+		Walk:       true,
+		Leaks:      true,
+		Records:    true,
 		Fair:       true,
 		Prompt:     e.pipe != nil && e.replicas == 0,
 		Bounded:    heedsDeadlines(e.client),
@@ -194,11 +202,6 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 		return err
 	}
 	return yes(e.run(ctx, downgrade, e.names(h.Key), h.Owner, floor()))
-}
-
-// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder that is a client of another kind.
-func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	return yes(e.run(ctx, force, e.names(k), token, floor()))
 }
 
 // Wanted implements [driver.Wanter]: whether this process waits, or others did when it was granted the name.

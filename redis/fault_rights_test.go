@@ -108,7 +108,7 @@ func TestForbiddenKey(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	rights := slices.DeleteFunc(smallestRights(t), func(word string) bool { return strings.HasPrefix(word, "~") })
-	addUser(t, s, "orders", append(rights, "~lock:orders:*", "~{lock:orders:*"))
+	addUser(t, s, "orders", append(rights, "~lock:orders:*", "~{lock:orders:*", "~{lock:}:removal*"))
 	e := unguarded(t, asUser(s, "orders"))
 	if err := useAll(t, asUser(s, "orders"), "orders:1"); err != nil {
 		t.Error(err)
@@ -185,6 +185,13 @@ func useAll(t *testing.T, client newClient, name string) error {
 				_, err := b.List(ctx, driver.Query{Prefix: name, Queue: true})
 				return err
 			})
+			do("look for leaks", func(ctx context.Context) error {
+				all, err := found(ctx, b, driver.Query{Prefix: name})
+				if len(all) > 0 {
+					return fmt.Errorf("leaks: %+v", all)
+				}
+				return err
+			})
 			do("hand over", func(ctx context.Context) error {
 				err := free(a, holder)(ctx)
 				if err == nil {
@@ -198,6 +205,13 @@ func useAll(t *testing.T, client newClient, name string) error {
 			})
 		}
 	}
+	do("record", func(ctx context.Context) error {
+		if err := a.Record(ctx, removal(name, driver.Asked)); err != nil {
+			return err
+		}
+		_, err := a.Records(ctx, 0)
+		return err
+	})
 	permit := lasting(name, ttl)
 	permit.Kind, permit.Size = driver.Semaphore, 2
 	do("take a permit", take(a, permit))

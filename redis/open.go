@@ -60,11 +60,13 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := t.client(t.dialer(tlsConfig))
+	others := &far{target: t, tls: tlsConfig}
+	client := t.client(others.noting(t.dialer(tlsConfig)))
 	e, err := New(client, t.opts...)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
+	e.far = others
 	e.shut = sync.OnceValue(client.Close)
 	return e, nil
 }
@@ -132,10 +134,13 @@ func (t *target) dialer(config *tls.Config) dialFunc {
 	if config != nil {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
-			if _, named := errors.AsType[*net.OpError](err); err != nil && !named {
-				err = fmt.Errorf("TLS with %s: %w", address, err)
+			if err != nil {
+				if op, dialed := errors.AsType[*net.OpError](err); !dialed || op.Op != "dial" {
+					err = fmt.Errorf("TLS with %s: %w", address, err)
+				}
+				return nil, err
 			}
-			return conn, err
+			return told{conn.(*tls.Conn)}, nil
 		}
 	}
 	if t.shape != behindSentinels {

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -200,6 +201,52 @@ func TestOpenChecksCertificates(t *testing.T) {
 		if strings.Contains(fmt.Sprint(err), "geheim") {
 			t.Errorf("%s is told: %v", raw, err)
 		}
+	}
+}
+
+// A server that refuses the client's certificate says why, also if it has closed the connection before anything is sent.
+func TestAlertsAreTold(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	pair, err := tls.LoadX509KeyPair(a.file("server.pem"), a.file("server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	closed := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}).Handshake()
+			err = errors.Join(conn.(*net.TCPConn).SetLinger(0), conn.Close()) // resets the connection
+		}
+		closed <- err
+	}()
+	target, err := parseURL("rediss://"+l.Addr().String()+"?ca="+a.file("ca.pem"), noEnvironment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := target.tlsConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := target.dialer(config)(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // the first may be sent before the reset has arrived
+		_, err = conn.Write([]byte("PING\r\n"))
+	}
+	if !strings.Contains(err.Error(), "tls: ") {
+		t.Errorf("sending: %v, want the reason", err)
 	}
 }
 

@@ -22,6 +22,8 @@ var (
 	takingLua string
 	//go:embed scripts/exclusive.lua
 	exclusiveLua string
+	//go:embed scripts/leaking.lua
+	leakingLua string
 )
 
 // script is one of the scripts that the engine runs.
@@ -45,6 +47,11 @@ const (
 	rights
 	guard
 	together
+	writeRecord
+	readRecords
+	findLeak
+	sweepLeak
+	leakLatch
 	scriptCount
 )
 
@@ -83,11 +90,22 @@ var (
 	guardLua string
 	//go:embed scripts/together.lua
 	togetherLua string
+	//go:embed scripts/record.lua
+	recordLua string
+	//go:embed scripts/records.lua
+	recordsLua string
+	//go:embed scripts/leak.lua
+	leakLua string
+	//go:embed scripts/sweep.lua
+	sweepLua string
+	//go:embed scripts/leak_latch.lua
+	leakLatchLua string
 )
 
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
 	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua, together: &togetherLua,
+	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
 }
 
 const (
@@ -150,7 +168,8 @@ var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 })
 
 // common puts them in.
-var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua)
+var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
+	"-- use leaking.lua\n", leakingLua)
 
 var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 

@@ -56,6 +56,20 @@ func inquire(ctx context.Context, c interface {
 	if err != nil {
 		return f, explain(err)
 	}
+	f = readFacts(text)
+	switch {
+	case f.runID == "":
+		return f, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
+	case f.tooOld():
+		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.version, oldest))
+	case f.mode == "sentinel":
+		return f, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: use NewFailoverClient, or a redis+sentinel: URL"))
+	}
+	return f, nil
+}
+
+// readFacts reads what INFO says.
+func readFacts(text string) (f facts) {
 	for line := range strings.Lines(text) {
 		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch field {
@@ -80,16 +94,14 @@ func inquire(ctx context.Context, c interface {
 			f.uptime = time.Duration(seconds) * time.Second
 		}
 	}
+	return f
+}
+
+// tooOld reports whether the server lacks what the scripts use.
+func (f facts) tooOld() bool {
 	major, _, _ := strings.Cut(f.version, ".")
-	switch n, err := strconv.Atoi(major); {
-	case f.runID == "":
-		return f, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
-	case err == nil && n < oldest:
-		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.version, oldest))
-	case f.mode == "sentinel":
-		return f, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: use NewFailoverClient, or a redis+sentinel: URL"))
-	}
-	return f, nil
+	n, err := strconv.Atoi(major)
+	return err == nil && n < oldest
 }
 
 // identity returns what the life of the server as a master is called. The run id changes with each start. A process that is

@@ -1,8 +1,7 @@
 package redis
 
 import (
-	"cmp"
-	"slices"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -18,37 +17,59 @@ type glance struct {
 	args   []any
 }
 
-func (e *Engine) lookAt(k driver.Key, queue bool) glance {
-	n := e.names(k)
-	switch {
-	case k.Kind == driver.Latch:
-		return glance{latchLook, n, n.counted(), nil}
-	case queue:
-		return glance{look, n, n.all(), []any{1}}
+// part is where a look at a name begins: behind the end of a shared lease, and behind a place in the queue. What is not looked at is notAtAll.
+type part struct{ holders, waiters string }
+
+const (
+	fromStart = "0"
+	notAtAll  = "-"
+	// partCount is how many holders and waiters are looked at in one go, about: it keeps a server from doing anything else for less than half a millisecond.
+	partCount = 100
+)
+
+// firstPart is what is looked at first.
+func firstPart(queue bool) part {
+	if queue {
+		return part{fromStart, fromStart}
 	}
-	return glance{look, n, n.all(), []any{0}}
+	return part{fromStart, notAtAll}
 }
 
-// readStatus reads what such a script has answered. It is not ok if nothing is known.
-func readStatus(k driver.Key, answer any, err error) (st driver.Status, ok bool, _ error) {
+func (e *Engine) lookAt(k driver.Key, p part) glance {
+	n := e.names(k)
+	if k.Kind == driver.Latch {
+		return glance{latchLook, n, n.counted(), nil}
+	}
+	return glance{look, n, n.all(), []any{partCount, p.holders, p.waiters}}
+}
+
+// readStatus reads what such a script has answered, and says what of the name it has not told.
+func readStatus(k driver.Key, answer any, err error) (st driver.Status, rest part, _ error) {
 	st.Key = k
+	rest = part{notAtAll, notAtAll}
 	if k.Kind == driver.Latch {
 		state, err := readLatch(answer, err)
-		if driver.IsNo(err) {
-			return st, false, nil
+		if err == nil {
+			st.Latch = &state
+		} else if driver.IsNo(err) {
+			err = nil
 		}
-		st.Latch = &state
-		return st, err == nil, err
+		return st, rest, err
 	}
 	if err != nil {
-		return st, false, err
+		return st, rest, err
 	}
 	seen, ok := readLook(answer)
 	if !ok {
-		return st, false, errReply
+		return st, rest, errReply
 	}
 	seen.fill(&st)
-	return st, len(st.Holders) > 0 || st.Waiting > 0, nil
+	return st, seen.rest(), nil
+}
+
+// isSomething reports whether anything is known of a name.
+func isSomething(st driver.Status) bool {
+	return len(st.Holders) > 0 || st.Waiting > 0 || st.Latch != nil
 }
 
 // sight is the answer of the script that looks at a name.
@@ -78,34 +99,76 @@ func readLook(answer any) (s sight, ok bool) {
 	return s, isNow && isLeft && isWaiting
 }
 
+// otherKind is what is told of a holder that is no client of ours.
+const otherKind = "a client of another kind"
+
 // fill puts into a status what has been seen.
 func (s *sight) fill(st *driver.Status) {
 	switch {
 	case s.foreign:
-		st.Holders = append(st.Holders, driver.Holder{Weight: 1, Holder: "a client of another kind", TTL: ttl(s.left), Age: -1})
+		st.Holders = append(st.Holders, driver.Holder{Weight: 1, Holder: otherKind, TTL: ttl(s.left), Age: -1})
 	case s.held:
 		h := s.holder(s.detail)
 		h.TTL = ttl(s.left)
 		st.Holders = append(st.Holders, h)
 	}
-	for i := 0; i+1 < len(s.holders); i += 2 {
-		left, _ := s.holders[i].(int64)
-		record, _ := s.holders[i+1].(string)
+	for end, record := range records(s.holders) {
 		weight, detail, _ := strings.Cut(record, " ")
 		h := s.holder(detail)
-		h.TTL = time.Duration(left) * time.Millisecond
+		if ms, err := strconv.ParseInt(end, 10, 64); err == nil {
+			h.TTL = time.Duration(ms-s.now) * time.Millisecond
+		}
 		h.Weight, _ = strconv.Atoi(weight)
 		if st.Kind == driver.Lock {
 			h.Mode = driver.Shared
 		}
 		st.Holders = append(st.Holders, h)
 	}
-	slices.SortFunc(st.Holders, func(a, b driver.Holder) int { return cmp.Compare(a.Token, b.Token) })
 	st.Waiting = int(s.waiting)
-	for _, item := range s.waiters {
-		record, _ := item.(string)
+	for _, record := range records(s.waiters) {
 		st.Queue = append(st.Queue, s.waiter(record, st.Kind))
 	}
+}
+
+// records are pairs of a score and a record.
+func records(list []any) iter.Seq2[string, string] {
+	return func(yield func(score, record string) bool) {
+		for i := 0; i+1 < len(list); i += 2 {
+			score, _ := list[i].(string)
+			record, _ := list[i+1].(string)
+			if !yield(score, record) {
+				return
+			}
+		}
+	}
+}
+
+// rest is what is behind the last holder and the last waiter, if there may be more.
+func (s *sight) rest() part {
+	behind := func(list []any) string {
+		if len(list) < 2*partCount {
+			return notAtAll
+		}
+		last, _ := list[len(list)-2].(string)
+		return last
+	}
+	return part{behind(s.holders), behind(s.waiters)}
+}
+
+// add puts into a status what another part of it has shown. A holder that has renewed in between is seen twice, as its lease ends later now.
+func add(st *driver.Status, more driver.Status) {
+	at := map[uint64]int{}
+	for i, h := range st.Holders {
+		at[h.Token] = i
+	}
+	for _, h := range more.Holders {
+		if i, known := at[h.Token]; known && h.Token != 0 {
+			st.Holders[i] = h
+			continue
+		}
+		st.Holders = append(st.Holders, h)
+	}
+	st.Queue = append(st.Queue, more.Queue...)
 }
 
 // holder reads "<token> <tokens> <granted, us>\n<text>".

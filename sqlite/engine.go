@@ -44,6 +44,8 @@ var (
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.Sweeper    = (*Engine)(nil)
+	_ driver.Recorder   = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine].
@@ -54,6 +56,9 @@ func (e *Engine) Abilities() driver.Abilities {
 		Semaphores: true,
 		Latches:    true,
 		Force:      true,
+		Leaks:      true,
+		Records:    true,
+		Examine:    true,
 		Fair:       true,
 	}
 }

@@ -159,11 +159,12 @@ func (e *Engine) found() error {
 	var h header
 	err := e.read(ctx, func(v *view) (err error) {
 		if h, err = readHeader(v.conn); err == nil && h.ours() {
-			err = v.row([]any{&h.boot}, "SELECT boot FROM meta")
+			err = v.row([]any{&h.boot, &h.recorded},
+				"SELECT boot, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'removals') FROM meta")
 		}
 		return err
 	})
-	if err != nil || h.ours() && h.boot == e.clock.boot {
+	if err != nil || h.ours() && h.boot == e.clock.boot && h.recorded {
 		return err
 	}
 	return e.change(ctx, e.durable, e.settle)

@@ -12,7 +12,7 @@ var schema string
 const (
 	// applicationID marks the file as ours: "Lsh1".
 	applicationID = 0x4c736831
-	// schemaVersion grows when the tables change.
+	// schemaVersion grows when the tables change in a way that programs of before would not understand.
 	schemaVersion = 1
 )
 
@@ -21,6 +21,7 @@ type header struct {
 	application, version int64
 	tables               int64
 	boot                 string
+	recorded             bool // there is a table for removals
 }
 
 func (h header) empty() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
@@ -64,13 +65,16 @@ func (e *Engine) settle(v *view) error {
 	if h.empty() {
 		return e.lay(v)
 	}
+	if _, err := v.conn.conn.ExecContext(context.Background(), removals); err != nil {
+		return err
+	}
 	return e.reboot(v)
 }
 
 // lay makes the tables.
 func (e *Engine) lay(v *view) error {
 	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
-	if _, err := v.conn.conn.ExecContext(context.Background(), schema+marks); err != nil {
+	if _, err := v.conn.conn.ExecContext(context.Background(), schema+removals+marks); err != nil {
 		return err
 	}
 	_, err := v.exec("INSERT INTO meta (id, boot, last, mark) VALUES (1, ?, 0, ?)", e.clock.boot, markStep)

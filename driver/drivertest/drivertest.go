@@ -38,6 +38,9 @@ type Harness struct {
 	// Patience is how long a test waits for what must happen before it fails. Zero
 	// means 15 seconds.
 	Patience time.Duration
+
+	// Known are the codes of what is critical about the places on purpose, and what an Examiner may so find.
+	Known []string
 }
 
 // Place is somewhere locks are kept: a server, a file, a piece of memory.
@@ -87,6 +90,10 @@ var concerns = []concern{
 	{"Votes", votes},
 	{"Listing", listing},
 	{"Paging", paging},
+	{"Walk", walk},
+	{"Leaks", leaks},
+	{"Records", records},
+	{"Examine", examine},
 	{"Names", names},
 	{"Stress", stress},
 	{"Leak", leak},

@@ -17,6 +17,7 @@ type env struct {
 	can      driver.Abilities
 	ctx      context.Context // ends when something takes far too long
 	patience time.Duration
+	known    []string
 
 	short time.Duration // a lease that ends while the check looks
 	long  time.Duration // a lease that does not
@@ -27,7 +28,7 @@ type env struct {
 
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
-	e := &env{T: t, place: h.Start(t), patience: h.Patience, short: h.TTL, prefix: "test-" + rand.Text() + "/"}
+	e := &env{T: t, place: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, prefix: "test-" + rand.Text() + "/"}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*h.Patience)
 	t.Cleanup(cancel)
 	e.ctx = ctx

@@ -46,7 +46,7 @@ func TestZoo(t *testing.T) {
 			t.Errorf("%s has not caught it: %v\n%s", caught, err, out)
 		}
 	}
-	for _, a := range zoo {
+	for _, a := range slices.Concat(zoo, operators) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			expectFailure(t, a.name, a.caught)
@@ -66,11 +66,12 @@ func TestAnimal(t *testing.T) {
 	}
 	h := crashing(0)
 	if name != amnesia {
-		i := slices.IndexFunc(zoo, func(a animal) bool { return a.name == name })
+		all := slices.Concat(zoo, operators)
+		i := slices.IndexFunc(all, func(a animal) bool { return a.name == name })
 		if i < 0 {
 			t.Fatalf("no animal %q", name)
 		}
-		h = on(t, zoo[i].broken)
+		h = on(t, all[i].broken)
 	}
 	h.Patience = time.Second
 	drivertest.Run(t, h)

@@ -52,7 +52,7 @@ const (
 // server than the others, and wait longer.
 //
 // New asks the servers what they are, until ctx ends but for no longer than the node timeout. It refuses a replica, a node of a
-// Cluster, and a server that is there twice. A server that does not answer is asked before it votes for the first time.
+// Cluster, and a server that is there twice. So a server that is silent costs one node timeout here. It is asked again before it votes for the first time.
 //
 // Bad options are an *[OptionError] or an *[redis.OptionError].
 func New(ctx context.Context, clients []goredis.UniversalClient, opts ...Option) (*Engine, error) {
@@ -84,8 +84,19 @@ func New(ctx context.Context, clients []goredis.UniversalClient, opts ...Option)
 	return over(ctx, engines, names, c)
 }
 
-// over makes an engine over others, which it closes.
+// over makes an engine over others, which it closes, and asks the servers what they are.
 func over(ctx context.Context, engines []*redis.Engine, names []string, c config) (*Engine, error) {
+	e := unmet(engines, names, c)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if err := e.members[0].set.meetAll(ctx, e.members); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// unmet makes an engine whose servers are asked what they are before each of them votes for the first time.
+func unmet(engines []*redis.Engine, names []string, c config) *Engine {
 	e := &Engine{}
 	set := &membership{}
 	var nodes []quorum.Node
@@ -98,12 +109,7 @@ func over(ctx context.Context, engines []*redis.Engine, names []string, c config
 		Name: "redlock", Nodes: nodes, Names: names, Timeout: c.timeout, Least: c.least,
 		MaxTTL: engines[0].Abilities().MaxTTL, Closed: closed,
 	})
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	if err := set.meetAll(ctx, e.members); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
+	return e
 }
 
 // closed reports whether a server grants nothing yet, as it has just been started.

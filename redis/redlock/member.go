@@ -111,31 +111,20 @@ func (m *member) meet(ctx context.Context) error {
 	return nil
 }
 
-// meetAll meets those who answer, and fails if one of them must not vote. Once a majority has answered, the others have as long again: whoever is silent is
-// met before the first vote.
+// meetAll meets those who answer before ctx ends, and fails if one of them must not vote.
 func (s *membership) meetAll(ctx context.Context, members []*member) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	began := time.Now()
 	answers := make(chan error, len(members))
 	for _, m := range members {
 		go func() { answers <- m.meet(ctx) }()
 	}
 	var refused []error
-	for n := 1; n <= len(members); n++ {
+	for range members {
 		err := <-answers
 		_, same := errors.AsType[*SameServerError](err)
 		_, other := errors.AsType[*NotIndependentError](err)
 		if same || other {
 			refused = append(refused, err)
 		}
-		if n == len(members)/2+1 {
-			enough := time.AfterFunc(max(time.Since(began), leastPatience), cancel)
-			defer enough.Stop()
-		}
 	}
 	return errors.Join(refused...)
 }
-
-// leastPatience is how long the last servers have at least to say what they are.
-const leastPatience = 50 * time.Millisecond

@@ -28,20 +28,29 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	engines, err := t.open()
+	for i, host := range t.hosts {
+		if err == nil && slices.Contains(t.hosts[:i], host) {
+			err = &SameServerError{host, host}
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, closeAll(engines))
+	}
+	return over(ctx, engines, t.hosts, t.config)
+}
+
+// open makes an engine for each server, or none.
+func (t *target) open() ([]*redis.Engine, error) {
 	var engines []*redis.Engine
-	for i, url := range t.urls {
+	for _, url := range t.urls {
 		e, err := redis.Open(url)
-		if err == nil && slices.Contains(t.hosts[:i], t.hosts[i]) {
-			err = &SameServerError{t.hosts[i], t.hosts[i]}
-		}
-		if e != nil {
-			engines = append(engines, e)
-		}
 		if err != nil {
 			return nil, errors.Join(err, closeAll(engines))
 		}
+		engines = append(engines, e)
 	}
-	return over(ctx, engines, t.hosts, t.config)
+	return engines, nil
 }
 
 // target is what a URL says.

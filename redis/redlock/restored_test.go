@@ -18,7 +18,7 @@ func TestKeyThatARestartHasBroughtBackIsNoVote(t *testing.T) {
 	t.Parallel()
 	const ttl = 5 * time.Second
 	s := servers(t, 3)
-	guarded := []redlock.Option{redlock.WithNodeTimeout(time.Second), redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	vote(t, addresses(s), guarded)
 	all(t, s, "warm up", false)
 

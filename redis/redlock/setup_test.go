@@ -67,4 +67,7 @@ func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redl
 // patient is for tests that are not about time: their machine may be busy.
 var patient = redlock.WithNodeTimeout(5 * time.Second)
 
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
 func servs(n int) string { return fmt.Sprintf("%dServers", n) }

@@ -1,6 +1,6 @@
 -- guard.lua: says for how long no lease may be granted, because this server may lack some that another has granted.
 --   KEYS  the marker: "<identity of the server that granted last> <when grants open (ms)> <the longest ttl (ms)>"
---   ARGV  identity of this server, the longest ttl (ms), for how long it has run (ms), 1 if it was a replica before
+--   ARGV  identity of this server, the longest ttl (ms), for how long it has run (ms), 1 if it was a replica before, and whatever to only look
 --   Answers for how many ms grants stay closed.
 local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -15,6 +15,8 @@ elseif known or ARGV[4] == '1' or up < 0 then
 else
   opens = now + longest - up -- a server without a marker may have lost it, with all else, when it was started
 end
-redis.call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
-redis.call('SET', KEYS[1], string.format('%s %.0f %.0f', ARGV[1], opens, longest))
+if not ARGV[5] then
+  redis.call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
+  redis.call('SET', KEYS[1], string.format('%s %.0f %.0f', ARGV[1], opens, longest))
+end
 return math.max(opens - now, 0)

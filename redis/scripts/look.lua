@@ -1,29 +1,46 @@
--- look.lua: tells what is known of one name. It changes nothing, and gives no owner away.
+-- look.lua: tells what is known of one name; of holders and waiters a part, so that nobody is kept waiting if they are many. It changes nothing, and
+-- gives no owner away.
 --   KEYS  value, token, queue, holders, info of one name
---   ARGV  1 to list the waiters
+--   ARGV  how many shared holders and how many waiters to tell of at most,
+--         the end of a lease (ms) behind which to begin with the shared holders, or - for none of them,
+--         the place in the queue behind which to begin with the waiters, or - for none of them
 --   Answers {now (ms), what is left of the lease (ms, -1 for ever, -2 not held), what is behind the owner in the value
---   (or false), 1 if the holder is of another kind, {what is left, record} of shared holders, number of waiters, {record} of waiters}.
-local now = redis.call('TIME')
+--   (or false), 1 if the holder is of another kind, {end (ms), record} of shared holders, number of waiters, {place, record} of waiters}.
+local call, most = redis.call, ARGV[1]
+local now = call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
-local value = redis.call('GET', KEYS[1])
+
+-- behind is {score, record} of the members of a sorted set that come after a score.
+local function behind(key, after, kind)
+  local members = call('ZRANGEBYSCORE', key, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+  if #members == 2 * most then -- all that have the last score must be among them, for the next part begins behind it
+    local last = members[#members]
+    for i = #members - 1, 1, -2 do
+      if members[i + 1] ~= last then break end
+      members[i], members[i + 1] = nil, nil
+    end
+    for _, word in ipairs(call('ZRANGEBYSCORE', key, last, last, 'WITHSCORES')) do table.insert(members, word) end
+  end
+  local list, fields = {}, {}
+  for i = 1, #members, 2 do
+    list[i] = members[i + 1]
+    fields[(i + 1) / 2] = kind .. members[i]
+  end
+  for i, record in ipairs(fields[1] and call('HMGET', KEYS[5], unpack(fields)) or {}) do list[2 * i] = record or '' end
+  return list
+end
+
+local value = call('GET', KEYS[1])
 local detail, foreign, holders, waiters = false, 0, {}, {}
 if value then
   local line = string.find(value, '\n', 1, true)
   if string.match(value, '^shared\n%d+$') then
-    local ends = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. now, '+inf', 'WITHSCORES')
-    for i = 1, #ends, 2 do
-      holders[i] = ends[i + 1] - now
-      holders[i + 1] = redis.call('HGET', KEYS[5], 'h' .. ends[i]) or ''
-    end
+    if ARGV[2] ~= '-' then holders = behind(KEYS[4], string.format('%.0f', math.max(now, tonumber(ARGV[2]))), 'h') end
   elseif not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n') then
     foreign = 1
   else
     detail = string.gsub(string.sub(value, line + 1), '\nq?$', '')
   end
 end
-if ARGV[1] == '1' then
-  for i, owner in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
-    waiters[i] = redis.call('HGET', KEYS[5], 'w' .. owner) or ''
-  end
-end
-return {now, redis.call('PTTL', KEYS[1]), detail, foreign, holders, redis.call('ZCARD', KEYS[3]), waiters}
+if ARGV[3] ~= '-' then waiters = behind(KEYS[3], ARGV[3], 'w') end
+return {now, call('PTTL', KEYS[1]), detail, foreign, holders, call('ZCARD', KEYS[3]), waiters}

@@ -13,6 +13,9 @@ var WaitingOnRedis = []Library{Leasehold, Redsync, Redislock, Rueidislock}
 // Renewing are those that renew what is held by themselves, lease by lease.
 var Renewing = []Library{Leasehold, Rueidislock}
 
+// Listing are those that tell what is locked.
+var Listing = []Library{Leasehold}
+
 // Five are those on five nodes. Another one is a file with a Library that opens a session on all of At.Addrs, and an entry here.
 var Five = []Library{FloorFive, LeaseholdFive, LeaseholdFiveAuto, RedsyncFive, RedsyncFast}
 

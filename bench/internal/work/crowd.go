@@ -170,6 +170,8 @@ func (t *tally) sample(s seen) Sample {
 		{"fewest turns", "", float64(fewest)},
 		{unfairness, "", unfair},
 		{"hand-over p50", "µs", float64(gap) / microsecond},
+		{"hand-over p90", "µs", float64(stat.Percentile(t.gaps, 0.9)) / microsecond},
+		{"hand-over p99", "µs", float64(stat.Percentile(t.gaps, 0.99)) / microsecond},
 		{WaitP50, "ms", float64(stat.Percentile(t.waits, 0.5)) / millisecond},
 		{WaitP90, "ms", float64(stat.Percentile(t.waits, 0.9)) / millisecond},
 		{WaitP99, "ms", float64(p99) / millisecond},

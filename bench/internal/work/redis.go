@@ -82,6 +82,15 @@ var Redis = []Workload{
 		Open: openHeld,
 	},
 	{
+		Name:      "listing",
+		About:     "one process holds many leases, and a second client lists them: the first 1,000, and all",
+		Libraries: lib.Listing,
+		Full:      Plan{Rounds: 3, Size: 100_000, TTL: time.Minute},
+		Short:     Plan{Rounds: 1, Size: 10_000, TTL: time.Minute},
+		Main:      listAll, Base: "leasehold",
+		Open: openListing,
+	},
+	{
 		Name:      "memory",
 		About:     "one process takes many leases: what each takes in memory",
 		Libraries: lib.WaitingOnRedis,

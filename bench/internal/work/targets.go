@@ -29,6 +29,9 @@ var RedisTargets = []Target{
 	{Workload: "held", Claim: "client: % of one core for 100,000 leases of 30 s", Bound: atMost(15), Absolute: true, Value: figure("leasehold", clientShare)},
 	{Workload: "held", Claim: "server: % of one core for 100,000 leases of 30 s", Bound: atMost(15), Absolute: true, Value: figure("leasehold", serverShare)},
 	{Workload: "held", Claim: "leases lost", Bound: atMost(0), Absolute: true, Worst: true, Value: figure("leasehold", leasesLost)},
+	{Workload: "listing", Claim: "first page of 100,000 locks, ms", Bound: atMost(1000), Absolute: true, Worst: true, Value: figure("leasehold", listPage)},
+	{Workload: "listing", Claim: "all of 100,000 locks, ms", Bound: atMost(10_000), Absolute: true, Worst: true, Value: figure("leasehold", listAll)},
+	{Workload: "listing", Claim: "longest command on the server meanwhile, ms", Bound: atMost(5), Absolute: true, Value: figure("leasehold", longestCommand)},
 	{Workload: "waiters", Claim: "commands/s while waiting", Bound: atMost(10), Absolute: true, Worst: true, Value: figure("leasehold", idleCommands)},
 	{Workload: "waiters", Claim: "bytes per waiter beyond a bare goroutine", Bound: atMost(4096), Absolute: true, Value: figure("leasehold", waiterMemory)},
 }
@@ -76,6 +79,9 @@ const (
 	clientShare    = "client: share of one core, at 100,000 of 30 s"
 	serverShare    = "server: share of one core, at 100,000 of 30 s"
 	leasesLost     = "leases lost"
+	listPage       = "first page"
+	listAll        = "whole listing"
+	longestCommand = "longest command on the server meanwhile"
 	idleCommands   = "commands while waiting"
 	leaseMemory    = "memory per lease"
 	pairsAtFault   = "pairs of lock and release while one node is at fault"

@@ -14,23 +14,32 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
+// busy is a network on which one request in four is slow.
+func busy(seed uint64) network {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 0))
+	return network{plan: func(int, string) fate {
+		mu.Lock()
+		defer mu.Unlock()
+		most := int64(2 * ms)
+		if rng.IntN(4) == 0 {
+			most = int64(75 * ms)
+		}
+		return fate{before: time.Duration(rng.Int64N(most)), after: time.Duration(rng.Int64N(most))}
+	}}
+}
+
 // Votes of those who ask at the same time are split, and yet one of them gets it, and no more.
 func TestOneOfManyGetsIt(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t, 3+2*int(seed%2))
+			s, to := newStage(t, 3+int(seed%3)), busy(seed)
 			var mu sync.Mutex
-			rng := rand.New(rand.NewPCG(seed, 0))
-			near := network{plan: func(int, string) fate {
-				mu.Lock()
-				defer mu.Unlock()
-				return fate{before: time.Duration(rng.Int64N(int64(2 * ms))), after: time.Duration(rng.Int64N(int64(2 * ms)))}
-			}}
 			var all sync.WaitGroup
 			var winners []string
 			for i := range 16 {
-				e, owner := s.client(near), fmt.Sprint("owner ", i)
+				e, owner := s.client(to), fmt.Sprint("owner ", i)
 				all.Go(func() {
 					switch _, err := e.Take(t.Context(), request(owner)); {
 					case err == nil:
@@ -46,6 +55,78 @@ func TestOneOfManyGetsIt(t *testing.T) {
 			if len(winners) != 1 {
 				t.Errorf("seed %d: %d of 16 get it: %v", seed, len(winners), winners)
 			}
+			time.Sleep(ttl)
+		})
+	}
+}
+
+// Votes are split among four who ask at the same time. The three whom the arbiter refuses hear it late. The one to whom it has granted the name waits until they give way.
+func TestSplitVotesComeTogether(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, 4)
+			arbiter := s.client(steady).arbiter(key).index
+			near := func(own int) *Engine {
+				e := s.client(network{plan: func(place int, _ string) fate {
+					switch {
+					case place == own:
+						return fate{before: ms, after: ms}
+					case place == arbiter:
+						return fate{before: 220 * ms, after: 220 * ms}
+					}
+					return fate{before: 3 * ms, after: 3 * ms}
+				}})
+				e.random = rand.New(rand.NewPCG(seed, uint64(own))).Int64N
+				return e
+			}
+			outcomes := make([]error, 4)
+			var all sync.WaitGroup
+			for own := range outcomes {
+				e := near(own)
+				all.Go(func() { _, outcomes[own] = e.Take(t.Context(), request(fmt.Sprint("owner ", own))) })
+			}
+			all.Wait()
+			for own, err := range outcomes {
+				if own == arbiter && err != nil || own != arbiter && !errors.Is(err, driver.ErrHeld) {
+					t.Errorf("seed %d: the one near place %d: %v; the arbiter is place %d", seed, own, err, arbiter)
+				}
+			}
+			time.Sleep(ttl)
+		})
+	}
+}
+
+// While each request takes up to 150 ms, a third of its limit, a name that many want changes hands without a pause in which nobody gets it. On an even number of places, too.
+func TestNobodyIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) {
+			s, to := newStage(t, 3+int(seed%3)), busy(seed)
+			var all sync.WaitGroup
+			free := time.Now()
+			var token uint64
+			for i := range 6 {
+				e := s.client(to)
+				all.Go(func() {
+					for turn := range 6 {
+						owner := fmt.Sprint("owner ", i, " turn ", turn)
+						g, err := e.Take(t.Context(), joining(owner))
+						if errors.Is(err, driver.ErrHeld) {
+							g, err = e.Wait(t.Context(), joining(owner))
+						}
+						if err != nil || g.Token <= token {
+							t.Errorf("seed %d: %s: token %d after %d, %v", seed, owner, g.Token, token, err)
+						}
+						if d := time.Since(free); d > time.Second {
+							t.Errorf("seed %d: nobody got it for %v", seed, d)
+						}
+						token, free = g.Token, time.Now()
+						s.release(e, owner)
+					}
+				})
+			}
+			all.Wait()
 			time.Sleep(ttl)
 		})
 	}

@@ -43,18 +43,31 @@ func (e *Engine) drop(n *node, a *attempt) {
 	a.mu.Lock()
 	a.on[n.index].drops++
 	a.mu.Unlock()
-	e.dropNoted(n, a, nil)
+	e.dropNoted(n, a, nil, e.release)
+}
+
+// dropLate does what took has noted, about a take that has been answered. While the engine is being closed, what was granted still goes: Close waits for the take, and
+// so for this. What had no answer would have none now.
+func (e *Engine) dropLate(n *node, a *attempt, tell *poll, granted bool) {
+	send := e.release
+	if granted {
+		send = func(ctx *bounded, n *node, r driver.Release, done func(error)) {
+			e.work.Add(1)
+			e.sendRelease(ctx, n, r, done)
+		}
+	}
+	e.dropNoted(n, a, tell, send)
 }
 
 // dropNoted does what has been noted before, as the owner's own release would if there was one.
-func (e *Engine) dropNoted(n *node, a *attempt, tell *poll) {
+func (e *Engine) dropNoted(n *node, a *attempt, tell *poll, send func(*bounded, *node, driver.Release, func(error))) {
 	r := driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}}
 	if tell != nil {
 		r = tell.release
 	}
 	sent := time.Now()
 	a.use()
-	e.release(e.bound(context.Background()), n, r, func(err error) {
+	send(e.bound(context.Background()), n, r, func(err error) {
 		a.dropped(n, sent, err)
 		if tell != nil {
 			tell.put(answer{node: n, err: err})

@@ -82,3 +82,25 @@ func TestReleaseHearsThatTheLateNodeRefuses(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 }
+
+// Whoever takes, releases and ends at once leaves nothing on a node that answers later.
+func TestCloseLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 3)
+		e := s.client(network{plan: func(place int, _ string) fate {
+			if place == 2 {
+				return fate{before: 50 * ms, after: 50 * ms}
+			}
+			return fate{before: ms, after: ms}
+		}})
+		s.take(e, "owner")
+		s.release(e, "owner")
+		if d := took(e.Close); d > 250*ms {
+			t.Errorf("Close took %v", d)
+		}
+		if n := s.free(); n != 3 {
+			t.Errorf("it is free on %d places of 3", n)
+		}
+	})
+}

@@ -3,9 +3,8 @@ package quorum
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -13,75 +12,105 @@ import (
 
 // List implements [driver.Engine]. It needs a majority of the nodes. What is held by one holder on a majority is shown as held, and so is what may be, as
 // nodes are missing that could make up the majority; who has less, because it has just begun or is about to let go, is not.
-func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 1000
 	}
-	var all []driver.Status
-	for {
-		pages, p, err := look(ctx, e, func(ctx context.Context, n *node) ([]driver.Status, error) { return n.List(ctx, q) })
-		if err != nil {
-			return nil, err
+	q.Progress = nil
+	err = e.walk(ctx, q, func(piece []driver.Status) bool {
+		page = append(page, piece...)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// Walk implements [driver.Walker]. Each node is searched once. What a majority is, is as in List; a node that fails in the midst counts as missing from
+// there on.
+func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
+	q.Limit = math.MaxInt
+	return e.walk(ctx, q, visit)
+}
+
+// pieceSize is how many names are told in one go.
+const pieceSize = 100
+
+// walk tells what the query matches, piece by piece, and no more than its limit. It merges what the nodes tell, each in the order of keys.
+func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
+	s := open(ctx, e, q, e.tell)
+	defer s.end()
+	var piece []driver.Status
+	for told := 0; ; {
+		if err := s.gather(); err != nil {
+			return err
 		}
-		if p.yes < e.need {
-			return nil, e.unlisted(p)
+		missing, votes := s.missing()
+		if len(e.nodes)-missing < e.need {
+			return e.unlisted(votes, e.need)
 		}
-		end, more := common(pages, q.Limit)
-		missing := len(e.nodes) - p.yes
-		for _, parts := range together(pages) {
-			if more && parts[0].Key.Compare(end) > 0 {
-				break
+		parts := least(s.all)
+		if len(parts) > 0 {
+			if st := merge(parts, e.need-missing, e.need); len(st.Holders) > 0 || st.Waiting > 0 {
+				piece, told = append(piece, st), told+1
 			}
-			if s := merge(parts, e.need-missing, e.need); len(s.Holders) > 0 || s.Waiting > 0 {
-				all = append(all, s)
+		}
+		over := len(parts) == 0 || told == q.Limit
+		if len(piece) == pieceSize || over && len(piece) > 0 {
+			if !visit(piece) {
+				return nil
 			}
+			piece = nil
 		}
-		if !more || len(all) >= q.Limit {
-			return all[:min(len(all), q.Limit)], nil
+		if over {
+			return nil
 		}
-		q.After = end
 	}
 }
 
-// unlisted is the error of a listing that too few nodes have answered.
-func (e *Engine) unlisted(p *poll) error {
-	var others []string
-	for _, v := range p.votes {
-		if v.Answer != Granted { // which is what any other answer than an error is called
-			others = append(others, v.String())
-		}
+// tell has one node tell its part. One that has no search to do is asked for one page after the other.
+func (e *Engine) tell(ctx context.Context, n *node, q driver.Query, visit func([]driver.Status) bool) error {
+	if w, ok := n.Node.(driver.Walker); ok && n.Abilities().Walk {
+		return w.Walk(ctx, q, visit)
 	}
-	return driver.NoEffect(fmt.Errorf("%d of %d nodes have answered, %d must: %s", p.yes, len(e.nodes), e.need, strings.Join(others, "; ")))
+	q.Limit = min(q.Limit, 1000)
+	for searched := 0; ; {
+		var page []driver.Status
+		err := e.request(ctx, n, func(ctx context.Context) (err error) {
+			page, err = n.List(ctx, q)
+			return err
+		})
+		searched += len(page)
+		q.Progress(searched)
+		if err != nil || len(page) == 0 || !visit(page) {
+			return err
+		}
+		q.After = page[len(page)-1].Key
+	}
 }
 
-// common is the key up to which all pages go, if some of them end because they are full: what comes behind it may be missing there.
-func common(pages [][]driver.Status, limit int) (end driver.Key, full bool) {
-	for _, page := range pages {
-		if len(page) < limit {
-			continue
-		}
-		if last := page[len(page)-1].Key; !full || last.Compare(end) < 0 {
-			end, full = last, true
+// least takes what the nodes say of the first key that any of them has told of.
+func least(all []*stream[[]driver.Status]) (parts []driver.Status) {
+	for _, st := range all {
+		if st.full && (len(parts) == 0 || st.piece[0].Key.Compare(parts[0].Key) < 0) {
+			parts = st.piece[:1:1]
 		}
 	}
-	return end, full
-}
-
-// together puts what is said of the same key beside each other, in the order of keys.
-func together(pages [][]driver.Status) (all [][]driver.Status) {
-	at := map[driver.Key]int{}
-	for _, page := range pages {
-		for _, s := range page {
-			i, known := at[s.Key]
-			if !known {
-				i = len(all)
-				at[s.Key], all = i, append(all, nil)
+	if len(parts) == 0 {
+		return nil
+	}
+	key := parts[0].Key
+	parts = nil
+	for _, st := range all {
+		if st.full && st.piece[0].Key == key {
+			parts = append(parts, st.piece[0])
+			if st.piece = st.piece[1:]; len(st.piece) == 0 {
+				st.used()
 			}
-			all[i] = append(all[i], s)
 		}
 	}
-	slices.SortFunc(all, func(a, b []driver.Status) int { return a[0].Key.Compare(b[0].Key) })
-	return all
+	return parts
 }
 
 // look asks all nodes, waits for all of them, and returns what each has answered, if it has.

@@ -87,7 +87,12 @@ func New(c Config) *Engine {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	return driver.Abilities{Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL}
+	a := driver.Abilities{Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true}
+	for _, n := range e.nodes {
+		can := n.Abilities()
+		a.Leaks, a.Records = a.Leaks && can.Leaks, a.Records && can.Records
+	}
+	return a
 }
 
 // Close ends what goes on in the background. Nodes stay open.

@@ -79,28 +79,34 @@ func (p *poll) outcome() error {
 	return fmt.Errorf("neither confirmed nor denied by %d of %d nodes: %w", p.engine.need, len(p.votes), &Error{Votes: p.votes, Need: p.engine.need})
 }
 
-// Release implements [driver.Engine]. If somebody waits, the arbiter comes last, so that whom it grants the name finds it free on
-// the other nodes.
+// Release implements [driver.Engine]. If somebody waits, the arbiter is asked first: whom it grants the name hears of it by a message, and asks the other nodes
+// a whole way there and back later, so that they mostly have let go by then. One that has not is asked again.
+//
+// An owner that gives up waiting is released there last, as its request to wait may still be on its way.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	p := e.poll()
 	p.release = r
 	nodes, waited := e.attempts.release(r.Owner, p, e.nodes)
-	var last *node
+	var arbiter *node
 	if waited || e.Wanted(r.Key) {
-		last = e.arbiter(r.Key)
-		p.wakeFrom(e.need - 1)
+		arbiter = e.arbiter(r.Key)
 	}
+	asked := slices.Contains(nodes, arbiter)
 	within := e.bound(ctx)
+	if asked && !waited {
+		p.ask(within, arbiter)
+	}
 	for _, n := range nodes {
-		if n != last {
+		if n != arbiter {
 			p.ask(within, n)
 		}
 	}
-	if slices.Contains(nodes, last) {
+	if asked && waited {
+		p.wakeFrom(e.need - 1)
 		if err := p.await(ctx, func() bool { return p.yes+p.no >= e.need-1 }); err != nil {
 			return err
 		}
-		p.ask(e.bound(ctx), last)
+		p.ask(e.bound(ctx), arbiter)
 	}
 	// A "no" is not given early: the owner may be about to be granted something, and the releases that are still under way would undo it later.
 	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
@@ -117,20 +123,26 @@ func (p *poll) ask(ctx *bounded, n *node) {
 
 // release asks one node to release a name. done must not block.
 func (e *Engine) release(ctx *bounded, n *node, r driver.Release, done func(error)) {
-	switch {
-	case !e.enter():
+	if !e.enter() {
 		done(errClosed)
-	case !n.admit():
+		return
+	}
+	e.sendRelease(ctx, n, r, done)
+}
+
+// sendRelease is release for a request that has been noted.
+func (e *Engine) sendRelease(ctx *bounded, n *node, r driver.Release, done func(error)) {
+	if !n.admit() {
 		done(errSilent)
 		e.work.Done()
-	default:
-		n.StartRelease(ctx, r, func(err error) {
-			n.heard(err)
-			done(err)
-			n.leave()
-			e.work.Done()
-		})
+		return
 	}
+	n.StartRelease(ctx, r, func(err error) {
+		n.heard(err)
+		done(err)
+		n.leave()
+		e.work.Done()
+	})
 }
 
 // Wanted implements [driver.Wanter].

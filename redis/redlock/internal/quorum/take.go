@@ -52,7 +52,7 @@ type ballot struct {
 	largest uint64   // the largest first token of a node
 	token   uint64   // of the lease, once it is decided
 	arbiter *node    // nil until it matters
-	tries   int      // how often nodes that refuse may be asked again
+	repeats int      // how often nodes that refuse have been asked again
 }
 
 // tokens are the first and the last token that a node has granted.
@@ -69,15 +69,19 @@ func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
 		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
 		votes:  e.votes(Undecided),
 		grants: make([]tokens, len(e.nodes)),
-		tries:  mostTries,
 	}
 }
 
-// hold asks all nodes, and counts their votes.
+// hold asks all nodes, and counts their votes. An arbiter that has granted the name already comes last.
 func (b *ballot) hold(ctx context.Context) (driver.Grant, error) {
 	within := b.engine.bound(ctx)
 	for _, n := range b.engine.nodes {
-		b.ask(within, n)
+		if n != b.arbiter {
+			b.ask(within, n)
+		}
+	}
+	if b.arbiter != nil {
+		b.ask(within, b.arbiter)
 	}
 	return b.count(ctx)
 }
@@ -87,25 +91,26 @@ func (b *ballot) ask(ctx *bounded, n *node) {
 	if !b.enter(answer{node: n}) {
 		return
 	}
-	if b.attempt.ask(n) {
+	clear := b.attempt.ask(n)
+	switch {
+	case !n.admit():
+		b.took(n, driver.Grant{}, errSilent)
+	case clear:
 		b.send(ctx, n)
-		return
+	default:
+		go func() {
+			if err := b.engine.clear(ctx, b.attempt, n); err != nil {
+				b.took(n, driver.Grant{}, err)
+				n.leave()
+				return
+			}
+			b.send(ctx, n)
+		}()
 	}
-	go func() {
-		if err := b.engine.clear(ctx, b.attempt, n); err != nil {
-			b.took(n, driver.Grant{}, err)
-			return
-		}
-		b.send(ctx, n)
-	}()
 }
 
-// send sends the request.
+// send sends the request, which has been admitted.
 func (b *ballot) send(ctx *bounded, n *node) {
-	if !n.admit() {
-		b.took(n, driver.Grant{}, errSilent)
-		return
-	}
 	n.StartTake(ctx, b.request, func(g driver.Grant, err error) {
 		n.heard(err)
 		b.took(n, g, err)
@@ -116,7 +121,7 @@ func (b *ballot) send(ctx *bounded, n *node) {
 // took takes in what a node has answered.
 func (b *ballot) took(n *node, g driver.Grant, err error) {
 	if drop, tell := b.attempt.took(n, err); drop {
-		b.engine.dropNoted(n, b.attempt, tell)
+		b.engine.dropLate(n, b.attempt, tell, err == nil)
 	}
 	b.leave(answer{node: n, grant: g, err: err})
 }
@@ -279,15 +284,19 @@ func (b *ballot) standing() (n int) {
 // mayAsk reports whether nodes that refuse are to be asked again. That is for the one whom the arbiter does not refuse: all others give way, so when
 // many ask at once, one of them gets it. It also helps over a release that is still under way to some nodes.
 func (b *ballot) mayAsk() bool {
-	return b.tries > 0 && b.token == 0 &&
+	return b.token == 0 &&
 		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again }) &&
-		b.arbitration() != Held && b.arbitration() != Closed
+		b.arbitration() != Held && b.arbitration() != Closed && driver.Now().Since(b.start) < b.persistence()
 }
 
-// pause is how long to wait before: longer each time.
+// persistence is for how long nodes that refuse are asked again: as long as others have to hear that the arbiter refuses them, and to be released. A fixed number of times
+// was over sooner on a busy machine, and then nobody had what was free. It is no more than half of the lease, or too little would be left of it.
+func (b *ballot) persistence() time.Duration { return min(b.engine.Timeout, b.request.TTL/2) }
+
+// pause is how long to wait before: longer each time. The first is short, as most often a release is just being seen to.
 func (b *ballot) pause() time.Duration {
-	b.tries--
-	return b.engine.jitter(2 * time.Millisecond << min(mostTries-b.tries, 5))
+	b.repeats++
+	return b.engine.jitter(firstPause << min(b.repeats-1, 7))
 }
 
 // askAgain asks the nodes that refuse once more.

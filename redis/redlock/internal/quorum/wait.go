@@ -10,9 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// mostTries is how often those who are granted a name by its arbiter ask the nodes that refuse it. The one who held it may still be about to
-// release it there.
-const mostTries = 8
+// firstPause is how long those whom the arbiter does not refuse wait, about, before they ask the nodes again that do. It doubles with each time, up to 64 ms.
+const firstPause = 500 * time.Microsecond
 
 // Wait implements [driver.Engine]. It queues at the arbiter of the name, and then asks the other nodes.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {

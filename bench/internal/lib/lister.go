@@ -1,0 +1,32 @@
+package lib
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold"
+)
+
+// Lister is a Session that tells what is locked.
+type Lister interface {
+	// Page returns how many locks the first page of a listing has.
+	Page(ctx context.Context, size int) (int, error)
+	// All returns how many locks there are, and tells of each.
+	All(ctx context.Context) (int, error)
+}
+
+// Page implements Lister.
+func (s *leaseholdSession) Page(ctx context.Context, size int) (int, error) {
+	page, err := s.client.List(ctx, leasehold.Query{Limit: size})
+	return len(page), err
+}
+
+// All implements Lister.
+func (s *leaseholdSession) All(ctx context.Context) (n int, _ error) {
+	for _, err := range s.client.All(ctx, leasehold.Query{}) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,166 @@
+package drivertest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var leaks = []check{
+	{"WhatIsInUseIsNoLeak", whatIsInUseIsNoLeak},
+	{"WhatWasUsedLeavesNoLeak", whatWasUsedLeavesNoLeak},
+	{"SweepOfNoLeak", sweepOfNoLeak},
+	{"LeaksEndsWithItsContext", leaksEndsWithItsContext},
+}
+
+// sweeper opens an engine as a Sweeper.
+func (e *env) sweeper() driver.Sweeper {
+	e.Helper()
+	e.needs(e.can.Leaks, "leaks: nothing is left behind that does not go away by itself")
+	s, ok := e.open().(driver.Sweeper)
+	if !ok {
+		e.Fatal("the engine says that it finds leaks, but is no driver.Sweeper")
+	}
+	return s
+}
+
+// leaks looks for leaks of this check's names.
+func (e *env) leaks(s driver.Sweeper) (all []driver.Leak) {
+	e.Helper()
+	err := s.Leaks(e.ctx, driver.Query{Prefix: e.prefix}, func(l driver.Leak) bool {
+		all = append(all, l)
+		return true
+	})
+	if err != nil {
+		e.Fatalf("Leaks: %v", err)
+	}
+	return all
+}
+
+func (e *env) noLeaks(s driver.Sweeper, when string) {
+	e.Helper()
+	if all := e.leaks(s); len(all) != 0 {
+		e.Errorf("while %s, Leaks tells of %+v, want nothing", when, all)
+	}
+}
+
+func whatIsInUseIsNoLeak(e *env) {
+	s, a, b := e.sweeper(), e.open(), e.open()
+	e.noLeaks(s, "nothing is held")
+	r := e.lock("held")
+	e.take(a, r)
+	brief := e.briefly(e.lock("brief"))
+	e.take(a, brief)
+	kept := e.lock("kept")
+	e.take(a, kept)
+	if err := a.Release(e.ctx, driver.Release{Hold: hold(kept), Keep: e.long}); err != nil {
+		e.Fatalf("Release with Keep by the holder: %v", err)
+	}
+	if e.can.Shared {
+		e.take(a, e.reader("readers"))
+		e.take(b, e.reader("readers"))
+		e.join(b, e.lock("readers"))
+	}
+	if e.can.Semaphores {
+		e.take(a, e.permits("permits", 3, 2))
+		e.join(b, e.permits("permits", 3, 2))
+	}
+	if e.can.Latches {
+		l := e.latch()
+		e.set(l, e.latchSet(3))
+		e.down(l, e.latchDown(), 2)
+	}
+	first, second := e.join(b, e.lock("held")), e.join(a, e.lock("held"))
+	e.noLeaks(s, "names are held and waited for")
+	e.renewed(a, r, e.long)
+	e.release(a, r)
+	next, last := firstOf(first, second), second
+	if next == second {
+		last = first
+	}
+	next.granted()
+	e.noLeaks(s, "a lock has been handed to one who waited")
+	e.release(next.engine, next.request)
+	last.granted()
+	e.noLeaks(s, "the last who waited holds")
+}
+
+func whatWasUsedLeavesNoLeak(e *env) {
+	s, a, b := e.sweeper(), e.open(), e.open()
+	e.free(a, e.lock("released"))
+	e.take(a, e.briefly(e.lock("lapsed")))
+	held := e.lock("given up")
+	e.take(a, held)
+	e.join(b, e.lock("given up")).gone()
+	e.release(a, held)
+	if e.can.Semaphores {
+		e.take(a, e.briefly(e.permits("permits", 3, 2)))
+	}
+	if e.can.Latches {
+		set := e.latchSet(2)
+		set.TTL = e.short
+		e.set(e.latch(), set)
+	}
+	e.lapse()
+	// Whoever comes by clears away what has ended.
+	e.free(b, e.lock("lapsed"))
+	if e.can.Semaphores {
+		e.free(b, e.permits("permits", 3, 2))
+	}
+	if e.can.Latches {
+		e.set(e.latch(), e.latchSet(2))
+	}
+	e.noLeaks(s, "everything has been used again")
+}
+
+// sweepOfNoLeak: a leak that is made up, or is not there any more, is refused, and nobody is harmed.
+func sweepOfNoLeak(e *env) {
+	s, a, b := e.sweeper(), e.open(), e.open()
+	r := e.lock("held")
+	r.Holder = "the holder"
+	g := e.take(a, r)
+	w := e.join(b, e.lock("held"))
+	keys := []driver.Key{r.Key, e.lock("free").Key, {}}
+	marks := []string{"", "0", "1", fmt.Sprint(g.Token), r.Name, rand.Text(), r.Owner, w.request.Owner, "*", "{}", "a\x00b\xff", strings.Repeat("x", 2000)}
+	if e.can.Latches {
+		l := e.latch()
+		set := e.set(l, e.latchSet(3))
+		marks = append(marks, fmt.Sprint(set.Generation))
+		keys = append(keys, driver.Key{Kind: driver.Latch, Name: e.latchSet(1).Name})
+	}
+	sorts := append(slices.Clone(driver.LeakSorts[:]), 0, 99)
+	for _, k := range keys {
+		for _, sort := range sorts {
+			for _, mark := range marks {
+				l := driver.Leak{Key: k, Sort: sort, Token: g.Token, Holder: r.Holder, Count: 1, Mark: mark}
+				if err := s.Sweep(e.ctx, l); !errors.Is(err, driver.ErrNotHeld) {
+					e.Errorf("Sweep of %s at %s %q with mark %q, which is no leak: %v, want ErrNotHeld", sort, k.Kind, k.Name, mark, err)
+				}
+			}
+		}
+	}
+	e.renewed(a, r, e.long)
+	w.waits()
+	e.refused(b, e.lock("held"))
+	if e.can.Latches {
+		e.down(e.latch(), e.latchDown(), 2)
+	}
+	e.release(a, r)
+	if n := w.granted(); n.Token <= g.Token {
+		e.Errorf("token %d follows %d", n.Token, g.Token)
+	}
+}
+
+func leaksEndsWithItsContext(e *env) {
+	s := e.sweeper()
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	if err := s.Leaks(ctx, driver.Query{Prefix: e.prefix}, func(driver.Leak) bool { return true }); err == nil {
+		e.Error("Leaks with a context that has ended returned nil, as if it had looked everywhere")
+	}
+}

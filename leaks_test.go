@@ -1,0 +1,185 @@
+package leasehold_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// sweeper is an engine on which things are left behind.
+type sweeper struct {
+	*spy
+	find  func(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error
+	sweep func(ctx context.Context, l driver.Leak) error
+}
+
+func (s sweeper) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+	return s.do(call{ctx: ctx, method: "Leaks"}, func() error { return s.find(ctx, q, visit) })
+}
+
+func (s sweeper) Sweep(ctx context.Context, l driver.Leak) error {
+	return s.do(call{ctx: ctx, method: "Sweep", name: l.Name}, func() error { return s.sweep(ctx, l) })
+}
+
+// leaky returns a client of an engine on which things are left behind.
+func leaky(t *testing.T, s sweeper) *leasehold.Client {
+	t.Helper()
+	s.can.Leaks = true
+	return newClient(t, s)
+}
+
+var someLeaks = []leasehold.Leak{
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Sort: leasehold.EndlessLease, Token: 7, Holder: "someone", Count: 1, Mark: "m1"},
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:2"}, Place: "a:1", Sort: leasehold.DeadWaiters, Count: 3, Mark: "m2"},
+	{Key: driver.Key{Kind: driver.Latch, Name: "start"}, Sort: leasehold.Remains, Count: 1},
+}
+
+// tellLeaks tells leaks until it is told to stop.
+func tellLeaks(visit func(driver.Leak) bool) {
+	for _, l := range someLeaks {
+		if !visit(l) {
+			return
+		}
+	}
+}
+
+func leaksOf(c *leasehold.Client, ctx context.Context, q leasehold.Query) (all []leasehold.Leak, err error) {
+	for l, failed := range c.Leaks(ctx, q) {
+		if err = errors.Join(err, failed); failed == nil {
+			all = append(all, l)
+		}
+	}
+	return all, err
+}
+
+func TestLeaksArePassedOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var heard driver.Query
+		var told int
+		c := leaky(t, sweeper{spy: e, find: func(_ context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+			heard = q
+			q.Progress(12)
+			tellLeaks(visit)
+			return nil
+		}})
+		got, err := leaksOf(c, t.Context(), leasehold.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n", Progress: func(n int) { told = n }})
+		if err != nil || !slices.Equal(got, someLeaks) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if heard.Prefix != "order:" || heard.Kind != leasehold.KindLock || heard.Name != "n" || told != 12 {
+			t.Errorf("the engine heard %+v, and told %d", heard, told)
+		}
+		e.calls = nil
+		for l, err := range c.Leaks(t.Context(), leasehold.Query{Progress: func(int) {}}) {
+			if err != nil || l != someLeaks[0] {
+				t.Errorf("got %+v, %v", l, err)
+			}
+			break
+		}
+		if n := e.sent("Leaks"); n != 1 {
+			t.Errorf("it took %d requests", n)
+		}
+	})
+}
+
+func TestLeaksOnAnEngineInTrouble(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		c := leaky(t, sweeper{spy: e, find: func(ctx context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
+			tellLeaks(visit)
+			return errors.Join(errLost, ctx.Err())
+		}})
+		got, err := leaksOf(c, t.Context(), leasehold.Query{})
+		expectOnly(t, err, leasehold.ErrUnavailable)
+		expect(t, err, errLost)
+		if len(got) != len(someLeaks) {
+			t.Errorf("before the error it told of %+v", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = leaksOf(c, ctx, leasehold.Query{})
+		expectOnly(t, err, context.Canceled)
+		_, err = leaksOf(c, t.Context(), leasehold.Query{Kind: 9})
+		expectRefusal(t, err, "kind", "kind(9)")
+		expect(t, c.Close(), nil)
+		_, err = leaksOf(c, t.Context(), leasehold.Query{})
+		expectOnly(t, err, leasehold.ErrClosed)
+		expectOnly(t, c.Sweep(t.Context(), someLeaks[0]), leasehold.ErrClosed)
+		if n := e.sent(); n != 1 {
+			t.Errorf("%d requests were sent, want that of before the trouble", n)
+		}
+	})
+}
+
+func TestLeaksThatCannotBe(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		// The ability decides.
+		for _, c := range []*leasehold.Client{newClient(t, e), newClient(t, sweeper{spy: e})} {
+			_, err := leaksOf(c, t.Context(), leasehold.Query{})
+			expectOnly(t, err, leasehold.ErrUnsupported)
+			err = c.Sweep(t.Context(), someLeaks[0])
+			expectOnly(t, err, leasehold.ErrUnsupported)
+			aboutLeak(t, err)
+		}
+		if n := e.sent(); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+// aboutLeak expects an error that says which name it is about.
+func aboutLeak(t *testing.T, err error) {
+	t.Helper()
+	if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != someLeaks[0].Name || failed.Kind != someLeaks[0].Kind {
+		t.Errorf("the error does not say what it is about: %v", err)
+	}
+}
+
+func TestSweepHasThreeOutcomes(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		var swept []leasehold.Leak
+		var answer error
+		c := leaky(t, sweeper{spy: e, sweep: func(_ context.Context, l driver.Leak) error {
+			swept = append(swept, l)
+			return answer
+		}})
+		expect(t, c.Sweep(t.Context(), someLeaks[0]), nil)
+		if !slices.Equal(swept, someLeaks[:1]) {
+			t.Errorf("the engine swept %+v", swept)
+		}
+		for got, want := range map[error]error{
+			driver.ErrNotHeld:              leasehold.ErrLost,
+			errLost:                        leasehold.ErrUnavailable,
+			driver.NoEffect(errLost):       leasehold.ErrUnavailable,
+			context.DeadlineExceeded:       leasehold.ErrUnavailable,
+			driver.Permanent(permanent):    leasehold.ErrUnavailable,
+			errors.Join(driver.ErrNotHeld): leasehold.ErrLost,
+		} {
+			answer = got
+			err := c.Sweep(t.Context(), someLeaks[0])
+			expectOnly(t, err, want)
+			aboutLeak(t, err)
+		}
+	})
+}
+
+func TestSweepEnds(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		c := leaky(t, sweeper{spy: e, sweep: func(ctx context.Context, _ driver.Leak) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		began := time.Now()
+		expectOnly(t, c.Sweep(t.Context(), someLeaks[0]), leasehold.ErrUnavailable)
+		if took := time.Since(began); took != leasehold.DefaultRequestTimeout {
+			t.Errorf("it took %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		expectOnly(t, c.Sweep(ctx, someLeaks[0]), context.DeadlineExceeded)
+	})
+}

@@ -1,0 +1,81 @@
+package leasehold_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Observers hear in a word how a lease was lost, and it is the right one.
+func TestHowALeaseWasLost(t *testing.T) {
+	for how, lose := range map[leasehold.Loss]func(t *testing.T, e *spy, c *leasehold.Client){
+		leasehold.LossRefused: func(t *testing.T, e *spy, c *leasehold.Client) {
+			lose(t, c, leasehold.KindLock, take(t, c.Mutex("order").Lock))
+		},
+		leasehold.LossDeadline: func(t *testing.T, e *spy, c *leasehold.Client) {
+			lease := take(t, c.Mutex("order").Lock)
+			e.fail(func(call) error { return errLost })
+			ends(t, lease, leasehold.ErrLost)
+		},
+		leasehold.LossDropped: func(t *testing.T, e *spy, c *leasehold.Client) {
+			_, err := c.Mutex("order").Lock(t.Context())
+			expect(t, err, nil)
+			// The garbage collector tells when it likes, and not in the time of the bubble.
+			for range 2000 {
+				runtime.GC()
+				time.Sleep(leasehold.DefaultTTL / 3)
+				if all, err := e.Engine.List(t.Context(), driver.Query{}); err != nil || len(all) == 0 {
+					expect(t, err, nil)
+					return
+				}
+			}
+		},
+		leasehold.LossNotRenewed: func(t *testing.T, e *spy, c *leasehold.Client) {
+			ends(t, take(t, c.Mutex("order", leasehold.NoRenew()).Lock), leasehold.ErrLost)
+		},
+		leasehold.LossMaxHold: func(t *testing.T, e *spy, c *leasehold.Client) {
+			ends(t, take(t, c.Mutex("order", leasehold.MaxHold(time.Minute)).Lock), leasehold.ErrMaxHold)
+		},
+	} {
+		t.Run(how.String(), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, e *spy) {
+				var seen events
+				lose(t, e, newClient(t, e, leasehold.WithObserver(&seen)))
+				lost := one[leasehold.Lost](t, &seen)
+				cause := leasehold.ErrLost
+				if how == leasehold.LossMaxHold {
+					cause = leasehold.ErrMaxHold
+				}
+				if lost.How != how || !errors.Is(lost.Cause, cause) || lost.Reason == "" {
+					t.Errorf("got %+v, want one that was lost so: %v", lost, how)
+				}
+				seen.balance(t)
+			})
+		})
+	}
+}
+
+// ends waits for the end of a lease that is not released.
+func ends(t *testing.T, lease *leasehold.Lease, cause error) {
+	t.Helper()
+	<-lease.Context().Done()
+	synctest.Wait()                   // until it is told
+	expect(t, lease.Release(), cause) // who only waits for the channel has dropped the lease
+}
+
+func TestWordsForLosses(t *testing.T) {
+	t.Parallel()
+	for how, word := range map[leasehold.Loss]string{
+		leasehold.LossRefused: "refused", leasehold.LossDeadline: "deadline", leasehold.LossDropped: "dropped",
+		leasehold.LossNotRenewed: "not_renewed", leasehold.LossMaxHold: "max_hold", 0: "unknown", 200: "unknown",
+	} {
+		if how.String() != word {
+			t.Errorf("loss %d is called %q, want %q", how, how, word)
+		}
+	}
+}

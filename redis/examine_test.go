@@ -1,0 +1,404 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// examine returns what was found, as "severity code place", in order.
+func examine(t *testing.T, e *redis.Engine) (places []driver.Place, found []string) {
+	t.Helper()
+	x, err := e.Examine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range x.Findings {
+		if f.Text == "" || f.Mend == "" {
+			t.Errorf("nothing is said of %+v", f)
+		}
+		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+	}
+	slices.Sort(found)
+	return x.Places, found
+}
+
+// wantFound fails the test unless exactly this was found.
+func wantFound(t *testing.T, e *redis.Engine, want ...string) []driver.Place {
+	t.Helper()
+	places, found := examine(t, e)
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(found, want) {
+		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
+	}
+	return places
+}
+
+// openURL opens an engine of a URL, as the command does.
+func openURL(t *testing.T, url string) *redis.Engine {
+	t.Helper()
+	e, err := redis.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return e
+}
+
+// Nothing above a note is found where all is well, and each server is a place with its figures.
+func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
+	t.Parallel()
+	always := redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always", "maxmemory 500mb", "maxmemory-policy noeviction"}}
+	check := func(t *testing.T, e *redis.Engine, voting, others int, want ...string) {
+		t.Helper()
+		places := wantFound(t, e, want...)
+		for _, p := range places {
+			if p.Votes {
+				voting--
+			} else {
+				others--
+			}
+			if p.Err != nil || p.Version == "" || p.Uptime < 0 || p.RoundTrip <= 0 || !p.HasClock || p.Ahead.Abs() > patience || p.Closed != 0 {
+				t.Errorf("the place is %+v", p)
+			}
+			if role := map[bool]string{true: "master", false: "replica"}[p.Votes]; p.Role != role {
+				t.Errorf("the role of %s is %q, want %q", p.Name, p.Role, role)
+			}
+		}
+		if voting != 0 || others != 0 {
+			t.Errorf("the places are %+v", places)
+		}
+	}
+	t.Run("one server", func(t *testing.T) {
+		t.Parallel()
+		s := redisserver.ForTest(t, always)
+		trust(t, s)
+		for _, e := range []*redis.Engine{open(t, standalone(s)), open(t, pipelined(standalone(s))), openURL(t, s.URL())} {
+			check(t, e, 1, 0)
+		}
+	})
+	t.Run("sentinels", func(t *testing.T) {
+		t.Parallel()
+		c := always
+		c.Lines = append(slices.Clone(c.Lines), "min-replicas-to-write 1", "min-replicas-max-lag 10")
+		r := redisserver.ReplicatedForTest(t, 1, c)
+		trust(t, r.Master)
+		s := redisserver.SentinelsForTest(t, 1, r)
+		master, replica := r.Master.Addr(), r.Replicas[0].Addr()
+		e := openURL(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName)
+		check(t, e, 1, 1, "note replicas-without-wait "+master)
+		if places, _ := examine(t, e); places[0].Name != master || places[1].Name != replica {
+			t.Errorf("the places are %+v, want %s and %s", places, master, replica)
+		}
+		confirmed := openURL(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName+"?replicas=1")
+		check(t, confirmed, 1, 1)
+		_, found := examine(t, open(t, failover(s)))
+		if want := []string{"note replica-not-looked-at", "note replicas-without-wait port " + master[strings.LastIndex(master, ":")+1:]}; !slices.Equal(found, want) {
+			t.Errorf("a client of one's own: found %q, want %q", found, want)
+		}
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		c := redisserver.ClusterForTest(t, 3, 1, always)
+		var want []string
+		for _, n := range c.Nodes[:3] {
+			trust(t, n)
+			want = append(want, "note replicas-without-wait "+n.Addr())
+		}
+		check(t, openURL(t, "redis+cluster://"+strings.Join(c.Addrs(), ",")), 3, 3, want...)
+		for _, client := range clients(c) {
+			wantFound(t, open(t, client), append(slices.Clone(want), "note replica-not-looked-at")...)
+		}
+	})
+}
+
+// Each fault is found, once.
+func TestExamineFindsSettings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lines   string
+		opts    []redis.Option
+		want    string // without the place
+		general bool   // it is about no place
+	}{
+		"volatile-lru":           {lines: "maxmemory 100mb\nmaxmemory-policy volatile-lru\nappendonly yes\nappendfsync always", want: "critical eviction-policy"},
+		"allkeys-lfu":            {lines: "maxmemory 100mb\nmaxmemory-policy allkeys-lfu\nappendonly yes\nappendfsync always", want: "critical eviction-policy"},
+		"volatile-lru, no limit": {lines: "maxmemory-policy volatile-lru\nappendonly yes\nappendfsync always", want: "note eviction-policy"},
+		"nothing is kept":        {want: "note persistence-off"},
+		"snapshots":              {lines: "save 3600 1", want: "note persistence-snapshots"},
+		"everysec":               {lines: "appendonly yes", want: "note persistence-everysec"},
+		"full":                   {lines: "maxmemory 100mb\nappendonly yes\nappendfsync always", want: "critical memory-full"},
+		"no guard, but a disk":   {lines: "appendonly yes\nappendfsync always", opts: []redis.Option{redis.WithoutFailoverGuard()}, want: "note guard-off", general: true},
+		"no replicas":            {lines: "appendonly yes\nappendfsync always", opts: []redis.Option{redis.WithReplicas(1, time.Second)}, want: "critical too-few-replicas"},
+		"hidden command":         {lines: "rename-command PEXPIRE \"\"\nappendonly yes\nappendfsync always", want: "critical hidden-commands"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{Lines: strings.Split(c.lines, "\n")})
+			trust(t, s)
+			if name == "full" {
+				command(t, s, "CONFIG", "SET", "maxmemory", "500kb")
+			}
+			want := c.want + " " + s.Addr()
+			if c.general {
+				want = c.want
+			}
+			wantFound(t, open(t, standalone(s), c.opts...), want)
+		})
+	}
+	t.Run("no guard, no disk", func(t *testing.T) {
+		t.Parallel()
+		s := redisserver.ForTest(t, redisserver.Config{})
+		wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "warning guard-off", "note persistence-off "+s.Addr())
+	})
+}
+
+var everything = []string{"appendonly yes", "appendfsync always"}
+
+// A server that is not what it is taken for is found, and nothing else is said of it that does not matter then.
+func TestExamineFindsWrongServers(t *testing.T) {
+	t.Parallel()
+	t.Run("replica", func(t *testing.T) {
+		t.Parallel()
+		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: everything})
+		places := wantFound(t, open(t, standalone(r.Replicas[0])), "critical replica-as-node "+r.Replicas[0].Addr())
+		if len(places) != 1 || places[0].Votes || places[0].Role != "replica" {
+			t.Errorf("the places are %+v", places)
+		}
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
+		s := redisserver.SentinelsForTest(t, 1, r).All[0]
+		wantFound(t, open(t, standalone(s)), "critical wrong-mode "+s.Addr())
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: everything})
+		wantFound(t, open(t, standalone(c.Nodes[1])), "critical wrong-mode "+c.Nodes[1].Addr())
+		for _, n := range c.Nodes {
+			trust(t, n)
+		}
+		e := open(t, hasty(c))
+		wantFound(t, e)
+		lost, err := c.Owner(redisserver.Slot("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range c.Nodes {
+			command(t, n, "CLUSTER", "DELSLOTS", fmt.Sprint(redisserver.Slot("a")))
+		}
+		wantFound(t, e, "critical cluster-not-covered")
+		if err := lost.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range wantFound(t, e, "critical cluster-not-covered") {
+			if (p.Name == lost.Addr()) != errors.Is(p.Err, driver.ErrSilent) {
+				t.Errorf("%s: %v", p.Name, p.Err)
+			}
+		}
+	})
+	t.Run("no cluster", func(t *testing.T) {
+		t.Parallel()
+		s := redisserver.ForTest(t, redisserver.Config{})
+		wantFound(t, open(t, func(t *testing.T) goredis.UniversalClient {
+			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{s.Addr()}}))
+		}), "critical wrong-mode")
+	})
+}
+
+// What may not be looked at is said, and is no alarm by itself.
+func TestExamineWithTheSmallestRights(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	trust(t, s)
+	addUser(t, s, "locks", smallestRights(t))
+	wantFound(t, open(t, asUser(s, "locks")), "note config-unreadable "+s.Addr())
+	addUser(t, s, "doctor", append(smallestRights(t), "+config|get"))
+	wantFound(t, open(t, asUser(s, "doctor"), redis.WithReplicas(0, 0)))
+}
+
+// Whichever right is missing is found, with what it means.
+func TestExamineFindsEachRightThatIsMissing(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	trust(t, s)
+	all := append(smallestRights(t), "+config|get")
+	means := map[string]string{
+		"+scan": "warning rights-listing", "+publish": "warning rights-messages", "+subscribe": "warning rights-messages",
+		"&lock:wake:*": "warning rights-messages", "&{lock:*": "warning rights-messages", "+config|get": "note config-unreadable",
+		"~lock:*": "note rights-names", "~{*}lock:*": "note rights-names",
+		"+ping": "note rights-spare", "+unwatch": "note rights-spare", "+unsubscribe": "note rights-spare",
+	}
+	// Those of Clusters and replicas are not needed here.
+	spare := strings.Fields("+wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +command +asking &{*}lock:*")
+	for i, word := range all {
+		if slices.Contains(spare, word) {
+			continue
+		}
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			user := "without-" + word
+			addUser(t, s, user, slices.Delete(slices.Clone(all), i, i+1))
+			want := means[word]
+			if want == "" {
+				want = "critical rights"
+			}
+			e := open(t, asUser(s, user))
+			wantFound(t, e, want+" "+s.Addr())
+			x, err := e.Examine(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range x.Findings {
+				if !strings.Contains(f.Mend, word) {
+					t.Errorf("%s is not named: %+v", word, f)
+				}
+			}
+		})
+	}
+	t.Run("no keys", func(t *testing.T) {
+		t.Parallel()
+		addUser(t, s, "keyless", slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word[0] == '~' }))
+		wantFound(t, open(t, asUser(s, "keyless")), "critical rights "+s.Addr())
+	})
+	t.Run("another database", func(t *testing.T) {
+		t.Parallel()
+		addUser(t, s, "other", all)
+		e := openURL(t, "redis://other:"+userPassword+"@"+s.Addr()+"/2")
+		x, err := e.Examine(t.Context())
+		if err != nil || len(x.Findings) != 1 || x.Findings[0].Code != "rights" || !strings.Contains(x.Findings[0].Mend, "+select") {
+			t.Errorf("%+v, %v", x, err)
+		}
+	})
+}
+
+// A server that has just been started grants nothing. That is found out without telling it that anybody has met it.
+func TestExamineTellsForHowLongGrantsAreClosed(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	e := open(t, standalone(s))
+	for range 2 {
+		places := wantFound(t, e)
+		if closed := places[0].Closed; closed <= 0 || closed > redis.DefaultMaxTTL {
+			t.Errorf("grants are closed for %v, want up to %v", closed, redis.DefaultMaxTTL)
+		}
+	}
+	if n := command(t, s, "DBSIZE"); n != int64(0) {
+		t.Errorf("%v keys have been written", n)
+	}
+	opens, err := e.Opens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if apart := time.Until(opens) - wantFound(t, e)[0].Closed; apart.Abs() > 5*time.Second {
+		t.Errorf("Opens and Examine differ by %v", apart)
+	}
+	if places := wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "note guard-off"); places[0].Closed != 0 {
+		t.Errorf("without the guard: closed for %v", places[0].Closed)
+	}
+}
+
+// What is wrong with replicas counts when they are promoted.
+func TestExamineFindsFaultsOfReplicas(t *testing.T) {
+	t.Parallel()
+	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: everything})
+	trust(t, r.Master)
+	master, replica := r.Master.Addr(), r.Replicas[0].Addr()
+	const without = "note replicas-without-wait "
+	e := openURL(t, r.Master.URL())
+	wantFound(t, e, "note min-replicas "+master, without+master)
+	command(t, r.Replicas[0], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru")
+	wantFound(t, e, "note min-replicas "+master, without+master, "warning eviction-policy "+replica)
+	command(t, r.Replicas[0], "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	addUser(t, r.Master, "locks", append(smallestRights(t), "+config|get"))
+	u := openURL(t, "redis://locks:"+userPassword+"@"+master)
+	wantFound(t, u, "note min-replicas "+master, without+master, "warning replica-rights "+replica)
+	addUser(t, r.Replicas[0], "locks", append(smallestRights(t), "-set"))
+	wantFound(t, u, "note min-replicas "+master, without+master, "warning rights "+replica)
+	command(t, r.Master, "CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "40")
+	wantFound(t, e, "warning two-masters "+master, without+master)
+	if err := r.Replicas[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, e, "warning two-masters "+master, without+master, "note replica-not-looked-at "+replica)
+}
+
+// A server that is gone or hangs, or does not know the user, is an error that says so.
+func TestExamineWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Password: "right"})
+	_, err := open(t, func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), Password: "wrong"}))
+	}).Examine(t.Context())
+	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), "wrong\"") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	e := openURL(t, "redis://:right@"+s.Addr())
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if x, err := e.Examine(ctx); err == nil {
+		t.Errorf("a server that hangs: %+v", x)
+	}
+	s.Kill()
+	if x, err := e.Examine(t.Context()); err == nil || driver.IsPermanent(err) {
+		t.Errorf("a server that is gone: %+v, %v", x, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Examine(t.Context()); !driver.IsPermanent(err) {
+		t.Errorf("an engine that is closed: %v", err)
+	}
+}
+
+// In a Cluster other rights are needed.
+func TestExamineFindsRightsThatAreMissingInACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 2, 0, redisserver.Config{Lines: everything})
+	all := append(smallestRights(t), "+config|get")
+	check := func(without, each, whole string) {
+		t.Helper()
+		user := "without-" + without
+		var want []string
+		for _, n := range c.Nodes {
+			trust(t, n)
+			addUser(t, n, user, slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word == without }))
+			if each != "" {
+				want = append(want, each+" "+n.Addr())
+			}
+		}
+		if whole != "" {
+			want = append(want, whole)
+		}
+		wantFound(t, open(t, func(t *testing.T) goredis.UniversalClient {
+			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{
+				Addrs: c.Addrs(), Username: user, Password: userPassword, DisableRoutingPolicies: true, MaxRetries: -1, ContextTimeoutEnabled: true}))
+		}), want...)
+	}
+	check("nothing", "", "")
+	check("+spublish", "warning rights-messages", "")
+	check("+ssubscribe", "warning rights-messages", "")
+	check("+sunsubscribe", "note rights-spare", "")
+	check("+set", "critical rights", "")
+	check("+watch", "critical rights", "")
+	check("+cluster|nodes", "", "critical rights")
+	check("+cluster|slots", "", "critical rights")
+}

@@ -1,0 +1,39 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder that is a client of another kind. Many who hold together are looked at in
+// several steps.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	for from := fromStart; from != ""; {
+		answer, err := e.run(ctx, force, e.names(k), token, from, partCount, floor())
+		found, last, err := readStep(answer, err)
+		if err != nil || found > 0 {
+			return err
+		}
+		from = last
+	}
+	return driver.ErrNotHeld
+}
+
+// readStep reads the answer of a script that goes through a list in steps: how many it has found, and behind what the next step begins, or nothing after
+// the last one.
+func readStep(answer any, err error) (found int64, last string, _ error) {
+	if err != nil {
+		return 0, "", err
+	}
+	items, _ := answer.([]any)
+	if len(items) != 2 {
+		return 0, "", errReply
+	}
+	found, isCount := items[0].(int64)
+	last, isText := items[1].(string)
+	if !isCount || !isText {
+		return 0, "", errReply
+	}
+	return found, last, nil
+}

@@ -1,0 +1,105 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// mostRounds is how often the masters of a Cluster are searched until all of them were.
+const mostRounds = 5
+
+var errUnsearched = driver.NoEffect(errors.New("redis: slots of the Cluster are kept by a server that the nodes which were asked do not name yet: try again"))
+
+// rounds searches all masters of a Cluster. It does so twice if slots are on their way meanwhile: a key may go from a master that has yet to be searched to one
+// that has been, but each only goes one way. And it does so again if the node that named the masters had not heard of one of them.
+func (s *search) rounds(ctx context.Context) error {
+	whole := 0
+	for range mostRounds {
+		r := &round{}
+		err := s.place.eachMaster(ctx, func(tx *redis.Tx) error { return r.visit(ctx, tx, s) })
+		switch {
+		case err != nil:
+			return err
+		case r.named != r.kept:
+			pause := time.NewTimer(longestPause)
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return ctx.Err()
+			}
+			continue
+		}
+		if whole++; !r.moving || whole == 2 {
+			return nil
+		}
+	}
+	return errUnsearched
+}
+
+// round is one search of all masters.
+type round struct {
+	mu          sync.Mutex
+	named, kept [slots]bool // the slots that some master has, as those say that were searched, and those that these have
+	moving      bool        // slots were on their way
+}
+
+// visit searches one master.
+func (r *round) visit(ctx context.Context, tx *redis.Tx, s *search) error {
+	before, err := r.own(ctx, tx)
+	if err == nil {
+		err = s.scan(ctx, tx)
+	}
+	if err != nil {
+		return err
+	}
+	after, err := r.own(ctx, tx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moving = r.moving || before != after || strings.Contains(after, "[")
+	return err
+}
+
+// own asks a master for the slots that it has, as text, and notes them and those of the others. Those on their way to or from it are in brackets.
+func (r *round) own(ctx context.Context, tx *redis.Tx) (own string, _ error) {
+	text, err := tx.ClusterNodes(ctx).Result()
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 8 {
+			continue
+		}
+		mine := strings.Contains(fields[2], "myself")
+		if mine {
+			own = strings.Join(fields[8:], " ")
+		}
+		for _, area := range fields[8:] {
+			from, to := area, area
+			if first, last, is := strings.Cut(area, "-"); is {
+				from, to = first, last
+			}
+			first, err := strconv.ParseUint(from, 10, 16)
+			last, wrong := strconv.ParseUint(to, 10, 16)
+			if err != nil || wrong != nil || last >= slots {
+				continue // it is on its way
+			}
+			for slot := first; slot <= last; slot++ {
+				r.named[slot] = true
+				r.kept[slot] = r.kept[slot] || mine
+			}
+		}
+	}
+	return own, nil
+}

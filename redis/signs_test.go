@@ -1,0 +1,53 @@
+package redis_test
+
+import (
+	"testing"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// Whoever listens to a search is told that it goes on also while names are looked at of which there is nothing to tell: redlock gives up a server that is silent.
+func TestSearchGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e := unguarded(t, standalone(s))
+	command(t, s, "EVAL", `local now = redis.call('TIME')
+for i = 1, 1000 do
+  redis.call('ZADD', '{lock:queue ' .. i .. '}:queue', 1, 'owner')
+  redis.call('HSET', '{lock:queue ' .. i .. '}:info', 'wowner', string.format('x 1 1 60000 1 %.0f %.0f P 1 nobody\nwaiter', now[1] * 1000, now[1] * 1000))
+  redis.call('HSET', 'lock:hash ' .. i, 'a', 'b')
+end`, "0")
+	for what, f := range map[string]func(q driver.Query) error{
+		"Walk": func(q driver.Query) error {
+			q.Prefix = "hash"
+			got, err := walked(t.Context(), e, q)
+			if len(got) > 0 {
+				t.Errorf("Walk tells of %q", got)
+			}
+			return err
+		},
+		"Leaks": func(q driver.Query) error {
+			q.Prefix = "queue"
+			all, err := found(t.Context(), e, q)
+			if len(all) > 0 {
+				t.Errorf("Leaks tells of %+v", all)
+			}
+			return err
+		},
+	} {
+		last, again := -1, 0
+		err := f(driver.Query{Progress: func(n int) {
+			if n < last {
+				t.Errorf("%s: %d searched, and %d before", what, n, last)
+			}
+			if n == last {
+				again++
+			}
+			last = n
+		}})
+		if err != nil || again < 9 {
+			t.Errorf("%s: told %d times that it goes on while 1000 names are looked at, %v; want 10", what, again, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// leftFor is for how long something must have been of no use to count as left behind: in a file that is in use, it is cleared away before.
+const leftFor = 5 * time.Second
+
+// remains are the queries for what may be left behind of the names of a kind: the name, how many rows, and a number that only later ones exceed.
+var remains = map[driver.LeakSort]string{
+	driver.Remains: `
+		SELECT name, count(*), max(token) FROM holders
+		WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND expires <= ?4 GROUP BY name ORDER BY name LIMIT ?5`,
+	driver.DeadWaiters: `
+		SELECT name, count(*), max(seq) FROM waiters
+		WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND alive_until <= ?4 GROUP BY name ORDER BY name LIMIT ?5`,
+}
+
+const latchRemains = `
+	SELECT name, 1, generation FROM latches
+	WHERE ?1 AND name >= ?2 AND name < ?3 AND expires <= ?4 ORDER BY name LIMIT ?5`
+
+// Leaks implements [driver.Sweeper]. What is left behind here takes a little room in the file, and stands in nobody's way.
+func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+	q.After = driver.Key{}
+	for _, kind := range driver.Kinds {
+		if q.Kind != 0 && q.Kind != kind {
+			continue
+		}
+		for _, sort := range driver.LeakSorts {
+			query := remains[sort]
+			if kind == driver.Latch {
+				query = ""
+				if sort == driver.Remains {
+					query = latchRemains
+				}
+			}
+			if query == "" {
+				continue
+			}
+			told := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
+			if more, err := e.tellLeaks(ctx, told, query, q, visit); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellLeaks tells of what a query finds, a page at a time, and reports whether more is wanted. Nothing is locked while it tells.
+func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool) (more bool, err error) {
+	for {
+		var page []driver.Leak
+		from, to := bounds(q, l.Kind)
+		err := e.read(ctx, func(v *view) error {
+			page = nil
+			var mark int64
+			return v.each([]any{&l.Name, &l.Count, &mark}, func() bool {
+				l.Mark = strconv.FormatInt(mark, 10)
+				page = append(page, l)
+				return true
+			}, query, l.Kind, from, to, v.now-micros(leftFor), defaultLimit)
+		})
+		if err != nil {
+			return false, err
+		}
+		for _, l := range page {
+			if !visit(l) {
+				return false, nil
+			}
+		}
+		if len(page) < defaultLimit {
+			return true, nil
+		}
+		q.After = page[len(page)-1].Key
+	}
+}
+
+// Sweep implements [driver.Sweeper].
+func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
+	mark, err := strconv.ParseInt(l.Mark, 10, 64)
+	if err != nil {
+		return driver.ErrNotHeld
+	}
+	var queries []string
+	switch {
+	case l.Sort == driver.Remains && l.Kind == driver.Latch:
+		queries = []string{
+			`DELETE FROM latch_downs WHERE ?1 AND name = ?2 AND
+				EXISTS (SELECT 1 FROM latches WHERE name = ?2 AND generation = ?3 AND expires <= ?4)`,
+			"DELETE FROM latches WHERE ?1 AND name = ?2 AND generation = ?3 AND expires <= ?4",
+		}
+	case l.Sort == driver.Remains:
+		queries = []string{"DELETE FROM holders WHERE kind = ?1 AND name = ?2 AND token <= ?3 AND expires <= ?4"}
+	case l.Sort == driver.DeadWaiters:
+		queries = []string{"DELETE FROM waiters WHERE kind = ?1 AND name = ?2 AND seq <= ?3 AND alive_until <= ?4"}
+	}
+	return e.end(ctx, l.Key, func(v *view) (swept bool, err error) {
+		for _, query := range queries {
+			changed, err := v.exec(query, l.Kind, l.Name, mark, v.now-micros(leftFor))
+			if err != nil {
+				return false, err
+			}
+			swept = changed > 0
+		}
+		return swept, nil
+	})
+}

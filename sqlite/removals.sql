@@ -1,0 +1,15 @@
+-- The locks that were taken away from their holders. Files that were made without this table get it when they are opened; programs that do not
+-- know it leave it alone.
+CREATE TABLE IF NOT EXISTS removals (
+	id      TEXT    PRIMARY KEY,
+	at      INTEGER NOT NULL, -- microseconds since 1970, by the wall clock of the one who did it
+	kind    INTEGER NOT NULL,
+	name    TEXT    NOT NULL,
+	token   INTEGER NOT NULL,
+	holder  TEXT    NOT NULL,
+	who     TEXT    NOT NULL, -- took it away
+	why     TEXT    NOT NULL,
+	outcome INTEGER NOT NULL  -- the numbers of package driver
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX IF NOT EXISTS removals_at ON removals (at, id);

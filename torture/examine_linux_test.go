@@ -1,0 +1,54 @@
+package torture
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+)
+
+// wrongClocks returns the places whose clocks are found to be wrong, "" for that of this machine.
+func wrongClocks(t *testing.T, c *leasehold.Client) (found []string) {
+	t.Helper()
+	x, err := c.Examine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range x.Findings {
+		if f.Code == "clock-difference" {
+			found = append(found, fmt.Sprint(f.Severity, " ", f.Place))
+		}
+	}
+	return found
+}
+
+// A clock that is ten seconds off is found, on whichever server it is, and once.
+func TestClocksThatAreWrongAreFound(t *testing.T) {
+	t.Parallel()
+	var servers []shifted
+	var addresses []string
+	library := clockShift(t)
+	for range 3 {
+		s := startShifted(t, library)
+		servers, addresses = append(servers, s), append(addresses, s.Addr())
+	}
+	one, all := open(t, addresses[0]), openRedlock(t, addresses)
+	want := func(c *leasehold.Client, places ...string) {
+		t.Helper()
+		if found := wrongClocks(t, c); !slices.Equal(found, places) {
+			t.Errorf("found %q, want %q", found, places)
+		}
+	}
+	want(one)
+	want(all)
+	servers[0].shift(t, 10*time.Second)
+	want(one, "warning "+addresses[0])
+	want(all, "warning "+addresses[0])
+	servers[1].shift(t, -10*time.Second)
+	want(all, "warning "+addresses[0], "warning "+addresses[1])
+	servers[1].shift(t, 10*time.Second)
+	servers[2].shift(t, 10*time.Second)
+	want(all, "warning ") // three agree: it must be that of this machine
+}
