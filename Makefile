@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler redis etcd postgresql spin ## Run all tests, with the race detector
+test: compiler redis etcd postgresql prometheus spin tmux ## Run all tests, with the race detector
 	CGO_ENABLED=1 go test -race -timeout 5m work
 # Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
@@ -38,6 +38,17 @@ etcd:
 postgresql:
 	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql
 
+# The alert rules are tested with promtool, and in a server. Debian has both in one package.
+.PHONY: prometheus
+prometheus:
+	@scripts/need.sh promtool prometheus
+	@scripts/need.sh prometheus prometheus
+
+# The screen of leasehold top is looked at on a terminal that a test can read.
+.PHONY: tmux
+tmux:
+	@scripts/need.sh tmux tmux
+
 # The model of the quorum of independent Redis servers is checked with Spin.
 .PHONY: spin
 spin:
@@ -59,7 +70,7 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 modules: ## Build each module by itself, as those who import it do
 	GOWORK=off scripts/each-module.sh go build ./...
 
-LIBRARY := . ./driver/... ./fence ./memory ./internal/... ./redis ./redis/redisfence ./sqlite
+LIBRARY := . ./driver/... ./fence ./memory ./internal/... ./prometheus/... ./redis ./redis/redisfence ./sqlite
 
 .PHONY: portable
 portable: ## Check that it builds for other systems: the command on macOS, the library on Windows and 32 bits
@@ -83,6 +94,10 @@ microbench: ## Measure the library alone and write docs/performance-library.md (
 demo: ## Play the classic cases that break locks, and draw them for docs/demo.md
 	go run ./cmd/leasehold demo c --svg docs/pictures/demo-pause.svg >/dev/null
 	go run ./cmd/leasehold demo --svg docs/pictures/demo.svg
+
+.PHONY: screen
+screen: redis tmux ## Run leasehold top on a terminal, and put its screen into docs/top.md
+	LEASEHOLD_WRITE_SCREEN=$(CURDIR)/docs/top.md go test -count 1 -run '^TestTop$$' ./cmd/leasehold
 
 .PHONY: shells
 shells: ## Let two shells contend for one lock

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-go test -run '^$' -bench . -benchmem -timeout 30m . ./memory ./sqlite ./cmd/leasehold | tee "$results"
+go test -run '^$' -bench . -benchmem -timeout 30m . ./memory ./sqlite ./prometheus ./cmd/leasehold | tee "$results"
 
 {
 	cat <<'TEXT'
@@ -25,6 +25,8 @@ cores; expect a fifth more or less from run to run.
 | `LockReleaseSQLite` | One goroutine, a free name, through a file that processes share | at least 2,000 pairs/s |
 | `Free`, `ManyGoroutines` of `sqlite` | The engine alone: a pair of Take and Release | |
 | `EightProcesses` of `sqlite` | 8 processes contend for one name; it fails if one of them sees an error or no turn | |
+| `Observed` of `prometheus` | A pair of `LockRelease` alone, and with the metrics of [Prometheus](metrics.md): the two take turns, and the medians count | at most 1 µs more |
+| `Events`, `EventsTogether` of `prometheus` | The events of one such pair, from one goroutine and from all processors at once | no allocation |
 | `Renew` of `memory` and `sqlite` | What a lease costs in a batch of renewals | |
 
 ## What was measured

@@ -1,0 +1,158 @@
+package leaseholdotel_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/otel"
+)
+
+func TestHowLeasesEnd(t *testing.T) {
+	const ttl = 9 * time.Second
+	for name, c := range map[string]struct {
+		end     func(t *testing.T, w *world)
+		status  codes.Code
+		loss    string
+		outcome string
+	}{
+		"release": {end: func(t *testing.T, w *world) { w.release(w.lock(w.client.Mutex("n"))) }, outcome: "ok"},
+		"close": {end: func(t *testing.T, w *world) {
+			w.lock(w.client.Mutex("n"))
+			w.client.Close()
+		}, outcome: "ok"},
+		"release that is not confirmed": {end: func(t *testing.T, w *world) {
+			lease := w.lock(w.client.Mutex("n"))
+			w.unanswered(drivertest.Release)
+			lease.Release()
+		}, status: codes.Error, outcome: "unknown"},
+		"taken away, and not noticed before the release": {end: func(t *testing.T, w *world) {
+			lease := w.lock(w.client.Mutex("n"))
+			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+				t.Fatal(err)
+			}
+			lease.Release()
+		}, status: codes.Error, outcome: "lost"},
+		"taken away": {end: func(t *testing.T, w *world) {
+			lease := w.lock(w.client.Mutex("n"))
+			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+				t.Fatal(err)
+			}
+			<-lease.Context().Done()
+		}, status: codes.Error, loss: "refused", outcome: "lost"},
+		"not renewed": {end: func(t *testing.T, w *world) {
+			lease := w.lock(w.client.Mutex("n", leasehold.TTL(ttl)))
+			w.unanswered(drivertest.Renew)
+			<-lease.Context().Done()
+		}, status: codes.Error, loss: "deadline", outcome: "lost"},
+		"held for too long": {end: func(t *testing.T, w *world) {
+			<-w.lock(w.client.Mutex("n", leasehold.MaxHold(time.Minute))).Context().Done()
+		}, status: codes.Error, loss: "max_hold", outcome: "lost"},
+		"dropped": {end: func(t *testing.T, w *world) {
+			func() { w.lock(w.client.Mutex("n", leasehold.TTL(ttl))) }()
+			time.Sleep(ttl / 2)
+			for range 100 {
+				runtime.GC()
+				time.Sleep(ttl / 20)
+			}
+		}, status: codes.Error, loss: "dropped", outcome: "lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				c.end(t, w)
+				s := w.span("lock.hold")
+				wantStatus(t, s, c.status)
+				if loss, outcome := value(s, leaseholdotel.Loss).AsString(), value(s, leaseholdotel.Outcome).AsString(); loss != c.loss || outcome != c.outcome {
+					t.Errorf("loss %q and outcome %q, want %q and %q", loss, outcome, c.loss, c.outcome)
+				}
+				names := events(s)
+				if lost := len(names) > 0 && names[len(names)-1] == "lost"; lost != (c.loss != "") {
+					t.Errorf("events %v", names)
+				}
+			})
+		})
+	}
+}
+
+func TestRenewalsAndDangerAreEvents(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		lease := w.lock(w.client.Mutex("n", leasehold.TTL(9*time.Second)))
+		time.Sleep(4 * time.Second) // one renewal
+		w.unanswered(drivertest.Renew)
+		time.Sleep(6 * time.Second) // the next ones fail, until a third is left
+		w.unanswered("")
+		time.Sleep(2 * time.Second)
+		w.release(lease)
+		s := w.span("lock.hold")
+		if got := fmt.Sprint(events(s)); got != "[renewed renewal failed in danger renewed]" {
+			t.Errorf("events %s", got)
+		}
+		for _, e := range s.Events() {
+			left := within(e.Attributes, leaseholdotel.Left).AsFloat64()
+			if e.Name == "in danger" && (left < 2.8 || left > 3) || left <= 0 || left > 9 {
+				t.Errorf("%s: %v s are left", e.Name, left)
+			}
+		}
+		if n := value(s, leaseholdotel.Renewals).AsInt64(); n != 2 {
+			t.Errorf("%d renewals", n)
+		}
+		if n := value(s, leaseholdotel.FailedRenewals).AsInt64(); n < 2 {
+			t.Errorf("%d failed renewals", n)
+		}
+	})
+}
+
+// A leader may be one for months. What is told of it is that it came into danger, and not that all was well a thousand times.
+func TestALongHoldKeepsItsEventsOfTrouble(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		lease := w.lock(w.client.Mutex("n", leasehold.TTL(9*time.Second)))
+		time.Sleep(10 * time.Minute)
+		w.unanswered(drivertest.Renew)
+		time.Sleep(6200 * time.Millisecond)
+		w.unanswered("")
+		time.Sleep(time.Hour)
+		w.release(lease)
+		s := w.span("lock.hold")
+		danger := 0
+		for _, name := range events(s) {
+			if name == "in danger" {
+				danger++
+			}
+		}
+		if n := len(s.Events()); danger != 1 || n > 40 || s.DroppedEvents() != 0 {
+			t.Errorf("%d events, %d of them of danger, and %d dropped", n, danger, s.DroppedEvents())
+		}
+		if names := events(s); len(names) == 0 || names[len(names)-1] != "renewed" {
+			t.Errorf("events %v, want one in the end that the trouble is over", names)
+		}
+		if n := value(s, leaseholdotel.Renewals).AsInt64(); n < 1000 {
+			t.Errorf("%d renewals in an hour", n)
+		}
+	})
+}
+
+// The document tells of all attributes and events.
+func TestTheDocumentHasAllAttributes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/tracing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []attribute.Key{
+		leaseholdotel.Name, leaseholdotel.Kind, leaseholdotel.Shared, leaseholdotel.Resource, leaseholdotel.Token, leaseholdotel.Waited, leaseholdotel.HandedOver,
+		leaseholdotel.Reason, leaseholdotel.Outcome, leaseholdotel.Loss, leaseholdotel.Renewals, leaseholdotel.FailedRenewals, leaseholdotel.Left,
+		"renewed", "renewal failed", "in danger", "lost",
+	} {
+		if !strings.Contains(string(text), "`"+string(key)+"`") {
+			t.Errorf("docs/tracing.md does not tell of %s", key)
+		}
+	}
+}

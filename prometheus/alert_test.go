@@ -1,0 +1,127 @@
+package leaseholdprometheus_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/shipped"
+)
+
+// A real Prometheus scrapes a program under contention, and the shipped rule fires: once with classic histograms, and once with native ones, for which the
+// server drops the others. A second class of locks, for which nobody waits, gives no alert. Then each query of the dashboard is asked.
+func TestWaitAlertFires(t *testing.T) {
+	t.Parallel()
+	for form, flags := range map[string][]string{"classic": nil, "native": {"--enable-feature=native-histograms"}} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			c := count(t, "order", "quiet")
+			target := httptest.NewServer(promhttp.HandlerFor(c, promhttp.HandlerOpts{}))
+			defer target.Close()
+			s := startServer(t, fmt.Sprintf(config, rulesInHaste(t), target.Listener.Addr()), flags...)
+			contend(t, c)
+			var seen []alert
+			for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+				seen = s.alerts(t)
+				if fmt.Sprint(seen) == "[LockWaitLong of order is firing]" {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("the alerts are %v, want one of order that is firing", seen)
+				}
+			}
+			if buckets := s.query(t, "distributed_lock_wait_seconds_bucket"); (buckets == 0) != (form == "native") {
+				t.Errorf("the server has %d classic buckets", buckets)
+			}
+			askAllOfDashboard(t, s)
+		})
+	}
+}
+
+// config is that of a server which looks often.
+const config = `global:
+  scrape_interval: 300ms
+  scrape_timeout: 300ms
+  evaluation_interval: 300ms
+rule_files: ['%s']
+scrape_configs:
+  - job_name: orders
+    static_configs:
+      - targets: ['%s']
+`
+
+var forLine = regexp.MustCompile(`(?m)^( +for:) \w+$`)
+
+// rulesInHaste returns a copy of the shipped rules in which an alert fires when it was pending for less than a second. All else is as it is.
+func rulesInHaste(t *testing.T) string {
+	t.Helper()
+	rules, err := os.ReadFile(filepath.Join(deploy, "alerts.yaml"))
+	noErr(t, err)
+	if !forLine.Match(rules) {
+		t.Fatal("no rule has a time for which it is pending")
+	}
+	file := filepath.Join(t.TempDir(), "alerts.yaml")
+	noErr(t, os.WriteFile(file, forLine.ReplaceAll(rules, []byte("$1 500ms")), 0o600))
+	return file
+}
+
+// contend has three callers want the same lock, of which each holds it for more than half a second, and one who has another lock for itself.
+// It goes on until the end of the test.
+func contend(t *testing.T, c *counted) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		work.Wait()
+	})
+	busy := func(m *leasehold.Mutex, hold time.Duration) {
+		work.Go(func() {
+			for ctx.Err() == nil {
+				_ = m.Do(ctx, func(context.Context, *leasehold.Lease) error { // it fails at the end of the test
+					pause(ctx, hold)
+					return nil
+				})
+				pause(ctx, time.Millisecond)
+			}
+		})
+	}
+	for range 3 {
+		busy(c.client.Mutex("order:1", leasehold.Label("order")), 700*time.Millisecond)
+	}
+	busy(c.client.Mutex("quiet:1", leasehold.Label("quiet")), 10*time.Millisecond)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// askAllOfDashboard asks the server what the dashboard would, and expects an answer to all that is about programs.
+func askAllOfDashboard(t *testing.T, s *server) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(deploy, "dashboard.json"))
+	noErr(t, err)
+	d, err := shipped.Parse(text)
+	noErr(t, err)
+	variables := strings.NewReplacer("$job", ".*", "$resource", ".*", "$exporter", ".*", "$__rate_interval", "1m")
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			n := s.query(t, variables.Replace(target.Expr))
+			if strings.Contains(target.Expr, "distributed_lock_") && n == 0 {
+				t.Errorf("panel %q shows nothing for %s", p.Title, target.Expr)
+			}
+		}
+	}
+}
