@@ -24,6 +24,9 @@ type entry struct {
 		Mode        string
 		Weight      int
 		Holder      string
+		Host        string
+		PID         int
+		Program     string
 		TTL         *int64 `json:"ttl_ms"`
 		Age         *int64 `json:"age_ms"`
 		Unsuspected any    `json:"owner"`
@@ -71,7 +74,7 @@ func TestListing(t *testing.T) {
 	for _, e := range all {
 		seen = append(seen, e.Kind+" "+e.Name)
 		for _, h := range e.Holders {
-			if h.Token == 0 || h.Weight != 1 || h.Holder == "" || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 30000 || h.Age == nil || h.Unsuspected != nil {
+			if h.Token == 0 || h.Weight != 1 || h.Holder != fmt.Sprintf("%s:%d %s", h.Host, h.PID, h.Program) || h.Program != "leasehold" || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 30000 || h.Age == nil || h.Unsuspected != nil {
 				t.Errorf("holder %+v", h)
 			}
 		}
@@ -186,7 +189,10 @@ func TestCompletion(t *testing.T) {
 	m.hold("deploy")
 	m.hold("-s", "dev")
 	m.hold("--slots", "2", "dev")
-	for _, command := range []string{"inspect", "check", "release"} {
+	m.hold("de\nv")
+	m.hold("de\x1b]0;v\x07") // what could steer the terminal is not offered
+	m.hold("de\u202ev")
+	for _, command := range []string{"inspect", "check", "wait", "watch", "release"} {
 		r := m.do("__complete", command, "de").want(t, 0)
 		if !strings.HasPrefix(r.out, "deploy\ndev\n:4\n") {
 			t.Errorf("%s: %q", command, r.out)
@@ -212,5 +218,28 @@ func TestListingGoesThroughAllPages(t *testing.T) {
 	}
 	if got := decode[[]entry](t, m.do("ls", "-o", "json").want(t, 0)); len(got) != names {
 		t.Errorf("listed %d, want %d", len(got), names)
+	}
+	for form, want := range map[string]int{"table": names + 1, "jsonl": names} {
+		if got := strings.Count(m.do("ls", "-o", form).want(t, 0).out, "\n"); got != want {
+			t.Errorf("%s: %d lines, want %d", form, got, want)
+		}
+	}
+	// In parts, as the messages say.
+	seen, parts := map[string]bool{}, 0
+	for args := []string{"ls", "-o", "jsonl", "--limit", "500"}; ; parts++ {
+		r := m.do(args...).want(t, 0)
+		for line := range strings.Lines(r.out) {
+			if seen[line] = true; !strings.HasPrefix(line, `{"kind":"lock","name":"name `) {
+				t.Fatalf("line %q", line)
+			}
+		}
+		_, after, more := strings.Cut(strings.TrimSpace(r.err), "--after ")
+		if !more {
+			break
+		}
+		args = append(args[:5], "--after", strings.Trim(after, "'"))
+	}
+	if len(seen) != names || parts != 2 {
+		t.Errorf("listed %d in %d parts", len(seen), parts+1)
 	}
 }

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +20,8 @@ func (a *app) names(cmd *cobra.Command, args []string, typed string) ([]string, 
 	err := a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
 		page, err := c.List(ctx, leasehold.Query{Prefix: typed})
 		for _, s := range page {
-			// Shells end a completion at the end of a line, and describe it behind a tab.
-			if !strings.ContainsAny(s.Name, "\n\r\t") {
+			// Shells end a completion at the end of a line, describe it behind a tab, and show it on the terminal.
+			if oneLine(s.Name) == s.Name {
 				found = append(found, s.Name)
 			}
 		}

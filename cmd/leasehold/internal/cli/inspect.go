@@ -56,8 +56,14 @@ as it was restarted and may have forgotten leases; that it does not answer; or i
 func (a *app) check() *cobra.Command {
 	kind := newKind()
 	cmd := &cobra.Command{
-		Use:               "check NAME",
-		Short:             "Exit with 0 if a name is free and with 1 if it is held",
+		Use:   "check NAME",
+		Short: "Exit with 0 if a name is free and with 1 if it is held",
+		Long: `Exit with 0 if a name is free and with 1 if anybody holds it, in whatever way, or if it is a latch that has not come down to zero.
+
+The answer may be out of date when it arrives: to do something only if nobody else does, use leasehold run -n.
+
+Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
+		Example:           `  leasehold check deploy:shop || leasehold inspect deploy:shop`,
 		Args:              words(1, "leasehold check [flags] NAME"),
 		ValidArgsFunction: a.names,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,8 +3,14 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -43,15 +49,30 @@ type holder struct {
 	Mode   string `json:"mode"`
 	Weight int    `json:"weight"`
 	Holder string `json:"holder"`
-	TTL    *int64 `json:"ttl_ms"`
-	Age    *int64 `json:"age_ms"`
+	process
+	TTL *int64 `json:"ttl_ms"`
+	Age *int64 `json:"age_ms"`
 }
 
 type waiter struct {
 	Mode   string `json:"mode"`
 	Weight int    `json:"weight"`
 	Holder string `json:"holder"`
-	Age    *int64 `json:"age_ms"`
+	process
+	Age *int64 `json:"age_ms"`
+}
+
+// process is what the text about a holder says, if it can be read.
+type process struct {
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Program string `json:"program,omitempty"`
+	Label   string `json:"label,omitempty"`
+}
+
+func processOf(text string) process {
+	p, _ := leasehold.ParseHolder(text) // nothing of it is left if it cannot be read
+	return process(p)
 }
 
 type latchState struct {
@@ -65,38 +86,50 @@ func inspect(name string, found []leasehold.Status, known bool, said []leasehold
 		i.Free = new(!held(found))
 	}
 	for _, v := range said {
-		n := node{Node: v.Place, Answer: answer(v), Holders: holders(v.Holders), Quarantine: max(v.Closed.Milliseconds(), 0)}
-		if v.Err != nil {
-			n.Error = v.Err.Error()
-		}
-		i.Nodes = append(i.Nodes, n)
+		i.Nodes = append(i.Nodes, newNode(v))
 	}
 	return i
+}
+
+func newNode(v leasehold.Vote) node {
+	n := node{Node: v.Place, Answer: answer(v), Holders: holders(v.Holders), Quarantine: max(v.Closed.Milliseconds(), 0)}
+	if v.Err != nil {
+		n.Error = v.Err.Error()
+	}
+	return n
 }
 
 func holders(all []leasehold.Holder) []holder {
 	list := make([]holder, 0, len(all)) // [] rather than null
 	for _, h := range all {
-		list = append(list, holder{
-			Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, TTL: millis(h.TTL), Age: millis(h.Age),
-		})
+		list = append(list, newHolder(h))
 	}
 	return list
+}
+
+func newHolder(h leasehold.Holder) holder {
+	return holder{
+		Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, process: processOf(h.Holder), TTL: millis(h.TTL), Age: millis(h.Age),
+	}
 }
 
 func entries(all []leasehold.Status) []entry {
 	list := make([]entry, 0, len(all)) // [] rather than null
 	for _, s := range all {
-		e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: holders(s.Holders), Waiting: s.Waiting}
-		for _, w := range s.Queue {
-			e.Queue = append(e.Queue, waiter{Mode: w.Mode.String(), Weight: w.Weight, Holder: w.Holder, Age: millis(w.Age)})
-		}
-		if s.Latch != nil {
-			e.Latch = &latchState{Count: s.Latch.Count, TTL: millis(s.Latch.TTL)}
-		}
-		list = append(list, e)
+		list = append(list, newEntry(s))
 	}
 	return list
+}
+
+func newEntry(s leasehold.Status) entry {
+	e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: holders(s.Holders), Waiting: s.Waiting}
+	for _, w := range s.Queue {
+		e.Queue = append(e.Queue, waiter{Mode: w.Mode.String(), Weight: w.Weight, Holder: w.Holder, process: processOf(w.Holder), Age: millis(w.Age)})
+	}
+	if s.Latch != nil {
+		e.Latch = &latchState{Count: s.Latch.Count, TTL: millis(s.Latch.TTL)}
+	}
+	return e
 }
 
 // millis is d in milliseconds, or nil for the negative values that stand for something else.
@@ -109,17 +142,46 @@ func millis(d time.Duration) *int64 {
 }
 
 // printJSON writes v on standard output, on one line.
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
+func (a *app) printJSON(v any) error { return encoder(a.out).Encode(v) }
+
+// encoder writes one line for each value.
+func encoder(out io.Writer) *json.Encoder {
+	e := json.NewEncoder(printable{out})
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return e
+}
+
+// printable writes JSON with escapes also for those letters that steer a terminal and are no control characters to package json, as U+009B, which
+// begins a sequence, or U+202E, which turns a line round.
+type printable struct{ out io.Writer }
+
+// Write gets whole values.
+func (p printable) Write(text []byte) (int, error) {
+	unseen := func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
+	if !bytes.ContainsFunc(text, unseen) {
+		return p.out.Write(text)
+	}
+	escaped := make([]byte, 0, len(text)+len(text)/8)
+	for _, r := range string(text) {
+		if !unseen(r) {
+			escaped = utf8.AppendRune(escaped, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+		}
+	}
+	if _, err := p.out.Write(escaped); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 // output is the flag -o.
 type output struct{ choice }
 
-func newOutput() *output {
-	return &output{choice{word: "table", allowed: []string{"table", "json"}}}
+func newOutput(more ...string) *output {
+	return &output{choice{word: "table", allowed: append([]string{"table", "json"}, more...)}}
 }
 
 func (o *output) register(cmd *cobra.Command) {

@@ -4,11 +4,11 @@ package cli
 
 import (
 	"context"
-	"iter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
 // kinds are what --kind may say.
@@ -20,54 +20,84 @@ var kinds = map[string]leasehold.Kind{
 
 func newKind() choice { return choice{allowed: []string{"lock", "semaphore", "latch"}} }
 
+// listFlags are the flags of ls.
+type listFlags struct {
+	filter
+	after position
+	limit int // 0 for none
+	form  string
+}
+
 func (a *app) list() *cobra.Command {
-	var prefix string
-	kind, output := newKind(), newOutput()
+	f, output := listFlags{filter: filter{kind: newKind()}}, newOutput("jsonl")
 	cmd := &cobra.Command{
-		Use:               "ls",
-		Short:             "List what is held and waited for",
+		Use:   "ls",
+		Short: "List what is held and waited for",
+		Long: `List what is held and waited for, ordered by kind and then by name: a line for each holder.
+
+The listing is printed while it comes. It is no picture of one moment: what comes or goes meanwhile may be in it or not.
+With --limit, a message says how to go on behind the last name. -o json is one array, printed at the end; -o jsonl
+is one object a line, printed while they come.`,
+		Example: `  leasehold ls --match 'order:*' --waited
+  leasehold ls --holder build-7 -o json | jq -r '.[].name'
+  leasehold ls --limit 100 --after lock/order:1001`,
 		Args:              words(0, "leasehold ls [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
-				var all []leasehold.Status
-				for s, err := range everything(ctx, c, leasehold.Query{Kind: kinds[kind.word], Prefix: prefix}) {
-					if err != nil {
-						return err
-					}
-					all = append(all, s)
-				}
-				if output.word == "json" {
-					return a.printJSON(entries(all))
-				}
-				return a.printTable(all)
-			})
+			if cmd.Flags().Changed("limit") && f.limit < 1 {
+				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", f.limit)
+			}
+			f.form = output.word
+			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.listing(ctx, c, f) })
 		},
 	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "only names that begin with `TEXT`")
-	cmd.Flags().Var(&kind, "kind", "only this kind")
+	flags := cmd.Flags()
+	flags.StringVar(&f.prefix, "prefix", "", "only names that begin with `TEXT`")
+	flags.Var(&f.match, "match", "only names like this, in which * stands for any text, ? for a letter, and [a-z] for one of several")
+	flags.Var(&f.kind, "kind", "only this kind")
+	flags.StringVar(&f.holder, "holder", "", "only names that are held by somebody whose text (host:pid program label) contains `TEXT`")
+	flags.BoolVar(&f.waited, "waited", false, "only names that somebody waits for")
+	flags.IntVar(&f.limit, "limit", 0, "at most `N` names (default all)")
+	flags.Var(&f.after, "after", "only what comes behind this name in the listing")
 	output.register(cmd)
 	return cmd
 }
 
-// everything is the whole listing, page by page.
-func everything(ctx context.Context, c *leasehold.Client, q leasehold.Query) iter.Seq2[leasehold.Status, error] {
-	return func(yield func(leasehold.Status, error) bool) {
-		for {
-			page, err := c.List(ctx, q)
-			if err != nil {
-				yield(leasehold.Status{}, err)
-				return
+// listing prints what the flags say.
+func (a *app) listing(ctx context.Context, c *leasehold.Client, f listFlags) error {
+	progress := a.progress()
+	defer progress.end()
+	p := a.printer(f.form)
+	q := f.query()
+	q.After, q.Progress = f.after.key(), progress.show
+	var last leasehold.Status
+	shown, more := 0, false
+	var pace pace
+	for s, err := range c.All(ctx, q) {
+		if err != nil {
+			if shown > 0 {
+				_ = progress.aside(p.piece) // what has come so far is true, and the error is what matters
 			}
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
+			return err
+		}
+		if f.shows(s) {
+			if more = f.limit > 0 && shown == f.limit; more {
+				break
 			}
-			if len(page) == 0 {
-				return
+			p.add(s)
+			shown, last = shown+1, s
+		}
+		if pace.due() {
+			if err := progress.aside(p.piece); err != nil {
+				return err
 			}
-			q.After = page[len(page)-1].Key
 		}
 	}
+	if err := progress.aside(p.end); err != nil {
+		return err
+	}
+	if more {
+		a.say("there is more: go on with --after %s", quoted(positionOf(last).String()))
+	}
+	return nil
 }

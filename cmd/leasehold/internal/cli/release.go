@@ -3,11 +3,10 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,9 @@ const releaseForm = "leasehold release --force [flags] NAME"
 type releaseFlags struct {
 	force, yes bool
 	token      uint64
+	oneToken   bool // --token was given
 	kind       choice
+	why        string
 }
 
 func (a *app) releaseByForce() *cobra.Command {
@@ -34,10 +35,14 @@ func (a *app) releaseByForce() *cobra.Command {
 
 The holder finds out with its next renewal, a third of its ttl later at most. Until then it
 works on, while others may have the lock: only the fencing token tells the two apart. Without
---token, everybody who holds the name loses it.
+--token, everybody who holds the name loses it. Who comes to hold it while you are asked does not.
+
+The engine keeps a record of it: when, from whom, by whom (your name on this machine, or that of who called sudo) and
+why. See leasehold audit.
 
 Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that
-token, or the answer was no; 64, 69 as for all commands.`,
+token (any more), or the answer was no; 64, 69 as for all commands.`,
+		Example:           `  leasehold release --force --why 'build-7 hangs, see ticket 4711' deploy:shop`,
 		Args:              words(1, releaseForm),
 		ValidArgsFunction: a.names,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,9 +52,8 @@ token, or the answer was no; 64, 69 as for all commands.`,
 			case !f.yes && !terminal.IsTerminal(a.in):
 				return exit.Errorf(exit.Usage, "release asks before it acts, and standard input is no terminal: say --yes")
 			}
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
-				return a.takeAway(ctx, c, args[0], f, cmd.Flags().Changed("token"))
-			})
+			f.oneToken = cmd.Flags().Changed("token")
+			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.takeAway(ctx, c, args[0], f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -57,68 +61,72 @@ token, or the answer was no; 64, 69 as for all commands.`,
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	flags.Uint64Var(&f.token, "token", 0, "only the holder with token `N`")
 	flags.Var(&f.kind, "kind", "only this kind")
+	flags.StringVar(&f.why, "why", "", "what for: `TEXT` for the record")
 	return cmd
 }
 
+// target is a hold that is to be taken away.
+type target struct {
+	kind leasehold.Kind
+	leasehold.Holder
+}
+
 // takeAway shows the holders, asks, and takes the lock away from them.
-func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f releaseFlags, oneToken bool) error {
+func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f releaseFlags) error {
 	found, err := look(ctx, c, name, f.kind)
 	if err != nil {
 		return err
 	}
-	type target struct {
-		kind  leasehold.Kind
-		token uint64
-	}
 	var targets []target
 	for _, s := range found {
 		for _, h := range s.Holders {
-			if oneToken && h.Token != f.token {
+			if f.oneToken && h.Token != f.token {
 				continue
 			}
-			a.say("%s %q is held by %s, token %d, %s left", s.Kind, name, h.Holder, h.Token, ttl(h.TTL))
-			targets = append(targets, target{s.Kind, h.Token})
+			rest := "without an end"
+			if h.TTL >= 0 {
+				rest = age(h.TTL) + " left"
+			}
+			a.say("%s %q is held by %s, token %d, %s", s.Kind, name, h.Holder, h.Token, rest)
+			targets = append(targets, target{s.Kind, h})
 		}
 	}
 	switch {
-	case len(targets) == 0 && oneToken:
+	case len(targets) == 0 && f.oneToken:
 		return exit.Errorf(exit.No, "nothing to release: nobody holds %q with token %d", name, f.token)
 	case len(targets) == 0:
 		return exit.Errorf(exit.No, "nothing to release: %q is free", name)
 	}
-	if !f.yes && !a.agreed(ctx, len(targets)) {
+	whom := "this holder"
+	if len(targets) > 1 {
+		whom = fmt.Sprintf("these %d holders", len(targets))
+	}
+	if !f.yes && !a.agreed(ctx, "Take it away from "+whom+"?") {
 		return exit.Errorf(exit.No, "nothing was released")
 	}
+	released := 0
 	for _, t := range targets {
-		err := c.ForceRelease(ctx, t.kind, name, t.token)
-		switch {
+		switch err := c.ForceRelease(ctx, t.kind, name, t.Token, f.record(t)...); {
 		case errors.Is(err, leasehold.ErrLost):
-			a.say("the holder with token %d was gone already", t.token)
+			a.say("token %d does not hold %q any more: it was released, or has changed hands, since it was shown", t.Token, name)
 		case err != nil:
 			return err
 		default:
-			_, _ = fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, oneLine(name), t.token)
+			released++
+			_, _ = fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, oneLine(name), t.Token)
 		}
+	}
+	if released == 0 {
+		return exit.Errorf(exit.No, "nothing was released: see leasehold inspect for who holds %q now", name)
 	}
 	return nil
 }
 
-// agreed asks on the terminal. Only yes means yes.
-func (a *app) agreed(ctx context.Context, holders int) bool {
-	whom := "this holder"
-	if holders > 1 {
-		whom = fmt.Sprintf("these %d holders", holders)
+// record is what the record of it says.
+func (f releaseFlags) record(t target) []leasehold.RemovalOption {
+	said := []leasehold.RemovalOption{leasehold.RemovedBy(caller(os.Getenv, os.Getuid())), leasehold.RemovedFor(f.why)}
+	if t.Holder.Holder != "" {
+		said = append(said, leasehold.RemovedFrom(t.Holder.Holder))
 	}
-	_, _ = fmt.Fprintf(a.err, "Take it away from %s? [y/N] ", whom)
-	answer := make(chan string, 1)
-	go func() { // ends with the process: reading a terminal cannot be called off
-		line, _ := bufio.NewReader(a.in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return false
-	case said := <-answer:
-		return said == "y" || said == "yes"
-	}
+	return said
 }

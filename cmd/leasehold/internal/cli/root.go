@@ -17,6 +17,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // app is one run of the command.
@@ -68,7 +69,10 @@ engine = "URL" in ~/.config/leasehold/config.toml, in this order. If none of the
 there: a file in the user's state folder, for the programs of one user on one machine.
 
 Engines (rediss instead of redis encrypts with TLS):
-  ` + strings.Join(engine.Forms(), "\n  "),
+  ` + strings.Join(engine.Forms(), "\n  ") + `
+
+Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config file; 69 the engine cannot be reached or used;
+128+N ended by signal N. Each command says which others it has.`,
 		Args:          command,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -81,7 +85,7 @@ Engines (rediss instead of redis encrypts with TLS):
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; leasehold --help lists them")
-	root.AddCommand(a.run(), a.list(), a.inspect(), a.check(), a.releaseByForce(), a.demo(), a.version())
+	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" { // cobra's own answers to an unknown shell with success
@@ -114,11 +118,18 @@ func words(n int, usage string) cobra.PositionalArgs {
 
 // open opens the engine that the user means.
 func (a *app) open(opts ...leasehold.ClientOption) (*session, error) {
+	return a.openBy(engine.Open, opts...)
+}
+
+// opening opens the engine that a URL names.
+type opening = func(url string) (driver.Engine, func() error, error)
+
+func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, error) {
 	url, err := config.Engine(a.engine, a.root.PersistentFlags().Changed("engine"), os.Getenv)
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Usage, Err: err}
 	}
-	e, closeEngine, err := engine.Open(url)
+	e, closeEngine, err := open(url)
 	if err != nil {
 		code := exit.Unavailable
 		if _, ok := errors.AsType[*engine.URLError](err); ok {
@@ -144,7 +155,11 @@ func (s *session) close() {
 
 // asking runs f with a client and a context that INT and TERM end.
 func (a *app) asking(cmd *cobra.Command, f func(context.Context, *leasehold.Client) error) error {
-	s, err := a.open()
+	return a.askingBy(cmd, engine.Open, f)
+}
+
+func (a *app) askingBy(cmd *cobra.Command, open opening, f func(context.Context, *leasehold.Client) error, opts ...leasehold.ClientOption) error {
+	s, err := a.openBy(open, opts...)
 	if err != nil {
 		return err
 	}

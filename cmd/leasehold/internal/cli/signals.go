@@ -43,12 +43,13 @@ func pending(c <-chan os.Signal) unix.Signal {
 	}
 }
 
-// interruptible returns a context that INT and TERM end. The function that it returns ends
+// interruptible returns a context that INT and TERM end, unless this process was told to ignore them, as a shell does with INT for what a script has
+// running in the background. The function that it returns ends
 // the catching, and says which signal came, if any.
 func interruptible(parent context.Context) (context.Context, func() unix.Signal) {
 	ctx, cancel := context.WithCancel(parent)
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, unix.SIGINT, unix.SIGTERM)
+	catch(c, []os.Signal{unix.SIGINT, unix.SIGTERM})
 	came := make(chan unix.Signal, 1)
 	go func() {
 		defer close(came)

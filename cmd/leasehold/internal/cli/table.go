@@ -13,27 +13,6 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// printTable writes one line for each holder, and one for each name that is only waited for.
-func (a *app) printTable(all []leasehold.Status) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KIND\tNAME\tMODE\tTOKEN\tTTL\tHELD FOR\tWAITING\tHOLDER")
-	for _, s := range all {
-		row := func(mode, token, ttl, age, holder string) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.Kind, oneLine(s.Name), mode, token, ttl, age, s.Waiting, holder)
-		}
-		for _, h := range s.Holders {
-			row(mode(s, h), strconv.FormatUint(h.Token, 10), ttl(h.TTL), age(h.Age), oneLine(h.Holder))
-		}
-		switch {
-		case s.Latch != nil:
-			row("count "+strconv.Itoa(s.Latch.Count), "-", ttl(s.Latch.TTL), "-", "-")
-		case len(s.Holders) == 0:
-			row("free", "-", "-", "-", "-")
-		}
-	}
-	return w.Flush()
-}
-
 // printDetails writes all that is known of one name. If too few nodes have answered, it is only known what each of them says.
 func (a *app) printDetails(name string, found []leasehold.Status, known bool, said []leasehold.Vote) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -101,13 +80,17 @@ func mode(s leasehold.Status, h leasehold.Holder) string { return weight(s, h.Mo
 
 // weight is the mode of a lock, or the number of permits.
 func weight(s leasehold.Status, mode string, weight int) string {
-	switch {
-	case s.Kind != leasehold.KindSemaphore:
+	if s.Kind != leasehold.KindSemaphore {
 		return mode
-	case weight == 1:
+	}
+	return permits(weight)
+}
+
+func permits(n int) string {
+	if n == 1 {
 		return "1 permit"
 	}
-	return strconv.Itoa(weight) + " permits"
+	return strconv.Itoa(n) + " permits"
 }
 
 func ttl(d time.Duration) string {

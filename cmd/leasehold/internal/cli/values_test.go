@@ -3,8 +3,15 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
 func TestPeriods(t *testing.T) {
@@ -37,6 +44,47 @@ func TestOneLine(t *testing.T) {
 	} {
 		if got := oneLine(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What is read back is what was written, and nothing on the way steers a terminal.
+func TestJSONIsPrintable(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"order:1001", "Straße 東京 👍", "a\nb\t\"\\\x1b[31m", "\u009b31m", "\x7f", "\u202eright-left", "tag \U000e0041", "\u2028", "<b>&",
+	} {
+		var out bytes.Buffer
+		if err := encoder(&out).Encode([]string{text}); err != nil {
+			t.Fatal(err)
+		}
+		line, ended := strings.CutSuffix(out.String(), "\n")
+		if !ended || oneLine(line) != line {
+			t.Errorf("%q became %q", text, out.String())
+		}
+		var back []string
+		if err := json.Unmarshal(out.Bytes(), &back); err != nil || len(back) != 1 || back[0] != text {
+			t.Errorf("%q was read back as %q, %v", text, back, err)
+		}
+	}
+}
+
+// full is a disk that is full.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What cannot be printed is no fault of the words.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"version", "version -o json", "ls", "ls -o json", "inspect a", "inspect -o json a", "leaks -o json", "audit", "audit -o json", "doctor",
+		"doctor -o json",
+	} {
+		var said bytes.Buffer
+		code := Main(append(strings.Fields(args), "--engine", "memory:"), os.Stdin, full{}, &said)
+		if code != exit.Unavailable || !strings.HasSuffix(said.String(), "no space left\n") {
+			t.Errorf("%s: code %d, said %q", args, code, said.String())
 		}
 	}
 }

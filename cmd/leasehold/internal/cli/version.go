@@ -30,7 +30,7 @@ func (a *app) version() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
 			if output.word == "json" {
-				return a.printJSON(b)
+				return failure(a.printJSON(b))
 			}
 			text := "leasehold " + b.Version
 			if b.Revision != "" {
@@ -40,7 +40,7 @@ func (a *app) version() *cobra.Command {
 				text += " (modified)"
 			}
 			_, err := fmt.Fprintf(a.out, "%s %s %s\n", text, b.Go, b.Platform)
-			return err
+			return failure(err)
 		},
 	}
 	output.register(cmd)

@@ -10,6 +10,9 @@ const (
 	// No is the answer of a question ("check") and of a request that found nothing
 	// to do.
 	No = 1
+	// Warned and Alarmed are what doctor says of its findings: the worst is a warning, or critical.
+	Warned  = 1
+	Alarmed = 2
 	// Usage: the command line, the environment or the config file is wrong.
 	Usage = 64
 	// Unavailable: the engine cannot be reached or used. Nothing is held.

@@ -1,0 +1,280 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// diagnosis is what scripts read.
+type diagnosis struct {
+	Places []struct {
+		Place, Role, Version string
+		Votes                *bool
+		Uptime               *int64   `json:"uptime_ms"`
+		RoundTrip            *float64 `json:"round_trip_ms"`
+		Ahead                *float64 `json:"ahead_ms"`
+		Quarantine           int64    `json:"quarantine_ms"`
+		Error                string
+	}
+	Findings []struct{ Severity, Code, Place, Text, Mend string }
+}
+
+// doctor runs it in both forms, and returns what was found, as "severity code place".
+func (m *machine) doctor(code int, flags ...string) (d diagnosis, found []string) {
+	m.t.Helper()
+	r := m.do(append([]string{"doctor", "-o", "json"}, flags...)...).want(m.t, code).wantNoSecret(m.t)
+	if r.err != "" {
+		m.t.Errorf("stderr %q", r.err)
+	}
+	d = decode[diagnosis](m.t, r)
+	table := m.do(append([]string{"doctor"}, flags...)...).want(m.t, code).wantNoSecret(m.t).out
+	if strings.Contains(table, "\x1b") {
+		m.t.Errorf("colours, and no terminal: %q", table)
+	}
+	for _, p := range d.Places {
+		if !strings.Contains(table, p.Place) || p.Votes == nil {
+			m.t.Errorf("%s is not in the table:\n%s", p.Place, table)
+		}
+	}
+	for _, f := range d.Findings {
+		found = append(found, strings.TrimSpace(f.Severity+" "+f.Code+" "+f.Place))
+		if !strings.Contains(table, f.Severity+"  "+f.Code) || f.Text == "" || f.Mend == "" {
+			m.t.Errorf("%+v is not in the table:\n%s", f, table)
+		}
+	}
+	for line := range strings.Lines(table) {
+		if len([]rune(line)) > 101 && !strings.Contains(line, "127.0.0.1") {
+			m.t.Errorf("a line of %d letters: %q", len(line), line)
+		}
+	}
+	return d, found
+}
+
+func (m *machine) wantFound(code int, want ...string) diagnosis {
+	m.t.Helper()
+	d, found := m.doctor(code)
+	slices.Sort(found)
+	if slices.Sort(want); !slices.Equal(found, want) {
+		m.t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
+	}
+	return d
+}
+
+var everything = []string{"appendonly yes", "appendfsync always"}
+
+// open waits until servers that were just started grant leases to engines that give none longer than a second.
+func (m *machine) open() {
+	m.t.Helper()
+	m.until("all servers grant leases", func() bool { return m.do("run", "-n", "--ttl", "500ms", "a", "--", "true").code == 0 })
+	m.until("all servers grant leases", func() bool {
+		return !slices.ContainsFunc(decode[diagnosis](m.t, m.do("doctor", "-o", "json")).Findings, func(f struct{ Severity, Code, Place, Text, Mend string }) bool {
+			return f.Code == "grants-closed"
+		})
+	})
+}
+
+const short = "max_ttl=1s" // so that a server that was just started is soon trusted
+
+// Faults are planted one after the other, and found; the exit code says how bad they are.
+func TestDoctorOnOneServer(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{Password: geheim, Lines: everything})
+	m := newMachine(t).use("redis://" + withPassword("") + s.Addr() + "?" + short)
+	m.open()
+	d := m.wantFound(0)
+	p := d.Places[0]
+	if len(d.Places) != 1 || p.Place != s.Addr() || p.Role != "master" || !*p.Votes || p.Version == "" || p.Uptime == nil || p.RoundTrip == nil || *p.RoundTrip <= 0 || p.Ahead == nil || p.Error != "" {
+		t.Errorf("the place is %+v", p)
+	}
+	if d.Findings == nil || !strings.Contains(m.do("doctor").out, "0 critical, 0 warnings, 0 notes") {
+		t.Error("without findings there is no empty list, or no summary")
+	}
+	tell(t, s, "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru")
+	m.wantFound(2, "critical eviction-policy "+s.Addr())
+	tell(t, s, "CONFIG", "SET", "maxmemory-policy", "noeviction", "appendonly", "no")
+	m.wantFound(0, "note persistence-off "+s.Addr())
+	tell(t, s, "CONFIG", "SET", "appendonly", "yes")
+	m.until("the log is there", func() bool { return m.do("doctor").code == 0 })
+
+	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all", "-evalsha", "-publish")
+	m.use("redis://"+withPassword("anna")+s.Addr()+"?"+short).wantFound(2, "critical rights "+s.Addr())
+	tell(t, s, "ACL", "SETUSER", "anna", "+evalsha")
+	m.wantFound(1, "warning rights-messages "+s.Addr())
+
+	m.use("redis://" + withPassword("") + s.Addr()) // by default, a minute must pass after a restart
+	s.Kill()
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if d := m.wantFound(2, "critical grants-closed "+s.Addr()); d.Places[0].Quarantine <= 0 {
+		t.Errorf("the place is %+v", d.Places[0])
+	}
+	m.use("redis://"+withPassword("")+s.Addr()+"?"+unguarded).wantFound(0, "note guard-off")
+
+	m.use("redis://:wrong@" + s.Addr())
+	if r := m.do("doctor").want(t, 69); strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "password") || r.out != "" {
+		t.Errorf("a wrong password: %q, %q", r.err, r.out)
+	}
+	s.Kill()
+	if r := m.do("doctor").want(t, 69); strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "connection refused") || r.out != "" {
+		t.Errorf("no server: %q, %q", r.err, r.out)
+	}
+}
+
+func TestDoctorOnAMajority(t *testing.T) {
+	t.Parallel()
+	var servers []*redisserver.Server
+	var at []string
+	for range 5 {
+		s := redisserver.ForTest(t, redisserver.Config{Password: geheim, Lines: everything})
+		servers, at = append(servers, s), append(at, s.Addr())
+	}
+	const settings = "?node_timeout=1s&" + short
+	url := func(at ...string) string { return "redlock://" + withPassword("") + strings.Join(at, ",") + settings }
+	m := newMachine(t).use(url(at...))
+	m.open()
+	if d := m.wantFound(0); len(d.Places) != 5 {
+		t.Errorf("the places are %+v", d.Places)
+	}
+	replica := redisserver.ReplicaForTest(t, servers[4], redisserver.Config{Lines: everything})
+	m.use(url(at[0], at[1], replica.Addr())).wantFound(2, "critical replica-as-node "+replica.Addr())
+	localhost := strings.Replace(at[0], "127.0.0.1", "localhost", 1)
+	m.use(url(at[0], at[1], localhost)).wantFound(2, "critical same-server-twice "+localhost)
+	replica.Kill()
+
+	m.use(url(at...))
+	for _, s := range servers[:2] {
+		s.Kill()
+	}
+	m.wantFound(1, "warning place-error "+at[0], "warning place-error "+at[1])
+	if err := servers[2].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	m.wantFound(2, "critical place-error "+at[0], "critical place-error "+at[1], "critical place-silent "+at[2], "critical no-majority")
+	if r := m.do("doctor"); strings.Count(r.out, "no answer") != 1 || strings.Count(r.out, "  error\n") != 2 {
+		t.Errorf("the table is\n%s", r.out)
+	}
+}
+
+func TestDoctorBehindSentinels(t *testing.T) {
+	t.Parallel()
+	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Password: geheim, Lines: everything})
+	s := redisserver.SentinelsForTest(t, 1, r)
+	m := newMachine(t).use("redis+sentinel://" + withPassword("") + s.Addrs()[0] + "/" + redisserver.MasterName + "?" + short)
+	m.open()
+	note := "note replicas-without-wait " + r.Master.Addr()
+	m.wantFound(1, note, "warning min-replicas "+r.Master.Addr())
+	tell(t, r.Master, "CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "10")
+	m.wantFound(1, note, "warning two-masters "+r.Master.Addr()) // for so short a time as this test has
+	long := strings.Replace(m.env[2], short, "max_ttl=40s", 1)
+	m.env[2] = long
+	if d := m.wantFound(2, note, "critical grants-closed "+r.Master.Addr()); len(d.Places) != 2 || *d.Places[1].Votes || d.Places[1].RoundTrip == nil {
+		t.Errorf("the places are %+v", d.Places)
+	}
+}
+
+func TestDoctorOnACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Password: geheim, Lines: everything})
+	m := newMachine(t).use("redis+cluster://" + withPassword("") + strings.Join(c.Addrs(), ",") + "?" + short)
+	m.open()
+	if d := m.wantFound(0); len(d.Places) != 3 {
+		t.Errorf("the places are %+v", d.Places)
+	}
+	if err := c.Nodes[0].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	m.wantFound(2, "critical place-silent "+c.Nodes[0].Addr())
+}
+
+func TestDoctorElsewhere(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	if d := m.wantFound(0); len(d.Places) != 1 || d.Places[0].Place != m.db || d.Places[0].RoundTrip == nil || d.Places[0].Ahead != nil {
+		t.Errorf("the places are %+v", d.Places)
+	}
+	m.use("memory:")
+	if r := m.do("doctor").want(t, 0); !strings.Contains(r.out, "nothing to examine") {
+		t.Errorf("memory: %q", r.out)
+	}
+	if r := m.do("doctor", "-o", "json").want(t, 0); r.out != `{"places":[],"findings":[]}`+"\n" {
+		t.Errorf("memory: %q", r.out)
+	}
+	for _, flags := range []string{"--ttl 1ms", "--ttl never", "-o xml", "a", "--fix"} {
+		if r := m.do(append([]string{"doctor"}, strings.Fields(flags)...)...).want(t, 64); r.out != "" {
+			t.Errorf("%s: %q", flags, r.out)
+		}
+	}
+	m.use("redlock://127.0.0.1:1?max_ttl=never").do("doctor").want(t, 64)
+	m.use("sqlite:"+m.home+"/no/such/folder/locks.db").do("doctor").want(t, 69)
+}
+
+func TestDoctorHasColoursOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL() + "?" + unguarded)
+	on := m.on(exec.Command("sh", "-c", fmt.Sprintf("TERM=xterm %s doctor; echo ended $?", binary)))
+	on.see("\x1b[33mwarning\x1b[0m  guard-off")
+	on.see("ended 1")
+}
+
+// Every code that there is in the sources is in the documentation, and no other.
+func TestDoctorIsDocumented(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	inSource := map[string]bool{}
+	for _, pattern := range []string{"../../examine*.go", "../../redis/examine*.go", "../../redis/redlock/examine*.go", "../../sqlite/examine*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, found := range regexp.MustCompile(`(?:\.?(?:add|find)\((?:[\w.]+, )?|Code: )"([a-z-]+)"`).FindAllStringSubmatch(read(file), -1) {
+				inSource[found[1]] = true
+			}
+		}
+	}
+	documented := map[string]bool{}
+	for line := range strings.Lines(read("../../docs/doctor.md")) {
+		if first, _, table := strings.Cut(strings.TrimPrefix(line, "| "), " |"); table && strings.HasPrefix(line, "| `") {
+			for _, code := range regexp.MustCompile("`([a-z]+(?:-[a-z]+)+|[a-z]+)`").FindAllStringSubmatch(first, -1) {
+				documented[code[1]] = true
+			}
+		}
+	}
+	for _, severity := range []string{"critical", "warning", "note"} {
+		delete(documented, severity)
+	}
+	for code := range inSource {
+		if !documented[code] {
+			t.Errorf("docs/doctor.md does not have %s", code)
+		}
+	}
+	for code := range documented {
+		if !inSource[code] {
+			t.Errorf("docs/doctor.md has %s, which nothing finds", code)
+		}
+	}
+	if len(inSource) < 30 {
+		t.Errorf("only %d codes were found: %v", len(inSource), inSource)
+	}
+}

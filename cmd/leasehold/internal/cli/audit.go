@@ -1,0 +1,92 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+)
+
+// removal is the JSON form of a removal. Its field names are an interface.
+type removal struct {
+	At      string `json:"at"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Token   uint64 `json:"token"`
+	Holder  string `json:"holder"`
+	By      string `json:"by"`
+	Why     string `json:"why"`
+	Outcome string `json:"outcome"`
+	ID      string `json:"id"`
+}
+
+func (a *app) audit() *cobra.Command {
+	var limit int
+	output := newOutput()
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "List the locks that were taken away by force",
+		Long: `List the locks that were taken away by force, with leasehold release --force or by programs, the newest first. The engine keeps
+the latest 1000.
+
+Outcomes: removed; gone (the holder had no lock any more, and nothing was changed); refused (nothing was changed, for another
+reason); asked (it was about to be done, and whether it was is not known).
+
+When and by whom is what the machine said on which it was done.`,
+		Args:              words(0, "leasehold audit [flags]"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("limit") && limit < 1 {
+				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", limit)
+			}
+			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				all, err := c.Removals(ctx, limit)
+				switch {
+				case err != nil:
+					return err
+				case output.word == "json":
+					return a.printJSON(removals(all))
+				}
+				return a.printRemovals(all)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 0, "the latest `N` (default all)")
+	output.register(cmd)
+	return cmd
+}
+
+func removals(all []leasehold.Removal) []removal {
+	list := make([]removal, 0, len(all)) // [] rather than null
+	for _, r := range all {
+		list = append(list, removal{
+			At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind.String(), Name: r.Name, Token: r.Token, Holder: r.Holder,
+			By: r.By, Why: r.Why, Outcome: r.Outcome.String(), ID: r.ID,
+		})
+	}
+	return list
+}
+
+func (a *app) printRemovals(all []leasehold.Removal) error {
+	table := columns{out: a.out}
+	table.row("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
+	for _, r := range all {
+		table.row(r.At.UTC().Format(time.RFC3339), r.Kind.String(), oneLine(r.Name), strconv.FormatUint(r.Token, 10), r.Outcome.String(),
+			oneLine(r.By), dash(oneLine(r.Holder)), dash(oneLine(r.Why)))
+	}
+	return table.flush()
+}
+
+// dash stands for nothing in a table.
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

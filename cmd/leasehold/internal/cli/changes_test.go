@@ -1,0 +1,148 @@
+//go:build unix
+
+package cli
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// seen is a look at entries, some time ago.
+func seen(ago time.Duration, all ...leasehold.Status) scene {
+	s := scene{began: time.Now().Add(-ago), names: map[driver.Key]leasehold.Status{}}
+	for _, e := range all {
+		s.names[e.Key] = e
+	}
+	return s
+}
+
+func entryOf(kind leasehold.Kind, name string, waiting int, holders ...leasehold.Holder) leasehold.Status {
+	return leasehold.Status{Key: driver.Key{Kind: kind, Name: name}, Waiting: waiting, Holders: holders}
+}
+
+func holds(token uint64, ttl time.Duration) leasehold.Holder {
+	return leasehold.Holder{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: "host:1 program", TTL: ttl}
+}
+
+func latchAt(count int) leasehold.Status {
+	return leasehold.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"}, Latch: &leasehold.LatchState{Count: count}}
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	const lock, permits = leasehold.KindLock, leasehold.KindSemaphore
+	a := func(waiting int, holders ...leasehold.Holder) leasehold.Status {
+		return entryOf(lock, "a", waiting, holders...)
+	}
+	shared := holds(1, time.Minute)
+	shared.Mode = driver.Shared
+	for name, c := range map[string]struct {
+		before, now scene
+		want        []string
+	}{
+		"nothing":              {seen(0), seen(0), nil},
+		"renewed":              {seen(0, a(1, holds(1, 5*time.Second))), seen(0, a(1, holds(1, 30*time.Second))), nil},
+		"granted":              {seen(0), seen(0, a(0, holds(1, time.Minute))), []string{"granted  lock a  host:1 program, exclusive, token 1, ttl 1m0s"}},
+		"released":             {seen(time.Second, a(0, holds(1, time.Minute))), seen(0), []string{"released  lock a  host:1 program, exclusive, token 1"}},
+		"an endless one":       {seen(time.Hour, a(0, holds(0, driver.NoTTL))), seen(0), []string{"released  lock a  host:1 program, exclusive, token 0"}},
+		"run out, or released": {seen(2*time.Minute, a(0, holds(1, time.Minute))), seen(0), []string{"ended  lock a  host:1 program, exclusive, token 1"}},
+		"handed on": {
+			seen(0, a(1, holds(1, time.Minute))), seen(0, a(0, holds(2, time.Minute))),
+			[]string{"handed on  lock a  to host:1 program, exclusive, token 2, from host:1 program, exclusive, token 1", "waiting  lock a  0, was 1"},
+		},
+		"one reader of two": {
+			seen(0, a(0, shared, holds(2, time.Minute))), seen(0, a(0, shared, holds(3, time.Minute))),
+			[]string{"released  lock a  host:1 program, exclusive, token 2", "granted  lock a  host:1 program, exclusive, token 3, ttl 1m0s"},
+		},
+		"downgraded": {
+			seen(0, a(0, holds(1, time.Minute))), seen(0, a(0, shared)),
+			[]string{"changed  lock a  to host:1 program, shared, token 1, from host:1 program, exclusive, token 1"},
+		},
+		"a permit goes to the next": {
+			seen(0, entryOf(permits, "a", 0, holds(1, time.Minute))), seen(0, entryOf(permits, "a", 0, holds(2, time.Minute))),
+			[]string{"released  semaphore a  host:1 program, 1 permit, token 1", "granted  semaphore a  host:1 program, 1 permit, token 2, ttl 1m0s"},
+		},
+		"waiters of a free name": {seen(0), seen(0, a(3)), []string{"waiting  lock a  3, was 0"}},
+		"a latch is set":         {seen(0), seen(0, latchAt(3)), []string{"latch  latch l  3"}},
+		"a latch counts down":    {seen(0, latchAt(3)), seen(0, latchAt(0)), []string{"latch  latch l  0, was 3"}},
+		"a latch is forgotten":   {seen(0, latchAt(3)), seen(0), []string{"forgotten  latch l  was 3"}},
+		"in order": {
+			seen(0, entryOf(lock, "c", 1)), seen(0, entryOf(permits, "a", 1), entryOf(lock, "b", 1)),
+			[]string{"waiting  lock b  1, was 0", "waiting  lock c  0, was 1", "waiting  semaphore a  1, was 0"},
+		},
+	} {
+		if got := linesOf(changes(&c.before, c.now)); !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
+		}
+	}
+	first := seen(0, a(2, holds(1, time.Minute)))
+	if got, want := linesOf(changes(nil, first)), []string{"held  lock a  host:1 program, exclusive, token 1, ttl 1m0s", "waiting  lock a  2"}; !slices.Equal(got, want) {
+		t.Errorf("the first look: %q, want %q", got, want)
+	}
+}
+
+func linesOf(all []change) (lines []string) {
+	for _, c := range all {
+		lines = append(lines, string(c.Event)+c.line()[9:])
+	}
+	return lines
+}
+
+func TestNodesAreToldOfWhenTheySaySomethingElse(t *testing.T) {
+	t.Parallel()
+	one := []leasehold.Vote{{Place: "a"}, {Place: "b", Closed: time.Minute}, {Place: "c", Err: leasehold.ErrSilent}}
+	if got := linesOf(nodeChanges(nil, one)); len(got) != 3 {
+		t.Errorf("at first: %q", got)
+	}
+	two := []leasehold.Vote{{Place: "a"}, {Place: "b", Closed: time.Second}, {Place: "c", Err: leasehold.ErrSilent}}
+	if got := linesOf(nodeChanges(one, two)); len(got) != 0 {
+		t.Errorf("nothing is new, but: %q", got)
+	}
+	three := []leasehold.Vote{{Place: "a", Holders: []leasehold.Holder{holds(1, time.Minute)}}, {Place: "b"}, {Place: "c", Closed: time.Minute}}
+	want := []string{"node  a  held", "node  b  free", "node  c  free, in quarantine for 1m0s"}
+	if got := linesOf(nodeChanges(two, three)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheNextLookComesWhenTheLastLeaseWouldRunOut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		found []leasehold.Status
+		want  time.Duration
+	}{
+		{nil, soonest},
+		{[]leasehold.Status{latchAt(1)}, soonest},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, soonest},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond), holds(2, 600*time.Millisecond))}, 600 * time.Millisecond},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, latest},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, latest},
+	} {
+		if got := untilLook(c.found); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.found, got, c.want)
+		}
+	}
+}
+
+func TestTheCallerIsWhoCalledSudo(t *testing.T) {
+	t.Parallel()
+	env := func(set map[string]string) func(string) string { return func(name string) string { return set[name] } }
+	for _, c := range []struct {
+		set  map[string]string
+		uid  int
+		want string
+	}{
+		{map[string]string{"SUDO_USER": "anna"}, 0, "anna@"},
+		{map[string]string{"DOAS_USER": "anna"}, 0, "anna@"},
+		{map[string]string{"SUDO_USER": "anna"}, 4_000_000, "uid 4000000@"},
+		{nil, 0, "root@"},
+	} {
+		if got := caller(env(c.set), c.uid); len(got) <= len(c.want) || got[:len(c.want)] != c.want {
+			t.Errorf("%v as %d: %q, want %s", c.set, c.uid, got, c.want)
+		}
+	}
+}

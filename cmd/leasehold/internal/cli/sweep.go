@@ -1,0 +1,100 @@
+//go:build unix
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+)
+
+// leak is the JSON form of a leak. Its field names are an interface.
+type leak struct {
+	Sort   string `json:"sort"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Count  int    `json:"count"`
+	Token  uint64 `json:"token"`
+	Place  string `json:"place"`
+	Holder string `json:"holder"`
+	// Outcome is only there with --fix: removed, gone, or left if it was not asked for any more.
+	Outcome string `json:"outcome,omitempty"`
+}
+
+func leaksOf(found []leasehold.Leak) []leak {
+	list := make([]leak, 0, len(found)) // [] rather than null
+	for _, l := range found {
+		list = append(list, leak{Sort: l.Sort.String(), Kind: l.Kind.String(), Name: l.Name, Count: l.Count, Token: l.Token, Place: l.Place, Holder: l.Holder})
+	}
+	return list
+}
+
+// sweep shows leaks, asks, and removes them.
+func (a *app) sweep(ctx context.Context, c *leasehold.Client, found []leasehold.Leak, f leakFlags) error {
+	for _, l := range found {
+		a.say("%s", describe(l))
+	}
+	what := "this"
+	if len(found) > 1 {
+		what = fmt.Sprintf("these %d", len(found))
+	}
+	if !f.yes && !a.agreed(ctx, "Remove "+what+"?") {
+		return exit.Errorf(exit.No, "nothing was removed")
+	}
+	list := leaksOf(found)
+	err := a.sweepEach(ctx, c, found, list, f.json)
+	if f.json {
+		return cmp.Or(err, a.printJSON(list))
+	}
+	return err
+}
+
+// sweepEach removes leaks until one fails: the rest would have to wait for an engine that does not answer.
+func (a *app) sweepEach(ctx context.Context, c *leasehold.Client, found []leasehold.Leak, list []leak, quiet bool) error {
+	for i := range list {
+		list[i].Outcome = "left"
+	}
+	for i, l := range found {
+		switch err := c.Sweep(ctx, l); {
+		case errors.Is(err, leasehold.ErrLost):
+			list[i].Outcome = "gone"
+		case err != nil:
+			return err
+		default:
+			list[i].Outcome = "removed"
+		}
+		if quiet {
+			continue
+		}
+		said := list[i].Outcome
+		if said == "gone" {
+			said = "not there any more:"
+		}
+		if _, err := fmt.Fprintln(a.out, said, describe(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe says what a leak is, in one line.
+func describe(l leasehold.Leak) string {
+	text := fmt.Sprintf("%s of %s %s", l.Sort, l.Kind, oneLine(l.Name))
+	if l.Sort == leasehold.DeadWaiters && l.Count > 1 {
+		text += fmt.Sprintf(" (%d)", l.Count)
+	}
+	if l.Holder != "" {
+		text += ", held by " + oneLine(l.Holder)
+	}
+	if l.Token != 0 {
+		text += fmt.Sprintf(", token %d", l.Token)
+	}
+	if l.Place != "" {
+		text += ", on " + oneLine(l.Place)
+	}
+	return text
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// leastInterval keeps a watch from being a load.
+const leastInterval = 100 * time.Millisecond
+
+// watchFlags are the flags of watch, and its word.
+type watchFlags struct {
+	name     string // empty for all
+	prefix   string
+	kind     choice
+	interval period
+	json     bool
+}
+
+func (a *app) watch() *cobra.Command {
+	f, output := watchFlags{kind: newKind(), interval: period(time.Second)}, newOutput()
+	cmd := &cobra.Command{
+		Use:   "watch [NAME]",
+		Short: "Print a line for each change: granted, handed on, released, waiting",
+		Long: `Print a line for each change of one name, or of all, until INT or TERM.
+
+It begins with what is held, waited for or set now. Then it looks at intervals, and prints what is different: what comes and goes
+between two looks is not seen. A renewal is no change. A listing of many names takes its time, and the next look waits for as long.
+
+  held, free   by the first look
+  granted      somebody has come to hold it
+  handed on    from one holder to the next
+  released     gone before the lease could run out: by its holder, by force, or forgotten by the engine
+  ended        released, or run out
+  changed      the holder holds it in another way
+  waiting      the number of waiters
+  latch        what is left of a latch; forgotten when it is not set any more
+  node         what a node says of NAME, on an engine of several nodes
+
+While the engine is away it looks on: it says so once, and says when it is back. The first look must succeed.
+-o json is one object a line.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return words(1, "leasehold watch [flags] [NAME]")(cmd, args)
+		},
+		ValidArgsFunction: a.names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.name = args[0]
+			}
+			switch {
+			case len(args) > 0 && f.prefix != "":
+				return exit.Errorf(exit.Usage, "NAME %q and --prefix %q contradict each other: say one of them", f.name, f.prefix)
+			case len(args) > 0 && f.name == "":
+				return exit.Errorf(exit.Usage, `NAME "" is not allowed: say a name, or leave it out to watch all`)
+			case time.Duration(f.interval) < leastInterval:
+				return exit.Errorf(exit.Usage, "--interval %s is not allowed: it must be at least %s", time.Duration(f.interval), leastInterval)
+			}
+			f.json = output.word == "json"
+			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.watching(ctx, c, f) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.prefix, "prefix", "", "only names that begin with `TEXT`")
+	flags.Var(&f.kind, "kind", "only this kind")
+	flags.Var(&f.interval, "interval", "time between two looks, at least 100ms")
+	output.register(cmd)
+	return cmd
+}
+
+// watching looks again and again, and prints what has changed. It ends with ctx, or if the first look fails.
+func (a *app) watching(ctx context.Context, c *leasehold.Client, f watchFlags) error {
+	var before *scene
+	var said []leasehold.Vote
+	away := false
+	for {
+		began := time.Now()
+		now, votes, err := f.look(ctx, c)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		changed := nodeChanges(said, votes)
+		if len(votes) > 0 {
+			said = votes
+		}
+		switch {
+		case err != nil && before == nil:
+			return err
+		case err != nil && !away:
+			away = true
+			changed = append([]change{{Event: eventAway, Error: plainly(err)}}, changed...)
+		case err == nil:
+			if away {
+				changed = append(changed, change{Event: eventBack})
+			}
+			if before == nil && f.name != "" && len(now.names) == 0 {
+				changed = append(changed, change{Event: eventFree, Kind: f.kind.word, Name: f.name})
+			}
+			changed = append(changed, changes(before, now)...)
+			before, away = &now, false
+		}
+		if err := a.printChanges(changed, f.json); err != nil {
+			return err
+		}
+		// A look that takes long must not be all that the engine has to do.
+		if err := pause(ctx, max(time.Duration(f.interval), time.Since(began))); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// look looks at one name, and at what each node says of it, or at all.
+func (f watchFlags) look(ctx context.Context, c *leasehold.Client) (scene, []leasehold.Vote, error) {
+	now := scene{began: time.Now(), names: map[driver.Key]leasehold.Status{}}
+	if f.name == "" {
+		for s, err := range c.All(ctx, leasehold.Query{Kind: kinds[f.kind.word], Prefix: f.prefix}) {
+			if err != nil {
+				return now, nil, err
+			}
+			now.names[s.Key] = s
+		}
+		return now, nil, nil
+	}
+	var said []leasehold.Vote
+	var err error
+	var asked sync.WaitGroup
+	asked.Go(func() { said, err = votes(ctx, c, f.name, f.kind) })
+	found, failed := look(ctx, c, f.name, f.kind)
+	asked.Wait()
+	for _, s := range found {
+		now.names[s.Key] = s
+	}
+	return now, said, cmp.Or(failed, err)
+}

@@ -1,0 +1,149 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// The files in testdata/script are sessions with the command: those in "every" on each engine that processes share, those in "redis" on each that keeps locks
+// in Redis. They find:
+//
+//   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, what the names of a script begin with; $DOWN, $WRONG, $NORIGHTS and $HALF (see
+//     venue), URLs of the same kind which do not work
+//   - "code N CMD...", which wants an exit code; "until REGEXP CMD...", which repeats a command until its output matches; "tell WORD...", which
+//     sends a command to the servers, the only one or whichever it belongs to
+//   - conditions for what the engine can do, as in [shared] or [!semaphores]
+//   - fifos for holding: a holder ends when somebody writes to its fifo
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	for _, v := range venues {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			v.open(t).run(t, v.scripts...)
+		})
+	}
+}
+
+// run runs the scripts of some folders on an engine.
+func (s *site) run(t *testing.T, folders ...string) {
+	able := s.abilities(t)
+	var files []string
+	for _, folder := range folders {
+		found, err := filepath.Glob(filepath.Join("testdata", "script", folder, "*.txtar"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no scripts in %s: %v", folder, err)
+		}
+		files = append(files, found...)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: files,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv("LEASEHOLD_ENGINE", s.url)
+			for name, value := range s.broken {
+				env.Setenv(name, value)
+			}
+			env.Setenv("P", strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			can, known := map[string]bool{
+				"shared": able.Shared, "semaphores": able.Semaphores, "votes": able.Votes,
+			}[name]
+			if !known {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return can, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "until": until, "tell": s.tell},
+	})
+}
+
+// abilities are those of the engine.
+func (s *site) abilities(t *testing.T) driver.Abilities {
+	t.Helper()
+	e, shut, err := engine.Open(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut()
+	return e.Abilities()
+}
+
+// code runs a command that must end with an exit code.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N CMD [ARG...]")
+	}
+	got, err := "0", ts.Exec(args[1], args[2:]...)
+	if err != nil {
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Check(err)
+		}
+		got = fmt.Sprint(ended.ExitCode())
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// until repeats a command, whatever its exit code, until its output matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP CMD [ARG...]")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for limit := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		command := exec.Command(args[1], args[2:]...)
+		command.Dir = ts.MkAbs(".")
+		command.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "LEASEHOLD_ENGINE="+ts.Getenv("LEASEHOLD_ENGINE"), "GORACE=atexit_sleep_ms=0")
+		if args[1] == "leasehold" {
+			command.Path, command.Err = binary, nil
+		}
+		out, _ := command.CombinedOutput() // it may fail until it does not
+		if want.Match(out) {
+			return
+		}
+		if time.Now().After(limit) {
+			ts.Fatalf("no %s, at last:\n%s", args[0], out)
+		}
+	}
+}
+
+// tell sends a command to the servers, and prints the answer of the last.
+func (s *site) tell(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: tell WORD [WORD...]")
+	}
+	var reply any
+	var err error
+	for _, server := range s.servers {
+		reply, err = server.Command(args...)
+		if s.cluster && err == nil {
+			break // the others say that the key belongs elsewhere
+		}
+		if !s.cluster {
+			ts.Check(err)
+		}
+	}
+	ts.Check(err)
+	_, _ = fmt.Fprintln(ts.Stdout(), reply)
+}
