@@ -77,10 +77,11 @@ func (c *Client) inPlace(ctx context.Context, limit time.Duration) bool {
 // why puts the cause in place of an error that only says that the context of a request has ended: the limit of a request is
 // not to be taken for a deadline of the caller, whose context is ctx.
 func why(ctx context.Context, err error) error {
-	cause := errNoAnswer
-	switch ended := ctx.Err(); {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	cause := errNoAnswer
+	switch ended := endOf(ctx); {
 	case ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Canceled)): // that of a span may be the other one
 		cause = context.Cause(ctx)
 	case ended != nil || !errors.Is(err, context.DeadlineExceeded):
@@ -91,6 +92,23 @@ func why(ctx context.Context, err error) error {
 	}
 	return cause
 }
+
+// endOf is ctx.Err of a context whose deadline may just have passed: a request that has the same deadline may end a moment before the context
+// is told of it.
+func endOf(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		late := time.NewTimer(mostLate)
+		defer late.Stop()
+		select {
+		case <-ctx.Done():
+		case <-late.C: // it is no context that keeps its word
+		}
+	}
+	return ctx.Err()
+}
+
+// mostLate is how late a context may learn of its deadline.
+const mostLate = 100 * time.Millisecond
 
 // limit is how long a request may take that is of use only within d.
 func (c *Client) limit(d time.Duration) time.Duration { return min(c.requestTimeout, d) }

@@ -47,10 +47,7 @@ func (h *hold) startTake(ctx context.Context, r driver.Request, limit time.Durat
 	case <-s.answered:
 	case <-inner.Done():
 		if s.settled.CompareAndSwap(false, true) {
-			if ctx.Err() != nil {
-				return driver.Grant{}, context.Cause(ctx)
-			}
-			return driver.Grant{}, errNoAnswer // the answer may come at any time: s is not to be used again
+			return driver.Grant{}, why(ctx, inner.Err()) // the answer may come at any time: s is not to be used again
 		}
 		<-s.answered
 	}

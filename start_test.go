@@ -113,3 +113,46 @@ func TestStartedTakesHaveALimit(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// A limit of the caller's that comes before that of the request is told as the caller's, although both are noticed at the same moment.
+func TestStartedTakesEndWithTheWaitLimit(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			e := starting()
+			e.hold = make(chan struct{})
+			c := newClient(t, e)
+			_, err := c.Mutex("a", leasehold.WaitLimit(100*time.Millisecond)).Lock(t.Context())
+			expectOnly(t, err, leasehold.ErrTimeout)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err = c.Mutex("b").Lock(ctx)
+			expectOnly(t, err, context.DeadlineExceeded)
+			close(e.hold)
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// So it is on an engine that is called in place, and gives up at the deadline.
+func TestTakesInPlaceEndWithTheWaitLimit(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			e := newSpy()
+			e.can.Local, e.can.Prompt = false, true
+			e.fail(func(c call) error {
+				if c.method != "Take" {
+					return nil
+				}
+				end, _ := c.ctx.Deadline()
+				time.Sleep(time.Until(end))
+				return context.DeadlineExceeded
+			})
+			_, err := newClient(t, e).Mutex("a", leasehold.WaitLimit(100*time.Millisecond)).Lock(t.Context())
+			expectOnly(t, err, leasehold.ErrTimeout)
+			e.fail(nil)
+			time.Sleep(time.Minute)
+		})
+	}
+}
