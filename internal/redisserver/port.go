@@ -2,10 +2,12 @@ package redisserver
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 )
 
 // Ports are taken from below those that the system gives to outgoing connections and to listeners on port 0, so
@@ -18,21 +20,24 @@ const (
 	portTries = 500
 )
 
-// ports are those that this process has reserved.
+// ports are those that this process has reserved, each with what tells other processes so.
 var ports = struct {
 	sync.Mutex
-	taken map[int]bool
-}{taken: map[int]bool{}}
+	claims map[int]io.Closer
+}{claims: map[int]io.Closer{}}
 
-// reservePort returns a port that nobody listens on, nor on that + busOffset, and that no other server of this process
-// has reserved. Another process may still be faster: who listens on it tells.
+// reservePort returns a port that nobody listens on, nor on that + busOffset, and that no other server of any such process has
+// reserved, also while it is down.
 func reservePort() (int, error) {
 	ports.Lock()
 	defer ports.Unlock()
 	for range portTries {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if !ports.taken[port] && isFree(port) && isFree(port+busOffset) {
-			ports.taken[port] = true
+		if ports.claims[port] != nil || !isFree(port) || !isFree(port+busOffset) {
+			continue
+		}
+		if c, err := claim(port); err == nil {
+			ports.claims[port] = c
 			return port, nil
 		}
 	}
@@ -42,7 +47,20 @@ func reservePort() (int, error) {
 func releasePort(port int) {
 	ports.Lock()
 	defer ports.Unlock()
-	delete(ports.taken, port)
+	if c := ports.claims[port]; c != nil {
+		_ = c.Close() // nobody has connected to it
+		delete(ports.claims, port)
+	}
+}
+
+// claim keeps other processes from reserving a port: it listens on the same port of another address of this machine, which ends with
+// the process. Where there is no such address, it claims nothing.
+func claim(port int) (io.Closer, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.2", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return io.NopCloser(nil), nil
+	}
+	return l, err
 }
 
 func isFree(port int) bool {

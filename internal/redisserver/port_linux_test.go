@@ -1,0 +1,24 @@
+package redisserver
+
+import "testing"
+
+// A port stays reserved while its server is down, for other processes, too.
+func TestReservedPortsAreClaimed(t *testing.T) {
+	t.Parallel()
+	port, err := reservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := claim(port); err == nil {
+		_ = c.Close()
+		t.Errorf("port %d could be claimed twice", port)
+	}
+	releasePort(port)
+	c, err := claim(port)
+	if err != nil {
+		t.Fatalf("port %d is still claimed after its release: %v", port, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
