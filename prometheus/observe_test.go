@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +160,7 @@ func TestEngineThatDoesNotAnswer(t *testing.T) {
 			{"releases_total", "outcome", "unknown"}: 1, {"failures_total", "reason", "unavailable"}: 1,
 			{"in_danger_total", "", ""}: 1, {"lost_total", "cause", "deadline"}: 1, {"held", "", ""}: 0,
 		})
+		runtime.KeepAlive(lease) // or it would be dropped
 		unanswered, slack := c.value(t, "renewals_total", "outcome", "unknown"), c.value(t, "renewal_slack_seconds")
 		if unanswered < 2 || slack != unanswered {
 			t.Errorf("%v renewals without an answer, and the slack of %v", unanswered, slack)
