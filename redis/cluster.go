@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,31 +15,63 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// node is one of a Cluster that keeps slots.
+// node is one of a Cluster.
 type node struct {
-	myself bool   // it is the one that was asked
-	first  uint16 // its lowest slot
+	address string
+	myself  bool   // it is the one that was asked
+	own     string // its slots as text, with those on their way to or from it in brackets
+	areas   []area // its slots
 }
 
-// parseNodes reads the answer to CLUSTER NODES. It leaves out who keeps no slots: replicas, and nodes that have just joined.
-// See https://redis.io/docs/latest/commands/cluster-nodes/.
+// area is slots that follow each other.
+type area struct{ first, last int }
+
+// first is its lowest slot. It must have some.
+func (n node) first() uint16 {
+	lowest := slots
+	for _, a := range n.areas {
+		lowest = min(lowest, a.first)
+	}
+	return uint16(lowest)
+}
+
+// count is how many slots it has.
+func (n node) count() (all int) {
+	for _, a := range n.areas {
+		all += a.last - a.first + 1
+	}
+	return all
+}
+
+// parseNodes reads the answer to CLUSTER NODES. See https://redis.io/docs/latest/commands/cluster-nodes/.
 func parseNodes(text string) (nodes []node) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) < 8 {
 			continue
 		}
-		first := slots
-		for _, area := range fields[8:] {
-			from, _, _ := strings.Cut(area, "-")
-			if n, err := strconv.ParseUint(from, 10, 16); err == nil { // others are slots on their way
-				first = min(first, int(n))
+		n := node{myself: strings.Contains(fields[2], "myself"), own: strings.Join(fields[8:], " ")}
+		n.address, _, _ = strings.Cut(fields[1], "@")
+		for _, part := range fields[8:] {
+			from, to, several := strings.Cut(part, "-")
+			if !several {
+				to = from
+			}
+			first, err := strconv.ParseUint(from, 10, 16)
+			last, wrong := strconv.ParseUint(to, 10, 16)
+			if err == nil && wrong == nil && last < slots { // others are slots on their way
+				n.areas = append(n.areas, area{int(first), int(last)})
 			}
 		}
-		if first < slots {
-			nodes = append(nodes, node{strings.Contains(fields[2], "myself"), uint16(first)})
-		}
+		nodes = append(nodes, n)
 	}
+	return nodes
+}
+
+// keepers are the nodes that keep slots, in the order of their addresses. All others are replicas, or have just joined.
+func keepers(text string) []node {
+	nodes := slices.DeleteFunc(parseNodes(text), func(n node) bool { return len(n.areas) == 0 })
+	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.address, b.address) })
 	return nodes
 }
 
@@ -55,14 +88,14 @@ func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) erro
 	if err != nil {
 		return explain(err)
 	}
-	nodes := parseNodes(text)
+	nodes := keepers(text)
 	if len(nodes) == 0 {
 		return driver.NoEffect(fmt.Errorf("redis: CLUSTER NODES tells of no node with slots: give the Cluster its slots: %w", errReply))
 	}
 	errs := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.marker(n.first), f)) })
+		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.marker(n.first()), f)) })
 	}
 	work.Wait()
 	return errors.Join(errs...)

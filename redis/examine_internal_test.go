@@ -99,10 +99,20 @@ a 10.0.0.1:6379@16379,one myself,master - 0 0 1 connected 0-5460 5462 [5461->-b]
 c 10.0.0.3:6379@16379 slave a 0 0 1 connected
 d 10.0.0.4:6379@16379 master - 0 0 3 connected
 `
-	all := readNodes(text)
-	want := []shard{{"10.0.0.1:6379", node{true, 0}, 5462}, {"10.0.0.2:6379", node{false, 5463}, 10921}}
-	if !slices.Equal(all, want) {
-		t.Errorf("got %+v, want %+v in the order of addresses", all, want)
+	all := keepers(text)
+	type seen struct {
+		address string
+		myself  bool
+		first   uint16
+		count   int
+	}
+	var got []seen
+	for _, n := range all {
+		got = append(got, seen{n.address, n.myself, n.first(), n.count()})
+	}
+	want := []seen{{"10.0.0.1:6379", true, 0, 5462}, {"10.0.0.2:6379", false, 5463, 10921}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v in the order of addresses", got, want)
 	}
 	e := &Engine{}
 	if found := e.judgeCover(all); len(found) != 1 || !strings.HasPrefix(found[0].Text, "1 of the 16384 slots") {

@@ -82,11 +82,11 @@ func (e *Engine) soleMarker(ctx context.Context, c redis.Cmdable, v *visit) (str
 	if err != nil {
 		return "", v.rights.note(err)
 	}
-	nodes := readNodes(text)
+	nodes := keepers(text)
 	if v.apart = len(nodes) != 1 || !nodes[0].myself; v.apart {
 		return "", nil
 	}
-	return e.marker(nodes[0].first), nil
+	return e.marker(nodes[0].first()), nil
 }
 
 // read takes in what INFO says.

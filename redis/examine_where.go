@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,12 +71,12 @@ func (e *Engine) shards(ctx context.Context) ([]*visit, []driver.Finding, error)
 	if len(r.denied) > 0 {
 		return nil, r.judge("", true), nil
 	}
-	nodes := readNodes(text)
+	nodes := keepers(text)
 	seen := make([]*visit, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
 		work.Go(func() {
-			marker := e.marker(n.first)
+			marker := e.marker(n.first())
 			v, err := e.visit(ctx, n.address, marker, func(ctx context.Context, f func(redis.Cmdable) error) error {
 				return e.place.pinned(ctx, marker, func(tx *redis.Tx) error { return f(tx) })
 			})
@@ -94,10 +93,10 @@ func (e *Engine) shards(ctx context.Context) ([]*visit, []driver.Finding, error)
 }
 
 // judgeCover finds slots that nobody keeps.
-func (e *Engine) judgeCover(nodes []shard) []driver.Finding {
+func (e *Engine) judgeCover(nodes []node) []driver.Finding {
 	covered := 0
 	for _, n := range nodes {
-		covered += n.slots
+		covered += n.count()
 	}
 	if covered >= slots {
 		return nil
@@ -106,37 +105,4 @@ func (e *Engine) judgeCover(nodes []shard) []driver.Finding {
 		Text: fmt.Sprintf("%d of the %d slots of the Cluster are kept by no master: locks whose names are there cannot be had, and with "+
 			"cluster-require-full-coverage none at all", slots-covered, slots),
 		Mend: "give the slots to masters: redis-cli --cluster fix"}}
-}
-
-// shard is a master of a Cluster that keeps slots.
-type shard struct {
-	address string
-	node
-	slots int
-}
-
-// readNodes reads the answer to CLUSTER NODES, in which each node begins with another one, and returns all in the order of their addresses. See parseNodes.
-func readNodes(text string) (all []shard) {
-	for line := range strings.Lines(text) {
-		found := parseNodes(line)
-		if len(found) == 0 {
-			continue
-		}
-		fields := strings.Fields(line)
-		address, _, _ := strings.Cut(fields[1], "@")
-		s := shard{address: address, node: found[0]}
-		for _, area := range fields[8:] {
-			var from, to int
-			switch n, _ := fmt.Sscanf(area, "%d-%d", &from, &to); {
-			case strings.HasPrefix(area, "["): // on its way
-			case n == 2:
-				s.slots += to - from + 1
-			case n == 1:
-				s.slots++
-			}
-		}
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b shard) int { return strings.Compare(a.address, b.address) })
-	return all
 }

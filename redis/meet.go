@@ -110,9 +110,9 @@ func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, erro
 	if err != nil {
 		return "", explain(err)
 	}
-	for _, n := range parseNodes(text) {
+	for _, n := range keepers(text) {
 		if n.myself {
-			return p.config.marker(n.first), nil
+			return p.config.marker(n.first()), nil
 		}
 	}
 	return "", driver.NoEffect(fmt.Errorf("redis: the node has no slots, but was asked for one: the Cluster is being changed; try again"))

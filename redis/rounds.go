@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -76,28 +75,14 @@ func (r *round) own(ctx context.Context, tx *redis.Tx) (own string, _ error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 8 {
-			continue
+	for _, n := range parseNodes(text) {
+		if n.myself {
+			own = n.own
 		}
-		mine := strings.Contains(fields[2], "myself")
-		if mine {
-			own = strings.Join(fields[8:], " ")
-		}
-		for _, area := range fields[8:] {
-			from, to := area, area
-			if first, last, is := strings.Cut(area, "-"); is {
-				from, to = first, last
-			}
-			first, err := strconv.ParseUint(from, 10, 16)
-			last, wrong := strconv.ParseUint(to, 10, 16)
-			if err != nil || wrong != nil || last >= slots {
-				continue // it is on its way
-			}
-			for slot := first; slot <= last; slot++ {
+		for _, a := range n.areas {
+			for slot := a.first; slot <= a.last; slot++ {
 				r.named[slot] = true
-				r.kept[slot] = r.kept[slot] || mine
+				r.kept[slot] = r.kept[slot] || n.myself
 			}
 		}
 	}
