@@ -64,6 +64,12 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c.renewer.seen = c.renewer.born
 	c.renewer.timer = time.AfterFunc(time.Hour, c.tick)
 	c.renewer.timer.Stop()
+	if engine != nil {
+		c.abilities = engine.Abilities()
+	}
+	if most := c.abilities.MaxTTL; most > 0 {
+		c.defaults.ttl = min(DefaultTTL, most)
+	}
 	for _, o := range opts {
 		o(c)
 	}
@@ -71,7 +77,6 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		c.err = invalid("engine", nil, "an engine, as from memory.New")
 		return c
 	}
-	c.abilities = engine.Abilities()
 	if c.abilities.Starts {
 		c.starter, _ = engine.(driver.Starter)
 	}

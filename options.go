@@ -8,7 +8,7 @@ import (
 
 // Limits of what may be asked for.
 const (
-	// DefaultTTL is how long a lease lasts unless TTL says otherwise.
+	// DefaultTTL is how long a lease lasts unless TTL says otherwise, or the engine gives shorter leases only: then it is the longest of those.
 	DefaultTTL = 30 * time.Second
 	// MinTTL is the shortest lease: below it, the time for a request and the
 	// allowance for clocks leave too little to work in.

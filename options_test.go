@@ -188,6 +188,11 @@ func TestTheTTLGoesToTheEngine(t *testing.T) {
 		if got := e.last(t, "Take").ttl; got != leasehold.DefaultTTL {
 			t.Errorf("the default: %v", got)
 		}
+		e.can.MaxTTL = 10 * time.Second
+		take(t, newClient(t, e).Mutex("d").Lock)
+		if got := e.last(t, "Take").ttl; got != 10*time.Second {
+			t.Errorf("the default where the engine gives leases of 10s at most: %v", got)
+		}
 	})
 }
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/process"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 // deploy is the folder of what is shipped for Prometheus and Grafana.
@@ -31,7 +31,7 @@ func need(t *testing.T, program string) string {
 	path, err := exec.LookPath(program)
 	switch {
 	case err == nil:
-	case redisserver.Needed():
+	case needed.Servers():
 		t.Fatalf("%v: install Prometheus, with make prometheus where that is Debian", err)
 	default:
 		t.Skipf("%v", err)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -285,7 +286,7 @@ func wantMetricsThatPromtoolLikes(t *testing.T, page string) {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
 	if err != nil {
-		if redisserver.Needed() {
+		if needed.Servers() {
 			t.Fatalf("promtool is missing: install the package prometheus: %v", err)
 		}
 		t.Log("not checked by promtool, which is missing: install the package prometheus")

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	programs "github.com/leasehold-go/leasehold/internal/process"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 // window is a terminal with a shell that controls jobs, in a tmux of its own: its screen can be looked at. $LH is the command.
@@ -22,7 +22,7 @@ type window struct {
 func (m *machine) window(width, height string) *window {
 	m.t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		if redisserver.Needed() {
+		if needed.Servers() {
 			m.t.Fatal("tmux is not in PATH: install it (on Debian: apt-get install tmux)")
 		}
 		m.t.Skip("tmux is not in PATH")

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 func TestStartAndClose(t *testing.T) {
 	t.Parallel()
 	s, err := postgresserver.Start()
-	if errors.Is(err, postgresserver.ErrMissing) && !redisserver.Needed() {
+	if errors.Is(err, postgresserver.ErrMissing) && !needed.Servers() {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -1,26 +1,10 @@
 package redisserver
 
-import (
-	"errors"
-	"os"
-)
-
-// TB is the part of testing.TB that is used here.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Failed() bool
-	Logf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Skipf(format string, args ...any)
-}
-
-// NeedEnv is the variable that, if it is not empty, makes a missing Redis a failure of the tests that need it. So does CI.
-const NeedEnv = "LEASEHOLD_NEED_SERVERS"
+import "github.com/leasehold-go/leasehold/internal/needed"
 
 // ForTest is Start for a test. The server is closed at the end of the test, and its log is shown if the
 // test has failed. If Redis is missing, the test is skipped.
-func ForTest(t TB, c Config) *Server {
+func ForTest(t needed.TB, c Config) *Server {
 	t.Helper()
 	s, err := Start(c)
 	started(t, err, func() []*Server { return []*Server{s} })
@@ -28,7 +12,7 @@ func ForTest(t TB, c Config) *Server {
 }
 
 // ReplicaForTest is StartReplica for a test, as ForTest is Start.
-func ReplicaForTest(t TB, of *Server, c Config) *Server {
+func ReplicaForTest(t needed.TB, of *Server, c Config) *Server {
 	t.Helper()
 	s, err := StartReplica(of, c)
 	started(t, err, func() []*Server { return []*Server{s} })
@@ -36,7 +20,7 @@ func ReplicaForTest(t TB, of *Server, c Config) *Server {
 }
 
 // ReplicatedForTest is StartReplicated for a test, as ForTest is Start.
-func ReplicatedForTest(t TB, replicas int, c Config) *Replicated {
+func ReplicatedForTest(t needed.TB, replicas int, c Config) *Replicated {
 	t.Helper()
 	r, err := StartReplicated(replicas, c)
 	started(t, err, func() []*Server { return r.Servers() })
@@ -44,7 +28,7 @@ func ReplicatedForTest(t TB, replicas int, c Config) *Replicated {
 }
 
 // ClusterForTest is StartCluster for a test, as ForTest is Start.
-func ClusterForTest(t TB, masters, replicasEach int, c Config) *Cluster {
+func ClusterForTest(t needed.TB, masters, replicasEach int, c Config) *Cluster {
 	t.Helper()
 	cl, err := StartCluster(masters, replicasEach, c)
 	started(t, err, func() []*Server { return cl.Nodes })
@@ -52,7 +36,7 @@ func ClusterForTest(t TB, masters, replicasEach int, c Config) *Cluster {
 }
 
 // SentinelsForTest is StartSentinels for a test, as ForTest is Start.
-func SentinelsForTest(t TB, n int, r *Replicated) *Sentinels {
+func SentinelsForTest(t needed.TB, n int, r *Replicated) *Sentinels {
 	t.Helper()
 	s, err := StartSentinels(n, r)
 	started(t, err, func() []*Server { return s.All })
@@ -60,7 +44,7 @@ func SentinelsForTest(t TB, n int, r *Replicated) *Sentinels {
 }
 
 // ProxyForTest is NewProxy for a test. The proxy is closed at the end of the test.
-func ProxyForTest(t TB, target string) *Proxy {
+func ProxyForTest(t needed.TB, target string) *Proxy {
 	t.Helper()
 	p, err := NewProxy(target)
 	started(t, err, func() []*Server { return nil })
@@ -71,28 +55,16 @@ func ProxyForTest(t TB, target string) *Proxy {
 }
 
 // started ends the test if a start failed, and sees to it that what was started is ended.
-func started(t TB, err error, servers func() []*Server) {
+func started(t needed.TB, err error, servers func() []*Server) {
 	t.Helper()
-	switch {
-	case errors.Is(err, ErrMissing) && !Needed():
-		t.Skipf("%v", err)
-	case err != nil:
-		t.Fatalf("%v", err)
-	default:
+	needed.Started(t, err, ErrMissing)
+	if err == nil { // the fakes of tests go on after a failure
 		t.Cleanup(func() { end(t, servers()) })
 	}
 }
 
-// Needed reports whether tests must fail, and not be skipped, without a server that they need: if CI is true, or NeedEnv is set.
-func Needed() bool { return needed(os.Getenv) }
-
-// needed is Needed in some environment.
-func needed(getenv func(string) string) bool {
-	return getenv("CI") == "true" || getenv(NeedEnv) != ""
-}
-
 // end closes servers, and shows the logs of a test that failed.
-func end(t TB, servers []*Server) {
+func end(t needed.TB, servers []*Server) {
 	if t.Failed() {
 		for _, s := range servers {
 			t.Logf("the log of the server at %s ends with:\n%s", s.Addr(), s.Log())

@@ -2,9 +2,10 @@ package redisserver
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/needed"
 )
 
 // fakeTest remembers what a test was told.
@@ -29,29 +30,11 @@ func TestMissingRedisSkips(t *testing.T) {
 	fake := &fakeTest{}
 	ForTest(fake, Config{Program: "no-such-program"})
 	want := "skip"
-	if needed(os.Getenv) {
+	if needed.Servers() {
 		want = "fatal"
 	}
 	if len(fake.said) != 1 || !strings.HasPrefix(fake.said[0], want+": "+ErrMissing.Error()) || len(fake.cleanups) != 0 {
 		t.Errorf("the test heard %q, want %s", fake.said, want)
-	}
-}
-
-func TestMissingRedisFailsWhereItIsNeeded(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, value string
-		want        bool
-	}{{"CI", "true", true}, {"CI", "", false}, {NeedEnv, "1", true}, {NeedEnv, "", false}, {"OTHER", "true", false}} {
-		got := needed(func(name string) string {
-			if name == c.name {
-				return c.value
-			}
-			return ""
-		})
-		if got != c.want {
-			t.Errorf("with %s=%s it is needed: %v, want %v", c.name, c.value, got, c.want)
-		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+
+	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
 // Proxy stands between clients and a server, and breaks their connections in every way that a network can. What one of its methods
@@ -33,19 +35,19 @@ func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{target: target, release: make(chan struct{}), relays: make(map[*relay]struct{})}
 	var err error
 	for range portRetries {
-		if p.port, err = reservePort(); err != nil {
+		if p.port, err = ports.Reserve(); err != nil {
 			return nil, err
 		}
 		if err = p.Allow(); err == nil {
 			return p, nil
 		}
-		releasePort(p.port)
+		ports.Release(p.port)
 	}
 	return nil, err
 }
 
 // Addr returns the address to connect to. It stays the same.
-func (p *Proxy) Addr() string { return address(p.port) }
+func (p *Proxy) Addr() string { return ports.Address(p.port) }
 
 // Freeze lets no byte through in either direction, as if the cable were cut: connections stay open, and new ones can be
 // made. It waits for bytes that are just being passed on.
@@ -207,6 +209,6 @@ func (p *Proxy) Close() error {
 	p.Refuse()
 	p.Cut()
 	p.wg.Wait()
-	releasePort(p.port)
+	ports.Release(p.port)
 	return nil
 }

@@ -11,11 +11,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/ports"
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // ErrMissing means that there is no Redis on this machine.
 var ErrMissing = errors.New("redisserver: redis-server is missing: install it (on Debian: apt-get install redis-server), or put its folder into PATH")
+
+// busOffset is how far behind its port a node of a cluster listens for the other nodes.
+const busOffset = 10_000
 
 // Server is a Redis server in a process of its own, with a folder and a port of its own. Many goroutines may use it.
 type Server struct {
@@ -61,7 +65,7 @@ func startWith(c Config, args []string, text func(port int) string) (*Server, er
 	conf := filepath.Join(dir, "redis.conf")
 	s := &Server{dir: dir, password: c.Password, program: program, env: c.Env, args: append([]string{conf}, args...)}
 	for range portRetries {
-		if s.port, err = reservePort(); err != nil {
+		if s.port, err = ports.Reserve(busOffset); err != nil {
 			break
 		}
 		s.reserved = true
@@ -148,13 +152,13 @@ func (s *Server) Close() error {
 
 func (s *Server) releasePort() {
 	if s.reserved {
-		releasePort(s.port)
+		ports.Release(s.port)
 		s.reserved = false
 	}
 }
 
 // Addr returns the address, such as "127.0.0.1:12345". It stays the same over restarts.
-func (s *Server) Addr() string { return address(s.port) }
+func (s *Server) Addr() string { return ports.Address(s.port) }
 
 // URL returns the address as a URL with the password, such as "redis://:secret@127.0.0.1:12345".
 func (s *Server) URL() string {

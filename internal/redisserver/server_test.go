@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
 func noErr(t *testing.T, err error) {
@@ -214,7 +216,7 @@ func TestPortLost(t *testing.T) {
 	s, err := startWith(Config{}, nil, func(port int) string {
 		if thief == nil {
 			var err error
-			thief, err = net.Listen("tcp", address(port))
+			thief, err = net.Listen("tcp", ports.Address(port))
 			noErr(t, err)
 		}
 		return Config{}.text(port)
@@ -225,19 +227,5 @@ func TestPortLost(t *testing.T) {
 	expect(t, s, "PONG", "PING")
 	if s.Addr() == thief.Addr().String() {
 		t.Error("two have the same port")
-	}
-}
-
-func TestReservedPortsDiffer(t *testing.T) {
-	t.Parallel()
-	seen := map[int]bool{}
-	for range 100 {
-		port, err := reservePort()
-		noErr(t, err)
-		defer releasePort(port)
-		if seen[port] {
-			t.Fatalf("port %d was given out twice", port)
-		}
-		seen[port] = true
 	}
 }

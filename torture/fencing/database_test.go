@@ -16,8 +16,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/leasehold-go/leasehold/fence"
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 // patience is how long a test waits for what must happen.
@@ -62,7 +62,7 @@ func openPostgres(t *testing.T) database {
 	t.Helper()
 	started.Store(true)
 	s, err := postgres()
-	if errors.Is(err, postgresserver.ErrMissing) && !redisserver.Needed() {
+	if errors.Is(err, postgresserver.ErrMissing) && !needed.Servers() {
 		t.Skip(err)
 	}
 	if err != nil {

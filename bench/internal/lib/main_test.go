@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leasehold-go/leasehold/bench/internal/place"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/internal/needed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,7 +18,7 @@ func session(t *testing.T, l Library) (Session, place.Place) {
 	places := place.New("")
 	t.Cleanup(func() { noErr(t, places.Close()) })
 	at, err := places.Of(context.Background(), l.On)
-	if place.Missing(err) && !redisserver.Needed() {
+	if place.Missing(err) && !needed.Servers() {
 		t.Skip(err)
 	}
 	noErr(t, err)

@@ -10,6 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -17,7 +18,7 @@ import (
 func opened[P Place](t *testing.T, open func(context.Context) (P, error)) P {
 	t.Helper()
 	p, err := open(t.Context())
-	if Missing(err) && !redisserver.Needed() {
+	if Missing(err) && !needed.Servers() {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/internal/needed"
 )
 
 // Every workload runs with every library, and has all that the targets look at.
@@ -22,7 +22,7 @@ func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 				t.Error(f)
 			}
 			for _, left := range result.LeftOut {
-				if redisserver.Needed() && strings.Contains(left, "not installed") {
+				if needed.Servers() && strings.Contains(left, "not installed") {
 					t.Errorf("left out: %s", left)
 				}
 			}

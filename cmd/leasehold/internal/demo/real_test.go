@@ -11,7 +11,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/internal/needed"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
@@ -21,7 +21,7 @@ import (
 // need skips the test if there is no Redis, or fails it where one was promised.
 func need(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, demo.ErrMissing) && !redisserver.Needed() {
+	if errors.Is(err, demo.ErrMissing) && !needed.Servers() {
 		t.Skip(err)
 	}
 }

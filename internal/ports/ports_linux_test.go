@@ -1,11 +1,11 @@
-package redisserver
+package ports
 
 import "testing"
 
 // A port stays reserved while its server is down, for other processes, too.
 func TestReservedPortsAreClaimed(t *testing.T) {
 	t.Parallel()
-	port, err := reservePort()
+	port, err := Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -13,7 +13,7 @@ func TestReservedPortsAreClaimed(t *testing.T) {
 		_ = c.Close()
 		t.Errorf("port %d could be claimed twice", port)
 	}
-	releasePort(port)
+	Release(port)
 	c, err := claim(port)
 	if err != nil {
 		t.Fatalf("port %d is still claimed after its release: %v", port, err)

@@ -1,0 +1,2 @@
+// Package etcd is an engine that keeps locks in an etcd cluster.
+package etcd

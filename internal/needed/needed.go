@@ -1,0 +1,39 @@
+// Package needed says whether tests may do without the servers that they start.
+package needed
+
+import (
+	"errors"
+	"os"
+)
+
+// Env is the variable that, if it is not empty, makes a missing server a failure of the tests that need it. So does CI.
+const Env = "LEASEHOLD_NEED_SERVERS"
+
+// TB is the part of testing.TB that those use who start servers for tests.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+}
+
+// Servers reports whether tests must fail, and not be skipped, without a server that they need: if CI is true, or Env is set.
+func Servers() bool { return servers(os.Getenv) }
+
+// servers is Servers in some environment.
+func servers(getenv func(string) string) bool {
+	return getenv("CI") == "true" || getenv(Env) != ""
+}
+
+// Started ends the test if a start failed: it is skipped if err is missing, which says that there is no such server on this machine, unless servers are needed.
+func Started(t TB, err, missing error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, missing) && !Servers():
+		t.Skipf("%v", err)
+	case err != nil:
+		t.Fatalf("%v", err)
+	}
+}

@@ -1,0 +1,2 @@
+// Package zookeeper is an engine that keeps locks in a ZooKeeper ensemble.
+package zookeeper
