@@ -33,7 +33,7 @@ var observing = []string{"prometheus", "otel"}
 
 // tools are what tests, benchmarks and demos are made with: they start servers, plant faults, and read what the project ships.
 var tools = []string{
-	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped",
+	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped",
 }
 
 // resource are the folders of the resource's side of a lock, which knows nothing of locks.
@@ -240,6 +240,16 @@ func TestTheImportRules(t *testing.T) {
 		{".", "memory", false, home + "/internal/agenda", false},
 		{"etcd", "etcd", false, home + "/internal/overdue", true},
 		{"etcd", "etcd", false, home + "/internal/agenda", false},
+		{"etcd", "etcd", false, home, false},
+		{"etcd", "etcd", true, home, false},
+		{"etcd", "etcd", true, home + "/internal/cable", true},
+		{"etcd", "etcd", false, home + "/internal/cable", false},
+		{"postgres", "postgres", false, "github.com/jackc/pgx/v5", true},
+		{"postgres", "postgres", false, home + "/fence", false},
+		{"postgres", "postgres", true, home + "/internal/postgresserver", true},
+		{"postgres", "postgres", false, home + "/internal/postgresserver", false},
+		{"zookeeper", "zookeeper", true, home + "/driver/drivertest", true},
+		{"zookeeper", "zookeeper", false, home + "/etcd", false},
 		{".", "internal/etcdserver", false, home + "/internal/ports", true},
 		{".", "internal/agenda", false, home + "/internal/ports", false},
 		{".", "memory", true, home + "/driver/drivertest", true},

@@ -12,6 +12,9 @@ import (
 // ErrMissing means that there is no PostgreSQL on this machine.
 var ErrMissing = errors.New("postgresserver: postgres and initdb are missing: install them (on Debian: apt-get install postgresql), or put their folder into PATH")
 
+// ErrNoBouncer means that there is no PgBouncer on this machine.
+var ErrNoBouncer = errors.New("postgresserver: pgbouncer is missing: install it (on Debian: apt-get install pgbouncer), or put its folder into PATH")
+
 // Folders are where the programs of the server are that are not in PATH, as on Debian, with the version as the name of a folder.
 const Folders = "/usr/lib/postgresql/*/bin"
 
@@ -37,4 +40,23 @@ func version(folder string) int {
 		return 0
 	}
 	return v
+}
+
+// beside returns the path of a program of the same version as the server. What has its name in PATH may be of another one, or a script that chooses one.
+func (s *Server) beside(name string) (string, error) {
+	path, err := exec.LookPath(filepath.Join(filepath.Dir(s.postgres), name))
+	if err != nil {
+		return "", fmt.Errorf("%w (%w)", ErrMissing, err)
+	}
+	return path, nil
+}
+
+// findBouncer returns the path of PgBouncer, which Debian keeps where the PATH of users does not lead.
+func findBouncer() (string, error) {
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoBouncer
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -156,4 +157,23 @@ func inAThreadThatEnds(do func()) <-chan int {
 		tid <- syscall.Gettid()
 	}()
 	return tid
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	p, tell, said := echo(t, Start)
+	noErr(t, p.Pause())
+	_, err := fmt.Fprintln(tell, "are you there?")
+	noErr(t, err)
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+	noErr(t, err)
+	if !bytes.Contains(stat, []byte(") T ")) {
+		t.Errorf("it is paused, and the system says %s", stat)
+	}
+	noErr(t, p.Resume())
+	says(t, said, "are you there?")
+	p.Kill()
+	if p.Pause() == nil {
+		t.Error("what has ended was paused")
+	}
 }

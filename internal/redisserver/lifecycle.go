@@ -45,7 +45,7 @@ func (s *Server) Stop() error {
 		return nil
 	}
 	_ = s.run.Signal(syscall.SIGTERM) // if it cannot be sent, the limit tells
-	_ = resume(s.run)
+	_ = s.run.Resume()
 	select {
 	case <-s.run.Done():
 		return nil
@@ -57,10 +57,10 @@ func (s *Server) Stop() error {
 
 // Pause freezes the process: its connections stay open, and nothing is answered. Resume lets it go on.
 // It returns when the process has come to a halt.
-func (s *Server) Pause() error { return s.freeze("Pause", true, pause) }
+func (s *Server) Pause() error { return s.freeze("Pause", true, (*process.Process).Pause) }
 
 // Resume ends a Pause.
-func (s *Server) Resume() error { return s.freeze("Resume", false, resume) }
+func (s *Server) Resume() error { return s.freeze("Resume", false, (*process.Process).Resume) }
 
 // Restart starts a server again that was killed or stopped: with the same port, folder and redis.conf, the latter as
 // the server itself may have rewritten it. It returns when the data is loaded.

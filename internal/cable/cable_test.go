@@ -1,0 +1,179 @@
+package cable
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// echo is a server that says again what it is told.
+func echo(t *testing.T) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	noErr(t, err)
+	t.Cleanup(func() { noErr(t, listener.Close()) })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(conn, conn) // until either side ends
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// caller is a client.
+type caller struct {
+	t    *testing.T
+	conn net.Conn
+	said *bufio.Reader
+}
+
+func call(t *testing.T, addr string) *caller {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	noErr(t, err)
+	t.Cleanup(func() { _ = conn.Close() }) // the cable may have closed it
+	return &caller{t, conn, bufio.NewReader(conn)}
+}
+
+func (c *caller) tell(word string) {
+	c.t.Helper()
+	_, err := fmt.Fprintln(c.conn, word)
+	noErr(c.t, err)
+}
+
+// hears returns what is said within a time.
+func (c *caller) hears(within time.Duration) (string, error) {
+	c.t.Helper()
+	noErr(c.t, c.conn.SetReadDeadline(time.Now().Add(within)))
+	return c.said.ReadString('\n')
+}
+
+const patience = 30 * time.Second
+
+func TestBytesArePassedOn(t *testing.T) {
+	t.Parallel()
+	c := call(t, ForTest(t, echo(t)).Addr())
+	c.tell("hello")
+	if said, err := c.hears(patience); said != "hello\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// While it is frozen nothing arrives, and all of it when it thaws, on new connections, too.
+func TestFreeze(t *testing.T) {
+	t.Parallel()
+	cable := ForTest(t, echo(t))
+	old := call(t, cable.Addr())
+	old.tell("first")
+	if said, err := old.hears(patience); said != "first\n" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	cable.Freeze()
+	both := []*caller{old, call(t, cable.Addr())}
+	for _, c := range both {
+		c.tell("hello")
+		if said, err := c.hears(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q, %v; want nothing", said, err)
+		}
+	}
+	cable.Thaw()
+	for _, c := range both {
+		if said, err := c.hears(patience); said != "hello\n" {
+			t.Errorf("%q, %v", said, err)
+		}
+	}
+}
+
+// ends waits until the other side has closed a connection.
+func (c *caller) ends() {
+	c.t.Helper()
+	if said, err := c.hears(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Errorf("%q, %v; want an end", said, err)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	cable := ForTest(t, echo(t))
+	c := call(t, cable.Addr())
+	c.tell("hello")
+	if said, err := c.hears(patience); said != "hello\n" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	cable.Freeze() // which keeps nothing from being cut
+	cable.Cut()
+	c.ends()
+	cable.Thaw()
+	again := call(t, cable.Addr())
+	again.tell("again")
+	if said, err := again.hears(patience); said != "again\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	cable := ForTest(t, echo(t))
+	c := call(t, cable.Addr())
+	c.tell("hello")
+	if said, err := c.hears(patience); said != "hello\n" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	cable.Refuse()
+	if conn, err := net.Dial("tcp", cable.Addr()); err == nil {
+		_ = conn.Close()
+		t.Error("it lets somebody connect")
+	}
+	c.tell("still here")
+	if said, err := c.hears(patience); said != "still here\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+	noErr(t, cable.Allow())
+	noErr(t, cable.Allow()) // does nothing
+	again := call(t, cable.Addr())
+	again.tell("again")
+	if said, err := again.hears(patience); said != "again\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// The end of a server is the end of its connections.
+func TestServerThatIsGone(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	noErr(t, err)
+	noErr(t, listener.Close())
+	call(t, ForTest(t, listener.Addr().String()).Addr()).ends()
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	cable := ForTest(t, echo(t))
+	c := call(t, cable.Addr())
+	cable.Freeze()
+	cable.Close()
+	cable.Close()
+	c.ends()
+	if err := cable.Allow(); err == nil {
+		t.Error("it lets somebody connect after Close")
+	}
+}

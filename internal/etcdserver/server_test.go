@@ -1,0 +1,226 @@
+package etcdserver
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put writes a key, and get reads it from the server's own data.
+func put(t *testing.T, s *Server, value string) {
+	t.Helper()
+	noErr(t, s.Call("/v3/kv/put", map[string]any{"key": []byte("key"), "value": []byte(value)}, &struct{}{}))
+}
+
+func get(t *testing.T, s *Server) string {
+	t.Helper()
+	var reply struct {
+		Kvs []struct {
+			Value []byte `json:"value"`
+		} `json:"kvs"`
+	}
+	noErr(t, s.Call("/v3/kv/range", map[string]any{"key": []byte("key")}, &reply))
+	if len(reply.Kvs) == 0 {
+		return ""
+	}
+	return string(reply.Kvs[0].Value)
+}
+
+// What was confirmed is there after a crash, on the same address, unless it is wiped.
+func TestKillRestartAndWipe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Config{"on the disk": {}, "volatile": {Volatile: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ForTest(t, c)
+			pid, addr := s.PID(), s.Addr()
+			if pid == 0 || !s.Up() || strings.HasPrefix(s.dir, memory) != c.Volatile {
+				t.Errorf("process %d, up: %v, in %s", pid, s.Up(), s.dir)
+			}
+			put(t, s, "value")
+			if s.Restart() == nil || s.Wipe() == nil {
+				t.Error("Restart or Wipe of a server that runs has done something")
+			}
+			s.Kill()
+			s.Kill()
+			if _, err := s.Status(); err == nil || s.PID() != 0 || s.Up() || s.Pause() == nil || s.Resume() == nil {
+				t.Errorf("it is there after Kill: %v", err)
+			}
+			noErr(t, s.Restart())
+			if got := get(t, s); got != "value" || s.PID() == pid || s.Addr() != addr {
+				t.Errorf("%q, process %d at %s", got, s.PID(), s.Addr())
+			}
+			s.Kill()
+			noErr(t, s.Wipe())
+			noErr(t, s.Restart())
+			if got := get(t, s); got != "" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	s := ForTest(t, Config{Volatile: true})
+	noErr(t, s.Pause())
+	if _, err := s.status(100 * time.Millisecond); err == nil || s.Up() {
+		t.Errorf("it answers while it is paused: %v", err)
+	}
+	noErr(t, s.Resume())
+	if status, err := s.Status(); err != nil || status.ID == 0 || status.ID != status.Leader || status.Version == "" || !s.Up() {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if page, err := s.Get("/version"); err != nil || !strings.Contains(string(page), "etcdserver") {
+		t.Errorf("%s, %v", page, err)
+	}
+	if _, err := s.Get("/nothing"); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("%v, want 404", err)
+	}
+}
+
+func TestClusterElectsAnotherLeader(t *testing.T) {
+	t.Parallel()
+	c := ClusterForTest(t, 3, Config{Volatile: true, Election: 500 * time.Millisecond})
+	for i, end := range []func(*Server) (undo func() error){
+		func(s *Server) func() error { s.Kill(); return s.Restart },
+		func(s *Server) func() error { noErr(t, s.Pause()); return s.Resume },
+	} {
+		first, err := c.Leader()
+		noErr(t, err)
+		undo := end(first)
+		next, err := c.Leader()
+		noErr(t, err)
+		if next == first {
+			t.Errorf("%d: it still leads", i)
+		}
+		noErr(t, undo())
+		others := c.Others(first)
+		if len(others) != 2 || len(c.Addrs()) != 3 || len(c.Members) != 3 {
+			t.Errorf("%v, %v", others, c.Addrs())
+		}
+		put(t, others[0], "value")
+		for _, s := range c.Members {
+			if got := get(t, s); got != "value" {
+				t.Errorf("%d: %s has %q", i, s.Name(), got)
+			}
+		}
+	}
+	c.Kill()
+	noErr(t, c.Restart())
+	if got := get(t, c.Members[2]); got != "value" {
+		t.Errorf("after a restart of all it has %q", got)
+	}
+	noErr(t, c.Restart()) // all run
+}
+
+// Nobody knows a leader where no majority runs.
+func TestServerWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	c := ClusterForTest(t, 2, Config{Volatile: true, Election: 500 * time.Millisecond})
+	leader, err := c.Leader()
+	noErr(t, err)
+	other := c.Others(leader)[0]
+	leader.Kill()
+	noErr(t, await("there is no leader", func() error {
+		if status, err := other.Status(); err != nil || status.Leader != 0 {
+			return errors.Join(err, errors.New("there is"))
+		}
+		return nil
+	}))
+	if s, err := c.agreed(); err == nil {
+		t.Errorf("%s leads", s.Name())
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	cert, key := certificate(t)
+	s := ForTest(t, Config{Volatile: true, Cert: cert, Key: key, ClientCA: cert})
+	put(t, s, "value")
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	noErr(t, err)
+	roots := x509.NewCertPool()
+	text, err := os.ReadFile(cert)
+	noErr(t, err)
+	roots.AppendCertsFromPEM(text)
+	for name, c := range map[string]struct {
+		own  []tls.Certificate
+		good bool
+	}{"with a certificate": {[]tls.Certificate{pair}, true}, "without": {nil, false}} {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL(), "https://"), &tls.Config{RootCAs: roots, Certificates: c.own})
+		if err == nil { // the server looks at the certificate after the client thinks that all is well
+			_, err = conn.Write([]byte("GET /health HTTP/1.0\r\n\r\n"))
+			if err == nil {
+				_, err = conn.Read(make([]byte, 1))
+			}
+			_ = conn.Close() // it was answered, or not
+		}
+		if (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// certificate makes a certificate for servers and clients on this machine, which is its own authority.
+func certificate(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	noErr(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	noErr(t, err)
+	secret, err := x509.MarshalECPrivateKey(key)
+	noErr(t, err)
+	write := func(name, kind string, content []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		noErr(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
+		return path
+	}
+	return write("cert", "CERTIFICATE", cert), write("key", "EC PRIVATE KEY", secret)
+}
+
+func TestWhatCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	ForTest(t, Config{Volatile: true}).Kill() // skips the test if there is no etcd
+	if _, err := Start(Config{Program: "no-such-program"}); !errors.Is(err, ErrMissing) {
+		t.Errorf("%v, want ErrMissing", err)
+	}
+	for _, args := range [][]string{{"--no-such-argument"}, {"--listen-peer-urls", "nonsense"}} {
+		if s, err := Start(Config{Args: args}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "its log ends with") {
+			t.Errorf("%v: %v, %v; want what the log says", args, s, err)
+		}
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := ForTest(t, Config{})
+	pid := s.PID()
+	noErr(t, s.Pause())
+	noErr(t, s.Close())
+	noErr(t, s.Close())
+	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) || s.PID() != 0 {
+		t.Errorf("the folder: %v; process %d", err, pid)
+	}
+}

@@ -1,0 +1,116 @@
+package etcdserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/leasehold-go/leasehold/internal/ports"
+)
+
+// Patience is how long everything here waits that depends on a server: for its start, for a leader. It is long, as machines that run
+// tests are slow at times.
+const Patience = 30 * time.Second
+
+const (
+	// beat is the time between two looks at a server.
+	beat = 10 * time.Millisecond
+	// startBeat is how long one look waits for an answer.
+	startBeat = 500 * time.Millisecond
+	// callLimit is how long Call waits for an answer.
+	callLimit = 5 * time.Second
+)
+
+// await asks until nothing is missing, and for no longer than Patience. It looks at least once.
+func await(what string, missing func() error) error {
+	for began := time.Now(); ; <-time.After(beat) {
+		err := missing()
+		if err == nil {
+			return nil
+		}
+		if time.Since(began) > Patience {
+			return fmt.Errorf("etcdserver: waited %v until %s: %w", Patience, what, err)
+		}
+	}
+}
+
+// Status is what a server says of itself.
+type Status struct {
+	// ID is its number in the cluster, and Leader that of the member that leads, as far as it knows; 0 if none does.
+	ID, Leader uint64
+	// Term is the number of the election that it knows of.
+	Term uint64
+	// Revision is that of its data.
+	Revision int64
+	// Version is as in "3.4.23".
+	Version string
+}
+
+// Status asks the server what it is. It also answers if there is no leader.
+func (s *Server) Status() (Status, error) { return s.status(callLimit) }
+
+func (s *Server) status(limit time.Duration) (Status, error) {
+	var reply struct {
+		Header struct {
+			ID       uint64 `json:"member_id,string"`
+			Term     uint64 `json:"raft_term,string"`
+			Revision int64  `json:"revision,string"`
+		} `json:"header"`
+		Leader  uint64 `json:"leader,string"`
+		Version string `json:"version"`
+	}
+	err := s.call(limit, "/v3/maintenance/status", struct{}{}, &reply)
+	return Status{reply.Header.ID, reply.Leader, reply.Header.Term, reply.Header.Revision, reply.Version}, err
+}
+
+// Call asks the server something over HTTP: a path such as "/v3/kv/put", and what is sent and received, in JSON, as
+// https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/ has it. An error means that there was no good answer; the request may have been done. It takes no
+// longer than five seconds.
+func (s *Server) Call(path string, request, reply any) error {
+	return s.call(callLimit, path, request, reply)
+}
+
+func (s *Server) call(limit time.Duration, path string, request, reply any) error {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	return s.ask(limit, func(c *http.Client) (*http.Response, error) {
+		return c.Post(s.controlURL()+path, "application/json", bytes.NewReader(text))
+	}, func(text []byte) error { return json.Unmarshal(text, reply) })
+}
+
+// Get reads a page of the server, such as "/metrics".
+func (s *Server) Get(path string) (page []byte, err error) {
+	err = s.ask(callLimit, func(c *http.Client) (*http.Response, error) { return c.Get(s.controlURL() + path) }, func(text []byte) error {
+		page = text
+		return nil
+	})
+	return page, err
+}
+
+func (s *Server) ask(limit time.Duration, send func(*http.Client) (*http.Response, error), take func([]byte) error) error {
+	client := &http.Client{Timeout: limit, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := send(client)
+	if err != nil {
+		return fmt.Errorf("etcdserver: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	if err == nil {
+		err = take(text)
+	}
+	if err != nil {
+		return fmt.Errorf("etcdserver: the server at %s answers %q: %w", s.Addr(), text, err)
+	}
+	return nil
+}
+
+func (s *Server) controlURL() string { return "http://" + ports.Address(s.control) }

@@ -1,0 +1,35 @@
+package postgresserver
+
+// Config says how a server is to be. The zero Config is that of [Start].
+type Config struct {
+	// TCP lets it listen on a port of 127.0.0.1, too, which stays the same over restarts, and not on a socket alone.
+	TCP bool
+	// Durable has it write to the disk as PostgreSQL does by default, so that what was confirmed is there after a crash. It is what tests of crashes,
+	// and benchmarks, need.
+	Durable bool
+	// Settings are more lines of postgresql.conf, as in "autovacuum=on". They override the others.
+	Settings []string
+}
+
+// careless is what a test gains time with: a crash of the server may lose what was confirmed just before.
+var careless = []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
+
+// small is for tests that start many servers.
+var small = []string{"max_connections=100", "shared_buffers=16MB", "autovacuum=off"}
+
+// arguments are those of the program.
+func (s *Server) arguments() []string {
+	lines := []string{"listen_addresses=", "unix_socket_directories=" + s.dir}
+	if s.port != 0 {
+		lines = []string{"listen_addresses=" + "127.0.0.1", "unix_socket_directories=" + s.dir}
+	}
+	if !s.config.Durable {
+		lines = append(lines, careless...)
+	}
+	lines = append(append(lines, small...), s.config.Settings...)
+	args := []string{"-D", s.data(), "-p", s.portText()}
+	for _, line := range lines {
+		args = append(args, "-c", line)
+	}
+	return args
+}

@@ -1,0 +1,48 @@
+package postgresserver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// StartStandby starts a server that follows another one by streaming replication, and waits until it has what that one has now. It confirms nothing
+// to the other (replication is asynchronous), and can be asked to read.
+func StartStandby(of *Server, c Config) (*Server, error) {
+	s, err := start(c, func(s *Server) error {
+		return s.tool("pg_basebackup", "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast", "--no-sync", "--dbname", of.DSN())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.AwaitFollows(of); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// AwaitFollows waits until a standby has what another server has written by now, for no longer than Patience.
+func (s *Server) AwaitFollows(of *Server) error {
+	end, err := of.Ask("SELECT pg_current_wal_flush_lsn()")
+	if err != nil {
+		return err
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		behind, err := s.Ask("SELECT pg_wal_lsn_diff('" + end + "', pg_last_wal_replay_lsn()) > 0")
+		if err == nil && behind == "f" {
+			return nil
+		}
+		if time.Since(began) > Patience {
+			return errors.Join(fmt.Errorf("postgresserver: after %v the standby has not reached %s of its primary; its log ends with:\n%s", Patience, end, s.Log()), err)
+		}
+	}
+}
+
+// Promote makes a primary of a standby, and returns when it takes writes.
+func (s *Server) Promote() error {
+	done, err := s.Ask(fmt.Sprintf("SELECT pg_promote(true, %d)", int(Patience.Seconds())))
+	if err == nil && done != "t" {
+		err = fmt.Errorf("postgresserver: the standby is not promoted after %v; its log ends with:\n%s", Patience, s.Log())
+	}
+	return err
+}
