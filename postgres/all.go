@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// mostTogether is how many names are taken in one step: each costs the server the memory of a lock.
+const mostTogether = 256
+
+// TakeAll implements [driver.AllTaker]. It takes up to 256 names in one step.
+func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	if len(batch) > mostTogether {
+		return nil, driver.ErrApart
+	}
+	names, owners, holders := make([]string, len(batch)), make([]string, len(batch)), make([]string, len(batch))
+	ttls, tokens := make([]time.Duration, len(batch)), make([]int32, len(batch))
+	for i, r := range batch {
+		names[i], owners[i], holders[i], ttls[i], tokens[i] = r.Name, r.Owner, r.Holder, whole(r.TTL), int32(max(r.Tokens, 1))
+	}
+	var first []int64
+	var granted []int32
+	var open *time.Duration
+	sent := driver.Now()
+	err := e.ask(ctx, []any{&first, &granted, &open}, e.statements.takeAll, names, owners, ttls, tokens, holders, e.maxTTL, e.guard)
+	switch {
+	case err != nil:
+		return nil, err
+	case open != nil:
+		return nil, fmt.Errorf("%w: %w", driver.ErrHeld, &ClosedError{Open: time.Now().Add(*open)})
+	case len(first) != len(batch) || len(granted) != len(batch):
+		return nil, driver.ErrHeld
+	}
+	grants := make([]driver.Grant, len(batch))
+	for i := range batch {
+		grants[i] = driver.Grant{Token: uint64(first[i]), Tokens: int(granted[i]), Start: sent}
+	}
+	return grants, nil
+}

@@ -1,0 +1,18 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// IdleGuards returns the processes of transactions that have guarded a lease in a schema for so long, and do nothing.
+func IdleGuards(ctx context.Context, c *pgx.Conn, schema string, long time.Duration) (pids []uint32, err error) {
+	var s sight
+	err = s.idle(ctx, c, schema, long)
+	for _, g := range s.guards {
+		pids = append(pids, uint32(g.pid))
+	}
+	return pids, err
+}

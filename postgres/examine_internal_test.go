@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// What is hard to bring about.
+func TestExamineJudges(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*sight, *settled)
+		want   []string
+	}{
+		"well":               {func(*sight, *settled) {}, nil},
+		"an old version":     {func(s *sight, _ *settled) { s.number = 120022 }, []string{"critical old-version"}},
+		"older tables":       {func(s *sight, _ *settled) { s.migration-- }, []string{"critical tables-version"}},
+		"a pooler":           {func(s *sight, _ *settled) { s.pooled = true }, []string{"warning pooler"}},
+		"a pooler, polling":  {func(s *sight, e *settled) { s.pooled, e.polling = true, true }, nil},
+		"fsync off":          {func(s *sight, _ *settled) { s.fsync = false }, []string{"warning fsync-off"}},
+		"pages off":          {func(s *sight, _ *settled) { s.fullPages = false }, []string{"warning fsync-off"}},
+		"nearly full":        {func(s *sight, _ *settled) { s.clients = 90 }, []string{"warning clients-nearly-full"}},
+		"not nearly full":    {func(s *sight, _ *settled) { s.clients = 89 }, nil},
+		"a short max_ttl":    {func(_ *sight, e *settled) { e.longest = time.Second }, []string{"note long-closing"}},
+		"idle transactions":  {func(s *sight, _ *settled) { s.guards = []longGuard{{7, time.Hour}, {8, time.Hour}} }, []string{"warning idle-guard", "warning idle-guard"}},
+		"a standby":          {func(s *sight, _ *settled) { s.place.Votes, s.readOnly = false, true }, []string{"critical replica-as-node"}},
+		"read-only":          {func(s *sight, _ *settled) { s.readOnly = true }, []string{"critical read-only"}},
+		"the guard is off":   {func(_ *sight, e *settled) { e.guard, e.longest = false, time.Second }, []string{"warning guard-off"}},
+		"no tables":          {func(s *sight, _ *settled) { s.tables, s.migration = false, 0 }, []string{"critical tables-missing"}},
+		"autovacuum is off":  {func(s *sight, _ *settled) { s.autovacuum = false }, []string{"warning autovacuum-off"}},
+		"no rights":          {func(s *sight, _ *settled) { s.denied, s.migration = []string{"SELECT ON a.meta"}, 0 }, []string{"critical rights"}},
+		"less rights":        {func(s *sight, _ *settled) { s.spare = []string{"SELECT ON a.latches"} }, []string{"note rights-spare"}},
+		"a strict isolation": {func(s *sight, _ *settled) { s.isolation = "serializable" }, []string{"critical isolation-level"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sight{
+				place: driver.Place{Name: "10.0.0.1:5432/locks", Votes: true}, number: 130000, isolation: "read committed", fsync: true, fullPages: true,
+				autovacuum: true, clients: 5, most: 100, tables: true, migration: 3, longest: time.Minute,
+			}
+			e := settled{guard: true, longest: time.Minute, known: 3}
+			c.change(s, &e)
+			var found []string
+			for _, f := range s.judge(e) {
+				found = append(found, fmt.Sprint(f.Severity, " ", f.Code))
+				if f.Place != "10.0.0.1:5432/locks" || f.Text == "" || f.Mend == "" {
+					t.Errorf("it says %+v", f)
+				}
+			}
+			if !slices.Equal(found, c.want) {
+				t.Errorf("found %q, want %q", found, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// sight is what was seen of a server.
+type sight struct {
+	place      driver.Place
+	number     int // of the version, as in 150014
+	readOnly   bool
+	isolation  string
+	fsync      bool
+	fullPages  bool
+	autovacuum bool
+	clients    int
+	most       int
+	pooled     bool // the session is not the one that the server thinks
+	tables     bool
+	migration  int           // of the tables; 0 if it may not be read
+	longest    time.Duration // for which nothing is granted after a loss
+	denied     []string      // rights without which no lock can be had
+	spare      []string      // and those without which some of the rest fails
+	guards     []longGuard
+}
+
+// longGuard is a transaction that has been idle for long, and keeps a lock taken.
+type longGuard struct {
+	pid int
+	age time.Duration
+}
+
+// look asks a server all that there is to know, on one connection. Of transactions that guard it tells those that are older than so long.
+func look(ctx context.Context, c *pgx.Conn, schema string, long time.Duration) (*sight, error) {
+	s := &sight{place: driver.Place{Name: placeName(c), RoundTrip: -1}}
+	for _, step := range []func(context.Context, *pgx.Conn, string) error{s.measure, s.settings, s.rights, s.facts} {
+		if err := step(ctx, c, schema); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.idle(ctx, c, schema, long)
+}
+
+// placeName is where a connection leads: an address, or the path of a socket, and the database.
+func placeName(c *pgx.Conn) string {
+	return c.PgConn().Conn().RemoteAddr().String() + "/" + c.Config().Database
+}
+
+// measure takes the time of small requests, and reads the clock.
+func (s *sight) measure(ctx context.Context, c *pgx.Conn, _ string) error {
+	for range 5 {
+		var now time.Time
+		began := time.Now()
+		if err := c.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+			return err
+		}
+		if took := time.Since(began); s.place.RoundTrip < 0 || took < s.place.RoundTrip {
+			s.place.RoundTrip, s.place.Ahead, s.place.HasClock = took, now.Sub(began.Add(took/2)), true
+		}
+	}
+	return nil
+}
+
+// settings reads what every user may read.
+func (s *sight) settings(ctx context.Context, c *pgx.Conn, _ string) error {
+	var version string
+	var standby bool
+	var up int64
+	var pid uint32
+	err := c.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('server_version_num')::integer, pg_is_in_recovery(),
+	(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000000)::bigint, current_setting('transaction_read_only') = 'on',
+	current_setting('transaction_isolation'), current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
+	current_setting('autovacuum') = 'on' AND current_setting('track_counts') = 'on',
+	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::integer, current_setting('max_connections')::integer, pg_backend_pid()`).
+		Scan(&version, &s.number, &standby, &up, &s.readOnly, &s.isolation, &s.fsync, &s.fullPages, &s.autovacuum, &s.clients, &s.most, &pid)
+	if err != nil {
+		return err
+	}
+	s.place.Version, _, _ = strings.Cut(version, " ") // the rest says who has built it
+	s.place.Uptime = time.Duration(up) * time.Microsecond
+	s.place.Role, s.place.Votes = "primary", true
+	if standby {
+		s.place.Role, s.place.Votes = "standby", false
+	}
+	s.pooled = pid != c.PgConn().PID() // a pooler gives its clients numbers of its own
+	return nil
+}
+
+// facts reads what the tables say of themselves, as far as the user may.
+func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
+	if !s.tables || len(s.denied) > 0 {
+		return nil
+	}
+	var longest int64
+	err := c.QueryRow(ctx, "SELECT version, (extract(epoch FROM longest) * 1000000)::bigint FROM "+schema+".meta").Scan(&s.migration, &longest)
+	if err != nil {
+		return err
+	}
+	s.longest = time.Duration(longest) * time.Microsecond
+	if !s.place.Votes {
+		s.place.Closed = s.longest // if it is promoted: what is not logged is not there, and may not even be read
+		return nil
+	}
+	var closed int64
+	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp() THEN extract(epoch FROM opens - clock_timestamp()) * 1000000 ELSE 0 END), $1)::bigint
+	FROM `+schema+`.alive WHERE id = $2::text::regclass`, longest, schema+".alive").Scan(&closed)
+	s.place.Closed = time.Duration(closed) * time.Microsecond
+	return err
+}
+
+// idle finds transactions that have done nothing for long, and keep locks taken all the time.
+func (s *sight) idle(ctx context.Context, c *pgx.Conn, schema string, long time.Duration) error {
+	rows, err := c.Query(ctx, `SELECT a.pid, (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000000)::bigint FROM pg_stat_activity a
+	WHERE a.state LIKE 'idle in transaction%' AND a.xact_start < clock_timestamp() - make_interval(secs => $1) AND EXISTS (SELECT FROM pg_locks l
+		JOIN pg_class r ON r.oid = l.relation JOIN pg_namespace n ON n.oid = r.relnamespace
+		WHERE l.pid = a.pid AND l.granted AND l.mode = 'RowShareLock' AND r.relname = 'holders' AND n.nspname = $2
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+	ORDER BY a.xact_start`, long.Seconds(), schema)
+	if err != nil {
+		return err
+	}
+	s.guards, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (g longGuard, err error) {
+		var age int64
+		err = row.Scan(&g.pid, &age)
+		g.age = time.Duration(age) * time.Microsecond
+		return g, err
+	})
+	return err
+}
+
+// need is a right that an engine needs.
+type need struct {
+	object string // a table or a sequence
+	rights string
+	spare  bool // locks work without it
+}
+
+var needs = []need{
+	{"alive", "SELECT, INSERT, UPDATE, DELETE", false},
+	{"holders", "SELECT, INSERT, UPDATE, DELETE", false},
+	{"meta", "SELECT, UPDATE", false},
+	{"tokens", "SELECT, USAGE, UPDATE", false},
+	{"waiters", "SELECT, INSERT, UPDATE, DELETE", false},
+	{"latch_downs", "SELECT, INSERT, DELETE", true},
+	{"latches", "SELECT, INSERT, UPDATE, DELETE", true},
+	{"removals", "SELECT, INSERT, UPDATE, DELETE", true},
+}
+
+// rights finds out which rights are missing. Nothing is looked up by its name as a query does, which would fail without a right on the schema.
+func (s *sight) rights(ctx context.Context, c *pgx.Conn, schema string) error {
+	var objects, rights []string
+	spare := map[string]bool{}
+	for _, n := range needs {
+		for right := range strings.SplitSeq(n.rights, ", ") {
+			objects, rights = append(objects, n.object), append(rights, right)
+		}
+		spare[n.object] = n.spare
+	}
+	err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND r.relname = 'meta')`, schema).Scan(&s.tables)
+	if err != nil || !s.tables {
+		return err
+	}
+	rows, err := c.Query(ctx, `SELECT '', 'USAGE ON SCHEMA ' || nspname FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')
+UNION ALL
+SELECT object, wanted || CASE relkind WHEN 'S' THEN ' ON SEQUENCE ' ELSE ' ON ' END || $1::text || '.' || object
+	FROM unnest($2::text[], $3::text[]) AS n (object, wanted) JOIN pg_class r ON relname = object
+	WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+		AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(r.oid, wanted) ELSE has_table_privilege(r.oid, wanted) END
+UNION ALL
+SELECT '', 'EXECUTE ON FUNCTION ' || $1::text || '.' || proname FROM pg_proc
+	WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND NOT has_function_privilege(oid, 'EXECUTE')`, schema, objects, rights)
+	if err != nil {
+		return err
+	}
+	var object, right string
+	_, err = pgx.ForEachRow(rows, []any{&object, &right}, func() error {
+		if spare[object] {
+			s.spare = append(s.spare, right)
+		} else {
+			s.denied = append(s.denied, right)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("which rights are missing: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// An engine is given to leasehold.New, whose locks are then shared with all processes that open the same database. Here it is used directly, as other engines and tools do.
+func ExampleOpen() {
+	ctx := context.Background()
+	engine, err := postgres.Open(ctx, "postgres://app@localhost/app?max_ttl=90s")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+
+	grant, err := engine.Take(ctx, driver.Request{
+		Key:    driver.Key{Kind: driver.Lock, Name: "nightly-backup"},
+		Owner:  "a secret that nobody can guess",
+		Size:   1,
+		Weight: 1,
+		TTL:    30 * time.Second,
+		Tokens: 1,
+	})
+	fmt.Println("token", grant.Token, err)
+}
+
+// A program that has a pool shares it with the engine, and makes the tables when it likes.
+func ExampleNew() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, "postgres://app@localhost/app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+
+	if err := postgres.Migrate(ctx, pool, "locks"); err != nil {
+		log.Fatal(err)
+	}
+	engine, err := postgres.New(pool, postgres.WithSchema("locks"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+}

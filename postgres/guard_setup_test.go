@@ -1,0 +1,139 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// lease is a lease as the library knows it.
+type lease struct {
+	name  string
+	token uint64
+	ctx   context.Context
+}
+
+func (l lease) Name() string             { return l.name }
+func (l lease) Token() uint64            { return l.token }
+func (l lease) Context() context.Context { return l.ctx }
+
+// guardTest is an engine, another one over the same locks, and a lock of a test.
+type guardTest struct {
+	*testing.T
+	ctx    context.Context // which ends when something hangs
+	schema string
+	pool   *pgxpool.Pool
+	a, b   *postgres.Engine
+}
+
+func newGuardTest(t *testing.T) guardTest {
+	t.Helper()
+	_, schema := place(t)
+	return like(t, schema)
+}
+
+// poolAt is a pool on a server, which is closed with the test.
+func poolAt(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// like is a part of a test that has a lock and a pool of its own.
+func like(t *testing.T, schema string) guardTest {
+	t.Helper()
+	pool := poolAt(t, shared(t).URL()+"&pool_max_conns=8")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	t.Cleanup(cancel)
+	return guardTest{t, ctx, schema, pool, open(t, pool, schema), open(t, pool, schema)}
+}
+
+// ask is a request for a lock.
+func ask(owner string, ttl time.Duration) driver.Request {
+	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "account"}, Owner: owner, Size: 1, Weight: 1, TTL: ttl, Tokens: 4}
+}
+
+func (g guardTest) take(e *postgres.Engine, r driver.Request) lease {
+	g.Helper()
+	grant, err := e.Take(g.ctx, r)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return lease{r.Name, grant.Token, g.ctx}
+}
+
+func (g guardTest) release(e *postgres.Engine, r driver.Request, l lease) {
+	g.Helper()
+	if err := e.Release(g.ctx, driver.Release{Hold: held(r, l)}); err != nil {
+		g.Errorf("Release: %v", err)
+	}
+}
+
+func held(r driver.Request, l lease) driver.Hold {
+	return driver.Hold{Key: r.Key, Owner: r.Owner, Token: l.token, Mode: r.Mode}
+}
+
+func (g guardTest) begin(level pgx.TxIsoLevel) pgx.Tx {
+	g.Helper()
+	tx, err := g.pool.BeginTx(g.ctx, pgx.TxOptions{IsoLevel: level})
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { _ = tx.Rollback(context.Background()) }) // it is over in most tests
+	return tx
+}
+
+// guards guards a transaction, in each of the ways that there are.
+func (g guardTest) guards(tx pgx.Tx, l lease) {
+	g.Helper()
+	if err := g.a.Guard(g.ctx, tx, l); err != nil {
+		g.Fatalf("Guard: %v", err)
+	}
+}
+
+// refuses expects that both ways of guarding refuse a lease.
+func (g guardTest) refuses(what string, l lease) {
+	g.Helper()
+	tx := g.begin("")
+	if err := g.a.Guard(g.ctx, tx, l); !errors.Is(err, postgres.ErrLeaseLost) || !errors.Is(err, driver.ErrNotHeld) {
+		g.Errorf("Guard, %s: %v, want ErrLeaseLost", what, err)
+	}
+	if err := tx.Rollback(g.ctx); err != nil {
+		g.Error(err)
+	}
+	db := stdlib.OpenDBFromPool(g.pool)
+	defer db.Close()
+	other, err := db.BeginTx(g.ctx, nil)
+	if err != nil {
+		g.Fatal(err)
+	}
+	if err := g.a.GuardSQL(g.ctx, other, l); !errors.Is(err, postgres.ErrLeaseLost) {
+		g.Errorf("GuardSQL, %s: %v, want ErrLeaseLost", what, err)
+	}
+	if err := other.Rollback(); err != nil {
+		g.Error(err)
+	}
+}
+
+// held expects that the lock is not to be had by another owner, until it is.
+func (g guardTest) held(what string, r driver.Request) {
+	g.Helper()
+	if grant, err := g.b.Take(g.ctx, r); !errors.Is(err, driver.ErrHeld) {
+		g.Fatalf("%s the lock was granted to another: %+v, %v", what, grant, err)
+	}
+}

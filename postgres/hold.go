@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Renew implements [driver.Engine]. A batch is one statement.
+func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	if len(batch) == 0 {
+		return
+	}
+	kinds, names, owners := make([]int16, len(batch)), make([]string, len(batch)), make([]string, len(batch))
+	tokens, ttls := make([]int64, len(batch)), make([]time.Duration, len(batch))
+	for i, r := range batch {
+		kinds[i], names[i], owners[i], tokens[i], ttls[i] = int16(r.Kind), r.Name, r.Owner, int64(r.Token), whole(r.TTL)
+	}
+	var held []*int32
+	err := e.ask(ctx, []any{&held}, e.statements.renew, kinds, names, owners, tokens, ttls)
+	for i := range batch {
+		switch {
+		case err != nil:
+			report(i, err)
+		case i >= len(held) || held[i] == nil:
+			report(i, errBusy)
+		case *held[i] == 0:
+			e.guarded.forget(batch[i].Name, batch[i].Token)
+			report(i, driver.ErrNotHeld)
+		default:
+			report(i, nil)
+		}
+	}
+}
+
+// Release implements [driver.Engine]. It does not wait for a transaction that guards the lease: the name stays taken until that transaction has ended.
+func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	e.waiters.forget(r.Owner)
+	e.guarded.forget(r.Name, r.Token)
+	var keep *time.Duration
+	if r.Keep > 0 {
+		d := whole(r.Keep)
+		keep = &d
+	}
+	err := e.end(ctx, e.statements.release, int16(r.Kind), r.Name, r.Owner, int64(r.Token), keep)
+	if err == nil || driver.IsNo(err) {
+		e.wanted.remove(r.Key)
+	}
+	return err
+}
+
+// ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	if token > driver.MaxToken {
+		return driver.ErrNotHeld
+	}
+	return e.end(ctx, e.statements.force, int16(k.Kind), k.Name, int64(token))
+}
+
+// Downgrade implements [driver.Downgrader].
+func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+	return e.end(ctx, e.statements.downgrade, int16(h.Kind), h.Name, h.Owner)
+}
+
+// end runs a statement that answers whether there was a holder.
+func (e *Engine) end(ctx context.Context, query string, args ...any) error {
+	var held bool
+	if err := e.ask(ctx, []any{&held}, query, args...); err != nil {
+		return err
+	}
+	if !held {
+		return driver.ErrNotHeld
+	}
+	return nil
+}

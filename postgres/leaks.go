@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// leakSorts are what may be left behind of a kind, for more than 5 s: a place that is in use clears it away before.
+func (e *Engine) leakSorts(kind driver.Kind) map[driver.LeakSort]string {
+	if kind == driver.Latch {
+		return map[driver.LeakSort]string{driver.Remains: e.statements.latchLeaks}
+	}
+	return map[driver.LeakSort]string{driver.Remains: e.statements.holderLeaks, driver.DeadWaiters: e.statements.waiterLeaks}
+}
+
+// Leaks implements [driver.Sweeper]. What is left behind here takes a little room, and stands in nobody's way.
+func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+	q.After = driver.Key{}
+	for _, kind := range driver.Kinds {
+		sorts := e.leakSorts(kind)
+		for _, sort := range driver.LeakSorts {
+			if sorts[sort] == "" {
+				continue
+			}
+			told := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
+			if more, err := e.tellLeaks(ctx, told, sorts[sort], q, visit); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// tellLeaks tells of what a query finds, a page at a time, and reports whether more is wanted. Nothing is locked while it tells.
+func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool) (more bool, err error) {
+	for {
+		from, to, some := bounds(q, l.Kind)
+		if !some {
+			return true, nil
+		}
+		var page []driver.Leak
+		err := e.within(ctx, reading, func(tx pgx.Tx) error {
+			var mark int64
+			return each(ctx, tx, []any{&l.Name, &l.Count, &mark}, func() {
+				l.Mark = strconv.FormatInt(mark, 10)
+				page = append(page, l)
+			}, query, int16(l.Kind), from, to, int32(defaultLimit))
+		})
+		if err != nil {
+			return false, err
+		}
+		for _, l := range page {
+			if !visit(l) {
+				return false, nil
+			}
+		}
+		if len(page) < defaultLimit {
+			return true, nil
+		}
+		q.After = page[len(page)-1].Key
+	}
+}
+
+// Sweep implements [driver.Sweeper].
+func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
+	mark, err := strconv.ParseInt(l.Mark, 10, 64)
+	if err != nil || e.leakSorts(l.Kind)[l.Sort] == "" || l.Kind == 0 || !utf8.ValidString(l.Name) {
+		return driver.ErrNotHeld
+	}
+	return e.end(ctx, e.statements.sweepLeak, int16(l.Kind), l.Name, l.Sort == driver.DeadWaiters, mark)
+}

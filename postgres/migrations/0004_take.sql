@@ -1,0 +1,128 @@
+-- take tries once to get a key for an owner.
+-- lasts: the lease. many: tokens in a row, of which 64 are given at most. joins: one who is refused stands in the queue then.
+-- listener, ticket: how it is told of a grant there; listener NULL if it comes by itself, which it must within 3 s each time.
+-- longest: the longest lease that the caller ever asks for. guarded: it is refused while leases may have been lost.
+-- Answers with token (NULL if refused), tokens, and the time. Of one who was refused: opens, if nothing is granted until then; ends, the first end
+-- of a lease in the way; ahead, how many wait in front. waiting: others wait behind one who holds.
+CREATE FUNCTION leasehold.take(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
+	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean,
+	OUT token bigint, OUT tokens integer, OUT at timestamptz, OUT opens timestamptz, OUT ends timestamptz, OUT ahead integer, OUT waiting boolean)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	row_of integer := least(many, 64);
+	async  text;
+	joined boolean := false;
+	closed boolean;
+	place  bigint;
+BEGIN
+	IF leasehold.key_lock(of_kind, of_name) THEN
+		PERFORM leasehold.refuse();
+	END IF;
+	-- Nothing here must be on disk before the answer is sent: after a crash tokens go on far above those that may be missing.
+	async := set_config('synchronous_commit', 'off', true);
+	at := clock_timestamp();
+	tokens := row_of;
+	waiting := false;
+	-- Most often it is free, and nobody waits.
+	INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
+		SELECT of_kind, of_name, nextval('leasehold.tokens'), row_of, by_owner, in_mode, of_weight, at + lasts, at, as_holder
+		FROM leasehold.alive mark
+		WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
+			AND NOT EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name)
+			AND NOT EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name)
+		RETURNING holders.token INTO take.token;
+	IF take.token IS NOT NULL THEN
+		IF take.token % 65536 < 64 THEN
+			PERFORM leasehold.sweep();
+		END IF;
+		RETURN;
+	END IF;
+
+	opens := leasehold.intact(longest);
+	closed := guarded AND opens > at;
+	UPDATE leasehold.holders SET expires = greatest(expires, at + lasts)
+		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > at
+		RETURNING holders.token, holders.tokens INTO take.token, take.tokens;
+	IF take.token IS NULL THEN
+		-- It stands in the queue like all others, and leaves it again if it did not want to join.
+		UPDATE leasehold.waiters
+			SET listener = at_listener, ticket = with_ticket, alive_until = at + interval '3s', mode = in_mode, weight = of_weight, size = of_size,
+				ttl = lasts, tokens = row_of
+			WHERE owner = by_owner AND kind = of_kind AND name = of_name RETURNING seq INTO place;
+		IF NOT FOUND THEN
+			joined := true;
+			INSERT INTO leasehold.waiters (kind, name, seq, owner, mode, weight, size, tokens, ttl, listener, ticket, alive_until, joined, holder)
+				VALUES (of_kind, of_name, nextval('leasehold.tokens'), by_owner, in_mode, of_weight, of_size, row_of, lasts,
+					at_listener, with_ticket, at + interval '3s', at, as_holder)
+				RETURNING seq INTO place;
+		END IF;
+		IF NOT closed THEN
+			PERFORM leasehold.serve(of_kind, of_name, by_owner, opens > at);
+			at := clock_timestamp();
+			SELECT h.token, h.tokens INTO take.token, take.tokens
+				FROM leasehold.holders h WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner;
+		END IF;
+		IF take.token IS NULL AND joined AND NOT joins THEN
+			DELETE FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq = place;
+		END IF;
+	END IF;
+	IF take.token IS NULL THEN
+		SELECT min(expires) INTO ends FROM leasehold.holders WHERE kind = of_kind AND name = of_name;
+		SELECT count(*) INTO ahead FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq < place;
+	ELSE
+		waiting := EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name);
+	END IF;
+	IF NOT closed THEN
+		opens := NULL;
+	END IF;
+END
+$$;
+
+-- take_all gets several locks in one step, or none: exclusive ones, each for an owner of its own, of names that are not waited for.
+-- The arguments are those of take, in arrays. Answers with the first tokens, and NULL if it was refused; opens: nothing is granted until then.
+CREATE FUNCTION leasehold.take_all(names text[], owners text[], lasts interval[], many integer[], as_holders text[], longest interval,
+	guarded boolean, OUT first bigint[], OUT granted integer[], OUT at timestamptz, OUT opens timestamptz)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	one   bigint;
+	many_ integer;
+	same  text;
+BEGIN
+	FOR same IN SELECT n FROM unnest(names) AS n ORDER BY leasehold.key_number(1::smallint, n), n LOOP
+		IF leasehold.key_lock(1::smallint, same) THEN
+			PERFORM leasehold.refuse();
+		END IF;
+	END LOOP;
+	opens := leasehold.intact(longest);
+	FOR i IN 1 .. cardinality(names) LOOP
+		-- For one who holds already others may wait.
+		CONTINUE WHEN EXISTS (SELECT FROM leasehold.holders
+			WHERE kind = 1 AND name = names[i] AND owner = owners[i] AND expires > clock_timestamp());
+		PERFORM leasehold.serve(1::smallint, names[i], '', NOT leasehold.open());
+		IF EXISTS (SELECT FROM leasehold.holders WHERE kind = 1 AND name = names[i])
+			OR EXISTS (SELECT FROM leasehold.waiters WHERE kind = 1 AND name = names[i] AND owner <> owners[i])
+			OR guarded AND opens > clock_timestamp()
+		THEN
+			IF opens <= clock_timestamp() OR NOT guarded THEN
+				opens := NULL;
+			END IF;
+			RETURN;
+		END IF;
+	END LOOP;
+	opens := NULL;
+	at := clock_timestamp();
+	FOR i IN 1 .. cardinality(names) LOOP
+		UPDATE leasehold.holders SET expires = greatest(expires, at + lasts[i]) WHERE kind = 1 AND name = names[i] AND owner = owners[i]
+			RETURNING token, tokens INTO one, many_;
+		IF NOT FOUND THEN
+			DELETE FROM leasehold.waiters WHERE kind = 1 AND name = names[i] AND owner = owners[i];
+			many_ := least(many[i], 64);
+			INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
+				VALUES (1, names[i], nextval('leasehold.tokens'), many_, owners[i], 0, 1, at + lasts[i], at, as_holders[i])
+				RETURNING token INTO one;
+		END IF;
+		first := first || one;
+		granted := granted || many_;
+	END LOOP;
+END
+$$;

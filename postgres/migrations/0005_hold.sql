@@ -1,0 +1,100 @@
+-- renew extends leases, each by itself: it never shortens one, and never brings one back. Answers with 1 for one that is held, 0 for one that
+-- is not, and NULL for one whose row another transaction changes at this moment, for which the others do not wait.
+-- The tokens are those of the grants, or 0 where the caller does not know it.
+CREATE FUNCTION leasehold.renew(kinds smallint[], names text[], owners text[], tokens bigint[], lasts interval[]) RETURNS integer[]
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	held   integer[] := '{}';
+	now_at timestamptz;
+BEGIN
+	FOR i IN 1 .. cardinality(names) LOOP
+		now_at := clock_timestamp();
+		UPDATE leasehold.holders SET expires = greatest(expires, now_at + lasts[i])
+			WHERE kind = kinds[i] AND name = names[i] AND token = (
+				SELECT h.token FROM leasehold.holders h
+				WHERE h.kind = kinds[i] AND h.name = names[i] AND h.owner = owners[i] AND h.expires > now_at
+					AND h.token >= renew.tokens[i] AND (renew.tokens[i] = 0 OR h.token <= renew.tokens[i])
+				FOR NO KEY UPDATE SKIP LOCKED);
+		held[i] := CASE
+			WHEN FOUND THEN 1
+			WHEN EXISTS (SELECT FROM leasehold.holders WHERE kind = kinds[i] AND name = names[i] AND owner = owners[i] AND expires > now_at) THEN NULL
+			ELSE 0
+		END;
+	END LOOP;
+	RETURN held;
+END
+$$;
+
+-- release makes sure that an owner neither holds nor waits, lets the next waiter in, and reports whether the owner held.
+-- first: the token of the grant, or 0 if the caller does not know it. keep: for how long the key stays taken, or NULL.
+CREATE FUNCTION leasehold.release(of_kind smallint, of_name text, by_owner text, first bigint, keep interval) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	ended  timestamptz; -- when the lease ends or has ended; NULL if there is none
+	held   boolean;
+	queued boolean; -- somebody waits, or there was nothing to release
+BEGIN
+	IF leasehold.key_lock(of_kind, of_name) THEN
+		PERFORM leasehold.refuse();
+	END IF;
+	IF keep IS NULL THEN
+		DELETE FROM leasehold.holders
+			WHERE ctid = (
+				SELECT h.ctid FROM leasehold.holders h
+				WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner AND h.token >= first AND (first = 0 OR h.token <= first)
+				FOR UPDATE SKIP LOCKED)
+			RETURNING expires, EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name) INTO ended, queued;
+	END IF;
+	IF ended IS NULL THEN
+		-- A transaction may have locked the row, and keeps it until its end. Nobody waits for that here.
+		SELECT h.expires INTO ended FROM leasehold.holders h
+			WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner FOR NO KEY UPDATE;
+		IF ended > clock_timestamp() OR keep IS NULL THEN
+			UPDATE leasehold.holders SET owner = NULL, expires = clock_timestamp() + coalesce(keep, interval '0')
+				WHERE kind = of_kind AND name = of_name AND owner = by_owner;
+		END IF;
+	END IF;
+	held := coalesce(ended > clock_timestamp(), false);
+	IF NOT held THEN
+		DELETE FROM leasehold.waiters WHERE owner = by_owner AND kind = of_kind AND name = of_name;
+	END IF;
+	IF queued IS NOT FALSE THEN
+		PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
+	END IF;
+	RETURN held;
+END
+$$;
+
+-- force_release ends the hold to which a token belongs, whoever has it, lets the next waiter in, and reports whether there was one.
+CREATE FUNCTION leasehold.force_release(of_kind smallint, of_name text, by_token bigint) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	held boolean;
+BEGIN
+	IF leasehold.key_lock(of_kind, of_name) THEN
+		PERFORM leasehold.refuse();
+	END IF;
+	UPDATE leasehold.holders SET owner = NULL, expires = clock_timestamp()
+		WHERE kind = of_kind AND name = of_name AND token <= by_token AND by_token < token + tokens AND expires > clock_timestamp();
+	held := FOUND;
+	PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
+	RETURN held;
+END
+$$;
+
+-- downgrade turns an exclusive hold into a shared one, lets waiting readers in, and reports whether the owner holds.
+CREATE FUNCTION leasehold.downgrade(of_kind smallint, of_name text, by_owner text) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	held boolean;
+BEGIN
+	IF leasehold.key_lock(of_kind, of_name) THEN
+		PERFORM leasehold.refuse();
+	END IF;
+	UPDATE leasehold.holders SET mode = 1
+		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > clock_timestamp();
+	held := FOUND;
+	PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
+	RETURN held;
+END
+$$;

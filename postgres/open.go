@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Open makes an engine with a pool of its own, which [Engine.Close] closes, and makes the tables if they are missing. The URL is
+//
+//	postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]
+//
+// with the parameters of pgx and pgxpool, such as sslmode, connect_timeout or pool_max_conns, and these, each at most once:
+//
+//	schema        see WithSchema
+//	max_ttl       see WithMaxTTL
+//	polling=on    see WithPolling
+//	guard=off     see WithoutCrashGuard
+//	migrate=off   the tables are there already: see SQL
+//
+// Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and so on), as pgx has it.
+//
+// A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine are: with [driver.Permanent] if it is pointless to try
+// again, as the password is wrong or the tables are those of a newer version. No error shows a password.
+func Open(ctx context.Context, rawURL string) (*Engine, error) {
+	t, err := parseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if t.pool.ConnConfig.RuntimeParams["application_name"] == "" {
+		t.pool.ConnConfig.RuntimeParams["application_name"] = "leasehold"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, t.pool)
+	if err != nil {
+		return nil, driver.NoEffect(fmt.Errorf("postgres engine: %w", err))
+	}
+	e, err := New(pool, t.opts...)
+	if err == nil && t.migrate {
+		err = Migrate(ctx, pool, e.schema)
+	}
+	if err == nil && !t.migrate {
+		err = e.checkVersion(ctx)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	e.own = true
+	return e, nil
+}
+
+// New makes an engine that sends its requests over the pool, which stays the caller's. The connection that listens is made with the pool's configuration,
+// when somebody first waits. Nothing is sent yet: the tables must be there, see [Migrate]. An option that is not allowed is an [*OptionError].
+func New(pool *pgxpool.Pool, opts ...Option) (*Engine, error) {
+	if pool == nil {
+		return nil, errNoPool
+	}
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	life, kill := context.WithCancel(context.Background())
+	e := &Engine{config: c, pool: pool, life: life, kill: kill}
+	e.statements = statementsIn(c.schema)
+	e.waiters.init()
+	e.ears.init(e)
+	return e, nil
+}

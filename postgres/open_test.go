@@ -1,0 +1,185 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// with adds parameters to the URL of the shared server.
+func with(t *testing.T, parameters string) string {
+	t.Helper()
+	url := shared(t).URL()
+	if strings.Contains(url, "?") {
+		return url + "&" + parameters
+	}
+	return url + "?" + parameters
+}
+
+func TestOpenByURL(t *testing.T) {
+	t.Parallel()
+	url := with(t, "pool_max_conns=3&max_ttl=90s&schema="+newSchema())
+	var engines []*postgres.Engine
+	var mu sync.Mutex
+	var opening sync.WaitGroup
+	for range 4 { // all want to make the tables
+		opening.Go(func() {
+			e, err := postgres.Open(t.Context(), url)
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			t.Cleanup(func() { _ = e.Close() })
+			mu.Lock()
+			defer mu.Unlock()
+			engines = append(engines, e)
+		})
+	}
+	opening.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	if most := engines[0].Abilities().MaxTTL; most != 90*time.Second {
+		t.Errorf("the longest ttl is %v, want 90s", most)
+	}
+	takes(t, engines[0], lock("name"))
+	if _, err := engines[1].Take(t.Context(), lock("name")); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Take of what another engine holds: %v, want ErrHeld", err)
+	}
+	engines[0].Close()
+	engines[0].Close()
+	if _, err := engines[0].Take(t.Context(), lock("other")); !driver.IsPermanent(err) {
+		t.Errorf("Take after Close: %v, want a permanent error", err)
+	}
+}
+
+func TestURLsThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"mysql://u:secret@h/db":                             "postgres://",
+		"host=h password=secret":                            "postgres://",
+		"postgres://u:secret@h/db?max_ttl=1":                `"max_ttl"`,
+		"postgres://u:secret@h/db?max_ttl=25h":              "24h",
+		"postgres://u:secret@h/db?schema=Wrong":             `"schema"`,
+		"postgres://u:secret@h/db?schema=pg_x":              `"schema"`,
+		"postgres://u:secret@h/db?polling=yes":              `"polling"`,
+		"postgres://u:secret@h/db?guard=on":                 `"guard"`,
+		"postgres://u:secret@h/db?migrate=no":               `"migrate"`,
+		"postgres://u:secret@h/db?guard=off&guard=off":      "once",
+		"postgres://u:sec?ret@h/db":                         "%3F",
+		"postgres://u:secret@h:port/db":                     "percent-encoded",
+		"postgres://u:secret@h/db?sslmode=secret":           "percent-encoded",
+		"postgres://u:secret@h/db?pool_max_conns=secret":    "percent-encoded",
+		"postgres://u:secret@h/db?sslrootcert=/not/a/place": "/not/a/place",
+	} {
+		_, err := postgres.Open(t.Context(), url)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open of a wrong URL: %v, want an error with %q", err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("an error shows the password, or what may be one: %v", err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := postgres.Open(t.Context(), with(t, "migrate=off&schema="+newSchema()))
+	if !driver.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "migrate=off") {
+		t.Errorf("Open without tables: %v, want a permanent error that says what to do", err)
+	}
+	pool, schema := place(t)
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".meta SET version = 1000"); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"", "&migrate=off"} {
+		if _, err := postgres.Open(t.Context(), with(t, "schema="+schema+more)); !driver.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "newer") {
+			t.Errorf("Open of tables of a newer version%s: %v, want a permanent error", more, err)
+		}
+	}
+	if _, err := postgres.New(nil); err == nil {
+		t.Error("New without a pool returns no error")
+	}
+	for name, o := range map[string]postgres.Option{
+		"WithSchema": postgres.WithSchema("a.b"),
+		"WithMaxTTL": postgres.WithMaxTTL(time.Millisecond),
+	} {
+		if wrong, ok := errors.AsType[*postgres.OptionError](func() error { _, err := postgres.New(pool, o); return err }()); !ok || wrong.Option != name {
+			t.Errorf("New with a wrong %s: %v", name, wrong)
+		}
+	}
+}
+
+// The text of SQL makes the same tables, with psql as with any other tool.
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	url, schema := shared(t).URL(), newSchema()
+	psql, err := exec.LookPath("psql")
+	if err != nil {
+		t.Fatal(err) // it comes with the server
+	}
+	cmd := exec.Command(psql, url, "-q", "-v", "ON_ERROR_STOP=1", "-1")
+	cmd.Env = append(os.Environ(), "PGOPTIONS=-c client_min_messages=warning")
+	cmd.Stdin = strings.NewReader(postgres.SQL(schema))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	e, err := postgres.Open(t.Context(), with(t, "migrate=off&schema="+schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	takes(t, e, lock("name"))
+	if err := postgres.Migrate(t.Context(), dial(t, shared(t)), schema); err != nil {
+		t.Errorf("Migrate of tables that are there: %v", err)
+	}
+}
+
+// With another isolation level a request would not see what others have just changed.
+func TestIsolationLevelIsChecked(t *testing.T) {
+	t.Parallel()
+	_, schema := place(t)
+	e, err := postgres.Open(t.Context(), with(t, "default_transaction_isolation=serializable&schema="+schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	_, err = e.Take(t.Context(), lock("name"))
+	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "default_transaction_isolation") {
+		t.Errorf("Take with the isolation level serializable: %v, want a permanent error that says what to do", err)
+	}
+}
+
+// A request that cannot be answered ends with its context.
+func TestRequestsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	e := open(t, pool, schema)
+	r := lock("name")
+	takes(t, e, r)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "SELECT "+schema+".key_lock(1::smallint, 'name')"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := e.Take(ctx, lock("name")); err == nil || driver.IsNo(err) {
+		t.Errorf("Take without an answer: %v", err)
+	}
+	if late := ctx.Err(); late == nil {
+		t.Error("it returned before its time")
+	}
+}

@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Record implements [driver.Recorder]. Records survive a crash of the server.
+func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
+	err := e.within(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, e.statements.record, r.ID, r.At, int16(r.Kind), r.Name, int64(r.Token), r.Holder, r.By, r.Why, int16(r.Outcome))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, e.statements.trim, int32(driver.MaxRemovals))
+		return err
+	})
+	return err
+}
+
+// Records implements [driver.Recorder].
+func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, err error) {
+	if limit <= 0 || limit > driver.MaxRemovals {
+		limit = driver.MaxRemovals
+	}
+	err = e.within(ctx, reading, func(tx pgx.Tx) error {
+		var r driver.Removal
+		return each(ctx, tx, []any{&r.ID, &r.At, &r.Kind, &r.Name, &r.Token, &r.Holder, &r.By, &r.Why, &r.Outcome}, func() {
+			r.At = r.At.UTC().Truncate(time.Microsecond)
+			all = append(all, r)
+		}, e.statements.records, int32(limit))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// reading is how several statements see the same moment, and lock nobody out.
+var reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// within runs f in a transaction.
+func (e *Engine) within(ctx context.Context, o pgx.TxOptions, f func(pgx.Tx) error) error {
+	if e.life.Err() != nil {
+		return errClosed
+	}
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return notSent(err)
+	}
+	defer conn.Release()
+	tx, err := conn.BeginTx(ctx, o)
+	if err != nil {
+		return noEffect(explain(err))
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
+	if err := f(tx); err != nil {
+		return noEffect(explain(err))
+	}
+	return explain(tx.Commit(ctx))
+}
+
+// each reads rows into dest and calls f after each.
+func each(ctx context.Context, tx pgx.Tx, dest []any, f func(), query string, args ...any) error {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, dest, func() error {
+		f()
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,55 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// lock asks for a lock by a new owner, for a minute.
+func lock(name string) driver.Request {
+	return driver.Request{
+		Key:    driver.Key{Kind: driver.Lock, Name: name},
+		Owner:  rand.Text(),
+		Size:   1,
+		Weight: 1,
+		TTL:    time.Minute,
+		Tokens: 1,
+		Holder: "test",
+	}
+}
+
+func hold(r driver.Request) driver.Hold {
+	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
+}
+
+// takes takes what must be free.
+func takes(t testing.TB, e *postgres.Engine, r driver.Request) driver.Grant {
+	t.Helper()
+	g, err := e.Take(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Take: %v", err)
+	}
+	return g
+}
+
+// releases releases what must be held.
+func releases(t testing.TB, e *postgres.Engine, r driver.Request) {
+	t.Helper()
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {
+		t.Fatalf("Release: %v", err)
+	}
+}
+
+// eventually waits for something that another process or goroutine does.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never happened that %s", what)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// DefaultSchema is where the tables are, unless WithSchema or the parameter schema says otherwise.
+const DefaultSchema = "leasehold"
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// plainSchema is what a schema may be called, so that it needs no quotes anywhere.
+var plainSchema = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
+
+const allowedSchema = "1 to 40 of the letters a to z, digits and underscores, without a digit in front"
+
+// migrations returns the texts of the files, in their order: the first has the number 1.
+func migrations(schema string) (texts []string, err error) {
+	if !plainSchema.MatchString(schema) || strings.HasPrefix(schema, "pg_") {
+		return nil, fmt.Errorf("postgres: the schema %q is not allowed: it must be %s, and not begin with pg_", schema, allowedSchema)
+	}
+	list, err := files.ReadDir("migrations")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		text, err := files.ReadFile("migrations/" + f.Name())
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, inSchema(schema, string(text)))
+	}
+	return texts, nil
+}
+
+// inSchema moves a text from the default schema to another one.
+func inSchema(schema, text string) string {
+	text = strings.ReplaceAll(text, DefaultSchema+".", schema+".")
+	return strings.ReplaceAll(text, "SCHEMA IF NOT EXISTS "+DefaultSchema, "SCHEMA IF NOT EXISTS "+schema)
+}
+
+// SQL returns the statements that make the tables and functions in an empty schema, for those who run migrations themselves: they are to be run in one
+// transaction, once. Programs open the engine with migrate=off then. It panics if the schema has a name that is not allowed:
+// 1 to 40 of the letters a to z, digits and underscores, without a digit in front.
+func SQL(schema string) string {
+	texts, err := migrations(schema)
+	if err != nil {
+		panic(err)
+	}
+	return strings.Join(texts, "\n") + "\n" + setVersion(schema, len(texts)) + ";\n"
+}
+
+func setVersion(schema string, version int) string {
+	return fmt.Sprintf("UPDATE %s.meta SET version = %d", schema, version)
+}
+
+// Beginner begins a transaction: a *pgx.Conn or a *pgxpool.Pool.
+type Beginner interface {
+	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
+}
+
+// Migrate makes the tables and functions in the schema, or brings them up to date. It does nothing if they are. Many programs may call it at the same
+// time. All is done in one transaction. Its errors are marked with [driver.NoEffect], or with [driver.Permanent] if another attempt is pointless: the tables
+// are those of a newer version of this package, rights are missing, or the database is not one of UTF-8.
+func Migrate(ctx context.Context, db Beginner, schema string) error {
+	texts, err := migrations(schema)
+	if err != nil {
+		return driver.Permanent(err)
+	}
+	err = migrate(ctx, db, schema, texts)
+	if err != nil && !driver.HadNoEffect(err) {
+		// What is done twice is done once.
+		return noEffect(explain(fmt.Errorf("making the tables: %w", err)))
+	}
+	return err
+}
+
+func migrate(ctx context.Context, db Beginner, schema string, texts []string) error {
+	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
+	at, err := versionOf(ctx, tx, schema)
+	if err != nil || at == len(texts) {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('leasehold migration ' || $1::text, 0))", schema); err != nil {
+		return err
+	}
+	if at, err = versionOf(ctx, tx, schema); err != nil {
+		return err
+	}
+	if at > len(texts) {
+		return newer(schema, at, len(texts))
+	}
+	var encoding string
+	if err := tx.QueryRow(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return driver.Permanent(fmt.Errorf("postgres: the database has the encoding %s, and names are UTF-8: use a database with the encoding UTF8", encoding))
+	}
+	for _, text := range texts[at:] {
+		if _, err := tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, setVersion(schema, len(texts))); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+func newer(schema string, at, known int) error {
+	return driver.Permanent(fmt.Errorf("postgres: the tables in the schema %s are those of a newer version of this package (%d, known up to %d): update this program", schema, at, known))
+}
+
+// versionOf returns the number of the latest migration of a schema, 0 if there is none.
+func versionOf(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
+	// Not to_regclass, which may remember that there was none before another program has made it.
+	const query = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'meta')"
+	var exists bool
+	if err := tx.QueryRow(ctx, query, schema).Scan(&exists); err != nil || !exists {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, "SELECT version FROM "+schema+".meta").Scan(&version)
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == undefinedColumn || errors.Is(err, pgx.ErrNoRows) {
+		return 0, driver.Permanent(fmt.Errorf("postgres: the schema %s has a table meta that is not ours: use another schema", schema))
+	}
+	return version, err
+}

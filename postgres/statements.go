@@ -1,0 +1,76 @@
+package postgres
+
+// statements are the requests of an engine. Each is one statement, so that a pooler that gives each transaction another connection does no harm. The types are
+// written out, so that they are the same in all modes of pgx.
+type statements struct {
+	take, takeAll, renew, release, force, downgrade string
+	latchSet, latchDown, latchState, latchWait      string
+	version, move                                   string
+	record, trim, records                           string
+	keys, holders, waiters, latches                 string
+	holderLeaks, waiterLeaks, latchLeaks            string
+	sweepLeak                                       string
+}
+
+func statementsIn(schema string) statements {
+	in := func(text string) string { return inSchema(schema, text) }
+	return statements{
+		take: in(`SELECT token, tokens, at, opens, ends, ahead, waiting FROM leasehold.take($1::smallint, $2::text, $3::text, $4::smallint, $5::integer,
+			$6::integer, $7::interval, $8::integer, $9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`),
+		takeAll: in(`SELECT first, granted, opens - clock_timestamp() FROM leasehold.take_all($1::text[], $2::text[], $3::interval[], $4::integer[], $5::text[],
+			$6::interval, $7::boolean)`),
+		renew:     in("SELECT leasehold.renew($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::interval[])"),
+		release:   in("SELECT leasehold.release($1::smallint, $2::text, $3::text, $4::bigint, $5::interval)"),
+		force:     in("SELECT leasehold.force_release($1::smallint, $2::text, $3::bigint)"),
+		downgrade: in("SELECT leasehold.downgrade($1::smallint, $2::text, $3::text)"),
+
+		latchSet:   in("SELECT leasehold.latch_set($1::text, $2::text, $3::integer, $4::interval)"),
+		latchDown:  in("SELECT generation, count, remains FROM leasehold.latch_down($1::text, $2::text, $3::interval)"),
+		latchState: in("SELECT generation, count, expires - clock_timestamp() FROM leasehold.latches WHERE name = $1::text AND expires > clock_timestamp()"),
+		latchWait:  in("SELECT generation, count, remains FROM leasehold.latch_wait($1::text, $2::bigint, $3::bigint)"),
+
+		version: in("SELECT version FROM leasehold.meta"),
+		move:    in("UPDATE leasehold.waiters SET listener = $1::bigint WHERE listener = $2::bigint"),
+
+		record: in(`INSERT INTO leasehold.removals (id, at, kind, name, token, holder, who, why, outcome)
+			VALUES ($1::text, $2::timestamptz, $3::smallint, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::smallint)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at, kind = excluded.kind, name = excluded.name, token = excluded.token,
+				holder = excluded.holder, who = excluded.who, why = excluded.why, outcome = excluded.outcome`),
+		trim: in(`DELETE FROM leasehold.removals WHERE id IN
+			(SELECT id FROM leasehold.removals ORDER BY at DESC, id DESC OFFSET $1::integer FOR UPDATE SKIP LOCKED)`),
+		records: in("SELECT id, at, kind, name, token, holder, who, why, outcome FROM leasehold.removals ORDER BY at DESC, id DESC LIMIT $1::integer"),
+
+		keys: in(`
+			SELECT name FROM leasehold.holders WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND expires > clock_timestamp()
+			UNION
+			SELECT name FROM leasehold.waiters WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND ` + living + `
+			ORDER BY name LIMIT $4::integer`),
+		latches: in(`
+			SELECT name, generation, count, expires - clock_timestamp() FROM leasehold.latches
+			WHERE name >= $1::text AND name <= $2::text AND expires > clock_timestamp() ORDER BY name LIMIT $3::integer`),
+		holders: in(`
+			SELECT kind, name, token, mode, weight, holder, expires - clock_timestamp(), clock_timestamp() - granted FROM leasehold.holders
+			WHERE kind = $1::smallint AND name = ANY ($2::text[]) AND expires > clock_timestamp() ORDER BY name, token`),
+		waiters: in(`
+			SELECT kind, name, mode, weight, holder, clock_timestamp() - joined FROM leasehold.waiters
+			WHERE kind = $1::smallint AND name = ANY ($2::text[]) AND ` + living + ` ORDER BY name, seq`),
+
+		holderLeaks: in(`
+			SELECT name, count(*), max(token) FROM leasehold.holders
+			WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND expires <= clock_timestamp() - interval '5s'
+			GROUP BY name ORDER BY name LIMIT $4::integer`),
+		waiterLeaks: in(`
+			SELECT name, count(*), max(seq) FROM leasehold.waiters
+			WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND joined <= clock_timestamp() - interval '5s' AND NOT ` + living + `
+			GROUP BY name ORDER BY name LIMIT $4::integer`),
+		latchLeaks: in(`
+			SELECT name, 1, generation FROM leasehold.latches
+			WHERE $1::smallint = 3 AND name >= $2::text AND name <= $3::text AND expires <= clock_timestamp() - interval '5s'
+			ORDER BY name LIMIT $4::integer`),
+		sweepLeak: in("SELECT leasehold.sweep_leak($1::smallint, $2::text, $3::boolean, $4::bigint)"),
+	}
+}
+
+// living is whether a waiter lives, without locking anything: see the function waits. The number of an advisory lock stands in two columns.
+const living = `(CASE WHEN listener IS NULL THEN alive_until > clock_timestamp() ELSE listener IN (
+	SELECT classid::bigint << 32 | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ExclusiveLock' AND granted) END)`

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// answer is what the function take answers.
+type answer struct {
+	token   int64 // 0 if it was refused
+	tokens  int
+	at      time.Time     // by the clock of the server
+	opens   time.Duration // for how long nothing is granted, as leases may have been lost; 0 if it is not for that
+	ends    time.Duration // when the first lease in the way ends: below 0 if it has, and a transaction keeps the row; unknown if there is none
+	known   bool          // ends is
+	ahead   int           // wait in front
+	waiting bool          // others wait behind one who was granted
+}
+
+// Take implements [driver.Engine].
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if !r.Join {
+		return e.take(ctx, r, nil, 0)
+	}
+	w := e.waiters.add(r.Owner, r.Key)
+	listener := e.ears.number()
+	if listener == 0 && !e.polling {
+		// Most often the name is free, and no connection is needed that listens.
+		r.Join = false
+		g, err := e.take(ctx, r, w, 0)
+		if !errors.Is(err, driver.ErrHeld) {
+			return g, err
+		}
+		r.Join = true
+		if listener, err = e.ears.listen(ctx); err != nil {
+			return driver.Grant{}, err
+		}
+	}
+	return e.take(ctx, r, w, listener)
+}
+
+// take asks once, for somebody who waits if w is not nil: then with how it is told of a grant, or with 0 if it comes by itself.
+func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener int64) (driver.Grant, error) {
+	sent := driver.Now()
+	if w != nil {
+		w.asks(sent)
+	}
+	a, err := e.askTake(ctx, r, w, listener)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	if a.token == 0 {
+		if w != nil && r.Join {
+			w.refused(sent, a, listener == 0)
+		}
+		return driver.Grant{}, a.refusal(w != nil)
+	}
+	if w != nil {
+		e.waiters.forget(r.Owner)
+	}
+	if a.waiting {
+		e.wanted.add(r.Key)
+	}
+	return driver.Grant{Token: uint64(a.token), Tokens: a.tokens, Start: sent}, nil
+}
+
+func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, listener int64) (a answer, err error) {
+	var ear *int64
+	if listener != 0 {
+		ear = &listener
+	}
+	var ticket int64
+	if w != nil {
+		ticket = w.ticket
+	}
+	var token *int64
+	var opens, ends *time.Time
+	var tokens, ahead *int
+	err = e.ask(ctx, []any{&token, &tokens, &a.at, &opens, &ends, &ahead, &a.waiting}, e.statements.take,
+		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
+		ear, ticket, r.Holder, e.maxTTL, e.guard)
+	if err != nil {
+		return a, err
+	}
+	if token != nil && tokens != nil {
+		a.token, a.tokens = *token, *tokens
+	}
+	if opens != nil {
+		a.opens = max(opens.Sub(a.at), time.Millisecond)
+	}
+	if ends != nil {
+		a.ends, a.known = ends.Sub(a.at), true
+	}
+	if ahead != nil {
+		a.ahead = *ahead
+	}
+	return a, nil
+}
+
+// refusal is the answer to one who was refused, and who may wait.
+func (a answer) refusal(waits bool) error {
+	closed := &ClosedError{Open: time.Now().Add(a.opens)}
+	switch {
+	case a.opens > 0 && waits:
+		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+	case a.opens > 0:
+		return driver.NoEffect(closed)
+	case a.known && a.ends > 0:
+		return &driver.HeldError{Left: a.ends}
+	}
+	return driver.ErrHeld
+}
+
+// whole rounds up to microseconds, so that no lease is shorter than was asked for.
+func whole(d time.Duration) time.Duration {
+	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// lookLimit is how long one look of a waiter may take.
+const lookLimit = 5 * time.Second
+
+// Wait implements [driver.Engine].
+func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Join = true
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for w := e.waiters.find(r.Owner); ; w = e.waiters.add(r.Owner, r.Key) {
+		if w != nil {
+			if g, err := e.sleep(ctx, r, w, timer); g.Token != 0 || err != nil {
+				return g, err
+			}
+		}
+		if g, err := e.look(ctx, r); !errors.Is(err, driver.ErrHeld) {
+			return g, err
+		}
+	}
+}
+
+// sleep returns when there is a grant, or when it is time to look: then without one.
+func (e *Engine) sleep(ctx context.Context, r driver.Request, w *waiter, timer *time.Timer) (none driver.Grant, err error) {
+	for {
+		timer.Reset(w.pause())
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return none, driver.NoEffect(ctx.Err()) // nothing is under way
+		case <-e.life.Done():
+			return none, errClosed
+		}
+		gift, hinted := w.taken()
+		if gift == nil && hinted {
+			continue
+		}
+		if gift == nil {
+			return none, nil
+		}
+		e.waiters.forget(r.Owner)
+		if gift.waiting {
+			e.wanted.add(r.Key)
+		}
+		return gift.grant, nil
+	}
+}
+
+// look asks once whether it is the owner's turn. It is a join: the owner keeps its place.
+func (e *Engine) look(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	inner, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
+	g, err := e.Take(inner, r)
+	if err != nil && ctx.Err() != nil {
+		return driver.Grant{}, ctx.Err() // not marked: the look may have had an effect
+	}
+	return g, err
+}
+
+// heard takes in a message to this process.
+func (e *Engine) heard(message string) {
+	word, rest, _ := strings.Cut(message, " ")
+	if word == "l" {
+		e.ears.stir(rest)
+		return
+	}
+	var numbers []int64
+	for text := range strings.FieldsSeq(rest) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return // anybody may send messages
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	w := e.waiters.ticket(numbers[0])
+	switch {
+	case w == nil: // it has given up; the core releases
+	case word == "g" && len(numbers) == 6:
+		w.given(gift{
+			grant:   driver.Grant{Token: uint64(numbers[1]), Tokens: int(numbers[2]), TTL: micros(numbers[3])},
+			at:      time.UnixMicro(numbers[4]),
+			waiting: numbers[5] > 0,
+		})
+	case word == "h" && len(numbers) == 2:
+		w.leads(micros(numbers[1]))
+	}
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
