@@ -1,2 +1,73 @@
-// Package etcd is an engine that keeps locks in an etcd cluster.
+// Package etcd is an engine that keeps locks in an etcd cluster, from version 3.4 on. Any number of machines share them.
+//
+// # Opening
+//
+// [Open] takes a URL and makes a client of its own, as the command does. [New] works with a client that you make, and that stays yours:
+//
+//	cluster, err := clientv3.New(clientv3.Config{
+//		Endpoints:            []string{"h1:2379", "h2:2379", "h3:2379"},
+//		DialKeepAliveTime:    10 * time.Second, // leave a member that hangs
+//		DialKeepAliveTimeout: 3 * time.Second,
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	engine, err := etcd.New(cluster)
+//	if err != nil {
+//		return err
+//	}
+//	client := leasehold.New(engine)
+//
+// Close the client of leasehold first, then the engine, then the client of etcd.
+//
+// # What it promises
+//
+// Exclusion: each owner has a key of its own, and who holds follows from the order in which the keys of a name were created. A free lock is
+// taken by one transaction, and everything that is decided is decided by the majority of the cluster. No failover forgets a lock or grants
+// it twice: a grant is told when the majority has written it down.
+//
+// Order: the token is the revision at which the key was created. It grows over all keys of the cluster, so it can be compared with every
+// revision of etcd, and [Engine.Guard] makes it a condition of your own transactions in the same cluster: one who has lost the lock writes
+// nothing there.
+//
+// Fairness: those who wait are served in the order in which they came. A waiter watches the one whose removal lets it in, and so is told at
+// once. Nobody polls; everybody looks each ten seconds, in case that an event was lost.
+//
+// # Sessions
+//
+// The locks of a process are on leases of etcd, called sessions here: one for all locks with about the same ttl. A session lasts longer
+// than the locks on it, by a quarter of their ttl, but at least 2 s and at most 10 s, rounded up to whole seconds, and longer than a
+// quarter of a minute in steps of an eighth at most. So to renew locks takes no write: their session is kept alive now and then, and one
+// read finds out for up to 128 of them that they are still there. A lock that is not renewed is removed by its own process when its time is
+// over. If that process is gone, it is free when the session ends.
+//
+// A place in the queue is on a session of 10 s at most, which the waiting process keeps alive. A waiter that has died is passed over when it ends.
+//
+// # Which faults break which promise
+//
+//   - The process, or its machine, dies: a lock of it is free after the rest of its session, so up to 3 s (short ttls) or a third of the
+//     ttl (long ones) later than its lease would have ended.
+//   - A member is lost, or hangs: requests that went to it fail or take until their time limit, others do not notice. The clients turn to
+//     other members within seconds.
+//   - The leader is lost: for as long as an election takes nothing is granted or renewed. The new leader lets each session last its full
+//     time anew, so a lock of one who has died may be held for that much longer.
+//   - The majority is lost, or the network parts it from the clients: nothing is granted, and holders know by their own clocks when their
+//     leases are over. When the majority comes back, so do the locks.
+//   - An old leader goes on because it stood still (its process, its disk) while another was elected: it says yes to whoever keeps a
+//     session alive, which means nothing. The engine believes that only if the same leader is still elected in a read afterwards. In
+//     releases from before 2024, such a leader may also end sessions when it wakes up: what was on them is lost early, and the holder finds
+//     out with its next renewal. That breaks exclusion for at most a third of a ttl. Fencing or Guard keep it from doing harm.
+//   - The leader's clock runs faster than that of a holder by more than a hundredth: the session may end before the holder knows. Steps of
+//     the wall clock do not matter, neither here nor there.
+//   - The data is restored from a snapshot, or the cluster is made anew: locks that were granted after the snapshot are forgotten, and so
+//     are revisions, so tokens may be given a second time, unless the snapshot is restored with a later revision (etcdutl snapshot restore
+//     --bump-revision --mark-compacted). Stop all programs that use locks before.
+//   - Somebody removes keys below the prefix, or ends leases of etcd: the holder is told with its next renewal, and others get in before.
+//   - The database is full (the alarm NOSPACE): no lock is granted; what is held can be renewed and released.
+//   - The history is compacted: nothing happens; waiters read instead.
+//
+// # Rights
+//
+// The user of the client needs the right to read and write all keys that begin with the prefix, and no other. The keys end with the secrets
+// by which the engine knows the owners. Whoever can read them can release what others hold.
 package etcd

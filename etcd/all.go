@@ -1,0 +1,165 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// mostAtOnce is how many locks one transaction takes: servers allow for 128 operations.
+const mostAtOnce = 128
+
+// TakeAll implements [driver.AllTaker] with one transaction for up to 128 names, and another one if some of the owners hold already.
+func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+	if len(batch) > mostAtOnce {
+		return nil, driver.ErrApart
+	}
+	a := joint{e: e, batch: batch}
+	defer a.leave()
+	for _, r := range batch {
+		m, err := e.members.enter(ctx, r.Key, r.Owner)
+		if err != nil {
+			return nil, err
+		}
+		a.all = append(a.all, m)
+	}
+	for range tries {
+		grants, err := a.send(ctx)
+		switch {
+		case errors.Is(err, rpctypes.ErrTooManyOps):
+			return nil, driver.ErrApart
+		case !errors.Is(err, errChanged):
+			return grants, err
+		}
+	}
+	return nil, errBusy
+}
+
+// joint is a TakeAll.
+type joint struct {
+	e     *Engine
+	batch []driver.Request
+	all   []*member
+	holds []*place // those of the owners that hold already, as they were read; empty before that
+
+	on    []*session
+	start driver.Instant
+}
+
+func (a *joint) leave() {
+	for _, m := range a.all {
+		a.e.members.leave(m)
+	}
+}
+
+// send tries once. It answers errChanged if another try may get another answer.
+func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
+	if err := a.prepare(ctx); err != nil {
+		return nil, err
+	}
+	cmps, puts, reads := a.transaction()
+	t, err := a.e.txn(ctx, cmps, puts, reads)
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		if err := a.e.sessions.check(ctx, a.on...); err != nil {
+			return nil, err
+		}
+		return nil, errChanged
+	case err != nil:
+		if !driver.HadNoEffect(err) {
+			for i, m := range a.all {
+				a.e.members.doubt(m, a.batch[i].TTL)
+			}
+		}
+		return nil, err
+	case t.Succeeded:
+		return a.granted(t.Header.Revision)
+	}
+	return nil, a.judge(t)
+}
+
+// prepare sees to sessions that last. A lease that was longer before stays so.
+func (a *joint) prepare(ctx context.Context) error {
+	a.on = a.on[:0]
+	for i, r := range a.batch {
+		longest := r.TTL
+		if own := a.own(i); own != nil {
+			longest = max(longest, own.ttl)
+		}
+		s, start, err := a.e.sessions.get(ctx, class(longest), r.TTL)
+		if err != nil {
+			return err
+		}
+		if i == 0 { // the others lasted at later moments
+			a.start = start
+		}
+		if err := a.e.members.puts(a.all[i], r.TTL, s); err != nil {
+			return err
+		}
+		a.on = append(a.on, s)
+	}
+	return nil
+}
+
+// own returns the place of an owner that holds already, or nil.
+func (a *joint) own(i int) *place {
+	if len(a.holds) == 0 {
+		return nil
+	}
+	return a.holds[i]
+}
+
+func (a *joint) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) {
+	for i, r := range a.batch {
+		s := a.e.places(r.Key)
+		c := cardOf(r)
+		if own := a.own(i); own != nil {
+			c = own.card
+			c.ttl = max(c.ttl, r.TTL)
+			cmps = append(cmps, own.unchanged())
+		} else {
+			cmps = append(cmps, s.noneAfter(0))
+		}
+		puts = append(puts, opPut(a.all[i].path, c, a.on[i].id))
+		reads = append(reads, opRange(s))
+	}
+	return cmps, puts, reads
+}
+
+// judge finds out what a refusal means: it answers errChanged if all names are free, or their owners' already.
+func (a *joint) judge(t *pb.TxnResponse) error {
+	holds := make([]*place, len(a.batch))
+	for i, r := range a.batch {
+		l := readLine(t.Responses[i].GetResponseRange().Kvs)
+		own, inside := l.owned(r.Kind, a.all[i].path)
+		if len(l) > 0 && !inside {
+			return driver.ErrHeld
+		}
+		holds[i] = own
+	}
+	a.holds = holds
+	return errChanged
+}
+
+// granted makes grants of a transaction at a revision. Tokens are equal if the keys were created together: each name counts its own.
+func (a *joint) granted(revision int64) (grants []driver.Grant, err error) {
+	for i, m := range a.all {
+		created := revision
+		life := a.batch[i].TTL
+		if own := a.own(i); own != nil {
+			created = own.created
+			if a.e.members.created(m) == 0 {
+				life = max(life, own.ttl) // when it was renewed last is not known
+			}
+		}
+		if err := a.e.members.stands(m, created, a.on[i], true, life); err != nil {
+			return nil, err
+		}
+		grants = append(grants, driver.Grant{Token: uint64(created), Start: a.start})
+	}
+	return grants, nil
+}

@@ -1,0 +1,80 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var (
+	errClosed   = driver.Permanent(errors.New("the etcd engine has been closed: open another one"))
+	errLate     = driver.NoEffect(errors.New("etcd: sessions are renewed too slowly for this ttl: look at the load of the cluster, or use a longer ttl"))
+	errTerm     = driver.NoEffect(errors.New("etcd: a session was renewed by a member that no longer leads: try again"))
+	errBusy     = driver.NoEffect(errors.New("etcd: the places of the name changed with each try: try again"))
+	errEnding   = driver.NoEffect(errors.New("etcd: the lease has just run out: try again"))
+	errEnded    = errors.New("etcd: the answer came when the lease had run out: try again, or use a longer ttl")
+	errSession  = errors.New("etcd: the session is gone")
+	errChanged  = errors.New("etcd: the place was changed meanwhile")
+	errNotKnown = errors.New("etcd engine: this engine does not hold that lease: give Guard a lease that its own client was granted, before it is released")
+)
+
+// remedies are what can be done about answers of a server. All of them are given before anything is changed.
+var remedies = []struct {
+	answer error
+	mend   string
+	always bool // it will come again
+}{
+	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", false},
+	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and look at its disks", false},
+	{rpctypes.ErrPermissionDenied, "give the role of this user the right to read and write all keys that begin with the prefix", true},
+	{rpctypes.ErrUserEmpty, "the cluster wants to know who asks: give user and password", true},
+	{rpctypes.ErrAuthFailed, "give the right user and password", true},
+	{rpctypes.ErrInvalidAuthToken, "the login has expired: give the client user and password, not a token", true},
+	{rpctypes.ErrAuthOldRevision, "users or roles were changed at the same moment: try again", false},
+	{rpctypes.ErrTooManyOps, "leave --max-txn-ops of the servers at 128 or more", true},
+	{rpctypes.ErrRequestTooLarge, "leave --max-request-bytes of the servers at its default, or more", true},
+	{rpctypes.ErrLeaseTTLTooLarge, "use a shorter ttl", true},
+	{rpctypes.ErrGRPCNotSupportedForLearner, "the member is a learner: name members that vote", false},
+}
+
+// explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked, and everything else is
+// unknown: the request may have reached the leader although its member, or the connection to it, failed.
+func explain(err error) error {
+	if err == nil || driver.HadNoEffect(err) || errors.Is(err, errSession) {
+		return err
+	}
+	for _, r := range remedies {
+		if strings.Contains(err.Error(), rpctypes.ErrorDesc(r.answer)) {
+			err = fmt.Errorf("etcd: %w: %s", err, r.mend)
+			if r.always {
+				return driver.Permanent(err)
+			}
+			return driver.NoEffect(err)
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case strings.Contains(err.Error(), "authentication handshake failed") || strings.Contains(err.Error(), "server preface"):
+		return driver.NoEffect(fmt.Errorf("etcd: %w: check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err))
+	case strings.Contains(err.Error(), "error while dialing") || strings.Contains(err.Error(), "Error while dialing"):
+		return driver.NoEffect(fmt.Errorf("etcd: %w", err)) // there was no connection to send it on
+	}
+	return fmt.Errorf("etcd: %w", err)
+}
+
+// unsent marks the error of a context that ended before anything was sent, or while nothing was under way.
+func unsent(ctx context.Context) error { return driver.NoEffect(ctx.Err()) }
+
+// noEffect marks an error of a request that can only read.
+func noEffect(err error) error {
+	if err == nil || driver.HadNoEffect(err) {
+		return err
+	}
+	return driver.NoEffect(err)
+}

@@ -1,0 +1,297 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/internal/cable"
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+)
+
+// quick are servers that lose no time with a disk and with elections.
+var quick = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
+
+// connect makes a client of some addresses, which are those of servers or lead to them.
+func connect(t *testing.T, config clientv3.Config, addresses ...string) *clientv3.Client {
+	t.Helper()
+	config.Endpoints, config.Logger = addresses, zap.NewNop()
+	c, err := clientv3.New(config)
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Close()) })
+	return c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// examined returns what was found, as "severity code place", in order, and the places by their names. Members that say nothing are asked again, as the machine may be busy.
+func examined(t *testing.T, c *clientv3.Client) (places map[string]driver.Place, found []string) {
+	t.Helper()
+	e, err := etcd.New(c)
+	must(t, err)
+	defer func() { must(t, e.Close()) }()
+	var x driver.Examination
+	for range 3 {
+		if x, err = e.Examine(t.Context()); err == nil && !slices.ContainsFunc(x.Places, silent) {
+			break
+		}
+	}
+	must(t, err)
+	for _, f := range x.Findings {
+		if f.Text == "" || f.Mend == "" {
+			t.Errorf("nothing is said of %+v", f)
+		}
+		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+	}
+	slices.Sort(found)
+	places = map[string]driver.Place{}
+	for _, p := range x.Places {
+		places[p.Name] = p
+	}
+	if len(places) != len(x.Places) {
+		t.Errorf("places have the same name: %+v", x.Places)
+	}
+	return places, found
+}
+
+func silent(p driver.Place) bool { return errors.Is(p.Err, driver.ErrSilent) }
+
+// finds fails the test unless exactly this is found.
+func finds(t *testing.T, c *clientv3.Client, want ...string) map[string]driver.Place {
+	t.Helper()
+	places, found := examined(t, c)
+	if want = slices.Sorted(slices.Values(want)); !slices.Equal(found, want) {
+		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
+	}
+	return places
+}
+
+// Nothing is found where all is well, and each member is a place, whichever address leads there.
+func TestExamineOfAClusterThatIsWell(t *testing.T) {
+	t.Parallel()
+	c := etcdserver.ClusterForTest(t, 3, quick)
+	leader, err := c.Leader()
+	must(t, err)
+	for _, given := range [][]string{c.Addrs(), c.Addrs()[1:2], {"http://" + c.Addrs()[2]}, {c.Addrs()[0], cable.ForTest(t, c.Addrs()[0]).Addr()}} {
+		places := finds(t, connect(t, clientv3.Config{}, given...))
+		for _, m := range c.Members {
+			p := places[m.Addr()]
+			if want := map[bool]string{true: "leader", false: "follower"}[m == leader]; p.Role != want {
+				t.Errorf("%s is a %q, want %s", m.Addr(), p.Role, want)
+			}
+			if p.Err != nil || !p.Votes || p.Version == "" || p.RoundTrip <= 0 || p.HasClock || p.Uptime >= 0 {
+				t.Errorf("the place is %+v", p)
+			}
+		}
+		if len(places) != 3 {
+			t.Errorf("the places are %+v", places)
+		}
+	}
+}
+
+func TestExamineWithMembersDown(t *testing.T) {
+	t.Parallel()
+	c := etcdserver.ClusterForTest(t, 3, quick)
+	client := connect(t, clientv3.Config{}, c.Addrs()...)
+	leader, err := c.Leader()
+	must(t, err)
+	others := c.Others(leader)
+	must(t, others[0].Pause())
+	for name, p := range finds(t, client) { // of what is silent the core tells
+		if frozen := name == others[0].Addr(); frozen != silent(p) || frozen == p.Votes {
+			t.Errorf("with a frozen member: %+v", p)
+		}
+	}
+	others[0].Kill()
+	for name, p := range finds(t, connect(t, clientv3.Config{}, leader.Addr())) {
+		if gone := name == others[0].Addr(); gone != (p.Err != nil) || silent(p) || gone == p.Votes {
+			t.Errorf("with a member that is gone: %+v", p)
+		}
+	}
+	leader.Kill()
+	noLeader := func() bool {
+		status, err := others[1].Status()
+		return err == nil && status.Leader == 0
+	}
+	for began := time.Now(); !noLeader(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > etcdserver.Patience {
+			t.Fatal("one of three members has a leader")
+		}
+	}
+	for name, p := range finds(t, client, "critical no-leader") {
+		if there := name == others[1].Addr(); there != (p.Err == nil) || !p.Votes || p.Role != "follower" {
+			t.Errorf("without a leader: %+v", p)
+		}
+	}
+}
+
+// Where nothing can be found out, an error says so, in time.
+func TestExamineWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	must(t, s.Pause())
+	e, err := etcd.New(connect(t, clientv3.Config{}, s.Addr()))
+	must(t, err)
+	defer func() { must(t, e.Close()) }()
+	began := time.Now()
+	x, err := e.Examine(t.Context())
+	if !errors.Is(err, driver.ErrSilent) || !strings.Contains(err.Error(), s.Addr()) || !driver.HadNoEffect(err) {
+		t.Errorf("%+v, %v, want ErrSilent", x, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := e.Examine(ctx); err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("%v, after %v", err, time.Since(began))
+	}
+}
+
+// One member, and no room left in its database.
+func TestExamineFindsAlarms(t *testing.T) {
+	t.Parallel()
+	c := quick
+	c.Args = []string{"--quota-backend-bytes", fmt.Sprint(16 << 20)}
+	s := etcdserver.ForTest(t, c)
+	client := connect(t, clientv3.Config{}, s.Addr())
+	finds(t, client, "note too-few-members")
+	var full error
+	for i := 0; full == nil && i < 100; i++ {
+		_, full = client.Put(t.Context(), fmt.Sprint("key ", i), strings.Repeat("x", 1<<20))
+	}
+	if full == nil {
+		t.Fatal("the quota is not heeded")
+	}
+	finds(t, client, "note too-few-members", "critical no-space "+s.Addr())
+	raise := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: id(t, s), Alarm: pb.AlarmType_CORRUPT}
+	_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), raise)
+	must(t, err)
+	finds(t, client, "note too-few-members", "critical no-space "+s.Addr(), "critical corrupt "+s.Addr())
+}
+
+func id(t *testing.T, s *etcdserver.Server) uint64 {
+	t.Helper()
+	status, err := s.Status()
+	must(t, err)
+	return status.ID
+}
+
+// Members that were added and never came are places, and count.
+func TestExamineCountsMembers(t *testing.T) {
+	t.Parallel()
+	config := quick
+	config.Args = []string{"--strict-reconfig-check=false"} // it lets nobody in for the first five seconds
+	c := etcdserver.ClusterForTest(t, 3, config)
+	client := connect(t, clientv3.Config{}, c.Addrs()[0])
+	_, err := client.MemberAddAsLearner(t.Context(), []string{"http://127.0.0.1:1"})
+	must(t, err)
+	places := finds(t, client)
+	learners := 0
+	for _, p := range places {
+		if p.Role == "learner" {
+			learners++
+			if p.Err == nil || p.Votes {
+				t.Errorf("the learner is %+v", p)
+			}
+		}
+	}
+	if len(places) != 4 || learners != 1 {
+		t.Errorf("the places are %+v", places)
+	}
+	list, err := client.MemberList(t.Context())
+	must(t, err)
+	for _, m := range list.Members {
+		if m.IsLearner {
+			_, err = client.MemberRemove(t.Context(), m.ID)
+			must(t, err)
+		}
+	}
+	_, err = client.MemberAdd(t.Context(), []string{"http://127.0.0.1:2"})
+	must(t, err)
+	finds(t, client, "note even-number")
+}
+
+// The addresses of two clusters, or of nothing, are found.
+func TestExamineFindsWrongAddresses(t *testing.T) {
+	t.Parallel()
+	one, two := etcdserver.ForTest(t, quick), etcdserver.ForTest(t, quick)
+	_, found := examined(t, connect(t, clientv3.Config{}, one.Addr(), two.Addr()))
+	if !slices.Contains(found, "critical different-clusters") {
+		t.Errorf("found %q", found)
+	}
+	frozen := cable.ForTest(t, one.Addr())
+	frozen.Freeze()
+	places := finds(t, connect(t, clientv3.Config{}, frozen.Addr(), one.Addr()), "note too-few-members", "warning address-silent")
+	if p := places[one.Addr()]; len(places) != 1 || p.Err != nil {
+		t.Errorf("the places are %+v", places)
+	}
+}
+
+// What the user may not do is found, with what it may.
+func TestExamineFindsRights(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	admin := connect(t, clientv3.Config{}, s.Addr())
+	const password = "correct horse"
+	for user, may := range map[string]func(role string) error{
+		"root": nil,
+		"all": func(role string) error {
+			return grant(t, admin, role, etcd.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermReadWrite)
+		},
+		"some": func(role string) error {
+			return grant(t, admin, role, etcd.DefaultPrefix+"lock/jobs", etcd.DefaultPrefix+"lock/jobt", clientv3.PermReadWrite)
+		},
+		"reader": func(role string) error { return grant(t, admin, role, "\x00", "\x00", clientv3.PermRead) },
+		"other":  func(role string) error { return grant(t, admin, role, "other", "", clientv3.PermReadWrite) },
+	} {
+		_, err := admin.UserAdd(t.Context(), user, password)
+		must(t, err)
+		_, err = admin.RoleAdd(t.Context(), user)
+		must(t, err)
+		if may != nil {
+			must(t, may(user))
+		}
+		_, err = admin.UserGrantRole(t.Context(), user, user)
+		must(t, err)
+	}
+	_, err := admin.AuthEnable(t.Context())
+	must(t, err)
+	before, err := s.Status()
+	must(t, err)
+	for user, want := range map[string]string{"root": "", "all": "", "some": "note rights-names", "reader": "critical rights", "other": "critical rights"} {
+		all := []string{"note too-few-members"}
+		if want != "" {
+			all = append(all, want)
+		}
+		finds(t, connect(t, clientv3.Config{Username: user, Password: password}, s.Addr()), all...)
+	}
+	e, err := etcd.New(admin) // which gives no name
+	must(t, err)
+	defer func() { must(t, e.Close()) }()
+	if x, err := e.Examine(t.Context()); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "give user and password") {
+		t.Errorf("without a user: %+v, %v", x, err)
+	}
+	if after, err := s.Status(); err != nil || after.Revision != before.Revision {
+		t.Errorf("the revision was %d, and is %d, %v: something was written", before.Revision, after.Revision, err)
+	}
+}
+
+func grant(t *testing.T, c *clientv3.Client, role, from, to string, what authpb.Permission_Type) error {
+	t.Helper()
+	_, err := c.RoleGrantPermission(t.Context(), role, from, to, clientv3.PermissionType(what))
+	return err
+}

@@ -1,0 +1,134 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// isRemoval reports whether a transaction removes the key of the waiter of these tests from the session of the fake.
+func isRemoval(r *pb.TxnRequest) bool {
+	if len(r.Success) != 1 {
+		return false
+	}
+	inner := r.Success[0].GetRequestTxn()
+	return inner != nil && inner.Compare[0].GetLease() == 7 && string(inner.Success[0].GetRequestDeleteRange().GetKey()) == pathOf("own")
+}
+
+// briefly is a Take that nobody has to wait for.
+func briefly() driver.Request {
+	r := waited
+	r.Join, r.TTL = false, 2*time.Second
+	return r
+}
+
+// A key that a request of unknown outcome may have put there, or may yet, is removed at its end, and once more when the request cannot be under way any more.
+func TestWhatMayComeLateIsRemoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		began := time.Now()
+		var removed []time.Duration
+		broken := errors.New("the connection broke")
+		f.writes = func(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+			if isRemoval(r) {
+				removed = append(removed, time.Since(began).Round(time.Second))
+				return &pb.TxnResponse{Succeeded: true}, nil
+			}
+			return nil, broken
+		}
+		if _, err := e.Take(t.Context(), briefly()); !errors.Is(err, broken) || driver.HadNoEffect(err) {
+			t.Errorf("Take without an answer: %v", err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if want := []time.Duration{2 * time.Second, 2*time.Second + defaultLateness}; !slices.Equal(removed, want) {
+			t.Errorf("removed after %v, want %v", removed, want)
+		}
+		if n := len(e.members.all); n != 0 || e.members.book.Len() != 0 {
+			t.Errorf("%d members are not forgotten", n)
+		}
+	})
+}
+
+// Once the end of a lease has come, it is over, whether or not the key can be removed at once: nobody renews it, and its owner gets a new one only when the old one is gone.
+func TestNothingUndoesTheEndOfALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		var tries, takes atomic.Int64
+		f.writes = func(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+			switch {
+			case !isRemoval(r):
+				return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 10 * takes.Add(1)}}, nil
+			case tries.Add(1) <= 5:
+				return nil, errors.New("the server is away")
+			}
+			return &pb.TxnResponse{Succeeded: true}, nil
+		}
+		r := briefly()
+		if _, err := e.Take(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(r.TTL + 100*time.Millisecond)
+		synctest.Wait()
+		e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Token: 10}, TTL: r.TTL}}, func(_ int, err error) {
+			if !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("a renewal behind the end: %v", err)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := e.Take(ctx, r); !errors.Is(err, context.DeadlineExceeded) || !driver.HadNoEffect(err) || takes.Load() != 1 {
+			t.Errorf("a Take before the old key is gone: %v", err)
+		}
+		synctest.Wait()
+		if g, err := e.Take(t.Context(), r); err != nil || g.Token != 20 || tries.Load() != 6 {
+			t.Errorf("a Take when the old key is gone: %+v, %v after %d tries to remove it", g, err, tries.Load())
+		}
+	})
+}
+
+// A renewal that is under way keeps the lease from ending, even if its answer comes late.
+func TestALeaseDoesNotEndWhileItIsRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		var removed atomic.Bool
+		f.writes = func(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+			switch {
+			case isRemoval(r):
+				removed.Store(true)
+			case len(r.Compare) == 0: // the read of a renewal
+				time.Sleep(1500 * time.Millisecond)
+				return nil, errors.New("no answer")
+			}
+			return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 10}}, nil
+		}
+		r := briefly()
+		if _, err := e.Take(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(_ int, err error) {
+			if err == nil || driver.IsNo(err) {
+				t.Errorf("a renewal without an answer: %v", err)
+			}
+		})
+		if removed.Load() {
+			t.Error("the lease was ended while it was being renewed")
+		}
+		time.Sleep(time.Second)
+		if !removed.Load() {
+			t.Error("the lease was not ended in its time")
+		}
+	})
+}

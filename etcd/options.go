@@ -1,0 +1,44 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Option changes an engine at its creation.
+type Option func(*config) error
+
+// config is what options change.
+type config struct{ prefix string }
+
+// DefaultPrefix is what keys begin with unless [WithPrefix] says otherwise.
+const DefaultPrefix = "leasehold/"
+
+// OptionError says which option has a value that is not allowed.
+type OptionError struct {
+	// Option is its name, as in "WithPrefix".
+	Option string
+	// Allowed says what may be given.
+	Allowed string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("etcd engine: %s must be %s", e.Option, e.Allowed)
+}
+
+// errNoClient is the answer to New without a client.
+var errNoClient = errors.New("etcd engine: the client is nil: make one with clientv3.New")
+
+// WithPrefix sets what all keys of the engine begin with. Engines exclude each other only if they have the same prefix. It should not begin
+// like another that is in use, and should end with a slash. Defaults to [DefaultPrefix].
+func WithPrefix(prefix string) Option {
+	return func(c *config) error {
+		c.prefix = prefix
+		if prefix == "" || len(prefix) > 128 || strings.Contains(prefix, "\x00") {
+			return &OptionError{"WithPrefix", "1 to 128 bytes without a zero byte, as in \"leasehold/\""}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,197 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+const (
+	// together is how many keys one transaction reads: servers allow for 128 operations.
+	together = 128
+	// aside is how many locks are moved to other sessions at the same time.
+	aside = 16
+)
+
+// renewal is an item of a batch, and its index in it.
+type renewal struct {
+	driver.Renewal
+	index   int
+	m       *member
+	on      *session
+	created int64
+}
+
+// Renew implements [driver.Engine]. Locks whose session lasts long enough are only looked at, many in one read; no renewal of them is a
+// write. The others, which were waited for or are to last longer than before, are moved to another session, each by itself.
+func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	parts, others := e.sort(batch, report)
+	if len(parts) == 1 && len(others) == 0 { // most often
+		e.renewAlone(ctx, e.renewTogether(ctx, parts[0], report), report)
+		return
+	}
+	var work sync.WaitGroup
+	for _, items := range parts {
+		work.Go(func() { e.renewAlone(ctx, e.renewTogether(ctx, items, report), report) })
+	}
+	e.renewAlone(ctx, others, report)
+	work.Wait()
+}
+
+// sort finds those who are on a session that can last as long as they are to, and moves their ends: a lease that is being renewed is not
+// ended by this process.
+func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (parts [][]renewal, others []renewal) {
+	ms := &e.members
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	of := make(map[*session]int, 1) // which part has room
+	for i, r := range batch {
+		m := ms.find(r.Key, r.Owner)
+		switch {
+		case m != nil && m.ending != nil:
+			report(i, driver.ErrNotHeld) // the lease is over, and its removal is under way
+			continue
+		case m == nil || !m.granted || m.on == nil || m.on.isGone() || m.on.lasts < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
+			others = append(others, renewal{Renewal: r, index: i})
+			continue
+		}
+		ms.extend(m, r.TTL)
+		at, some := of[m.on]
+		if !some || len(parts[at]) == together {
+			at = len(parts)
+			of[m.on] = at
+			parts = append(parts, make([]renewal, 0, min(together, len(batch)-i)))
+		}
+		parts[at] = append(parts[at], renewal{r, i, m, m.on, m.created})
+	}
+	return parts, others
+}
+
+// renewTogether renews locks on one session. First it sees to the session, then it reads whether the keys are still there, and on it. It
+// returns those that it is to be done for in another way.
+func (e *Engine) renewTogether(ctx context.Context, items []renewal, report func(i int, err error)) (others []renewal) {
+	s := items[0].on
+	var most time.Duration
+	for _, r := range items {
+		most = max(most, r.TTL)
+	}
+	last, _, err := e.sessions.get(ctx, s.seconds, most)
+	if err == nil && last != s {
+		return items // the session is gone, and with it most likely the keys
+	}
+	var t *pb.TxnResponse
+	if err == nil {
+		reads := make([]*pb.RequestOp, len(items))
+		for i, r := range items {
+			reads[i] = opKey(r.m.path)
+		}
+		t, err = e.txn(ctx, nil, reads, nil)
+	}
+	for i, r := range items {
+		if err != nil {
+			report(r.index, noEffect(err))
+			continue
+		}
+		kvs := t.Responses[i].GetResponseRange().Kvs
+		switch {
+		case len(kvs) == 0:
+			e.members.gone(r.m, r.created)
+			report(r.index, driver.ErrNotHeld)
+		case kvs[0].CreateRevision != r.created || clientv3.LeaseID(kvs[0].Lease) != s.id:
+			others = append(others, r)
+		default:
+			report(r.index, nil)
+		}
+	}
+	return others
+}
+
+// renewAlone renews what this engine does not know, or what is to be moved: some at a time.
+func (e *Engine) renewAlone(ctx context.Context, items []renewal, report func(i int, err error)) {
+	if len(items) == 1 {
+		report(items[0].index, e.renew(ctx, items[0].Renewal))
+		return
+	}
+	var work sync.WaitGroup
+	slots := make(chan struct{}, aside)
+	for _, r := range items {
+		slots <- struct{}{} // those at work end with ctx
+		work.Go(func() {
+			defer func() { <-slots }()
+			report(r.index, e.renew(ctx, r.Renewal))
+		})
+	}
+	work.Wait()
+}
+
+// renew renews one lock.
+func (e *Engine) renew(ctx context.Context, r driver.Renewal) error {
+	m, err := e.members.enter(ctx, r.Key, r.Owner)
+	if err != nil {
+		return err
+	}
+	defer e.members.leave(m)
+	for range tries {
+		known := e.members.created(m)
+		l, _, err := e.look(ctx, r.Key)
+		if err != nil {
+			return err
+		}
+		own, holds := l.owned(r.Kind, m.path)
+		if l.find(m.path) < 0 {
+			e.members.gone(m, known)
+		}
+		if !holds {
+			return driver.ErrNotHeld
+		}
+		if _, err = e.lengthen(ctx, m, own, r.TTL); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return errBusy
+}
+
+// lengthen makes the lease of a place that holds last for a ttl from the instant on that it returns, and never shortens it. It answers
+// errChanged if the key was changed meanwhile.
+func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.Duration) (driver.Instant, error) {
+	longest := max(own.ttl, ttl) // what was longer before stays so
+	for range tries {
+		s, start, err := e.sessions.get(ctx, class(longest), ttl)
+		if err != nil {
+			return start, err
+		}
+		life := ttl
+		if own.lease == s.id {
+			return start, e.members.stands(m, own.created, s, true, life)
+		}
+		if e.members.created(m) == 0 {
+			life = longest // when it was renewed last is not known
+		}
+		if err := e.members.puts(m, ttl, s); err != nil {
+			return start, err
+		}
+		moved := own.card
+		moved.ttl = longest
+		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(m.path, moved, s.id)), nil)
+		switch {
+		case errors.Is(err, rpctypes.ErrLeaseNotFound):
+			if err := e.sessions.check(ctx, s); err != nil {
+				return start, err
+			}
+		case err != nil:
+			return start, err
+		case !t.Succeeded:
+			return start, errChanged
+		default:
+			return start, e.members.stands(m, own.created, s, true, life)
+		}
+	}
+	return driver.Instant{}, errBusy
+}

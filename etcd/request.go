@@ -1,0 +1,93 @@
+package etcd
+
+import (
+	"context"
+	"math"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Requests are made by hand: the methods of the client copy their parts, and the one that keeps a lease alive repeats a request that fails,
+// without a pause. They go over its connection, and so with its user, to its endpoints.
+
+// answers of any size are taken, as the client does.
+var anySize = grpc.MaxCallRecvMsgSize(math.MaxInt32)
+
+// txn sends one transaction.
+func (e *Engine) txn(ctx context.Context, cmps []*pb.Compare, then, otherwise []*pb.RequestOp) (*pb.TxnResponse, error) {
+	ctx, over, err := e.bounded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer over()
+	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize)
+	return t, explain(clientv3.ContextError(ctx, err))
+}
+
+// read sends a request that only reads.
+func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	ctx, over, err := e.bounded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer over()
+	a, err := e.kv.Range(ctx, r, anySize)
+	return a, noEffect(explain(clientv3.ContextError(ctx, err)))
+}
+
+// look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.
+func (e *Engine) look(ctx context.Context, key driver.Key) (l line, revision int64, err error) {
+	s := e.places(key)
+	r, err := e.read(ctx, &pb.RangeRequest{Key: []byte(s.from), RangeEnd: []byte(s.to)})
+	if err != nil {
+		return nil, 0, err
+	}
+	return readLine(r.Kvs), r.Header.Revision, nil
+}
+
+// bounded gives a request its limit, unless it ends earlier anyway. The function that it returns is called when the request is over.
+func (e *Engine) bounded(ctx context.Context) (context.Context, func(), error) {
+	switch {
+	case e.life.Err() != nil:
+		return nil, nil, errClosed
+	case ctx.Err() != nil:
+		return nil, nil, unsent(ctx)
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= e.limit {
+		return ctx, func() { e.wires.unanswered(ctx) }, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.limit)
+	return ctx, func() {
+		e.wires.unanswered(ctx)
+		cancel()
+	}, nil
+}
+
+// The parts of a transaction.
+
+func ops(some ...*pb.RequestOp) []*pb.RequestOp { return some }
+
+func opPut(path string, c card, lease clientv3.LeaseID) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(path), Value: c.bytes(), Lease: int64(lease)}}}
+}
+
+func opDelete(path string) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(path)}}}
+}
+
+func opRange(s span) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(s.from), RangeEnd: []byte(s.to)}}}
+}
+
+func opKey(path string) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(path), KeysOnly: true}}}
+}
+
+func opTxn(cmps []*pb.Compare, then, otherwise []*pb.RequestOp) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestTxn{RequestTxn: &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}}}
+}

@@ -1,0 +1,231 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// sessions are those that an engine has, one for each class.
+type sessions struct {
+	engine *Engine
+
+	mu     sync.Mutex
+	all    map[int64]*session
+	starts map[int64]*flight // of those that there are not yet
+	closed bool
+}
+
+func (b *sessions) init(e *Engine) {
+	b.engine, b.all, b.starts = e, make(map[int64]*session), make(map[int64]*flight)
+}
+
+// close lets nothing begin any more.
+func (b *sessions) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+}
+
+// flights is how often a session is renewed in a row for one who needs it: the first may find it gone, and another may be needed that lasts.
+const flights = 4
+
+// get returns a session of a class that surely lasts for some time from the instant that it returns, too. If need be, it is kept alive or
+// made first. All who need that at the same time share the request. Errors say that nothing was done.
+func (b *sessions) get(ctx context.Context, seconds int64, need time.Duration) (*session, driver.Instant, error) {
+	err := errLate
+	for range flights {
+		now := driver.Now()
+		s, f := b.find(seconds, need, now)
+		if f == nil {
+			return s, now, nil
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, now, unsent(ctx)
+		}
+		if err = f.err; err != nil && !errors.Is(err, errTerm) {
+			return nil, now, err
+		}
+	}
+	if err == nil {
+		err = errLate
+	}
+	return nil, driver.Instant{}, err
+}
+
+// find returns a session that lasts, or a request to wait for.
+func (b *sessions) find(seconds int64, need time.Duration, now driver.Instant) (*session, *flight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.all[seconds]
+	switch {
+	case s == nil:
+		return nil, b.start(seconds)
+	case s.left(now) < need:
+		return nil, b.renew(s)
+	}
+	return s, nil
+}
+
+// check finds out which sessions are gone: something has been refused for that.
+func (b *sessions) check(ctx context.Context, some ...*session) error {
+	for _, s := range some {
+		if s == nil || s.isGone() {
+			continue
+		}
+		b.mu.Lock()
+		f := b.renew(s)
+		b.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return unsent(ctx)
+		}
+		if f.err != nil {
+			return f.err
+		}
+	}
+	return nil
+}
+
+// left returns how long the session surely lasts. sessions.mu is held.
+func (s *session) left(now driver.Instant) time.Duration { return s.lasts - now.Since(s.alive) }
+
+// left returns how long a session surely lasts.
+func (b *sessions) left(s *session, now driver.Instant) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return s.left(now)
+}
+
+// start makes a session. mu is held.
+func (b *sessions) start(seconds int64) *flight {
+	if f := b.starts[seconds]; f != nil {
+		return f
+	}
+	f := &flight{done: make(chan struct{})}
+	b.starts[seconds] = f
+	b.launch(f, func() {
+		s, err := b.engine.grant(b.engine.life, seconds)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.starts, seconds)
+		if f.err = err; err == nil {
+			b.all[seconds] = s
+		}
+	})
+	return f
+}
+
+// renew keeps a session alive. mu is held.
+func (b *sessions) renew(s *session) *flight {
+	if s.flight != nil {
+		return s.flight
+	}
+	f := &flight{done: make(chan struct{})}
+	s.flight = f
+	b.launch(f, func() {
+		from, lasts, err := b.engine.keepAlive(b.engine.life, s)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		s.flight = nil
+		switch {
+		case errors.Is(err, errSession):
+			b.bury(s) // and whoever asked gets a new one
+		case err != nil:
+			f.err = err
+		case from.Since(s.alive) > 0:
+			s.alive, s.lasts = from, lasts
+		}
+	})
+	return f
+}
+
+// bury forgets a session that is gone. mu is held.
+func (b *sessions) bury(s *session) {
+	if b.all[s.seconds] == s {
+		delete(b.all, s.seconds)
+	}
+	if !s.isGone() {
+		close(s.gone)
+	}
+}
+
+// launch runs a request in the background. mu is held.
+func (b *sessions) launch(f *flight, do func()) {
+	if b.closed {
+		f.err = errClosed
+		close(f.done)
+		return
+	}
+	b.engine.background.Go(func() {
+		defer close(f.done)
+		do()
+	})
+}
+
+// attend keeps a session alive until the function that it returns is called: somebody waits who sends nothing else. There is one heart for
+// all who wait.
+func (b *sessions) attend(s *session) (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.waiters++; s.waiters == 1 && !b.closed {
+		stop := make(chan struct{})
+		s.beating = stop
+		b.engine.background.Go(func() { b.beat(s, stop) })
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if s.waiters--; s.waiters == 0 && s.beating != nil {
+			close(s.beating)
+			s.beating = nil
+		}
+	}
+}
+
+// beatAgain is the pause after a request that failed.
+const beatAgain = time.Second
+
+func (b *sessions) beat(s *session, stop chan struct{}) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		b.mu.Lock()
+		next := s.left(driver.Now()) - s.lasts*2/3
+		b.mu.Unlock()
+		pause.Reset(max(next, 0))
+		select {
+		case <-pause.C:
+		case <-stop:
+			return
+		case <-s.gone:
+			return
+		case <-b.engine.life.Done():
+			return
+		}
+		if next > 0 {
+			continue // somebody else may have renewed it meanwhile
+		}
+		b.mu.Lock()
+		f := b.renew(s)
+		b.mu.Unlock()
+		<-f.done
+		if f.err == nil {
+			continue
+		}
+		pause.Reset(beatAgain)
+		select {
+		case <-pause.C:
+		case <-stop:
+			return
+		case <-b.engine.life.Done():
+			return
+		}
+	}
+}

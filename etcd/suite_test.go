@@ -1,0 +1,45 @@
+package etcd_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+)
+
+// place is a server, on which each engine has a client of its own, as other processes have.
+func place(s *etcdserver.Server) drivertest.Place {
+	return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, s.Addr()) }}
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true})
+	drivertest.Run(t, drivertest.Harness{
+		Start: func(*testing.T) drivertest.Place { return place(s) },
+		TTL:   1500 * time.Millisecond, // a removal by this process comes an answer later, which takes a while on a busy machine
+	})
+}
+
+// What a server has confirmed is on its disk.
+func TestContractOverCrashes(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, drivertest.Harness{
+		Start: func(t *testing.T) drivertest.Place {
+			if !strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the only one that crashes the server
+				t.Skip("the server need not crash for this")
+			}
+			s := etcdserver.ForTest(t, etcdserver.Config{})
+			p := place(s)
+			p.Restart = func(t *testing.T) {
+				s.Kill()
+				must(t, s.Restart())
+			}
+			return p
+		},
+		TTL: time.Second,
+	})
+}

@@ -1,0 +1,168 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// tries is how often a transaction is sent that others keep from fitting.
+const tries = 8
+
+// Places of waiters are on a session of this ttl at most, so that one that has died is soon passed over. A grant that was waited for is
+// moved to a session of its own ttl when it is first renewed, which the core does at once if the other one is too short.
+const placeTTL = 7 * time.Second
+
+// placeNeed is how long the session of a place lasts at least when the place is made, or its grant is told of.
+const placeNeed = 4 * time.Second
+
+// Take implements [driver.Engine].
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	m, err := e.members.enter(ctx, r.Key, r.Owner)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	defer e.members.leave(m)
+	return e.take(ctx, r, m)
+}
+
+func (e *Engine) take(ctx context.Context, r driver.Request, m *member) (driver.Grant, error) {
+	a := attempt{Request: r, e: e, m: m, span: e.places(r.Key)}
+	for range tries {
+		g, again, err := a.send(ctx)
+		if !again {
+			return g, err
+		}
+	}
+	return driver.Grant{}, errBusy
+}
+
+// attempt is a Take: one transaction, if others do not come between.
+type attempt struct {
+	driver.Request
+	span
+	e *Engine
+	m *member
+
+	// seen is the revision at which there was room beside those who were there; 0 if only an empty place will do.
+	seen int64
+
+	hold  *session // for a grant
+	start driver.Instant
+	queue *session // for a place in the queue; nil if there is not to be one
+}
+
+// send tries once. It answers with again if another try may get another answer.
+func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err error) {
+	if err = a.prepare(ctx); err != nil {
+		return g, false, err
+	}
+	t, err := a.e.txn(ctx, a.room(), a.enter(), a.refuse())
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return g, true, a.e.sessions.check(ctx, a.hold, a.queue)
+	case err != nil:
+		if !driver.HadNoEffect(err) {
+			a.e.members.doubt(a.m, a.TTL)
+		}
+		return g, false, err
+	}
+	granted, answers := t.Succeeded, t.Responses
+	if !granted && a.Mode == driver.Shared {
+		inner := answers[0].GetResponseTxn()
+		granted, answers = inner.Succeeded, inner.Responses
+	}
+	if granted {
+		err := a.e.members.stands(a.m, t.Header.Revision, a.hold, true, a.TTL)
+		return driver.Grant{Token: uint64(t.Header.Revision), Start: a.start}, false, err
+	}
+	return a.judge(ctx, readLine(answers[len(answers)-1].GetResponseRange().Kvs), t.Header.Revision)
+}
+
+// prepare sees to sessions that last.
+func (a *attempt) prepare(ctx context.Context) (err error) {
+	e := a.e
+	if a.hold, a.start, err = e.sessions.get(ctx, class(a.TTL), a.TTL); err != nil {
+		return err
+	}
+	if !a.Join {
+		return e.members.puts(a.m, a.TTL, a.hold)
+	}
+	if a.queue, _, err = e.sessions.get(ctx, class(min(a.TTL, placeTTL)), min(a.TTL, placeNeed)); err != nil {
+		return err
+	}
+	return e.members.puts(a.m, a.TTL, a.hold, a.queue)
+}
+
+func (a *attempt) put(s *session) *pb.RequestOp { return opPut(a.m.path, cardOf(a.Request), s.id) }
+
+// room compares: nobody is there, or nobody but those who were there when there was room.
+func (a *attempt) room() []*pb.Compare { return all(a.noneAfter(a.seen)) }
+
+func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold)) }
+
+// absent compares: the owner has no key. One that it has is left as it is, since it may have been made shared, or have been left.
+func (a *attempt) absent() *pb.Compare { return createdAt(a.m.path, 0) }
+
+// refuse is what is done where there is no room: a reader enters if there are none but readers; others read who is there, when they have joined.
+func (a *attempt) refuse() []*pb.RequestOp {
+	refused := ops(opRange(a.span))
+	if a.Join {
+		refused = ops(opTxn(all(a.absent()), ops(a.put(a.queue)), nil), refused[0])
+	}
+	if a.Mode == driver.Shared {
+		refused = ops(opTxn(all(a.allShared(), a.absent()), a.enter(), refused))
+	}
+	return refused
+}
+
+// judge finds out what a refusal means to the owner.
+func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.Grant, again bool, err error) {
+	own, holds := l.owned(a.Kind, a.m.path)
+	switch {
+	case own == nil && !a.Join && a.seen < revision && a.fits(l):
+		a.seen = revision
+		return g, true, nil
+	case own == nil: // or the place is kept, and will not be the owner's again
+		return g, false, driver.ErrHeld
+	case holds && a.queue != nil && own.lease == a.queue.id && own.created == revision: // it has joined where there was room
+		return a.e.told(a.m, own.created, a.queue, a.TTL)
+	case holds:
+		a.seen = 0
+		start, err := a.e.lengthen(ctx, a.m, own, a.TTL)
+		return driver.Grant{Token: uint64(own.created), Start: start}, errors.Is(err, errChanged), err
+	case a.queue != nil && own.lease == a.queue.id:
+		if err := a.e.members.stands(a.m, own.created, a.queue, false, placeLife); err != nil {
+			return g, false, err
+		}
+		a.e.members.refused(a.m, l, revision)
+	}
+	return g, false, driver.ErrHeld
+}
+
+// fits reports whether there is room for the permits beside those who are there.
+func (a *attempt) fits(l line) bool {
+	if a.Kind != driver.Semaphore || l.find(a.m.path) >= 0 {
+		return false
+	}
+	l = append(l, place{card: cardOf(a.Request)})
+	return l.inside(a.Kind) == len(l)
+}
+
+// told makes a grant of a place that turned out to hold, on its session s. It may be a short one.
+func (e *Engine) told(m *member, created int64, s *session, ttl time.Duration) (g driver.Grant, again bool, err error) {
+	now := driver.Now()
+	g = driver.Grant{Token: uint64(created), Start: now}
+	if left := e.sessions.left(s, now); left < ttl {
+		if ttl = left; ttl < placeNeed/2 {
+			return driver.Grant{}, true, nil
+		}
+		g.TTL = ttl
+	}
+	return g, false, e.members.stands(m, created, s, true, ttl)
+}
