@@ -7,4 +7,6 @@ require (
 	go.uber.org/goleak v1.3.0
 )
 
+require github.com/go-zookeeper/zk v1.0.4
+
 replace github.com/leasehold-go/leasehold => ../

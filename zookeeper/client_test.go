@@ -1,0 +1,193 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/ports"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+)
+
+// mute is a server that takes connections and says nothing, as one that is frozen.
+func mute(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// nobody is an address where nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	port, err := ports.Reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ports.Release(port) })
+	return ports.Address(port)
+}
+
+// The longest lease is two thirds of the session that the server gives, which is not always the one that was asked for.
+func TestLongestLeaseIsTheServers(t *testing.T) {
+	t.Parallel()
+	s := zookeeperserver.ForTest(t, zookeeperserver.Config{MaxSession: 6 * time.Second, Tick: time.Second})
+	for asked, want := range map[time.Duration]time.Duration{time.Minute: 4 * time.Second, 3 * time.Second: 2 * time.Second, time.Second: 4 * time.Second / 3} {
+		e := openAt(t, s, WithSessionTimeout(asked))
+		if got := e.Abilities().MaxTTL.Round(time.Millisecond); got != want.Round(time.Millisecond) {
+			t.Errorf("asked for sessions of %v, leases last %v, want %v", asked, got, want)
+		}
+	}
+}
+
+// A server that is frozen keeps nobody from the others.
+func TestFrozenServerIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for range 4 { // they are tried in a random order
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		e, err := New(ctx, []string{mute(t), mute(t), server(t).Addr()})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustTake(t, e, lock(t, "a"))
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// Servers that cannot be reached are told of soon, with the reason, and long before the context ends.
+func TestNobodyIsThere(t *testing.T) {
+	t.Parallel()
+	addresses := []string{nobody(t), nobody(t)}
+	start := time.Now()
+	_, err := New(t.Context(), addresses)
+	if err == nil || !driver.HadNoEffect(err) || !strings.Contains(err.Error(), addresses[0]) || !strings.Contains(err.Error(), "refused") || time.Since(start) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// One who opens an engine waits no longer than he wants to.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := New(ctx, []string{mute(t)}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// Requests end with their context, whatever the server does, and what had no answer is unknown. When the server is back, all goes on in the same session.
+func TestServerIsFrozen(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t)
+	e := openAt(t, s, WithSessionTimeout(longSession))
+	held, r := lock(t, "held"), lock(t, "a")
+	g := mustTake(t, e, held)
+	waiting := waitFor(t.Context(), e, join(t, e, lock(t, "held")))
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	for what, request := range map[string]func(ctx context.Context) error{
+		"Take":    func(ctx context.Context) error { _, err := e.Take(ctx, r); return err },
+		"Release": func(ctx context.Context) error { return e.Release(ctx, driver.Release{Hold: hold(r)}) },
+		"List":    func(ctx context.Context) error { _, err := e.List(ctx, driver.Query{}); return err },
+		"Renew": func(ctx context.Context) (outcome error) {
+			e.Renew(ctx, []driver.Renewal{{Hold: hold(held), TTL: held.TTL}}, func(_ int, err error) { outcome = err })
+			return outcome
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		start := time.Now()
+		err := request(ctx)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) && what == "Take" || time.Since(start) > 2*time.Second {
+			t.Errorf("%s, after %v: %v", what, time.Since(start), err)
+		}
+	}
+	if err := s.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if again := mustTake(t, e, held); again.Token != g.Token {
+		t.Errorf("the token is %d, and was %d", again.Token, g.Token)
+	}
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("Release: %v", err)
+	}
+	if n := len(nodes(t, e, r.Key)); n != 0 {
+		t.Errorf("%d places are left", n)
+	}
+	mustRelease(t, e, held)
+	if w := <-waiting; w.err != nil {
+		t.Errorf("Wait: %v", w.err)
+	}
+}
+
+// A closed engine refuses, at once and for good, also those who wait.
+func TestClosedEngineRefuses(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	mustTake(t, e, r)
+	waiting := waitFor(t.Context(), e, join(t, e, lock(t, "a")))
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w := <-waiting; !driver.IsPermanent(w.err) {
+		t.Errorf("Wait: %v", w.err)
+	}
+	if _, err := e.Take(t.Context(), lock(t, "b")); !driver.IsPermanent(err) {
+		t.Errorf("Take: %v", err)
+	}
+	mustTake(t, other, lock(t, "a")) // what it held is free at once
+}
+
+// A connection that breaks costs nothing but time, and no second of pause if there is one server only.
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	g := mustTake(t, other, r)
+	waiting := waitFor(t.Context(), e, join(t, e, lock(t, "a")))
+	session, _ := e.client.current()
+	held, _ := other.places.find(claim{r.Key, idOf(r.Owner)})
+	_, spot, err := e.client.watch(t.Context(), held.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		e.client.mu.Lock()
+		line := e.client.line
+		e.client.mu.Unlock()
+		_ = line.Conn.Close()
+		start := time.Now()
+		eventually(t, "it has another connection", func() bool {
+			e.client.mu.Lock()
+			defer e.client.mu.Unlock()
+			return e.client.line != line && e.client.up
+		})
+		if took := time.Since(start); took > 900*time.Millisecond {
+			t.Logf("connecting again took %v", took) // the machine may be slow
+		}
+	}
+	if !hasFired(spot.fired) {
+		t.Error("those who watch do not look anew")
+	}
+	mustRelease(t, other, r)
+	w := <-waiting
+	if now, _ := e.client.current(); w.err != nil || w.grant.Token <= g.Token || now != session {
+		t.Errorf("Wait: %+v, %v, in session %x, which was %x", w.grant, w.err, now, session)
+	}
+}

@@ -1,0 +1,50 @@
+package zookeeper
+
+import (
+	"context"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/overdue"
+)
+
+// Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. Many goroutines may use it.
+type Engine struct {
+	config    config
+	prefix    string
+	acl       []zk.ACL
+	abilities driver.Abilities
+	client    *client
+	places    places
+	// ends are when leases end, and kept places.
+	ends *overdue.Book[*place]
+	// empties are nodes of names that may have no places any more.
+	empties *overdue.Book[string]
+
+	life  context.Context // ends with Close
+	kill  context.CancelFunc
+	close sync.Once
+}
+
+var (
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Downgrader = (*Engine)(nil)
+	_ driver.Forcer     = (*Engine)(nil)
+)
+
+// Abilities implements [driver.Engine]. MaxTTL is two thirds of the timeout that the servers have given the session.
+func (e *Engine) Abilities() driver.Abilities { return e.abilities }
+
+// Close ends the session, and with it everything that is held, at once: it must not be used any more by then. If no server can be reached, that ends when the session does. Calls after Close are
+// refused. Close may be called many times.
+func (e *Engine) Close() error {
+	e.close.Do(func() {
+		e.kill()
+		e.ends.Close()
+		e.empties.Close()
+		e.client.close()
+	})
+	return nil
+}

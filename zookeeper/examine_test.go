@@ -1,0 +1,202 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+	"github.com/leasehold-go/leasehold/zookeeper"
+)
+
+// wantFound fails the test unless exactly this was found, as "severity code place".
+func wantFound(t *testing.T, e *zookeeper.Engine, want ...string) []driver.Place {
+	t.Helper()
+	x, err := e.Examine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range x.Findings {
+		if f.Text == "" || f.Mend == "" {
+			t.Errorf("nothing is said of %+v", f)
+		}
+		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+	}
+	slices.Sort(found)
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(found, want) {
+		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
+	}
+	return x.Places
+}
+
+// Nothing is found where all is well, and each server is a place with its figures. What fails is then found, one after the other.
+func TestExamineAnEnsemble(t *testing.T) {
+	t.Parallel()
+	e := zookeeperserver.EnsembleForTest(t, 3, briskly)
+	engine := engineOn(t, 20*time.Second, e.Addrs()...)
+	leader, err := e.AwaitLeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range wantFound(t, engine) {
+		s := e.Servers[i]
+		role := map[bool]string{true: "leader", false: "follower"}[s == leader]
+		if p.Name != s.Addr() || p.Role != role || !strings.HasPrefix(p.Version, "3.") || p.Uptime < 0 || p.RoundTrip <= 0 || !p.Votes || p.Err != nil {
+			t.Errorf("the place is %+v, want the %s", p, role)
+		}
+	}
+	wantFound(t, engineOn(t, 20*time.Second, e.Addrs()[:2]...), "note servers-not-named")
+	wantFound(t, engineOn(t, 2*time.Minute, e.Addrs()...), "note session-timeout")
+
+	own := serverOf(t, engine, e.Servers)
+	down := e.Servers[0]
+	if down == own {
+		down = e.Servers[1]
+	}
+	if err := down.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.AwaitLeader(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range wantFound(t, engine) {
+		if (p.Name == down.Addr()) != errors.Is(p.Err, driver.ErrSilent) || p.Votes != (p.Err == nil) {
+			t.Errorf("the place is %+v", p)
+		}
+	}
+	down.Kill()
+	last := own
+	for _, s := range e.Servers {
+		if s != own && s != down {
+			s.Kill()
+		}
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := last.Role(); err != nil {
+			break // it has noticed that it is alone
+		}
+		if time.Since(began) > unhurried {
+			t.Fatal("a server goes on without a majority")
+		}
+	}
+	for _, p := range wantFound(t, engine, "critical no-leader") {
+		if p.Err == nil || !p.Votes {
+			t.Errorf("the place is %+v", p)
+		}
+	}
+	last.Kill()
+	if x, err := engine.Examine(t.Context()); err == nil || !strings.Contains(err.Error(), last.Addr()) {
+		t.Errorf("of servers that are all down it says %+v, %v", x, err)
+	}
+}
+
+// Two servers that know nothing of each other are no ensemble. One that has two names is. What is wrong with each of them is found.
+func TestExamineServersThatAreApart(t *testing.T) {
+	t.Parallel()
+	a := zookeeperserver.ForTest(t, zookeeperserver.Config{Unsynced: true})
+	b := zookeeperserver.ForTest(t, zookeeperserver.Config{Lines: []string{"4lw.commands.whitelist=srvr"}})
+	alone := engineOn(t, 20*time.Second, a.Addr())
+	for i := range 10 { // so that they are at different transactions
+		take(t, alone, wish(alone, fmt.Sprint("name ", i)))
+	}
+	const few = "warning too-few-members"
+	off, dumb := "warning sync-off "+a.Addr(), "note words-not-allowed "+b.Addr()
+	wantFound(t, alone, few, off)
+	wantFound(t, engineOn(t, 20*time.Second, b.Addr()), few, dumb)
+	wantFound(t, engineOn(t, 20*time.Second, a.Addr(), b.Addr()), few, off, dumb, "critical different-clusters "+a.Addr(), "critical different-clusters "+b.Addr())
+	other := strings.Replace(a.Addr(), "127.0.0.1", "localhost", 1)
+	for _, p := range wantFound(t, engineOn(t, 20*time.Second, a.Addr(), other), few, off, "warning sync-off "+other) {
+		if !p.Votes || p.Err != nil || p.RoundTrip <= 0 || p.Role != "standalone" {
+			t.Errorf("the place is %+v", p)
+		}
+	}
+
+	// An examination ends with its context, however silent servers are.
+	if err := a.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	err := within(t, 500*time.Millisecond, func(ctx context.Context) error {
+		_, err := alone.Examine(ctx)
+		return err
+	})
+	if !errors.Is(err, driver.ErrSilent) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the only server is silent: %v", err)
+	}
+	if err := alone.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := alone.Examine(t.Context()); !driver.IsPermanent(err) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// Rights that are missing are found, above the node of the locks and below it.
+func TestExamineFindsMissingRights(t *testing.T) {
+	t.Parallel()
+	s := zookeeper.SharedServer(t)
+	conn, _, err := zk.Connect([]string{s.Addr()}, 20*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for name, c := range map[string]struct {
+		rights  int32
+		missing string
+	}{
+		"all":        {zk.PermAll, ""},
+		"enough":     {zk.PermAll &^ zk.PermAdmin, ""},
+		"no create":  {zk.PermAll &^ zk.PermCreate, "create"},
+		"no delete":  {zk.PermAll &^ zk.PermDelete, "delete"},
+		"no read":    {zk.PermAll &^ zk.PermRead, "read"},
+		"none":       {zk.PermAdmin, "read or create"},
+		"no parents": {zk.PermAll &^ zk.PermCreate, "create"},
+	} {
+		prefix := "/" + strings.ReplaceAll(name, " ", "-")
+		paths := []string{prefix, prefix + "/lock", prefix + "/semaphore"}
+		if name == "no parents" {
+			paths = paths[:1]
+		}
+		for _, path := range paths {
+			if _, err := conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, path := range paths[len(paths)/2:] { // those that are used
+			if _, err := conn.SetACL(path, zk.WorldACL(c.rights), -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, err := zookeeper.New(t.Context(), []string{s.Addr()}, zookeeper.WithPrefix(prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := e.Examine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		var said []string
+		for _, f := range x.Findings {
+			if f.Code == "rights" {
+				said = append(said, f.Text)
+			}
+		}
+		if (len(said) > 0) != (c.missing != "") || len(said) > 0 && !strings.Contains(said[0], "may not "+c.missing+" nodes below "+prefix) {
+			t.Errorf("%s: it says %q, want that the user may not %q", name, said, c.missing)
+		}
+		if left, _, err := conn.Children(prefix); err == nil && len(left) != len(paths)-1 {
+			t.Errorf("%s: there are %q now", name, left)
+		}
+	}
+}

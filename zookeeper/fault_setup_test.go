@@ -1,0 +1,159 @@
+package zookeeper_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+	"github.com/leasehold-go/leasehold/zookeeper"
+)
+
+// unhurried is how long a test waits for what must happen, on a machine that may be busy.
+const unhurried = 30 * time.Second
+
+// briskly makes servers that notice soon what has failed: a follower after a second.
+var briskly = zookeeperserver.Config{Tick: 100 * time.Millisecond}
+
+// engineOn opens an engine whose session lasts for so long without a word from it.
+func engineOn(t *testing.T, timeout time.Duration, servers ...string) *zookeeper.Engine {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), unhurried)
+	defer cancel()
+	e, err := zookeeper.New(ctx, servers, zookeeper.WithSessionTimeout(timeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Logf("closing the engine: %v", err) // its server may be gone
+		}
+	})
+	return e
+}
+
+// serverOf returns which of some servers the session of an engine is connected to.
+func serverOf(t *testing.T, e *zookeeper.Engine, servers []*zookeeperserver.Server) *zookeeperserver.Server {
+	t.Helper()
+	id := zookeeper.SessionOf(e)
+	for _, s := range servers {
+		if all, err := s.Sessions(); err == nil && slices.ContainsFunc(all, func(x zookeeperserver.Session) bool { return x.ID == id }) {
+			return s
+		}
+	}
+	t.Fatal("the engine is not connected")
+	return nil
+}
+
+// wish asks for a lock of the test with the longest lease there is, by a new owner.
+func wish(e *zookeeper.Engine, name string) driver.Request {
+	return driver.Request{
+		Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: rand.Text(), Size: 1, Weight: 1, Tokens: 1, TTL: e.Abilities().MaxTTL, Holder: "test",
+	}
+}
+
+func holdOf(r driver.Request) driver.Hold {
+	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
+}
+
+// within calls a function with a context that ends after a while, and fails the test if it stays for much longer than that.
+func within(t *testing.T, limit time.Duration, do func(ctx context.Context) error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	began := time.Now()
+	err := do(ctx)
+	if took := time.Since(began); took > limit+2*time.Second {
+		t.Errorf("a request with a limit of %v took %v", limit, took)
+	}
+	return err
+}
+
+// take takes what must be free, and tries again while nothing is known.
+func take(t *testing.T, e *zookeeper.Engine, r driver.Request) (g driver.Grant) {
+	t.Helper()
+	attempt(t, "Take", func(ctx context.Context) (err error) {
+		g, err = e.Take(ctx, r)
+		return err
+	})
+	return g
+}
+
+// attempt repeats a request until its outcome is known, and must be yes.
+func attempt(t *testing.T, what string, do func(ctx context.Context) error) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := within(t, time.Second, do)
+		switch {
+		case err == nil:
+			return
+		case driver.IsNo(err), driver.IsPermanent(err):
+			t.Fatalf("%s: %v", what, err)
+		case time.Since(began) > unhurried:
+			t.Fatalf("%s fails for %v: %v", what, unhurried, err)
+		}
+	}
+}
+
+func renew(ctx context.Context, e *zookeeper.Engine, r driver.Request) (err error) {
+	err = errors.New("not reported")
+	e.Renew(ctx, []driver.Renewal{{Hold: holdOf(r), TTL: r.TTL}}, func(_ int, outcome error) { err = outcome })
+	return err
+}
+
+func release(t *testing.T, e *zookeeper.Engine, r driver.Request) {
+	t.Helper()
+	attempt(t, "Release", func(ctx context.Context) error {
+		err := e.Release(ctx, driver.Release{Hold: holdOf(r)})
+		if errors.Is(err, driver.ErrNotHeld) { // the answer to an earlier one was lost
+			return nil
+		}
+		return err
+	})
+}
+
+// outcome renews a lease until the engine knows whether it is held.
+func outcome(t *testing.T, e *zookeeper.Engine, r driver.Request) error {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := within(t, time.Second, func(ctx context.Context) error { return renew(ctx, e, r) })
+		if err == nil || driver.IsNo(err) {
+			return err
+		}
+		if time.Since(began) > unhurried {
+			t.Fatalf("Renew fails for %v: %v", unhurried, err)
+		}
+	}
+}
+
+// awaitWaiting waits until so many wait for a name.
+func awaitWaiting(t *testing.T, e *zookeeper.Engine, name string, n int) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		var seen []driver.Status
+		err := within(t, time.Second, func(ctx context.Context) (err error) {
+			seen, err = e.List(ctx, driver.Query{Kind: driver.Lock, Name: name})
+			return err
+		})
+		if err == nil && len(seen) == 1 && seen[0].Waiting == n {
+			return
+		}
+		if time.Since(began) > unhurried {
+			t.Fatalf("%d do not wait: %+v, %v", n, seen, err)
+		}
+	}
+}
+
+// look lists a name.
+func look(t *testing.T, e *zookeeper.Engine, name string) (seen []driver.Status) {
+	t.Helper()
+	attempt(t, "List", func(ctx context.Context) (err error) {
+		seen, err = e.List(ctx, driver.Query{Kind: driver.Lock, Name: name})
+		return err
+	})
+	return seen
+}

@@ -1,0 +1,133 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Option changes an engine at its creation.
+type Option func(*config) error
+
+// config is what options change. It holds a password: it must not be printed.
+type config struct {
+	servers        []string
+	prefix         string
+	sessionTimeout time.Duration
+	timeout        time.Duration
+	user, password string
+	dialer         dialer // nil for that of package net
+}
+
+// dialer is net.Dialer.DialContext, or something like it.
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Defaults of an engine.
+const (
+	DefaultPrefix         = "/leasehold"
+	DefaultSessionTimeout = 40 * time.Second
+	DefaultTimeout        = 5 * time.Second
+)
+
+// OptionError says which option has a value that is not allowed. It never shows the value.
+type OptionError struct {
+	// Option is its name, as in "WithPrefix".
+	Option string
+	// Allowed says what may be given.
+	Allowed string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("zookeeper engine: %s must be %s", e.Option, e.Allowed)
+}
+
+// WithPrefix sets the node that all locks are below. It is created, with all that is above it, when it is needed. Engines exclude each other only if they have the
+// same prefix. Defaults to "/leasehold".
+func WithPrefix(path string) Option {
+	return func(c *config) error {
+		c.prefix = path
+		if !validPath(path) {
+			return &OptionError{"WithPrefix", "the path of a node, of at most 512 bytes, as in /leasehold or /teams/a/locks, and not below /zookeeper"}
+		}
+		return nil
+	}
+}
+
+// validPath reports whether a path leads to a node, and one that is free for all programs.
+func validPath(path string) bool {
+	below, rooted := strings.CutPrefix(path, "/")
+	if !rooted || len(path) > 512 {
+		return false
+	}
+	for part := range strings.SplitSeq(below, "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+		for _, r := range part {
+			if r != '%' && !allowed(r) {
+				return false
+			}
+		}
+	}
+	return below != "zookeeper" && !strings.HasPrefix(below, "zookeeper/")
+}
+
+// WithSessionTimeout sets after how long without a word the servers take this program for dead, and free what it holds, whatever is left of its leases. A lease may last two thirds of
+// it at most. The servers have the last word: by default they allow 2 to 20 times their tickTime, which is 4 s to 40 s. Defaults to 40 s; 1 s to 1 h.
+func WithSessionTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		c.sessionTimeout = d
+		if d < time.Second || d > time.Hour {
+			return &OptionError{"WithSessionTimeout", "between 1s and 1h"}
+		}
+		return nil
+	}
+}
+
+// WithTimeout sets how long to wait for the answer to one request. The context of a request ends it earlier. Defaults to 5 s; 100 ms to 1 min.
+func WithTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		c.timeout = d
+		if d < 100*time.Millisecond || d > time.Minute {
+			return &OptionError{"WithTimeout", "between 100ms and 1m"}
+		}
+		return nil
+	}
+}
+
+// WithAuth logs in with a user name and a password (scheme "digest"), and gives the nodes of the locks to whoever has them, and to nobody else. Without it,
+// whoever reaches the servers may do everything to them.
+func WithAuth(user, password string) Option {
+	return func(c *config) error {
+		c.user, c.password = user, password
+		if user == "" || password == "" || strings.Contains(user, ":") || strings.ContainsRune(user+password, 0) {
+			return &OptionError{"WithAuth", "a user name without a colon, and a password"}
+		}
+		return nil
+	}
+}
+
+// WithDialer sets how connections to the servers are opened: through TLS, say, or a tunnel. It is called with "tcp" and one of the servers, each time that a connection is needed, with a
+// context that leaves it two seconds. Defaults to the DialContext of a net.Dialer.
+func WithDialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) Option {
+	return func(c *config) error {
+		c.dialer = dial
+		if dial == nil {
+			return &OptionError{"WithDialer", "a function, such as the DialContext of a tls.Dialer"}
+		}
+		return nil
+	}
+}
+
+// acl is who may do what to the nodes of the locks.
+func (c *config) acl() []zk.ACL {
+	if c.user == "" {
+		return zk.WorldACL(zk.PermAll)
+	}
+	return zk.AuthACL(zk.PermAll)
+}

@@ -1,0 +1,140 @@
+package zookeeper
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// lose makes an engine forget a place, as if the answer to the take had been lost.
+func lose(e *Engine, r driver.Request) {
+	c := claim{r.Key, idOf(r.Owner)}
+	p, _ := e.places.find(c)
+	e.drop(p)
+	e.places.doubt(c)
+}
+
+// A take whose answer was lost is found again, and not done twice.
+func TestLostTakeIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	r := lock(t, "held")
+	g := mustTake(t, e, r)
+	lose(e, r)
+	if again := mustTake(t, e, r); again.Token != g.Token {
+		t.Errorf("the token is %d, and was %d", again.Token, g.Token)
+	}
+	if n := len(nodes(t, e, r.Key)); n != 1 {
+		t.Errorf("there are %d places, want one", n)
+	}
+	if err := renewOne(t, e, r); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+
+	queued := join(t, e, lock(t, "held"))
+	lose(e, queued)
+	join(t, e, queued)
+	if n := len(nodes(t, e, r.Key)); n != 2 {
+		t.Errorf("there are %d places, want two", n)
+	}
+	done := waitFor(t.Context(), e, queued)
+	mustRelease(t, e, r)
+	if w := <-done; w.err != nil {
+		t.Error(w.err)
+	}
+	mustRelease(t, e, queued)
+	if n := len(nodes(t, e, r.Key)); n != 0 {
+		t.Errorf("there are %d places, want none", n)
+	}
+}
+
+// A take that was lost is released without knowing what became of it.
+func TestLostTakeIsReleased(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	mustTake(t, e, r)
+	lose(e, r)
+	if _, err := other.Take(t.Context(), lock(t, "a")); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Take of what is held: %v", err)
+	}
+	mustRelease(t, e, r)
+	mustTake(t, other, lock(t, "a"))
+
+	r = lock(t, "kept")
+	g := mustTake(t, e, r)
+	lose(e, r)
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(r), Keep: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := other.List(t.Context(), driver.Query{Name: r.Name}); err != nil || len(list) != 1 || list[0].Holders[0].Token != g.Token {
+		t.Errorf("listed %+v, %v, want the kept lock with token %d", list, err, g.Token)
+	}
+}
+
+// A take that comes twice, since its first request arrives after it was given up, leaves no second place behind.
+func TestTakeThatComesTwiceIsReleasedWhole(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	r := lock(t, "a")
+	mustTake(t, e, r)
+	c := claim{r.Key, idOf(r.Owner)}
+	if _, _, err := e.sit(t.Context(), &r, c, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(nodes(t, e, r.Key)); n != 2 {
+		t.Fatalf("there are %d places, want two", n)
+	}
+	mustRelease(t, e, r)
+	if n := len(nodes(t, e, r.Key)); n != 0 {
+		t.Errorf("there are %d places, want none", n)
+	}
+}
+
+// The place of a session before, which is about to go, is no place of this one's.
+func TestPlaceOfAnotherSessionIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	mustTake(t, other, r)
+	c := claim{r.Key, idOf(r.Owner)}
+	e.places.doubt(c)
+	if g, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Take: %+v, %v", g, err)
+	}
+	if err := renewOne(t, e, r); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("Renew: %v", err)
+	}
+	if err := renewOne(t, other, r); err != nil {
+		t.Errorf("Renew by the holder: %v", err)
+	}
+}
+
+// A waiter whose place was removed by somebody else takes another one, and never believes that it is its turn.
+func TestWaiterNoticesThatItsPlaceIsGone(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	mustTake(t, other, r)
+	queued := join(t, e, lock(t, "a"))
+	done := waitFor(t.Context(), e, queued)
+	p, _ := e.places.find(claim{queued.Key, idOf(queued.Owner)})
+	eventually(t, "it is watched", func() bool {
+		_, armed := e.client.spotAt(p.path())
+		return armed
+	})
+	// In one step: its place goes, and then the one ahead.
+	held, _ := other.places.find(claim{r.Key, idOf(r.Owner)})
+	if _, err := other.client.multi(t.Context(), nil, &zk.DeleteRequest{Path: p.path(), Version: -1}, &zk.DeleteRequest{Path: held.path(), Version: -1}); err != nil {
+		t.Fatal(err)
+	}
+	w := <-done
+	seats := nodes(t, other, r.Key)
+	if w.err != nil || len(seats) != 1 || seats[0].name == p.name {
+		t.Errorf("granted %+v, %v, while the places are %+v", w.grant, w.err, seats)
+	}
+}

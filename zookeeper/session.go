@@ -1,0 +1,222 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// client is a session with the servers, and the next one after it has expired.
+type client struct {
+	conn    *zk.Conn
+	servers []string
+	dialer  dialer
+	limit   time.Duration // for an answer
+	life    context.Context
+	kill    context.CancelFunc
+	ended   chan struct{} // closed when nothing of the client runs any more
+	slots   chan struct{} // full while so many requests are under way
+	expired func()        // called when the session is over, and with it all that is ephemeral
+
+	mu      sync.Mutex
+	up      bool // connected, with a session
+	session int64
+	timeout time.Duration // that of the session, as the server has given it
+	touched driver.Instant
+	turn    chan struct{} // closed when any of this changes
+	spots   map[string]*spot
+	ahead   time.Duration // by how much the clock of the servers was last seen ahead of this machine's
+
+	line      *line
+	dialed    time.Time
+	pause     bool  // all servers have been tried
+	unreached int   // how many servers of this round could not be reached
+	why       error // why the last of them could not
+	down      error // why none can be reached, if so
+}
+
+// mostRequests is how many requests may be under way, those that nobody waits for any more among them.
+const mostRequests = 1024
+
+// dialUp starts a client. It is of use when it is ready.
+func dialUp(c config, expired func()) (*client, error) {
+	cl := &client{
+		servers: c.servers,
+		dialer:  c.dialer,
+		limit:   c.timeout,
+		ended:   make(chan struct{}),
+		slots:   make(chan struct{}, mostRequests),
+		expired: expired,
+		timeout: c.sessionTimeout,
+		turn:    make(chan struct{}),
+		spots:   make(map[string]*spot),
+	}
+	if cl.dialer == nil {
+		cl.dialer = new(net.Dialer).DialContext
+	}
+	cl.life, cl.kill = context.WithCancel(context.Background())
+	conn, events, err := connect(c.servers, c.sessionTimeout, cl.event, cl.dial, &hosts{client: cl})
+	if err != nil {
+		cl.kill()
+		return nil, err
+	}
+	cl.conn = conn
+	go func() {
+		defer close(cl.ended)
+		for range events { // which the callback has told of
+		}
+	}()
+	return cl, nil
+}
+
+// event is told by the client what happens. It must not block.
+func (c *client) event(ev zk.Event) {
+	if ev.Type != zk.EventSession {
+		c.fire(ev.Path, ev.Type)
+		return
+	}
+	c.mu.Lock()
+	over := false
+	switch ev.State {
+	case zk.StateHasSession:
+		c.up, c.down, c.unreached = true, nil, 0
+		if c.session != c.line.session {
+			c.session, c.touched = c.line.session, driver.Instant{}
+		}
+		c.timeout = c.line.timeout
+		c.fireAll() // what has happened meanwhile may have been missed
+	case zk.StateExpired:
+		over = c.session != 0
+		c.up, c.session, c.touched = false, 0, driver.Instant{}
+		c.fireAll()
+	case zk.StateConnecting, zk.StateDisconnected:
+		c.up = false
+	}
+	c.stir()
+	c.mu.Unlock()
+	if over {
+		c.expired()
+	}
+}
+
+// enter waits for the first session, for as long as the context lasts, and logs in.
+func (c *client) enter(ctx context.Context, conf config) error {
+	_, bounded := ctx.Deadline()
+	err := c.ready(ctx)
+	for bounded && errors.Is(err, errNoSession) {
+		err = c.ready(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	<-c.slots
+	if conf.user == "" {
+		return nil
+	}
+	_, _, err = request(ctx, c, func(conn *zk.Conn) (struct{}, error) {
+		return struct{}{}, conn.AddAuth("digest", []byte(conf.user+":"+conf.password))
+	})
+	return err
+}
+
+// stir wakes those who wait for a change. mu is held.
+func (c *client) stir() {
+	close(c.turn)
+	c.turn = make(chan struct{})
+}
+
+// ready waits for a connection with a session, and gets a slot for one request. It fails if ctx ends, or if it is known that no server can be reached.
+// Nothing has been sent then.
+func (c *client) ready(ctx context.Context) error {
+	limit := time.NewTimer(c.limit)
+	defer limit.Stop()
+	for {
+		c.mu.Lock()
+		up, down, turn := c.up, c.down, c.turn
+		c.mu.Unlock()
+		switch {
+		case c.life.Err() != nil:
+			return errClosed
+		case down != nil:
+			return driver.NoEffect(fmt.Errorf("zookeeper: %w", down))
+		case ctx.Err() != nil:
+			return driver.NoEffect(ctx.Err())
+		case up:
+			select {
+			case c.slots <- struct{}{}:
+				return nil
+			case <-ctx.Done():
+			case <-limit.C:
+				return errBusy
+			case <-c.life.Done():
+			}
+			continue
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		case <-c.life.Done():
+		case <-limit.C:
+			return errNoSession
+		}
+	}
+}
+
+// usable is for how long after it was touched a session of that timeout is relied on. A follower tells the leader of its sessions each half tick only, and a
+// session lasts at least four times as long: the last third is more than that can make up.
+func usable(timeout time.Duration) time.Duration { return timeout * 2 / 3 }
+
+// touch notes that the leader has heard of the session after a moment: it has answered a change, or a sync, that was sent then.
+func (c *client) touch(session int64, at driver.Instant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if session != 0 && session == c.session && (c.touched.IsZero() || at.Since(c.touched) > 0) {
+		c.touched = at
+	}
+}
+
+// remains is for how long from now the session surely lasts, if it is still the one given.
+func (c *client) remains(session int64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if session != c.session || c.touched.IsZero() {
+		return 0
+	}
+	return usable(c.timeout) - driver.Now().Since(c.touched)
+}
+
+// current returns the session and for how long it is relied on after it was touched.
+func (c *client) current() (session int64, lasts time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session, usable(c.timeout)
+}
+
+// close ends the session, and with it all that is ephemeral, if a server can be asked for that. It returns when nothing runs any more.
+func (c *client) close() {
+	c.kill()
+	c.mu.Lock()
+	up := c.up
+	c.mu.Unlock()
+	if !up {
+		c.hangUp()
+	}
+	c.conn.Close()
+	c.hangUp()
+	<-c.ended
+}
+
+func (c *client) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.line != nil {
+		_ = c.line.Conn.Close()
+	}
+}

@@ -1,0 +1,34 @@
+package zookeeper
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+)
+
+// TestContract runs the suite of all engines, with several sessions on one server as several processes have. What restarts the server has one of its own.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, drivertest.Harness{
+		Start: func(t *testing.T) drivertest.Place {
+			if strings.HasSuffix(t.Name(), "/GrowOverCrash") {
+				s := zookeeperserver.ForTest(t, zookeeperserver.Config{MaxSession: longSession})
+				return drivertest.Place{
+					Open: func(t *testing.T) driver.Engine { return openAt(t, s, WithSessionTimeout(longSession)) },
+					Restart: func(t *testing.T) {
+						s.Kill()
+						if err := s.Restart(); err != nil {
+							t.Fatal(err)
+						}
+					},
+				}
+			}
+			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return openAt(t, server(t), WithSessionTimeout(longSession)) }}
+		},
+		TTL: time.Second,
+	})
+}

@@ -1,0 +1,190 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// tries is how often a request begins anew because the node of a name went or came in between.
+const tries = 20
+
+// waiterLife is how long a place outlives the last sign that somebody waits at it.
+const waiterLife = 30 * time.Second
+
+// Take implements [driver.Engine].
+//
+// A free name takes one round trip: the node of the name and the place in it are created together, which succeeds only if nobody is there.
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	c := claim{r.Key, idOf(r.Owner)}
+	for range tries {
+		g, err := e.take(ctx, &r, c)
+		if !errors.Is(err, errGone) {
+			return g, surprise(err)
+		}
+	}
+	return driver.Grant{}, errTurmoil
+}
+
+// take is one try. It fails with errGone if what it has seen is gone meanwhile.
+func (e *Engine) take(ctx context.Context, r *driver.Request, c claim) (driver.Grant, error) {
+	p, doubt := e.places.find(c)
+	if p == nil && doubt {
+		var err error
+		if p, err = e.recover(ctx, r, c); err != nil {
+			return driver.Grant{}, err
+		}
+	}
+	if p != nil {
+		return e.retake(ctx, r, p)
+	}
+	if !r.Join || !e.places.crowded(r.Key) {
+		p, err := e.settleIn(ctx, r, c)
+		if err == nil {
+			return e.granted(p, r.TTL)
+		}
+		if !errors.Is(err, zk.ErrNodeExists) {
+			return driver.Grant{}, err
+		}
+	}
+	if !r.Join {
+		if err := e.mayJoin(ctx, r); err != nil {
+			return driver.Grant{}, err
+		}
+	}
+	p, err := e.join(ctx, r, c)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	return e.result(ctx, r, p)
+}
+
+// settleIn takes a name that is free. It answers ErrNodeExists if it may not be.
+func (e *Engine) settleIn(ctx context.Context, r *driver.Request, c claim) (*place, error) {
+	for {
+		p, at, err := e.sit(ctx, r, c, true)
+		if at != 0 || !errors.Is(err, zk.ErrNoNode) {
+			return p, err
+		}
+		if err := e.build(ctx, e.base(r.Kind)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// join gets in line.
+func (e *Engine) join(ctx context.Context, r *driver.Request, c claim) (*place, error) {
+	p, _, err := e.sit(ctx, r, c, false)
+	if errors.Is(err, zk.ErrNoNode) {
+		e.places.quiet(r.Key)
+		err = errGone
+	}
+	return p, err
+}
+
+// sit makes a place, alone in the node of the name, or behind others. The token is the number of the transaction, which all of the nodes in it have as
+// their czxid, and the written one as its mzxid.
+func (e *Engine) sit(ctx context.Context, r *driver.Request, c claim, alone bool) (p *place, at int, err error) {
+	p = &place{claim: c, parent: e.parent(r.Key), mode: modeOf(r), weight: r.Weight, size: r.Size, holder: r.Holder, ttl: millis(r.TTL)}
+	begin := p.parent + "/" + stem(p.mode, p.weight, p.size, c.id, newNonce())
+	ops := []any{
+		&zk.CreateRequest{Path: begin, Data: p.record().bytes(), Acl: e.acl, Flags: zk.FlagEphemeral | zk.FlagSequence},
+		&zk.SetDataRequest{Path: p.parent, Version: -1},
+	}
+	if alone {
+		ops = append([]any{&zk.CreateRequest{Path: p.parent, Acl: e.acl}}, ops...)
+	}
+	at, err = e.client.multi(ctx, func(made []zk.MultiResponse, session int64) {
+		made = made[len(made)-2:]
+		p.name = made[0].String[len(p.parent)+1:]
+		p.token = uint64(made[1].Stat.Mzxid)
+		p.session = session
+		if e.places.add(p) {
+			e.keepAlive(p, max(r.TTL, waiterLife))
+		}
+		e.client.setClock(made[1].Stat)
+	}, ops...)
+	switch {
+	case err == nil && p.token > driver.MaxToken:
+		e.abandon(p)
+		err = errSpent
+	case err != nil && !driver.HadNoEffect(err) && !isAnswer(err):
+		e.places.doubt(c)
+	}
+	return p, at, err
+}
+
+// build makes a node and all above it, as far as they are missing.
+func (e *Engine) build(ctx context.Context, path string) error {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		stat, err := e.client.exists(ctx, path[:i])
+		if err == nil && stat == nil {
+			err = e.client.create(ctx, path[:i], e.acl)
+		}
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+	}
+	return nil
+}
+
+// result says what has become of a place, which does not stay if nobody wants to wait there.
+func (e *Engine) result(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
+	v, err := e.consider(ctx, p)
+	switch {
+	case err != nil:
+		return driver.Grant{}, undecided(err) // the place stays
+	case v.holds:
+		return e.granted(p, r.TTL)
+	}
+	e.places.crowd(r.Key)
+	if !r.Join {
+		if err := e.leave(ctx, p); err != nil && !errors.Is(err, errGone) {
+			return driver.Grant{}, err
+		}
+	}
+	return driver.Grant{}, driver.ErrHeld
+}
+
+// granted makes a holder of a place.
+func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
+	session, lasts := e.client.current()
+	e.places.mu.Lock()
+	defer e.places.mu.Unlock()
+	if p.gone || p.session != session {
+		return driver.Grant{}, errGone
+	}
+	first := !p.granted
+	p.granted = true
+	e.extend(p, ttl, first)
+	return driver.Grant{Token: p.token, Tokens: 1, TTL: min(ttl, lasts)}, nil
+}
+
+// retake is for an owner that has a place already.
+func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
+	if err := e.client.sync(ctx, p.parent); err != nil {
+		return driver.Grant{}, err
+	}
+	e.places.mu.Lock()
+	granted := p.granted
+	e.places.mu.Unlock()
+	if !granted {
+		return e.result(ctx, r, p)
+	}
+	stat, err := e.client.exists(ctx, p.path())
+	switch {
+	case err != nil:
+		return driver.Grant{}, err
+	case stat == nil:
+		e.drop(p)
+		return driver.Grant{}, errGone
+	}
+	return e.granted(p, r.TTL)
+}
