@@ -1,0 +1,167 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+)
+
+// hasty are members that elect another leader within a second, and lose no time with a disk.
+var hasty = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
+
+// openEtcd returns a client of the library on some members.
+func openEtcd(t *testing.T, addresses ...string) *leasehold.Client {
+	t.Helper()
+	c, _ := openEtcdEngine(t, soon, addresses...)
+	return c
+}
+
+// openEtcdEngine is openEtcd with a limit for requests, and returns the engine, too.
+func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (*leasehold.Client, *etcd.Engine) {
+	t.Helper()
+	e, err := etcd.Open("etcd://" + strings.Join(addresses, ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := leasehold.New(e, leasehold.WithRequestTimeout(limit))
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Logf("closing the client: %v", err) // what faults have left behind
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return c, e
+}
+
+// loseEtcd kills or freezes a member, and returns what undoes it.
+func loseEtcd(t *testing.T, s *etcdserver.Server, how int) (mend func()) {
+	check := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if how == 0 {
+		check(s.Pause())
+		return func() { check(s.Resume()) }
+	}
+	s.Kill()
+	return func() { check(s.Restart()) }
+}
+
+// leaderOf waits for the leader of a cluster.
+func leaderOf(t *testing.T, c *etcdserver.Cluster) *etcdserver.Server {
+	t.Helper()
+	leader, err := c.Leader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leader
+}
+
+// A lease outlives the leader, killed or frozen, and those who wait keep on waiting.
+func TestEtcdLeaderIsLost(t *testing.T) {
+	t.Parallel()
+	for how, name := range []string{"frozen", "killed"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const ttl = 6 * time.Second
+			c := etcdserver.ClusterForTest(t, 3, hasty)
+			a, b := openEtcd(t, c.Addrs()...).Mutex("a", leasehold.TTL(ttl)), openEtcd(t, c.Addrs()...)
+			l := lock(t, a)
+			held := l.Context()
+			next := make(chan *leasehold.Lease, 1)
+			go func() {
+				l, err := b.Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
+				if err != nil {
+					t.Errorf("the waiter: %v", err)
+				}
+				next <- l
+			}()
+			await(t, "one waits", func() bool {
+				seen, err := b.Inspect(t.Context(), "a")
+				return err == nil && len(seen) == 1 && seen[0].Waiting == 1
+			})
+			mend := loseEtcd(t, leaderOf(t, c), how)
+			select {
+			case <-held.Done():
+				t.Errorf("the lease has ended: %v", context.Cause(held))
+			case l := <-next:
+				t.Fatalf("two hold the lock: %+v", l)
+			case <-time.After(ttl * 5 / 4): // it has been renewed meanwhile
+			}
+			unlock(t, l)
+			after := <-next
+			if after == nil {
+				return
+			}
+			if after.Token() <= l.Token() {
+				t.Errorf("token %d follows %d", after.Token(), l.Token())
+			}
+			mend()
+			unlock(t, after)
+			last, err := lockInTime(t, a) // a member that has not led for long may say so at first
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, last)
+		})
+	}
+}
+
+// Without a majority of the members a lease ends at its deadline, and not later, and nobody gets the lock. With it, those who wait get theirs.
+func TestEtcdWithoutMajority(t *testing.T) {
+	t.Parallel()
+	c := etcdserver.ClusterForTest(t, 3, hasty)
+	a, b := openEtcd(t, c.Addrs()...), openEtcd(t, c.Addrs()...)
+	l := lock(t, a.Mutex("a", leasehold.TTL(3*time.Second)))
+	held := l.Context()
+	leader := leaderOf(t, c)
+	var mend []func()
+	for i, s := range []*etcdserver.Server{leader, c.Others(leader)[0]} {
+		mend = append(mend, loseEtcd(t, s, i))
+	}
+	if _, err := b.Mutex("a").TryLock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
+		t.Errorf("TryLock: %v, want ErrUnavailable", err)
+	}
+	next := make(chan *leasehold.Lease, 1)
+	go func() {
+		l, err := lockInTime(t, b.Mutex("a"))
+		if err != nil {
+			t.Errorf("the waiter: %v", err)
+		}
+		next <- l
+	}()
+	<-held.Done()
+	if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(held), leasehold.ErrLost) {
+		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(held))
+	}
+	for _, undo := range mend {
+		undo()
+	}
+	after := <-next
+	if after == nil {
+		return
+	}
+	if after.Token() <= l.Token() {
+		t.Errorf("token %d follows %d", after.Token(), l.Token())
+	}
+	unlock(t, after)
+}
+
+// lockInTime tries for as long as the lock is not to be had because of its servers.
+func lockInTime(t *testing.T, m *leasehold.Mutex) (l *leasehold.Lease, err error) {
+	for end := time.Now().Add(patience); ; {
+		l, err = m.Lock(t.Context())
+		if !errors.Is(err, leasehold.ErrUnavailable) || time.Now().After(end) {
+			return l, err
+		}
+	}
+}

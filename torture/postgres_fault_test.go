@@ -1,0 +1,116 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/postgresserver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// longest is the ttl of the leases of these tests, which is for how long a crash is waited out.
+const longest = 3 * time.Second
+
+// openPostgres returns a client of the library on a server, which makes the tables.
+func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := postgres.Migrate(t.Context(), pool, postgres.DefaultSchema); err != nil {
+		t.Fatal(err)
+	}
+	e, err := postgres.New(pool, postgres.WithMaxTTL(longest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := leasehold.New(e, leasehold.WithRequestTimeout(soon))
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), e.Close()); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return c
+}
+
+// contend has one client hold a lock, and another one wait for it, and tells where the lease of the latter comes.
+func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *leasehold.Lease) {
+	t.Helper()
+	a, b := openPostgres(t, s), openPostgres(t, s)
+	first := lock(t, a.Mutex("a", leasehold.TTL(longest)))
+	next := make(chan *leasehold.Lease, 1)
+	go func() {
+		defer close(next)
+		l, err := b.Mutex("a", leasehold.TTL(longest)).Lock(t.Context())
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+			return
+		}
+		next <- l
+	}()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		seen, err := a.Inspect(t.Context(), "a")
+		// It has known for a while that it waits: who does not may give up when the server ends.
+		if err == nil && len(seen) == 1 && len(seen[0].Queue) == 1 && seen[0].Queue[0].Age > 300*time.Millisecond {
+			return first, next
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("nobody waits: %+v, %v", seen, err)
+		}
+	}
+}
+
+// A lease lives on when an operator restarts the server, and those who wait keep on waiting.
+func TestRestartedPostgres(t *testing.T) {
+	t.Parallel()
+	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})
+	first, next := contend(t, s)
+	ctx := first.Context()
+	if err := errors.Join(s.Stop(), s.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+		t.Fatalf("the lease has ended: %v", context.Cause(ctx))
+	case l := <-next:
+		t.Fatalf("another was granted the lock: %+v", l)
+	case <-time.After(longest): // renewed once at least, or it would have ended
+	}
+	unlock(t, first)
+	if l := <-next; l == nil || l.Token() <= first.Token() {
+		t.Errorf("the next lease is %+v", l)
+	} else {
+		unlock(t, l)
+	}
+}
+
+// A crash of the server takes the lease away, of which its holder learns, and nobody else gets the lock before it could not but know.
+func TestCrashedPostgres(t *testing.T) {
+	t.Parallel()
+	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})
+	first, next := contend(t, s)
+	ctx := first.Context()
+	if err := errors.Join(s.Kill(), s.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case l := <-next:
+		t.Fatalf("another was granted the lock that is still held: %+v", l)
+	}
+	if !errors.Is(context.Cause(ctx), leasehold.ErrLost) || !errors.Is(first.Release(), leasehold.ErrLost) {
+		t.Errorf("the lease ended: %v", context.Cause(ctx))
+	}
+	if l := <-next; l == nil || l.Token() <= first.Token() {
+		t.Errorf("the next lease is %+v", l)
+	} else {
+		unlock(t, l)
+	}
+}

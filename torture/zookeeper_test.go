@@ -1,0 +1,135 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+	"github.com/leasehold-go/leasehold/zookeeper"
+)
+
+// brisk are ZooKeeper servers that notice after half a second that another one is gone.
+var brisk = zookeeperserver.Config{Tick: 50 * time.Millisecond}
+
+// openZooKeeper returns a client of the library whose session lasts for so long without a word from it.
+func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leasehold.Client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	e, err := zookeeper.New(ctx, servers, zookeeper.WithSessionTimeout(timeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := leasehold.New(e, leasehold.WithRequestTimeout(soon))
+	t.Cleanup(func() {
+		_ = c.Close() // what it says of leases does not matter here
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return c
+}
+
+// Without a majority of the servers a lease ends at its deadline, and not later, and nobody gets the lock. With it, those who wait get theirs.
+func TestZooKeeperWithoutMajority(t *testing.T) {
+	t.Parallel()
+	const timeout = 3 * time.Second
+	e := zookeeperserver.EnsembleForTest(t, 3, brisk)
+	a, b := openZooKeeper(t, timeout, e.Addrs()...), openZooKeeper(t, timeout, e.Addrs()...)
+	l := lock(t, a.Mutex("a"))
+	held := l.Context()
+	next := make(chan *leasehold.Lease, 1)
+	go func() {
+		l, err := b.Mutex("a").Lock(t.Context())
+		if err != nil {
+			t.Errorf("the waiter: %v", err)
+		}
+		next <- l
+	}()
+	await(t, "one waits", func() bool {
+		seen, err := a.Inspect(t.Context(), "a")
+		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
+	})
+	leader, err := e.AwaitLeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	followers, err := e.Followers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*zookeeperserver.Server{leader, followers[0]} {
+		if err := s.Pause(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-held.Done()
+	if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(held), leasehold.ErrLost) {
+		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(held))
+	}
+	select {
+	case l := <-next:
+		t.Fatalf("without a majority somebody has the lock: %+v", l)
+	default:
+	}
+	for _, s := range []*zookeeperserver.Server{leader, followers[0]} {
+		if err := s.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := <-next
+	if after == nil {
+		return
+	}
+	if after.Token() <= l.Token() {
+		t.Errorf("token %d follows %d", after.Token(), l.Token())
+	}
+	unlock(t, after)
+	unlock(t, lock(t, a.Mutex("a")))
+}
+
+// A lease whose session has expired is lost at the next renewal at the latest, and others have the lock. Whoever waits by the same session still gets what it waits for.
+func TestZooKeeperSessionExpires(t *testing.T) {
+	t.Parallel()
+	s := zookeeperserver.ForTest(t, brisk)
+	c := openZooKeeper(t, 10*time.Second, s.Addr())
+	sessions, err := s.Sessions()
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("the sessions are %+v, %v", sessions, err)
+	}
+	other := openZooKeeper(t, 10*time.Second, s.Addr())
+	l, first := lock(t, c.Mutex("a")), lock(t, other.Mutex("b"))
+	held := l.Context()
+	next := make(chan error, 1)
+	go func() {
+		l, err := c.Mutex("b").Lock(t.Context())
+		if err == nil {
+			err = l.Release()
+		}
+		next <- err
+	}()
+	await(t, "one waits", func() bool {
+		seen, err := other.Inspect(t.Context(), "b")
+		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
+	})
+	if err := s.EndSession(sessions[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	theirs := lock(t, other.Mutex("a"))
+	<-held.Done()
+	if left := time.Until(l.Deadline()); left < 0 || !errors.Is(context.Cause(held), leasehold.ErrLost) {
+		t.Errorf("the context ended %v after the deadline: %v", -left, context.Cause(held))
+	}
+	if err := l.Release(); !errors.Is(err, leasehold.ErrLost) {
+		t.Errorf("Release: %v, want ErrLost", err)
+	}
+	unlock(t, theirs)
+	unlock(t, first)
+	if err := <-next; err != nil {
+		t.Errorf("the waiter: %v", err)
+	}
+	unlock(t, lock(t, c.Mutex("a")))
+}
