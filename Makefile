@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler redis etcd postgresql prometheus spin tmux ## Run all tests, with the race detector
+test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ## Run all tests, with the race detector
 	CGO_ENABLED=1 go test -race -timeout 5m work
 # Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
@@ -28,15 +28,26 @@ compiler:
 redis:
 	@scripts/need.sh redis-server redis-server
 
-# The benchmark is tested with all its libraries, of which one is that of etcd.
+# So do those of the engine on etcd, and the benchmark.
 .PHONY: etcd
 etcd:
 	@scripts/need.sh etcd etcd-server
 
-# The tests of the resource's side start a PostgreSQL. Debian keeps its server out of PATH.
+# Those of the engine on PostgreSQL, and of the resource's side. Debian keeps the server out of PATH.
 .PHONY: postgresql
 postgresql:
 	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql
+
+# That engine is tested behind a pooler, too. It may be out of the PATH of those who are not root.
+.PHONY: pgbouncer
+pgbouncer:
+	@scripts/need.sh '/usr/sbin/pgbouncer' pgbouncer
+
+# A library with all that a ZooKeeper server needs, and a Java without a screen.
+.PHONY: zookeeper
+zookeeper:
+	@scripts/need.sh java default-jre-headless
+	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java
 
 # The alert rules are tested with promtool, and in a server. Debian has both in one package.
 .PHONY: prometheus
@@ -70,7 +81,7 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 modules: ## Build each module by itself, as those who import it do
 	GOWORK=off scripts/each-module.sh go build ./...
 
-LIBRARY := . ./driver/... ./fence ./memory ./internal/... ./prometheus/... ./redis ./redis/redisfence ./sqlite
+LIBRARY := . ./driver/... ./etcd ./fence ./internal/... ./memory ./postgres ./prometheus/... ./redis ./redis/redisfence ./sqlite ./zookeeper
 
 .PHONY: portable
 portable: ## Check that it builds for other systems: the command on macOS, the library on Windows and 32 bits
@@ -98,6 +109,10 @@ demo: ## Play the classic cases that break locks, and draw them for docs/demo.md
 .PHONY: screen
 screen: redis tmux ## Run leasehold top on a terminal, and put its screen into docs/top.md
 	LEASEHOLD_WRITE_SCREEN=$(CURDIR)/docs/top.md go test -count 1 -run '^TestTop$$' ./cmd/leasehold
+
+.PHONY: abilities
+abilities: redis etcd postgresql zookeeper ## Write what each engine can do into docs/engines/README.md
+	LEASEHOLD_WRITE_ABILITIES=1 go test -count 1 -run '^TestScripts$$/./^abilities$$' ./cmd/leasehold
 
 .PHONY: shells
 shells: ## Let two shells contend for one lock

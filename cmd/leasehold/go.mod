@@ -7,9 +7,13 @@ require (
 	github.com/clipperhouse/displaywidth v0.11.0 // how wide letters are, as tcell has it
 	github.com/creack/pty v1.1.24
 	github.com/gdamore/tcell/v3 v3.6.0 // the terminal of leasehold top; why this one is in internal/top/doc.go
+	github.com/jackc/pgx/v5 v5.12.0 // in tests alone
 	github.com/leasehold-go/leasehold v0.0.0
+	github.com/leasehold-go/leasehold/etcd v0.0.0
+	github.com/leasehold-go/leasehold/postgres v0.0.0
 	github.com/leasehold-go/leasehold/redis v0.0.0
 	github.com/leasehold-go/leasehold/sqlite v0.0.0
+	github.com/leasehold-go/leasehold/zookeeper v0.0.0
 	github.com/prometheus/client_golang v1.25.0 // what leasehold exporter serves
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rogpeppe/go-internal v1.16.0 // testscript, in tests alone
@@ -23,10 +27,18 @@ require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/coreos/go-semver v0.3.1 // indirect
+	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/gdamore/encoding v1.0.1 // indirect
+	github.com/go-zookeeper/zk v1.0.4 // indirect
+	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -36,10 +48,20 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
+	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
+	go.etcd.io/etcd/client/v3 v3.7.3 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
-	golang.org/x/term v0.46.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
+	go.uber.org/multierr v1.11.0 // indirect
+	go.uber.org/zap v1.27.1 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
+	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
@@ -49,6 +71,9 @@ require (
 
 replace (
 	github.com/leasehold-go/leasehold => ../..
+	github.com/leasehold-go/leasehold/etcd => ../../etcd
+	github.com/leasehold-go/leasehold/postgres => ../../postgres
 	github.com/leasehold-go/leasehold/redis => ../../redis
 	github.com/leasehold-go/leasehold/sqlite => ../../sqlite
+	github.com/leasehold-go/leasehold/zookeeper => ../../zookeeper
 )

@@ -252,5 +252,7 @@ func TestServerStartedAMomentAgoIsGuarded(t *testing.T) {
 		t.Errorf("a ttl above max_ttl: %q", r.err)
 	}
 	m.do("run", "--ttl", "4s", "-w", "30s", "a", "--", "true").want(t, 0)
-	m.do("run", "-n", "--ttl", "4s", "a", "--", "true").want(t, 0)
+	if r := m.do("run", "-n", "a", "--", "sh", "-c", "echo $LEASEHOLD_TTL_MS").want(t, 0); r.out != "4000\n" {
+		t.Errorf("the default ttl, where leases last for 4s at most: %q", r.out)
+	}
 }

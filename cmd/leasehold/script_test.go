@@ -15,12 +15,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // The files in testdata/script are sessions with the command: those in "every" on each engine that processes share, those in "redis" on each that keeps locks
-// in Redis. They find:
+// in Redis, those in "servers" on the others that have servers. They find:
 //
 //   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, what the names of a script begin with; $DOWN, $WRONG, $NORIGHTS and $HALF (see
 //     venue), URLs of the same kind which do not work
@@ -30,17 +29,20 @@ import (
 //   - fifos for holding: a holder ends when somebody writes to its fifo
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	documented := readAbilities(t)
 	for _, v := range venues {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			v.open(t).run(t, v.scripts...)
+			s := v.open(t)
+			can := ableOf(t, s.url)
+			t.Run("abilities", func(t *testing.T) { documented.compare(t, can) })
+			s.run(t, can.Abilities, v.scripts...)
 		})
 	}
 }
 
 // run runs the scripts of some folders on an engine.
-func (s *site) run(t *testing.T, folders ...string) {
-	able := s.abilities(t)
+func (s *site) run(t *testing.T, can driver.Abilities, folders ...string) {
 	var files []string
 	for _, folder := range folders {
 		found, err := filepath.Glob(filepath.Join("testdata", "script", folder, "*.txtar"))
@@ -63,27 +65,16 @@ func (s *site) run(t *testing.T, folders ...string) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			can, known := map[string]bool{
-				"shared": able.Shared, "semaphores": able.Semaphores, "votes": able.Votes,
+			has, known := map[string]bool{
+				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks, "records": can.Records, "examine": can.Examine,
 			}[name]
 			if !known {
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
-			return can, nil
+			return has, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "until": until, "tell": s.tell},
 	})
-}
-
-// abilities are those of the engine.
-func (s *site) abilities(t *testing.T) driver.Abilities {
-	t.Helper()
-	e, shut, err := engine.Open(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shut()
-	return e.Abilities()
 }
 
 // code runs a command that must end with an exit code.

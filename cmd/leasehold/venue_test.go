@@ -34,6 +34,9 @@ var venues = []venue{
 	{"redis", openServer, []string{"every", "redis"}},
 	{"cluster", openCluster, []string{"every", "redis"}},
 	{"redlock", openMajority, []string{"every", "redis", "redlock"}},
+	{"postgres", openPostgres, []string{"every", "servers"}},
+	{"etcd", openEtcd, []string{"every", "servers"}},
+	{"zookeeper", openZooKeeper, []string{"every", "servers"}},
 }
 
 func openSQLite(t *testing.T) *site {

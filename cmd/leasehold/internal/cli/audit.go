@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -38,7 +39,7 @@ the latest 1000.
 Outcomes: removed; gone (the holder had no lock any more, and nothing was changed); refused (nothing was changed, for another
 reason); asked (it was about to be done, and whether it was is not known).
 
-When and by whom is what the machine said on which it was done.`,
+When and by whom is what the machine said on which it was done. An engine that keeps no record says so, and the exit code is 64.`,
 		Args:              words(0, "leasehold audit [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,6 +49,8 @@ When and by whom is what the machine said on which it was done.`,
 			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
 				all, err := c.Removals(ctx, limit)
 				switch {
+				case errors.Is(err, leasehold.ErrUnsupported):
+					return exit.Errorf(exit.Usage, "this engine keeps no record of forced releases")
 				case err != nil:
 					return err
 				case output.word == "json":

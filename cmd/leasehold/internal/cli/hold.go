@@ -29,6 +29,9 @@ func (a *app) hold(j job) error {
 	if err != nil {
 		return err
 	}
+	if longest := a.can.MaxTTL; longest > 0 && !j.given("ttl") {
+		j.ttl = min(j.ttl, period(longest))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	lease, err := a.take(ctx, cancel, s.client, j, signals)

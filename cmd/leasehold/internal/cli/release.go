@@ -37,7 +37,7 @@ The holder finds out with its next renewal, a third of its ttl later at most. Un
 works on, while others may have the lock: only the fencing token tells the two apart. Without
 --token, everybody who holds the name loses it. Who comes to hold it while you are asked does not.
 
-The engine keeps a record of it: when, from whom, by whom (your name on this machine, or that of who called sudo) and
+The engine keeps a record of it, if it can: when, from whom, by whom (your name on this machine, or that of who called sudo) and
 why. See leasehold audit.
 
 Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that
@@ -96,6 +96,9 @@ func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f 
 		return exit.Errorf(exit.No, "nothing to release: nobody holds %q with token %d", name, f.token)
 	case len(targets) == 0:
 		return exit.Errorf(exit.No, "nothing to release: %q is free", name)
+	}
+	if !a.can.Records {
+		a.say("this engine keeps no record of forced releases: note it down elsewhere, if it matters")
 	}
 	whom := "this holder"
 	if len(targets) > 1 {

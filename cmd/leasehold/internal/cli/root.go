@@ -25,7 +25,8 @@ type app struct {
 	in       *os.File
 	out, err io.Writer
 	root     *cobra.Command
-	engine   string // --engine
+	engine   string           // --engine
+	can      driver.Abilities // of the engine, once it is open
 
 	interrupted bool // the program, or the waiting, was ended by SIGINT
 }
@@ -68,7 +69,7 @@ Locks are kept on an engine: --engine URL, or ` + config.EngineVariable + `, or 
 engine = "URL" in ~/.config/leasehold/config.toml, in this order. If none of them is
 there: a file in the user's state folder, for the programs of one user on one machine.
 
-Engines (rediss instead of redis encrypts with TLS):
+Engines (rediss instead of redis, and etcds instead of etcd, encrypt with TLS):
   ` + strings.Join(engine.Forms(), "\n  ") + `
 
 Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config file; 69 the engine cannot be reached or used;
@@ -137,6 +138,7 @@ func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, er
 		}
 		return nil, &exit.Error{Code: code, Err: err}
 	}
+	a.can = e.Abilities()
 	return &session{client: leasehold.New(e, opts...), closeEngine: closeEngine}, nil
 }
 

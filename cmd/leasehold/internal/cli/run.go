@@ -93,7 +93,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.VarP(&f.wait, "wait", "w", "wait at most so long; 0 is --nonblock (default for ever)")
 	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
-	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies")
+	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; by default no more than the engine's longest")
 	flags.Var(&f.minHold, "min-hold", "keep the lock at least so long, even if CMD ends sooner")
 	flags.Var(&f.maxHold, "max-hold", "end CMD and give up the lock after so long")
 	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")

@@ -25,6 +25,9 @@ var openers = []opener{
 	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", openRedis},
 	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", openRedis},
 	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", openRedlock},
+	{[]string{"postgres", "postgresql"}, "postgres://HOST/DATABASE", openPostgres},
+	{[]string{"etcd", "etcds"}, "etcd://HOST,...", openEtcd},
+	{[]string{"zookeeper"}, "zookeeper://HOST,...", openZooKeeper},
 }
 
 // Forms says how engine URLs look, for help texts.

@@ -77,6 +77,7 @@ func TestEnginesOpen(t *testing.T) {
 		// Nothing is sent yet, so nobody needs to be there.
 		"redis://localhost:1", "rediss://localhost:1", "redis+unix:///nowhere",
 		"redis+sentinel://h1,h2/main", "rediss+sentinel://h1/main", "redis+cluster://h1,h2", "rediss+cluster://h1",
+		"etcd://h1,h2", "etcds://h1",
 	} {
 		e, shut, err := Open(raw)
 		if err != nil {
@@ -107,5 +108,25 @@ func TestErrorsOfRedisURLs(t *testing.T) {
 	_, _, err = Open("rediss://anna:geheim@h?ca=" + filepath.Join(t.TempDir(), "nosuch.pem"))
 	if _, ok := errors.AsType[*URLError](err); ok || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nosuch.pem") {
 		t.Errorf("missing file: %v", err)
+	}
+}
+
+// So are those of the other engines, and none of them shows what may be a part of a password.
+func TestErrorsOfURLs(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]URLError{
+		"postgres://anna:geheim@h/d?max_ttl=geheim":     {Part: "parameter", Value: "max_ttl"},
+		"postgresql://anna:ge%heim@h/d":                 {Part: "something in it"},
+		"etcd://anna:geheim@h?fast=geheim":              {Part: "parameter", Value: "fast"},
+		"etcds://anna:ge/heim@h":                        {Part: "port"},
+		"zookeeper://anna:geheim@h?fast=geheim":         {Part: "parameter", Value: "fast"},
+		"zookeeper://anna:ge?heim@h":                    {Part: "port"},
+		"zookeeper://anna:geheim@h?session_timeout=1ms": {Part: "parameter", Value: "session_timeout"},
+	} {
+		_, _, err := Open(raw)
+		wrong, ok := errors.AsType[*URLError](err)
+		if !ok || wrong.Part != want.Part || wrong.Value != want.Value || wrong.Allowed == "" || strings.Contains(err.Error(), "heim") {
+			t.Errorf("%s: %v", raw, err)
+		}
 	}
 }

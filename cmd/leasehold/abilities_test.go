@@ -1,0 +1,218 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// The table of what engines can do is in this document, behind a line with this mark.
+const (
+	abilitiesFile = "../../docs/engines/README.md"
+	abilitiesMark = "<!-- abilities -->"
+)
+
+// writeAbilitiesEnv, if it is not empty, has the table written as the engines have it, where it would be compared otherwise.
+const writeAbilitiesEnv = "LEASEHOLD_WRITE_ABILITIES"
+
+// ability is a row of the table.
+type ability struct {
+	name string
+	of   func(able) string
+}
+
+// able is what an engine says of itself, and how many tokens in a row it gives.
+type able struct {
+	driver.Abilities
+	tokens int
+}
+
+// abilities are the rows.
+var abilities = []ability{
+	{"read-write locks", func(a able) string { return yes(a.Shared) }},
+	{"semaphores", func(a able) string { return yes(a.Semaphores) }},
+	{"latches", func(a able) string { return yes(a.Latches) }},
+	{"waiters are served in their order", func(a able) string { return yes(a.Fair) }},
+	{"several names in one step", func(a able) string { return yes(a.All) }},
+	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
+	{"release by force", func(a able) string { return yes(a.Force) }},
+	{"… with a record", func(a able) string { return yes(a.Records) }},
+	{"`leasehold doctor`", func(a able) string { return yes(a.Examine) }},
+	{"`leasehold leaks`", func(a able) string { return yes(a.Leaks) }},
+	{"what each of several servers says", func(a able) string { return yes(a.Votes) }},
+	{"a listing searches through all keys", func(a able) string { return yes(a.Walk) }},
+	{"longest lease, unless set otherwise", func(a able) string { return longest(a.MaxTTL) }},
+}
+
+func yes(can bool) string {
+	if can {
+		return "yes"
+	}
+	return "–"
+}
+
+// longest is the longest lease in words.
+func longest(engines time.Duration) string {
+	if engines <= 0 || engines > leasehold.MaxTTL {
+		engines = leasehold.MaxTTL
+	}
+	switch {
+	case engines%time.Hour == 0:
+		return fmt.Sprintf("%d h", engines/time.Hour)
+	case engines%time.Minute == 0:
+		return fmt.Sprintf("%d min", engines/time.Minute)
+	}
+	return fmt.Sprintf("%.1f s", engines.Truncate(time.Second/10).Seconds())
+}
+
+// ableOf asks an engine what it can do.
+func ableOf(t *testing.T, url string) able {
+	t.Helper()
+	e, shut, err := engine.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut()
+	a := able{Abilities: e.Abilities()}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(), Size: 1, Weight: 1, TTL: 10 * time.Second, Tokens: 8}
+	g, err := e.Take(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.tokens = g.Tokens
+	if err := e.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Token: g.Token}}); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// column is what the table says of an engine.
+func (a able) column() []string {
+	column := make([]string, len(abilities))
+	for i, row := range abilities {
+		column[i] = row.of(a)
+	}
+	return column
+}
+
+// abilityPages are the heads of the columns, in order: engines, and their pages.
+var abilityPages = []string{"[memory](memory.md)", "[sqlite](sqlite.md)", "[redis](redis.md)", "[redlock](../redlock.md)", "[postgres](postgres.md)", "[etcd](etcd.md)", "[zookeeper](zookeeper.md)"}
+
+// abilityTable is the table in the document. Many tests may use it.
+type abilityTable struct {
+	mu      sync.Mutex
+	columns map[string][]string // by engine
+	write   bool
+}
+
+// readAbilities reads the table, and writes it when the test has ended, if that is wanted.
+func readAbilities(t *testing.T) *abilityTable {
+	t.Helper()
+	table := &abilityTable{columns: map[string][]string{}, write: os.Getenv(writeAbilitiesEnv) != ""}
+	if table.write {
+		t.Cleanup(func() { table.save(t) })
+		return table
+	}
+	_, lines, _ := abilityLines(t)
+	rows := [][]string{abilityPages, nil}
+	for _, row := range abilities {
+		rows = append(rows, []string{row.name})
+	}
+	if len(lines) != len(rows) {
+		t.Fatalf("the table in %s has %d lines, want %d: make abilities writes it", abilitiesFile, len(lines), len(rows))
+	}
+	for i, line := range lines {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		switch {
+		case i == 0 && !slices.Equal(cells[1:], abilityPages), i > 1 && (cells[0] != rows[i][0] || len(cells) != len(abilityPages)+1):
+			t.Fatalf("the table in %s has the line %s: make abilities writes it", abilitiesFile, line)
+		case i > 1:
+			for n, head := range abilityPages {
+				table.columns[engineOf(head)] = append(table.columns[engineOf(head)], cells[n+1])
+			}
+		}
+	}
+	return table
+}
+
+// engineOf is the engine that a column is about.
+func engineOf(head string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(head, "["), "]")
+	return name
+}
+
+// abilityLines are the document before the table, the lines of the table, and the document after it.
+func abilityLines(t *testing.T) (before string, lines []string, after string) {
+	t.Helper()
+	text, err := os.ReadFile(abilitiesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), abilitiesMark+"\n")
+	if !found {
+		t.Fatalf("%s has no %s", abilitiesFile, abilitiesMark)
+	}
+	for strings.HasPrefix(rest, "|") {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		lines = append(lines, line)
+	}
+	return before + abilitiesMark + "\n", lines, rest
+}
+
+// compare compares a column with what the engine says of itself, or takes it from there.
+func (table *abilityTable) compare(t *testing.T, a able) {
+	t.Helper()
+	table.mu.Lock()
+	defer table.mu.Unlock()
+	if table.write {
+		table.columns[a.Name] = a.column()
+		return
+	}
+	documented := table.columns[a.Name]
+	for i, cell := range a.column() {
+		if documented == nil || documented[i] != cell {
+			t.Errorf("%s: %s: it is %q and not what the table in %s has: make abilities writes it", a.Name, abilities[i].name, cell, abilitiesFile)
+		}
+	}
+}
+
+// save writes the table.
+func (table *abilityTable) save(t *testing.T) {
+	t.Helper()
+	rows := [][]string{{""}, {"---"}}
+	for _, row := range abilities {
+		rows = append(rows, []string{row.name})
+	}
+	for _, head := range abilityPages {
+		column, found := table.columns[engineOf(head)]
+		if !found {
+			t.Errorf("nothing is known of %s", head)
+			return
+		}
+		for i, cell := range slices.Concat([]string{head, "---"}, column) {
+			rows[i] = append(rows[i], cell)
+		}
+	}
+	text, _, after := abilityLines(t)
+	for _, row := range rows {
+		text += "| " + strings.Join(row, " | ") + " |\n"
+	}
+	if err := os.WriteFile(abilitiesFile, []byte(text+after), 0o644); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/postgresserver"
+)
+
+// openPostgres is a server on which anna has made the tables, and berta, who has the same password, has the rights of nobody.
+func openPostgres(t *testing.T) *site {
+	s := postgresWithPasswords(t, postgresserver.Config{TCP: true})
+	psql(t, s, "CREATE ROLE anna LOGIN PASSWORD '"+geheim+"'; GRANT CREATE ON DATABASE postgres TO anna; CREATE ROLE berta LOGIN PASSWORD '"+geheim+"'")
+	url := func(user, at string) string { return "postgres://" + user + at + "/postgres?sslmode=disable" }
+	return &site{
+		url: url(withPassword("anna"), s.Addr()),
+		broken: map[string]string{
+			"DOWN":     url(withPassword("anna"), closed(t, 1)[0]),
+			"WRONG":    url("anna:wrong-geheim@", s.Addr()),
+			"NORIGHTS": url(withPassword("berta"), s.Addr()),
+		},
+	}
+}
+
+// postgresWithPasswords is a server that asks everybody for a password, but for the superuser.
+func postgresWithPasswords(t *testing.T, c postgresserver.Config) *postgresserver.Server {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "hba") // that of the test may not be read by the user whom the server runs as
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "pg_hba.conf")
+	if err := os.WriteFile(file, []byte("local all postgres trust\nhost all all all scram-sha-256\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.Settings = append(c.Settings, "hba_file="+file)
+	return postgresserver.ForTest(t, c)
+}
+
+func psql(t *testing.T, s *postgresserver.Server, text string) {
+	t.Helper()
+	if _, err := s.Ask(text); err != nil {
+		t.Fatal(err)
+	}
+}
