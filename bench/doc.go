@@ -1,8 +1,9 @@
 // Bench compares leasehold with the bare commands of a lock, and with other lock libraries, in one run on one machine.
 //
-//	go run ./bench                         # everything: about six minutes
-//	go run ./bench -short                  # everything, within 90 seconds
-//	go run ./bench -run crowd              # one workload; also crowd/leasehold, or 'many/.* auto'
+//	go run ./bench                         # everything: about nine minutes
+//	go run ./bench -short                  # everything, within two minutes
+//	go run ./bench -run '^crowd'           # one workload; also ^crowd/leasehold, or 'many/.* auto'
+//	go run ./bench -run '^etcd'            # all workloads on etcd; also ^postgres, ^zookeeper, ^five
 //	go run ./bench -json FILE              # all figures of all rounds, too
 //	go run ./bench -check                  # exit with 1 if a target is missed
 //	go run ./bench -redis localhost:6379   # a server that is there already
@@ -10,9 +11,9 @@
 //	go run ./bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
 //	go run ./bench -run many/leasehold -cpuprofile FILE
 //
-// It needs redis-server in the PATH, and starts one of its own: on the loopback, without persistence. On a
-// server that is given, it deletes the keys that it has made, which have "leasehold-bench" in their names. With etcd in the PATH (the
-// package etcd-server of Debian) it starts that, too; without, its rows are left out.
+// It starts the servers that it needs, on the loopback: redis-server, which must be in the PATH, without persistence; and PostgreSQL,
+// etcd and ZooKeeper (the packages postgresql, etcd-server and zookeeper of Debian), as durable as they are by default. Without one of
+// those three, its rows are left out. On a Redis server that is given, it deletes the keys that it has made, which have "leasehold-bench" in their names.
 //
 // # What is measured
 //
@@ -34,6 +35,11 @@
 //     listing counts in which the longest command was shortest. Of page and listing, the slowest count.
 //   - memory: what a lease takes in the memory of client and server.
 //   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
+//   - postgres, etcd, zookeeper: one goroutine locks and releases a free name, on that kind of server.
+//   - postgres-many, etcd-many, zookeeper-many: 64 goroutines of one process, each with a name of its own.
+//   - postgres-crowd, etcd-crowd, zookeeper-crowd: the crowd, with 16 clients.
+//   - postgres-idle, etcd-idle, zookeeper-idle: 16 clients, each with connections of its own, wait for a name that another client holds: what they send
+//     meanwhile, and what the server does.
 //   - five, five-many: locks that a majority of five Redis servers grants: one goroutine, and 64 with a name each.
 //   - five-crowd: the crowd on five servers, with 16 clients. Then it goes on for a while in which the servers are watched (MONITOR), to see how they
 //     vote. A vote is the time for which one server has the key of the lock for one owner; a take is the time from an owner's first vote until it has none
@@ -50,8 +56,13 @@
 // what the middle half of them lies between. A ratio is taken in each round by itself, and its median is what is compared with a target. Libraries
 // that no target of a workload is about run the first rounds only, which leaves time for more rounds of the others.
 //
-// Etcd is another kind of server, which syncs each change to disk before it answers. It stands there for what its queue does, not for its speed, and
-// is part of no target.
+// Beside the libraries on Redis, etcd is another kind of server, which syncs each change to disk before it answers. It stands there for what its queue does,
+// not for its speed, and is part of no target there. Where leasehold is on etcd itself, it is.
+//
+// On PostgreSQL, each statement that a client executes is a command. The server itself counts none, which a question mark stands for. The least that a
+// lock can cost there are its own advisory locks, which last as long as a connection, and have neither lease nor token nor any way to find out that they
+// are lost. The library pglock stands there by the statements that it sends, since the module proxy does not have it. When it waits, it sleeps for a whole
+// lease of 20 s between two tries, so it is not in the crowd.
 //
 // Whenever a name is shared, a judge watches that no two hold it at the same time and that tokens grow, across
 // processes, too. If they do not, the library has failed, and so has the run: exit code 1. Exit code 2 means
@@ -62,5 +73,5 @@
 // # Adding to it
 //
 // A library is a file in internal/lib and an entry in the tables of all.go; a workload is a file in internal/work and an entry
-// in the table of redis.go or five.go. Targets are in targets.go.
+// in the table of redis.go, five.go or beside.go. A kind of server is a file in internal/place. Targets are in targets.go.
 package main

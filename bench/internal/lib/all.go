@@ -1,10 +1,11 @@
 package lib
 
-// Redis are the libraries on one Redis server, and those on another kind of server that stand beside them. What is compared with the
-// most care comes one right after the other.
-var Redis = []Library{Floor, Leasehold, FloorAuto, LeaseholdAuto, Redsync, Redislock, Rueidislock, RedsyncAuto, RedislockAuto, RueidislockDelay, Etcd}
+import "slices"
 
-// Waiting are those that can wait for a lock.
+// Redis are the libraries on one Redis server. What is compared with the most care comes one right after the other.
+var Redis = []Library{Floor, Leasehold, FloorAuto, LeaseholdAuto, Redsync, Redislock, Rueidislock, RedsyncAuto, RedislockAuto, RueidislockDelay}
+
+// Waiting are those that can wait for a lock, and one on another kind of server that stands beside them.
 var Waiting = []Library{Leasehold, Redsync, Redislock, Rueidislock, Etcd}
 
 // WaitingOnRedis are those of them that wait in Redis.
@@ -22,5 +23,17 @@ var Five = []Library{FloorFive, LeaseholdFive, LeaseholdFiveAuto, RedsyncFive, R
 // WaitingOnFive are those of them that are compared at waiting.
 var WaitingOnFive = []Library{LeaseholdFive, RedsyncFive}
 
+// Postgres are those on one PostgreSQL server.
+var Postgres = []Library{LeaseholdPostgres, Advisory, Pglock}
+
+// WaitingOnPostgres are those of them that can wait for a lock without polling.
+var WaitingOnPostgres = []Library{LeaseholdPostgres, Advisory}
+
+// OnEtcd are those on one etcd server.
+var OnEtcd = []Library{LeaseholdEtcd, Etcd}
+
+// ZooKeeper are those on one ZooKeeper server.
+var ZooKeeper = []Library{LeaseholdZooKeeper, ZKRecipe}
+
 // All are all of them.
-var All = append(Redis[:len(Redis):len(Redis)], Five...)
+var All = slices.Concat(Redis, Five, Postgres, OnEtcd, ZooKeeper)

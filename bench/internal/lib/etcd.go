@@ -21,8 +21,20 @@ var Etcd = Library{
 	Module: "go.etcd.io/etcd/client/v3",
 	On:     place.OneEtcd,
 	Config: "package concurrency: NewMutex; defaults (60 s, kept alive); a session, which is what holds a lock, for each goroutine that " +
-		"locks, kept for the next one; client: one connection, defaults; a command is a call or a message in a stream",
+		"locks, kept for the next one; " + etcdClient,
 	Open: openEtcd,
+}
+
+// How the client of all libraries on etcd is configured.
+const etcdClient = "client: one connection, defaults; a command is a call or a message in a stream"
+
+// etcdClientTo returns a client to the servers.
+func etcdClientTo(at At) (*clientv3.Client, error) {
+	config := clientv3.Config{Endpoints: at.Addrs, Logger: zap.NewNop()}
+	if at.Sent != nil {
+		config.DialOptions = counted(at.Sent)
+	}
+	return clientv3.New(config)
 }
 
 type etcdSession struct {
@@ -34,11 +46,7 @@ type etcdSession struct {
 }
 
 func openEtcd(at At) (Session, error) {
-	config := clientv3.Config{Endpoints: at.Addrs, Logger: zap.NewNop()}
-	if at.Sent != nil {
-		config.DialOptions = counted(at.Sent)
-	}
-	c, err := clientv3.New(config)
+	c, err := etcdClientTo(at)
 	if err != nil {
 		return nil, err
 	}

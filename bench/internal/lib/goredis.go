@@ -38,7 +38,7 @@ func newClient(at At, o *goredis.Options) *goredis.Client {
 			if err != nil {
 				return nil, err
 			}
-			return at.Sent.Watch(conn), nil
+			return at.Sent.Redis(conn), nil
 		}
 	}
 	return goredis.NewClient(o)

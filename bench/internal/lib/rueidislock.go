@@ -43,7 +43,7 @@ func openRueidislock(at At, delay time.Duration) (Session, error) {
 			if err != nil {
 				return nil, err
 			}
-			return at.Sent.Watch(conn), nil
+			return at.Sent.Redis(conn), nil
 		}
 	}
 	l, err := rueidislock.NewLocker(rueidislock.LockerOption{

@@ -79,7 +79,7 @@ func note(r work.Result, most, fewest int) string {
 		text += " and range of the rounds"
 	}
 	for _, row := range r.Rows {
-		if row.On == place.OneEtcd {
+		if row.On == place.OneEtcd && row.On != r.Rows[0].On {
 			text += "; etcd is another kind of server: it syncs each change to disk"
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,13 @@ func render(d *report.Document) (string, map[string]string) {
 	run(&b, d)
 	targets(&b, d.Verdicts)
 	b.WriteString("\n## What was measured\n\n" + report.HowToRead + "\n")
+	contents(&b, d)
+	section := ""
 	for _, r := range d.Results {
+		if r.Section != section {
+			section = r.Section
+			fmt.Fprintf(&b, "\n## On %s\n", section)
+		}
 		workload(&b, r, pictures)
 	}
 	libraries(&b, d)
@@ -57,9 +64,11 @@ func render(d *report.Document) (string, map[string]string) {
 
 const introduction = `# Performance
 
-Leasehold beside the bare commands of a lock (the floor) and other lock libraries, in one run on one machine. ` + "`make bench`" + ` writes this
-page; ` + "`go run ./bench -help`" + ` says what else can be done. How it is measured stands in [its documentation](../bench/doc.go), what the figures mean for
-the engine in [Engine: redis](engines/redis.md#speed), and what the library costs without a network in [Performance of the library](performance-library.md).
+Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run on one machine.
+` + "`make bench`" + ` writes this page; ` + "`go run ./bench -help`" + ` says what else can be done. How it is measured stands in
+[its documentation](../bench/doc.go), what the figures mean in the pages of the engines [redis](engines/redis.md#speed),
+[postgres](engines/postgres.md), [etcd](engines/etcd.md) and [zookeeper](engines/zookeeper.md), and what the library costs without a network in
+[Performance of the library](performance-library.md).
 
 Run it on your own machine: only ratios travel. Clients and servers share the processors here, so whoever needs less of them is faster.
 `
@@ -73,6 +82,20 @@ func run(b *strings.Builder, d *report.Document) {
 	row("Go", d.Machine.Go)
 	for _, p := range d.Places {
 		row("Server", fmt.Sprintf("%s, %s", p.Version, p.Config))
+	}
+}
+
+// contents leads to the sections.
+func contents(b *strings.Builder, d *report.Document) {
+	var all []string
+	for _, r := range d.Results {
+		link := fmt.Sprintf("[%s](#on-%s)", r.Section, strings.ToLower(strings.ReplaceAll(r.Section, " ", "-")))
+		if r.Section != "" && !slices.Contains(all, link) {
+			all = append(all, link)
+		}
+	}
+	if len(all) > 0 {
+		b.WriteString("\nOn " + strings.Join(all, " · ") + ".\n")
 	}
 }
 

@@ -39,10 +39,10 @@ func example() *report.Document {
 		},
 		Results: []work.Result{
 			{
-				Workload: "crowd", About: "many clients", Main: "hand-overs", Base: "leasehold", Plan: work.Plan{Rounds: 2, Size: 64},
+				Workload: "crowd", Section: "one server", About: "many clients", Main: "hand-overs", Base: "leasehold", Plan: work.Plan{Rounds: 2, Size: 64},
 				Rows: []work.Row{crowd("leasehold", 170, 370, 390), crowd("a & b", 175, 0.1, 2700), etcd},
 			},
-			{Workload: "free", About: "one goroutine", Main: "pairs", Failures: []string{"free/theirs: two held it"}, LeftOut: []string{"etcd: not installed"}},
+			{Workload: "free", Section: "one server", About: "one goroutine", Main: "pairs", Failures: []string{"free/theirs: two held it"}, LeftOut: []string{"etcd: not installed"}},
 		},
 		Verdicts: []work.Verdict{
 			{Workload: "crowd", Claim: "waits", Target: 1.15, Measured: 1.1, Pass: true},
@@ -57,7 +57,7 @@ func TestPageTellsAllOfTheRun(t *testing.T) {
 	for _, want := range []string{
 		"`go run ./bench`", "2 processors: A <fast> one", "Redis 7.0.15, given",
 		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
-		"### crowd", "Many clients", "size 64", "![crowd: hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
+		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients", "size 64", "![crowd: hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
 		"|  | leasehold | a & b | etcd (another kind of server) |", "| hand-overs, /s | 178 [170 … 187] |",
 		"**Failed**: free/theirs: two held it", "Left out: etcd: not installed",
 		"| leasehold | `example.com/a` | v1.2.3 | a\\|b |",
@@ -103,6 +103,15 @@ func TestPlotsAreWellFormedAndSayWhatTheyShow(t *testing.T) {
 				t.Errorf("%s: %q is not in it", name, w)
 			}
 		}
+	}
+}
+
+// Where all are on that server, it is not another one.
+func TestOnlyAnotherKindOfServerIsNoted(t *testing.T) {
+	t.Parallel()
+	row := work.Row{Library: "etcd", On: place.OneEtcd, Figures: []work.Figure{figure("speed", "/s", 1)}}
+	if svg, ok := bars(work.Result{Main: "speed", Rows: []work.Row{row}}); !ok || strings.Contains(svg, "another") {
+		t.Errorf("drawn: %v: %s", ok, svg)
 	}
 }
 

@@ -4,9 +4,14 @@ package place
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
 // Kind is a kind of place.
@@ -14,9 +19,11 @@ type Kind string
 
 // The kinds there are.
 const (
-	OneRedis  Kind = "Redis"
-	FiveRedis Kind = "five Redis"
-	OneEtcd   Kind = "etcd"
+	OneRedis     Kind = "Redis"
+	FiveRedis    Kind = "five Redis"
+	OnePostgres  Kind = "PostgreSQL"
+	OneEtcd      Kind = "etcd"
+	OneZooKeeper Kind = "ZooKeeper"
 )
 
 // Place is where libraries work: a server, or several that are used together.
@@ -27,7 +34,7 @@ type Place interface {
 	About() About
 	// Load reads what the servers have done so far.
 	Load(context.Context) (Load, error)
-	// Sweep deletes all keys that have mark in their names.
+	// Sweep deletes all that has mark in its name.
 	Sweep(ctx context.Context, mark string) error
 	// Close ends the servers that were started for it.
 	Close() error
@@ -42,17 +49,21 @@ type About struct {
 
 // Load is what servers have done since they started.
 type Load struct {
-	// Commands counts all that clients have asked for; in Redis also what scripts call.
-	Commands int64
-	// CPU is the processor time of the whole process, or of all of them.
+	// Commands counts all that clients have asked for; in Redis also what scripts call. It is NaN where the server does not tell.
+	Commands float64
+	// CPU is the processor time of the whole process, or of all of them. Zero where the system does not tell.
 	CPU time.Duration
 	// Memory is what is in use by data, in bytes. Zero where the server does not tell.
 	Memory int64
 }
 
+// disk says where servers keep their files.
+func disk() string { return "the disk of " + os.TempDir() }
+
 // Missing reports whether a place could not be opened because its server is not installed.
 func Missing(err error) bool {
-	return errors.Is(err, errEtcdMissing) || errors.Is(err, redisserver.ErrMissing)
+	programs := []error{redisserver.ErrMissing, postgresserver.ErrMissing, etcdserver.ErrMissing, zookeeperserver.ErrMissing}
+	return slices.ContainsFunc(programs, func(missing error) bool { return errors.Is(err, missing) })
 }
 
 // Places are those of one run. A place is opened when it is first asked for. One goroutine at a time may use them.
@@ -79,8 +90,12 @@ func (p *Places) Of(ctx context.Context, k Kind) (Place, error) {
 		opened, err = OpenRedis(ctx, p.redis)
 	case FiveRedis:
 		opened, err = OpenNodes(ctx)
+	case OnePostgres:
+		opened, err = OpenPostgres(ctx)
 	case OneEtcd:
 		opened, err = OpenEtcd(ctx)
+	case OneZooKeeper:
+		opened, err = OpenZooKeeper(ctx)
 	default:
 		err = errors.New("place: there is no kind " + string(k))
 	}

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-go/leasehold/internal/needed"
@@ -62,7 +67,7 @@ func TestPlacesAreOpenedWhenTheyAreAskedFor(t *testing.T) {
 
 func TestWhatIsNotInstalledIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	for _, k := range []Kind{OneRedis, FiveRedis, OneEtcd} {
+	for _, k := range []Kind{OneRedis, FiveRedis, OneEtcd, OneZooKeeper} { // a PostgreSQL may be outside of PATH
 		if _, err := New("").Of(t.Context(), k); !Missing(err) {
 			t.Errorf("%s: %v", k, err)
 		}
@@ -85,7 +90,7 @@ func TestLoadCountsWhatScriptsCall(t *testing.T) {
 	noErr(t, err)
 	// The first INFO is counted only after it has been answered.
 	if n := after.Commands - before.Commands; n != 4 {
-		t.Errorf("%d commands, want EVAL, SET, GET and INFO", n)
+		t.Errorf("%v commands, want EVAL, SET, GET and INFO", n)
 	}
 	if grown := after.Memory - before.Memory; grown < 1_000_000 {
 		t.Errorf("the memory has grown by %d bytes, want those of the value at least", grown)
@@ -156,20 +161,91 @@ func TestEtcdIsStartedCountedAndSwept(t *testing.T) {
 	}
 	before, err := e.Load(t.Context())
 	noErr(t, err)
-	for _, key := range []string{"mark:a", "mark:b", "other"} {
+	for _, key := range []string{"mark:a", "under/mark:b", "other"} {
 		_, err := e.client.Put(t.Context(), key, "x")
 		noErr(t, err)
 	}
 	after, err := e.Load(t.Context())
 	noErr(t, err)
 	if n := after.Commands - before.Commands; n != 3 {
-		t.Errorf("%d commands, want 3", n)
+		t.Errorf("%v commands, want 3", n)
 	}
 	noErr(t, e.Sweep(t.Context(), "mark"))
 	left, err := e.client.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	noErr(t, err)
 	if len(left.Kvs) != 1 || string(left.Kvs[0].Key) != "other" {
 		t.Errorf("left: %v", left.Kvs)
+	}
+}
+
+func TestPostgresIsStartedCountedAndSwept(t *testing.T) {
+	t.Parallel()
+	p := opened(t, OpenPostgres)
+	noErr(t, p.Sweep(t.Context(), "mark")) // there is nothing yet
+	before, err := p.Load(t.Context())
+	noErr(t, err)
+	for _, statement := range []string{
+		"CREATE TABLE bench_pglock (name text)",
+		"INSERT INTO bench_pglock VALUES ('mark:a'), ('lock:mark:b'), ('other')",
+		"SELECT count(*) FROM generate_series(1, 1000000)",
+	} {
+		_, err := p.conn.Exec(t.Context(), statement)
+		noErr(t, err)
+	}
+	after, err := p.Load(t.Context())
+	noErr(t, err)
+	if !math.IsNaN(after.Commands) {
+		t.Errorf("%v commands, of which PostgreSQL tells nothing", after.Commands)
+	}
+	if spent := after.CPU - before.CPU; runtime.GOOS == "linux" && spent < 5*time.Millisecond {
+		t.Errorf("counting to a million took %v", spent)
+	}
+	noErr(t, p.Sweep(t.Context(), "mark"))
+	var left []string
+	noErr(t, p.conn.QueryRow(t.Context(), "SELECT array_agg(name) FROM bench_pglock").Scan(&left))
+	if len(left) != 1 || left[0] != "other" {
+		t.Errorf("left: %q", left)
+	}
+	var fsync string
+	noErr(t, p.conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync))
+	if fsync != "on" || !strings.HasPrefix(p.About().Version, "PostgreSQL 1") {
+		t.Errorf("fsync is %s in %s", fsync, p.About().Version)
+	}
+}
+
+func TestZooKeeperIsStartedCountedAndSwept(t *testing.T) {
+	t.Parallel()
+	z := opened(t, OpenZooKeeper)
+	for _, node := range []string{"/mark:a", "/mark:a/below", "/under", "/under/mark:b", "/other"} {
+		_, err := z.conn.Create(node, nil, 0, zk.WorldACL(zk.PermAll))
+		noErr(t, err)
+	}
+	before, err := z.Load(t.Context())
+	noErr(t, err)
+	for range 100 {
+		_, _, err := z.conn.Get("/other")
+		noErr(t, err)
+	}
+	after, err := z.Load(t.Context())
+	noErr(t, err)
+	// A heartbeat may be among them, and so is the question itself.
+	if n := after.Commands - before.Commands; n < 100 || n > 105 {
+		t.Errorf("%v requests, want 100", n)
+	}
+	if runtime.GOOS == "linux" && after.CPU <= before.CPU {
+		t.Errorf("they took no time: %v and %v", before.CPU, after.CPU)
+	}
+	noErr(t, z.Sweep(t.Context(), "mark"))
+	for node, want := range map[string]string{"/": "other under zookeeper", "/under": ""} {
+		left, _, err := z.conn.Children(node)
+		noErr(t, err)
+		slices.Sort(left)
+		if got := strings.Join(left, " "); got != want {
+			t.Errorf("left under %s: %q, want %q", node, got, want)
+		}
+	}
+	if !strings.HasPrefix(z.About().Version, "ZooKeeper 3.") {
+		t.Errorf("it is %q", z.About().Version)
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *Redis) Load(ctx context.Context) (Load, error) {
 			if err != nil {
 				return Load{}, fmt.Errorf("INFO says %s:%s: %w", field, value, err)
 			}
-			l.Commands += n
+			l.Commands += float64(n)
 		case field == "used_memory":
 			if l.Memory, err = strconv.ParseInt(value, 10, 64); err != nil {
 				return Load{}, fmt.Errorf("INFO says %s:%s: %w", field, value, err)

@@ -131,7 +131,7 @@ func Summary(s stat.Summary) string {
 // Span writes the spread, or nothing if there is none.
 func Span(s stat.Summary) string {
 	low, high := s.Spread()
-	if low == high || len(s.Rounds) < 2 {
+	if low == high || math.IsNaN(low) || len(s.Rounds) < 2 {
 		return ""
 	}
 	return Number(low) + " … " + Number(high)

@@ -20,6 +20,15 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	for want, rounds := range map[string][]float64{"2 [1 … 3]": {1, 3, 2}, "1": {1, 1}, "?": {math.NaN(), math.NaN()}} {
+		if got := Summary(stat.Summarize(rounds)); got != want {
+			t.Errorf("%v is written as %q, want %q", rounds, got, want)
+		}
+	}
+}
+
 func TestPrintTellsFiguresFailuresAndVerdicts(t *testing.T) {
 	t.Parallel()
 	speed := stat.Summarize([]float64{10, 30, 20})

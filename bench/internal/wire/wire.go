@@ -1,5 +1,5 @@
-// Package wire counts the commands that clients send to Redis, whichever library sends them: it reads along on
-// their connections. What scripts call inside of the server is not among them.
+// Package wire counts the commands that clients send to servers, whichever library sends them: it reads along on
+// their connections. What scripts and functions call inside of the server is not among them.
 package wire
 
 import (
@@ -16,13 +16,27 @@ func (c *Counter) Commands() int64 { return c.commands.Load() }
 // Add counts what is not seen on a connection.
 func (c *Counter) Add(n int64) { c.commands.Add(n) }
 
-// Watch returns the connection with its commands counted. All else of it stays as it was.
-func (c *Counter) Watch(n net.Conn) net.Conn {
+// Redis returns a new connection to a Redis server with its commands counted. All else of it stays as it was.
+func (c *Counter) Redis(n net.Conn) net.Conn { return watched(n, &requests{counter: c}) }
+
+// Postgres is Redis for a connection to a PostgreSQL server, without TLS: each statement that is executed counts.
+func (c *Counter) Postgres(n net.Conn) net.Conn {
+	// Execute, of the extended protocol, and Query: https://www.postgresql.org/docs/current/protocol-message-formats.html.
+	return watched(n, &messages{counter: c, tags: "EQ", itself: 4})
+}
+
+// ZooKeeper is Redis for a connection to a ZooKeeper server: each request counts, be it a heartbeat.
+func (c *Counter) ZooKeeper(n net.Conn) net.Conn { return watched(n, &messages{counter: c}) }
+
+// reader reads along, however messages are cut into pieces.
+type reader interface{ read(p []byte) }
+
+func watched(n net.Conn, r reader) net.Conn {
 	if tcp, ok := n.(*net.TCPConn); ok {
 		// Clients look for what a TCP connection can do beyond net.Conn.
-		return &tcpConn{TCPConn: tcp, reader: reader{counter: c}}
+		return &tcpConn{TCPConn: tcp, reader: r}
 	}
-	return &conn{Conn: n, reader: reader{counter: c}}
+	return &conn{Conn: n, reader: r}
 }
 
 type tcpConn struct {
@@ -45,44 +59,4 @@ func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.reader.read(p[:n])
 	return n, err
-}
-
-// reader reads requests in the Redis protocol, however they are cut into pieces: *ARGUMENTS, and for each of
-// them $LENGTH and so many bytes; all lines end with \r\n.
-type reader struct {
-	counter   *Counter
-	arguments int // of this command, still to come
-	skip      int // bytes of an argument, still to come
-	number    int // in the line that is being read
-}
-
-func (r *reader) read(p []byte) {
-	for len(p) > 0 {
-		if r.skip > 0 {
-			n := min(r.skip, len(p))
-			r.skip -= n
-			p = p[n:]
-			continue
-		}
-		b := p[0]
-		p = p[1:]
-		switch {
-		case '0' <= b && b <= '9':
-			r.number = r.number*10 + int(b-'0')
-		case b == '\n':
-			r.line()
-		}
-	}
-}
-
-// line takes in a line that has ended.
-func (r *reader) line() {
-	if r.arguments == 0 {
-		r.arguments = r.number
-		r.counter.commands.Add(1)
-	} else {
-		r.arguments--
-		r.skip = r.number + len("\r\n")
-	}
-	r.number = 0
 }

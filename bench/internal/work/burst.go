@@ -95,7 +95,7 @@ func (b *burst) round(ctx context.Context, label string, d time.Duration) (Sampl
 	if err := errors.Join(err, failed, all.end(), ctx.Err(), t.judge.Verdict()); err != nil {
 		return nil, err
 	}
-	return t.sample(took, served, sent, after.Commands-before.Commands, joining), nil
+	return t.sample(took, served, after.Commands-before.Commands, sent, joining), nil
 }
 
 // turns are those of a burst.
@@ -134,7 +134,7 @@ func (t *turns) take(ctx context.Context, s lib.Session, name string, i int) err
 	return err
 }
 
-func (t *turns) sample(took time.Duration, served int, sent, commands, joining int64) Sample {
+func (t *turns) sample(took time.Duration, served int, commands float64, sent, joining int64) Sample {
 	var after []time.Duration
 	most, fewest := int32(0), int32(math.MaxInt32)
 	for i := range t.of {
@@ -153,7 +153,7 @@ func (t *turns) sample(took time.Duration, served int, sent, commands, joining i
 		{"turn after the release, p50", "ms", float64(stat.Percentile(after, 0.5)) / millisecond},
 		{"turn after the release, p99", "ms", float64(stat.Percentile(after, 0.99)) / millisecond},
 		{clientCommands, "", float64(sent) / float64(served)},
-		{serverCommands, "", float64(commands) / float64(served)},
+		{serverCommands, "", commands / float64(served)},
 		{"client commands of each to join, within a second", "", float64(joining) / float64(len(t.of))},
 	}
 }

@@ -122,9 +122,10 @@ func (t *tally) turn(ctx context.Context, i int, s lib.Session, name string) err
 
 // seen is what is not counted turn by turn.
 type seen struct {
-	took         time.Duration
-	sent, served int64         // commands
-	longest      time.Duration // that a client that still waits has waited
+	took    time.Duration
+	sent    int64         // commands of clients
+	served  float64       // those of the server
+	longest time.Duration // that a client that still waits has waited
 }
 
 // count lets the crowd settle and then counts for so long.
@@ -165,11 +166,11 @@ func (t *tally) sample(s seen) Sample {
 		{rateToIdeal, "", perSecond(n, s.took) * heldFor.Seconds()},
 		{toAnother, "%", 100 * float64(t.others) / float64(n)},
 		{clientCommands, "", float64(s.sent) / float64(n)},
-		{serverCommands, "", float64(s.served) / float64(n)},
+		{serverCommands, "", s.served / float64(n)},
 		{"most turns", "", float64(most)},
 		{"fewest turns", "", float64(fewest)},
 		{unfairness, "", unfair},
-		{"hand-over p50", "µs", float64(gap) / microsecond},
+		{handOverP50, "µs", float64(gap) / microsecond},
 		{"hand-over p90", "µs", float64(stat.Percentile(t.gaps, 0.9)) / microsecond},
 		{"hand-over p99", "µs", float64(stat.Percentile(t.gaps, 0.99)) / microsecond},
 		{WaitP50, "ms", float64(stat.Percentile(t.waits, 0.5)) / millisecond},

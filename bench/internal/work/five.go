@@ -54,6 +54,3 @@ var Five = []Workload{
 		Open: openBlackholed,
 	},
 }
-
-// All are the workloads in the order in which they run.
-var All = append(Redis[:len(Redis):len(Redis)], Five...)

@@ -21,8 +21,18 @@ func TestMain(m *testing.M) {
 // runner returns a runner on a server of the test's own. Further servers are started when they are needed.
 func runner(t *testing.T) *Runner {
 	t.Helper()
-	server := redisserver.ForTest(t, redisserver.Config{})
-	places := place.New(server.Addr())
+	return runnerOn(t, redisserver.ForTest(t, redisserver.Config{}).Addr())
+}
+
+// runnerWithoutRedis is runner for workloads on other servers alone.
+func runnerWithoutRedis(t *testing.T) *Runner {
+	t.Helper()
+	return runnerOn(t, "127.0.0.1:1")
+}
+
+func runnerOn(t *testing.T, redis string) *Runner {
+	t.Helper()
+	places := place.New(redis)
 	t.Cleanup(func() {
 		if err := places.Close(); err != nil {
 			t.Error(err)

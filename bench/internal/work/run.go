@@ -29,6 +29,7 @@ type Runner struct {
 // Result is what one workload has shown.
 type Result struct {
 	Workload string   `json:"workload"`
+	Section  string   `json:"section"`
 	About    string   `json:"about"`
 	Plan     Plan     `json:"plan"`
 	Main     string   `json:"main"`
@@ -79,7 +80,7 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 	if r.Short {
 		plan = w.Short
 	}
-	result := Result{Workload: w.Name, About: w.About, Plan: plan, Main: w.Main, Base: w.Base}
+	result := Result{Workload: w.Name, Section: w.Section, About: w.About, Plan: plan, Main: w.Main, Base: w.Base}
 	var entrants []*entrant
 	judged := judged(w.Name, Targets)
 	for _, l := range w.Libraries {

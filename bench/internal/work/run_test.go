@@ -116,7 +116,7 @@ func TestLibraryWhoseServerIsNotInstalledIsLeftOut(t *testing.T) {
 	if !result.Has("a") || result.Has("c") || len(result.Failures) != 0 {
 		t.Errorf("rows: %v, failures: %q", result.Rows, result.Failures)
 	}
-	if len(result.LeftOut) != 1 || !strings.Contains(result.LeftOut[0], "c: etcd is not installed (on Debian: apt-get install etcd-server)") {
+	if len(result.LeftOut) != 1 || !strings.Contains(result.LeftOut[0], "c: etcdserver: etcd is missing") {
 		t.Errorf("left out: %q", result.LeftOut)
 	}
 }

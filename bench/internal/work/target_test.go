@@ -1,6 +1,7 @@
 package work
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -43,6 +44,18 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: found %v", name, found)
 		} else if found && verdicts[0].Pass != c.pass {
 			t.Errorf("%s: %+v", name, verdicts[0])
+		}
+	}
+}
+
+// Of few turns, one more is no unfairness, and nobody needs to be fairer than a peer is.
+func TestUnfairnessToWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	none := math.Inf(1) // somebody had no turn
+	got := toAllowed(stat.Summarize([]float64{1.2, 1.8, 2.2, 4.4, none, none, 1}), stat.Summarize([]float64{1, 1.05, 2, 2, none, 1, none})).Rounds
+	for i, want := range []float64{1, 1.5, 1, 2, 1, none, 0} {
+		if is := float64(got[i]); is != want && !(math.Abs(is-want) < 1e-9) {
+			t.Errorf("round %d: %v, want %v", i, got[i], want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package work
 
-import "github.com/leasehold-go/leasehold/bench/internal/stat"
+import (
+	"slices"
+
+	"github.com/leasehold-go/leasehold/bench/internal/stat"
+)
 
 // RedisTargets are what is wanted of leasehold on one Redis server.
 var RedisTargets = []Target{
@@ -36,6 +40,27 @@ var RedisTargets = []Target{
 	{Workload: "waiters", Claim: "bytes per waiter beyond a bare goroutine", Bound: atMost(4096), Absolute: true, Value: figure("leasehold", waiterMemory)},
 }
 
+// PostgresTargets are what is wanted of leasehold on PostgreSQL: with leases, tokens and a queue, it must not cost much more than a lock that has none of them.
+var PostgresTargets = slices.Concat(
+	pairsTo("postgres", "leasehold postgres", "advisory", 0.7),
+	pairsTo("postgres", "leasehold postgres", "pglock's statements", 1),
+	waits("postgres", "leasehold postgres"),
+)
+
+// EtcdTargets are what is wanted of leasehold on etcd: no less than its own recipe.
+var EtcdTargets = slices.Concat(
+	pairsTo("etcd", "leasehold etcd", "etcd", 1),
+	crowdTo("etcd", "leasehold etcd", "etcd"),
+	waits("etcd", "leasehold etcd"),
+)
+
+// ZooKeeperTargets are what is wanted of leasehold on ZooKeeper: no less than the recipe of its client.
+var ZooKeeperTargets = slices.Concat(
+	pairsTo("zookeeper", "leasehold zookeeper", "zk recipe", 1),
+	crowdTo("zookeeper", "leasehold zookeeper", "zk recipe"),
+	waits("zookeeper", "leasehold zookeeper"),
+)
+
 // FiveTargets are what is wanted of leasehold on a majority of five Redis servers.
 var FiveTargets = []Target{
 	{Workload: "five", Claim: "time of a pair, to that of the floor", Bound: atMost(1.3), Value: func(f *Finder) stat.Summary {
@@ -54,7 +79,51 @@ var FiveTargets = []Target{
 }
 
 // Targets are all of them.
-var Targets = append(RedisTargets[:len(RedisTargets):len(RedisTargets)], FiveTargets...)
+var Targets = slices.Concat(RedisTargets, FiveTargets, PostgresTargets, EtcdTargets, ZooKeeperTargets)
+
+// pairsTo are the targets that pairs/s of one goroutine, and of many, are at least so many times those of a peer.
+func pairsTo(engine, ours, peer string, times float64) (all []Target) {
+	for _, workload := range []string{engine, engine + "-many"} {
+		all = append(all, Target{Workload: workload, Claim: "pairs/s, to " + peer, Bound: atLeast(times), Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of(ours, pairs), f.of(peer, pairs))
+		}})
+	}
+	return all
+}
+
+// crowdTo are the targets that a crowd hands over as fast as with a peer that queues, and about as fairly.
+func crowdTo(engine, ours, peer string) []Target {
+	return []Target{
+		{Workload: engine + "-crowd", Claim: "hand-over p50, to " + peer, Bound: atMost(1), Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of(ours, handOverP50), f.of(peer, handOverP50))
+		}},
+		{Workload: engine + "-crowd", Claim: "most to fewest turns of a waiter, to 1.2 or 1.1 times that with " + peer, Bound: atMost(1), Value: func(f *Finder) stat.Summary {
+			return toAllowed(f.of(ours, unfairness), f.of(peer, unfairness))
+		}},
+	}
+}
+
+// toAllowed is how unfair one is, round by round, to what it may be beside a peer. Turns are whole, and a round has few of them, so that one more of a waiter is
+// no unfairness.
+func toAllowed(ours, peer stat.Summary) stat.Summary {
+	var values []float64
+	for i := range min(len(ours.Rounds), len(peer.Rounds)) {
+		is, may := float64(ours.Rounds[i]), max(1.2, 1.1*float64(peer.Rounds[i]))
+		if is == may { // infinite, too
+			values = append(values, 1)
+		} else {
+			values = append(values, is/may)
+		}
+	}
+	return stat.Summarize(values)
+}
+
+// waits is the target that who waits does not poll.
+func waits(engine, ours string) []Target {
+	return []Target{{
+		Workload: engine + "-idle", Claim: "commands of a waiter in 5 s", Bound: atMost(1), Absolute: true, Worst: true, Value: figure(ours, waiterCommands),
+	}}
+}
 
 // figure is a target's value that is measured as it is.
 func figure(library, metric string) func(*Finder) stat.Summary {
@@ -82,7 +151,9 @@ const (
 	listPage       = "first page"
 	listAll        = "whole listing"
 	longestCommand = "longest command on the server meanwhile"
+	handOverP50    = "hand-over p50"
 	idleCommands   = "commands while waiting"
+	waiterCommands = "commands of a waiter in 5 s"
 	leaseMemory    = "memory per lease"
 	pairsAtFault   = "pairs of lock and release while one node is at fault"
 	p50ToWell      = "p50, to that while all were well"

@@ -13,6 +13,7 @@ import (
 type usage struct {
 	time           time.Duration
 	client, server time.Duration // on processors
+	commands       float64       // of the server
 }
 
 // measure runs something, and returns what it took.
@@ -27,7 +28,7 @@ func measure(ctx context.Context, p place.Place, do func() error) (usage, error)
 	}
 	u := usage{time: time.Since(began), client: processorTime() - client}
 	after, err := p.Load(ctx)
-	u.server = after.CPU - load.CPU
+	u.server, u.commands = after.CPU-load.CPU, after.Commands-load.Commands
 	return u, err
 }
 

@@ -10,29 +10,42 @@ import (
 )
 
 // openWaiters: many goroutines of one process wait for a name that a second client holds all the time.
-func openWaiters(e Env) (*Bench, error) {
-	holder, err := e.Library.Open(e.At())
-	if err != nil {
-		return nil, err
-	}
-	w := &waiters{env: e, holder: holder}
+func openWaiters(e Env) (*Bench, error) { return openWaiting(e, 1) }
+
+// openIdle: many clients, each with connections of its own, wait for a name that another client holds all the time.
+func openIdle(e Env) (*Bench, error) { return openWaiting(e, e.Plan.Size) }
+
+func openWaiting(e Env, clients int) (*Bench, error) {
+	w := &waiters{env: e}
 	at := e.At()
-	at.Sent = &w.sent
-	if w.session, err = e.Library.Open(at); err != nil {
-		return nil, errors.Join(err, holder.Close())
+	for range clients + 1 {
+		s, err := e.Library.Open(at)
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		w.sessions = append(w.sessions, s)
+		at.Sent = &w.sent // of all but the first
 	}
-	return &Bench{Round: w.round, Close: func() error { return errors.Join(w.session.Close(), holder.Close()) }}, nil
+	return &Bench{Round: w.round, Close: w.close}, nil
 }
 
 type waiters struct {
-	env             Env
-	sent            wire.Counter
-	holder, session lib.Session
+	env      Env
+	sent     wire.Counter
+	sessions []lib.Session // that of the holder, and those of waiters
+}
+
+func (w *waiters) close() error {
+	var errs []error
+	for _, s := range w.sessions {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ Sample, err error) {
 	name := w.env.Mark + "waiters:" + label
-	held, err := w.holder.Lock(ctx, name)
+	held, err := w.sessions[0].Lock(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +62,8 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 
 	began := w.sent.Commands()
-	all := gather(ctx, w.env.Plan.Size, func(ctx context.Context, _ int) error {
-		if _, err := w.session.Lock(ctx, name); err == nil {
+	all := gather(ctx, w.env.Plan.Size, func(ctx context.Context, i int) error {
+		if _, err := w.sessions[1+i%(len(w.sessions)-1)].Lock(ctx, name); err == nil {
 			return errors.New("exclusion is violated: a waiter was granted what another holds")
 		} else if ctx.Err() == nil {
 			return err
@@ -63,13 +76,21 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 	joining := w.sent.Commands() - began
 	heap, stacks := memory()
-	sent, since := w.sent.Commands(), time.Now()
-	if err := pause(ctx, d); err != nil {
+	sent := w.sent.Commands()
+	u, err := measure(ctx, w.env.Place, func() error { return pause(ctx, d) })
+	if err != nil {
 		return nil, err
 	}
+	sent = w.sent.Commands() - sent
 	n := float64(w.env.Plan.Size)
+	rate := perSecond(int(sent), u.time)
+	client, server := u.share()
 	return Sample{
-		{idleCommands, "/s", perSecond(int(w.sent.Commands()-sent), time.Since(since))},
+		{idleCommands, "/s", rate},
+		{waiterCommands, "", 5 * rate / n},
+		{"commands of the server meanwhile", "/s", u.commands / u.time.Seconds()},
+		{"client: share of one core", "%", client},
+		{"server: share of one core", "%", server},
 		{waiterMemory, "B", (heap - bareHeap + stacks - bareStacks) / n},
 		{"of it, stack", "B", (stacks - bareStacks) / n},
 		{"commands until all wait", "", float64(joining)},

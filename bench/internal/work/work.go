@@ -11,8 +11,8 @@ import (
 
 // Workload is one thing that libraries are compared at.
 type Workload struct {
-	// Name is short; About says what is done.
-	Name, About string
+	// Name is short; About says what is done. Section is where: what it says comes before the workloads that share it.
+	Name, About, Section string
 	// Libraries take part, in this order.
 	Libraries []lib.Library
 	// Full and Short are the sizes of the two kinds of run.

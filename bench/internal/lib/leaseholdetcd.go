@@ -1,0 +1,28 @@
+package lib
+
+import (
+	"errors"
+
+	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/etcd"
+)
+
+// LeaseholdEtcd is this library on its etcd engine.
+var LeaseholdEtcd = Library{
+	Name:   "leasehold etcd",
+	Module: tree,
+	On:     place.OneEtcd,
+	Ours:   true,
+	Config: onServer + etcdClient,
+	Open: func(at At) (Session, error) {
+		c, err := etcdClientTo(at)
+		if err != nil {
+			return nil, err
+		}
+		e, err := etcd.New(c)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return ours(at, e, e.Close, c.Close), nil
+	},
+}

@@ -1,0 +1,38 @@
+package lib
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	pgxModule = "github.com/jackc/pgx/v5"
+
+	// How the client of all libraries on PostgreSQL is configured.
+	pgxClient = "client: pgxpool, 16 connections, else defaults (statements are prepared once)"
+
+	poolSize = 16
+)
+
+// pool returns a pool of connections to the only address, as the superuser of a server that asks for no password.
+func pool(at At) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig("postgres://postgres@" + at.addr() + "/postgres?sslmode=disable")
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = poolSize
+	if at.Sent != nil {
+		dialer := net.Dialer{Timeout: 5 * time.Second}
+		config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return at.Sent.Postgres(conn), nil
+		}
+	}
+	return pgxpool.NewWithConfig(context.Background(), config)
+}

@@ -1,0 +1,50 @@
+package lib
+
+import (
+	"context"
+	"errors"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+const (
+	tree = "github.com/leasehold-go/leasehold"
+
+	onServer = "defaults (30 s, renewed every third; tokens); "
+)
+
+// leaseholdSession is this library on any of its engines.
+type leaseholdSession struct {
+	client  *leasehold.Client
+	options []leasehold.Option
+	closers []func() error
+}
+
+// ours returns a session on an engine. The closers end the engine and what is below it, in this order.
+func ours(at At, e driver.Engine, closers ...func() error) *leaseholdSession {
+	s := &leaseholdSession{client: leasehold.New(e), closers: closers}
+	if at.TTL != 0 {
+		s.options = append(s.options, leasehold.TTL(at.TTL))
+	}
+	return s
+}
+
+func (s *leaseholdSession) Lock(ctx context.Context, name string) (Held, error) {
+	lease, err := s.client.Mutex(name, s.options...).Lock(ctx)
+	if err != nil {
+		return Held{}, err
+	}
+	return Held{Token: lease.Token(), Release: lease.Release}, nil
+}
+
+func (s *leaseholdSession) Close() error { return errors.Join(s.client.Close(), inOrder(s.closers)) }
+
+// inOrder calls all of them, whatever becomes of those before.
+func inOrder(closers []func() error) error {
+	var errs []error
+	for _, end := range closers {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
