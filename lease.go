@@ -85,6 +85,16 @@ func (l *Lease) Deadline() time.Time {
 	return h.deadline()
 }
 
+// Err returns why the lease has ended: ErrLost, ErrReleased, ErrMaxHold or ErrClosed. It returns nil as long as the lease is held, also if the context
+// that it was asked with has ended, of which the cause of [Lease.Context] tells then. What it returns holds at the moment of the call.
+func (l *Lease) Err() error {
+	h := l.hold
+	h.check()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return l.state()
+}
+
 // deadline is until when the hold is held. mu is held.
 func (h *hold) deadline() time.Time {
 	deadline := h.start.Add(h.valid).Time()
