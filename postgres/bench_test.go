@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// BenchmarkPairs takes and releases free names, beside bare advisory locks that are had and let go in the same way. The server writes to the disk and cleans up
-// as it does by default.
+// BenchmarkPairs takes and releases free names, beside bare advisory locks that are had and let go in the same way. The server writes to the disk and
+// cleans up as it does by default.
 func BenchmarkPairs(b *testing.B) {
 	s := postgresserver.ForTest(b, postgresserver.Config{TCP: true, Durable: true, Settings: []string{"shared_buffers=128MB", "autovacuum=on"}})
 	c, err := pgxpool.ParseConfig(s.URL())

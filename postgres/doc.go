@@ -12,20 +12,18 @@
 // and works on one name at a time (pg_advisory_xact_lock). Tokens come from one sequence for all names.
 //
 // Who lets go hands the lock on to the head of the queue, in the same transaction, and tells its process with NOTIFY. So waiting costs no polling: a
-// process that waits for anything has one more connection, which listens, and looks only when the lease of the holder would have ended, or after 10
-// s, in case that a message was lost. A waiter lives as long as that connection: one whose process has died is passed over at once (or after 5 s, if the
-// lock was just being handed to it), and one whose
-// machine has vanished after half a minute. [WithPolling] does without.
+// process that waits for anything has one more connection, which listens, and looks only when the lease of the holder would have ended, or after
+// 10 s, in case that a message was lost. A waiter lives as long as that connection: one whose process has died is passed over at once (or after 5 s, if
+// the lock was just being handed to it), and one whose machine has vanished after half a minute. [WithPolling] does without.
 //
 // # What it promises
 //
 // Exclusion, tokens that grow with each grant of whatever name, and order: waiters are served as they have joined, and nobody overtakes them. Latches
 // and the records of forced releases are in logged tables.
 //
-// Rows of unlogged tables cost nothing in the log but the few bytes of a commit, and no flush to the disk,
-// and PostgreSQL forgets them in a crash, and on
-// a standby that is promoted. Whoever comes first after that notices, by a row that is missing, and closes the place: nothing is granted until the
-// longest lease that any engine of the schema gives has ended ([WithMaxTTL], 1 minute by default), and tokens go on above all that may have been
+// Rows of unlogged tables cost nothing in the log but the few bytes of a commit, and no flush to the disk, and PostgreSQL forgets them in a crash,
+// and on a standby that is promoted. Whoever comes first after that notices, by a row that is missing, and closes the place: nothing is granted until
+// the longest lease that any engine of the schema gives has ended ([WithMaxTTL], 1 minute by default), and tokens go on above all that may have been
 // given. A try fails with a [*ClosedError] meanwhile, and those who wait, wait. [WithoutCrashGuard] grants at once.
 //
 // # Which faults break what
@@ -45,7 +43,9 @@
 //   - The clock of the server is set forward: leases end early by as much, and two may hold a lock at once. Guarded transactions stay safe. If it is
 //     set back, leases that were not released last longer. Let it be slewed.
 //   - The database is restored from a backup: leases are gone, and the place closes as after a crash. Tokens go on from the clock of the server, so
-//     they grow unless more than a million were given each second on average since the place was made.
+//     they grow unless more than a million (64 for each grant) were given each second on average since the place was made.
+//   - The files of the database are put back from a copy that was made while the server was shut down: nothing looks lost, so nothing is closed, and
+//     tokens go back. Raise them first: SELECT setval('leasehold.tokens', …) to the clock in microseconds.
 //   - A transaction stays open for long, of any program in the database: PostgreSQL cannot clean up what it may still see, so a name that is locked
 //     thousands of times meanwhile becomes slow. A database for the locks alone has that trouble not.
 //   - The server crashes while a name is kept taken (AtLeast) for longer than the longest lease: it is free again when that one would have ended.
@@ -60,9 +60,10 @@
 //
 // The schema is made by whoever opens an engine first, who needs CREATE on the database. Other users need USAGE on the schema, SELECT, INSERT, UPDATE
 // and DELETE on its tables, and USAGE, SELECT and UPDATE on its sequence. The tables hold the owner secrets of those who hold and wait: whoever can
-// read them can release what others hold. Messages and the arguments of functions in pg_stat_activity show none, as long as statements have
-// parameters (pgx in the mode simple_protocol writes them into the text). The log of a server that logs statements with their parameters shows them:
-// set log_parameter_max_length to 0 there.
+// read them can release what others hold. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
+// believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show none,
+// as long as statements have parameters (pgx in the mode simple_protocol writes them into the text). The log of a server that logs statements with
+// their parameters shows them: set log_parameter_max_length to 0 there.
 //
 // The dependency is pgx (github.com/jackc/pgx/v5), which tells apart what was not sent from what may have had an effect, and cancels what nobody
 // waits for any more.

@@ -132,7 +132,13 @@ func (s *ears) connect(former int64) (*pgx.Conn, int64, error) {
 	e := s.engine
 	ctx, cancel := context.WithTimeout(e.life, listenLimit)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	c := e.pool.Config()
+	if c.BeforeConnect != nil { // passwords may change
+		if err := c.BeforeConnect(ctx, c.ConnConfig); err != nil {
+			return nil, 0, err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
 	if err != nil {
 		return nil, 0, err
 	}

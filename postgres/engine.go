@@ -16,6 +16,7 @@ type Engine struct {
 	pool       *pgxpool.Pool
 	own        bool // the pool
 	statements statements
+	flights    *flights // nil if each request goes by itself
 
 	waiters waiters
 	ears    ears
@@ -56,12 +57,15 @@ func (e *Engine) Abilities() driver.Abilities {
 	}
 }
 
-// Close ends all calls that wait, and closes the connection that listens, and the pool if the engine has made it. What is held stays held until its lease ends:
-// release it before. Calls after Close are refused. Close may be called many times. It always returns nil.
+// Close ends all calls that wait, and closes the connection that listens, and the pool if the engine has made it. What is held stays held until its
+// lease ends: release it before. Calls after Close are refused. Close may be called many times. It always returns nil.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()
 		e.ears.running.Wait()
+		if e.flights != nil {
+			e.flights.stop()
+		}
 		if e.own {
 			e.pool.Close()
 		}
@@ -80,6 +84,22 @@ func (e *Engine) ask(ctx context.Context, dest []any, query string, args ...any)
 	}
 	defer conn.Release()
 	return explain(conn.QueryRow(ctx, query, args...).Scan(dest...))
+}
+
+// fly is ask for a short statement, which may be sent together with those of other goroutines. Its arguments and answers are of the types of [encode]
+// and [decode].
+func (e *Engine) fly(ctx context.Context, dest []any, query string, args ...any) error {
+	if e.flights == nil {
+		return e.ask(ctx, dest, query, args...)
+	}
+	if e.life.Err() != nil {
+		return errClosed
+	}
+	r := &request{query: query, values: encode(args)}
+	if err := e.flights.ask(ctx, r); err != nil {
+		return err
+	}
+	return decode(r.row, dest)
 }
 
 // checkVersion refuses tables that this version does not know.

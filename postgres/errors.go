@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ var mends = map[string]string{
 	"42883":         "the functions are not there, or are of another version: open the engine without migrate=off, or run postgres.Migrate",
 	undefinedColumn: "the tables are of another version: open the engine without migrate=off, or run postgres.Migrate",
 	"3D000":         "make the database",
+	"42704":         "if that is a parameter of the URL, mend its name: neither the engine nor the server knows it",
 	"2200H":         "all tokens below 2^53 are used up: use another schema, once nobody compares its tokens with the old ones",
 	wrongIsolation:  "set default_transaction_isolation to 'read committed' for this user or database",
 	"22021":         "the database must have the encoding UTF8",
@@ -61,8 +63,8 @@ func noEffect(err error) error {
 // notSent is explain for a request that got no connection.
 func notSent(err error) error { return noEffect(explain(err)) }
 
-// explain makes an answer of the contract from an error of pgx. A statement that the server has answered with an error was rolled back; so was one that was never
-// sent. All else is unknown, as is a connection that the server has ended: the transaction may have been committed before.
+// explain makes an answer of the contract from an error of pgx. A statement that the server has answered with an error was rolled back; so was one
+// that was never sent. All else is unknown, as is a connection that the server has ended: the transaction may have been committed before.
 func explain(err error) error {
 	if err == nil || driver.HadNoEffect(err) {
 		return err
@@ -91,7 +93,7 @@ func explain(err error) error {
 
 // explainConnect is explain for a connection that was not made. Its text names the user and the database, and no password.
 func explainConnect(failed *pgconn.ConnectError) error {
-	err := fmt.Errorf("postgres: %w", failed)
+	err := fmt.Errorf("postgres: %w", attempts{failed})
 	said, ok := errors.AsType[*pgconn.PgError](failed)
 	switch {
 	case ok && strings.HasPrefix(said.Code, "28"):
@@ -101,3 +103,18 @@ func explainConnect(failed *pgconn.ConnectError) error {
 	}
 	return driver.NoEffect(err)
 }
+
+// attempts is the error of a connection that was not made, on one line. pgx has a line for each attempt, with TLS and without.
+type attempts struct{ error }
+
+// Error implements error.
+func (a attempts) Error() string {
+	first, others, more := strings.Cut(a.error.Error(), "\n\t")
+	if !more {
+		return first
+	}
+	return first + " " + strings.Join(slices.Compact(strings.Split(others, "\n\t")), "; ")
+}
+
+// Unwrap returns the error of pgx.
+func (a attempts) Unwrap() error { return a.error }

@@ -12,7 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// An engine is given to leasehold.New, whose locks are then shared with all processes that open the same database. Here it is used directly, as other engines and tools do.
+// An engine is given to leasehold.New, whose locks are then shared with all processes that open the same database. Here it is used directly, as other
+// engines and tools do.
 func ExampleOpen() {
 	ctx := context.Background()
 	engine, err := postgres.Open(ctx, "postgres://app@localhost/app?max_ttl=90s")

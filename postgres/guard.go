@@ -19,8 +19,8 @@ var ErrLeaseLost = fmt.Errorf("postgres: the lease is over, so its lock does not
 type Lease interface {
 	Name() string
 	Token() uint64
-	// Context is cancelled, with a cause, when the lease ends.
-	Context() context.Context
+	// Err returns why the lease has ended, or nil.
+	Err() error
 }
 
 // GuardTx is what [Engine.Guard] needs of a transaction: a pgx.Tx has it. It is not to be a pool or a connection by itself, where each statement is a
@@ -58,7 +58,10 @@ type GuardTx interface {
 // vanished.
 //
 // The lease may be one on a lock or on permits of a semaphore, and shared. Many goroutines may guard with the same lease, each in a transaction of
-// its own.
+// its own. While one is open that guards an exclusive lease, Downgrade is refused.
+//
+// The engine is to be the very one of the lease's client. Another one on the same tables does not keep that client from handing the lock on to the
+// next of its process.
 func (e *Engine) Guard(ctx context.Context, tx GuardTx, lease Lease) error {
 	return e.tie(lease, func(query string, name string, token int64) (bool, error) {
 		tag, err := tx.Exec(ctx, query, name, token)
@@ -86,7 +89,8 @@ func (e *Engine) tie(lease Lease, run func(query string, name string, token int6
 	}
 	// First of all, so that from here on the core does not hand the lock on by itself. If it has done so before, the lease has ended.
 	e.guarded.add(name, token)
-	if cause := context.Cause(lease.Context()); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := lease.Err(); cause != nil {
+		e.guarded.remove(name, token)
 		return fmt.Errorf("%w: %w", ErrLeaseLost, cause)
 	}
 	held, err := run(guardQuery(e.schema), name, int64(token))
@@ -94,6 +98,7 @@ func (e *Engine) tie(lease Lease, run func(query string, name string, token int6
 	case err != nil:
 		return fmt.Errorf("postgres: guarding a transaction: %w", err)
 	case !held:
+		e.guarded.remove(name, token)
 		return ErrLeaseLost
 	}
 	return nil

@@ -14,7 +14,7 @@ type guarded struct {
 	names atomic.Int32 // so that most requests need no mutex
 
 	mu     sync.Mutex
-	tokens map[string]map[uint64]struct{} // by name, of all kinds
+	tokens map[string]map[uint64]int // how many guards there were, by name, of all kinds, and by token
 }
 
 // add notes a guard with a token of a name.
@@ -22,13 +22,34 @@ func (g *guarded) add(name string, token uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tokens == nil {
-		g.tokens = make(map[string]map[uint64]struct{})
+		g.tokens = make(map[string]map[uint64]int)
 	}
 	if g.tokens[name] == nil {
-		g.tokens[name] = make(map[uint64]struct{})
+		g.tokens[name] = make(map[uint64]int)
 	}
-	g.tokens[name][token] = struct{}{}
+	g.tokens[name][token]++
 	g.names.Store(int32(len(g.tokens)))
+}
+
+// remove takes one guard back, which was refused. Others with the token stay, whose transactions may be open.
+func (g *guarded) remove(name string, token uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	tokens := g.tokens[name]
+	if tokens[token] > 1 {
+		tokens[token]--
+		return
+	}
+	delete(tokens, token)
+	g.prune(name)
+}
+
+// prune forgets a name without guards. mu is held.
+func (g *guarded) prune(name string) {
+	if len(g.tokens[name]) == 0 {
+		delete(g.tokens, name)
+		g.names.Store(int32(len(g.tokens)))
+	}
 }
 
 // forget forgets the guards of a hold that is over, given the first of its tokens. Those of other holds of the name stay: a release may be repeated
@@ -45,10 +66,7 @@ func (g *guarded) forget(name string, first uint64) {
 			delete(tokens, token)
 		}
 	}
-	if len(tokens) == 0 {
-		delete(g.tokens, name)
-		g.names.Store(int32(len(g.tokens)))
-	}
+	g.prune(name)
 }
 
 // has reports whether a hold of a name has been guarded, and is not over as far as is known.

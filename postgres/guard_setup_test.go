@@ -21,12 +21,12 @@ const patience = 20 * time.Second
 type lease struct {
 	name  string
 	token uint64
-	ctx   context.Context
+	err   error // why it is over
 }
 
-func (l lease) Name() string             { return l.name }
-func (l lease) Token() uint64            { return l.token }
-func (l lease) Context() context.Context { return l.ctx }
+func (l lease) Name() string  { return l.name }
+func (l lease) Token() uint64 { return l.token }
+func (l lease) Err() error    { return l.err }
 
 // guardTest is an engine, another one over the same locks, and a lock of a test.
 type guardTest struct {
@@ -74,7 +74,7 @@ func (g guardTest) take(e *postgres.Engine, r driver.Request) lease {
 	if err != nil {
 		g.Fatal(err)
 	}
-	return lease{r.Name, grant.Token, g.ctx}
+	return lease{r.Name, grant.Token, nil}
 }
 
 func (g guardTest) release(e *postgres.Engine, r driver.Request, l lease) {

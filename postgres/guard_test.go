@@ -16,19 +16,21 @@ func TestGuardRefusesALeaseThatIsOver(t *testing.T) {
 	g := newGuardTest(t)
 	r := ask("a", time.Minute)
 	l := g.take(g.a, r)
-	g.refuses("token 0", lease{r.Name, 0, t.Context()})
-	g.refuses("a token of nobody", lease{r.Name, driver.MaxToken, t.Context()})
-	g.refuses("a token that is too large", lease{r.Name, driver.MaxToken + 1, t.Context()})
-	g.refuses("a token before", lease{r.Name, l.token - 1, t.Context()})
-	g.refuses("a token behind", lease{r.Name, l.token + 4, t.Context()})
-	g.refuses("another name", lease{"other", l.token, t.Context()})
-	ended, end := context.WithCancelCause(t.Context())
-	end(errors.New("released here"))
-	g.refuses("a lease that says it is over", lease{r.Name, l.token, ended})
-	g.guards(g.begin(""), lease{r.Name, l.token + 3, t.Context()}) // one of the tokens of the same grant
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	g.guards(g.begin(""), lease{r.Name, l.token, cancelled}) // what it was asked for with is over, and the lease not
+	g.refuses("token 0", lease{r.Name, 0, nil})
+	g.refuses("a token of nobody", lease{r.Name, driver.MaxToken, nil})
+	g.refuses("a token that is too large", lease{r.Name, driver.MaxToken + 1, nil})
+	g.refuses("a token before", lease{r.Name, l.token - 1, nil})
+	g.refuses("a token behind", lease{r.Name, l.token + 4, nil})
+	g.refuses("another name", lease{"other", l.token, nil})
+	g.refuses("a lease that says it is over", lease{r.Name, l.token, errors.New("released here")})
+	if g.a.Wanted(r.Key) || g.a.Wanted(driver.Key{Kind: driver.Lock, Name: "other"}) {
+		t.Error("what was refused keeps the lock from going round inside of the process")
+	}
+	g.guards(g.begin(""), lease{r.Name, l.token + 3, nil}) // one of the tokens of the same grant
+	g.refuses("a lease that says it is over, while another transaction guards", lease{r.Name, l.token + 3, errors.New("released here")})
+	if !g.a.Wanted(r.Key) {
+		t.Error("a refusal has undone a guard")
+	}
 }
 
 func TestGuardRefusesAfterReleaseForceAndExpiry(t *testing.T) {
@@ -168,6 +170,43 @@ func TestGuardRefusesATransactionFromBeforeTheGrant(t *testing.T) {
 	}
 }
 
+// A transaction that guards an exclusive lease is over before readers come in.
+func TestGuardKeepsReadersOut(t *testing.T) {
+	t.Parallel()
+	g := newGuardTest(t)
+	r, reader := ask("a", time.Minute), ask("b", time.Minute)
+	reader.Mode = driver.Shared
+	l := g.take(g.a, r)
+	tx := g.begin("")
+	g.guards(tx, l)
+	if err := g.a.Downgrade(t.Context(), held(r, l)); err == nil || driver.IsNo(err) || driver.IsPermanent(err) || !driver.HadNoEffect(err) {
+		t.Errorf("Downgrade while a transaction guards: %v, want an error without effect", err)
+	}
+	g.held("while a writer guards", reader)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := g.a.Downgrade(t.Context(), held(r, l)); err != nil {
+		t.Errorf("Downgrade: %v", err)
+	}
+	g.guards(g.begin(""), l)
+	if err := g.a.Downgrade(t.Context(), held(r, l)); err != nil {
+		t.Errorf("Downgrade of what is shared already, and guarded: %v", err)
+	}
+	g.take(g.b, reader)
+}
+
+// An owner whose lease is over, but guarded, does not hold, and gets no lease by asking again.
+func TestATakeDoesNotBringBackAGuardedLease(t *testing.T) {
+	t.Parallel()
+	g := newGuardTest(t)
+	r := ask("a", 100*time.Millisecond)
+	l := g.take(g.a, r)
+	g.guards(g.begin(""), l)
+	time.Sleep(110 * time.Millisecond)
+	g.held("by the owner of before", r)
+}
+
 // Permits and shared locks are guarded as well, each by itself.
 func TestGuardOfSharedLocksAndPermits(t *testing.T) {
 	t.Parallel()
@@ -211,7 +250,7 @@ func TestAGuardedLockIsWanted(t *testing.T) {
 	first := g.take(g.a, r)
 	wanted(false, "without a guard")
 	tx := g.begin("")
-	g.guards(tx, lease{r.Name, first.token + 2, t.Context()})
+	g.guards(tx, lease{r.Name, first.token + 2, nil})
 	wanted(true, "while guarded")
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)

@@ -66,7 +66,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 // end runs a statement that answers whether there was a holder.
 func (e *Engine) end(ctx context.Context, query string, args ...any) error {
 	var held bool
-	if err := e.ask(ctx, []any{&held}, query, args...); err != nil {
+	if err := e.fly(ctx, []any{&held}, query, args...); err != nil {
 		return err
 	}
 	if !held {

@@ -21,7 +21,8 @@ import (
 //	guard=off     see WithoutCrashGuard
 //	migrate=off   the tables are there already: see SQL
 //
-// Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and so on), as pgx has it.
+// Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and so on), as
+// pgx has it.
 //
 // A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine are: with [driver.Permanent] if it is pointless to try
 // again, as the password is wrong or the tables are those of a newer version. No error shows a password.
@@ -67,5 +68,8 @@ func New(pool *pgxpool.Pool, opts ...Option) (*Engine, error) {
 	e.statements = statementsIn(c.schema)
 	e.waiters.init()
 	e.ears.init(e)
+	if allowed(pool, c.polling) {
+		e.flights = newFlights(e)
+	}
 	return e, nil
 }

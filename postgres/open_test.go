@@ -183,3 +183,16 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 		t.Error("it returned before its time")
 	}
 }
+
+// The error says once, and on one line, that nobody is there.
+func TestAServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	_, err := postgres.Open(t.Context(), "postgres://app:hidden@127.0.0.1:1/app")
+	if err == nil || !driver.HadNoEffect(err) || driver.IsPermanent(err) {
+		t.Fatalf("Open: %v, want an error that another attempt may not have", err)
+	}
+	text := err.Error()
+	if strings.Contains(text, "\n") || strings.Contains(text, "hidden") || strings.Count(text, "127.0.0.1:1 ") != 1 {
+		t.Errorf("the error is %q", text)
+	}
+}

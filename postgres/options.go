@@ -42,7 +42,8 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("postgres engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// WithSchema sets the schema of the tables. Engines exclude each other only if they have the same one. Defaults to "leasehold".
+// WithSchema sets the schema of the tables. Engines exclude each other only if they have the same one. 1 to 40 of the letters a to z, digits and
+// underscores, not beginning with a digit or with pg_. Defaults to [DefaultSchema].
 func WithSchema(schema string) Option {
 	return func(c *config) error {
 		c.schema = schema
@@ -74,8 +75,9 @@ func WithPolling() Option {
 	}
 }
 
-// WithoutCrashGuard lets leases be granted at once after the server has crashed, or another was promoted. A lease that the server before had granted may then
-// be granted a second time, while its holder still believes that it holds. It is for locks that only save work, and for servers that are started along with the program.
+// WithoutCrashGuard lets leases be granted at once after the server has crashed, or another was promoted. A lease that the server before had granted
+// may then be granted a second time, while its holder still believes that it holds. It is for locks that only save work, and for servers that are
+// started along with the program.
 func WithoutCrashGuard() Option {
 	return func(c *config) error {
 		c.guard = false

@@ -12,7 +12,8 @@ import (
 // pooled is how pgx must be told that statements it has prepared may not be there any more.
 const pooled = "&default_query_exec_mode=exec&pool_max_conns=4"
 
-// TestContractBehindPgBouncer runs the suite of all engines through PgBouncer, which gives each transaction whichever session is free.
+// TestContractBehindPgBouncer runs the suite of all engines through PgBouncer, which gives each transaction whichever session is free, for engines that
+// do not listen.
 func TestContractBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	_, schema := place(t)

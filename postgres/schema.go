@@ -81,7 +81,7 @@ func Migrate(ctx context.Context, db Beginner, schema string) error {
 	err = migrate(ctx, db, schema, texts)
 	if err != nil && !driver.HadNoEffect(err) {
 		// What is done twice is done once.
-		return noEffect(explain(fmt.Errorf("making the tables: %w", err)))
+		return noEffect(explain(fmt.Errorf("looking for the tables, or making them: %w", err)))
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 package postgres
 
-// statements are the requests of an engine. Each is one statement, so that a pooler that gives each transaction another connection does no harm. The types are
-// written out, so that they are the same in all modes of pgx.
+// statements are the requests of an engine. Each is one statement, so that a pooler that gives each transaction another connection does no harm. The
+// types are written out, so that they are the same in all modes of pgx.
 type statements struct {
 	take, takeAll, renew, release, force, downgrade string
 	latchSet, latchDown, latchState, latchWait      string
@@ -15,8 +15,8 @@ type statements struct {
 func statementsIn(schema string) statements {
 	in := func(text string) string { return inSchema(schema, text) }
 	return statements{
-		take: in(`SELECT token, tokens, at, opens, ends, ahead, waiting FROM leasehold.take($1::smallint, $2::text, $3::text, $4::smallint, $5::integer,
-			$6::integer, $7::interval, $8::integer, $9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`),
+		take: in(`SELECT leasehold.take($1::smallint, $2::text, $3::text, $4::smallint, $5::integer, $6::integer, $7::interval, $8::integer,
+			$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`),
 		takeAll: in(`SELECT first, granted, opens - clock_timestamp() FROM leasehold.take_all($1::text[], $2::text[], $3::interval[], $4::integer[], $5::text[],
 			$6::interval, $7::boolean)`),
 		renew:     in("SELECT leasehold.renew($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::interval[])"),
@@ -30,7 +30,9 @@ func statementsIn(schema string) statements {
 		latchWait:  in("SELECT generation, count, remains FROM leasehold.latch_wait($1::text, $2::bigint, $3::bigint)"),
 
 		version: in("SELECT version FROM leasehold.meta"),
-		move:    in("UPDATE leasehold.waiters SET listener = $1::bigint WHERE listener = $2::bigint"),
+		// A place that a request works on at this moment is left out: each waiter looks then, which moves its own.
+		move: in(`UPDATE leasehold.waiters SET listener = $1::bigint
+			WHERE ctid = ANY (ARRAY(SELECT ctid FROM leasehold.waiters WHERE listener = $2::bigint FOR NO KEY UPDATE SKIP LOCKED))`),
 
 		record: in(`INSERT INTO leasehold.removals (id, at, kind, name, token, holder, who, why, outcome)
 			VALUES ($1::text, $2::timestamptz, $3::smallint, $4::text, $5::bigint, $6::text, $7::text, $8::text, $9::smallint)

@@ -13,20 +13,10 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// TestContract runs the suite of all engines.
+// TestContract runs the suite of all engines with several engines over one schema. They share a pool, whose connections have planned their statements
+// then. For engines that do not listen see TestContractBehindPgBouncer.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	contract(t)
-}
-
-// TestContractPolling runs it for engines that do not listen.
-func TestContractPolling(t *testing.T) {
-	t.Parallel()
-	contract(t, postgres.WithPolling())
-}
-
-// contract runs the suite with several engines over one schema. They share a pool, whose connections have planned their statements then.
-func contract(t *testing.T, opts ...postgres.Option) {
 	c, err := pgxpool.ParseConfig(shared(t).URL())
 	if err != nil {
 		t.Fatal(err)
@@ -44,15 +34,15 @@ func contract(t *testing.T, opts ...postgres.Option) {
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(t *testing.T) drivertest.Place {
 			if strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the others would feel it
-				return restartable(t, opts)
+				return restartable(t)
 			}
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return open(t, pool, schema, opts...) }}
+			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return open(t, pool, schema) }}
 		},
 	})
 }
 
 // restartable is a place on a server of its own.
-func restartable(t *testing.T, opts []postgres.Option) drivertest.Place {
+func restartable(t *testing.T) drivertest.Place {
 	s := postgresserver.ForTest(t, postgresserver.Config{Durable: true})
 	const schema = "leasehold"
 	return drivertest.Place{
@@ -61,7 +51,7 @@ func restartable(t *testing.T, opts []postgres.Option) drivertest.Place {
 			if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
 				t.Fatal(err)
 			}
-			return open(t, pool, schema, append(opts, postgres.WithoutCrashGuard())...)
+			return open(t, pool, schema, postgres.WithoutCrashGuard())
 		},
 		Restart: func(t *testing.T) {
 			if err := s.Kill(); err != nil {

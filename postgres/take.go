@@ -26,7 +26,16 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if !r.Join {
 		return e.take(ctx, r, nil, 0)
 	}
-	w := e.waiters.add(r.Owner, r.Key)
+	w, added := e.waiters.add(r.Owner, r.Key)
+	g, err := e.join(ctx, r, w)
+	if added && driver.HadNoEffect(err) && !errors.Is(err, driver.ErrHeld) {
+		e.waiters.forget(r.Owner) // nobody need release it
+	}
+	return g, err
+}
+
+// join is Take for somebody who may wait.
+func (e *Engine) join(ctx context.Context, r driver.Request, w *waiter) (driver.Grant, error) {
 	listener := e.ears.number()
 	if listener == 0 && !e.polling {
 		// Most often the name is free, and no connection is needed that listens.
@@ -77,28 +86,40 @@ func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, liste
 	if w != nil {
 		ticket = w.ticket
 	}
-	var token *int64
-	var opens, ends *time.Time
-	var tokens, ahead *int
-	err = e.ask(ctx, []any{&token, &tokens, &a.at, &opens, &ends, &ahead, &a.waiting}, e.statements.take,
+	var said []*int64
+	err = e.fly(ctx, []any{&said}, e.statements.take,
 		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
 		ear, ticket, r.Holder, e.maxTTL, e.guard)
 	if err != nil {
 		return a, err
 	}
-	if token != nil && tokens != nil {
-		a.token, a.tokens = *token, *tokens
+	return answered(said), nil
+}
+
+// answered reads what the function take says: of a name that was just free, the tokens alone.
+func answered(said []*int64) (a answer) {
+	number := func(i int) (n int64, some bool) {
+		if i >= len(said) || said[i] == nil {
+			return 0, false
+		}
+		return *said[i], true
 	}
-	if opens != nil {
-		a.opens = max(opens.Sub(a.at), time.Millisecond)
+	tokens, _ := number(1)
+	if token, granted := number(0); granted {
+		a.token, a.tokens = token, int(tokens)
 	}
-	if ends != nil {
-		a.ends, a.known = ends.Sub(a.at), true
+	at, _ := number(2)
+	a.at = time.UnixMicro(at)
+	if opens, some := number(3); some {
+		a.opens = max(micros(opens-at), time.Millisecond)
 	}
-	if ahead != nil {
-		a.ahead = *ahead
+	if ends, some := number(4); some {
+		a.ends, a.known = micros(ends-at), true
 	}
-	return a, nil
+	ahead, _ := number(5)
+	waiting, _ := number(6)
+	a.ahead, a.waiting = int(ahead), waiting > 0
+	return a
 }
 
 // refusal is the answer to one who was refused, and who may wait.

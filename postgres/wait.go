@@ -18,8 +18,8 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	r.Join = true
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for w := e.waiters.find(r.Owner); ; w = e.waiters.add(r.Owner, r.Key) {
-		if w != nil {
+	for {
+		if w := e.waiters.find(r.Owner); w != nil {
 			if g, err := e.sleep(ctx, r, w, timer); g.Token != 0 || err != nil {
 				return g, err
 			}

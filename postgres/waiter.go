@@ -24,7 +24,7 @@ const (
 // waiter is an owner of this process that has joined, or is about to.
 type waiter struct {
 	key    driver.Key
-	ticket int64 // stands for the owner in messages, which others might read
+	ticket int64 // stands for the owner in messages, which others might read, and must not guess, or they could make a grant up
 	wake   chan struct{}
 
 	mu     sync.Mutex
@@ -126,6 +126,9 @@ func (w *waiter) pause() time.Duration {
 	switch {
 	case w.no.opens > 0:
 		d = w.no.opens + jitter(50*time.Millisecond)
+		if w.alone {
+			d = min(d, time.Second) // to keep its place
+		}
 	case w.alone:
 		d = min(max(d, guardFirst), pollFirst<<min(w.looks, 8)*time.Duration(min(w.no.ahead, 24)+1), pollLast)
 		d += jitter(d / 4)
@@ -151,7 +154,6 @@ type waiters struct {
 	byOwner  map[string]*waiter
 	byTicket map[int64]*waiter
 	byKey    map[driver.Key]int // how many wait
-	last     int64
 }
 
 func (ws *waiters) init() {
@@ -192,18 +194,17 @@ func (ws *waiters) all() []*waiter {
 }
 
 // add returns the waiter of an owner, a new one if there is none.
-func (ws *waiters) add(owner string, k driver.Key) *waiter {
+func (ws *waiters) add(owner string, k driver.Key) (w *waiter, added bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w := ws.byOwner[owner]
-	if w == nil {
-		ws.last++
-		w = &waiter{key: k, ticket: ws.last, wake: make(chan struct{}, 1)}
+	w = ws.byOwner[owner]
+	if added = w == nil; added {
+		w = &waiter{key: k, ticket: rand.Int64(), wake: make(chan struct{}, 1)}
 		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
 	}
-	return w
+	return w, added
 }
 
 // forget drops the waiter of an owner, if there is one.

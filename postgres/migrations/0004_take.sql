@@ -2,27 +2,24 @@
 -- lasts: the lease. many: tokens in a row, of which 64 are given at most. joins: one who is refused stands in the queue then.
 -- listener, ticket: how it is told of a grant there; listener NULL if it comes by itself, which it must within 3 s each time.
 -- longest: the longest lease that the caller ever asks for. guarded: it is refused while leases may have been lost.
--- Answers with token (NULL if refused), tokens, and the time. Of one who was refused: opens, if nothing is granted until then; ends, the first end
--- of a lease in the way; ahead, how many wait in front. waiting: others wait behind one who holds.
+-- Answers with the token (NULL if refused) and how many, and, if the name was not just free, with what take_late says beyond that, in its order, with
+-- times in microseconds. An array costs less than columns.
 CREATE FUNCTION leasehold.take(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
-	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean,
-	OUT token bigint, OUT tokens integer, OUT at timestamptz, OUT opens timestamptz, OUT ends timestamptz, OUT ahead integer, OUT waiting boolean)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean)
+RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
-	row_of integer := least(many, 64);
-	async  text;
-	joined boolean := false;
-	closed boolean;
-	place  bigint;
+	row_of  integer := least(many, 64);
+	first   bigint;
+	at      timestamptz;
+	setting text;
 BEGIN
 	IF leasehold.key_lock(of_kind, of_name) THEN
 		PERFORM leasehold.refuse();
 	END IF;
 	-- Nothing here must be on disk before the answer is sent: after a crash tokens go on far above those that may be missing.
-	async := set_config('synchronous_commit', 'off', true);
+	setting := set_config('synchronous_commit', 'off', true);
+	setting := set_config('enable_seqscan', 'off', true); -- costs less than SET at the function
 	at := clock_timestamp();
-	tokens := row_of;
-	waiting := false;
 	-- Most often it is free, and nobody waits.
 	INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
 		SELECT of_kind, of_name, nextval('leasehold.tokens'), row_of, by_owner, in_mode, of_weight, at + lasts, at, as_holder
@@ -30,43 +27,69 @@ BEGIN
 		WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
 			AND NOT EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name)
 			AND NOT EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name)
-		RETURNING holders.token INTO take.token;
-	IF take.token IS NOT NULL THEN
-		IF take.token % 65536 < 64 THEN
-			PERFORM leasehold.sweep();
-		END IF;
-		RETURN;
+		RETURNING token INTO first;
+	IF first IS NULL THEN
+		RETURN (
+			SELECT ARRAY[token, tokens, leasehold.micros(late.at), leasehold.micros(opens), leasehold.micros(ends), ahead, waiting::integer]
+			FROM leasehold.take_late(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
+				lasts, row_of, joins, at_listener, with_ticket, as_holder, longest, guarded) AS late);
 	END IF;
+	IF first % 65536 < 64 THEN
+		PERFORM leasehold.sweep();
+	END IF;
+	RETURN ARRAY[first, row_of];
+END
+$$;
 
+-- micros is a time in microseconds since 1970.
+CREATE FUNCTION leasehold.micros(of_time timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+	SELECT (extract(epoch FROM of_time) * 1000000)::bigint
+$$;
+
+-- take_late is take for a key that may not be free, once the key is locked. Answers with token (NULL if refused), tokens, and the time. Of one who
+-- was refused: opens, if nothing is granted until then; ends, the first end of a lease in the way; ahead, how many wait in front. waiting: others
+-- wait behind one who holds.
+CREATE FUNCTION leasehold.take_late(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
+	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean,
+	OUT token bigint, OUT tokens integer, OUT at timestamptz, OUT opens timestamptz, OUT ends timestamptz, OUT ahead integer, OUT waiting boolean)
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	joined boolean := false;
+	closed boolean;
+	place  bigint;
+BEGIN
+	at := clock_timestamp();
+	tokens := many;
+	waiting := false;
 	opens := leasehold.intact(longest);
 	closed := guarded AND opens > at;
 	UPDATE leasehold.holders SET expires = greatest(expires, at + lasts)
 		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > at
-		RETURNING holders.token, holders.tokens INTO take.token, take.tokens;
-	IF take.token IS NULL THEN
+		RETURNING holders.token, holders.tokens INTO take_late.token, take_late.tokens;
+	IF take_late.token IS NULL THEN
 		-- It stands in the queue like all others, and leaves it again if it did not want to join.
 		UPDATE leasehold.waiters
 			SET listener = at_listener, ticket = with_ticket, alive_until = at + interval '3s', mode = in_mode, weight = of_weight, size = of_size,
-				ttl = lasts, tokens = row_of
+				ttl = lasts, tokens = many
 			WHERE owner = by_owner AND kind = of_kind AND name = of_name RETURNING seq INTO place;
 		IF NOT FOUND THEN
 			joined := true;
 			INSERT INTO leasehold.waiters (kind, name, seq, owner, mode, weight, size, tokens, ttl, listener, ticket, alive_until, joined, holder)
-				VALUES (of_kind, of_name, nextval('leasehold.tokens'), by_owner, in_mode, of_weight, of_size, row_of, lasts,
+				VALUES (of_kind, of_name, nextval('leasehold.tokens'), by_owner, in_mode, of_weight, of_size, many, lasts,
 					at_listener, with_ticket, at + interval '3s', at, as_holder)
 				RETURNING seq INTO place;
 		END IF;
 		IF NOT closed THEN
 			PERFORM leasehold.serve(of_kind, of_name, by_owner, opens > at);
 			at := clock_timestamp();
-			SELECT h.token, h.tokens INTO take.token, take.tokens
-				FROM leasehold.holders h WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner;
+			SELECT h.token, h.tokens INTO take_late.token, take_late.tokens
+				FROM leasehold.holders h WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner AND h.expires > at;
 		END IF;
-		IF take.token IS NULL AND joined AND NOT joins THEN
+		IF take_late.token IS NULL AND joined AND NOT joins THEN
 			DELETE FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq = place;
 		END IF;
 	END IF;
-	IF take.token IS NULL THEN
+	IF take_late.token IS NULL THEN
 		SELECT min(expires) INTO ends FROM leasehold.holders WHERE kind = of_kind AND name = of_name;
 		SELECT count(*) INTO ahead FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq < place;
 	ELSE

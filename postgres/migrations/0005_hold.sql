@@ -28,15 +28,17 @@ $$;
 -- release makes sure that an owner neither holds nor waits, lets the next waiter in, and reports whether the owner held.
 -- first: the token of the grant, or 0 if the caller does not know it. keep: for how long the key stays taken, or NULL.
 CREATE FUNCTION leasehold.release(of_kind smallint, of_name text, by_owner text, first bigint, keep interval) RETURNS boolean
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
-	ended  timestamptz; -- when the lease ends or has ended; NULL if there is none
-	held   boolean;
-	queued boolean; -- somebody waits, or there was nothing to release
+	setting text;
+	ended   timestamptz; -- when the lease ends or has ended; NULL if there is none
+	held    boolean;
+	queued  boolean; -- somebody waits, or there was nothing to release
 BEGIN
 	IF leasehold.key_lock(of_kind, of_name) THEN
 		PERFORM leasehold.refuse();
 	END IF;
+	setting := set_config('enable_seqscan', 'off', true); -- costs less than SET at the function
 	IF keep IS NULL THEN
 		DELETE FROM leasehold.holders
 			WHERE ctid = (
@@ -82,18 +84,28 @@ BEGIN
 END
 $$;
 
--- downgrade turns an exclusive hold into a shared one, lets waiting readers in, and reports whether the owner holds.
+-- downgrade turns an exclusive hold into a shared one, lets waiting readers in, and reports whether the owner holds. It is refused while a
+-- transaction guards the exclusive lease: readers are not to come in before its end.
 CREATE FUNCTION leasehold.downgrade(of_kind smallint, of_name text, by_owner text) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
-	held boolean;
+	held   boolean;
+	before smallint;
 BEGIN
 	IF leasehold.key_lock(of_kind, of_name) THEN
 		PERFORM leasehold.refuse();
 	END IF;
-	UPDATE leasehold.holders SET mode = 1
-		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > clock_timestamp();
+	SELECT mode INTO before FROM leasehold.holders
+		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > clock_timestamp() FOR NO KEY UPDATE;
 	held := FOUND;
+	IF before = 0 THEN
+		-- The row is ours by now, but for transactions that keep it there.
+		PERFORM FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND owner = by_owner FOR UPDATE SKIP LOCKED;
+		IF NOT FOUND THEN
+			RAISE 'a transaction guards the exclusive lease: end it first, and downgrade then' USING ERRCODE = 'LH002';
+		END IF;
+		UPDATE leasehold.holders SET mode = 1 WHERE kind = of_kind AND name = of_name AND owner = by_owner;
+	END IF;
 	PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
 	RETURN held;
 END
