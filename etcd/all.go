@@ -47,6 +47,7 @@ type joint struct {
 	holds []*place // those of the owners that hold already, as they were read; empty before that
 
 	on    []*session
+	paths []string
 	start driver.Instant
 }
 
@@ -84,7 +85,7 @@ func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
 
 // prepare sees to sessions that last. A lease that was longer before stays so.
 func (a *joint) prepare(ctx context.Context) error {
-	a.on = a.on[:0]
+	a.on, a.paths = a.on[:0], a.paths[:0]
 	for i, r := range a.batch {
 		longest := r.TTL
 		if own := a.own(i); own != nil {
@@ -97,10 +98,14 @@ func (a *joint) prepare(ctx context.Context) error {
 		if i == 0 { // the others lasted at later moments
 			a.start = start
 		}
-		if err := a.e.members.puts(a.all[i], r.TTL, s); err != nil {
+		path, err := a.e.members.puts(a.all[i], r.TTL, s)
+		if err != nil {
 			return err
 		}
-		a.on = append(a.on, s)
+		if own := a.own(i); own != nil {
+			path = own.path
+		}
+		a.on, a.paths = append(a.on, s), append(a.paths, path)
 	}
 	return nil
 }
@@ -116,7 +121,7 @@ func (a *joint) own(i int) *place {
 func (a *joint) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) {
 	for i, r := range a.batch {
 		s := a.e.places(r.Key)
-		c := cardOf(r)
+		c := cardOf(r, a.all[i].mark)
 		if own := a.own(i); own != nil {
 			c = own.card
 			c.ttl = max(c.ttl, r.TTL)
@@ -124,7 +129,7 @@ func (a *joint) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) 
 		} else {
 			cmps = append(cmps, s.noneAfter(0))
 		}
-		puts = append(puts, opPut(a.all[i].path, c, a.on[i].id))
+		puts = append(puts, opPut(a.paths[i], c, a.on[i].id))
 		reads = append(reads, opRange(s))
 	}
 	return cmps, puts, reads
@@ -135,7 +140,7 @@ func (a *joint) judge(t *pb.TxnResponse) error {
 	holds := make([]*place, len(a.batch))
 	for i, r := range a.batch {
 		l := readLine(t.Responses[i].GetResponseRange().Kvs)
-		own, inside := l.owned(r.Kind, a.all[i].path)
+		own, inside := l.owned(r.Kind, a.all[i].mark)
 		if len(l) > 0 && !inside {
 			return driver.ErrHeld
 		}
@@ -146,7 +151,9 @@ func (a *joint) judge(t *pb.TxnResponse) error {
 }
 
 // granted makes grants of a transaction at a revision. Tokens are equal if the keys were created together: each name counts its own.
-func (a *joint) granted(revision int64) (grants []driver.Grant, err error) {
+func (a *joint) granted(revision int64) ([]driver.Grant, error) {
+	var grants []driver.Grant
+	var late error
 	for i, m := range a.all {
 		created := revision
 		life := a.batch[i].TTL
@@ -156,10 +163,13 @@ func (a *joint) granted(revision int64) (grants []driver.Grant, err error) {
 				life = max(life, own.ttl) // when it was renewed last is not known
 			}
 		}
-		if err := a.e.members.stands(m, created, a.on[i], true, life); err != nil {
-			return nil, err
+		if err := a.e.members.stands(m, a.paths[i], created, a.on[i], true, life); err != nil {
+			late = err // but the others are to be known
 		}
 		grants = append(grants, driver.Grant{Token: uint64(created), Start: a.start})
+	}
+	if late != nil {
+		return nil, late
 	}
 	return grants, nil
 }

@@ -45,6 +45,6 @@ func TestContractOnACluster(t *testing.T) {
 			}
 			return p
 		},
-		TTL: time.Second,
+		TTL: 1500 * time.Millisecond, // as with one member
 	})
 }

@@ -46,13 +46,5 @@ func (s span) allShared() *pb.Compare {
 	}
 }
 
-// owned compares: a place is there, and its owner's.
-func owned(path string) []*pb.Compare {
-	value := func(result pb.Compare_CompareResult, than string) *pb.Compare {
-		return &pb.Compare{Result: result, Target: pb.Compare_VALUE, Key: []byte(path), TargetUnion: &pb.Compare_Value{Value: []byte(than)}}
-	}
-	return []*pb.Compare{value(pb.Compare_GREATER, ownedAbove), value(pb.Compare_LESS, ownedBelow)}
-}
-
 // all is a list of comparisons, which must all be true.
 func all(cmps ...*pb.Compare) []*pb.Compare { return cmps }

@@ -22,9 +22,9 @@
 //
 // # What it promises
 //
-// Exclusion: each owner has a key of its own, and who holds follows from the order in which the keys of a name were created. A free lock is
-// taken by one transaction, and everything that is decided is decided by the majority of the cluster. No failover forgets a lock or grants
-// it twice: a grant is told when the majority has written it down.
+// Exclusion: each owner has a key, which is nobody else's as long as it has, and who holds follows from the order in which the keys of a name were
+// created. A free lock is taken by one transaction, and everything that is decided is decided by the majority of the cluster. No failover forgets a
+// lock or grants it twice: a grant is told when the majority has written it down.
 //
 // Order: the token is the revision at which the key was created. It grows over all keys of the cluster, so it can be compared with every
 // revision of etcd, and [Engine.Guard] makes it a condition of your own transactions in the same cluster: one who has lost the lock writes
@@ -55,19 +55,21 @@
 //     leases are over. When the majority comes back, so do the locks.
 //   - An old leader goes on because it stood still (its process, its disk) while another was elected: it says yes to whoever keeps a
 //     session alive, which means nothing. The engine believes that only if the same leader is still elected in a read afterwards. In
-//     releases from before 2024, such a leader may also end sessions when it wakes up: what was on them is lost early, and the holder finds
-//     out with its next renewal. That breaks exclusion for at most a third of a ttl. Fencing or Guard keep it from doing harm.
+//     releases before 3.4.31 and 3.5.13, such a leader may also end sessions when it wakes up: what was on them is lost early, and the
+//     holder finds out with its next renewal. That breaks exclusion for at most a third of a ttl. Fencing or Guard keep it from doing harm.
 //   - The leader's clock runs faster than that of a holder by more than a hundredth: the session may end before the holder knows. Steps of
 //     the wall clock do not matter, neither here nor there.
 //   - The data is restored from a snapshot, or the cluster is made anew: locks that were granted after the snapshot are forgotten, and so
 //     are revisions, so tokens may be given a second time, unless the snapshot is restored with a later revision (etcdutl snapshot restore
 //     --bump-revision --mark-compacted). Stop all programs that use locks before.
 //   - Somebody removes keys below the prefix, or ends leases of etcd: the holder is told with its next renewal, and others get in before.
-//   - The database is full (the alarm NOSPACE): no lock is granted; what is held can be renewed and released.
+//   - The database is full (the alarm NOSPACE): no lock can be taken; what is held can be renewed and released. Who waits already is granted
+//     the lock in its turn, but with a ttl above 9 s cannot renew it, and loses it after 10 s at most.
 //   - The history is compacted: nothing happens; waiters read instead.
 //
 // # Rights
 //
-// The user of the client needs the right to read and write all keys that begin with the prefix, and no other. The keys end with the secrets
-// by which the engine knows the owners. Whoever can read them can release what others hold.
+// The user of the client needs the right to read and write all keys that begin with the prefix, and no other. Their values have a hash of
+// the secrets by which the engine knows the owners: whoever may read them learns nothing that helps to release what others hold. Whoever may
+// write them can.
 package etcd

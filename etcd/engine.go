@@ -44,7 +44,8 @@ const requestLimit = 5 * time.Second
 // maxTTL is the longest lease, so that sessions stay within what a server gives.
 const maxTTL = 365 * 24 * time.Hour
 
-// New makes an engine that works with a client. The client stays the caller's: close it after the engine. Nothing is sent yet.
+// New makes an engine that works with a client. The client stays the caller's: close it after the engine. Nothing is sent yet. An option that is not
+// allowed is an [*OptionError].
 //
 // The engine works on the connection of the client: a namespace that is put around its parts is not heeded, see [WithPrefix].
 //
@@ -67,7 +68,7 @@ func New(client *clientv3.Client, opts ...Option) (*Engine, error) {
 
 // assemble makes an engine of what it speaks to a cluster with.
 func assemble(c config, kv pb.KVClient, leases pb.LeaseClient, watches clientv3.Watcher) *Engine {
-	e := &Engine{keys: keys{c.prefix}, kv: kv, leases: leases, watches: watches, limit: requestLimit, shut: func() error { return nil }}
+	e := &Engine{keys: keys(c), kv: kv, leases: leases, watches: watches, limit: requestLimit, shut: func() error { return nil }}
 	e.life, e.end = context.WithCancel(context.Background())
 	e.members.init(e)
 	e.sessions.init(e)
@@ -90,8 +91,8 @@ func (e *Engine) Abilities() driver.Abilities {
 	}
 }
 
-// Close ends all calls that wait. What is held stays held until its session ends, a few seconds after the lease: release it before. Calls
-// after Close are refused. Close may be called many times.
+// Close ends all calls that wait, and closes the client if [Open] has made it. What is held stays held until its session ends, a few seconds after
+// the lease: release it before. Calls after Close are refused. Close may be called many times.
 func (e *Engine) Close() error { return e.closing() }
 
 func (e *Engine) finish() error {

@@ -23,23 +23,32 @@ var (
 	errNotKnown = errors.New("etcd engine: this engine does not hold that lease: give Guard a lease that its own client was granted, before it is released")
 )
 
-// remedies are what can be done about answers of a server. All of them are given before anything is changed.
+// effect is what an answer says about the effect of a request.
+type effect int
+
+const (
+	none    effect = iota // it was given before anything was changed
+	always                // and will come again
+	unknown               // it may have come with the change
+)
+
+// remedies are what can be done about answers of a server.
 var remedies = []struct {
 	answer error
 	mend   string
-	always bool // it will come again
+	effect effect
 }{
-	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", false},
-	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and look at its disks", false},
-	{rpctypes.ErrPermissionDenied, "give the role of this user the right to read and write all keys that begin with the prefix", true},
-	{rpctypes.ErrUserEmpty, "the cluster wants to know who asks: give user and password", true},
-	{rpctypes.ErrAuthFailed, "give the right user and password", true},
-	{rpctypes.ErrInvalidAuthToken, "the login has expired: give the client user and password, not a token", true},
-	{rpctypes.ErrAuthOldRevision, "users or roles were changed at the same moment: try again", false},
-	{rpctypes.ErrTooManyOps, "leave --max-txn-ops of the servers at 128 or more", true},
-	{rpctypes.ErrRequestTooLarge, "leave --max-request-bytes of the servers at its default, or more", true},
-	{rpctypes.ErrLeaseTTLTooLarge, "use a shorter ttl", true},
-	{rpctypes.ErrGRPCNotSupportedForLearner, "the member is a learner: name members that vote", false},
+	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", unknown}, // the write that fills it is done, and answered so
+	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and look at its disks", none},
+	{rpctypes.ErrPermissionDenied, "give the role of this user the right to read and write all keys that begin with the prefix", always},
+	{rpctypes.ErrUserEmpty, "the cluster wants to know who asks: give user and password", always},
+	{rpctypes.ErrAuthFailed, "give the right user and password", always},
+	{rpctypes.ErrInvalidAuthToken, "the login has expired: give the client user and password, not a token", always},
+	{rpctypes.ErrAuthOldRevision, "users or roles were changed at the same moment: try again", none},
+	{rpctypes.ErrTooManyOps, "leave --max-txn-ops of the servers at 128 or more", always},
+	{rpctypes.ErrRequestTooLarge, "leave --max-request-bytes of the servers at its default, or more", always},
+	{rpctypes.ErrLeaseTTLTooLarge, "use a shorter ttl", always},
+	{rpctypes.ErrGRPCNotSupportedForLearner, "the member is a learner: name members that vote", none},
 }
 
 // explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked, and everything else is
@@ -51,17 +60,20 @@ func explain(err error) error {
 	for _, r := range remedies {
 		if strings.Contains(err.Error(), rpctypes.ErrorDesc(r.answer)) {
 			err = fmt.Errorf("etcd: %w: %s", err, r.mend)
-			if r.always {
+			switch r.effect {
+			case always:
 				return driver.Permanent(err)
+			case none:
+				return driver.NoEffect(err)
 			}
-			return driver.NoEffect(err)
+			return err
 		}
 	}
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case strings.Contains(err.Error(), "authentication handshake failed") || strings.Contains(err.Error(), "server preface"):
-		return driver.NoEffect(fmt.Errorf("etcd: %w: check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err))
+		return driver.NoEffect(fmt.Errorf("etcd: %w: look whether the member hangs, and check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err))
 	case strings.Contains(err.Error(), "error while dialing") || strings.Contains(err.Error(), "Error while dialing"):
 		return driver.NoEffect(fmt.Errorf("etcd: %w", err)) // there was no connection to send it on
 	}
@@ -70,6 +82,12 @@ func explain(err error) error {
 
 // unsent marks the error of a context that ended before anything was sent, or while nothing was under way.
 func unsent(ctx context.Context) error { return driver.NoEffect(ctx.Err()) }
+
+// unsure is an error without its mark that there was no effect.
+type unsure struct{ error }
+
+// Is lets errors.Is see what the error is, but nobody the mark.
+func (u unsure) Is(target error) bool { return errors.Is(u.error, target) }
 
 // noEffect marks an error of a request that can only read.
 func noEffect(err error) error {

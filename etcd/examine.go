@@ -18,8 +18,8 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// Examine implements [driver.Examiner]. Places are the members of the cluster, at the addresses that the engine was given, or else at those that they advertise. It changes
-// nothing.
+// Examine implements [driver.Examiner]. Places are the members of the cluster, at the addresses that the engine was given, or else at those that they
+// advertise. It changes nothing.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.life.Err() != nil {
 		return driver.Examination{}, errClosed
@@ -49,9 +49,9 @@ func examine(ctx context.Context, client *clientv3.Client, prefix string) (drive
 }
 
 // examining is for how long an examination waits for servers, in each of its two rounds: the addresses that the engine was given, and those of other members.
-const examining = 1500 * time.Millisecond
+const examining = 2 * time.Second
 
-// trips is how many times the round trip is measured.
+// trips is how many times the round trip is measured, if there is time.
 const trips = 5
 
 // visit is what was seen of a server at an address.
@@ -77,15 +77,20 @@ func visitAll(ctx context.Context, client *clientv3.Client, endpoints []string, 
 	return all
 }
 
-// look asks one server what it is, and who else is in its cluster. It asks the server what it knows by itself, so that there is an answer without a leader, too.
+// look asks one server what it is, and who else is in its cluster. It asks the server what it knows by itself, so that there is an answer without a
+// leader, too.
 func look(ctx context.Context, client *clientv3.Client, endpoint string) *visit {
 	v := &visit{address: hostOf(endpoint), trip: -1}
 	if v.conn, v.err = client.Dial(endpoint); v.err != nil {
 		return v
 	}
 	server := pb.NewMaintenanceClient(v.conn)
+	began := time.Now()
 	for range trips {
 		sent := time.Now()
+		if end, limited := ctx.Deadline(); v.status != nil && limited && sent.Sub(began) > end.Sub(began)/2 {
+			break // it has answered, if slowly, and is to say who else there is
+		}
 		s, err := server.Status(ctx, &pb.StatusRequest{})
 		if err != nil {
 			v.err = silence(ctx, err)
@@ -123,7 +128,7 @@ func silence(ctx context.Context, err error) error {
 // rounds returns for how long each of the two rounds may take, so that there is time left to tell of servers that have not answered.
 func rounds(ctx context.Context) time.Duration {
 	if end, limited := ctx.Deadline(); limited {
-		return min(examining, time.Until(end)/3)
+		return min(examining, time.Until(end)*2/5)
 	}
 	return examining
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// judgeRights finds what the user may not do with the keys of the engine. It asks one server; without a leader, there is no answer. It returns an error if nobody is let
-// in by this name.
+// judgeRights finds what the user may not do with the keys of the engine. It asks one server; without a leader, there is no answer. It returns an
+// error if nobody is let in by this name.
 func judgeRights(ctx context.Context, f *findings, v *visit, user, prefix string) error {
 	ctx, cancel := context.WithTimeout(ctx, examining)
 	defer cancel()
@@ -52,7 +52,8 @@ func judgeRights(ctx context.Context, f *findings, v *visit, user, prefix string
 	return nil
 }
 
-// probe asks for what is never done, as it is for when the condition of the transaction does not hold, and there is none. The server looks at the rights all the same.
+// probe asks for what is never done, as it is for when the condition of the transaction does not hold, and there is none. The server looks at the
+// rights all the same.
 func probe(ctx context.Context, v *visit, never []*pb.RequestOp) error {
 	_, err := pb.NewKVClient(v.conn).Txn(ctx, &pb.TxnRequest{Failure: never})
 	return err

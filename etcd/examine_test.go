@@ -40,7 +40,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// examined returns what was found, as "severity code place", in order, and the places by their names. Members that say nothing are asked again, as the machine may be busy.
+// examined returns what was found, as "severity code place", in order, and the places by their names. Members that say nothing are asked again, as
+// the machine may be busy.
 func examined(t *testing.T, c *clientv3.Client) (places map[string]driver.Place, found []string) {
 	t.Helper()
 	e, err := etcd.New(c)

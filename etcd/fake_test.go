@@ -17,14 +17,15 @@ type fake struct {
 	pb.LeaseClient
 	clientv3.Watcher
 
-	mu      sync.Mutex
-	term    uint64                                        // in which a read is answered
-	written int64                                         // revisions since the start
-	alive   func() (*pb.LeaseKeepAliveResponse, error)    // answers who keeps a session alive
-	reads   func(*pb.RangeRequest) *pb.RangeResponse      // answers who reads places; nil if nobody may
-	writes  func(*pb.TxnRequest) (*pb.TxnResponse, error) // answers who sends a transaction; nil if nobody may
-	watch   chan clientv3.WatchResponse
-	opened  chan clientv3.Op // the watches, if somebody listens
+	mu        sync.Mutex
+	term      uint64                                                        // in which a read is answered
+	written   int64                                                         // revisions since the start
+	alive     func() (*pb.LeaseKeepAliveResponse, error)                    // answers who keeps a session alive
+	reads     func(*pb.RangeRequest) *pb.RangeResponse                      // answers who reads places; nil if nobody may
+	writes    func(*pb.TxnRequest) (*pb.TxnResponse, error)                 // answers who sends a transaction; nil if nobody may
+	deletions func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) // answers who removes a key; nil if nobody may
+	watch     chan clientv3.WatchResponse
+	opened    chan clientv3.Op // the watches, if somebody listens
 }
 
 // errUnasked is what a request gets that is one too many.
@@ -32,6 +33,7 @@ var errUnasked = errors.New("the test did not expect this request")
 
 func (f *fake) engine(t *testing.T) *Engine {
 	e := assemble(config{DefaultPrefix}, f, f, f)
+	e.members.id = waited.Owner
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -69,6 +71,13 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, _ ...grpc.CallOption) (*
 		return nil, errUnasked
 	}
 	return writes(r) // which may take its time
+}
+
+func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, _ ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
+	if f.deletions == nil {
+		return nil, errUnasked
+	}
+	return f.deletions(r)
 }
 
 func (f *fake) LeaseGrant(_ context.Context, r *pb.LeaseGrantRequest, _ ...grpc.CallOption) (*pb.LeaseGrantResponse, error) {

@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func revoke(t *testing.T, c *clientv3.Client, r driver.Request) {
 	all, err := c.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix())
 	must(t, err)
 	for _, kv := range all.Kvs {
-		if string(kv.Key[max(0, len(kv.Key)-len(r.Owner)):]) == r.Owner {
+		if strings.Contains(string(kv.Value), " "+etcd.MarkOf(r.Owner)+" ") {
 			_, err := c.Revoke(t.Context(), clientv3.LeaseID(kv.Lease))
 			must(t, err)
 			return
@@ -84,7 +85,7 @@ func TestWaiterOutlivesNoSession(t *testing.T) {
 	before := connect(t, clientv3.Config{}, s.Addr())
 	key, err := before.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortDescend))
 	must(t, err)
-	time.Sleep(8 * time.Second) // twice as long as the session lasts that nobody keeps alive
+	time.Sleep(6 * time.Second) // longer than the session lasts that nobody keeps alive
 	after, err := before.Get(t.Context(), string(key.Kvs[0].Key))
 	must(t, err)
 	if len(after.Kvs) != 1 || after.Kvs[0].CreateRevision != key.Kvs[0].CreateRevision {

@@ -37,14 +37,14 @@ type view struct {
 // Whoever has others before itself for longer watches one key alone, so that a change wakes few: one without whose removal it cannot get
 // in, or be about to be next. A reader waits for the last writer before it; that one may also be made shared.
 func (w *waiter) follow(ctx context.Context, l line, revision int64) (g driver.Grant, err error) {
-	at := l.find(w.m.path)
-	created := l[at].created
+	at := l.find(w.m.mark)
+	placed := l[at]
 	v := view{span: w.span, revision: revision, removals: true}
 	granted := false
 	v.still = func(now line) bool {
 		l = now
-		own, holds := l.owned(w.Kind, w.m.path)
-		same := own != nil && own.created == created
+		own, holds := l.owned(w.Kind, w.m.mark)
+		same := own != nil && own.created == placed.created
 		granted = same && holds
 		return same && !holds
 	}
@@ -59,14 +59,11 @@ func (w *waiter) follow(ctx context.Context, l line, revision int64) (g driver.G
 		if w.Mode == driver.Shared {
 			before = l[lastWriter(l[:at])]
 		}
-		v = view{span: span{before.path, before.path + "\x00"}, revision: revision, removals: w.Mode != driver.Shared}
-		v.still = func(now line) bool {
-			i := now.find(before.path)
-			return i >= 0 && now[i].state == before.state && now.find(w.m.path) >= 0
-		}
+		v = view{span: before.alone(), revision: revision, removals: w.Mode != driver.Shared}
+		v.still = func(now line) bool { return now.has(before) && now.find(w.m.mark) >= 0 }
 	}
 	if err = w.await(ctx, v); granted {
-		return w.grant(created)
+		return w.grant(&placed)
 	}
 	return g, err
 }

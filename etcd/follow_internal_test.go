@@ -31,14 +31,15 @@ func (f *fake) stand(owners ...string) {
 				continue
 			}
 			a.Kvs = append(a.Kvs, &mvccpb.KeyValue{
-				Key: []byte(pathOf(o)), CreateRevision: int64(i + 1), ModRevision: int64(i + 1), Lease: 7, Value: cardOf(waited).bytes(),
+				Key: []byte(pathOf(o)), CreateRevision: int64(i + 1), ModRevision: int64(i + 1), Lease: 7, Value: cardOf(waited, markOf(o)).bytes(),
 			})
 		}
 		return a
 	}
 }
 
-func pathOf(owner string) string { return keys{DefaultPrefix}.places(waited.Key).place(owner) }
+// pathOf is the key of an owner who is alone in an engine of its name, as that of the waiter is.
+func pathOf(owner string) string { return keys{DefaultPrefix}.places(waited.Key).place(owner, 0) }
 
 // nobodyMayRead makes every further look an error.
 func (f *fake) nobodyMayRead() {
@@ -162,6 +163,26 @@ func TestAWaiterFarBehindWatchesOneKey(t *testing.T) {
 		if a := <-done; a.err != nil || a.grant.Token != 2 {
 			t.Errorf("told %+v", a)
 		}
+	})
+}
+
+// A key that is there again is not the place that was there before.
+func TestAWaiterDoesNotFollowWhoCameLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		f.stand("1", "2", "3", "4", "own")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := waitFor(ctx, e)
+		<-f.opened
+		f.stand("", "", "", "4", "own", "3")
+		began := time.Now()
+		f.watch <- clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}}
+		if w := <-f.opened; string(w.KeyBytes()) != pathOf("") || time.Since(began) > 0 {
+			t.Errorf("it watches %q after %v", w.KeyBytes(), time.Since(began))
+		}
+		cancel()
+		<-done
 	})
 }
 

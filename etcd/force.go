@@ -29,13 +29,13 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 
 // Downgrade implements [driver.Downgrader].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
-	path := e.places(h.Key).place(h.Owner)
+	mark := markOf(h.Owner)
 	for range tries {
 		l, _, err := e.look(ctx, h.Key)
 		if err != nil {
 			return err
 		}
-		own, holds := l.owned(h.Kind, path)
+		own, holds := l.owned(h.Kind, mark)
 		switch {
 		case !holds:
 			return driver.ErrNotHeld
@@ -44,7 +44,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 		}
 		c := own.card
 		c.state = shared
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(path, c, own.lease)), nil)
+		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, c, own.lease)), nil)
 		if err != nil || t.Succeeded {
 			return err
 		}

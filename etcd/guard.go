@@ -17,6 +17,9 @@ import (
 //
 // What is written to the same cluster in this way, nobody else can have been granted the lock before: a holder whose process stood still
 // for too long changes nothing. The lease is one that a client of this very engine was granted: a lease of package leasehold, say.
+//
+// It fails if this engine does not hold that lease, or not any more. Nothing is sent. Many goroutines may use one comparison, each in as many
+// transactions as it likes, until the lease ends; a transaction that was sent before Release may come after it, and is not done then.
 func (e *Engine) Guard(lease interface {
 	Name() string
 	Token() uint64

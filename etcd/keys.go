@@ -1,6 +1,9 @@
 package etcd
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
 	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -8,10 +11,13 @@ import (
 
 // Each place of an owner, be it one that holds or one that waits, is one key:
 //
-//	<prefix><kind>/<name>\x00<owner>
+//	<prefix><kind>/<name>\x00<engine><number>
 //
 // No name has a zero byte in it. So the places of one name are a range that no other name has a part in, and names are in the order of
 // listings. Who is before whom says the revision at which a key was created, which nothing but its removal can change.
+//
+// Whose it is says the value. An engine uses its keys of a name again and again, for one owner after the other: until its history is
+// compacted, which may be never, a server remembers all keys that there were, and goes through those in a range whenever that is read.
 type keys struct{ prefix string }
 
 // kind is what the keys of all names of a kind begin with.
@@ -23,8 +29,19 @@ func (k keys) places(key driver.Key) span {
 	return span{stem + "\x00", stem + "\x01"}
 }
 
-// place is the key of an owner.
-func (s span) place(owner string) string { return s.from + owner }
+// place is a key of an engine, by its number.
+func (s span) place(engine string, number int) string {
+	if number == 0 { // most often
+		return s.from + engine
+	}
+	return s.from + engine + "." + strconv.Itoa(number)
+}
+
+// markOf stands for an owner in the cluster, where others may read it who are not to act as the owner.
+func markOf(owner string) string {
+	sum := sha256.Sum256([]byte(owner))
+	return base64.RawURLEncoding.EncodeToString(sum[:15])
+}
 
 // name takes a key of the kind apart.
 func (k keys) name(kind driver.Kind, path string) (name string, ok bool) {

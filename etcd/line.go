@@ -18,6 +18,9 @@ type place struct {
 	card
 }
 
+// alone is the range of its key.
+func (p place) alone() span { return span{p.path, p.path + "\x00"} }
+
 // line are the places of a name, holders and waiters, in the order in which they came.
 type line []place
 
@@ -30,9 +33,14 @@ func readLine(kvs []*mvccpb.KeyValue) line {
 	return l
 }
 
-// find returns the index of a key, or -1.
-func (l line) find(path string) int {
-	return slices.IndexFunc(l, func(p place) bool { return p.path == path })
+// find returns the index of the first place of an owner, by its mark, or -1.
+func (l line) find(mark string) int {
+	return slices.IndexFunc(l, func(p place) bool { return p.mark == mark })
+}
+
+// has reports whether a place is still there, in the same state.
+func (l line) has(was place) bool {
+	return slices.ContainsFunc(l, func(p place) bool { return p.path == was.path && p.created == was.created && p.state == was.state })
 }
 
 // inside returns how many of the line hold: those at its head who are compatible. The others wait.
@@ -55,8 +63,8 @@ func (l line) inside(kind driver.Kind) int {
 }
 
 // owned returns the owner's place, and whether it holds: nothing if there is none, or if it is kept, and so nobody's.
-func (l line) owned(kind driver.Kind, path string) (own *place, holds bool) {
-	i := l.find(path)
+func (l line) owned(kind driver.Kind, mark string) (own *place, holds bool) {
+	i := l.find(mark)
 	if i < 0 || !l[i].state.owned() {
 		return nil, false
 	}

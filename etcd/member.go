@@ -16,13 +16,17 @@ import (
 // member is what this process knows of a place that it has put on a server, or has tried to.
 type member struct {
 	driver.Key
-	owner, path string
+	owner, mark string
+	number      int    // which no other owner of the name has
+	home        string // the key that it has of this engine
 
 	// Guarded by members.mu.
-	uses    int // calls that work with it
-	waits   int // those that wait, while which it has no end
+	path    string // its home, or the key on which the owner's place was found
+	uses    int    // calls that work with it
+	waits   int    // those that wait, while which it has no end
 	created int64
 	granted bool
+	left    bool               // it may be kept, and nobody's
 	on      *session           // the session of the key; nil if it is another's
 	leases  []clientv3.LeaseID // those that the key may be on
 	late    int                // how many removals it still takes, since a request may yet arrive; 0 if all outcomes are known
@@ -41,9 +45,12 @@ type sighting struct {
 // members ends what is not renewed: the server only knows how long a session lasts, which may be alive for the sake of other locks.
 type members struct {
 	engine *Engine
+	id     string // what the keys of this engine have in common, until a request has an unknown outcome
 	book   *overdue.Book[*member]
 	// lateness is how long a request may be under way that nobody waits for any more: longer than servers work on it.
 	lateness time.Duration
+
+	rivals rivals
 
 	mu  sync.Mutex
 	all map[driver.Key]*member
@@ -60,6 +67,7 @@ const (
 
 func (ms *members) init(e *Engine) {
 	ms.engine, ms.all, ms.lateness = e, make(map[driver.Key]*member), defaultLateness
+	ms.move()
 	ms.book = overdue.New(ms.expire)
 }
 
@@ -81,7 +89,9 @@ func (ms *members) enter(ctx context.Context, k driver.Key, owner string) (*memb
 		ms.mu.Lock()
 		m := ms.find(k, owner)
 		if m == nil {
-			m = &member{Key: k, owner: owner, path: ms.engine.places(k).place(owner), next: ms.all[k]}
+			m = &member{Key: k, owner: owner, mark: markOf(owner), number: ms.number(k), next: ms.all[k]}
+			m.home = ms.engine.places(k).place(ms.id, m.number)
+			m.path = m.home
 			ms.all[k] = m
 		}
 		ending := m.ending
@@ -143,12 +153,13 @@ func (ms *members) extend(m *member, by time.Duration) {
 	}
 }
 
-// puts says that the key is about to be put on sessions, for a ttl if it holds, and that its end is not to come meanwhile, if it can be helped.
-func (ms *members) puts(m *member, ttl time.Duration, on ...*session) error {
+// puts says that the key is about to be put on sessions, for a ttl if it holds, and that its end is not to come meanwhile, if it can be
+// helped. It returns the key.
+func (ms *members) puts(m *member, ttl time.Duration, on ...*session) (path string, err error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m.ending != nil {
-		return errEnding
+		return "", errEnding
 	}
 	for _, s := range on {
 		if !slices.Contains(m.leases, s.id) {
@@ -161,12 +172,12 @@ func (ms *members) puts(m *member, ttl time.Duration, on ...*session) error {
 	case m.created != 0:
 		ms.extend(m, placeLife)
 	}
-	return nil
+	return m.path, nil
 }
 
 // stands says that the key is on a session, and for how long unless it is renewed. It fails if the end has come before: the key is removed
 // then, or once more if that was too early.
-func (ms *members) stands(m *member, created int64, s *session, granted bool, life time.Duration) error {
+func (ms *members) stands(m *member, path string, created int64, s *session, granted bool, life time.Duration) error {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m.ending != nil {
@@ -177,7 +188,7 @@ func (ms *members) stands(m *member, created int64, s *session, granted bool, li
 		m.end = time.Time{} // as a waiter it may have lived for longer
 		ms.book.Remove(m)
 	}
-	m.created, m.on, m.granted = created, s, granted
+	m.path, m.created, m.on, m.granted, m.left = path, created, s, granted, false
 	if m.late == 0 {
 		m.leases = append(m.leases[:0], s.id)
 	}
@@ -186,11 +197,12 @@ func (ms *members) stands(m *member, created int64, s *session, granted bool, li
 }
 
 // doubt says that a request has an unknown outcome: the key may come as long as it is under way, and is removed then, unless it is known
-// before what has become of it.
+// before what has become of it. Or it is the removal of a key that nobody else may have yet.
 func (ms *members) doubt(m *member, life time.Duration) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	m.late = 2
+	ms.move()
 	ms.extend(m, life)
 }
 
@@ -208,7 +220,7 @@ func (ms *members) gone(m *member, created int64) {
 	if m.created != created || m.ending != nil {
 		return
 	}
-	m.created, m.granted, m.on, m.read = 0, false, nil, sighting{}
+	ms.clear(m)
 	if m.late > 0 {
 		m.late, m.end = 1, time.Now().Add(ms.lateness)
 		ms.book.Set(m, m.end)
@@ -220,7 +232,7 @@ func (ms *members) gone(m *member, created int64) {
 
 // expire is called with those whose time has come. It removes their keys.
 func (ms *members) expire(due []*member) {
-	const most = 40 // in one transaction: each may be on three leases, and servers allow for 128 operations
+	const most = 40 // at once: each may be on three leases, or on more if there was trouble
 	now := time.Now()
 	ms.mu.Lock()
 	ended := due[:0]
@@ -249,6 +261,8 @@ func (ms *members) finish(part []*member) {
 	defer ms.mu.Unlock()
 	for _, m := range part {
 		if err != nil {
+			m.late = 2 // it may be under way, and is not to remove what another puts there
+			ms.move()
 			ms.book.Set(m, time.Now().Add(removeAgain))
 			continue
 		}
@@ -264,17 +278,20 @@ func (ms *members) remove(part []*member) error {
 			removals = append(removals, opTxn(all(onLease(m.path, lease)), ops(opDelete(m.path)), nil))
 		}
 	}
-	if len(removals) == 0 {
-		return nil
+	const most = 120 // servers allow for 128 operations
+	for some := range slices.Chunk(removals, most) {
+		if _, err := ms.engine.txn(ms.engine.life, nil, some, nil); err != nil {
+			return err
+		}
 	}
-	_, err := ms.engine.txn(ms.engine.life, nil, removals, nil)
-	return err
+	return nil
 }
 
 // ended says that a member's key was removed at its end. mu is held.
 func (ms *members) ended(m *member) {
 	close(m.ending)
-	m.ending, m.created, m.granted, m.on, m.read = nil, 0, false, nil, sighting{}
+	m.ending = nil
+	ms.clear(m)
 	if m.late = max(0, m.late-1); m.late > 0 {
 		m.end = time.Now().Add(ms.lateness)
 		ms.book.Set(m, m.end)
@@ -284,24 +301,14 @@ func (ms *members) ended(m *member) {
 	ms.tidy(m)
 }
 
-// holdsOn returns the lease of etcd that the key of a member is on who is known to hold, with a token if that is given, or NoLease.
-func (ms *members) holdsOn(m *member, token uint64) clientv3.LeaseID {
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	if !m.granted || m.on == nil || token != 0 && token != uint64(m.created) {
-		return clientv3.NoLease
-	}
-	return m.on.id
-}
-
 // keeps says that the key is on a session of its own, and nobody's, for so long from now, whatever was left before.
-func (ms *members) keeps(m *member, created int64, s *session, life time.Duration) error {
+func (ms *members) keeps(m *member, own *place, s *session, life time.Duration) error {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m.ending != nil {
 		return nil // the removal that is under way ends it too early or too late, as the lease had run out
 	}
-	m.created, m.granted, m.on = created, false, nil
+	m.path, m.created, m.granted, m.on = own.path, own.created, false, nil
 	m.leases = append(m.leases[:0], s.id)
 	m.end = time.Now().Add(life)
 	ms.book.Set(m, m.end)

@@ -59,7 +59,8 @@ func TestWhatMayComeLateIsRemoved(t *testing.T) {
 	})
 }
 
-// Once the end of a lease has come, it is over, whether or not the key can be removed at once: nobody renews it, and its owner gets a new one only when the old one is gone.
+// Once the end of a lease has come, it is over, whether or not the key can be removed at once: nobody renews it, and its owner gets a new one only
+// when the old one is gone.
 func TestNothingUndoesTheEndOfALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

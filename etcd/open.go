@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -82,6 +83,9 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		if err = explain(err); driver.IsPermanent(err) {
 			return nil, err
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no member answered within %v: start them, or mend the addresses (%w)", t.dialTimeout, err)
 		}
 		return nil, driver.NoEffect(fmt.Errorf("etcd engine: logging in: %w", err))
 	}

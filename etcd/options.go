@@ -32,7 +32,8 @@ func (e *OptionError) Error() string {
 var errNoClient = errors.New("etcd engine: the client is nil: make one with clientv3.New")
 
 // WithPrefix sets what all keys of the engine begin with. Engines exclude each other only if they have the same prefix. It should not begin
-// like another that is in use, and should end with a slash. Defaults to [DefaultPrefix].
+// like another that is in use, and should end with a slash. 1 to 128 bytes without a zero byte. Defaults to
+// [DefaultPrefix].
 func WithPrefix(prefix string) Option {
 	return func(c *config) error {
 		c.prefix = prefix

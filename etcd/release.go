@@ -2,14 +2,15 @@ package etcd
 
 import (
 	"context"
+	"slices"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Release implements [driver.Engine]. The key is the owner's alone, so a release that is repeated, or comes late, never touches what
-// another has got meanwhile.
+// Release implements [driver.Engine]. The key is the owner's alone as long as a request may be under way, so a release that is repeated, or
+// comes late, never touches what another has got meanwhile.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	m, err := e.members.enter(ctx, r.Key, r.Owner)
 	if err != nil {
@@ -35,23 +36,49 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 
 // remove removes an owner's key unless it is kept, and reports whether the owner held.
 func (e *Engine) remove(ctx context.Context, h driver.Hold, m *member) (held, kept bool, err error) {
-	del := ops(opDelete(m.path))
-	if lease := e.members.holdsOn(m, h.Token); lease != clientv3.NoLease {
-		// A key that is kept is on another lease.
-		t, err := e.txn(ctx, all(onLease(m.path, lease)), del, nil)
-		if err != nil || t.Succeeded {
-			return err == nil, false, err
+	path, created, granted := e.members.known(m, h.Token)
+	if granted { // without a condition, which servers before 3.5 take long for when they are busy
+		n, err := e.deletes(ctx, path)
+		if err != nil && !driver.HadNoEffect(err) {
+			e.members.doubt(m, 0)
 		}
+		return n > 0, false, err
 	}
 	s := e.places(h.Key)
-	// Whether the owner held says the line as it was before.
-	t, err := e.txn(ctx, nil, ops(opRange(s), opTxn(owned(m.path), del, nil)), nil)
-	if err != nil {
-		return false, false, err
+	if created != 0 {
+		t, err := e.txn(ctx, all(createdAt(path, created)), ops(opRange(s), opDelete(path)), nil)
+		if err != nil || t.Succeeded {
+			return heldBefore(t, h.Kind, m.mark), false, err
+		}
 	}
-	l := readLine(t.Responses[0].GetResponseRange().Kvs)
-	own, held := l.owned(h.Kind, m.path)
-	return held, own == nil && l.find(m.path) >= 0, nil
+	for range tries {
+		l, _, err := e.look(ctx, h.Key)
+		if err != nil {
+			return false, false, err
+		}
+		mine := slices.DeleteFunc(slices.Clone(l), func(p place) bool { return p.mark != m.mark || !p.state.owned() })
+		if len(mine) == 0 {
+			return false, l.find(m.mark) >= 0, nil
+		}
+		cmps, removals := all(), ops(opRange(s))
+		for _, p := range mine {
+			cmps, removals = append(cmps, p.unchanged()), append(removals, opDelete(p.path))
+		}
+		t, err := e.txn(ctx, cmps, removals, nil)
+		if err != nil || t.Succeeded {
+			return heldBefore(t, h.Kind, m.mark), false, err
+		}
+	}
+	return false, false, errBusy
+}
+
+// heldBefore reports whether an owner held as a transaction began that has removed its key.
+func heldBefore(t *pb.TxnResponse, kind driver.Kind, mark string) bool {
+	if t == nil {
+		return false
+	}
+	_, held := readLine(t.Responses[0].GetResponseRange().Kvs).owned(kind, mark)
+	return held
 }
 
 // keep leaves a place to nobody, on a session of its own.
@@ -61,7 +88,7 @@ func (e *Engine) keep(ctx context.Context, r driver.Release, m *member) error {
 		if err != nil {
 			return err
 		}
-		own, holds := l.owned(r.Kind, m.path)
+		own, holds := l.owned(r.Kind, m.mark)
 		if !holds {
 			known := e.members.created(m)
 			if own == nil {
@@ -77,17 +104,18 @@ func (e *Engine) keep(ctx context.Context, r driver.Release, m *member) error {
 		if err != nil {
 			return err
 		}
-		if err := e.members.puts(m, r.Keep, s); err != nil {
+		if _, err := e.members.puts(m, r.Keep, s); err != nil {
 			return err
 		}
+		e.members.leaves(m)
 		left := own.card
 		left.state, left.ttl = left.state.kept(), r.Keep
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(m.path, left, s.id)), nil)
+		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, left, s.id)), nil)
 		switch {
 		case err != nil:
 			return err
 		case t.Succeeded:
-			return e.members.keeps(m, own.created, s, r.Keep)
+			return e.members.keeps(m, own, s, r.Keep)
 		}
 	}
 	return errBusy

@@ -27,6 +27,7 @@ type renewal struct {
 	m       *member
 	on      *session
 	created int64
+	path    string
 }
 
 // Renew implements [driver.Engine]. Locks whose session lasts long enough are only looked at, many in one read; no renewal of them is a
@@ -49,6 +50,12 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 // ended by this process.
 func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (parts [][]renewal, others []renewal) {
 	ms := &e.members
+	var over []int
+	defer func() {
+		for _, i := range over { // whoever is told may ask the engine something
+			report(i, driver.ErrNotHeld)
+		}
+	}()
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	of := make(map[*session]int, 1) // which part has room
@@ -56,7 +63,7 @@ func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (pa
 		m := ms.find(r.Key, r.Owner)
 		switch {
 		case m != nil && m.ending != nil:
-			report(i, driver.ErrNotHeld) // the lease is over, and its removal is under way
+			over = append(over, i) // the lease has ended, and its removal is under way
 			continue
 		case m == nil || !m.granted || m.on == nil || m.on.isGone() || m.on.lasts < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
 			others = append(others, renewal{Renewal: r, index: i})
@@ -69,7 +76,7 @@ func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (pa
 			of[m.on] = at
 			parts = append(parts, make([]renewal, 0, min(together, len(batch)-i)))
 		}
-		parts[at] = append(parts[at], renewal{r, i, m, m.on, m.created})
+		parts[at] = append(parts[at], renewal{r, i, m, m.on, m.created, m.path})
 	}
 	return parts, others
 }
@@ -90,7 +97,7 @@ func (e *Engine) renewTogether(ctx context.Context, items []renewal, report func
 	if err == nil {
 		reads := make([]*pb.RequestOp, len(items))
 		for i, r := range items {
-			reads[i] = opKey(r.m.path)
+			reads[i] = opKey(r.path)
 		}
 		t, err = e.txn(ctx, nil, reads, nil)
 	}
@@ -144,8 +151,8 @@ func (e *Engine) renew(ctx context.Context, r driver.Renewal) error {
 		if err != nil {
 			return err
 		}
-		own, holds := l.owned(r.Kind, m.path)
-		if l.find(m.path) < 0 {
+		own, holds := l.owned(r.Kind, m.mark)
+		if l.find(m.mark) < 0 {
 			e.members.gone(m, known)
 		}
 		if !holds {
@@ -169,17 +176,17 @@ func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.D
 		}
 		life := ttl
 		if own.lease == s.id {
-			return start, e.members.stands(m, own.created, s, true, life)
+			return start, e.members.stands(m, own.path, own.created, s, true, life)
 		}
 		if e.members.created(m) == 0 {
 			life = longest // when it was renewed last is not known
 		}
-		if err := e.members.puts(m, ttl, s); err != nil {
+		if _, err := e.members.puts(m, ttl, s); err != nil {
 			return start, err
 		}
 		moved := own.card
 		moved.ttl = longest
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(m.path, moved, s.id)), nil)
+		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, moved, s.id)), nil)
 		switch {
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			if err := e.sessions.check(ctx, s); err != nil {
@@ -190,7 +197,7 @@ func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.D
 		case !t.Succeeded:
 			return start, errChanged
 		default:
-			return start, e.members.stands(m, own.created, s, true, life)
+			return start, e.members.stands(m, own.path, own.created, s, true, life)
 		}
 	}
 	return driver.Instant{}, errBusy

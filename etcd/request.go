@@ -40,6 +40,17 @@ func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespons
 	return a, noEffect(explain(clientv3.ContextError(ctx, err)))
 }
 
+// deletes sends the removal of one key, and returns how many there were.
+func (e *Engine) deletes(ctx context.Context, path string) (int64, error) {
+	ctx, over, err := e.bounded(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer over()
+	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)})
+	return d.GetDeleted(), explain(clientv3.ContextError(ctx, err))
+}
+
 // look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.
 func (e *Engine) look(ctx context.Context, key driver.Key) (l line, revision int64, err error) {
 	s := e.places(key)

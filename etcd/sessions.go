@@ -197,7 +197,7 @@ func (b *sessions) beat(s *session, stop chan struct{}) {
 	defer pause.Stop()
 	for {
 		b.mu.Lock()
-		next := s.left(driver.Now()) - s.lasts*2/3
+		next := s.left(driver.Now()) - s.lasts/2
 		b.mu.Unlock()
 		pause.Reset(max(next, 0))
 		select {

@@ -32,22 +32,23 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 }
 
 func (e *Engine) take(ctx context.Context, r driver.Request, m *member) (driver.Grant, error) {
-	a := attempt{Request: r, e: e, m: m, span: e.places(r.Key)}
+	a := attempt{Request: r, e: e, m: m, span: e.places(r.Key), joins: r.Kind == driver.Semaphore || e.members.rivals.expected(r.Key)}
 	for range tries {
 		g, again, err := a.send(ctx)
 		if !again {
-			return g, err
+			return g, a.outcome(err)
 		}
 	}
-	return driver.Grant{}, errBusy
+	return driver.Grant{}, a.outcome(errBusy)
 }
 
-// attempt is a Take: one transaction, if others do not come between.
+// attempt is a Take: one transaction, if others do not come between. A small one does for a name that is expected to be free.
 type attempt struct {
 	driver.Request
 	span
-	e *Engine
-	m *member
+	e    *Engine
+	m    *member
+	path string
 
 	// seen is the revision at which there was room beside those who were there; 0 if only an empty place will do.
 	seen int64
@@ -55,6 +56,9 @@ type attempt struct {
 	hold  *session // for a grant
 	start driver.Instant
 	queue *session // for a place in the queue; nil if there is not to be one
+	joins bool     // a refused one joins with the same request, if it is to join: others are expected to be there
+
+	joined bool // it has a place
 }
 
 // send tries once. It answers with again if another try may get another answer.
@@ -78,7 +82,7 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 		granted, answers = inner.Succeeded, inner.Responses
 	}
 	if granted {
-		err := a.e.members.stands(a.m, t.Header.Revision, a.hold, true, a.TTL)
+		err := a.e.members.stands(a.m, a.path, t.Header.Revision, a.hold, true, a.TTL)
 		return driver.Grant{Token: uint64(t.Header.Revision), Start: a.start}, false, err
 	}
 	return a.judge(ctx, readLine(answers[len(answers)-1].GetResponseRange().Kvs), t.Header.Revision)
@@ -90,16 +94,20 @@ func (a *attempt) prepare(ctx context.Context) (err error) {
 	if a.hold, a.start, err = e.sessions.get(ctx, class(a.TTL), a.TTL); err != nil {
 		return err
 	}
-	if !a.Join {
-		return e.members.puts(a.m, a.TTL, a.hold)
+	if !a.Join || !a.joins {
+		a.path, err = e.members.puts(a.m, a.TTL, a.hold)
+		return err
 	}
 	if a.queue, _, err = e.sessions.get(ctx, class(min(a.TTL, placeTTL)), min(a.TTL, placeNeed)); err != nil {
 		return err
 	}
-	return e.members.puts(a.m, a.TTL, a.hold, a.queue)
+	a.path, err = e.members.puts(a.m, a.TTL, a.hold, a.queue)
+	return err
 }
 
-func (a *attempt) put(s *session) *pb.RequestOp { return opPut(a.m.path, cardOf(a.Request), s.id) }
+func (a *attempt) put(s *session) *pb.RequestOp {
+	return opPut(a.path, cardOf(a.Request, a.m.mark), s.id)
+}
 
 // room compares: nobody is there, or nobody but those who were there when there was room.
 func (a *attempt) room() []*pb.Compare { return all(a.noneAfter(a.seen)) }
@@ -107,12 +115,12 @@ func (a *attempt) room() []*pb.Compare { return all(a.noneAfter(a.seen)) }
 func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold)) }
 
 // absent compares: the owner has no key. One that it has is left as it is, since it may have been made shared, or have been left.
-func (a *attempt) absent() *pb.Compare { return createdAt(a.m.path, 0) }
+func (a *attempt) absent() *pb.Compare { return createdAt(a.path, 0) }
 
 // refuse is what is done where there is no room: a reader enters if there are none but readers; others read who is there, when they have joined.
 func (a *attempt) refuse() []*pb.RequestOp {
 	refused := ops(opRange(a.span))
-	if a.Join {
+	if a.queue != nil {
 		refused = ops(opTxn(all(a.absent()), ops(a.put(a.queue)), nil), refused[0])
 	}
 	if a.Mode == driver.Shared {
@@ -123,21 +131,28 @@ func (a *attempt) refuse() []*pb.RequestOp {
 
 // judge finds out what a refusal means to the owner.
 func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.Grant, again bool, err error) {
-	own, holds := l.owned(a.Kind, a.m.path)
+	own, holds := l.owned(a.Kind, a.m.mark)
+	if own == nil {
+		a.e.members.rivals.seen(a.Key)
+	}
 	switch {
+	case a.Join && !a.joins && l.find(a.m.mark) < 0:
+		a.joins = true
+		return g, true, nil
 	case own == nil && !a.Join && a.seen < revision && a.fits(l):
 		a.seen = revision
 		return g, true, nil
 	case own == nil: // or the place is kept, and will not be the owner's again
 		return g, false, driver.ErrHeld
 	case holds && a.queue != nil && own.lease == a.queue.id && own.created == revision: // it has joined where there was room
-		return a.e.told(a.m, own.created, a.queue, a.TTL)
+		a.joined = true
+		return a.e.told(a.m, own, a.queue, a.TTL)
 	case holds:
 		a.seen = 0
 		start, err := a.e.lengthen(ctx, a.m, own, a.TTL)
 		return driver.Grant{Token: uint64(own.created), Start: start}, errors.Is(err, errChanged), err
 	case a.queue != nil && own.lease == a.queue.id:
-		if err := a.e.members.stands(a.m, own.created, a.queue, false, placeLife); err != nil {
+		if err := a.e.members.stands(a.m, own.path, own.created, a.queue, false, placeLife); err != nil {
 			return g, false, err
 		}
 		a.e.members.refused(a.m, l, revision)
@@ -145,24 +160,32 @@ func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.G
 	return g, false, driver.ErrHeld
 }
 
+// outcome is the error of an attempt: that the last request had no effect does not say so of one before.
+func (a *attempt) outcome(err error) error {
+	if a.joined && err != nil && driver.HadNoEffect(err) {
+		return unsure{err}
+	}
+	return err
+}
+
 // fits reports whether there is room for the permits beside those who are there.
 func (a *attempt) fits(l line) bool {
-	if a.Kind != driver.Semaphore || l.find(a.m.path) >= 0 {
+	if a.Kind != driver.Semaphore || l.find(a.m.mark) >= 0 {
 		return false
 	}
-	l = append(l, place{card: cardOf(a.Request)})
+	l = append(l, place{card: cardOf(a.Request, a.m.mark)})
 	return l.inside(a.Kind) == len(l)
 }
 
 // told makes a grant of a place that turned out to hold, on its session s. It may be a short one.
-func (e *Engine) told(m *member, created int64, s *session, ttl time.Duration) (g driver.Grant, again bool, err error) {
+func (e *Engine) told(m *member, own *place, s *session, ttl time.Duration) (g driver.Grant, again bool, err error) {
 	now := driver.Now()
-	g = driver.Grant{Token: uint64(created), Start: now}
+	g = driver.Grant{Token: uint64(own.created), Start: now}
 	if left := e.sessions.left(s, now); left < ttl {
 		if ttl = left; ttl < placeNeed/2 {
-			return driver.Grant{}, true, nil
+			return driver.Grant{}, true, e.members.stands(m, own.path, own.created, s, false, placeLife)
 		}
 		g.TTL = ttl
 	}
-	return g, false, e.members.stands(m, created, s, true, ttl)
+	return g, false, e.members.stands(m, own.path, own.created, s, true, ttl)
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it, also where the URL is so
-// broken that a password stands where something else belongs.
+// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it,
+// also where the URL is so broken that a password stands where something else belongs.
 type URLError struct {
 	// Part is what is wrong, as in "scheme" or "parameter".
 	Part string
@@ -33,7 +33,8 @@ func (e *URLError) Error() string {
 	return s + " is not allowed: it must be " + e.Allowed
 }
 
-// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL does say counts.
+// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
+// does say counts.
 const (
 	EnvUser     = "LEASEHOLD_ETCD_USER"
 	EnvPassword = "LEASEHOLD_ETCD_PASSWORD"
@@ -50,7 +51,8 @@ type target struct {
 	opts                      []Option
 }
 
-// Defaults of a client that Open makes. If the first member that is asked does not answer, a request of the library, which may take 5 s, has time for another one.
+// Defaults of a client that Open makes. If the first member that is asked does not answer, a request of the library, which may take 5 s, has time for
+// another one.
 const (
 	defaultDialTimeout = 2 * time.Second
 	defaultTimeout     = 3 * time.Second

@@ -97,11 +97,11 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 			return g, err
 		}
 	}
-	own, holds := l.owned(w.Kind, w.m.path)
+	own, holds := l.owned(w.Kind, w.m.mark)
 	switch {
-	case own == nil && l.find(w.m.path) >= 0: // kept: the owner can have no other place before that one ends
-		there := func(now line) bool { return now.find(w.m.path) >= 0 }
-		return g, w.await(ctx, view{span: span{w.m.path, w.m.path + "\x00"}, revision: revision, still: there})
+	case own == nil && l.find(w.m.mark) >= 0: // kept: the owner can have no other place before that one ends
+		kept := l[l.find(w.m.mark)]
+		return g, w.await(ctx, view{span: kept.alone(), revision: revision, still: func(now line) bool { return now.has(kept) }})
 	case own == nil:
 		w.e.members.gone(w.m, known)
 		return w.join(ctx)
@@ -114,17 +114,17 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 	case own.lease != s.id:
 		return g, w.adopt(ctx, own)
 	case holds:
-		return w.grant(own.created)
+		return w.grant(own)
 	}
-	if err := w.e.members.stands(w.m, own.created, s, false, placeLife); err != nil {
+	if err := w.e.members.stands(w.m, own.path, own.created, s, false, placeLife); err != nil {
 		return g, err
 	}
 	return w.follow(ctx, l, revision)
 }
 
 // grant tells of a place that holds.
-func (w *waiter) grant(created int64) (driver.Grant, error) {
-	g, again, err := w.e.told(w.m, created, w.on, w.TTL)
+func (w *waiter) grant(own *place) (driver.Grant, error) {
+	g, again, err := w.e.told(w.m, own, w.on, w.TTL)
 	if again {
 		err = errMoved // its session lasts no longer: see to that first
 	}
@@ -146,7 +146,7 @@ func (w *waiter) join(ctx context.Context) (driver.Grant, error) {
 
 // adopt moves a place, of which nothing is known here, to a session that is kept alive.
 func (w *waiter) adopt(ctx context.Context, own *place) error {
-	if err := w.e.members.puts(w.m, w.TTL, w.on); err != nil {
+	if _, err := w.e.members.puts(w.m, w.TTL, w.on); err != nil {
 		return err
 	}
 	_, err := w.e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, own.card, w.on.id)), nil)
