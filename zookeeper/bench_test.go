@@ -84,7 +84,8 @@ var contenders = []struct {
 	}},
 }
 
-// BenchmarkFree locks and unlocks names that nobody else wants. The contenders take turns of pairs, so that both meet the same weather, and ns/op is that of both.
+// BenchmarkFree locks and unlocks names that nobody else wants. The contenders take turns of pairs, so that both meet the same weather, and ns/op is
+// that of both.
 func BenchmarkFree(b *testing.B) {
 	const (
 		pairs = 128 // of one turn

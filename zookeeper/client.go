@@ -18,19 +18,20 @@ import (
 //   - It does not tell the timeout that the server has given the session: line reads it as it passes by.
 //   - A write that fails while it logs in again is told twice through a channel for one, and everything stands still for ever: a line never
 //     fails to write, it ends, and its reads say so.
-//   - It waits for the answer to its first packet for ten times as long as for any other, which is minutes, and then for the rest of it for ever: a line allows
-//     a few seconds. A server that is frozen would keep it from all others.
+//   - It waits for the answer to its first packet for ten times as long as for any other, which is minutes, and then for the rest of it for ever: a
+//     line allows a few seconds. A server that is frozen would keep it from all others.
 //   - It leaves the connection open on which it learns that its session has expired: dial closes the one before.
 //   - It looks up the addresses of servers once and for all: hosts leaves them names, and they are looked up each time.
-//   - It pauses for a second before it connects again to the only server that there is, and each time that all have been tried, as in an election: hosts makes
-//     it pause only if no server can be reached.
+//   - It pauses for a second before it connects again to the only server that there is, and each time that all have been tried, as in an election:
+//     hosts makes it pause only if no server can be reached.
 //   - It knows no context, and its requests wait for a connection without a limit: see request.
 //   - It never gives up a watch: a cancelled waiter would leave a channel behind each time. See spots.
 //   - It reads each packet in two system calls: a line reads as much as there is.
 
 const (
 	dialLimit = 2 * time.Second
-	// dialPause is the least time between two connections, for servers that take one and drop it at once; and roundPause is that after all servers have been tried.
+	// dialPause is the least time between two connections, for servers that take one and drop it at once; and roundPause is that after all servers
+	// have been tried.
 	dialPause, roundPause = 20 * time.Millisecond, 200 * time.Millisecond
 	// sendBuffer is more than any packet of ours, and than what the client asks for when it sets its watches again.
 	sendBuffer = 512 << 10
@@ -199,8 +200,8 @@ type nowhere struct{}
 // Printf implements zk.Logger.
 func (nowhere) Printf(string, ...any) {}
 
-// request runs one request, and returns no later than ctx ends or the limit has passed. The request then goes on in a goroutine of its own, until it is answered or
-// the connection ends; f may do something with a late answer. Its session is the one that it was surely made in, or 0.
+// request runs one request, and returns no later than ctx ends or the limit has passed. The request then goes on in a goroutine of its own, until it
+// is answered or the connection ends; f may do something with a late answer. Its session is the one that it was surely made in, or 0.
 //
 // An error is one of the server's answers as it is, or explained.
 func request[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error)) (value T, session int64, err error) {
@@ -243,7 +244,8 @@ func request[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error))
 	}
 }
 
-// suspicion is for how long a server may be silent that was asked something, and how long it may take to let a client in. It leaves a session time for other servers.
+// suspicion is for how long a server may be silent that was asked something, and how long it may take to let a client in. It leaves a session time
+// for other servers.
 func (c *client) suspicion() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,8 +257,8 @@ func (c *client) silence() time.Duration { return min(mostSilent, max(leastSilen
 
 const mostSilent, leastSilent = 3 * time.Second, 500 * time.Millisecond
 
-// suspect ends the connection if the server has said nothing at all for that long since it was asked something, for which the caller does not wait any more: another one may
-// answer, and the session goes on there. The client itself would wait for two thirds of the session.
+// suspect ends the connection if the server has said nothing at all for that long since it was asked something, for which the caller does not wait
+// any more: another one may answer, and the session goes on there. The client itself would wait for two thirds of the session.
 func (c *client) suspect(asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

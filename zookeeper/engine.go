@@ -10,7 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
-// Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. Many goroutines may use it.
+// Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. It is safe for concurrent use. Any number of engines, in any number
+// of processes, may use one ensemble.
 type Engine struct {
 	config    config
 	prefix    string
@@ -32,13 +33,14 @@ var (
 	_ driver.Engine     = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
 	_ driver.Forcer     = (*Engine)(nil)
+	_ driver.Sweeper    = (*Engine)(nil)
 )
 
-// Abilities implements [driver.Engine]. MaxTTL is two thirds of the timeout that the servers have given the session.
+// Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.
 func (e *Engine) Abilities() driver.Abilities { return e.abilities }
 
-// Close ends the session, and with it everything that is held, at once: it must not be used any more by then. If no server can be reached, that ends when the session does. Calls after Close are
-// refused. Close may be called many times.
+// Close ends the session, and with it everything that is held, at once: it must not be used any more by then. If no server can be reached, that ends
+// when the session does. Calls after Close are refused. Close may be called many times.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()

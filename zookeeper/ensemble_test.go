@@ -14,12 +14,12 @@ import (
 // The suite of all engines, on an ensemble, where each engine begins its session on any of the servers; and what does no harm to that.
 func TestOnAnEnsemble(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{})
+	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{MaxSession: unending})
 	t.Run("Contract", func(t *testing.T) {
 		t.Parallel()
 		drivertest.Run(t, drivertest.Harness{
 			Start: func(*testing.T) drivertest.Place {
-				return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, 30*time.Second, e.Addrs()...) }}
+				return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, unending, e.Addrs()...) }}
 			},
 			TTL: time.Second,
 		})

@@ -47,8 +47,8 @@ var mends = map[error]string{
 	zk.ErrBadArguments:            "the servers are older than 3.6, or the prefix is not a path that they allow: look at both",
 }
 
-// explain makes an answer of the contract from an error of the client. What tells of nodes stays as it is. What is sure to have had no effect is marked; an error
-// of the connection is not, as the request may have been sent before.
+// explain makes an answer of the contract from an error of the client. What tells of nodes stays as it is. What is sure to have had no effect is
+// marked; an error of the connection is not, as the request may have been sent before.
 func (c *client) explain(err error) error {
 	if err == nil || driver.HadNoEffect(err) {
 		return err

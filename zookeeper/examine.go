@@ -14,8 +14,8 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// Examine implements [driver.Examiner]. Places are the servers that the engine was given. Each is asked by connections of their own, with four-letter words, and
-// the ensemble is asked which servers it has, and for a change that it must refuse. Nothing is changed.
+// Examine implements [driver.Examiner]. Places are the servers that the engine was given. Each is asked by connections of their own, with four-letter
+// words, and the ensemble is asked which servers it has, and for a change that it must refuse. Nothing is changed.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.client.life.Err() != nil {
 		return driver.Examination{}, errClosed
@@ -68,7 +68,8 @@ func (e *Engine) survey(ctx context.Context) *survey {
 			s.visits = append(s.visits, newVisit(name))
 		}
 	}
-	// All are greeted before one is greeted again, so that what they have last heard of can be compared. Whoever is silent does not take the time of the others.
+	// All are greeted before one is greeted again, so that what they have last heard of can be compared. Whoever is silent does not take the time of
+	// the others.
 	first, enough := early(ctx)
 	s.each(func(v *visit) { v.greet(first) })
 	enough()

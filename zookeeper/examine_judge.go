@@ -59,7 +59,8 @@ func (s *survey) quorum(f *findings) {
 	}
 }
 
-// together finds servers that know nothing of each other. One that is alone keeps data of its own; if the others are at another transaction, they are no further names of it.
+// together finds servers that know nothing of each other. One that is alone keeps data of its own; if the others are at another transaction, they are
+// no further names of it.
 func (s *survey) together(f *findings) {
 	for _, v := range s.visits {
 		apart := func(other *visit) bool { return other.serves && (other.last < v.first || v.last < other.first) }

@@ -27,7 +27,7 @@ func ExampleOpen() {
 		Owner:  "a secret that nobody can guess",
 		Size:   1,
 		Weight: 1,
-		TTL:    engine.Abilities().MaxTTL, // two thirds of the session's timeout
+		TTL:    engine.Abilities().MaxTTL, // two fifths of the session's timeout
 		Tokens: 1,
 	})
 	fmt.Println("token", grant.Token, err)

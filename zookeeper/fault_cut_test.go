@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// scene is an operation whose connection is cut. Engine a is behind the proxy, and b is not. What cut calls is the operation; it returns what that has returned, and everything
-// else is undisturbed. Whatever became of the operation, it can be repeated, and all is as it would be without the cut.
+// scene is an operation whose connection is cut. Engine a is behind the proxy, and b is not. What cut calls is the operation; it returns what that
+// has returned, and everything else is undisturbed. Whatever became of the operation, it can be repeated, and all is as it would be without the cut.
 type scene func(t *testing.T, a, b *zookeeper.Engine, name string, cut func(func(context.Context) error) error)
 
 var scenes = map[string]scene{

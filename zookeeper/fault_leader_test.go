@@ -10,11 +10,11 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// Servers are killed and freeze while a lock is held and waited for, and at last all of them are killed together. The holder's lease lives on, in the same session, and then the waiter has
-// its grant. Tokens go on.
+// Servers are killed and freeze while a lock is held and waited for, and at last all of them are killed together. The holder's lease lives on, in the
+// same session, and then the waiter has its grant. Tokens go on.
 func TestServersFail(t *testing.T) {
 	t.Parallel()
-	const timeout = 20 * time.Second // of which an election takes the smaller part, on a busy machine
+	const timeout = 50 * time.Second // of which an election takes the smaller part, on a busy machine; also of the lease
 	e := zookeeperserver.EnsembleForTest(t, 3, briskly)
 	check := func(err error) {
 		t.Helper()
@@ -86,4 +86,44 @@ func TestServersFail(t *testing.T) {
 		t.Errorf("token %d follows %d", g.Token, l.token)
 	}
 	release(t, b, after)
+	last, err := e.AwaitLeader()
+	check(err)
+	leaderIsAlone(t, e, last)
+}
+
+// leaderIsAlone: a leader that does not know yet that nobody follows it any more, as one that was frozen while the others have elected another,
+// renews nothing, and grants nothing.
+func leaderIsAlone(t *testing.T, e *zookeeperserver.Ensemble, leader *zookeeperserver.Server) {
+	a := engineOn(t, 20*time.Second, leader.Addr())
+	r, permits := wish(a, "alone"), wish(a, "alone")
+	permits.Kind = driver.Semaphore
+	take(t, a, r)
+	take(t, a, permits)
+	followers, err := e.Followers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range followers {
+		if err := s.Pause(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, do := range map[string]func(ctx context.Context) error{
+		"Renew":      func(ctx context.Context) error { return renew(ctx, a, r) },
+		"Take again": func(ctx context.Context) error { _, err := a.Take(ctx, permits); return err },
+	} {
+		if err := within(t, 200*time.Millisecond, do); err == nil || driver.IsNo(err) {
+			t.Errorf("without a majority, %s: %v", what, err)
+		}
+	}
+	for _, s := range followers {
+		if err := s.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := outcome(t, a, r); err != nil {
+		t.Errorf("with a majority again, Renew: %v", err)
+	}
+	release(t, a, r)
+	release(t, a, permits)
 }

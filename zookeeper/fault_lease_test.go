@@ -44,7 +44,11 @@ func keep(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, a
 	})
 	go func() {
 		defer close(l.done)
-		for pause := r.TTL / 3; ; {
+		pause := r.TTL / 3
+		if ttl < r.TTL {
+			pause = 0 // a short lease, to begin with
+		}
+		for {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():

@@ -16,6 +16,9 @@ import (
 // unhurried is how long a test waits for what must happen, on a machine that may be busy.
 const unhurried = 30 * time.Second
 
+// unending is the timeout of a session that never passes while a test runs, nor the leases that it allows, however slow the machine is.
+const unending = 15 * time.Minute
+
 // briskly makes servers that notice soon what has failed: a follower after a second.
 var briskly = zookeeperserver.Config{Tick: 100 * time.Millisecond}
 

@@ -15,7 +15,7 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 		return driver.ErrNotHeld
 	}
 	parent := e.parent(k)
-	if err := e.client.sync(ctx, parent); err != nil {
+	if err := e.client.catchUp(ctx, parent); err != nil {
 		return err
 	}
 	held, _, err := e.holders(ctx, k)

@@ -9,8 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Renew implements [driver.Engine]. One sync for all makes the leader hear of the session, and the server that is asked as new as this call. Then each
-// place is looked at.
+// Renew implements [driver.Engine]. A majority agrees that the places are all there, in one transaction. If they are not, each is looked at.
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
 	held := make([]*place, len(batch))
 	var at []int
@@ -30,24 +29,37 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 	if len(at) == 0 {
 		return
 	}
-	if err := e.client.sync(ctx, e.prefix); err != nil {
-		for _, i := range at {
-			report(i, err)
+	parts := pieces(held, at)
+	each(len(parts), func(n int) {
+		part := parts[n]
+		paths := make([]string, len(part))
+		for j, i := range part {
+			paths[j] = held[i].path()
 		}
-		return
-	}
-	each(len(at), func(n int) {
-		i := at[n]
-		report(i, e.renew(ctx, held[i], batch[i]))
+		all, err := e.client.agree(ctx, paths...)
+		if err != nil {
+			for _, i := range part {
+				report(i, surprise(err))
+			}
+			return
+		}
+		each(len(part), func(j int) {
+			i := part[j]
+			report(i, e.renew(ctx, held[i], batch[i], all))
+		})
 	})
 }
 
-func (e *Engine) renew(ctx context.Context, p *place, r driver.Renewal) error {
-	stat, err := e.client.exists(ctx, p.path())
-	if err != nil {
-		return surprise(err)
+// renew extends a lease, once a majority has agreed that the session lives, and perhaps that the place is there.
+func (e *Engine) renew(ctx context.Context, p *place, r driver.Renewal, there bool) error {
+	if !there {
+		stat, err := e.client.exists(ctx, p.path())
+		if err != nil {
+			return surprise(err)
+		}
+		there = stat != nil
 	}
-	if stat == nil || stat.EphemeralOwner != p.session {
+	if session, _ := e.client.current(); !there || session != p.session {
 		e.drop(p)
 		return driver.ErrNotHeld
 	}

@@ -24,6 +24,19 @@ func (e *Engine) mayJoin(ctx context.Context, r *driver.Request) error {
 	return err
 }
 
+// mayTry is mayJoin for one of whom there may be doubt: what it has asked for before may have arrived since it was looked for, and be what holds. It returns that.
+func (e *Engine) mayTry(ctx context.Context, r *driver.Request, c claim, doubt bool) (*place, error) {
+	err := e.mayJoin(ctx, r)
+	if !doubt || !errors.Is(err, driver.ErrHeld) {
+		return nil, err
+	}
+	p, failed := e.recover(ctx, r, c)
+	if p != nil || failed != nil {
+		return p, failed
+	}
+	return nil, err
+}
+
 // look reads who holds and who waits. It answers errGone if the node of the name is not there.
 func (e *Engine) look(ctx context.Context, k driver.Key) ([]seat, error) {
 	names, err := e.client.children(ctx, e.parent(k))
@@ -81,8 +94,8 @@ func (e *Engine) settleDoubts(ctx context.Context, k driver.Key, v verdict) (ver
 	return v, nil
 }
 
-// keptFor returns for how much longer a place is kept, by the clock of the servers: the time of its creation, and that of a transaction of now. One that is over is
-// removed, and the answer is errGone.
+// keptFor returns for how much longer a place is kept, by the clock of the servers: the time of its creation, and that of a transaction of now. One
+// that is over is removed, and the answer is errGone.
 func (e *Engine) keptFor(ctx context.Context, parent, name string) (time.Duration, error) {
 	path := parent + "/" + name
 	data, stat, err := e.client.get(ctx, path)
@@ -118,7 +131,7 @@ func gone(err error) error {
 // recover finds the place of an owner whose take had no answer. It returns nil if there is none.
 func (e *Engine) recover(ctx context.Context, r *driver.Request, c claim) (*place, error) {
 	parent := e.parent(r.Key)
-	if err := e.client.sync(ctx, parent); err != nil {
+	if err := e.client.catchUp(ctx, parent); err != nil {
 		return nil, err
 	}
 	seats, err := e.look(ctx, r.Key)

@@ -76,7 +76,7 @@ func openAt(t testing.TB, s *zookeeperserver.Server, opts ...Option) *Engine {
 // runs tells the runs of tests apart, which share a server.
 var runs sync.Map
 
-// lock asks for a lock of the test, by a new owner, for 20 seconds.
+// lock asks for a lock of the test, by a new owner, for 15 seconds.
 func lock(t testing.TB, name string) driver.Request {
 	run, _ := runs.LoadOrStore(t, rand.Text())
 	return driver.Request{
@@ -84,7 +84,7 @@ func lock(t testing.TB, name string) driver.Request {
 		Owner:  rand.Text(),
 		Size:   1,
 		Weight: 1,
-		TTL:    20 * time.Second,
+		TTL:    15 * time.Second,
 		Tokens: 1,
 		Holder: "test",
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
-// New makes an engine with a session on an ensemble, which [Engine.Close] ends. Servers are HOST:PORT; naming all of the ensemble lets the session outlive any
-// of them. It waits until a server has taken the client in, for as long as the context lasts; without a deadline, for as long as a request may take. If no server can be reached, it fails at once.
+// New makes an engine with a session on an ensemble, which [Engine.Close] ends. Servers are HOST:PORT; naming all of the ensemble lets the session
+// outlive any of them. It waits until a server has taken the client in, for as long as the context lasts; without a deadline, for as long as a
+// request may take. If no server can be reached, it fails at once. What is not allowed is an [*OptionError].
 func New(ctx context.Context, servers []string, opts ...Option) (*Engine, error) {
 	c := config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	for _, server := range servers {
@@ -56,6 +57,7 @@ func open(ctx context.Context, c config) (*Engine, error) {
 		Fair:       true,
 		Prompt:     true,
 		Examine:    true,
+		Leaks:      true,
 		MaxTTL:     longest,
 	}
 	return e, nil

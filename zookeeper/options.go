@@ -46,8 +46,8 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("zookeeper engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// WithPrefix sets the node that all locks are below. It is created, with all that is above it, when it is needed. Engines exclude each other only if they have the
-// same prefix. Defaults to "/leasehold".
+// WithPrefix sets the node that all locks are below. It is created, with all that is above it, when it is needed. Engines exclude each other only if
+// they have the same prefix. At most 512 bytes, and not below /zookeeper. Defaults to "/leasehold".
 func WithPrefix(path string) Option {
 	return func(c *config) error {
 		c.prefix = path
@@ -77,8 +77,9 @@ func validPath(path string) bool {
 	return below != "zookeeper" && !strings.HasPrefix(below, "zookeeper/")
 }
 
-// WithSessionTimeout sets after how long without a word the servers take this program for dead, and free what it holds, whatever is left of its leases. A lease may last two thirds of
-// it at most. The servers have the last word: by default they allow 2 to 20 times their tickTime, which is 4 s to 40 s. Defaults to 40 s; 1 s to 1 h.
+// WithSessionTimeout sets after how long without a word the servers take this program for dead, and free what it holds, whatever is left of its
+// leases. A lease may last two fifths of it at most. The servers have the last word: by default they allow 2 to 20 times their tickTime, which is 4 s
+// to 40 s. Defaults to 40 s; 1 s to 1 h.
 func WithSessionTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.sessionTimeout = d
@@ -112,8 +113,8 @@ func WithAuth(user, password string) Option {
 	}
 }
 
-// WithDialer sets how connections to the servers are opened: through TLS, say, or a tunnel. It is called with "tcp" and one of the servers, each time that a connection is needed, with a
-// context that leaves it two seconds. Defaults to the DialContext of a net.Dialer.
+// WithDialer sets how connections to the servers are opened: through TLS, say, or a tunnel. It is called with "tcp" and one of the servers, each time
+// that a connection is needed, with a context that leaves it two seconds. Defaults to the DialContext of a net.Dialer.
 func WithDialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) Option {
 	return func(c *config) error {
 		c.dialer = dial

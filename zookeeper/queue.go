@@ -14,8 +14,8 @@ import (
 //
 //	[k]MODE-WEIGHT-SIZE-ID-NONCE-SEQUENCE
 //
-// MODE is w for an exclusive lock, r for a shared one, and p for permits. ID stands for the owner, and NONCE makes the name one that never comes again. The server
-// has added the sequence. A k says that the place is kept for a while for nobody.
+// MODE is w for an exclusive lock, r for a shared one, and p for permits. ID stands for the owner, and NONCE makes the name one that never comes
+// again. The server has added the sequence. A k says that the place is kept for a while for nobody.
 type seat struct {
 	name         string
 	kept         bool

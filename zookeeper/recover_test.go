@@ -1,7 +1,10 @@
 package zookeeper
 
 import (
+	"context"
 	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +53,23 @@ func TestLostTakeIsFoundAgain(t *testing.T) {
 	if n := len(nodes(t, e, r.Key)); n != 0 {
 		t.Errorf("there are %d places, want none", n)
 	}
+}
+
+// A take that arrives while the next one looks whether the name is free is no reason to refuse that.
+func TestLateTakeIsNotInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	r := lock(t, "a")
+	g := mustTake(t, e, r)
+	lose(e, r)
+	if p, err := e.mayTry(t.Context(), &r, claim{r.Key, idOf(r.Owner)}, true); err != nil || p == nil || p.token != g.Token {
+		t.Errorf("it is %+v, %v, want the place with token %d", p, err, g.Token)
+	}
+	other := lock(t, "a")
+	if p, err := e.mayTry(t.Context(), &other, claim{other.Key, idOf(other.Owner)}, true); !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("another: %+v, %v", p, err)
+	}
+	mustRelease(t, e, r)
 }
 
 // A take that was lost is released without knowing what became of it.
@@ -136,5 +156,61 @@ func TestWaiterNoticesThatItsPlaceIsGone(t *testing.T) {
 	seats := nodes(t, other, r.Key)
 	if w.err != nil || len(seats) != 1 || seats[0].name == p.name {
 		t.Errorf("granted %+v, %v, while the places are %+v", w.grant, w.err, seats)
+	}
+}
+
+// A take that was asked for while the connection was down, and given up, is sent once there is another session. Its place is the owner's, who is not
+// kept waiting behind it.
+func TestTakeIsSentInTheNextSession(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	var gate atomic.Pointer[chan struct{}]
+	through := make(chan struct{})
+	close(through)
+	gate.Store(&through)
+	e := openAt(t, s, WithDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		select {
+		case <-*gate.Load():
+		case <-ctx.Done():
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}))
+	mustTake(t, e, lock(t, "first"))
+	session, _ := e.client.current()
+	shut := make(chan struct{})
+	gate.Store(&shut)
+	e.client.hangUp()
+	eventually(t, "it is about to connect again", func() bool {
+		e.client.mu.Lock()
+		defer e.client.mu.Unlock()
+		if e.client.up || e.client.line != nil {
+			return false
+		}
+		e.client.up = true // as for one who has looked a moment ago
+		return true
+	})
+	r := lock(t, "a")
+	r.Join = true
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := e.Take(ctx, r); err == nil || driver.HadNoEffect(err) {
+		t.Errorf("Take: %v", err)
+	}
+	if err := s.EndSession(session); err != nil {
+		t.Fatal(err)
+	}
+	close(shut)
+	eventually(t, "it has another session", func() bool {
+		now, _ := e.client.current()
+		return now != 0 && now != session
+	})
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if g, err := e.Wait(ctx, r); err != nil {
+		t.Errorf("Wait: %+v, %v, while the places are %+v", g, err, nodes(t, e, r.Key))
+	}
+	mustRelease(t, e, r)
+	if left := nodes(t, e, r.Key); len(left) != 0 {
+		t.Errorf("%+v are left", left)
 	}
 }

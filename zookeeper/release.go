@@ -64,7 +64,7 @@ func (e *Engine) free(ctx context.Context, parent, name string, crowded bool) er
 // search releases whatever the servers have of an owner. It is for takes whose outcome is not known here.
 func (e *Engine) search(ctx context.Context, r driver.Release, c claim) error {
 	parent := e.parent(r.Key)
-	if err := e.client.sync(ctx, parent); err != nil {
+	if err := e.client.catchUp(ctx, parent); err != nil {
 		return err
 	}
 	seats, err := e.look(ctx, r.Key)

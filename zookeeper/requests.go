@@ -45,15 +45,20 @@ func (c *client) children(ctx context.Context, path string) ([]string, error) {
 	return names, err
 }
 
-// sync makes the server catch up with the leader, so that what is read afterwards is no older than this call.
+// sync makes the server catch up with its leader. It proves nothing: see proof.go.
 func (c *client) sync(ctx context.Context, path string) error {
-	_, err := change(ctx, c, func(conn *zk.Conn) (string, error) { return conn.Sync(path) })
+	_, _, err := request(ctx, c, func(conn *zk.Conn) (string, error) { return conn.Sync(path) })
 	return err
 }
 
 // remove deletes a node, whatever its version.
 func (c *client) remove(ctx context.Context, path string) error {
-	_, err := change(ctx, c, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(path, -1) })
+	return c.removeVersion(ctx, path, -1)
+}
+
+// removeVersion deletes a node if it has that version.
+func (c *client) removeVersion(ctx context.Context, path string, version int32) error {
+	_, err := change(ctx, c, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(path, version) })
 	return err
 }
 
@@ -78,18 +83,19 @@ func (c *client) multi(ctx context.Context, done func(made []zk.MultiResponse, s
 	at, err = change(ctx, c, func(conn *zk.Conn) (int, error) {
 		before := conn.SessionID()
 		made, err := conn.Multi(ops...)
-		switch {
-		case err == nil && conn.SessionID() != before:
-			return -1, errSession
-		case err == nil && done != nil:
-			done(made, before)
+		after := conn.SessionID()
+		if err == nil && done != nil {
+			done(made, after) // what was made by the session before is gone
+		}
+		if err == nil && after != before {
+			return -1, errSession // the client may have kept the request until there was another one
 		}
 		return slices.IndexFunc(made, func(r zk.MultiResponse) bool { return r.Error != nil }), err
 	})
 	return at, err
 }
 
-// change is request for what goes to the leader, whose answer is a sign of life of the session.
+// change is request for transactions: the answer, also a refusal, is that of a majority, and a sign of life of the session.
 func change[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error)) (T, error) {
 	sent := driver.Now()
 	value, session, err := request(ctx, c, f)

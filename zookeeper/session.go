@@ -113,7 +113,10 @@ func (c *client) enter(ctx context.Context, conf config) error {
 	for bounded && errors.Is(err, errNoSession) {
 		err = c.ready(ctx)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // which says nothing about why
+		return fmt.Errorf("%w (%w)", errNoSession, ctx.Err())
+	case err != nil:
 		return err
 	}
 	<-c.slots
@@ -169,11 +172,13 @@ func (c *client) ready(ctx context.Context) error {
 	}
 }
 
-// usable is for how long after it was touched a session of that timeout is relied on. A follower tells the leader of its sessions each half tick only, and a
-// session lasts at least four times as long: the last third is more than that can make up.
-func usable(timeout time.Duration) time.Duration { return timeout * 2 / 3 }
+// usable is for how long after it was touched a session of that timeout is relied on: two fifths of it. The leader hears of a follower's sessions
+// each half tick, in the follower's answers. If the follower dies before that, the leader counts from the half tick before, when all that it was told
+// of may have been a ping of the client's, which come each third of the timeout. A timeout is two ticks at least, so what remains is 1 - 1/3 - 1/4 of
+// it, and some for what comes late.
+func usable(timeout time.Duration) time.Duration { return timeout * 2 / 5 }
 
-// touch notes that the leader has heard of the session after a moment: it has answered a change, or a sync, that was sent then.
+// touch notes that the session was alive after a moment: a transaction that was sent then was answered in it.
 func (c *client) touch(session int64, at driver.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,6 +195,13 @@ func (c *client) remains(session int64) time.Duration {
 		return 0
 	}
 	return usable(c.timeout) - driver.Now().Since(c.touched)
+}
+
+// touchedLately reports whether that was so a short while ago.
+func (c *client) touchedLately() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.touched.IsZero() && driver.Now().Since(c.touched) < slowLook/2
 }
 
 // current returns the session and for how long it is relied on after it was touched.

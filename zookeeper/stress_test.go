@@ -33,8 +33,8 @@ func (r *room) visit(t *testing.T, token uint64) {
 	r.inside.Add(-1)
 }
 
-// Names that are hardly ever held, and hardly ever free: their nodes go with the last one who leaves, while others come. Some give up at once, some while they wait, and some
-// never look again after they have joined.
+// Names that are hardly ever held, and hardly ever free: their nodes go with the last one who leaves, while others come. Some give up at once, some
+// while they wait, and some never look again after they have joined.
 func TestNodesGoWhileOthersCome(t *testing.T) {
 	t.Parallel()
 	const engines, callers, names, turns = 3, 4, 2, 25

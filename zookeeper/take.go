@@ -52,8 +52,12 @@ func (e *Engine) take(ctx context.Context, r *driver.Request, c claim) (driver.G
 		}
 	}
 	if !r.Join {
-		if err := e.mayJoin(ctx, r); err != nil {
+		p, err := e.mayTry(ctx, r, c, doubt)
+		switch {
+		case err != nil:
 			return driver.Grant{}, err
+		case p != nil:
+			return e.retake(ctx, r, p)
 		}
 	}
 	p, err := e.join(ctx, r, c)
@@ -169,7 +173,7 @@ func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
 
 // retake is for an owner that has a place already.
 func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
-	if err := e.client.sync(ctx, p.parent); err != nil {
+	if err := e.confirm(ctx, p); err != nil {
 		return driver.Grant{}, err
 	}
 	e.places.mu.Lock()
@@ -177,14 +181,6 @@ func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place) (drive
 	e.places.mu.Unlock()
 	if !granted {
 		return e.result(ctx, r, p)
-	}
-	stat, err := e.client.exists(ctx, p.path())
-	switch {
-	case err != nil:
-		return driver.Grant{}, err
-	case stat == nil:
-		e.drop(p)
-		return driver.Grant{}, errGone
 	}
 	return e.granted(p, r.TTL)
 }

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL does say counts.
+// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
+// does say counts.
 const (
 	EnvUser     = "LEASEHOLD_ZOOKEEPER_USER"
 	EnvPassword = "LEASEHOLD_ZOOKEEPER_PASSWORD"
@@ -31,8 +32,8 @@ const (
 //	session_timeout   see WithSessionTimeout
 //	timeout           see WithTimeout
 //
-// User and password are percent-encoded; see [WithAuth]. What the URL leaves out is taken from the environment, see [EnvUser]. The port is 2181 by default. The chroot is
-// a node that everything is below; it is created when it is needed.
+// User and password are percent-encoded; see [WithAuth]. What the URL leaves out is taken from the environment, see [EnvUser]. The port is 2181 by
+// default. The chroot is a node that everything is below; it is created when it is needed.
 //
 // A URL that is not allowed is a [*URLError]. No error shows a password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
@@ -47,8 +48,8 @@ func openURL(ctx context.Context, raw string, getenv func(string) string) (*Engi
 	return open(ctx, c)
 }
 
-// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it, also where
-// the URL is so broken that a password stands where something else belongs.
+// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it,
+// also where the URL is so broken that a password stands where something else belongs.
 type URLError struct {
 	// Part is what is wrong, as in "scheme" or "parameter".
 	Part string

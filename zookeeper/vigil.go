@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -21,17 +22,17 @@ type post struct {
 	spot *spot
 }
 
-// What the posts are. One who waits for a lock watches the one ahead of it. It watches the second, too: when that goes, it looks anew while the one ahead probably
-// holds, and so knows that it will be its turn when that one goes. Then it watches its own place as well: as long as that is there, it needs no other look. One
-// who waits for permits watches all places.
+// What the posts are. One who waits for a lock watches the one ahead of it. It watches the second, too: when that goes, it looks anew while the one
+// ahead probably holds, and so knows that it will be its turn when that one goes. Then it watches its own place as well: as long as that is there, it
+// needs no other look. One who waits for permits watches all places.
 const (
 	ahead = iota
 	second
 	own
 )
 
-// sleep returns when something has happened that may let in one who stands as the verdict says, or may have been missed. It reports true if it is sure that it is
-// the one's turn. It answers errGone if a place has gone before it could be watched.
+// sleep returns when something has happened that may let in one who stands as the verdict says, or may have been missed. It reports true if it is
+// sure that it is the one's turn. It answers errGone if a place has gone before it could be watched.
 func (w *vigil) sleep(ctx context.Context, v verdict) (turn bool, err error) {
 	if ready, err := w.watch(ctx, v); err != nil || ready {
 		return false, gone(err)
@@ -49,7 +50,7 @@ func (w *vigil) sleep(ctx context.Context, v verdict) (turn bool, err error) {
 	case <-w.fired(own):
 		return false, nil
 	case <-timer.C:
-		return false, w.e.client.sync(ctx, w.p.parent)
+		return false, w.lookAnew(ctx)
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-w.e.life.Done():
@@ -58,10 +59,18 @@ func (w *vigil) sleep(ctx context.Context, v verdict) (turn bool, err error) {
 	return v.alone && w.posts[ahead].spot.event == zk.EventNodeDeleted && !hasFired(w.fired(own)), nil
 }
 
+// lookAnew has the server catch up for the next look. The first of all who wait keeps the session sure, so that a grant needs no other request.
+func (w *vigil) lookAnew(ctx context.Context) error {
+	if w.e.client.touchedLately() {
+		return w.e.client.sync(ctx, w.p.parent)
+	}
+	return w.e.confirm(ctx, w.p)
+}
+
 // watch sees to it that all that matters is watched. It reports true if it need not be, as something has happened already.
 func (w *vigil) watch(ctx context.Context, v verdict) (ready bool, err error) {
 	if v.ahead == "" {
-		return w.watchAll(ctx)
+		return w.watchAll(ctx, v)
 	}
 	if v.alone {
 		if _, err := w.watchNode(ctx, own, w.p.name); err != nil {
@@ -90,13 +99,17 @@ func (w *vigil) watchNode(ctx context.Context, which int, name string) ([]byte, 
 	return data, err
 }
 
-// watchAll watches all places of the name.
-func (w *vigil) watchAll(ctx context.Context) (ready bool, err error) {
+// watchAll watches all places of the name. A place that is kept since the verdict is news, too: it has an end.
+func (w *vigil) watchAll(ctx context.Context, v verdict) (ready bool, err error) {
 	names, s, err := w.e.client.watchChildren(ctx, w.p.parent)
 	w.posts[ahead] = post{w.p.parent, s}
 	seats := lineUp(names)
 	at := find(seats, w.p.name)
-	return at < 0 || at < holding(seats, false), err
+	if err != nil || at < 0 {
+		return true, err
+	}
+	now := judge(seats, at)
+	return now.holds || !slices.Equal(now.kept, v.kept), nil
 }
 
 // fired is closed when something has happened to a post. It is nil if that is not watched.

@@ -10,7 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// slowLook is how often one who waits looks although nothing has happened, so that a message that is lost costs that much and no more. It must be less than waiterLife.
+// slowLook is how often one who waits looks although nothing has happened, so that a message that is lost costs that much and no more. It must be
+// less than waiterLife.
 const slowLook = 10 * time.Second
 
 // Wait implements [driver.Engine]. It watches the place that must go before it can be its turn, and its own.
@@ -54,7 +55,7 @@ func (e *Engine) await(ctx context.Context, r *driver.Request, p *place) (driver
 		e.places.mu.Unlock()
 		free, err := w.sleep(ctx, v)
 		if free {
-			if g, err := e.enter(p, r.TTL); err == nil {
+			if g, err := e.enter(p, r.TTL, r.TTL/2); err == nil {
 				return g, nil
 			}
 		}
@@ -76,19 +77,20 @@ func (e *Engine) await(ctx context.Context, r *driver.Request, p *place) (driver
 	}
 }
 
-// arrive makes a holder of one whose turn it is, once it is known that the session lasts for a while.
+// arrive makes a holder of one whose turn it is, once it is known that the session lasts for a while. The look may have been at old data: a majority
+// agrees that the place is still there.
 func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (driver.Grant, error) {
-	g, err := e.enter(p, ttl)
+	g, err := e.enter(p, ttl, ttl/2)
 	if err == nil {
 		return g, nil
 	}
-	if err := e.client.sync(ctx, p.parent); err != nil {
+	if err := e.confirm(ctx, p); err != nil {
 		if ctx.Err() != nil {
 			err = driver.NoEffect(ctx.Err())
 		}
 		return g, err
 	}
-	if g, err = e.enter(p, ttl); err != nil {
+	if g, err = e.enter(p, ttl, 1); err != nil {
 		err = errGone
 	}
 	return g, err
@@ -97,11 +99,12 @@ func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (drive
 // errUnsure says that it is not known whether the session lasts for long enough.
 var errUnsure = errors.New("the session may end too soon")
 
-// enter makes a holder of one whose turn it is, without asking a server: its session was alive a short while ago, and lasts. The lease is as long as that is sure, for the beginning.
-func (e *Engine) enter(p *place, ttl time.Duration) (driver.Grant, error) {
+// enter makes a holder of one whose turn it is, without asking a server, if its session was alive a short while ago, and surely lasts for a while:
+// for so long at least. The lease is as long as that, for the beginning.
+func (e *Engine) enter(p *place, ttl, least time.Duration) (driver.Grant, error) {
 	start := driver.Now()
 	sure := e.client.remains(p.session)
-	if sure < ttl/2 {
+	if sure < least {
 		return driver.Grant{}, errUnsure
 	}
 	g, err := e.granted(p, ttl)

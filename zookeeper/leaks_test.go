@@ -1,0 +1,129 @@
+package zookeeper
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// leaksOf returns what is left behind of the names of the test.
+func leaksOf(t *testing.T, e *Engine, prefix string) (all []driver.Leak) {
+	t.Helper()
+	searched := 0
+	q := driver.Query{Prefix: prefix, Progress: func(n int) { searched = n }}
+	if err := e.Leaks(t.Context(), q, func(l driver.Leak) bool { all = append(all, l); return true }); err != nil {
+		t.Fatal(err)
+	}
+	if searched == 0 {
+		t.Error("it does not tell how it goes on")
+	}
+	return all
+}
+
+// What a process leaves that dies in the wrong moment is found and removed, once it is certain that nobody else will, and nothing else is.
+func TestRemainsAreSwept(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	empty, reused, kept, over, used := lock(t, "empty"), lock(t, "reused"), lock(t, "kept"), lock(t, "over"), lock(t, "used")
+	used.Kind, over.Kind = driver.Semaphore, driver.Semaphore
+	prefix := strings.TrimSuffix(empty.Name, "empty")
+	mustTake(t, e, used)
+	mustTake(t, e, kept)
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(kept), Keep: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	leave := func(path string, r record) {
+		t.Helper()
+		if _, err := e.client.conn.Create(path, r.bytes(), 0, e.acl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave(e.parent(empty.Key), record{})
+	leave(e.parent(reused.Key), record{})
+	leave(e.parent(over.Key), record{})
+	overNode, keptNode := keptMark+stem(permits, 1, 1, "id", "nonce")+"0000000001", nodes(t, e, kept.Key)[0].name
+	leave(e.parent(over.Key)+"/"+overNode, record{TTL: 100})
+	if all := leaksOf(t, e, prefix); len(all) != 0 && time.Since(began) < leftFor {
+		t.Errorf("at first there is %+v", all)
+	}
+	var all []driver.Leak
+	eventually(t, "something is left behind", func() bool {
+		time.Sleep(100 * time.Millisecond)
+		all = leaksOf(t, e, prefix)
+		return len(all) == 3
+	})
+	if passed := time.Since(began); passed < leftFor {
+		t.Errorf("it was found after %v", passed)
+	}
+	want := []driver.Leak{
+		{Key: empty.Key, Sort: driver.Remains, Count: 1, Mark: all[0].Mark},
+		{Key: reused.Key, Sort: driver.Remains, Count: 1, Mark: all[1].Mark},
+		{Key: over.Key, Sort: driver.Remains, Count: 1, Mark: overNode},
+	}
+	if !slices.Equal(all, want) {
+		t.Fatalf("there is %+v, want the empty nodes and the kept place", all)
+	}
+	if err := e.Sweep(t.Context(), driver.Leak{Key: kept.Key, Sort: driver.Remains, Mark: keptNode}); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("Sweep of what is kept: %v", err)
+	}
+
+	// Somebody comes by, and leaves an empty node, too: that is another leak.
+	mustTake(t, e, reused)
+	p, _ := e.places.find(claim{reused.Key, idOf(reused.Owner)})
+	for range 2 {
+		if err := e.Sweep(t.Context(), all[1]); !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("Sweep of what was used again: %v", err)
+		}
+		if err := e.client.remove(t.Context(), p.path()); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			t.Fatal(err)
+		}
+	}
+	all = slices.Delete(all, 1, 2)
+	for _, outcome := range []error{nil, driver.ErrNotHeld} {
+		for _, l := range all {
+			if err := e.Sweep(t.Context(), l); !errors.Is(err, outcome) {
+				t.Errorf("Sweep of %+v: %v, want %v", l, err, outcome)
+			}
+		}
+	}
+	for _, k := range []driver.Key{empty.Key, over.Key} {
+		if stat, err := e.client.exists(t.Context(), e.parent(k)); err != nil || stat != nil {
+			t.Errorf("the node of %s is there: %v", k.Name, err)
+		}
+	}
+	if err := renewOne(t, e, used); err != nil {
+		t.Errorf("Renew of what was in use: %v", err)
+	}
+	if len(nodes(t, e, kept.Key)) != 1 {
+		t.Error("what is kept is gone")
+	}
+}
+
+// Who may only read hears what he may not do.
+func TestLeaksWithoutRights(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t), WithPrefix("/read-only-"+rand.Text()))
+	if err := e.build(t.Context(), e.base(driver.Lock)); err != nil {
+		t.Fatal(err)
+	}
+	k := lock(t, "a").Key
+	if err := e.client.create(t.Context(), e.parent(k), e.acl); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.client.conn.SetACL(e.base(driver.Lock), zk.WorldACL(zk.PermRead), -1); err != nil {
+		t.Fatal(err)
+	}
+	err := e.Leaks(t.Context(), driver.Query{}, func(driver.Leak) bool { return true })
+	swept := e.Sweep(t.Context(), driver.Leak{Key: k, Sort: driver.Remains, Mark: "0.0"})
+	if !driver.IsPermanent(err) || !driver.IsPermanent(swept) {
+		t.Errorf("Leaks: %v; Sweep: %v", err, swept)
+	}
+}
