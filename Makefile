@@ -89,10 +89,12 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 	GOOS=windows go vet $(LIBRARY)
 	GOARCH=386 go vet $(LIBRARY)
 
-# Without etcd, its rows are left out.
+# Without etcd, PostgreSQL or ZooKeeper, their rows are left out.
 .PHONY: bench
-bench: redis ## Compare with other libraries and write docs/performance.md (takes six minutes)
+bench: redis ## Compare with other libraries and write docs/performance.md (takes nine minutes)
 	@scripts/need.sh etcd etcd-server || true
+	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql || true
+	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java default-jre-headless || true
 	@mkdir -p bin
 	go run ./bench -json bin/bench.json
 	go run ./bench -from bin/bench.json -page docs/performance.md >/dev/null

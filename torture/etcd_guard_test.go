@@ -62,8 +62,8 @@ func (c counter) increment(key string, e *etcd.Engine, l *leasehold.Lease, guard
 	return err
 }
 
-// increments adds one so many times under a lock, in several processes that stop now and then for longer than their leases last, and returns how many of the additions
-// are missing in the end.
+// increments adds one so many times under a lock, in several processes that stop now and then for longer than their leases last, and returns how many
+// of the additions are missing in the end.
 func (c counter) increments(key string, times int64, guarded bool) (lost int64) {
 	c.Helper()
 	const (

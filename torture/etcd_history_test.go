@@ -12,8 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// Four clients take two names on a cluster, while its leaders, and sometimes others, crash and freeze, and the network of half of the clients breaks in all ways. What they
-// saw is checked afterwards: one at a time has a name, and tokens grow.
+// Four clients take two names on a cluster, while its leaders, and sometimes others, crash and freeze, and the network of half of the clients breaks
+// in all ways. What they saw is checked afterwards: one at a time has a name, and tokens grow.
 func TestHistoriesOfAClusterWithFaults(t *testing.T) {
 	t.Parallel()
 	const (

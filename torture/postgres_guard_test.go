@@ -206,3 +206,60 @@ func TestGuardKeepsTheLockInsideOfAProcess(t *testing.T) {
 	}
 	running.Wait()
 }
+
+// asked is a lease, and how the caller who has asked for it gives up.
+type asked struct {
+	*leasehold.Lease
+	giveUp context.CancelFunc
+}
+
+// A lease that was handed on inside of the process is over for the one who had it, although its row lives on in the database, and although the
+// caller had given up before.
+func TestGuardRefusesALeaseThatWasHandedOn(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	c, e := b.client()
+	m := c.Mutex("account")
+	for began := time.Now(); time.Since(began) < patience; {
+		first := lock(t, m)
+		next := make(chan asked, 2)
+		var running sync.WaitGroup
+		for range 2 {
+			running.Go(func() {
+				ctx, giveUp := context.WithCancel(t.Context())
+				l, err := m.Lock(ctx)
+				if err != nil {
+					t.Errorf("Lock: %v", err)
+				}
+				next <- asked{l, giveUp}
+			})
+		}
+		time.Sleep(5 * time.Millisecond) // for both to stand in the queue; if they do not, another round will do
+		unlock(t, first)
+		second := <-next
+		_ = second.Context()
+		second.giveUp()
+		unlock(t, second.Lease)
+		third := <-next
+		running.Wait()
+		handedOn := third.Token() == second.Token()+1
+		if handedOn {
+			tx, err := b.pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Guard(t.Context(), tx, second); !errors.Is(err, postgres.ErrLeaseLost) {
+				t.Errorf("Guard with a lease that was handed on: %v, want ErrLeaseLost", err)
+			}
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		unlock(t, third.Lease)
+		third.giveUp()
+		if handedOn {
+			return
+		}
+	}
+	t.Error("the lock was never handed on")
+}

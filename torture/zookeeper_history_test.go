@@ -12,8 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
-// Four clients take two names on an ensemble, while its leaders, and sometimes others, crash and freeze. What they saw is checked afterwards: one at a time has a name,
-// and tokens grow.
+// Four clients take two names on an ensemble, while its leaders, and sometimes others, crash and freeze. What they saw is checked afterwards: one at
+// a time has a name, and tokens grow.
 func TestHistoriesOfAnEnsembleWithFaults(t *testing.T) {
 	t.Parallel()
 	const (

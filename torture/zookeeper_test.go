@@ -91,7 +91,8 @@ func TestZooKeeperWithoutMajority(t *testing.T) {
 	unlock(t, lock(t, a.Mutex("a")))
 }
 
-// A lease whose session has expired is lost at the next renewal at the latest, and others have the lock. Whoever waits by the same session still gets what it waits for.
+// A lease whose session has expired is lost at the next renewal at the latest, and others have the lock. Whoever waits by the same session still gets
+// what it waits for.
 func TestZooKeeperSessionExpires(t *testing.T) {
 	t.Parallel()
 	s := zookeeperserver.ForTest(t, brisk)

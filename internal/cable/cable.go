@@ -13,8 +13,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
-// Cable passes on what clients and a server say to each other. What one of its methods says holds for every byte that comes after the method has returned. Many
-// goroutines may use it.
+// Cable passes on what clients and a server say to each other. What one of its methods says holds for every byte that comes after the method has
+// returned. Many goroutines may use it.
 type Cable struct {
 	target string
 	port   int

@@ -11,7 +11,8 @@ type Cluster struct {
 	Members []*Server
 }
 
-// StartCluster starts n servers that are one cluster, and waits until all of them know the leader. Close ends them. If etcd is missing, the error is ErrMissing.
+// StartCluster starts n servers that are one cluster, and waits until all of them know the leader. Close ends them. If etcd is missing, the error is
+// ErrMissing.
 func StartCluster(n int, c Config) (*Cluster, error) {
 	all, err := startAll(n, c)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 
 // Config says how a server differs from the plainest one. The zero value is ready for use: what the server has confirmed is on its disk.
 type Config struct {
-	// Volatile keeps the data in the memory of the machine, where that is a folder, so that it costs no time to sync it. It survives the server, but not the machine.
+	// Volatile keeps the data in the memory of the machine, where that is a folder, so that it costs no time to sync it. It survives the server, but
+	// not the machine.
 	Volatile bool
 	// Election is how long members do without a leader before they elect another one; they may take up to twice as long. The shortest
 	// lease is one and a half times of it, in whole seconds, rounded up. Zero means a second, as etcd has it.

@@ -7,6 +7,6 @@
 //   - [Cluster.Leader] waits until a majority agrees who leads.
 //   - [ForTest] and [ClusterForTest] do the same for a test: they end everything with it, and skip it if there is no etcd.
 //
-// To break connections, put a cable of package internal/cable before a server. All waits end after [Patience], with an error that says what was missing. It takes etcd 3.4
-// or newer.
+// To break connections, put a cable of package internal/cable before a server. All waits end after [Patience], with an error that says what was
+// missing. It takes etcd 3.4 or newer.
 package etcdserver

@@ -2,7 +2,8 @@ package etcdserver
 
 import "github.com/leasehold-go/leasehold/internal/needed"
 
-// ForTest is Start for a test. The server is closed at the end of the test, and its log is shown if the test has failed. If etcd is missing, the test is skipped.
+// ForTest is Start for a test. The server is closed at the end of the test, and its log is shown if the test has failed. If etcd is missing, the test
+// is skipped.
 func ForTest(t needed.TB, c Config) *Server {
 	t.Helper()
 	s, err := Start(c)

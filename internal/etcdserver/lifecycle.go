@@ -55,8 +55,8 @@ func (s *Server) freeze(what string, paused bool, do func() error) error {
 
 var errNotRunning = errors.New("it does not run: call Restart first")
 
-// Restart starts a server again that was killed: with the same ports, and what it has written down. It returns when the server knows a leader, so a majority of
-// its cluster must run; [Cluster.Restart] starts several.
+// Restart starts a server again that was killed: with the same ports, and what it has written down. It returns when the server knows a leader, so a
+// majority of its cluster must run; [Cluster.Restart] starts several.
 func (s *Server) Restart() error { return startTogether([]*Server{s}) }
 
 // startTogether starts servers that do not run, and waits until each knows a leader, for which they may need one another.
@@ -83,8 +83,8 @@ func (s *Server) relaunch() error {
 	return s.launch()
 }
 
-// Wipe removes all that a server has written down, which must not run. A server that is a cluster of its own starts with nothing then. A member of a larger one is not
-// let in any more by the others, unless all of them are wiped.
+// Wipe removes all that a server has written down, which must not run. A server that is a cluster of its own starts with nothing then. A member of a
+// larger one is not let in any more by the others, unless all of them are wiped.
 func (s *Server) Wipe() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

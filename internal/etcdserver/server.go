@@ -33,8 +33,8 @@ type Server struct {
 	closed bool             // its ports are given back
 }
 
-// Start starts a server with a folder and ports of its own, and waits until it answers. Close ends it. It dies with this process in any case, on Linux. If etcd
-// is missing, the error is ErrMissing.
+// Start starts a server with a folder and ports of its own, and waits until it answers. Close ends it. It dies with this process in any case, on
+// Linux. If etcd is missing, the error is ErrMissing.
 func Start(c Config) (*Server, error) {
 	all, err := startAll(1, c)
 	if err != nil {

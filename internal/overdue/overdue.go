@@ -1,6 +1,7 @@
 // Package overdue keeps a time for each of many things, and calls a function for those whose time has passed.
 //
-// It is for engines on servers that know only how long a whole session lasts, and not each lease in it: the process that holds a lease then has to end it itself.
+// It is for engines on servers that know only how long a whole session lasts, and not each lease in it: the process that holds a lease then has to
+// end it itself.
 package overdue
 
 import (

@@ -1,5 +1,5 @@
-// Package zookeeperserver starts ZooKeeper servers for tests and benchmarks, and breaks them. They are real servers in processes of their own, seen from this machine
-// only, with folders of their own, and write to the disk what they have said.
+// Package zookeeperserver starts ZooKeeper servers for tests and benchmarks, and breaks them. They are real servers in processes of their own, seen
+// from this machine only, with folders of their own, and write to the disk what they have said.
 //
 //   - [Start] and [StartEnsemble] return when all servers answer. Close ends what they started, and on Linux the end of this process does, too.
 //   - A [Server] can be killed, paused and started again on its data, and asked any four-letter word. It tells what its role is and whose sessions it has.

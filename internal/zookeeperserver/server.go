@@ -143,7 +143,8 @@ func (s *Server) Log() string {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
 
-// Patience is how long everything here waits that depends on a server: for its start, for an election. It is long, as machines that run tests are slow at times.
+// Patience is how long everything here waits that depends on a server: for its start, for an election. It is long, as machines that run tests are
+// slow at times.
 const Patience = 2 * time.Minute
 
 // beat is the time between two looks at a server.

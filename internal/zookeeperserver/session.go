@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// EndSession ends a session, whoever it belongs to, as if it had expired: its ephemeral nodes are gone when EndSession returns, and its client is told that it has expired. It
-// is an error if the server knows no such session.
+// EndSession ends a session, whoever it belongs to, as if it had expired: its ephemeral nodes are gone when EndSession returns, and its client is
+// told that it has expired. It is an error if the server knows no such session.
 //
 // It connects in the name of the session and closes it. The server makes the password of a session from its id, so that all servers of an ensemble know it.
 func (s *Server) EndSession(id int64) error {

@@ -41,7 +41,8 @@ func (s *Server) dial() (net.Conn, error) {
 	return conn, nil
 }
 
-// Role returns what the server says it is: "standalone", "leader", "follower" or "observer". A server that serves nobody, since it has no leader, has none, which is an error.
+// Role returns what the server says it is: "standalone", "leader", "follower" or "observer". A server that serves nobody, since it has no leader, has
+// none, which is an error.
 func (s *Server) Role() (string, error) {
 	said, err := s.Word("srvr")
 	if err != nil {

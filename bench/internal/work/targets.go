@@ -118,10 +118,11 @@ func toAllowed(ours, peer stat.Summary) stat.Summary {
 	return stat.Summarize(values)
 }
 
-// waits is the target that who waits does not poll.
+// waits is the target that who waits does not poll. A client keeps its session alive, or looks each ten seconds for what it may have missed: less than a command a
+// second for all that wait in it, where polling would be tens for each.
 func waits(engine, ours string) []Target {
 	return []Target{{
-		Workload: engine + "-idle", Claim: "commands of a waiter in 5 s", Bound: atMost(1), Absolute: true, Worst: true, Value: figure(ours, waiterCommands),
+		Workload: engine + "-idle", Claim: "commands of a waiter in 5 s", Bound: atMost(3), Absolute: true, Worst: true, Value: figure(ours, waiterCommands),
 	}}
 }
 

@@ -37,8 +37,8 @@ The holder finds out with its next renewal, a third of its ttl later at most. Un
 works on, while others may have the lock: only the fencing token tells the two apart. Without
 --token, everybody who holds the name loses it. Who comes to hold it while you are asked does not.
 
-The engine keeps a record of it, if it can: when, from whom, by whom (your name on this machine, or that of who called sudo) and
-why. See leasehold audit.
+The engine keeps a record of it, if it can: when, from whom, by whom (your name on this
+machine, or that of who called sudo) and why. See leasehold audit.
 
 Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that
 token (any more), or the answer was no; 64, 69 as for all commands.`,
