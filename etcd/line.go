@@ -38,6 +38,11 @@ func (l line) find(mark string) int {
 	return slices.IndexFunc(l, func(p place) bool { return p.mark == mark })
 }
 
+// at returns the index of the place on a key, or -1.
+func (l line) at(path string) int {
+	return slices.IndexFunc(l, func(p place) bool { return p.path == path })
+}
+
 // has reports whether a place is still there, in the same state.
 func (l line) has(was place) bool {
 	return slices.ContainsFunc(l, func(p place) bool { return p.path == was.path && p.created == was.created && p.state == was.state })

@@ -45,7 +45,7 @@ type sighting struct {
 // members ends what is not renewed: the server only knows how long a session lasts, which may be alive for the sake of other locks.
 type members struct {
 	engine *Engine
-	id     string // what the keys of this engine have in common, until a request has an unknown outcome
+	id     string // what the keys of this engine have in common, until a removal has an unknown outcome
 	book   *overdue.Book[*member]
 	// lateness is how long a request may be under way that nobody waits for any more: longer than servers work on it.
 	lateness time.Duration
@@ -154,7 +154,7 @@ func (ms *members) extend(m *member, by time.Duration) {
 }
 
 // puts says that the key is about to be put on sessions, for a ttl if it holds, and that its end is not to come meanwhile, if it can be
-// helped. It returns the key.
+// helped. It returns the key for a new place.
 func (ms *members) puts(m *member, ttl time.Duration, on ...*session) (path string, err error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -172,7 +172,7 @@ func (ms *members) puts(m *member, ttl time.Duration, on ...*session) (path stri
 	case m.created != 0:
 		ms.extend(m, placeLife)
 	}
-	return m.path, nil
+	return m.home, nil
 }
 
 // stands says that the key is on a session, and for how long unless it is renewed. It fails if the end has come before: the key is removed
@@ -197,13 +197,25 @@ func (ms *members) stands(m *member, path string, created int64, s *session, gra
 }
 
 // doubt says that a request has an unknown outcome: the key may come as long as it is under way, and is removed then, unless it is known
-// before what has become of it. Or it is the removal of a key that nobody else may have yet.
+// before what has become of it.
 func (ms *members) doubt(m *member, life time.Duration) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	m.late = 2
+	if m.ending == nil { // else the removal that is under way is followed by others
+		ms.extend(m, life)
+	}
+}
+
+// removes says that the removal of a member's key has an unknown outcome.
+func (ms *members) removes(m *member) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
 	ms.move()
-	ms.extend(m, life)
+	m.late = 2
+	if m.ending == nil {
+		ms.extend(m, 0)
+	}
 }
 
 // created returns at which revision the key was created, or 0 if this process does not know it.
@@ -259,10 +271,11 @@ func (ms *members) finish(part []*member) {
 	err := ms.remove(part)
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
+	if err != nil && !driver.HadNoEffect(err) {
+		ms.move()
+	}
 	for _, m := range part {
 		if err != nil {
-			m.late = 2 // it may be under way, and is not to remove what another puts there
-			ms.move()
 			ms.book.Set(m, time.Now().Add(removeAgain))
 			continue
 		}
@@ -273,9 +286,11 @@ func (ms *members) finish(part []*member) {
 // remove deletes keys, if they are still on a session that this process has put them on: another may have taken them over.
 func (ms *members) remove(part []*member) error {
 	var removals []*pb.RequestOp
-	for _, m := range part {
-		for _, lease := range m.leases { // nobody changes them once the end has come
-			removals = append(removals, opTxn(all(onLease(m.path, lease)), ops(opDelete(m.path)), nil))
+	for _, m := range part { // nobody changes them once the end has come
+		for _, path := range slices.Compact([]string{m.home, m.path}) {
+			for _, lease := range m.leases {
+				removals = append(removals, opTxn(all(onLease(path, lease)), ops(opDelete(path)), nil))
+			}
 		}
 	}
 	const most = 120 // servers allow for 128 operations

@@ -40,7 +40,7 @@ func (e *Engine) remove(ctx context.Context, h driver.Hold, m *member) (held, ke
 	if granted { // without a condition, which servers before 3.5 take long for when they are busy
 		n, err := e.deletes(ctx, path)
 		if err != nil && !driver.HadNoEffect(err) {
-			e.members.doubt(m, 0)
+			e.members.removes(m)
 		}
 		return n > 0, false, err
 	}

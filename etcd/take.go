@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -76,16 +77,40 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 		}
 		return g, false, err
 	}
-	granted, answers := t.Succeeded, t.Responses
-	if !granted && a.Mode == driver.Shared {
+	if t.Succeeded {
+		return a.enters(t.Header.Revision)
+	}
+	answers, granted := t.Responses, false
+	if a.Mode == driver.Shared {
 		inner := answers[0].GetResponseTxn()
 		granted, answers = inner.Succeeded, inner.Responses
 	}
-	if granted {
-		err := a.e.members.stands(a.m, a.path, t.Header.Revision, a.hold, true, a.TTL)
-		return driver.Grant{Token: uint64(t.Header.Revision), Start: a.start}, false, err
+	l := readLine(answers[len(answers)-1].GetResponseRange().Kvs)
+	if i := l.at(a.path); i >= 0 && l[i].mark == a.m.mark && l.find(a.m.mark) != i {
+		if err := a.withdraw(ctx, l[i]); err != nil {
+			return g, false, err
+		}
+		l, granted = slices.Delete(l, i, i+1), false
 	}
-	return a.judge(ctx, readLine(answers[len(answers)-1].GetResponseRange().Kvs), t.Header.Revision)
+	if granted {
+		return a.enters(t.Header.Revision)
+	}
+	return a.judge(ctx, l, t.Header.Revision)
+}
+
+// enters makes a grant of a transaction at a revision.
+func (a *attempt) enters(revision int64) (g driver.Grant, again bool, err error) {
+	err = a.e.members.stands(a.m, a.path, revision, a.hold, true, a.TTL)
+	return driver.Grant{Token: uint64(revision), Start: a.start}, false, err
+}
+
+// withdraw removes a place again, since the owner turned out to have an earlier one, on the key of another engine.
+func (a *attempt) withdraw(ctx context.Context, p place) error {
+	_, err := a.e.txn(ctx, all(createdAt(p.path, p.created)), ops(opDelete(p.path)), nil)
+	if err != nil {
+		a.e.members.doubt(a.m, a.TTL)
+	}
+	return err
 }
 
 // prepare sees to sessions that last.
@@ -110,11 +135,16 @@ func (a *attempt) put(s *session) *pb.RequestOp {
 }
 
 // room compares: nobody is there, or nobody but those who were there when there was room.
-func (a *attempt) room() []*pb.Compare { return all(a.noneAfter(a.seen)) }
+func (a *attempt) room() []*pb.Compare {
+	if a.seen == 0 {
+		return all(a.noneAfter(0))
+	}
+	return all(a.noneAfter(a.seen), a.absent())
+}
 
 func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold)) }
 
-// absent compares: the owner has no key. One that it has is left as it is, since it may have been made shared, or have been left.
+// absent compares: the owner's key is not there. If it is, it is left as it is, since it may have been made shared, or have been left.
 func (a *attempt) absent() *pb.Compare { return createdAt(a.path, 0) }
 
 // refuse is what is done where there is no room: a reader enters if there are none but readers; others read who is there, when they have joined.
@@ -124,7 +154,7 @@ func (a *attempt) refuse() []*pb.RequestOp {
 		refused = ops(opTxn(all(a.absent()), ops(a.put(a.queue)), nil), refused[0])
 	}
 	if a.Mode == driver.Shared {
-		refused = ops(opTxn(all(a.allShared(), a.absent()), a.enter(), refused))
+		refused = ops(opTxn(all(a.allShared(), a.absent()), append(a.enter(), opRange(a.span)), refused))
 	}
 	return refused
 }

@@ -120,7 +120,7 @@ func TestRemovalsAreNotTooLarge(t *testing.T) {
 		const members, sessions = 40, 5
 		var part []*member
 		for i := range members {
-			m := &member{path: fmt.Sprint(i)}
+			m := &member{home: fmt.Sprint(i), path: fmt.Sprint(i)}
 			for s := range sessions {
 				m.leases = append(m.leases, clientv3.LeaseID(s+1))
 			}

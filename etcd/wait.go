@@ -99,8 +99,8 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 	}
 	own, holds := l.owned(w.Kind, w.m.mark)
 	switch {
-	case own == nil && l.find(w.m.mark) >= 0: // kept: the owner can have no other place before that one ends
-		kept := l[l.find(w.m.mark)]
+	case own == nil && max(l.find(w.m.mark), l.at(w.m.home)) >= 0: // kept, and nobody's: the owner can have no other place before that one ends
+		kept := l[max(l.find(w.m.mark), l.at(w.m.home))]
 		return g, w.await(ctx, view{span: kept.alone(), revision: revision, still: func(now line) bool { return now.has(kept) }})
 	case own == nil:
 		w.e.members.gone(w.m, known)

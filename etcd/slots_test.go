@@ -1,0 +1,179 @@
+package etcd_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+)
+
+// everUsed returns the keys of a name that there ever were, in the order in which they came up.
+func everUsed(t *testing.T, c *clientv3.Client, k driver.Key) (used []string) {
+	t.Helper()
+	stem := etcd.DefaultPrefix + k.Kind.String() + "/" + k.Name + "\x00"
+	now, err := c.Get(t.Context(), "any")
+	must(t, err)
+	// A watch is told up to which revision it has been told everything when that is asked for, or when it reaches the own write.
+	_, err = c.Put(t.Context(), stem, "the end")
+	must(t, err)
+	_, err = c.Delete(t.Context(), stem)
+	must(t, err)
+	for r := range c.Watch(t.Context(), stem, clientv3.WithPrefix(), clientv3.WithRev(1), clientv3.WithFilterDelete()) {
+		must(t, r.Err())
+		for _, ev := range r.Events {
+			switch key := string(ev.Kv.Key); {
+			case ev.Kv.ModRevision > now.Header.Revision:
+				return used
+			case key != stem && !slices.Contains(used, key):
+				used = append(used, key)
+			}
+		}
+	}
+	t.Fatal("the watch has ended")
+	return nil
+}
+
+// However often a name is used, there are no more keys of it than owners were there together: a server remembers each key that there ever was until
+// its history is compacted, and goes through all of those of the name with each request.
+func TestFewKeysHoweverOften(t *testing.T) {
+	t.Parallel()
+	const often, crowd = 200, 5
+	s := etcdserver.ForTest(t, quick)
+	client := connect(t, clientv3.Config{}, s.Addr())
+	a, b := engineOn(t, s.Addr()), engineOn(t, s.Addr())
+	pairs := func(e *etcd.Engine) {
+		for range often {
+			r := asked("name")
+			h := holdOf(r)
+			h.Token = taken(t, e, r).Token
+			must(t, e.Release(t.Context(), driver.Release{Hold: h}))
+		}
+	}
+	pairs(a)
+	pairs(b)
+	if used := everUsed(t, client, asked("name").Key); len(used) != 2 {
+		t.Errorf("two engines have used %d keys for one owner at a time: %q", len(used), used)
+	}
+	for range 4 { // those who wait
+		first := asked("name")
+		taken(t, a, first)
+		var behind []*waiting
+		for range crowd - 1 {
+			behind = append(behind, joined(t, a, asked("name")))
+		}
+		released(t, a, first)
+		for _, w := range behind {
+			w.granted(0)
+			released(t, a, w.request)
+		}
+	}
+	if used := everUsed(t, client, asked("name").Key); len(used) != 1+crowd {
+		t.Errorf("two engines have used %d keys for up to %d owners: %q", len(used), crowd, used)
+	}
+	for _, key := range everUsed(t, client, asked("name").Key) {
+		if len(key) > len(etcd.DefaultPrefix)+40 {
+			t.Errorf("the key is %q", key)
+		}
+	}
+}
+
+// The secret of an owner is not in the cluster.
+func TestSecretsStayInTheProcess(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	client := connect(t, clientv3.Config{}, s.Addr())
+	e := engineOn(t, s.Addr())
+	r := asked("name")
+	taken(t, e, r)
+	all, err := client.Get(t.Context(), "", clientv3.WithPrefix())
+	must(t, err)
+	if len(all.Kvs) != 1 || strings.Contains(fmt.Sprintf("%s %s", all.Kvs[0].Key, all.Kvs[0].Value), r.Owner) {
+		t.Errorf("the cluster has %q", all.Kvs)
+	}
+}
+
+// An owner that asks by way of another engine, which has other keys, is found where it is, and has no second place.
+func TestAnOwnerHasOnePlaceOnAllEngines(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	for name, mode := range map[string]driver.Mode{"exclusive": driver.Exclusive, "shared": driver.Shared} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := engineOn(t, s.Addr()), engineOn(t, s.Addr())
+			r := asked(name)
+			r.Mode, r.Join = mode, true
+			g := taken(t, a, r)
+			for range 2 {
+				if again := taken(t, b, r); again.Token != g.Token {
+					t.Errorf("token %d, and by way of another engine %d", g.Token, again.Token)
+				}
+			}
+			st, err := a.List(t.Context(), driver.Query{Name: name, Queue: true})
+			must(t, err)
+			if len(st) != 1 || len(st[0].Holders) != 1 || st[0].Waiting != 0 {
+				t.Errorf("listed %+v", st)
+			}
+			stillHeld(t, b, r)
+			stillHeld(t, a, r)
+			h := holdOf(r)
+			h.Token = g.Token
+			must(t, a.Release(t.Context(), driver.Release{Hold: h}))
+			lost(t, b, r)
+			next := asked(name)
+			if _, err := b.Take(t.Context(), next); err != nil {
+				t.Errorf("Take of what was released: %v", err)
+			}
+			if err := b.Release(t.Context(), driver.Release{Hold: h}); !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("Release once more: %v", err)
+			}
+			stillHeld(t, b, next)
+		})
+	}
+}
+
+// What stands on a key that an engine is about to use is neither overwritten nor taken for its own.
+func TestAForeignPlaceOnOnesOwnKey(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	client := connect(t, clientv3.Config{}, s.Addr())
+	for _, kind := range []driver.Kind{driver.Lock, driver.Semaphore} {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			e := engineOn(t, s.Addr())
+			r := asked("name")
+			r.Kind, r.Size = kind, 3
+			taken(t, e, r)
+			released(t, e, r)
+			key := everUsed(t, client, r.Key)[0]
+			lease, err := client.Grant(t.Context(), 60)
+			must(t, err)
+			const foreign = "4 60000 1 3 another " // nobody's, and shared
+			put, err := client.Put(t.Context(), key, foreign, clientv3.WithLease(lease.ID))
+			must(t, err)
+			r = asked("name")
+			r.Kind, r.Size, r.Mode = kind, 3, driver.Exclusive
+			if _, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrHeld) {
+				t.Errorf("Take: %v, want ErrHeld", err)
+			}
+			w := joined(t, e, r)
+			time.Sleep(50 * time.Millisecond)
+			w.waits()
+			there, err := client.Get(t.Context(), key)
+			must(t, err)
+			if len(there.Kvs) != 1 || string(there.Kvs[0].Value) != foreign || there.Kvs[0].ModRevision != put.Header.Revision {
+				t.Errorf("the key has changed: %v", there.Kvs)
+			}
+			_, err = client.Delete(t.Context(), key)
+			must(t, err)
+			w.granted(uint64(put.Header.Revision))
+		})
+	}
+}
