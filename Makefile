@@ -18,6 +18,8 @@ test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ##
 # Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
 	go test -timeout 5m -run '^(TestSchedules|TestSeedReproducesItsSchedule|TestPlantedFaultsAreFound|TestMutantsAreFound)$$' ./redis/redlock/internal/quorum
+# The client of ZooKeeper has a race, which does no harm to the engine.
+	go test -timeout 2m -run '^TestHistoriesOfAnEnsembleWithFaults$$' ./torture
 
 # The race detector needs a C compiler, and the headers of the C library.
 .PHONY: compiler

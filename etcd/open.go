@@ -73,7 +73,6 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 		DialTimeout:          t.dialTimeout,
 		DialKeepAliveTime:    aliveEvery,
 		DialKeepAliveTimeout: aliveLimit,
-		PermitWithoutStream:  true,
 		TLS:                  tlsConfig,
 		Username:             t.user,
 		Password:             t.password,
