@@ -14,7 +14,7 @@ build: ## Build the command: bin/leasehold
 .PHONY: test
 test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ## Run all tests, with the race detector
 # Tests of faults wait more than they work, so more packages than processors are tested at the same time.
-	CGO_ENABLED=1 go test -race -timeout 8m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) work
+	CGO_ENABLED=1 go test -race -timeout 8m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) work
 # Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
 	go test -timeout 5m -run '^(TestSchedules|TestSeedReproducesItsSchedule|TestPlantedFaultsAreFound|TestMutantsAreFound)$$' ./redis/redlock/internal/quorum
