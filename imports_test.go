@@ -36,6 +36,9 @@ var tools = []string{
 	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped",
 }
 
+// among are what engines have in common.
+var among = []string{"internal/overdue", "internal/engineurl", "internal/keyset"}
+
 // resource are the folders of the resource's side of a lock, which knows nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}
 
@@ -82,8 +85,8 @@ func (s source) breach(imported string) string {
 			return "an observer knows the core, driver and the resource's side, and no engine"
 		}
 	case engine:
-		if to != "driver" && to != "internal/overdue" && !(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
-			return "an engine knows only driver and overdue, and its tests drivertest and the tools"
+		if to != "driver" && !slices.Contains(among, to) && !(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
+			return "an engine knows only driver and what engines have in common, and its tests drivertest and the tools"
 		}
 	case s.dir == ".":
 		if to != "driver" && !under(to, "internal") {
@@ -239,6 +242,9 @@ func TestTheImportRules(t *testing.T) {
 		{".", "memory", false, home + "/driver/drivertest", false},
 		{".", "memory", false, home + "/internal/agenda", false},
 		{"etcd", "etcd", false, home + "/internal/overdue", true},
+		{"etcd", "etcd", false, home + "/internal/engineurl", true},
+		{"redis", "redis", false, home + "/internal/keyset", true},
+		{"redis", "redis", false, home + "/internal/keyset/x", false},
 		{"etcd", "etcd", false, home + "/internal/agenda", false},
 		{"etcd", "etcd", false, home, false},
 		{"etcd", "etcd", true, home, false},

@@ -3,14 +3,13 @@ package etcd
 import (
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it,
@@ -119,40 +118,15 @@ func (t *target) setUser(info string, getenv func(string) string) error {
 // setHosts reads a list of HOST[:PORT]. No value is ever shown: if the @ is missing, a password may stand here.
 func (t *target) setHosts(list string) error {
 	for one := range strings.SplitSeq(list, ",") {
-		address, err := hostPort(one)
-		if err != nil {
-			return err
+		address, fault := engineurl.Address(one, defaultPort, defaultPort)
+		if fault != nil {
+			return &URLError{Part: fault.Part, Allowed: fault.Allowed}
 		}
 		if !slices.Contains(t.addresses, address) {
 			t.addresses = append(t.addresses, address)
 		}
 	}
 	return nil
-}
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
-
-func hostPort(text string) (string, error) {
-	host, port := text, defaultPort
-	// The colons of an IPv6 address stand in brackets.
-	if i := strings.LastIndex(text, ":"); i > strings.LastIndex(text, "]") {
-		host, port = text[:i], text[i+1:]
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", &URLError{Part: "port", Allowed: "a number from 1 to 65535, as in localhost:2379 (and / ? # in a password must be written as %2F %3F %23)"}
-	}
-	if inner, bracket := strings.CutPrefix(host, "["); bracket {
-		host = strings.TrimSuffix(inner, "]")
-		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() || host == inner {
-			host = ""
-		}
-	} else if !hostName.MatchString(host) {
-		host = ""
-	}
-	if host == "" {
-		return "", &URLError{Part: "host", Allowed: "a name or an address, as in localhost, 10.0.0.1:2379 or [::1]:2379"}
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // urlParameter is one that a URL may have.
@@ -183,7 +157,7 @@ func (t *target) setPrefix(text string) (allowed string) {
 }
 
 func (t *target) setServerName(text string) (allowed string) {
-	if !hostName.MatchString(text) {
+	if !engineurl.IsHost(text) {
 		return "the name that stands in the server's certificate"
 	}
 	t.serverName = text

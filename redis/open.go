@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is one of
@@ -180,23 +181,9 @@ func (t *target) tlsConfig() (*tls.Config, error) {
 	if !t.tls {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.serverName}
-	if t.ca != "" {
-		pem, err := os.ReadFile(t.ca)
-		if err != nil {
-			return nil, fmt.Errorf("redis engine: URL: parameter ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("redis engine: URL: parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.ca)
-		}
-	}
-	if t.cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.cert, t.key)
-		if err != nil {
-			return nil, fmt.Errorf("redis engine: URL: parameters cert and key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
+	c, err := engineurl.TLS{CA: t.ca, Cert: t.cert, Key: t.key, ServerName: t.serverName}.Config()
+	if err != nil {
+		return nil, fmt.Errorf("redis engine: URL: %w", err)
 	}
 	return c, nil
 }

@@ -1,13 +1,11 @@
 package redis
 
 import (
-	"net"
-	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // setHosts reads HOST[:PORT] or a list of them. No value is ever shown: if the @ is missing, a
@@ -28,40 +26,15 @@ func (t *target) setHosts(list string) error {
 		}
 	}
 	for one := range strings.SplitSeq(list, ",") {
-		address, err := hostPort(one, port)
-		if err != nil {
-			return err
+		address, fault := engineurl.Address(one, port, "6379")
+		if fault != nil {
+			return &URLError{Part: fault.Part, Allowed: fault.Allowed}
 		}
 		if !slices.Contains(t.addresses, address) { // the time to try one that hangs is well spent once
 			t.addresses = append(t.addresses, address)
 		}
 	}
 	return nil
-}
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
-
-func hostPort(text, port string) (string, error) {
-	host := text
-	// The colons of an IPv6 address stand in brackets.
-	if i := strings.LastIndex(text, ":"); i > strings.LastIndex(text, "]") {
-		host, port = text[:i], text[i+1:]
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", &URLError{Part: "port", Allowed: "a number from 1 to 65535, as in localhost:6379 (and / ? # in a password must be written as %2F %3F %23)"}
-	}
-	if inner, bracket := strings.CutPrefix(host, "["); bracket {
-		host = strings.TrimSuffix(inner, "]")
-		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() || host == inner {
-			host = ""
-		}
-	} else if !hostName.MatchString(host) {
-		host = ""
-	}
-	if host == "" {
-		return "", &URLError{Part: "host", Allowed: "a name or an address, as in localhost, 10.0.0.1:6379 or [::1]:6379"}
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // setPath reads what follows the hosts: the database, the name of the master, or the path of the socket.

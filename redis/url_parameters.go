@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // urlParameter is one that a URL may have.
@@ -64,7 +66,7 @@ func (t *target) setDB(text string) (allowed string) {
 }
 
 func (t *target) setServerName(text string) (allowed string) {
-	if !hostName.MatchString(text) {
+	if !engineurl.IsHost(text) {
 		return "the name that stands in the server's certificate"
 	}
 	t.serverName = text

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
@@ -14,8 +15,8 @@ import (
 func New(ctx context.Context, servers []string, opts ...Option) (*Engine, error) {
 	c := config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	for _, server := range servers {
-		address, err := hostPort(server)
-		if err != nil {
+		address, fault := engineurl.Address(server, port, port)
+		if fault != nil {
 			return nil, &OptionError{"the list of servers", "addresses as in localhost, 10.0.0.1:2181 or [::1]:2181"}
 		}
 		c.servers = append(c.servers, address)

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
@@ -68,7 +67,10 @@ func (e *URLError) Error() string {
 	return s + " is not allowed: it must be " + e.Allowed
 }
 
-const scheme = "zookeeper://"
+const (
+	scheme = "zookeeper://"
+	port   = "2181" // unless the URL says another
+)
 
 // parseURL takes a URL apart. net/url is not used for the whole of it: it refuses lists of hosts, and quotes passwords in its errors.
 func parseURL(raw string, getenv func(string) string) (c config, err error) {
@@ -92,9 +94,9 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 		return c, err
 	}
 	for one := range strings.SplitSeq(hosts, ",") {
-		address, err := hostPort(one)
-		if err != nil {
-			return c, err
+		address, fault := engineurl.Address(one, port, port) // of which no value is shown: if the @ is missing, a password may stand here
+		if fault != nil {
+			return c, &URLError{Part: fault.Part, Allowed: fault.Allowed}
 		}
 		if !slices.Contains(c.servers, address) {
 			c.servers = append(c.servers, address)
@@ -135,32 +137,6 @@ func (c *config) setUser(info string, getenv func(string) string) error {
 		return &URLError{Part: "user name or password", Allowed: "both given, in the URL or in " + EnvUser + " and " + EnvPassword + ", the user name without a colon"}
 	}
 	return nil
-}
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
-
-// hostPort fills in the port. No value is ever shown: if the @ is missing, a password may stand here.
-func hostPort(text string) (string, error) {
-	host, port := text, "2181"
-	// The colons of an IPv6 address stand in brackets.
-	if i := strings.LastIndex(text, ":"); i > strings.LastIndex(text, "]") {
-		host, port = text[:i], text[i+1:]
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", &URLError{Part: "port", Allowed: "a number from 1 to 65535, as in localhost:2181 (and / ? # in a password must be written as %2F %3F %23)"}
-	}
-	if inner, bracket := strings.CutPrefix(host, "["); bracket {
-		host = strings.TrimSuffix(inner, "]")
-		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() || host == inner {
-			host = ""
-		}
-	} else if !hostName.MatchString(host) {
-		host = ""
-	}
-	if host == "" {
-		return "", &URLError{Part: "host", Allowed: "a name or an address, as in localhost, 10.0.0.1:2181 or [::1]:2181"}
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // urlParameters are those that a URL may have, each with the option that it makes of its value, or nil.

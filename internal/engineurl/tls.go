@@ -1,0 +1,34 @@
+package engineurl
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// TLS is what a URL says of TLS: PEM files, and the name that the server's certificate must have. What is empty was left out; Cert and Key are both given, or none.
+type TLS struct{ CA, Cert, Key, ServerName string }
+
+// Config reads the files. The errors name the parameters ca, cert and key.
+func (t TLS) Config() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("parameter ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.CA)
+		}
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("parameters cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
