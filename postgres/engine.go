@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/keyset"
 )
 
 // Engine keeps locks in a PostgreSQL database. It is safe for concurrent use. Any number of engines, in any number of processes, may use one schema.
@@ -20,7 +21,7 @@ type Engine struct {
 
 	waiters waiters
 	ears    ears
-	wanted  wanted
+	wanted  keyset.Set[driver.Key] // the names that are held by this process and others waited for when they were granted
 	guarded guarded
 
 	life  context.Context // ends with Close

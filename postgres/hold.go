@@ -45,7 +45,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	}
 	err := e.end(ctx, e.statements.release, int16(r.Kind), r.Name, r.Owner, int64(r.Token), keep)
 	if err == nil || driver.IsNo(err) {
-		e.wanted.remove(r.Key)
+		e.wanted.Remove(r.Key)
 	}
 	return err
 }

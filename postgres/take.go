@@ -72,7 +72,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener
 		e.waiters.forget(r.Owner)
 	}
 	if a.waiting {
-		e.wanted.add(r.Key)
+		e.wanted.Add(r.Key)
 	}
 	return driver.Grant{Token: uint64(a.token), Tokens: a.tokens, Start: sent}, nil
 }

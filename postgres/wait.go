@@ -51,7 +51,7 @@ func (e *Engine) sleep(ctx context.Context, r driver.Request, w *waiter, timer *
 		}
 		e.waiters.forget(r.Owner)
 		if gift.waiting {
-			e.wanted.add(r.Key)
+			e.wanted.Add(r.Key)
 		}
 		return gift.grant, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/keyset"
 	"github.com/leasehold-go/leasehold/redis/internal/crowd"
 )
 
@@ -24,8 +25,8 @@ type Engine struct {
 
 	couriers couriers
 	waiters  waiters
-	wanted   wanted
-	crowded  crowd.Crowd // names that this process found held
+	wanted   keyset.Set[driver.Key] // the names that are held by this process and for which others waited when they were granted
+	crowded  crowd.Crowd            // names that this process found held
 
 	shut func() error // closes what Open has opened
 	far  *far         // how Open reaches other servers; nil for engines of New
@@ -183,7 +184,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 // leave forgets what this process knows of an owner that goes, and reports whether others wait for the name.
 func (e *Engine) leave(r driver.Release) (wanted bool) {
 	e.waiters.forget(r.Owner)
-	return e.wanted.remove(r.Key)
+	return e.wanted.Remove(r.Key)
 }
 
 // isPlain reports whether a release is one that releaseFree can see to, if nobody waits.
@@ -206,5 +207,5 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 
 // Wanted implements [driver.Wanter]: whether this process waits, or others did when it was granted the name.
 func (e *Engine) Wanted(k driver.Key) bool {
-	return e.wanted.has(k) || e.waiters.want(k)
+	return e.wanted.Has(k) || e.waiters.want(k)
 }

@@ -198,7 +198,7 @@ func (b *batch) read(c *call) (shared []*call) {
 		case '1':
 			b.report(i, nil)
 		case '0':
-			b.engine.wanted.remove(b.items[i].Key)
+			b.engine.wanted.Remove(b.items[i].Key)
 			b.report(i, driver.ErrNotHeld)
 		case 's':
 			shared = append(shared, b.shared(i, b.engine.names(b.items[i].Key)))

@@ -61,7 +61,7 @@ func (e *Engine) takeHeld(ctx context.Context, r driver.Request, n names, err er
 // mayBeFree reports whether takeFree can see to a request, if the name is free. It is not while others wait for it, as they did when this process was
 // granted it: then the owner has been granted it already, and asks for more of it.
 func (e *Engine) mayBeFree(r driver.Request) bool {
-	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wanted.has(r.Key)
+	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wanted.Has(r.Key)
 }
 
 // errAsk says that it takes the whole script to tell.
@@ -130,7 +130,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		return g, no, err
 	}
 	if waiting {
-		e.wanted.add(r.Key)
+		e.wanted.Add(r.Key)
 	}
 	return g, no, nil
 }

@@ -35,7 +35,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			if gift := w.taken(); gift != nil && e.replicas == 0 {
 				e.waiters.forget(r.Owner)
 				if gift.waiting {
-					e.wanted.add(r.Key)
+					e.wanted.Add(r.Key)
 				}
 				return gift.grant, nil
 			}
