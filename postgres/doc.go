@@ -8,8 +8,9 @@
 //
 // # How it works
 //
-// Leases are rows of an unlogged table, and end by the clock of the server. A request is one call of a function, which is a transaction by itself,
-// and works on one name at a time (pg_advisory_xact_lock). Tokens come from one sequence for all names.
+// Leases are rows of an unlogged table, and end by the clock of the server. A request is one call of a function, and a transaction by itself, unless
+// requests of many goroutines for free names are done in one. A name that nobody else holds or waits for is taken and let go by one update of its row;
+// all other requests work on one name at a time (pg_advisory_xact_lock). Tokens come from one sequence for all names.
 //
 // Who lets go hands the lock on to the head of the queue, in the same transaction, and tells its process with NOTIFY. So waiting costs no polling: a
 // process that waits for anything has one more connection, which listens, and looks only when the lease of the holder would have ended, or after

@@ -88,16 +88,16 @@ func (e *Engine) ask(ctx context.Context, dest []any, query string, args ...any)
 }
 
 // fly is ask for a short statement, which may be sent together with those of other goroutines. Its arguments and answers are of the types of [encode]
-// and [decode].
-func (e *Engine) fly(ctx context.Context, dest []any, query string, args ...any) error {
+// and [decode]. An errand may be answered by at_once instead: then it is done, and dest is left alone.
+func (e *Engine) fly(ctx context.Context, errand *errand, dest any, query string, args ...any) error {
 	if e.flights == nil {
-		return e.ask(ctx, dest, query, args...)
+		return e.ask(ctx, []any{dest}, query, args...)
 	}
 	if e.life.Err() != nil {
 		return errClosed
 	}
-	r := &request{query: query, values: encode(args)}
-	if err := e.flights.ask(ctx, r); err != nil {
+	r := &request{query: query, values: encode(args), errand: errand}
+	if err := e.flights.ask(ctx, r); err != nil || errand.isDone() {
 		return err
 	}
 	return decode(r.row, dest)

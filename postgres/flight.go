@@ -33,22 +33,32 @@ const (
 var errNoAnswer = errors.New("the server has answered with something else than a row")
 
 // flights send the requests of many goroutines over few connections. Who comes while there is room flies alone, and at once. Who comes later waits
-// until a flight is back, and flies with all others who have come meanwhile: their requests are sent together, and answered together, but each is a
-// transaction of its own, which holds no lock while another one waits, and fails alone.
+// until a flight is back, and flies with all others who have come meanwhile. What is free is taken, and what nobody waits for is released, in one
+// transaction for all of them, which waits for nobody (see [flights.atOnce]). The other requests are sent together, and answered together, but each is
+// a transaction of its own, which holds no lock while another one waits, and fails alone.
 type flights struct {
 	engine  *Engine
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	free   int        // how many more flights there may be; above 0 only if nobody waits
-	queue  []*request // who wait for one
-	closed bool
+	mu       sync.Mutex
+	free     int                  // how many more flights there may be; above 0 only if nobody waits
+	aloft    map[*flight]struct{} // those that there are
+	queue    []*request           // who wait for one
+	watching bool                 // somebody will look for slow flights
+	closed   bool
+}
+
+// flight is one on its way.
+type flight struct {
+	since time.Time
+	lent  bool // it took so long that its place has been given to another one
 }
 
 // request is one statement that answers with one row.
 type request struct {
 	query     string
 	values    [][]byte
+	errand    *errand // what at_once must know to answer it; nil if it cannot
 	statement *pgconn.StatementDescription
 	done      chan struct{} // closed when there is an answer; nil for one who flies alone
 	row       [][]byte
@@ -57,7 +67,11 @@ type request struct {
 }
 
 func newFlights(e *Engine) *flights {
-	return &flights{engine: e, free: min(max(runtime.GOMAXPROCS(0), 2), 4, int(e.pool.Config().MaxConns))}
+	return &flights{
+		engine: e,
+		free:   min(max(runtime.GOMAXPROCS(0), 2), 4, int(e.pool.Config().MaxConns)),
+		aloft:  make(map[*flight]struct{}),
+	}
 }
 
 // allowed reports whether requests may fly together over a pool: not if it is told to prepare nothing, as is right where a pooler stands in between.
@@ -74,12 +88,19 @@ func (f *flights) ask(ctx context.Context, r *request) error {
 	}
 	if f.free > 0 {
 		f.free--
+		own := f.startLocked()
 		f.mu.Unlock()
-		f.land(f.fly(ctx, []*request{r}))
+		f.send(ctx, []*request{r})
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.endLocked(own) {
+			f.freeLocked()
+		}
 		return r.err
 	}
 	r.done = make(chan struct{})
 	f.queue = append(f.queue, r)
+	f.watchLocked()
 	f.mu.Unlock()
 	select {
 	case <-r.done:
@@ -103,22 +124,50 @@ func (f *flights) leave(r *request) bool {
 	return i >= 0
 }
 
-// land gives the place of a flight back, or to those who wait.
-func (f *flights) land(lent bool) {
-	if lent {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.freeLocked()
+// startLocked notes that a flight begins.
+func (f *flights) startLocked() *flight {
+	own := &flight{since: time.Now()}
+	f.aloft[own] = struct{}{}
+	return own
 }
 
+// endLocked notes that a flight is back, and reports whether it has its place still.
+func (f *flights) endLocked(own *flight) bool {
+	delete(f.aloft, own)
+	return !own.lent
+}
+
+// freeLocked gives the place of a flight back, or to those who wait.
 func (f *flights) freeLocked() {
 	if len(f.queue) == 0 {
 		f.free++
 		return
 	}
 	f.running.Go(f.serve)
+}
+
+// watchLocked sees to it that slow flights are found out while somebody waits. Nobody looks as long as none does: a timer for each flight would cost
+// about as much as sending it.
+func (f *flights) watchLocked() {
+	if f.watching || len(f.queue) == 0 || f.closed {
+		return
+	}
+	f.watching = true
+	time.AfterFunc(flightSlow, f.lend)
+}
+
+// lend gives the places of slow flights to others.
+func (f *flights) lend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watching = false
+	for slow := range f.aloft {
+		if len(f.queue) > 0 && !f.closed && !slow.lent && time.Since(slow.since) >= flightSlow {
+			slow.lent = true
+			f.freeLocked()
+		}
+	}
+	f.watchLocked()
 }
 
 // serve flies with those who wait, as long as there are any.
@@ -135,11 +184,15 @@ func (f *flights) serve() {
 		if f.queue = f.queue[n:]; len(f.queue) == 0 {
 			f.queue = nil
 		}
+		own := f.startLocked()
 		f.mu.Unlock()
 		ctx, cancel := context.WithTimeout(f.engine.life, flightLimit)
-		lent := f.fly(ctx, batch)
+		f.send(ctx, batch)
 		cancel()
-		if lent {
+		f.mu.Lock()
+		kept := f.endLocked(own)
+		f.mu.Unlock()
+		if !kept {
 			return
 		}
 		runtime.Gosched() // those who were answered just now may have another request
@@ -158,22 +211,7 @@ func (f *flights) stop() {
 	f.running.Wait()
 }
 
-// fly sends requests, and takes their answers. It reports whether it took so long that its place has been given to another flight.
-func (f *flights) fly(ctx context.Context, batch []*request) (lent bool) {
-	late := time.AfterFunc(flightSlow, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.freeLocked()
-	})
-	f.send(ctx, batch)
-	if late.Stop() {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return true
-}
-
+// send sends requests, and takes their answers.
 func (f *flights) send(ctx context.Context, batch []*request) {
 	conn, err := f.engine.pool.Acquire(ctx)
 	if err != nil {
@@ -184,7 +222,7 @@ func (f *flights) send(ctx context.Context, batch []*request) {
 	}
 	defer conn.Release()
 	aboard := batch[:0:0]
-	for _, r := range batch {
+	for _, r := range f.atOnce(ctx, conn.Conn(), batch) {
 		if r.statement, err = conn.Conn().Prepare(ctx, r.query, r.query); err != nil {
 			r.end(notSent(err))
 			continue
@@ -194,12 +232,32 @@ func (f *flights) send(ctx context.Context, batch []*request) {
 	if len(aboard) == 0 {
 		return
 	}
-	p := conn.Conn().PgConn().StartPipeline(ctx)
+	if len(aboard) == 1 {
+		aboard[0].sendAlone(ctx, conn.Conn())
+	} else {
+		sendAll(ctx, conn.Conn(), aboard)
+	}
+	for _, r := range aboard {
+		if said, ok := errors.AsType[*pgconn.PgError](r.failed); ok && (said.Code == noStatement || said.Code == otherResult) {
+			_ = conn.Conn().Deallocate(ctx, r.query) // it is prepared anew by the next one
+		}
+	}
+}
+
+// sendAlone sends one request, and takes its answer.
+func (r *request) sendAlone(ctx context.Context, conn *pgx.Conn) {
+	r.row, r.failed = only(conn.PgConn().ExecStatement(ctx, r.statement, r.values, binaryFormat, binaryFormat))
+	r.end(landed(r.failed))
+}
+
+// sendAll sends requests together, and takes their answers.
+func sendAll(ctx context.Context, conn *pgx.Conn, aboard []*request) {
+	p := conn.PgConn().StartPipeline(ctx)
 	for _, r := range aboard {
 		p.SendQueryStatement(r.statement, r.values, binaryFormat, binaryFormat)
 		p.SendPipelineSync() // ends the transaction
 	}
-	err = p.Flush()
+	err := p.Flush()
 	for _, r := range aboard {
 		if err == nil {
 			r.row, err = receive(p)
@@ -214,11 +272,6 @@ func (f *flights) send(ctx context.Context, batch []*request) {
 		r.end(landed(r.failed))
 	}
 	_ = p.Close() // the pool closes a connection that is broken
-	for _, r := range aboard {
-		if said, ok := errors.AsType[*pgconn.PgError](r.failed); ok && (said.Code == noStatement || said.Code == otherResult) {
-			_ = conn.Conn().Deallocate(ctx, r.query) // it is prepared anew by the next one
-		}
-	}
 }
 
 // end notes the outcome of a request.

@@ -51,6 +51,20 @@ func receive(p *pgconn.Pipeline) (row [][]byte, err error) {
 	}
 }
 
+// only takes in the one row of an answer.
+func only(answer *pgconn.ResultReader) (row [][]byte, err error) {
+	if answer.NextRow() {
+		row = cloned(answer.Values())
+	}
+	if _, err := answer.Close(); err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, errNoAnswer
+	}
+	return row, nil
+}
+
 // cloned copies a row, whose memory is used again.
 func cloned(row [][]byte) [][]byte {
 	n := 0

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // Together sends queries with one flight, and returns what each was answered: one value, in the binary format of the protocol.
@@ -20,6 +22,34 @@ func (e *Engine) Together(ctx context.Context, queries ...string) (values []stri
 	}
 	return values, errs
 }
+
+// AtOnce tries takes and releases in one transaction, and returns the tokens of what was taken, or 0, whether what was released was held, and how many
+// requests are left to be sent by themselves.
+func (e *Engine) AtOnce(ctx context.Context, takes []driver.Request, releases []driver.Hold) (tokens []uint64, released []bool, left int) {
+	var batch []*request
+	for _, r := range takes {
+		batch = append(batch, &request{errand: e.errandOfTake(r, nil)})
+	}
+	for _, h := range releases {
+		batch = append(batch, &request{errand: e.errandOfRelease(h, nil)})
+	}
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Release()
+	left = len(e.flights.atOnce(ctx, conn.Conn(), batch))
+	for _, r := range batch[:len(takes)] {
+		tokens = append(tokens, uint64(r.errand.token))
+	}
+	for _, r := range batch[len(takes):] {
+		released = append(released, r.errand.done && r.errand.held)
+	}
+	return tokens, released, left
+}
+
+// GuardQuery is the query of a guard.
+func GuardQuery(schema string) string { return guardQuery(schema) }
 
 // Places returns how many flights there may be at a time.
 func (e *Engine) Places() int { return e.flights.free }

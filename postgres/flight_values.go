@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // binaryFormat says that all values are in the binary format of the protocol.
@@ -40,6 +42,12 @@ func encode(args []any) [][]byte {
 				continue
 			}
 			buf = appendInterval(buf, *v)
+		case []int32:
+			buf = appendArray(buf, pgtype.Int4OID, v, func(buf []byte, n int32) []byte { return binary.BigEndian.AppendUint32(buf, uint32(n)) })
+		case []string:
+			buf = appendArray(buf, pgtype.TextOID, v, func(buf []byte, s string) []byte { return append(buf, s...) })
+		case []time.Duration:
+			buf = appendArray(buf, pgtype.IntervalOID, v, appendInterval)
 		default:
 			panic(fmt.Sprintf("an argument of a request is a %T", arg))
 		}
@@ -53,22 +61,48 @@ func appendInterval(buf []byte, d time.Duration) []byte {
 	return append(binary.BigEndian.AppendUint64(buf, uint64(d.Microseconds())), 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
+// appendArray writes an array of one dimension.
+func appendArray[T any](buf []byte, oid uint32, all []T, appendOne func([]byte, T) []byte) []byte {
+	dimensions := min(uint32(len(all)), 1)
+	buf = binary.BigEndian.AppendUint32(buf, dimensions)
+	buf = binary.BigEndian.AppendUint32(buf, 0) // none is NULL
+	buf = binary.BigEndian.AppendUint32(buf, oid)
+	if dimensions > 0 {
+		buf = binary.BigEndian.AppendUint32(buf, uint32(len(all)))
+		buf = binary.BigEndian.AppendUint32(buf, 1) // the index of the first
+	}
+	for _, one := range all {
+		at := len(buf)
+		buf = appendOne(append(buf, 0, 0, 0, 0), one)
+		binary.BigEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
+	}
+	return buf
+}
+
 // decode reads a row of one value in the binary format.
-func decode(row [][]byte, dest []any) error {
-	if len(row) != 1 || len(dest) != 1 {
+func decode(row [][]byte, dest any) error {
+	if len(row) != 1 {
 		return fmt.Errorf("postgres: %w", errNoAnswer)
 	}
 	ok := false
-	switch to := dest[0].(type) {
+	switch to := dest.(type) {
 	case *bool:
 		if ok = len(row[0]) == 1; ok {
 			*to = row[0][0] != 0
 		}
+	case **bool:
+		if ok = row[0] == nil || len(row[0]) == 1; ok && row[0] != nil {
+			held := row[0][0] != 0
+			*to = &held
+		}
 	case *[]*int64:
+		if row[0] == nil {
+			return nil
+		}
 		*to, ok = numbers(row[0])
 	}
 	if !ok {
-		return fmt.Errorf("postgres: %w: it is no %T", errNoAnswer, dest[0])
+		return fmt.Errorf("postgres: %w: it is no %T", errNoAnswer, dest)
 	}
 	return nil
 }

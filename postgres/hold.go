@@ -43,11 +43,31 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 		d := whole(r.Keep)
 		keep = &d
 	}
-	err := e.end(ctx, e.statements.release, int16(r.Kind), r.Name, r.Owner, int64(r.Token), keep)
+	err := e.release(ctx, r.Hold, keep)
 	if err == nil || driver.IsNo(err) {
 		e.wanted.Remove(r.Key)
 	}
 	return err
+}
+
+func (e *Engine) release(ctx context.Context, h driver.Hold, keep *time.Duration) error {
+	errand := e.errandOfRelease(h, keep)
+	var held *bool
+	for _, query := range []string{e.statements.release, e.statements.releaseShut} {
+		if err := e.fly(ctx, errand, &held, query, int16(h.Kind), h.Name, h.Owner, keep); err != nil {
+			return err
+		}
+		if errand.isDone() {
+			held = &errand.held
+		}
+		if held != nil {
+			break
+		}
+	}
+	if held == nil || !*held {
+		return driver.ErrNotHeld
+	}
+	return nil
 }
 
 // ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
@@ -66,7 +86,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 // end runs a statement that answers whether there was a holder.
 func (e *Engine) end(ctx context.Context, query string, args ...any) error {
 	var held bool
-	if err := e.fly(ctx, []any{&held}, query, args...); err != nil {
+	if err := e.fly(ctx, nil, &held, query, args...); err != nil {
 		return err
 	}
 	if !held {

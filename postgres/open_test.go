@@ -176,7 +176,9 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := e.Take(ctx, lock("name")); err == nil || driver.IsNo(err) {
+	waits := lock("name")
+	waits.Join = true
+	if _, err := e.Take(ctx, waits); err == nil || driver.IsNo(err) {
 		t.Errorf("Take without an answer: %v", err)
 	}
 	if late := ctx.Err(); late == nil {

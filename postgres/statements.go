@@ -3,24 +3,27 @@ package postgres
 // statements are the requests of an engine. Each is one statement, so that a pooler that gives each transaction another connection does no harm. The
 // types are written out, so that they are the same in all modes of pgx.
 type statements struct {
-	take, takeAll, renew, release, force, downgrade string
-	latchSet, latchDown, latchState, latchWait      string
-	version, move                                   string
-	record, trim, records                           string
-	keys, holders, waiters, latches                 string
-	holderLeaks, waiterLeaks, latchLeaks            string
-	sweepLeak                                       string
+	take, takeShut, takeAll, renew, release, releaseShut, atOnce, force, downgrade string
+	latchSet, latchDown, latchState, latchWait                                     string
+	version, move                                                                  string
+	record, trim, records                                                          string
+	keys, holders, waiters, latches                                                string
+	holderLeaks, waiterLeaks, latchLeaks                                           string
+	sweepLeak                                                                      string
 }
 
 func statementsIn(schema string) statements {
 	in := func(text string) string { return inSchema(schema, text) }
 	return statements{
-		take: in(`SELECT leasehold.take($1::smallint, $2::text, $3::text, $4::smallint, $5::integer, $6::integer, $7::interval, $8::integer,
-			$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`),
+		take:     in("SELECT leasehold.take" + ofTake),
+		takeShut: in("SELECT leasehold.take_shut" + ofTake),
 		takeAll: in(`SELECT first, granted, opens - clock_timestamp() FROM leasehold.take_all($1::text[], $2::text[], $3::interval[], $4::integer[], $5::text[],
 			$6::interval, $7::boolean)`),
-		renew:     in("SELECT leasehold.renew($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::interval[])"),
-		release:   in("SELECT leasehold.release($1::smallint, $2::text, $3::text, $4::bigint, $5::interval)"),
+		renew:       in("SELECT leasehold.renew($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::interval[])"),
+		release:     in("SELECT leasehold.release($1::smallint, $2::text, $3::text, $4::interval)"),
+		releaseShut: in("SELECT leasehold.release_shut($1::smallint, $2::text, $3::text, $4::interval)"),
+		atOnce: in(`SELECT leasehold.at_once($1::text[], $2::text[], $3::text[], $4::text[], $5::interval[], $6::integer[], $7::text[],
+			$8::interval)`),
 		force:     in("SELECT leasehold.force_release($1::smallint, $2::text, $3::bigint)"),
 		downgrade: in("SELECT leasehold.downgrade($1::smallint, $2::text, $3::text)"),
 
@@ -60,6 +63,7 @@ func statementsIn(schema string) statements {
 		holderLeaks: in(`
 			SELECT name, count(*), max(token) FROM leasehold.holders
 			WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND expires <= clock_timestamp() - interval '5s'
+				AND expires > '-infinity'
 			GROUP BY name ORDER BY name LIMIT $4::integer`),
 		waiterLeaks: in(`
 			SELECT name, count(*), max(seq) FROM leasehold.waiters
@@ -72,6 +76,9 @@ func statementsIn(schema string) statements {
 		sweepLeak: in("SELECT leasehold.sweep_leak($1::smallint, $2::text, $3::boolean, $4::bigint)"),
 	}
 }
+
+const ofTake = `($1::smallint, $2::text, $3::text, $4::smallint, $5::integer, $6::integer, $7::interval, $8::integer,
+	$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`
 
 // living is whether a waiter lives, without locking anything: see the function waits. The number of an advisory lock stands in two columns.
 const living = `(CASE WHEN listener IS NULL THEN alive_until > clock_timestamp() ELSE listener IN (

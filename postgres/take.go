@@ -86,12 +86,21 @@ func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, liste
 	if w != nil {
 		ticket = w.ticket
 	}
+	errand := e.errandOfTake(r, w)
 	var said []*int64
-	err = e.fly(ctx, []any{&said}, e.statements.take,
-		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
-		ear, ticket, r.Holder, e.maxTTL, e.guard)
-	if err != nil {
-		return a, err
+	for _, query := range []string{e.statements.take, e.statements.takeShut} {
+		err = e.fly(ctx, errand, &said, query,
+			int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
+			ear, ticket, r.Holder, e.maxTTL, e.guard)
+		if err != nil {
+			return a, err
+		}
+		if errand.isDone() {
+			return answer{token: errand.token, tokens: int(errand.many)}, nil
+		}
+		if said != nil {
+			break
+		}
 	}
 	return answered(said), nil
 }

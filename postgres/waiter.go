@@ -72,6 +72,16 @@ func (w *waiter) refused(sent driver.Instant, no answer, alone bool) {
 	w.sent, w.since, w.no, w.alone, w.hinted, w.doubt = sent, driver.Now(), no, alone, false, false
 }
 
+// refusedBefore reports whether the waiter, if it is one, has been refused.
+func (w *waiter) refusedBefore() bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.no.at.IsZero()
+}
+
 // leads notes that the waiter is the head of the queue now, behind a lease that ends in so long.
 func (w *waiter) leads(ends time.Duration) {
 	w.mu.Lock()

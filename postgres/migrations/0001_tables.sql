@@ -24,24 +24,34 @@ CREATE UNLOGGED TABLE leasehold.alive (
 	longest interval    NOT NULL  -- that of meta
 );
 
--- Who holds what. A row whose lease has ended may be removed by whoever can lock it, under the lock of the key (see key_lock). A transaction that
--- has locked the row FOR KEY SHARE keeps it there, and the name taken, until its end.
+-- Who holds what. The first row of a name has the slot 0. It stays for a while when the name is free, so that the next one need only fill it in, which
+-- changes no index: that is why no column is in one that changes then. A free row has no owner, and expires at -infinity. Those who hold together with
+-- the first one have rows of their own, whose slot is their token.
+--
+-- A row may be given to somebody else, or be removed, only by one who can lock it FOR UPDATE: a transaction that has locked it FOR KEY SHARE keeps the
+-- name taken until its end (see the query of a guard). One who comes too late to lock the row as it was is refused by that, too.
+--
+-- Most requests work on the first row of a name alone, without any other lock (take, release, at_once). They may as long as the row says so (upto):
+-- nobody else holds the name then, and nobody waits. All others lock the key, and shut the row before they change anything (see enter).
 CREATE UNLOGGED TABLE leasehold.holders (
 	kind    smallint    NOT NULL,
 	name    text        NOT NULL COLLATE "C",
+	slot    bigint      NOT NULL,
 	token   bigint      NOT NULL, -- the first of the grant
 	tokens  integer     NOT NULL, -- how many in a row belong to the grant
-	owner   text        COLLATE "C", -- NULL: the owner has let go, but the name stays taken until the lease ends
+	owner   text        COLLATE "C", -- NULL: the owner has let go; the name stays taken until the lease ends, and as long as a transaction keeps the row
 	mode    smallint    NOT NULL, -- 0 excludes everybody, 1 is shared
 	weight  integer     NOT NULL, -- permits of a semaphore
 	expires timestamptz NOT NULL,
 	granted timestamptz NOT NULL,
+	home    oid         NOT NULL, -- the number of this table, which a row out of a backup has not
+	upto    interval    NOT NULL, -- of the first row: one who never asks for a longer lease than this may take and release by this row alone; 0: nobody
 	holder  text        NOT NULL, -- for listings
-	PRIMARY KEY (kind, name, token)
+	PRIMARY KEY (kind, name, slot)
 ) WITH (
-	fillfactor = 70,                  -- renewals find room on the same page, and need not touch the index
+	fillfactor = 50,                  -- changed rows find room on the same page, and need not touch the index
 	vacuum_truncate = off,            -- or cleaning up would lock the table for a moment
-	autovacuum_vacuum_cost_delay = 0, -- rows come and go quickly, and the table is small
+	autovacuum_vacuum_cost_delay = 0, -- rows change quickly, and the table is small
 	autovacuum_vacuum_scale_factor = 0.05
 );
 

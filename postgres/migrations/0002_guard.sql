@@ -7,10 +7,9 @@ CREATE FUNCTION leasehold.key_number(of_kind smallint, of_name text) RETURNS big
 	SELECT hashtextextended(of_name, of_kind + 8 * 'leasehold.holders'::regclass::oid::bigint)
 $$;
 
--- key_lock lets one transaction at a time change what is held of a key, and waits for its turn. Every function that grants or ends something begins
--- with it. Where several keys are locked, it is in the order of key_number. It is made of one expression, so that it is put in place where it is
--- called, as in "IF leasehold.key_lock(...) THEN RAISE": it answers with true, and has locked nothing, if others' changes would not be seen after
--- the wait.
+-- key_lock lets one transaction at a time work on a key, and waits for its turn. Where several keys are locked, it is in the order of their names. It
+-- is made of one expression, so that it is put in place where it is called, as in "IF leasehold.key_lock(...) THEN RAISE": it answers with true, and has
+-- locked nothing, if others' changes would not be seen after the wait.
 CREATE FUNCTION leasehold.key_lock(of_kind smallint, of_name text) RETURNS boolean LANGUAGE sql VOLATILE AS $$
 	SELECT current_setting('transaction_isolation') <> 'read committed' OR pg_advisory_xact_lock(leasehold.key_number(of_kind, of_name)) IS NULL
 $$;
@@ -19,6 +18,24 @@ $$;
 CREATE FUNCTION leasehold.refuse() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE 'leases need the isolation level read committed, and not %', current_setting('transaction_isolation') USING ERRCODE = 'LH001';
+END
+$$;
+
+-- enter locks a key, and sees to it that the name has a first row, which nobody changes without the lock of the key from then on, but to renew its
+-- lease. Every function that grants or ends something begins with it, unless the first row is all that it needs.
+CREATE FUNCTION leasehold.enter(of_kind smallint, of_name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF leasehold.key_lock(of_kind, of_name) THEN
+		PERFORM leasehold.refuse();
+	END IF;
+	LOOP
+		UPDATE leasehold.holders SET upto = '0' WHERE kind = of_kind AND name = of_name AND slot = 0 AND upto > '0';
+		EXIT WHEN FOUND OR EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND slot = 0 AND upto = '0');
+		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
+			VALUES (of_kind, of_name, 0, 0, 0, NULL, 0, 1, '-infinity', clock_timestamp(), 'leasehold.holders'::regclass, '0', '')
+			ON CONFLICT DO NOTHING;
+		EXIT WHEN FOUND;
+	END LOOP;
 END
 $$;
 

@@ -1,11 +1,46 @@
--- clear removes the leases of a key that have ended, unless a transaction still has the row locked: then it counts as held.
+-- clear frees the first row of a key, and removes the others, where the lease has ended, unless a transaction still has the row locked: then it counts
+-- as held.
 CREATE FUNCTION leasehold.clear(of_kind smallint, of_name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+	UPDATE leasehold.holders SET owner = NULL, expires = '-infinity', holder = ''
+	WHERE kind = of_kind AND name = of_name AND slot = (
+		SELECT h.slot FROM leasehold.holders h
+		WHERE h.kind = of_kind AND h.name = of_name AND h.slot = 0 AND h.expires <= clock_timestamp() AND h.expires > '-infinity'
+		FOR UPDATE SKIP LOCKED);
 	DELETE FROM leasehold.holders
-	WHERE kind = of_kind AND name = of_name AND token = ANY (ARRAY(
-		SELECT h.token FROM leasehold.holders h
-		WHERE h.kind = of_kind AND h.name = of_name AND h.expires <= clock_timestamp()
+	WHERE kind = of_kind AND name = of_name AND slot = ANY (ARRAY(
+		SELECT h.slot FROM leasehold.holders h
+		WHERE h.kind = of_kind AND h.name = of_name AND h.slot > 0 AND h.expires <= clock_timestamp()
 		FOR UPDATE SKIP LOCKED));
+END
+$$;
+
+-- give makes somebody a holder, and answers with the first of the tokens. The first row is free, or others hold together with the new one.
+CREATE FUNCTION leasehold.give(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, many integer,
+	until timestamptz, at timestamptz, as_holder text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	first bigint := nextval('leasehold.tokens');
+BEGIN
+	UPDATE leasehold.holders
+		SET token = first, tokens = many, owner = by_owner, mode = in_mode, weight = of_weight, expires = until, granted = at, holder = as_holder
+		WHERE kind = of_kind AND name = of_name AND slot = 0 AND expires = '-infinity';
+	IF NOT FOUND THEN
+		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
+			VALUES (of_kind, of_name, first, first, many, by_owner, in_mode, of_weight, until, at, 'leasehold.holders'::regclass, '0', as_holder);
+	END IF;
+	RETURN first;
+END
+$$;
+
+-- leave lets the next one take a free name by its first row alone, if nobody waits, and leases are granted.
+CREATE FUNCTION leasehold.leave(of_kind smallint, of_name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE leasehold.holders SET upto = mark.longest, home = 'leasehold.holders'::regclass
+		FROM leasehold.alive mark
+		WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= clock_timestamp()
+			AND kind = of_kind AND name = of_name AND slot = 0 AND expires = '-infinity'
+			AND NOT EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND slot > 0)
+			AND NOT EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name);
 END
 $$;
 
@@ -35,7 +70,7 @@ BEGIN
 	PERFORM leasehold.clear(of_kind, of_name);
 	now_at := clock_timestamp();
 	SELECT count(*), coalesce(sum(weight), 0), coalesce(bool_or(mode = 0), false), min(expires) INTO inside, permits, exclusive, next_end
-		FROM leasehold.holders WHERE kind = of_kind AND name = of_name;
+		FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND expires > '-infinity';
 	FOR w IN SELECT * FROM leasehold.waiters WHERE kind = of_kind AND name = of_name ORDER BY kind, name, seq LOOP
 		IF w.owner IS DISTINCT FROM asker AND NOT leasehold.waits(w) THEN
 			DELETE FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq = w.seq;
@@ -58,9 +93,7 @@ BEGIN
 		CONTINUE WHEN w.listener IS NULL AND w.owner IS DISTINCT FROM asker; -- its turn has come, and it comes for it
 		lease := CASE WHEN w.owner = asker THEN w.ttl ELSE least(w.ttl, interval '5s') END;
 		next_end := least(next_end, now_at + lease);
-		INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
-			VALUES (of_kind, of_name, nextval('leasehold.tokens'), w.tokens, w.owner, w.mode, w.weight, now_at + lease, now_at, w.holder)
-			RETURNING token INTO first;
+		first := leasehold.give(of_kind, of_name, w.owner, w.mode, w.weight, w.tokens, now_at + lease, now_at, w.holder);
 		DELETE FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq = w.seq;
 		CONTINUE WHEN w.owner = asker;
 		changed := true;
@@ -68,5 +101,8 @@ BEGIN
 			(extract(epoch FROM lease) * 1000000)::bigint, (extract(epoch FROM now_at) * 1000000)::bigint,
 			EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq > w.seq)::integer));
 	END LOOP;
+	IF inside = 0 THEN
+		PERFORM leasehold.leave(of_kind, of_name);
+	END IF;
 END
 $$;

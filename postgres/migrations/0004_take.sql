@@ -3,41 +3,72 @@
 -- listener, ticket: how it is told of a grant there; listener NULL if it comes by itself, which it must within 3 s each time.
 -- longest: the longest lease that the caller ever asks for. guarded: it is refused while leases may have been lost.
 -- Answers with the token (NULL if refused) and how many, and, if the name was not just free, with what take_late says beyond that, in its order, with
--- times in microseconds. An array costs less than columns.
+-- times in microseconds. An array costs less than columns. It answers with nothing if it cannot tell without take_shut, which the caller is to ask then.
 CREATE FUNCTION leasehold.take(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
 	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
 	row_of  integer := least(many, 64);
+	at      timestamptz := clock_timestamp();
 	first   bigint;
-	at      timestamptz;
+	there   leasehold.holders;
 	setting text;
 BEGIN
-	IF leasehold.key_lock(of_kind, of_name) THEN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM leasehold.refuse();
 	END IF;
 	-- Nothing here must be on disk before the answer is sent: after a crash tokens go on far above those that may be missing.
 	setting := set_config('synchronous_commit', 'off', true);
 	setting := set_config('enable_seqscan', 'off', true); -- costs less than SET at the function
-	at := clock_timestamp();
-	-- Most often it is free, and nobody waits.
-	INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
-		SELECT of_kind, of_name, nextval('leasehold.tokens'), row_of, by_owner, in_mode, of_weight, at + lasts, at, as_holder
-		FROM leasehold.alive mark
-		WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
-			AND NOT EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name)
-			AND NOT EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name)
+	-- Most often the name is free, and nobody waits.
+	UPDATE leasehold.holders
+		SET token = nextval('leasehold.tokens'), tokens = row_of, owner = by_owner, mode = in_mode, weight = of_weight,
+			expires = at + lasts, granted = at, holder = as_holder
+		WHERE kind = of_kind AND name = of_name AND slot = 0 AND expires = '-infinity' AND upto >= take.longest
+			AND home = 'leasehold.holders'::regclass AND of_weight <= of_size
 		RETURNING token INTO first;
 	IF first IS NULL THEN
-		RETURN (
-			SELECT ARRAY[token, tokens, leasehold.micros(late.at), leasehold.micros(opens), leasehold.micros(ends), ahead, waiting::integer]
-			FROM leasehold.take_late(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
-				lasts, row_of, joins, at_listener, with_ticket, as_holder, longest, guarded) AS late);
+		SELECT * INTO there FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND slot = 0;
+		IF there.slot IS NULL THEN
+			INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
+				SELECT of_kind, of_name, 0, nextval('leasehold.tokens'), row_of, by_owner, in_mode, of_weight, at + lasts, at,
+					'leasehold.holders'::regclass, mark.longest, as_holder
+				FROM leasehold.alive mark
+				WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
+				ON CONFLICT DO NOTHING
+				RETURNING token INTO first;
+		ELSIF NOT joins AND of_kind = 1 AND there.mode = 0 AND there.owner <> by_owner AND there.expires > at
+			AND there.home = 'leasehold.holders'::regclass
+		THEN
+			RETURN ARRAY[NULL, row_of, leasehold.micros(at), NULL, leasehold.micros(there.expires)];
+		END IF;
+	END IF;
+	IF first IS NULL THEN
+		-- A row that another one has just changed is locked by the attempt to change it, too. Nothing may be waited for then.
+		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+			RETURN NULL;
+		END IF;
+		RETURN leasehold.take_shut(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
+			lasts, row_of, joins, at_listener, with_ticket, as_holder, longest, guarded);
 	END IF;
 	IF first % 65536 < 64 THEN
 		PERFORM leasehold.sweep();
 	END IF;
 	RETURN ARRAY[first, row_of];
+END
+$$;
+
+-- take_shut is take for a name that may not be free.
+CREATE FUNCTION leasehold.take_shut(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
+	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean)
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true);
+	PERFORM leasehold.enter(of_kind, of_name);
+	RETURN (
+		SELECT ARRAY[token, tokens, leasehold.micros(late.at), leasehold.micros(opens), leasehold.micros(ends), ahead, waiting::integer]
+		FROM leasehold.take_late(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
+			lasts, least(many, 64), joins, at_listener, with_ticket, as_holder, longest, guarded) AS late);
 END
 $$;
 
@@ -90,7 +121,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF take_late.token IS NULL THEN
-		SELECT min(expires) INTO ends FROM leasehold.holders WHERE kind = of_kind AND name = of_name;
+		SELECT min(expires) INTO ends FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND expires > '-infinity';
 		SELECT count(*) INTO ahead FROM leasehold.waiters WHERE kind = of_kind AND name = of_name AND seq < place;
 	ELSE
 		waiting := EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name);
@@ -111,10 +142,8 @@ DECLARE
 	many_ integer;
 	same  text;
 BEGIN
-	FOR same IN SELECT n FROM unnest(names) AS n ORDER BY leasehold.key_number(1::smallint, n), n LOOP
-		IF leasehold.key_lock(1::smallint, same) THEN
-			PERFORM leasehold.refuse();
-		END IF;
+	FOR same IN SELECT n FROM unnest(names) AS n ORDER BY n COLLATE "C" LOOP
+		PERFORM leasehold.enter(1::smallint, same);
 	END LOOP;
 	opens := leasehold.intact(longest);
 	FOR i IN 1 .. cardinality(names) LOOP
@@ -122,7 +151,7 @@ BEGIN
 		CONTINUE WHEN EXISTS (SELECT FROM leasehold.holders
 			WHERE kind = 1 AND name = names[i] AND owner = owners[i] AND expires > clock_timestamp());
 		PERFORM leasehold.serve(1::smallint, names[i], '', NOT leasehold.open());
-		IF EXISTS (SELECT FROM leasehold.holders WHERE kind = 1 AND name = names[i])
+		IF EXISTS (SELECT FROM leasehold.holders WHERE kind = 1 AND name = names[i] AND expires > '-infinity')
 			OR EXISTS (SELECT FROM leasehold.waiters WHERE kind = 1 AND name = names[i] AND owner <> owners[i])
 			OR guarded AND opens > clock_timestamp()
 		THEN
@@ -140,9 +169,7 @@ BEGIN
 		IF NOT FOUND THEN
 			DELETE FROM leasehold.waiters WHERE kind = 1 AND name = names[i] AND owner = owners[i];
 			many_ := least(many[i], 64);
-			INSERT INTO leasehold.holders (kind, name, token, tokens, owner, mode, weight, expires, granted, holder)
-				VALUES (1, names[i], nextval('leasehold.tokens'), many_, owners[i], 0, 1, at + lasts[i], at, as_holders[i])
-				RETURNING token INTO one;
+			one := leasehold.give(1::smallint, names[i], owners[i], 0::smallint, 1, many_, at + lasts[i], at, as_holders[i]);
 		END IF;
 		first := first || one;
 		granted := granted || many_;

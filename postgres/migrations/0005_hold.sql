@@ -5,15 +5,19 @@ CREATE FUNCTION leasehold.renew(kinds smallint[], names text[], owners text[], t
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
 	held   integer[] := '{}';
+	slots  bigint[];
 	now_at timestamptz;
 BEGIN
 	FOR i IN 1 .. cardinality(names) LOOP
 		now_at := clock_timestamp();
+		slots := CASE
+			WHEN tokens[i] > 0 THEN ARRAY[0, tokens[i]]
+			ELSE ARRAY(SELECT slot FROM leasehold.holders WHERE kind = kinds[i] AND name = names[i] AND owner = owners[i])
+		END;
 		UPDATE leasehold.holders SET expires = greatest(expires, now_at + lasts[i])
-			WHERE kind = kinds[i] AND name = names[i] AND token = (
-				SELECT h.token FROM leasehold.holders h
-				WHERE h.kind = kinds[i] AND h.name = names[i] AND h.owner = owners[i] AND h.expires > now_at
-					AND h.token >= renew.tokens[i] AND (renew.tokens[i] = 0 OR h.token <= renew.tokens[i])
+			WHERE kind = kinds[i] AND name = names[i] AND slot = (
+				SELECT h.slot FROM leasehold.holders h
+				WHERE h.kind = kinds[i] AND h.name = names[i] AND h.slot = ANY (slots) AND h.owner = owners[i] AND h.expires > now_at
 				FOR NO KEY UPDATE SKIP LOCKED);
 		held[i] := CASE
 			WHEN FOUND THEN 1
@@ -26,43 +30,52 @@ END
 $$;
 
 -- release makes sure that an owner neither holds nor waits, lets the next waiter in, and reports whether the owner held.
--- first: the token of the grant, or 0 if the caller does not know it. keep: for how long the key stays taken, or NULL.
-CREATE FUNCTION leasehold.release(of_kind smallint, of_name text, by_owner text, first bigint, keep interval) RETURNS boolean
-LANGUAGE plpgsql AS $$
+-- keep: for how long the key stays taken, or NULL. It answers with nothing if it cannot tell without release_shut, which the caller is to ask then.
+CREATE FUNCTION leasehold.release(of_kind smallint, of_name text, by_owner text, keep interval) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	setting text;
-	ended   timestamptz; -- when the lease ends or has ended; NULL if there is none
-	held    boolean;
-	queued  boolean; -- somebody waits, or there was nothing to release
+	place   tid;
+	ended   timestamptz;
 BEGIN
-	IF leasehold.key_lock(of_kind, of_name) THEN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM leasehold.refuse();
 	END IF;
 	setting := set_config('enable_seqscan', 'off', true); -- costs less than SET at the function
 	IF keep IS NULL THEN
-		DELETE FROM leasehold.holders
-			WHERE ctid = (
-				SELECT h.ctid FROM leasehold.holders h
-				WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner AND h.token >= first AND (first = 0 OR h.token <= first)
-				FOR UPDATE SKIP LOCKED)
-			RETURNING expires, EXISTS (SELECT FROM leasehold.waiters WHERE kind = of_kind AND name = of_name) INTO ended, queued;
-	END IF;
-	IF ended IS NULL THEN
-		-- A transaction may have locked the row, and keeps it until its end. Nobody waits for that here.
-		SELECT h.expires INTO ended FROM leasehold.holders h
-			WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner FOR NO KEY UPDATE;
-		IF ended > clock_timestamp() OR keep IS NULL THEN
-			UPDATE leasehold.holders SET owner = NULL, expires = clock_timestamp() + coalesce(keep, interval '0')
-				WHERE kind = of_kind AND name = of_name AND owner = by_owner;
+		-- Most often nobody waits, and no transaction has locked the row.
+		SELECT ctid, expires INTO place, ended FROM leasehold.holders
+			WHERE kind = of_kind AND name = of_name AND slot = 0 AND owner = by_owner AND upto > '0' FOR UPDATE SKIP LOCKED;
+		IF place IS NOT NULL THEN
+			UPDATE leasehold.holders SET owner = NULL, expires = '-infinity', holder = '' WHERE ctid = place;
+			RETURN ended > clock_timestamp();
+		ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+			RETURN NULL; -- a row that another one has just changed is locked all the same, and nothing may be waited for then
 		END IF;
+	END IF;
+	RETURN leasehold.release_shut(of_kind, of_name, by_owner, keep);
+END
+$$;
+
+-- release_shut is release for a name that others may wait for.
+CREATE FUNCTION leasehold.release_shut(of_kind smallint, of_name text, by_owner text, keep interval) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+	ended timestamptz; -- when the lease ends or has ended; NULL if there is none
+	held  boolean;
+BEGIN
+	PERFORM leasehold.enter(of_kind, of_name);
+	-- A transaction that has locked the row keeps it until its end. Nobody waits for that here: the lease is over, and the row not free.
+	SELECT h.expires INTO ended FROM leasehold.holders h
+		WHERE h.kind = of_kind AND h.name = of_name AND h.owner = by_owner FOR NO KEY UPDATE;
+	IF ended > clock_timestamp() OR keep IS NULL THEN
+		UPDATE leasehold.holders SET owner = NULL, expires = clock_timestamp() + coalesce(keep, interval '0')
+			WHERE kind = of_kind AND name = of_name AND owner = by_owner;
 	END IF;
 	held := coalesce(ended > clock_timestamp(), false);
 	IF NOT held THEN
 		DELETE FROM leasehold.waiters WHERE owner = by_owner AND kind = of_kind AND name = of_name;
 	END IF;
-	IF queued IS NOT FALSE THEN
-		PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
-	END IF;
+	PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
 	RETURN held;
 END
 $$;
@@ -73,9 +86,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
 	held boolean;
 BEGIN
-	IF leasehold.key_lock(of_kind, of_name) THEN
-		PERFORM leasehold.refuse();
-	END IF;
+	PERFORM leasehold.enter(of_kind, of_name);
 	UPDATE leasehold.holders SET owner = NULL, expires = clock_timestamp()
 		WHERE kind = of_kind AND name = of_name AND token <= by_token AND by_token < token + tokens AND expires > clock_timestamp();
 	held := FOUND;
@@ -92,9 +103,7 @@ DECLARE
 	held   boolean;
 	before smallint;
 BEGIN
-	IF leasehold.key_lock(of_kind, of_name) THEN
-		PERFORM leasehold.refuse();
-	END IF;
+	PERFORM leasehold.enter(of_kind, of_name);
 	SELECT mode INTO before FROM leasehold.holders
 		WHERE kind = of_kind AND name = of_name AND owner = by_owner AND expires > clock_timestamp() FOR NO KEY UPDATE;
 	held := FOUND;

@@ -3,8 +3,7 @@ CREATE FUNCTION leasehold.try_key_lock(of_kind smallint, of_name text) RETURNS b
 	SELECT pg_try_advisory_xact_lock(leasehold.key_number(of_kind, of_name))
 $$;
 
--- sweep removes some of what has ended and what nobody has looked at since, a few hundred rows at a time. take calls it now and then. It waits for
--- nobody.
+-- sweep removes some of what has ended and what nobody has looked at since, so many rows at a time. take calls it now and then. It waits for nobody.
 CREATE FUNCTION leasehold.sweep() RETURNS void LANGUAGE plpgsql SET enable_seqscan = on AS $$
 DECLARE
 	now_at timestamptz := clock_timestamp();
@@ -12,10 +11,20 @@ DECLARE
 	w leasehold.waiters;
 	l leasehold.latches;
 BEGIN
-	FOR h IN SELECT * FROM leasehold.holders WHERE expires <= now_at LIMIT 256 LOOP
-		IF leasehold.try_key_lock(h.kind, h.name) THEN
-			PERFORM leasehold.clear(h.kind, h.name);
-		END IF;
+	-- Names that are free, and have not been taken for a moment.
+	DELETE FROM leasehold.holders WHERE ctid = ANY (ARRAY(
+		SELECT f.ctid FROM leasehold.holders f
+		WHERE f.slot = 0 AND f.expires = '-infinity' AND f.upto > '0' AND f.granted < now_at - interval '2s' LIMIT 4096
+		FOR UPDATE SKIP LOCKED));
+	-- What is left of others becomes free, so that the next time removes it.
+	FOR h IN SELECT * FROM leasehold.holders
+		WHERE expires <= now_at AND (slot > 0 OR expires > '-infinity' OR upto = '0' AND granted < now_at - interval '2s') LIMIT 256
+	LOOP
+		CONTINUE WHEN NOT leasehold.try_key_lock(h.kind, h.name);
+		PERFORM FROM leasehold.holders WHERE kind = h.kind AND name = h.name AND slot = 0 FOR NO KEY UPDATE SKIP LOCKED;
+		CONTINUE WHEN NOT FOUND;
+		PERFORM leasehold.clear(h.kind, h.name);
+		PERFORM leasehold.leave(h.kind, h.name);
 	END LOOP;
 	FOR w IN SELECT * FROM leasehold.waiters WHERE joined < now_at - interval '10s' LIMIT 256 LOOP
 		IF leasehold.try_key_lock(w.kind, w.name) AND NOT leasehold.waits(w) THEN
@@ -38,29 +47,32 @@ $$;
 CREATE FUNCTION leasehold.sweep_leak(of_kind smallint, of_name text, of_waiters boolean, up_to bigint) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
-	before timestamptz;
+	before timestamptz := clock_timestamp() - interval '5s';
+	found_ bigint;
 	swept  boolean;
 BEGIN
-	IF leasehold.key_lock(of_kind, of_name) THEN
-		PERFORM leasehold.refuse();
-	END IF;
-	before := clock_timestamp() - interval '5s';
 	IF of_kind = 3 THEN
+		IF leasehold.key_lock(of_kind, of_name) THEN
+			PERFORM leasehold.refuse();
+		END IF;
 		DELETE FROM leasehold.latches WHERE name = of_name AND generation = up_to AND expires <= before;
 		swept := FOUND;
 		IF swept THEN
 			DELETE FROM leasehold.latch_downs WHERE name = of_name;
 		END IF;
 		RETURN swept;
-	ELSIF of_waiters THEN
-		DELETE FROM leasehold.waiters w WHERE kind = of_kind AND name = of_name AND seq <= up_to AND joined <= before AND NOT leasehold.waits(w);
-	ELSE
-		DELETE FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND token = ANY (ARRAY(
-			SELECT h.token FROM leasehold.holders h
-			WHERE h.kind = of_kind AND h.name = of_name AND h.token <= up_to AND h.expires <= before
-			FOR UPDATE SKIP LOCKED));
 	END IF;
-	swept := FOUND;
+	PERFORM leasehold.enter(of_kind, of_name);
+	IF of_waiters THEN
+		DELETE FROM leasehold.waiters w WHERE kind = of_kind AND name = of_name AND seq <= up_to AND joined <= before AND NOT leasehold.waits(w);
+		swept := FOUND;
+	ELSE
+		SELECT count(*) INTO found_ FROM leasehold.holders
+			WHERE kind = of_kind AND name = of_name AND token <= up_to AND expires <= before AND expires > '-infinity';
+		PERFORM leasehold.clear(of_kind, of_name);
+		swept := found_ > (SELECT count(*) FROM leasehold.holders
+			WHERE kind = of_kind AND name = of_name AND token <= up_to AND expires <= before AND expires > '-infinity');
+	END IF;
 	PERFORM leasehold.serve(of_kind, of_name, NULL, NOT leasehold.open());
 	RETURN swept;
 END

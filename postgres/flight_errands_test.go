@@ -1,0 +1,204 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
+)
+
+// What is free is taken at once, what is held is released, also for others who take it in the same breath, and everything else is left alone.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	e, _ := aloft(t, 4)
+	free, fresh, taken, passed, waited, shared := lock("free"), lock("fresh"), lock("taken"), lock("passed"), lock("waited"), lock("shared")
+	takes(t, e, free)
+	releases(t, e, free)
+	for _, r := range []driver.Request{taken, passed, waited} {
+		takes(t, e, r)
+	}
+	queued := lock("waited")
+	queued.Join = true
+	if _, err := e.Take(t.Context(), queued); !errors.Is(err, driver.ErrHeld) {
+		t.Fatal(err)
+	}
+	shared.Mode = driver.Shared
+	takes(t, e, shared)
+	over := lock("over")
+	over.TTL = time.Millisecond
+	takes(t, e, over)
+	eventually(t, "the lease to end", func() bool {
+		page, err := e.List(t.Context(), driver.Query{Name: "over"})
+		return err == nil && len(page) == 0
+	})
+	next := lock("passed")
+	tokens, released, left := e.AtOnce(t.Context(),
+		[]driver.Request{lock("free"), fresh, lock("fresh"), lock("taken"), next, lock("waited"), lock("shared")},
+		[]driver.Hold{hold(passed), hold(waited), hold(lock("taken")), hold(over), hold(lock("nothing"))})
+	granted := func(i int) bool { return tokens[i] != 0 }
+	if !granted(0) || granted(1) == granted(2) || granted(3) || !granted(4) || granted(5) || granted(6) {
+		t.Errorf("the tokens are %v", tokens)
+	}
+	if want := []bool{true, false, false, false, false}; !slices.Equal(released, want) {
+		t.Errorf("released: %v, want %v", released, want)
+	}
+	if left != 7 { // one of two for the same name, the taken, waited for and shared ones; three of five releases: one lease was over, which is an answer
+		t.Errorf("%d requests are left to be sent by themselves, want 7", left)
+	}
+	if tokens[0] == tokens[4] {
+		t.Errorf("two grants have the same token: %v", tokens)
+	}
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(passed)}); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("what has been passed on is released once more: %v", err)
+	}
+	releases(t, e, next)
+}
+
+// If they cannot be seen to at once, each is asked for by itself.
+func TestWithoutAtOnce(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	e := open(t, pool, schema)
+	if _, err := pool.Exec(t.Context(), "DROP FUNCTION "+schema+".at_once"); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	for i := range 64 {
+		running.Go(func() {
+			r := lock(fmt.Sprintf("name-%d", i))
+			takes(t, e, r)
+			releases(t, e, r)
+		})
+	}
+	running.Wait()
+}
+
+// One who was about to change a row that another one has changed first waits for nothing with that row locked: those who have locked the key may need it.
+func TestATakeThatComesTooLateIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	e := open(t, pool, schema)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	joins := func(name string) driver.Request {
+		r := lock(name)
+		r.Join = true
+		return r
+	}
+	takes(t, e, lock("other"))
+	if _, err := e.Take(ctx, joins("other")); !errors.Is(err, driver.ErrHeld) { // the engine listens now, and joins with its first request
+		t.Fatal(err)
+	}
+	r := lock("a")
+	takes(t, e, r)
+	releases(t, e, r)
+	conn := func() *pgxpool.Conn {
+		c, err := pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Release)
+		return c
+	}
+	exec := func(c *pgxpool.Conn, query string) {
+		t.Helper()
+		if _, err := c.Exec(ctx, query); err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	first, key := conn(), conn()
+	exec(first, "BEGIN")
+	exec(first, "UPDATE "+schema+".holders SET owner = 'first', expires = clock_timestamp() + interval '1 minute' WHERE name = 'a'")
+	exec(key, "BEGIN")
+	exec(key, "SELECT "+schema+".key_lock(1::smallint, 'a')")
+	answer := make(chan error, 1)
+	go func() {
+		_, err := e.Take(ctx, joins("a"))
+		answer <- err
+	}()
+	waits := func(kind string) {
+		t.Helper()
+		eventually(t, "the take to wait for a lock of the kind "+kind, func() bool {
+			var n int
+			err := pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+				WHERE NOT granted AND locktype = $1 AND query LIKE '%' || $2 || '.take%'`, kind, schema).Scan(&n)
+			return err == nil && n > 0
+		})
+	}
+	waits("transactionid")
+	exec(first, "COMMIT")
+	waits("advisory")
+	exec(key, "SELECT "+schema+".enter(1::smallint, 'a')")
+	exec(key, "COMMIT")
+	if err := <-answer; !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Take: %v, want ErrHeld", err)
+	}
+}
+
+// A row that came out of a backup, into a table that is another one, is not believed.
+func TestARowOutOfABackupIsNotTaken(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	e := open(t, pool, schema)
+	r := lock("a")
+	takes(t, e, r)
+	releases(t, e, r)
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".holders SET home = home::bigint + 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".alive SET id = id::bigint + 1"); err != nil {
+		t.Fatal(err)
+	}
+	var closed *postgres.ClosedError
+	if _, err := e.Take(t.Context(), lock("a")); !errors.As(err, &closed) {
+		t.Errorf("Take: %v, want ClosedError", err)
+	}
+	if tokens, _, _ := e.AtOnce(t.Context(), []driver.Request{lock("a"), lock("b"), lock("c")}, nil); !slices.Equal(tokens, []uint64{0, 0, 0}) {
+		t.Errorf("taken at once: %v", tokens)
+	}
+}
+
+// Names that are used once leave nothing behind for long.
+func TestFreeNamesAreRemoved(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	e := open(t, pool, schema)
+	const names = 3000
+	var running sync.WaitGroup
+	for i := range 8 {
+		running.Go(func() {
+			for j := range names / 8 {
+				r := lock(fmt.Sprintf("name-%d-%d", i, j))
+				takes(t, e, r)
+				releases(t, e, r)
+			}
+		})
+	}
+	running.Wait()
+	count := func() (n int) {
+		if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM "+schema+".holders").Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".holders SET granted = granted - interval '1 minute'"); err != nil {
+		t.Fatal(err)
+	}
+	kept := lock("kept")
+	takes(t, e, kept)
+	eventually(t, "free names to be removed", func() bool {
+		r := lock("again")
+		takes(t, e, r)
+		releases(t, e, r)
+		return count() == 2
+	})
+	releases(t, e, kept)
+}
