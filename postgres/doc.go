@@ -54,12 +54,12 @@
 //
 // # Poolers
 //
-// PgBouncer in transaction mode does not pass messages on, so engines behind it need polling=on; pgx needs default_query_exec_mode=exec then, or
-// prepared statements in the pooler (max_prepared_statements).
+// PgBouncer in transaction mode does not pass messages on, so engines behind it need polling=on. Then [Open] has pgx prepare nothing
+// (default_query_exec_mode=exec), unless the URL says otherwise, as it may where the pooler knows of prepared statements (max_prepared_statements).
 //
 // # Rights
 //
-// The schema is made by whoever opens an engine first, who needs CREATE on the database. Other users need USAGE on the schema, SELECT, INSERT, UPDATE
+// The tables are made by whoever opens an engine first, who needs CREATE on the database, or on the schema if it is there. Other users need USAGE on the schema, SELECT, INSERT, UPDATE
 // and DELETE on its tables, and USAGE, SELECT and UPDATE on its sequence. The tables hold the owner secrets of those who hold and wait: whoever can
 // read them can release what others hold. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
 // believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show none,

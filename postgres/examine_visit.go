@@ -99,7 +99,7 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 		return nil
 	}
 	var longest int64
-	err := c.QueryRow(ctx, "SELECT version, (extract(epoch FROM longest) * 1000000)::bigint FROM "+schema+".meta").Scan(&s.migration, &longest)
+	err := c.QueryRow(ctx, "SELECT version, (extract(epoch FROM longest) * 1000000)::bigint FROM "+quoted(schema)+".meta").Scan(&s.migration, &longest)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 	}
 	var closed int64
 	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp() THEN extract(epoch FROM opens - clock_timestamp()) * 1000000 ELSE 0 END), $1)::bigint
-	FROM `+schema+`.alive WHERE id = $2::text::regclass`, longest, schema+".alive").Scan(&closed)
+	FROM `+quoted(schema)+`.alive WHERE id = $2::text::regclass`, longest, quoted(schema)+".alive").Scan(&closed)
 	s.place.Closed = time.Duration(closed) * time.Microsecond
 	return err
 }

@@ -110,5 +110,5 @@ func (e *Engine) tie(lease Lease, run func(query string, name string, token int6
 // ended the lease may be seen too late, but as long as the row can be locked, nobody has been granted the lock since.
 func guardQuery(schema string) string {
 	return fmt.Sprintf(`SELECT kind FROM %s.holders WHERE kind IN (%d, %d) AND name = $1 AND token <= $2 AND token + tokens > $2 `+
-		`AND owner IS NOT NULL AND expires > clock_timestamp() FOR KEY SHARE`, schema, driver.Lock, driver.Semaphore)
+		`AND owner IS NOT NULL AND expires > clock_timestamp() FOR KEY SHARE`, quoted(schema), driver.Lock, driver.Semaphore)
 }

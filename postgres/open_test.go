@@ -144,6 +144,45 @@ func TestSQL(t *testing.T) {
 	}
 }
 
+// A schema may be called like a key word of SQL.
+func TestSchemaLikeAKeyWord(t *testing.T) {
+	t.Parallel()
+	e, err := postgres.Open(t.Context(), with(t, "schema=user"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	r := lock("name")
+	l := lease{r.Name, takes(t, e, r).Token, nil}
+	tx, err := dial(t, shared(t)).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if err := e.Guard(t.Context(), tx, l); err != nil {
+		t.Errorf("Guard: %v", err)
+	}
+	examines(t, e)
+}
+
+// Where an administrator has made the schema, nobody else needs the right to make one.
+func TestTablesInASchemaThatIsThere(t *testing.T) {
+	t.Parallel()
+	pool, schema := dial(t, shared(t)), newSchema()
+	role := "owner_of_" + schema
+	for _, query := range []string{"CREATE ROLE " + role + " LOGIN", "CREATE SCHEMA " + schema + " AUTHORIZATION " + role} {
+		if _, err := pool.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := postgres.Open(t.Context(), with(t, "user="+role+"&schema="+schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	takes(t, e, lock("name"))
+}
+
 // With another isolation level a request would not see what others have just changed.
 func TestIsolationLevelIsChecked(t *testing.T) {
 	t.Parallel()

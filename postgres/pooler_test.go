@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"crypto/rand"
+	"sync"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -25,6 +27,31 @@ func TestContractBehindPgBouncer(t *testing.T) {
 			}}
 		},
 	})
+}
+
+// An engine that is opened with polling=on prepares nothing, be it told to or not.
+func TestPollingEnginesPrepareNothing(t *testing.T) {
+	t.Parallel()
+	_, schema := place(t)
+	b := postgresserver.BouncerForTest(t, shared(t))
+	for range 2 { // the second one meets what the first has prepared
+		e, err := postgres.Open(t.Context(), b.URL()+"&polling=on&schema="+schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		var running sync.WaitGroup
+		for range 8 {
+			running.Go(func() {
+				for range 10 {
+					r := lock(rand.Text())
+					takes(t, e, r)
+					releases(t, e, r)
+				}
+			})
+		}
+		running.Wait()
+	}
 }
 
 // That a pooler stands in between is found out.

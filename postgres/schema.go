@@ -20,7 +20,7 @@ const DefaultSchema = "leasehold"
 //go:embed migrations/*.sql
 var files embed.FS
 
-// plainSchema is what a schema may be called, so that it needs no quotes anywhere.
+// plainSchema is what a schema may be called.
 var plainSchema = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
 const allowedSchema = "1 to 40 of the letters a to z, digits and underscores, without a digit in front"
@@ -46,8 +46,16 @@ func migrations(schema string) (texts []string, err error) {
 
 // inSchema moves a text from the default schema to another one.
 func inSchema(schema, text string) string {
-	text = strings.ReplaceAll(text, DefaultSchema+".", schema+".")
-	return strings.ReplaceAll(text, "SCHEMA IF NOT EXISTS "+DefaultSchema, "SCHEMA IF NOT EXISTS "+schema)
+	text = strings.ReplaceAll(text, DefaultSchema+".", quoted(schema)+".")
+	return strings.ReplaceAll(text, "CREATE SCHEMA "+DefaultSchema, "CREATE SCHEMA "+quoted(schema))
+}
+
+// quoted is the name of a schema in a statement. Without quotes some would be key words, such as user.
+func quoted(schema string) string {
+	if schema == DefaultSchema {
+		return schema
+	}
+	return `"` + schema + `"`
 }
 
 // SQL returns the statements that make the tables and functions in an empty schema, for those who run migrations themselves: they are to be run in one
@@ -62,7 +70,7 @@ func SQL(schema string) string {
 }
 
 func setVersion(schema string, version int) string {
-	return fmt.Sprintf("UPDATE %s.meta SET version = %d", schema, version)
+	return fmt.Sprintf("UPDATE %s.meta SET version = %d", quoted(schema), version)
 }
 
 // Beginner begins a transaction: a *pgx.Conn or a *pgxpool.Pool.
@@ -135,7 +143,7 @@ func versionOf(ctx context.Context, tx pgx.Tx, schema string) (version int, err 
 	if err := tx.QueryRow(ctx, query, schema).Scan(&exists); err != nil || !exists {
 		return 0, err
 	}
-	err = tx.QueryRow(ctx, "SELECT version FROM "+schema+".meta").Scan(&version)
+	err = tx.QueryRow(ctx, "SELECT version FROM "+quoted(schema)+".meta").Scan(&version)
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == undefinedColumn || errors.Is(err, pgx.ErrNoRows) {
 		return 0, driver.Permanent(fmt.Errorf("postgres: the schema %s has a table meta that is not ours: use another schema", schema))
 	}

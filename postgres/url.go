@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -36,13 +37,14 @@ type target struct {
 	pool    *pgxpool.Config
 	opts    []Option
 	migrate bool
+	pooled  bool // the connections lead through a pooler
 }
 
 // urlParameters are ours. pgx and pgxpool know the others.
 var urlParameters = map[string]func(t *target, value string) (allowed string){
 	"schema":  func(t *target, value string) string { return t.option(WithSchema(value)) },
 	"max_ttl": setMaxTTL,
-	"polling": onlyValue("on", func(t *target) { t.opts = append(t.opts, WithPolling()) }),
+	"polling": onlyValue("on", func(t *target) { t.opts, t.pooled = append(t.opts, WithPolling()), true }),
 	"guard":   onlyValue("off", func(t *target) { t.opts = append(t.opts, WithoutCrashGuard()) }),
 	"migrate": onlyValue("off", func(t *target) { t.migrate = false }),
 }
@@ -113,5 +115,11 @@ func parseURL(raw string) (*target, error) {
 		// What pgx says of it may quote a part of a password.
 		return nil, &URLError{Part: "something in it", Allowed: "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE][?PARAMETER=VALUE...], percent-encoded, with the parameters of pgx and pgxpool"}
 	}
+	if t.pooled && !slices.ContainsFunc(theirs, func(part string) bool { return strings.HasPrefix(part, execMode) }) {
+		// A pooler may give each request another connection, which knows nothing of what was prepared on the one before.
+		t.pool.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
 	return t, nil
 }
+
+const execMode = "default_query_exec_mode="

@@ -1,6 +1,13 @@
 -- The tables of a place where locks are kept. Kinds, modes and outcomes are the numbers of the Go package driver.
 
-CREATE SCHEMA IF NOT EXISTS leasehold;
+-- IF NOT EXISTS would need the right to make schemas even where this one is there.
+DO $$
+BEGIN
+	IF to_regnamespace(split_part('leasehold.meta', '.', 1)) IS NULL THEN
+		CREATE SCHEMA leasehold;
+	END IF;
+END
+$$;
 
 -- The one row of facts about the place. It survives a crash, and is copied to standbys.
 CREATE TABLE leasehold.meta (
