@@ -61,7 +61,8 @@
 //
 // On PostgreSQL, each statement that a client executes is a command. The server itself counts none, which a question mark stands for. The least that a
 // lock can cost there are its own advisory locks, which last as long as a connection, and have neither lease nor token nor any way to find out that they
-// are lost. The library pglock stands there by the statements that it sends, since the module proxy does not have it. When it waits, it sleeps for a whole
+// are lost. They commit nothing. What outlives its connection must stand in a row, and each change of it is a commit: the floor is one update of a row to
+// take it, and one to let it go. The library pglock stands there by the statements that it sends, since the module proxy does not have it. When it waits, it sleeps for a whole
 // lease of 20 s between two tries, so it is not in the crowd.
 //
 // Whenever a name is shared, a judge watches that no two hold it at the same time and that tokens grow, across

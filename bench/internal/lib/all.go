@@ -24,7 +24,7 @@ var Five = []Library{FloorFive, LeaseholdFive, LeaseholdFiveAuto, RedsyncFive, R
 var WaitingOnFive = []Library{LeaseholdFive, RedsyncFive}
 
 // Postgres are those on one PostgreSQL server.
-var Postgres = []Library{LeaseholdPostgres, Advisory, Pglock}
+var Postgres = []Library{LeaseholdPostgres, Advisory, FloorPostgres, Pglock}
 
 // WaitingOnPostgres are those of them that can wait for a lock without polling.
 var WaitingOnPostgres = []Library{LeaseholdPostgres, Advisory}

@@ -13,7 +13,7 @@ import (
 func TestThoseBesideAServersOwnMeansLockAndCount(t *testing.T) {
 	t.Parallel()
 	commands := map[string]int64{ // for a free name
-		"leasehold postgres": 2, "advisory": 2, "pglock's statements": 3, "leasehold etcd": 2, "etcd": 2, "leasehold zookeeper": 2, "zk recipe": 3,
+		"leasehold postgres": 2, "advisory": 2, "floor postgres": 2, "pglock's statements": 3, "leasehold etcd": 2, "etcd": 2, "leasehold zookeeper": 2, "zk recipe": 3,
 	}
 	for _, libraries := range [][]Library{Postgres, OnEtcd, ZooKeeper} {
 		t.Run(string(libraries[0].On), func(t *testing.T) {

@@ -65,12 +65,19 @@ func (p *Postgres) Load(ctx context.Context) (Load, error) {
 
 // Sweep deletes the rows of tables of the benchmark that have mark in their names. Leasehold leaves none behind.
 func (p *Postgres) Sweep(ctx context.Context, mark string) error {
-	var there bool
-	if err := p.conn.QueryRow(ctx, "SELECT to_regclass('bench_pglock') IS NOT NULL").Scan(&there); err != nil || !there {
-		return err
+	for _, table := range []string{"bench_pglock", "bench_floor"} {
+		var there bool
+		if err := p.conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		if _, err := p.conn.Exec(ctx, "DELETE FROM "+table+" WHERE strpos(name, $1) > 0", mark); err != nil {
+			return err
+		}
 	}
-	_, err := p.conn.Exec(ctx, "DELETE FROM bench_pglock WHERE strpos(name, $1) > 0", mark)
-	return err
+	return nil
 }
 
 // Close ends the server and removes its folder.

@@ -43,6 +43,7 @@ var RedisTargets = []Target{
 // PostgresTargets are what is wanted of leasehold on PostgreSQL: with leases, tokens and a queue, it must not cost much more than a lock that has none of them.
 var PostgresTargets = slices.Concat(
 	pairsTo("postgres", "leasehold postgres", "advisory", 0.7),
+	pairsTo("postgres", "leasehold postgres", "floor postgres", 0.7),
 	pairsTo("postgres", "leasehold postgres", "pglock's statements", 1),
 	waits("postgres", "leasehold postgres"),
 )
