@@ -41,21 +41,6 @@ func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (*le
 	return c, e
 }
 
-// loseEtcd kills or freezes a member, and returns what undoes it.
-func loseEtcd(t *testing.T, s *etcdserver.Server, how int) (mend func()) {
-	check := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if how == 0 {
-		check(s.Pause())
-		return func() { check(s.Resume()) }
-	}
-	s.Kill()
-	return func() { check(s.Restart()) }
-}
-
 // leaderOf waits for the leader of a cluster.
 func leaderOf(t *testing.T, c *etcdserver.Cluster) *etcdserver.Server {
 	t.Helper()
@@ -77,19 +62,8 @@ func TestEtcdLeaderIsLost(t *testing.T) {
 			a, b := openEtcd(t, c.Addrs()...).Mutex("a", leasehold.TTL(ttl)), openEtcd(t, c.Addrs()...)
 			l := lock(t, a)
 			held := l.Context()
-			next := make(chan *leasehold.Lease, 1)
-			go func() {
-				l, err := b.Mutex("a", leasehold.TTL(ttl)).Lock(t.Context())
-				if err != nil {
-					t.Errorf("the waiter: %v", err)
-				}
-				next <- l
-			}()
-			await(t, "one waits", func() bool {
-				seen, err := b.Inspect(t.Context(), "a")
-				return err == nil && len(seen) == 1 && seen[0].Waiting == 1
-			})
-			mend := loseEtcd(t, leaderOf(t, c), how)
+			next := waiter(t, b, "a", leasehold.TTL(ttl))
+			mend := lose(t, leaderOf(t, c), how)
 			select {
 			case <-held.Done():
 				t.Errorf("the lease has ended: %v", context.Cause(held))
@@ -98,14 +72,7 @@ func TestEtcdLeaderIsLost(t *testing.T) {
 			case <-time.After(ttl * 5 / 4): // it has been renewed meanwhile
 			}
 			unlock(t, l)
-			after := <-next
-			if after == nil {
-				return
-			}
-			if after.Token() <= l.Token() {
-				t.Errorf("token %d follows %d", after.Token(), l.Token())
-			}
-			unlock(t, after)
+			unlockNext(t, <-next, l)
 			mend()                        // who has led before may end sessions when it comes back, so nothing is held then
 			last, err := lockInTime(t, a) // a member that has not led for long may say so at first
 			if err != nil {
@@ -128,7 +95,7 @@ func TestEtcdWithoutMajority(t *testing.T) {
 	leader := leaderOf(t, c)
 	var mend []func()
 	for i, s := range []*etcdserver.Server{leader, c.Others(leader)[0]} {
-		mend = append(mend, loseEtcd(t, s, i))
+		mend = append(mend, lose(t, s, i))
 	}
 	if _, err := b.Mutex("a").TryLock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("TryLock: %v, want ErrUnavailable", err)
@@ -148,14 +115,7 @@ func TestEtcdWithoutMajority(t *testing.T) {
 	for _, undo := range mend {
 		undo()
 	}
-	after := <-next
-	if after == nil {
-		return
-	}
-	if after.Token() <= l.Token() {
-		t.Errorf("token %d follows %d", after.Token(), l.Token())
-	}
-	unlock(t, after)
+	unlockNext(t, <-next, l)
 }
 
 // lockInTime tries for as long as the lock is not to be had because of its servers.

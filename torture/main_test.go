@@ -70,6 +70,36 @@ func unlock(t *testing.T, l *leasehold.Lease) {
 	}
 }
 
+// waiter has a client wait for a lock that is held, and tells, when it does, where its lease comes: nil if it gets none.
+func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Option) <-chan *leasehold.Lease {
+	t.Helper()
+	next := make(chan *leasehold.Lease, 1)
+	go func() {
+		l, err := c.Mutex(name, opts...).Lock(t.Context())
+		if err != nil {
+			t.Errorf("the waiter: %v", err)
+		}
+		next <- l
+	}()
+	await(t, "one waits", func() bool {
+		seen, err := c.Inspect(t.Context(), name)
+		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
+	})
+	return next
+}
+
+// unlockNext ends the lease of whoever has waited, if there is one. Its token is larger than that of the lease before it.
+func unlockNext(t *testing.T, next, before *leasehold.Lease) {
+	t.Helper()
+	if next == nil {
+		return
+	}
+	if next.Token() <= before.Token() {
+		t.Errorf("token %d follows %d", next.Token(), before.Token())
+	}
+	unlock(t, next)
+}
+
 // awaitNothing waits until a server has no other keys than those of the last tokens, which end.
 func awaitNothing(t *testing.T, s *redisserver.Server, within time.Duration) {
 	t.Helper()

@@ -41,18 +41,7 @@ func TestZooKeeperWithoutMajority(t *testing.T) {
 	a, b := openZooKeeper(t, timeout, e.Addrs()...), openZooKeeper(t, timeout, e.Addrs()...)
 	l := lock(t, a.Mutex("a"))
 	held := l.Context()
-	next := make(chan *leasehold.Lease, 1)
-	go func() {
-		l, err := b.Mutex("a").Lock(t.Context())
-		if err != nil {
-			t.Errorf("the waiter: %v", err)
-		}
-		next <- l
-	}()
-	await(t, "one waits", func() bool {
-		seen, err := a.Inspect(t.Context(), "a")
-		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
-	})
+	next := waiter(t, b, "a")
 	leader, err := e.AwaitLeader()
 	if err != nil {
 		t.Fatal(err)
@@ -80,14 +69,7 @@ func TestZooKeeperWithoutMajority(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := <-next
-	if after == nil {
-		return
-	}
-	if after.Token() <= l.Token() {
-		t.Errorf("token %d follows %d", after.Token(), l.Token())
-	}
-	unlock(t, after)
+	unlockNext(t, <-next, l)
 	unlock(t, lock(t, a.Mutex("a")))
 }
 
@@ -104,18 +86,7 @@ func TestZooKeeperSessionExpires(t *testing.T) {
 	other := openZooKeeper(t, 10*time.Second, s.Addr())
 	l, first := lock(t, c.Mutex("a")), lock(t, other.Mutex("b"))
 	held := l.Context()
-	next := make(chan error, 1)
-	go func() {
-		l, err := c.Mutex("b").Lock(t.Context())
-		if err == nil {
-			err = l.Release()
-		}
-		next <- err
-	}()
-	await(t, "one waits", func() bool {
-		seen, err := other.Inspect(t.Context(), "b")
-		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
-	})
+	next := waiter(t, c, "b")
 	if err := s.EndSession(sessions[0].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +100,6 @@ func TestZooKeeperSessionExpires(t *testing.T) {
 	}
 	unlock(t, theirs)
 	unlock(t, first)
-	if err := <-next; err != nil {
-		t.Errorf("the waiter: %v", err)
-	}
+	unlockNext(t, <-next, first)
 	unlock(t, lock(t, c.Mutex("a")))
 }

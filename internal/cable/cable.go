@@ -1,13 +1,11 @@
-// Package cable stands between clients and a server of a test, and breaks their connections as a network does. It knows nothing of what is said.
+// Package cable stands between clients and a server of a test, and breaks their connections as a network does. It knows nothing of what is said, but may be
+// told how to pass it on.
 package cable
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/ports"
@@ -17,6 +15,7 @@ import (
 // returned. Many goroutines may use it.
 type Cable struct {
 	target string
+	pass   func(*Link)
 	port   int
 
 	// gate is held shared while bytes are passed on, and alone to change whether they are.
@@ -26,28 +25,31 @@ type Cable struct {
 	mu       sync.Mutex
 	listener net.Listener  // nil while connections are refused
 	accepts  chan struct{} // closed when no connection of listener will be added any more
-	links    map[*link]struct{}
+	links    map[*Link]struct{}
 	closed   bool
 	wg       sync.WaitGroup // of links
 }
 
-// portRetries is how often another process may take a port between our look and our listening.
-const portRetries = 5
-
 // New starts a cable to an address, with an address of its own. Close ends it.
-func New(target string) (*Cable, error) {
-	c := &Cable{target: target, links: map[*link]struct{}{}}
-	var err error
-	for range portRetries {
+func New(target string) (*Cable, error) { return NewWith(target, (*Link).pass) }
+
+// NewWith is New with a function that is called for each link, to pass on what its two sides say to each other, until either ends or it is cut. All that
+// it passes on it does between Enter and Leave of the link, for that is what the cable breaks.
+func NewWith(target string, pass func(*Link)) (*Cable, error) {
+	c := &Cable{target: target, pass: pass, links: map[*Link]struct{}{}}
+	err := ports.Retry(func() (err error) {
 		if c.port, err = ports.Reserve(); err != nil {
-			return nil, err
+			return err
 		}
-		if err = c.Allow(); err == nil {
-			return c, nil
+		if err = c.Allow(); err != nil {
+			ports.Release(c.port)
 		}
-		ports.Release(c.port)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	return c, nil
 }
 
 // ForTest is New for a test. The cable is closed at the end of the test.
@@ -83,21 +85,11 @@ func (c *Cable) Thaw() {
 	}
 }
 
-// enter waits until nothing is frozen, and then holds the gate shared. It returns false, without the gate, if the context is done first.
-func (c *Cable) enter(ctx context.Context) bool {
-	for {
-		c.gate.RLock()
-		thaw := c.thaw
-		if thaw == nil && ctx.Err() == nil {
-			return true
-		}
-		c.gate.RUnlock()
-		select {
-		case <-thaw:
-		case <-ctx.Done():
-			return false
-		}
-	}
+// Halt calls a function while no byte is passed on. It waits for bytes that are just being passed on.
+func (c *Cable) Halt(while func()) {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	while()
 }
 
 // Cut closes all connections at once, those of clients and those to the server. New ones can be made.
@@ -105,7 +97,7 @@ func (c *Cable) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l := range c.links {
-		l.cut()
+		l.Cut()
 	}
 }
 
@@ -173,81 +165,4 @@ func (c *Cable) Close() {
 	c.Cut()
 	c.wg.Wait()
 	ports.Release(c.port)
-}
-
-// link is one connection. It ends when either side does, or when it is cut.
-type link struct {
-	cable  *Cable
-	client net.Conn
-	ctx    context.Context // done when it is cut
-	stop   context.CancelFunc
-
-	mu     sync.Mutex
-	server net.Conn // nil before there is one
-}
-
-func newLink(c *Cable, client net.Conn) *link {
-	ctx, stop := context.WithCancel(context.Background())
-	return &link{cable: c, client: client, ctx: ctx, stop: stop}
-}
-
-// cut closes both sides. Cutting again does nothing.
-func (l *link) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stop()
-	_ = l.client.Close()
-	if l.server != nil {
-		_ = l.server.Close()
-	}
-}
-
-func (l *link) run() {
-	defer l.cut()
-	server, err := l.dial()
-	if err != nil {
-		return
-	}
-	var other sync.WaitGroup
-	other.Go(func() { l.pass(l.client, server) })
-	l.pass(server, l.client)
-	other.Wait()
-}
-
-// dialLimit is how long it may take to connect to the server, which is on this machine.
-const dialLimit = 5 * time.Second
-
-func (l *link) dial() (net.Conn, error) {
-	if !l.cable.enter(l.ctx) {
-		return nil, l.ctx.Err()
-	}
-	l.cable.gate.RUnlock()
-	server, err := (&net.Dialer{Timeout: dialLimit}).DialContext(l.ctx, "tcp", l.cable.target)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.server = server
-	if l.ctx.Err() != nil { // cut meanwhile
-		_ = server.Close()
-	}
-	return server, l.ctx.Err()
-}
-
-// pass passes on what one side says, until it ends.
-func (l *link) pass(to io.Writer, from io.Reader) {
-	defer l.cut()
-	piece := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(piece)
-		if !l.cable.enter(l.ctx) { // the end takes its time like any byte
-			return
-		}
-		_, broken := to.Write(piece[:n])
-		l.cable.gate.RUnlock()
-		if err != nil || broken != nil {
-			return
-		}
-	}
 }

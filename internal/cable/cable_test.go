@@ -67,15 +67,20 @@ func (c *caller) hears(within time.Duration) (string, error) {
 	return c.said.ReadString('\n')
 }
 
+// echoes tells a word and hears it again.
+func (c *caller) echoes(word string) {
+	c.t.Helper()
+	c.tell(word)
+	if said, err := c.hears(patience); said != word+"\n" {
+		c.t.Fatalf("%q, %v; want %s", said, err, word)
+	}
+}
+
 const patience = 30 * time.Second
 
 func TestBytesArePassedOn(t *testing.T) {
 	t.Parallel()
-	c := call(t, ForTest(t, echo(t)).Addr())
-	c.tell("hello")
-	if said, err := c.hears(patience); said != "hello\n" {
-		t.Errorf("%q, %v", said, err)
-	}
+	call(t, ForTest(t, echo(t)).Addr()).echoes("hello")
 }
 
 // While it is frozen nothing arrives, and all of it when it thaws, on new connections, too.
@@ -83,10 +88,7 @@ func TestFreeze(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	old := call(t, cable.Addr())
-	old.tell("first")
-	if said, err := old.hears(patience); said != "first\n" {
-		t.Fatalf("%q, %v", said, err)
-	}
+	old.echoes("first")
 	cable.Freeze()
 	both := []*caller{old, call(t, cable.Addr())}
 	for _, c := range both {
@@ -115,45 +117,28 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	c := call(t, cable.Addr())
-	c.tell("hello")
-	if said, err := c.hears(patience); said != "hello\n" {
-		t.Fatalf("%q, %v", said, err)
-	}
+	c.echoes("hello")
 	cable.Freeze() // which keeps nothing from being cut
 	cable.Cut()
 	c.ends()
 	cable.Thaw()
-	again := call(t, cable.Addr())
-	again.tell("again")
-	if said, err := again.hears(patience); said != "again\n" {
-		t.Errorf("%q, %v", said, err)
-	}
+	call(t, cable.Addr()).echoes("again")
 }
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	c := call(t, cable.Addr())
-	c.tell("hello")
-	if said, err := c.hears(patience); said != "hello\n" {
-		t.Fatalf("%q, %v", said, err)
-	}
+	c.echoes("hello")
 	cable.Refuse()
 	if conn, err := net.Dial("tcp", cable.Addr()); err == nil {
 		_ = conn.Close()
 		t.Error("it lets somebody connect")
 	}
-	c.tell("still here")
-	if said, err := c.hears(patience); said != "still here\n" {
-		t.Errorf("%q, %v", said, err)
-	}
+	c.echoes("still here")
 	noErr(t, cable.Allow())
 	noErr(t, cable.Allow()) // does nothing
-	again := call(t, cable.Addr())
-	again.tell("again")
-	if said, err := again.hears(patience); said != "again\n" {
-		t.Errorf("%q, %v", said, err)
-	}
+	call(t, cable.Addr()).echoes("again")
 }
 
 // The end of a server is the end of its connections.

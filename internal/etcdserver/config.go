@@ -31,13 +31,12 @@ type Config struct {
 // memory is a folder that is kept in memory, on Linux.
 const memory = "/dev/shm"
 
-// folder makes a folder for a server.
-func (c Config) folder() (string, error) {
-	parent := ""
+// parent is where the folders of servers are, and "" for the usual place.
+func (c Config) parent() string {
 	if at, err := os.Stat(memory); c.Volatile && err == nil && at.IsDir() {
-		parent = memory
+		return memory
 	}
-	return os.MkdirTemp(parent, "etcd-")
+	return ""
 }
 
 // args are the arguments of a server, one of some that are a cluster.
@@ -54,7 +53,7 @@ func (c Config) args(s *Server, all []*Server) []string {
 		"--name", s.name, "--data-dir", s.data(), "--log-level", "warn", "--logger", "zap",
 		"--listen-client-urls", strings.Join(listen, ","), "--advertise-client-urls", s.URL(),
 		"--listen-peer-urls", s.peerURL(), "--initial-advertise-peer-urls", s.peerURL(),
-		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-token", filepath.Base(all[0].dir),
+		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-token", filepath.Base(all[0].Dir()),
 	}
 	if c.Election > 0 {
 		args = append(args, "--election-timeout", fmt.Sprint(c.Election.Milliseconds()), "--heartbeat-interval", fmt.Sprint(c.Election.Milliseconds()/10))

@@ -52,8 +52,8 @@ func TestKillRestartAndWipe(t *testing.T) {
 			t.Parallel()
 			s := ForTest(t, c)
 			pid, addr := s.PID(), s.Addr()
-			if pid == 0 || !s.Up() || strings.HasPrefix(s.dir, memory) != c.Volatile {
-				t.Errorf("process %d, up: %v, in %s", pid, s.Up(), s.dir)
+			if pid == 0 || !s.Up() || strings.HasPrefix(s.Dir(), memory) != c.Volatile {
+				t.Errorf("process %d, up: %v, in %s", pid, s.Up(), s.Dir())
 			}
 			put(t, s, "value")
 			if s.Restart() == nil || s.Wipe() == nil {
@@ -220,7 +220,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	noErr(t, s.Pause())
 	noErr(t, s.Close())
 	noErr(t, s.Close())
-	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) || s.PID() != 0 {
+	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) || s.PID() != 0 {
 		t.Errorf("the folder: %v; process %d", err, pid)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/internal/ports"
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // Patience is how long everything here waits that depends on a server: for its start, for a leader. It is long, as machines that run
@@ -17,8 +18,6 @@ import (
 const Patience = 30 * time.Second
 
 const (
-	// beat is the time between two looks at a server.
-	beat = 10 * time.Millisecond
 	// startBeat is how long one look waits for an answer.
 	startBeat = 500 * time.Millisecond
 	// callLimit is how long Call waits for an answer.
@@ -26,16 +25,8 @@ const (
 )
 
 // await asks until nothing is missing, and for no longer than Patience. It looks at least once.
-func await(what string, missing func() error) error {
-	for began := time.Now(); ; <-time.After(beat) {
-		err := missing()
-		if err == nil {
-			return nil
-		}
-		if time.Since(began) > Patience {
-			return fmt.Errorf("etcdserver: waited %v until %s: %w", Patience, what, err)
-		}
-	}
+func await(until string, missing func() error) error {
+	return process.Await("etcdserver", Patience, until, missing)
 }
 
 // Status is what a server says of itself.

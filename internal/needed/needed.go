@@ -1,4 +1,4 @@
-// Package needed says whether tests may do without the servers that they start.
+// Package needed says whether tests may do without the servers that they start, and ends those that were started.
 package needed
 
 import (
@@ -36,4 +36,25 @@ func Started(t TB, err, missing error) {
 	case err != nil:
 		t.Fatalf("%v", err)
 	}
+}
+
+// Server is what a test has to end.
+type Server interface {
+	String() string // which server it is
+	Log() string    // the end of its log
+	Close() error
+}
+
+// End closes servers at the end of the test, and shows their logs if it has failed.
+func End[S Server](t TB, servers ...S) {
+	t.Cleanup(func() {
+		for _, s := range servers {
+			if t.Failed() {
+				t.Logf("%v: its log ends with:\n%s", s, s.Log())
+			}
+			if err := s.Close(); err != nil {
+				t.Logf("%v: closing it: %v", s, err)
+			}
+		}
+	})
 }

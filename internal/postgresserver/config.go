@@ -19,9 +19,9 @@ var small = []string{"max_connections=100", "shared_buffers=16MB", "autovacuum=o
 
 // arguments are those of the program.
 func (s *Server) arguments() []string {
-	lines := []string{"listen_addresses=", "unix_socket_directories=" + s.dir}
+	lines := []string{"listen_addresses=", "unix_socket_directories=" + s.first.Dir()}
 	if s.port != 0 {
-		lines = []string{"listen_addresses=" + "127.0.0.1", "unix_socket_directories=" + s.dir}
+		lines[0] += "127.0.0.1"
 	}
 	if !s.config.Durable {
 		lines = append(lines, careless...)

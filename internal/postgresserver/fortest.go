@@ -8,9 +8,7 @@ func ForTest(t needed.TB, c Config) *Server {
 	t.Helper()
 	s, err := StartWith(c)
 	needed.Started(t, err, ErrMissing)
-	if err == nil { // the fakes of tests go on after a failure
-		endWith(t, s)
-	}
+	needed.End(t, s)
 	return s
 }
 
@@ -19,9 +17,7 @@ func StandbyForTest(t needed.TB, of *Server, c Config) *Server {
 	t.Helper()
 	s, err := StartStandby(of, c)
 	needed.Started(t, err, ErrMissing)
-	if err == nil {
-		endWith(t, s)
-	}
+	needed.End(t, s)
 	return s
 }
 
@@ -30,23 +26,6 @@ func BouncerForTest(t needed.TB, of *Server) *Bouncer {
 	t.Helper()
 	b, err := StartBouncer(of)
 	needed.Started(t, err, ErrNoBouncer)
-	if err == nil {
-		endWith(t, b)
-	}
+	needed.End(t, b)
 	return b
-}
-
-// endWith sees to it that a program is ended with the test.
-func endWith(t needed.TB, p interface {
-	Log() string
-	Close() error
-}) {
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the log of the server ends with:\n%s", p.Log())
-		}
-		if err := p.Close(); err != nil {
-			t.Logf("closing the server: %v", err)
-		}
-	})
 }

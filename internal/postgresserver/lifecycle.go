@@ -15,13 +15,14 @@ var errNotRunning = errors.New("postgresserver: the server does not run: call Re
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running() {
+	run := s.first.Run()
+	if run == nil {
 		return nil
 	}
-	resume(s.family()) // what is paused would not heed it
-	_ = s.run.Signal(syscall.SIGINT)
+	resume(family(run.Pid)) // what is paused would not heed it
+	_ = run.Signal(syscall.SIGINT)
 	select {
-	case <-s.run.Done():
+	case <-run.Done():
 		return nil
 	case <-time.After(Patience):
 		return errors.Join(fmt.Errorf("postgresserver: the server was asked to end, and killed after %v: its log ends with:\n%s", Patience, s.Log()), s.kill())
@@ -40,47 +41,44 @@ func (s *Server) Kill() error {
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running() {
-		return errors.New("postgresserver: the server runs: call Stop or Kill before Restart")
-	}
 	return s.launch()
 }
 
 // kill does not kill the first process itself, which cleans up memory that the system would keep for ever: that one is told to end at once. The
 // others get no chance to finish what they are at.
 func (s *Server) kill() error {
-	if !s.running() {
+	run := s.first.Run()
+	if run == nil {
 		return nil
 	}
-	family := s.family()
+	family := family(run.Pid)
 	slay(family[1:])
-	if err := s.run.Signal(quit); err != nil && s.running() {
+	if err := run.Signal(quit); err != nil && !run.Ended() {
 		return err
 	}
 	resume(family[:1])
 	select {
-	case <-s.run.Done():
+	case <-run.Done():
 	case <-time.After(Patience):
-		s.run.Kill() // its children notice
+		run.Kill() // its children notice
 	}
 	return nil
 }
-
-func (s *Server) running() bool { return s.run != nil && !s.run.Ended() }
 
 // Pause freezes the server with all of its processes: connections stay open, and nothing is answered. Resume lets it go on. It returns when all have
 // come to a halt.
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running() {
+	first := s.first.PID()
+	if first == 0 {
 		return errNotRunning
 	}
 	// The first one makes no more of them, once it has stopped.
-	if err := pause(s.run.Pid); err != nil {
+	if err := pause(first); err != nil {
 		return err
 	}
-	for _, pid := range s.family()[1:] {
+	for _, pid := range family(first)[1:] {
 		if err := pause(pid); err != nil {
 			return err
 		}
@@ -92,10 +90,11 @@ func (s *Server) Pause() error {
 func (s *Server) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running() {
+	first := s.first.PID()
+	if first == 0 {
 		return errNotRunning
 	}
-	resume(s.family())
+	resume(family(first))
 	return nil
 }
 
@@ -114,10 +113,11 @@ func (s *Server) ResumeBackend(pid int) error {
 func (s *Server) backend(pid int, do func(pid int) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running() {
+	first := s.first.PID()
+	if first == 0 {
 		return errNotRunning
 	}
-	for _, mine := range s.family()[1:] {
+	for _, mine := range family(first)[1:] {
 		if mine == pid {
 			return do(pid)
 		}

@@ -14,13 +14,13 @@ import (
 // attributes let the system end a server together with the thread that starts it.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: quit} }
 
-// family are the numbers of the processes of the server, which runs: the first one, and those that it has made.
-func (s *Server) family() []int {
-	family := []int{s.run.Pid}
+// family are the numbers of the processes of a server: the first one, and those that it has made.
+func family(first int) []int {
+	family := []int{first}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is a good one
 	for _, stat := range stats {
 		fields := fields(stat)
-		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(s.run.Pid) {
+		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(first) {
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat))); err == nil {
 				family = append(family, pid)
 			}

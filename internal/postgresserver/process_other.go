@@ -10,7 +10,7 @@ import (
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // family is only the first process of the server: which others there are is not looked for.
-func (s *Server) family() []int { return []int{s.run.Pid} }
+func family(first int) []int { return []int{first} }
 
 func pause(int) error {
 	return errors.New("postgresserver: which processes a server has is not known here, so it cannot be paused: use Linux")

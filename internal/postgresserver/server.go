@@ -1,7 +1,6 @@
 package postgresserver
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -22,15 +21,13 @@ const Patience = 30 * time.Second
 
 // Server is a PostgreSQL server with a folder of its own. Many goroutines may use it.
 type Server struct {
-	dir      string
-	postgres string // the program
-	port     int    // 0: it listens on the socket alone
+	first    *process.Server // its first process, which makes the others, its folder and its log
+	postgres string          // the program
+	port     int             // 0: it listens on the socket alone
 	config   Config
 	user     func() *syscall.SysProcAttr
 
-	mu       sync.Mutex       // held while the process is started or ended
-	run      *process.Process // the last one; nil if there was none
-	reserved bool             // the port is ours
+	mu sync.Mutex // held while processes are started, ended, paused or resumed
 }
 
 // Start makes a database and starts a server on it. If PostgreSQL is missing, the error is ErrMissing.
@@ -43,48 +40,39 @@ func StartWith(c Config) (*Server, error) {
 	})
 }
 
-// portRetries is how often another process may take a port between our look and the start of the server.
-const portRetries = 5
-
 // start starts a server in a new folder, in which fill puts the data.
-func start(c Config, fill func(*Server) error) (*Server, error) {
+func start(c Config, fill func(*Server) error) (s *Server, err error) {
 	postgres, err := find("postgres")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "postgres-")
-	if err != nil {
+	err = ports.Retry(func() error {
+		s, err = startOnce(postgres, c, fill)
+		return err
+	})
+	return s, err
+}
+
+func startOnce(postgres string, c Config, fill func(*Server) error) (_ *Server, err error) {
+	s := &Server{postgres: postgres, config: c}
+	if c.TCP {
+		if s.port, err = ports.Reserve(); err != nil {
+			return nil, err
+		}
+	}
+	if s.first, err = process.NewServer("postgresserver: the server", "", "postgres-", func() { ports.Release(s.port) }); err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, postgres: postgres, config: c}
-	if s.user, err = unprivileged(dir); err == nil {
+	if s.user, err = unprivileged(s.first.Dir()); err == nil {
 		err = fill(s)
 	}
 	if err == nil {
-		err = s.firstRun()
+		err = s.launch()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-func (s *Server) firstRun() (err error) {
-	if !s.config.TCP {
-		return s.launch()
-	}
-	for range portRetries {
-		if s.port, err = ports.Reserve(); err != nil {
-			return err
-		}
-		s.reserved = true
-		if err = s.launch(); err == nil || !strings.Contains(s.Log(), "Address already in use") {
-			return err
-		}
-		ports.Release(s.port)
-		s.reserved = false
-	}
-	return err
 }
 
 // tool runs a program that comes with the server, as the server's user.
@@ -94,7 +82,7 @@ func (s *Server) tool(name string, args ...string) error {
 		return err
 	}
 	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, s.user()
+	cmd.Dir, cmd.SysProcAttr = s.first.Dir(), s.user()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("postgresserver: %s: %w\n%s", program, err, out)
 	}
@@ -103,38 +91,26 @@ func (s *Server) tool(name string, args ...string) error {
 
 // launch starts the process and waits until it answers.
 func (s *Server) launch() error {
-	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	cmd := exec.Command(s.postgres, s.arguments()...)
+	cmd.SysProcAttr = s.user()
+	if err := s.first.Launch(cmd); err != nil {
+		return err
+	}
+	return s.first.Await(Patience, "it is ready", s.notReady)
+}
+
+// notReady looks for the word with which pg_ctl is content, too: see the lines of postmaster.pid at
+// https://www.postgresql.org/docs/current/storage-file-layout.html.
+func (s *Server) notReady() error {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
-	cmd := exec.Command(s.postgres, s.arguments()...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s.dir, log, log, s.user()
-	if s.run, err = process.Start(cmd); err != nil {
-		return err
+	mine := strconv.Itoa(s.first.PID()) // the file may be that of a run before
+	if lines := strings.Split(string(text), "\n"); len(lines) < 8 || lines[0] != mine || !strings.HasPrefix(lines[7], "ready") {
+		return fmt.Errorf("its postmaster.pid is %q", text)
 	}
-	return s.awaitReady()
-}
-
-// awaitReady waits for the word with which pg_ctl is content, too: see the lines of postmaster.pid at
-// https://www.postgresql.org/docs/current/storage-file-layout.html.
-func (s *Server) awaitReady() error {
-	mine := []byte(strconv.Itoa(s.run.Pid)) // the file may be that of a run before
-	late := time.After(Patience)
-	for {
-		if text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid")); err == nil {
-			if lines := bytes.Split(text, []byte("\n")); len(lines) > 7 && bytes.Equal(lines[0], mine) && bytes.HasPrefix(lines[7], []byte("ready")) {
-				return nil
-			}
-		}
-		select {
-		case <-s.run.Done():
-			return fmt.Errorf("postgresserver: the server ended at once; its log ends with:\n%s", s.Log())
-		case <-late:
-			return fmt.Errorf("postgresserver: the server is not ready after %v; its log ends with:\n%s", Patience, s.Log())
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return nil
 }
 
 // Close ends the server and removes its folder. Closing it again does nothing.
@@ -144,16 +120,12 @@ func (s *Server) Close() error {
 	if err := s.kill(); err != nil {
 		return err
 	}
-	if s.reserved {
-		ports.Release(s.port)
-		s.reserved = false // it may be somebody else's from now on
-	}
-	return os.RemoveAll(s.dir)
+	return s.first.Close()
 }
 
 // DSN returns what a driver of PostgreSQL needs to connect by the socket.
 func (s *Server) DSN() string {
-	dsn := "host=" + s.dir + " user=postgres dbname=postgres sslmode=disable"
+	dsn := "host=" + s.first.Dir() + " user=postgres dbname=postgres sslmode=disable"
 	if s.port != 0 {
 		dsn += " port=" + s.portText()
 	}
@@ -172,28 +144,18 @@ func (s *Server) Addr() string {
 // the socket.
 func (s *Server) URL() string {
 	if s.port == 0 {
-		return "postgres://postgres@/postgres?sslmode=disable&host=" + s.dir
+		return "postgres://postgres@/postgres?sslmode=disable&host=" + s.first.Dir()
 	}
 	return "postgres://postgres@" + s.Addr() + "/postgres?sslmode=disable"
 }
 
-// logTail is how much of the log is shown.
-const logTail = 4 << 10
+// String returns the name that errors have for the server.
+func (s *Server) String() string { return s.first.String() }
 
 // Log returns the end of the log of all runs, up to 4 KiB.
-func (s *Server) Log() string { return tail(s.logFile()) }
+func (s *Server) Log() string { return s.first.Log() }
 
-func tail(file string) string {
-	log, err := os.ReadFile(file)
-	if err != nil {
-		return err.Error()
-	}
-	return string(log[max(0, len(log)-logTail):])
-}
-
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
+func (s *Server) data() string { return filepath.Join(s.first.Dir(), "data") }
 
 // portText is the port, which names the socket, too.
 func (s *Server) portText() string {

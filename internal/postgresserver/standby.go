@@ -3,7 +3,6 @@ package postgresserver
 import (
 	"errors"
 	"fmt"
-	"time"
 )
 
 // StartStandby starts a server that follows another one by streaming replication, and waits until it has what that one has now. It confirms nothing
@@ -27,15 +26,13 @@ func (s *Server) AwaitFollows(of *Server) error {
 	if err != nil {
 		return err
 	}
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	return s.first.Await(Patience, "it has reached "+end+" of its primary", func() error {
 		behind, err := s.Ask("SELECT pg_wal_lsn_diff('" + end + "', pg_last_wal_replay_lsn()) > 0")
-		if err == nil && behind == "f" {
-			return nil
+		if err == nil && behind != "f" {
+			err = errors.New("it is behind")
 		}
-		if time.Since(began) > Patience {
-			return errors.Join(fmt.Errorf("postgresserver: after %v the standby has not reached %s of its primary; its log ends with:\n%s", Patience, end, s.Log()), err)
-		}
-	}
+		return err
+	})
 }
 
 // Promote makes a primary of a standby, and returns when it takes writes.

@@ -1,4 +1,5 @@
-// Package process starts programs, such as servers for tests and benchmarks, that die with this one.
+// Package process starts programs, such as servers for tests and benchmarks, that die with this one. A [Process] is one run of a program, and a [Server]
+// a program that is started again on what it has left.
 package process
 
 import (

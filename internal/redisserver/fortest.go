@@ -7,7 +7,8 @@ import "github.com/leasehold-go/leasehold/internal/needed"
 func ForTest(t needed.TB, c Config) *Server {
 	t.Helper()
 	s, err := Start(c)
-	started(t, err, func() []*Server { return []*Server{s} })
+	needed.Started(t, err, ErrMissing)
+	needed.End(t, s)
 	return s
 }
 
@@ -15,7 +16,8 @@ func ForTest(t needed.TB, c Config) *Server {
 func ReplicaForTest(t needed.TB, of *Server, c Config) *Server {
 	t.Helper()
 	s, err := StartReplica(of, c)
-	started(t, err, func() []*Server { return []*Server{s} })
+	needed.Started(t, err, ErrMissing)
+	needed.End(t, s)
 	return s
 }
 
@@ -23,7 +25,8 @@ func ReplicaForTest(t needed.TB, of *Server, c Config) *Server {
 func ReplicatedForTest(t needed.TB, replicas int, c Config) *Replicated {
 	t.Helper()
 	r, err := StartReplicated(replicas, c)
-	started(t, err, func() []*Server { return r.Servers() })
+	needed.Started(t, err, ErrMissing)
+	needed.End(t, r.Servers()...)
 	return r
 }
 
@@ -31,7 +34,8 @@ func ReplicatedForTest(t needed.TB, replicas int, c Config) *Replicated {
 func ClusterForTest(t needed.TB, masters, replicasEach int, c Config) *Cluster {
 	t.Helper()
 	cl, err := StartCluster(masters, replicasEach, c)
-	started(t, err, func() []*Server { return cl.Nodes })
+	needed.Started(t, err, ErrMissing)
+	needed.End(t, cl.Nodes...)
 	return cl
 }
 
@@ -39,7 +43,8 @@ func ClusterForTest(t needed.TB, masters, replicasEach int, c Config) *Cluster {
 func SentinelsForTest(t needed.TB, n int, r *Replicated) *Sentinels {
 	t.Helper()
 	s, err := StartSentinels(n, r)
-	started(t, err, func() []*Server { return s.All })
+	needed.Started(t, err, ErrMissing)
+	needed.End(t, s.All...)
 	return s
 }
 
@@ -47,30 +52,7 @@ func SentinelsForTest(t needed.TB, n int, r *Replicated) *Sentinels {
 func ProxyForTest(t needed.TB, target string) *Proxy {
 	t.Helper()
 	p, err := NewProxy(target)
-	started(t, err, func() []*Server { return nil })
-	if err == nil {
-		t.Cleanup(func() { _ = p.Close() }) // it always returns nil
-	}
-	return p
-}
-
-// started ends the test if a start failed, and sees to it that what was started is ended.
-func started(t needed.TB, err error, servers func() []*Server) {
-	t.Helper()
 	needed.Started(t, err, ErrMissing)
-	if err == nil { // the fakes of tests go on after a failure
-		t.Cleanup(func() { end(t, servers()) })
-	}
-}
-
-// end closes servers, and shows the logs of a test that failed.
-func end(t needed.TB, servers []*Server) {
-	if t.Failed() {
-		for _, s := range servers {
-			t.Logf("the log of the server at %s ends with:\n%s", s.Addr(), s.Log())
-		}
-	}
-	if err := closeAll(servers); err != nil {
-		t.Logf("closing the servers: %v", err)
-	}
+	t.Cleanup(func() { _ = p.Close() }) // it always returns nil
+	return p
 }

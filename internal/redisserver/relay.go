@@ -1,82 +1,39 @@
 package redisserver
 
 import (
-	"context"
-	"net"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/leasehold-go/leasehold/internal/cable"
 )
 
-// relay is a connection through a Proxy. It ends when either side does, or when it is cut.
+// relay passes on requests and replies of a connection through a Proxy.
 type relay struct {
-	proxy  *Proxy
-	client net.Conn
-	ctx    context.Context // done when the connection is cut
-	stop   context.CancelFunc
-	lost   bool // the client misses a reply; guarded by the gate
+	*cable.Link
+	proxy *Proxy
 
 	mu        sync.Mutex
-	server    net.Conn // nil before there is one
-	sent      int      // requests that get a reply
-	doomed    int      // which reply the client is not to see, and is to be the last; 0 is none
-	doomedAny bool     // it is the next one, whichever that is
-}
-
-func newRelay(p *Proxy, client net.Conn) *relay {
-	ctx, stop := context.WithCancel(context.Background())
-	return &relay{proxy: p, client: client, ctx: ctx, stop: stop}
-}
-
-// cut closes the connection on both sides. Cutting it again does nothing.
-func (r *relay) cut() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stop()
-	_ = r.client.Close()
-	if r.server != nil {
-		_ = r.server.Close()
-	}
+	sent      int  // requests that get a reply
+	doomed    int  // which reply the client is not to see, and is to be the last; 0 is none
+	doomedAny bool // it is the next one, whichever that is
 }
 
 func (r *relay) run() {
-	defer r.cut()
-	if !r.dial() {
-		return
-	}
 	var down sync.WaitGroup
 	down.Go(r.down)
 	r.up()
 	down.Wait()
 }
 
-// dial connects to the server and reports whether that went well.
-func (r *relay) dial() bool {
-	if !r.proxy.enter(r.ctx) {
-		return false
-	}
-	r.proxy.gate.RUnlock()
-	server, err := (&net.Dialer{Timeout: CommandLimit}).DialContext(r.ctx, "tcp", r.proxy.target)
-	if err != nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.server = server
-	if r.ctx.Err() != nil { // cut meanwhile
-		_ = server.Close()
-	}
-	return r.ctx.Err() == nil
-}
-
 // up passes requests on, one by one.
 func (r *relay) up() {
-	defer r.cut()
+	defer r.Cut()
 	var stream frames
 	var request []byte
 	piece := make([]byte, 64<<10)
 	for {
-		n, err := r.client.Read(piece)
+		n, err := r.Client.Read(piece)
 		for rest := piece[:n]; len(rest) > 0; {
 			size, ends := stream.next(rest)
 			request = append(request, rest[:size]...)
@@ -90,8 +47,8 @@ func (r *relay) up() {
 			request = request[:0]
 		}
 		if err != nil {
-			if r.proxy.enter(r.ctx) { // the end takes its time like any byte
-				r.proxy.gate.RUnlock()
+			if r.Enter() { // the end takes its time like any byte
+				r.Leave()
 			}
 			return
 		}
@@ -107,15 +64,15 @@ func (r *relay) request(request []byte) bool {
 	case Hold:
 		select {
 		case <-release:
-		case <-r.ctx.Done():
+		case <-r.Done():
 		}
 	}
 	r.count(request, action == CutAfter)
-	if !r.proxy.enter(r.ctx) {
+	if !r.Enter() {
 		return false
 	}
-	defer r.proxy.gate.RUnlock()
-	_, err := r.server.Write(request)
+	defer r.Leave()
+	_, err := r.Server.Write(request)
 	return err == nil
 }
 
@@ -138,12 +95,12 @@ func (r *relay) count(request []byte, doom bool) {
 
 // down passes replies on.
 func (r *relay) down() {
-	defer r.cut()
+	defer r.Cut()
 	var stream frames
 	replies := 0
 	piece := make([]byte, 64<<10)
 	for {
-		n, err := r.server.Read(piece)
+		n, err := r.Server.Read(piece)
 		keep, last := 0, false
 		for at := 0; at < n && !last; {
 			size, ends := stream.next(piece[at:n])
@@ -174,18 +131,19 @@ func (r *relay) isDoomed(reply int, pushed bool) bool {
 // reply passes bytes on to the client, and reports whether the connection goes on. The end of the connection
 // is lost like any reply.
 func (r *relay) reply(b []byte, end bool) bool {
-	if !r.proxy.enter(r.ctx) {
+	if !r.Enter() {
 		return false
 	}
 	swallow := r.proxy.swallow
-	if swallow {
-		r.lost = r.lost || len(b) > 0 || end
-	} else {
-		_, _ = r.client.Write(b) // if the client is gone, up finds out when it has sent all that came before
+	switch {
+	case !swallow:
+		_, _ = r.Client.Write(b) // if the client is gone, up finds out when it has sent all that came before
+	case len(b) > 0 || end:
+		r.proxy.loses(r.Link)
 	}
-	r.proxy.gate.RUnlock()
+	r.Leave()
 	if swallow && end {
-		<-r.ctx.Done()
+		<-r.Done()
 	}
 	return true
 }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/internal/ports"
@@ -23,25 +21,19 @@ const busOffset = 10_000
 
 // Server is a Redis server in a process of its own, with a folder and a port of its own. Many goroutines may use it.
 type Server struct {
-	dir      string
+	// Server is its process, folder and log: PID, Up, Dir and Log tell of them, Kill, Stop, Pause and Resume happen to them, and Close ends them.
+	*process.Server
+
 	port     int
 	password string
 	program  string
 	args     []string
 	env      []string
-
-	mu       sync.Mutex       // held while the process is started or ended
-	run      *process.Process // the last one
-	paused   bool             // it was told to stop, and not yet to go on
-	reserved bool             // the port is ours
 }
 
 // Start starts a server with a folder and a port of its own, and waits until it answers. Close ends it. It dies with
 // this process in any case, on Linux. If Redis is missing, the error is ErrMissing.
 func Start(c Config) (*Server, error) { return start(c) }
-
-// portRetries is how often another process may take a port between our look and the start of the server.
-const portRetries = 5
 
 // start is Start with more lines of redis.conf, which those of the config override.
 func start(c Config, more ...string) (*Server, error) {
@@ -49,84 +41,71 @@ func start(c Config, more ...string) (*Server, error) {
 }
 
 // startWith starts a server with arguments after its redis.conf, whose text depends on the port.
-func startWith(c Config, args []string, text func(port int) string) (*Server, error) {
+func startWith(c Config, args []string, text func(port int) string) (s *Server, err error) {
 	program := c.Program
 	if program == "" {
 		program = "redis-server"
 	}
-	program, err := exec.LookPath(program)
-	if err != nil {
+	if program, err = exec.LookPath(program); err != nil {
 		return nil, fmt.Errorf("%w (%w)", ErrMissing, err)
 	}
-	dir, err := os.MkdirTemp("", "redis-")
+	err = ports.Retry(func() error {
+		s, err = startOnce(c, program, args, text)
+		return err
+	})
+	return s, err
+}
+
+func startOnce(c Config, program string, args []string, text func(port int) string) (*Server, error) {
+	port, err := ports.Reserve(busOffset)
 	if err != nil {
 		return nil, err
 	}
-	conf := filepath.Join(dir, "redis.conf")
-	s := &Server{dir: dir, password: c.Password, program: program, env: c.Env, args: append([]string{conf}, args...)}
-	for range portRetries {
-		if s.port, err = ports.Reserve(busOffset); err != nil {
-			break
-		}
-		s.reserved = true
-		if err = os.WriteFile(conf, []byte(text(s.port)), 0o600); err != nil {
-			break
-		}
-		if err = s.launch(ready); err == nil {
-			return s, nil
-		}
-		if !strings.Contains(s.Log(), "Address already in use") {
-			break
-		}
-		s.releasePort()
+	p, err := process.NewServer("redisserver: the server at "+ports.Address(port), "", "redis-", func() { ports.Release(port) })
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(err, s.Close())
+	conf := filepath.Join(p.Dir(), "redis.conf")
+	s := &Server{Server: p, port: port, password: c.Password, program: program, args: append([]string{conf}, args...), env: c.Env}
+	if err = os.WriteFile(conf, []byte(text(port)), 0o600); err == nil {
+		err = s.launch(ready)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
-// launch starts the process and waits until it answers a PING as wanted.
+// launch starts the process and waits until it answers a PING as wanted. If it does not, it is killed.
 func (s *Server) launch(wanted func(error) bool) error {
-	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the process has its own
 	cmd := exec.Command(s.program, s.args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	cmd.Env = append(os.Environ(), s.env...)
-	run, err := process.Start(cmd)
-	if err != nil {
+	if err := s.Launch(cmd); err != nil {
 		return err
 	}
-	s.run, s.paused = run, false
-	err = s.awaitAnswer(run, wanted)
-	if err != nil {
-		run.Kill()
-		return fmt.Errorf("%w\nits log ends with:\n%s", err, s.Log())
-	}
-	return nil
-}
-
-// startBeat is how long one PING waits for an answer. Somebody else may have the port, and say nothing.
-const startBeat = 500 * time.Millisecond
-
-// awaitAnswer waits until a run of the server answers a PING as wanted.
-func (s *Server) awaitAnswer(run *process.Process, wanted func(error) bool) error {
-	ended := false
-	err := await("the server at "+s.Addr()+" answers", func() error {
-		if ended = run.Ended(); ended {
-			return nil
-		}
+	err := s.Await(Patience, "it answers", func() error {
 		_, err := s.command(startBeat, "PING")
 		if wanted(err) {
 			return nil
 		}
 		return err
 	})
-	if ended {
-		return fmt.Errorf("redisserver: the server at %s ended at once", s.Addr())
+	if err != nil {
+		s.Kill()
 	}
 	return err
 }
+
+// Restart starts a server again that was killed or stopped: with the same port, folder and redis.conf, the latter as
+// the server itself may have rewritten it. It returns when the data is loaded.
+func (s *Server) Restart() error { return s.launch(ready) }
+
+// RestartLoading is Restart that returns as soon as the server answers, be it that
+// it is loading its data. The setting key-load-delay makes loading take long.
+func (s *Server) RestartLoading() error { return s.launch(answers) }
+
+// startBeat is how long one PING waits for an answer. Somebody else may have the port, and say nothing.
+const startBeat = 500 * time.Millisecond
 
 // answers reports whether the outcome of a command shows that the server is there.
 func answers(err error) bool {
@@ -141,22 +120,6 @@ func ready(err error) bool {
 	return answers(err) && e.Code() != "LOADING"
 }
 
-// Close kills the server and removes its folder. Closing it again does nothing.
-func (s *Server) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kill()
-	s.releasePort()
-	return os.RemoveAll(s.dir)
-}
-
-func (s *Server) releasePort() {
-	if s.reserved {
-		ports.Release(s.port)
-		s.reserved = false
-	}
-}
-
 // Addr returns the address, such as "127.0.0.1:12345". It stays the same over restarts.
 func (s *Server) Addr() string { return ports.Address(s.port) }
 
@@ -168,20 +131,3 @@ func (s *Server) URL() string {
 	}
 	return u.String()
 }
-
-// Dir returns the folder that the server works in. It stays the same over restarts, until Close.
-func (s *Server) Dir() string { return s.dir }
-
-// logTail is how much of the log is shown.
-const logTail = 4 << 10
-
-// Log returns the end of the log of all runs, up to 4 KiB, for messages about failures.
-func (s *Server) Log() string {
-	log, err := os.ReadFile(s.logFile())
-	if err != nil {
-		return err.Error()
-	}
-	return string(log[max(0, len(log)-logTail):])
-}
-
-func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }

@@ -29,7 +29,7 @@ func StartEnsemble(n int, c Config) (*Ensemble, error) {
 	for i, own := range members {
 		s, err := prepare(c, i+1, own, members)
 		if err != nil {
-			for _, m := range members[i:] {
+			for _, m := range members[i+1:] {
 				m.release()
 			}
 			return nil, errors.Join(err, e.Close())

@@ -11,18 +11,16 @@ import (
 //
 // It connects in the name of the session and closes it. The server makes the password of a session from its id, so that all servers of an ensemble know it.
 func (s *Server) EndSession(id int64) error {
-	tried := false
-	return await(fmt.Sprintf("session %#x ends", id), func() error {
+	found := false
+	err := await(fmt.Sprintf("session %#x ends", id), func() error {
 		known, err := s.endSession(id)
-		switch {
-		case known || err != nil:
-			tried = true
-			return err
-		case !tried:
-			return fatal{fmt.Errorf("zookeeperserver: the server at %s knows no session %#x", s.Addr(), id)}
-		}
-		return nil // the answer to the try before was lost
+		found = found || known || err != nil // an answer that is lost may have been that it has ended
+		return err
 	})
+	if err == nil && !found {
+		err = fmt.Errorf("%v knows no session %#x", s, id)
+	}
+	return err
 }
 
 // endSession tries to end a session, and reports whether it was there. Its client may take it back in between, which ends the connection.

@@ -53,7 +53,7 @@ func (s *Server) Role() (string, error) {
 			return strings.TrimSpace(role), nil
 		}
 	}
-	return "", fmt.Errorf("zookeeperserver: the server at %s tells no role: %q", s.Addr(), said)
+	return "", fmt.Errorf("%v tells no role: %q", s, said)
 }
 
 // Session is a session of a client that is connected to a server.

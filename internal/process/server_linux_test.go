@@ -1,0 +1,122 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// serve makes a server whose program, started once more by launch, says "here" so often in all.
+func serve(t *testing.T) (s *Server, launch func(times int)) {
+	t.Helper()
+	s, err := NewServer("the echo", t.TempDir(), "echo-", func() {})
+	noErr(t, err)
+	t.Cleanup(func() { noErr(t, s.Close()) })
+	return s, func(times int) {
+		t.Helper()
+		noErr(t, s.Launch(program("echo")))
+		noErr(t, s.Await(patience, "it is here", func() error {
+			if said := s.Log(); said != strings.Repeat("here\n", times) {
+				return errors.New(said)
+			}
+			return nil
+		}))
+	}
+}
+
+// refuses expects an error that has the name of the server, and some words.
+func refuses(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, w := range append(words, "the echo") {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%v; want an error with %q", err, w)
+		}
+	}
+}
+
+func TestLifeOfAServer(t *testing.T) {
+	t.Parallel()
+	s, launch := serve(t)
+	down := func() {
+		t.Helper()
+		s.Kill()
+		noErr(t, s.Stop())
+		if s.PID() != 0 || s.Run() != nil || s.Up() {
+			t.Errorf("process %d runs, up: %v", s.PID(), s.Up())
+		}
+		refuses(t, s.Pause(), "call Restart")
+		refuses(t, s.Resume(), "call Restart")
+		refuses(t, s.Await(patience, "it answers", func() error { return nil }), "has ended before it answers", "its log ends with")
+	}
+	down()
+	launch(1)
+	pid := s.PID()
+	refuses(t, s.Launch(program("echo")), "call Kill or Stop")
+	if run := s.Run(); pid == 0 || run.Pid != pid || !s.Up() {
+		t.Errorf("process %d, and not %d, up: %v", run.Pid, pid, s.Up())
+	}
+	noErr(t, s.Pause())
+	if s.Up() || s.PID() != pid {
+		t.Errorf("it is paused, up: %v, process %d", s.Up(), s.PID())
+	}
+	noErr(t, s.Resume())
+	if !s.Up() {
+		t.Error("it is not up after the pause")
+	}
+	noErr(t, s.Pause())
+	s.Kill()
+	down()
+	launch(2)
+	if !s.Up() || s.PID() == pid {
+		t.Errorf("it is started again, up: %v, process %d after %d", s.Up(), s.PID(), pid)
+	}
+	noErr(t, s.Pause())
+	noErr(t, s.Stop()) // a paused server wakes to be stopped
+	down()
+}
+
+// Whoever waits in vain learns for what, what is missing, and what the server says.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	s, launch := serve(t)
+	launch(1)
+	missing := errors.New("a word is missing")
+	asked := 0
+	err := s.Await(0, "it says all", func() error { asked++; return missing })
+	refuses(t, err, "it says all: a word is missing", "its log ends with:\nhere")
+	if asked == 0 || !errors.Is(err, missing) {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+	refuses(t, s.Await(patience, "it answers", func() error { s.Kill(); return missing }), "has ended before it answers")
+}
+
+func TestLogIsShownInPart(t *testing.T) {
+	t.Parallel()
+	s, _ := serve(t)
+	if said := s.Log(); !strings.Contains(said, "no such file") {
+		t.Errorf("without a log it says %q", said)
+	}
+	noErr(t, os.WriteFile(filepath.Join(s.Dir(), "log"), []byte(strings.Repeat("x", 5000)+"end"), 0o600))
+	if said := s.Log(); len(said) != 4<<10 || !strings.HasSuffix(said, "xend") {
+		t.Errorf("%d bytes, the end of them %q", len(said), said[max(0, len(said)-10):])
+	}
+}
+
+func TestCloseOfAServer(t *testing.T) {
+	t.Parallel()
+	released := 0
+	if _, err := NewServer("the echo", "/no/such/folder", "echo-", func() { released++ }); err == nil || released != 1 {
+		t.Errorf("%v, released %d times", err, released)
+	}
+	s, err := NewServer("the echo", t.TempDir(), "echo-", func() { released++ })
+	noErr(t, err)
+	noErr(t, s.Launch(program("echo")))
+	noErr(t, s.Close())
+	noErr(t, s.Close())
+	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) || s.PID() != 0 || released != 2 {
+		t.Errorf("the folder: %v; process %d; released %d times", err, s.PID(), released)
+	}
+	refuses(t, s.Launch(program("echo")), "start a new one")
+}
