@@ -2,8 +2,6 @@ package etcd
 
 import (
 	"fmt"
-	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +58,7 @@ const (
 
 const schemes = "etcd:// or etcds://"
 
-// parseURL takes a URL apart. net/url is not used for the whole of it: it refuses lists of hosts, and quotes passwords in its errors.
+// parseURL takes a URL apart.
 func parseURL(raw string, getenv func(string) string) (*target, error) {
 	scheme, rest, found := strings.Cut(raw, "://")
 	switch {
@@ -68,41 +66,28 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 		return nil, &URLError{Part: "a value without a scheme", Allowed: "one that begins with " + schemes}
 	case scheme != "etcd" && scheme != "etcds":
 		return nil, &URLError{Part: "scheme", Value: scheme, Allowed: schemes}
-	case strings.Contains(rest, "#"):
-		return nil, &URLError{Part: "a # in it", Allowed: "written as %23"}
 	}
-	t := &target{tls: scheme == "etcds", timeout: defaultTimeout, dialTimeout: defaultDialTimeout}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, path, _ := strings.Cut(rest, "/")
-	user, hosts := "", authority
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
-		user, hosts = authority[:i], authority[i+1:]
+	p, fault := engineurl.Split(rest)
+	if fault != nil {
+		return nil, (*URLError)(fault)
 	}
-	// With an @ further on, what stands before it may be a password that contains an unescaped slash or question mark.
-	suspect := user == "" && strings.Contains(path+query, "@")
-	if err := t.setUser(user, getenv); err != nil {
+	t := &target{tls: scheme == "etcds", user: p.User, password: p.Password, timeout: defaultTimeout, dialTimeout: defaultDialTimeout}
+	if err := t.fillIn(getenv); err != nil {
 		return nil, err
 	}
-	if err := t.setHosts(hosts); err != nil {
-		return nil, err
+	if t.addresses, fault = p.Addresses(defaultPort, defaultPort); fault != nil {
+		return nil, (*URLError)(fault)
 	}
-	if path != "" {
+	if len(p.Path) > 1 {
 		return nil, &URLError{Part: "path", Allowed: "left out, as in etcd://h1:2379,h2:2379,h3:2379"}
 	}
-	return t, t.setParameters(query, suspect)
+	return t, t.setParameters(&p)
 }
 
 var plainScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-func (t *target) setUser(info string, getenv func(string) string) error {
-	user, password, _ := strings.Cut(info, ":")
-	var err error
-	if t.user, err = url.PathUnescape(user); err == nil {
-		t.password, err = url.PathUnescape(password)
-	}
-	if err != nil { // which quotes it
-		return &URLError{Part: "user name or password", Allowed: "percent-encoded: a % in it is written as %25"}
-	}
+// fillIn takes from the environment what the URL does not say of the user.
+func (t *target) fillIn(getenv func(string) string) error {
 	if t.user == "" {
 		t.user = getenv(EnvUser)
 	}
@@ -111,20 +96,6 @@ func (t *target) setUser(info string, getenv func(string) string) error {
 	}
 	if (t.user == "") != (t.password == "") {
 		return &URLError{Part: "only one of user name and password", Allowed: "both, or none; what the URL leaves out is taken from " + EnvUser + " and " + EnvPassword}
-	}
-	return nil
-}
-
-// setHosts reads a list of HOST[:PORT]. No value is ever shown: if the @ is missing, a password may stand here.
-func (t *target) setHosts(list string) error {
-	for one := range strings.SplitSeq(list, ",") {
-		address, fault := engineurl.Address(one, defaultPort, defaultPort)
-		if fault != nil {
-			return &URLError{Part: fault.Part, Allowed: fault.Allowed}
-		}
-		if !slices.Contains(t.addresses, address) {
-			t.addresses = append(t.addresses, address)
-		}
 	}
 	return nil
 }
@@ -185,35 +156,25 @@ func file(field func(*target) *string) func(*target, string) string {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-
-// setParameters reads name=value pairs. Of a name that is not known nothing is shown if it may be a part of a password.
-func (t *target) setParameters(query string, suspect bool) error {
-	values, err := url.ParseQuery(query)
-	if err != nil { // which quotes it
-		return &URLError{Part: "what follows the question mark", Allowed: "name=value pairs joined by &, percent-encoded"}
-	}
+func (t *target) setParameters(p *engineurl.Parts) error {
 	var known []string
-	for _, p := range urlParameters {
-		if t.tls || !p.tls {
-			known = append(known, p.name)
+	for _, u := range urlParameters {
+		if t.tls || !u.tls {
+			known = append(known, u.name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		at := slices.IndexFunc(urlParameters, func(p urlParameter) bool { return p.name == name })
-		switch {
-		case at < 0 && (suspect || !plainName.MatchString(name) || !strings.Contains(query, name+"=")):
-			return &URLError{Part: "a parameter that is not known", Allowed: "one of " + strings.Join(known, ", ")}
-		case at < 0:
-			return &URLError{Part: "parameter", Value: name, Allowed: "one of " + strings.Join(known, ", ")}
-		case urlParameters[at].tls && !t.tls:
-			return &URLError{Part: "parameter", Value: name, Allowed: "left out: it belongs to etcds://"}
-		case len(values[name]) > 1:
-			return &URLError{Part: "parameter", Value: name, Allowed: "given once"}
+	index := func(name string) int {
+		return slices.IndexFunc(urlParameters, func(u urlParameter) bool { return u.name == name })
+	}
+	elsewhere := func(name string) string {
+		if index(name) < 0 {
+			return ""
 		}
-		if allowed := urlParameters[at].set(t, values[name][0]); allowed != "" {
-			return &URLError{Part: "parameter", Value: name, Allowed: allowed}
-		}
+		return "etcds://"
+	}
+	fault := p.Parameters(known, elsewhere, func(name, value string) string { return urlParameters[index(name)].set(t, value) })
+	if fault != nil {
+		return (*URLError)(fault)
 	}
 	if (t.cert == "") != (t.key == "") {
 		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // urlShape is what a scheme leads to.
@@ -64,8 +66,7 @@ const (
 	defaultReplicasWait = time.Second
 )
 
-// parseURL takes a URL apart. net/url is not used for the whole of it: it refuses lists of hosts, and quotes
-// passwords in its errors.
+// parseURL takes a URL apart.
 func parseURL(raw string, getenv func(string) string) (*target, error) {
 	name, rest, found := strings.Cut(raw, "://")
 	at := slices.IndexFunc(urlSchemes, func(s urlScheme) bool { return s.name == name })
@@ -75,27 +76,22 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 		return nil, &URLError{Part: "a value without a scheme", Allowed: "one that begins with " + schemeNames(anyScheme)}
 	case at < 0:
 		return nil, &URLError{Part: "scheme", Value: name, Allowed: schemeNames(anyScheme)}
-	case strings.Contains(rest, "#"):
-		return nil, &URLError{Part: "a # in it", Allowed: "written as %23"}
 	}
-	t := &target{urlScheme: urlSchemes[at], dialTimeout: defaultDialTimeout, timeout: defaultTimeout, replicasWait: defaultReplicasWait}
-	authority, path, query := splitURL(rest)
-	userInfo, hosts := "", authority
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
-		userInfo, hosts = authority[:i], authority[i+1:]
+	p, fault := engineurl.Split(rest)
+	if fault != nil {
+		return nil, (*URLError)(fault)
 	}
-	// With an @ further on, what stands before it may be a password that contains an unescaped slash or question mark.
-	suspect := userInfo == "" && strings.Contains(path+query, "@")
-	if err := t.setUser(userInfo); err != nil {
+	t := &target{
+		urlScheme: urlSchemes[at], user: p.User, password: p.Password,
+		dialTimeout: defaultDialTimeout, timeout: defaultTimeout, replicasWait: defaultReplicasWait,
+	}
+	if err := t.setHosts(&p); err != nil {
 		return nil, err
 	}
-	if err := t.setHosts(hosts); err != nil {
+	if err := t.setPath(p.Path); err != nil {
 		return nil, err
 	}
-	if err := t.setPath(path); err != nil {
-		return nil, err
-	}
-	if err := t.setParameters(query, suspect); err != nil {
+	if err := t.setParameters(&p); err != nil {
 		return nil, err
 	}
 	t.fillIn(getenv)
@@ -112,13 +108,4 @@ func schemeNames(those func(urlScheme) bool) string {
 		}
 	}
 	return strings.Join(names, " or ")
-}
-
-// splitURL cuts what follows the scheme into authority, path (with its slash) and query.
-func splitURL(rest string) (authority, path, query string) {
-	rest, query, _ = strings.Cut(rest, "?")
-	if i := strings.Index(rest, "/"); i >= 0 {
-		return rest[:i], rest[i:], query
-	}
-	return rest, "", query
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/leasehold-go/leasehold/internal/engineurl"
@@ -10,30 +9,26 @@ import (
 
 // setHosts reads HOST[:PORT] or a list of them. No value is ever shown: if the @ is missing, a
 // password may stand here.
-func (t *target) setHosts(list string) error {
+func (t *target) setHosts(p *engineurl.Parts) error {
 	port := "6379"
 	switch t.shape {
 	case unixSocket:
-		if list != "" {
+		if p.Hosts != "" {
 			return &URLError{Part: "host", Allowed: "left out, as in redis+unix:///run/redis.sock"}
 		}
 		return nil
 	case behindSentinels:
 		port = "26379"
 	case oneServer:
-		if strings.Contains(list, ",") {
+		if strings.Contains(p.Hosts, ",") {
 			return &URLError{Part: "list of hosts", Allowed: "one host, as in redis://localhost:6379; several servers are named by redis+sentinel:// or redis+cluster://"}
 		}
 	}
-	for one := range strings.SplitSeq(list, ",") {
-		address, fault := engineurl.Address(one, port, "6379")
-		if fault != nil {
-			return &URLError{Part: fault.Part, Allowed: fault.Allowed}
-		}
-		if !slices.Contains(t.addresses, address) { // the time to try one that hangs is well spent once
-			t.addresses = append(t.addresses, address)
-		}
+	addresses, fault := p.Addresses(port, "6379")
+	if fault != nil {
+		return (*URLError)(fault)
 	}
+	t.addresses = addresses
 	return nil
 }
 

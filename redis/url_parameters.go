@@ -3,12 +3,8 @@ package redis
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/internal/engineurl"
@@ -126,55 +122,40 @@ func file(field func(*target) *string) func(*target, string) string {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-
-func parameterNames(list []urlParameter) string {
-	said := make([]string, len(list))
-	for i, p := range list {
-		said[i] = p.name
-	}
-	return strings.Join(said, ", ")
-}
-
 // elsewhere says which schemes have a parameter, or nothing if none has.
 func elsewhere(name string) string {
-	at := slices.IndexFunc(urlParameters, func(p urlParameter) bool { return p.name == name })
+	at := urlParameterAt(name)
 	if at < 0 {
 		return ""
 	}
 	return schemeNames(urlParameters[at].on)
 }
 
-// setParameters reads name=value pairs. Of a name that is not known nothing is shown if it may be a part of a password.
-func (t *target) setParameters(query string, suspect bool) error {
-	known := slices.DeleteFunc(slices.Clone(urlParameters), func(p urlParameter) bool { return !p.on(t.urlScheme) })
-	values, err := url.ParseQuery(query)
-	if err != nil { // which quotes it
-		return &URLError{Part: "what follows the question mark", Allowed: "name=value pairs joined by &, percent-encoded"}
+func urlParameterAt(name string) int {
+	return slices.IndexFunc(urlParameters, func(u urlParameter) bool { return u.name == name })
+}
+
+func (t *target) setParameters(p *engineurl.Parts) error {
+	var known []string
+	for _, u := range urlParameters {
+		if u.on(t.urlScheme) {
+			known = append(known, u.name)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		at := slices.IndexFunc(known, func(p urlParameter) bool { return p.name == name })
-		given := values[name]
-		switch {
-		case at < 0 && elsewhere(name) != "":
-			return &URLError{Part: "parameter", Value: name, Allowed: "left out: it belongs to " + elsewhere(name)}
-		case at < 0 && (suspect || !plainName.MatchString(name) || !strings.Contains(query, name+"=")):
-			return &URLError{Part: "a parameter that is not known", Allowed: "one of " + parameterNames(known)}
-		case at < 0:
-			return &URLError{Part: "parameter", Value: name, Allowed: "one of " + parameterNames(known)}
-		case len(given) > 1:
-			return &URLError{Part: "parameter", Value: name, Allowed: "given once"}
-		}
-		if allowed := known[at].set(t, given[0]); allowed != "" {
-			return &URLError{Part: "parameter", Value: name, Allowed: allowed}
-		}
+	given := make(map[string]bool)
+	fault := p.Parameters(known, elsewhere, func(name, value string) string {
+		given[name] = true
+		return urlParameters[urlParameterAt(name)].set(t, value)
+	})
+	if fault != nil {
+		return (*URLError)(fault)
 	}
 	switch {
 	case (t.cert == "") != (t.key == ""):
 		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
-	case values.Has("replicas_wait") && !values.Has("replicas"):
+	case given["replicas_wait"] && !given["replicas"]:
 		return &URLError{Part: "parameter", Value: "replicas_wait", Allowed: "left out, or next to replicas"}
-	case !values.Has("replicas"):
+	case !given["replicas"]:
 		return nil
 	}
 	if allowed := t.option(WithReplicas(t.replicas, t.replicasWait)); allowed != "" {

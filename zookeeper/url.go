@@ -1,12 +1,12 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -72,41 +72,34 @@ const (
 	port   = "2181" // unless the URL says another
 )
 
-// parseURL takes a URL apart. net/url is not used for the whole of it: it refuses lists of hosts, and quotes passwords in its errors.
+// parseURL takes a URL apart.
 func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	c = config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	rest, found := strings.CutPrefix(raw, scheme)
-	switch {
-	case !found:
+	if !found {
 		return c, &URLError{Part: "a value without the scheme", Allowed: "one that begins with " + scheme}
-	case strings.Contains(rest, "#"):
-		return c, &URLError{Part: "a # in it", Allowed: "written as %23"}
 	}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, chroot, rooted := strings.Cut(rest, "/")
-	userInfo, hosts := "", authority
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
-		userInfo, hosts = authority[:i], authority[i+1:]
+	p, fault := engineurl.Split(rest)
+	if fault != nil {
+		return c, (*URLError)(fault)
 	}
-	// With an @ further on, what stands before it may be a password that contains an unescaped slash or question mark.
-	suspect := userInfo == "" && strings.Contains(chroot+query, "@")
-	if err := c.setUser(userInfo, getenv); err != nil {
+	if err := c.setUser(cmp.Or(p.User, getenv(EnvUser)), cmp.Or(p.Password, getenv(EnvPassword))); err != nil {
 		return c, err
 	}
-	for one := range strings.SplitSeq(hosts, ",") {
-		address, fault := engineurl.Address(one, port, port) // of which no value is shown: if the @ is missing, a password may stand here
-		if fault != nil {
-			return c, &URLError{Part: fault.Part, Allowed: fault.Allowed}
-		}
-		if !slices.Contains(c.servers, address) {
-			c.servers = append(c.servers, address)
-		}
+	if c.servers, fault = p.Addresses(port, port); fault != nil {
+		return c, (*URLError)(fault)
 	}
-	if err := c.setParameters(query, suspect); err != nil {
-		return c, err
+	fault = p.Parameters(slices.Sorted(maps.Keys(urlParameters)), nil, func(name, value string) (allowed string) {
+		if err := urlParameters[name](value)(&c); err != nil {
+			return err.(*OptionError).Allowed
+		}
+		return ""
+	})
+	if fault != nil {
+		return c, (*URLError)(fault)
 	}
-	if rooted && chroot != "" {
-		root, err := url.PathUnescape("/" + chroot)
+	if len(p.Path) > 1 {
+		root, err := url.PathUnescape(p.Path)
 		if err != nil || !validPath(root) || !validPath(root+c.prefix) {
 			return c, &URLError{Part: "path", Allowed: "left out, or that of a node, as in zookeeper://localhost/teams/a"}
 		}
@@ -115,21 +108,7 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	return c, nil
 }
 
-func (c *config) setUser(info string, getenv func(string) string) error {
-	user, password, _ := strings.Cut(info, ":")
-	var err error
-	if user, err = url.PathUnescape(user); err == nil {
-		password, err = url.PathUnescape(password)
-	}
-	if err != nil { // which quotes it
-		return &URLError{Part: "user name or password", Allowed: "percent-encoded: a % in it is written as %25"}
-	}
-	if user == "" {
-		user = getenv(EnvUser)
-	}
-	if password == "" {
-		password = getenv(EnvPassword)
-	}
+func (c *config) setUser(user, password string) error {
 	if user == "" && password == "" {
 		return nil
 	}
@@ -154,30 +133,4 @@ func duration(option func(time.Duration) Option) func(string) Option {
 		}
 		return option(d)
 	}
-}
-
-var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-
-// setParameters reads name=value pairs. Of a name that is not known nothing is shown if it may be a part of a password.
-func (c *config) setParameters(query string, suspect bool) error {
-	known := strings.Join(slices.Sorted(maps.Keys(urlParameters)), ", ")
-	values, err := url.ParseQuery(query)
-	if err != nil { // which quotes it
-		return &URLError{Part: "what follows the question mark", Allowed: "name=value pairs joined by &, percent-encoded"}
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		option, given := urlParameters[name], values[name]
-		switch {
-		case option == nil && (suspect || !plainName.MatchString(name) || !strings.Contains(query, name+"=")):
-			return &URLError{Part: "a parameter that is not known", Allowed: "one of " + known}
-		case option == nil:
-			return &URLError{Part: "parameter", Value: name, Allowed: "one of " + known}
-		case len(given) > 1:
-			return &URLError{Part: "parameter", Value: name, Allowed: "given once"}
-		}
-		if err := option(given[0])(c); err != nil {
-			return &URLError{Part: "parameter", Value: name, Allowed: err.(*OptionError).Allowed}
-		}
-	}
-	return nil
 }

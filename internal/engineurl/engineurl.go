@@ -1,6 +1,7 @@
-// Package engineurl reads the parts that the URLs of engines have in common: the addresses of servers, and files of certificates.
+// Package engineurl reads what the URLs of engines have in common: user and password, the addresses of servers, parameters, and files of certificates.
 //
-// Nothing of what was given is ever part of a [Fault]: if an @ is missing, a password may stand where an address belongs.
+// Nothing of what was given is ever part of a [Fault], but for names of parameters that cannot be anything else: if an @ is missing, a password may stand
+// where another thing belongs.
 package engineurl
 
 import (
@@ -13,8 +14,10 @@ import (
 
 // Fault says what of a URL is not allowed.
 type Fault struct {
-	// Part is what is wrong: "host" or "port".
+	// Part is what is wrong, as in "host" or "parameter".
 	Part string
+	// Value is the name of the parameter, if Part is one and the name may be shown.
+	Value string
 	// Allowed says what may be given.
 	Allowed string
 }
@@ -32,7 +35,7 @@ func Address(text, port, usual string) (string, *Fault) {
 		host, port = text[:i], text[i+1:]
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", &Fault{"port", "a number from 1 to 65535, as in localhost:" + usual + " (and / ? # in a password must be written as %2F %3F %23)"}
+		return "", &Fault{Part: "port", Allowed: "a number from 1 to 65535, as in localhost:" + usual + " (and / ? # in a password must be written as %2F %3F %23)"}
 	}
 	if inner, bracket := strings.CutPrefix(host, "["); bracket {
 		host = strings.TrimSuffix(inner, "]")
@@ -43,7 +46,7 @@ func Address(text, port, usual string) (string, *Fault) {
 		host = ""
 	}
 	if host == "" {
-		return "", &Fault{"host", "a name or an address, as in localhost, 10.0.0.1:" + usual + " or [::1]:" + usual}
+		return "", &Fault{Part: "host", Allowed: "a name or an address, as in localhost, 10.0.0.1:" + usual + " or [::1]:" + usual}
 	}
 	return net.JoinHostPort(host, port), nil
 }
