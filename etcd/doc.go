@@ -41,6 +41,9 @@
 // read finds out for up to 128 of them that they are still there. A lock that is not renewed is removed by its own process when its time is
 // over. If that process is gone, it is free when the session ends.
 //
+// A take that was given up may reach the cluster later. What it leaves is removed for 15 s. From then on its session takes up nothing new, and is left
+// by what is on it, so that it ends, and with it whatever comes later still.
+//
 // A place in the queue is on a session of 10 s at most, which the waiting process keeps alive. A waiter that has died is passed over when it ends.
 //
 // # Which faults break which promise

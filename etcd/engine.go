@@ -47,7 +47,8 @@ const maxTTL = 365 * 24 * time.Hour
 // New makes an engine that works with a client. The client stays the caller's: close it after the engine. Nothing is sent yet. An option that is not
 // allowed is an [*OptionError].
 //
-// The engine works on the connection of the client: a namespace that is put around its parts is not heeded, see [WithPrefix].
+// The engine works on the connection of the client: a namespace that is put around its parts is not heeded, see [WithPrefix]. Interceptors on it must
+// pass on the options of a call, by which the engine learns whether a request was sent at all, and must not repeat transactions.
 //
 // Give the client DialKeepAliveTime and DialKeepAliveTimeout, of 10 s and 3 s, say, so that it leaves a member that hangs.
 func New(client *clientv3.Client, opts ...Option) (*Engine, error) {

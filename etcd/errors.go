@@ -12,15 +12,14 @@ import (
 )
 
 var (
-	errClosed   = driver.Permanent(errors.New("the etcd engine has been closed: open another one"))
-	errLate     = driver.NoEffect(errors.New("etcd: sessions are renewed too slowly for this ttl: look at the load of the cluster, or use a longer ttl"))
-	errTerm     = driver.NoEffect(errors.New("etcd: a session was renewed by a member that no longer leads: try again"))
-	errBusy     = driver.NoEffect(errors.New("etcd: the places of the name changed with each try: try again"))
-	errEnding   = driver.NoEffect(errors.New("etcd: the lease has just run out: try again"))
-	errEnded    = errors.New("etcd: the answer came when the lease had run out: try again, or use a longer ttl")
-	errSession  = errors.New("etcd: the session is gone")
-	errChanged  = errors.New("etcd: the place was changed meanwhile")
-	errNotKnown = errors.New("etcd engine: this engine does not hold that lease: give Guard a lease that its own client was granted, before it is released")
+	errClosed  = driver.Permanent(errors.New("the etcd engine has been closed: open another one"))
+	errLate    = driver.NoEffect(errors.New("etcd: sessions are renewed too slowly for this ttl: look at the load of the cluster, or use a longer ttl"))
+	errTerm    = driver.NoEffect(errors.New("etcd: a session was renewed by a member that no longer leads: try again"))
+	errBusy    = driver.NoEffect(errors.New("etcd: the places of the name changed with each try: try again"))
+	errEnding  = driver.NoEffect(errors.New("etcd: the lease has just run out: try again"))
+	errEnded   = errors.New("etcd: the answer came when the lease had run out: try again, or use a longer ttl")
+	errSession = errors.New("etcd: the session is gone")
+	errChanged = errors.New("etcd: the place was changed meanwhile")
 )
 
 // effect is what an answer says about the effect of a request.
@@ -73,9 +72,7 @@ func explain(err error) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case strings.Contains(err.Error(), "authentication handshake failed") || strings.Contains(err.Error(), "server preface"):
-		return driver.NoEffect(fmt.Errorf("etcd: %w: look whether the member hangs, and check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err))
-	case strings.Contains(err.Error(), "error while dialing") || strings.Contains(err.Error(), "Error while dialing"):
-		return driver.NoEffect(fmt.Errorf("etcd: %w", err)) // there was no connection to send it on
+		return fmt.Errorf("etcd: %w: look whether the member hangs, and check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err)
 	}
 	return fmt.Errorf("etcd: %w", err)
 }

@@ -38,7 +38,7 @@ func examine(ctx context.Context, client *clientv3.Client, prefix string) (drive
 	found := s.judge(places)
 	if s.leader() != 0 {
 		if err := judgeRights(ctx, &found, s.answered()[0], client.Username, prefix); err != nil {
-			return driver.Examination{}, explain(err)
+			return driver.Examination{}, noEffect(explain(err))
 		}
 	}
 	x := driver.Examination{Findings: found}

@@ -45,6 +45,7 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 		"room":           {&pb.StatusResponse{DbSize: 79, DbSizeQuota: 100}, &pb.StatusResponse{}, "", "", 0},
 		"little room":    {&pb.StatusResponse{DbSize: 80, DbSizeQuota: 100}, &pb.StatusResponse{}, "database-nearly-full", "a", driver.Warning},
 		"perhaps little": {&pb.StatusResponse{}, &pb.StatusResponse{DbSize: 2 << 30}, "database-nearly-full", "b", driver.Note},
+		"two":            {&pb.StatusResponse{}, &pb.StatusResponse{}, "too-few-members", "", driver.Warning},
 		"cut off":        {&pb.StatusResponse{}, &pb.StatusResponse{RaftTerm: 9}, "no-leader", "b", driver.Warning},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 				}
 				codes = append(codes, f.Code)
 			}
-			if c.code != "" || len(codes) > 1 { // two members are a note
+			if c.code != "" || len(codes) > 1 { // two members are worth a word by themselves
 				t.Errorf("found %q, want %v %q about %q", codes, c.severity, c.code, c.place)
 			}
 		})

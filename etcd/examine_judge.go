@@ -82,8 +82,9 @@ func judgeNumber(f *findings, places []*named) {
 		f.add(driver.Note, "too-few-members", "",
 			"the cluster has one member: while it is down, no lock can be had or renewed. It forgets nothing", "nothing, or three members")
 	case voters == 2:
-		f.add(driver.Note, "too-few-members", "",
-			"the cluster has two members, and needs both: while either is down, no lock can be had or renewed. It forgets nothing", "three members")
+		f.add(driver.Warning, "too-few-members", "",
+			"the cluster has two members, and needs both: when either is down, no lock can be had or renewed, which is worse than with one. It forgets nothing",
+			"one member more, or one less")
 	case voters%2 == 0:
 		f.add(driver.Note, "even-number", "",
 			fmt.Sprintf("the cluster has %d members, and bears the failure of %d: no more than with one member less", voters, voters-voters/2-1),

@@ -43,15 +43,9 @@ func ExampleNew() {
 	defer engine.Close() // before the client
 }
 
-// held is a lease of package leasehold.
-type held interface {
-	Name() string
-	Token() uint64
-}
-
 // A transaction of the program's own that writes only as long as the lock is held, whatever has become of the process meanwhile.
 func ExampleEngine_Guard() {
-	publish := func(ctx context.Context, cluster *clientv3.Client, engine *etcd.Engine, lease held) error {
+	publish := func(ctx context.Context, cluster *clientv3.Client, engine *etcd.Engine, lease etcd.Lease) error {
 		mine, err := engine.Guard(lease)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"testing"
 
@@ -20,6 +21,7 @@ type fake struct {
 	mu        sync.Mutex
 	term      uint64                                                        // in which a read is answered
 	written   int64                                                         // revisions since the start
+	next      int64                                                         // the session that is granted next; 0 if all are called 7
 	alive     func() (*pb.LeaseKeepAliveResponse, error)                    // answers who keeps a session alive
 	reads     func(*pb.RangeRequest) *pb.RangeResponse                      // answers who reads places; nil if nobody may
 	writes    func(*pb.TxnRequest) (*pb.TxnResponse, error)                 // answers who sends a transaction; nil if nobody may
@@ -63,7 +65,17 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 	return a, nil
 }
 
-func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, _ ...grpc.CallOption) (*pb.TxnResponse, error) {
+// sent tells the caller that a request has gone to a member.
+func sent(opts []grpc.CallOption) {
+	for _, o := range opts {
+		if o, ok := o.(grpc.PeerCallOption); ok {
+			o.PeerAddr.Addr = new(net.TCPAddr)
+		}
+	}
+}
+
+func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
+	sent(opts)
 	f.mu.Lock()
 	writes := f.writes
 	f.mu.Unlock()
@@ -73,7 +85,8 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, _ ...grpc.CallOption) (*
 	return writes(r) // which may take its time
 }
 
-func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, _ ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
+func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, opts ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
+	sent(opts)
 	if f.deletions == nil {
 		return nil, errUnasked
 	}
@@ -81,7 +94,14 @@ func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, _ ...grp
 }
 
 func (f *fake) LeaseGrant(_ context.Context, r *pb.LeaseGrantRequest, _ ...grpc.CallOption) (*pb.LeaseGrantResponse, error) {
-	return &pb.LeaseGrantResponse{ID: 7, TTL: r.TTL}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := &pb.LeaseGrantResponse{ID: 7, TTL: r.TTL}
+	if f.next > 0 {
+		a.ID = f.next
+		f.next++
+	}
+	return a, nil
 }
 
 func (f *fake) LeaseKeepAlive(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse], error) {

@@ -278,3 +278,36 @@ func TestAWaiterWithoutAnswersPauses(t *testing.T) {
 		}
 	})
 }
+
+// One who waits leaves a session to which nobody else comes when it looks for itself, and keeps its place.
+func TestAWaiterLeavesARetiredSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		f.next = 7
+		f.stand("first", "own")
+		moved := make(chan int64, 1)
+		f.writes = func(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+			if c := r.Compare[0]; c.GetTarget() != pb.Compare_MOD || c.GetModRevision() != 2 {
+				t.Errorf("the place is written if %v", c)
+			}
+			moved <- r.Success[0].GetRequestPut().Lease
+			return nil, errors.New("no more of it")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := waitFor(ctx, e)
+		<-f.opened
+		began := time.Now()
+		Retire(e)
+		select {
+		case to := <-moved:
+			if to != 8 || time.Since(began) > lookEvery {
+				t.Errorf("it went to session %d after %v", to, time.Since(began))
+			}
+		case <-time.After(time.Minute):
+			t.Error("it stays on its session")
+		}
+		cancel()
+		<-done
+	})
+}

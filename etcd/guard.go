@@ -1,10 +1,24 @@
 package etcd
 
 import (
+	"fmt"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
+
+// ErrLeaseLost is the answer of [Engine.Guard] for a lease that is over: it was released or taken away, its time has passed, or the cluster has lost it.
+// So it is for one that this engine has not granted. Compare with errors.Is.
+var ErrLeaseLost = fmt.Errorf("etcd: the lease is over, so its lock does not protect this transaction: do not commit it, and take the lock again (%w)", driver.ErrNotHeld)
+
+// Lease is what a guard must know of a lease. A *leasehold.Lease has it.
+type Lease interface {
+	Name() string
+	Token() uint64
+	// Err returns why the lease has ended, or nil.
+	Err() error
+}
 
 // Guard returns a comparison that is true as long as a lease stands on the server, for a transaction of the caller's own:
 //
@@ -18,12 +32,12 @@ import (
 // What is written to the same cluster in this way, nobody else can have been granted the lock before: a holder whose process stood still
 // for too long changes nothing. The lease is one that a client of this very engine was granted: a lease of package leasehold, say.
 //
-// It fails if this engine does not hold that lease, or not any more. Nothing is sent. Many goroutines may use one comparison, each in as many
+// It returns ErrLeaseLost if the lease is over, or is another engine's. Nothing is sent. Many goroutines may use one comparison, each in as many
 // transactions as it likes, until the lease ends; a transaction that was sent before Release may come after it, and is not done then.
-func (e *Engine) Guard(lease interface {
-	Name() string
-	Token() uint64
-}) (clientv3.Cmp, error) {
+func (e *Engine) Guard(lease Lease) (clientv3.Cmp, error) {
+	if cause := lease.Err(); cause != nil { // its key may be there for a while yet
+		return clientv3.Cmp{}, fmt.Errorf("%w: %w", ErrLeaseLost, cause)
+	}
 	name, token := lease.Name(), lease.Token()
 	e.members.mu.Lock()
 	defer e.members.mu.Unlock()
@@ -34,5 +48,5 @@ func (e *Engine) Guard(lease interface {
 			}
 		}
 	}
-	return clientv3.Cmp{}, errNotKnown
+	return clientv3.Cmp{}, fmt.Errorf("%w, or give Guard a lease that was granted by the client of this very engine", ErrLeaseLost)
 }

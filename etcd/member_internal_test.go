@@ -133,3 +133,79 @@ func TestALeaseDoesNotEndWhileItIsRenewed(t *testing.T) {
 		}
 	})
 }
+
+// Once nobody reckons with a take of unknown outcome any more, nobody comes to the session that its key would be on, whatever the owner has done
+// meanwhile. So it goes when those are gone who are there, and with it what comes later still.
+func TestNobodyComesToASessionOnWhichAKeyMayComeLate(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the connection broke")
+	r := briefly()
+	hold := driver.Hold{Key: r.Key, Owner: r.Owner}
+	again := func(t *testing.T, f *fake, e *Engine) {
+		f.mu.Lock()
+		f.writes = func(*pb.TxnRequest) (*pb.TxnResponse, error) {
+			return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 10}}, nil
+		}
+		f.mu.Unlock()
+		if _, err := e.Take(t.Context(), r); err != nil {
+			t.Errorf("Take again: %v", err)
+		}
+	}
+	for name, c := range map[string]struct {
+		then  func(*testing.T, *fake, *Engine)
+		known bool // all outcomes are
+	}{
+		"given up": {then: func(*testing.T, *fake, *Engine) {}},
+		"released": {then: func(t *testing.T, f *fake, e *Engine) {
+			f.stand()
+			if err := release(e, r); !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("Release: %v", err)
+			}
+		}},
+		"taken after all": {then: again},
+		"taken and kept": {then: func(t *testing.T, f *fake, e *Engine) {
+			again(t, f, e)
+			f.stand(r.Owner)
+			if err := e.Release(t.Context(), driver.Release{Hold: hold, Keep: time.Minute}); err != nil {
+				t.Errorf("Release that keeps: %v", err)
+			}
+		}},
+		"taken at once": {known: true, then: again},
+		"a lost removal": {known: true, then: func(t *testing.T, f *fake, e *Engine) {
+			again(t, f, e)
+			f.deletions = func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) { return nil, broken }
+			if err := release(e, r); !errors.Is(err, broken) {
+				t.Errorf("Release without an answer: %v", err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, e := newWaited(t)
+				f.next = 7
+				f.writes = func(w *pb.TxnRequest) (*pb.TxnResponse, error) {
+					if len(w.Compare) > 0 {
+						return nil, broken
+					}
+					return &pb.TxnResponse{Succeeded: true}, nil
+				}
+				if !c.known {
+					if _, err := e.Take(t.Context(), r); !errors.Is(err, broken) {
+						t.Errorf("Take without an answer: %v", err)
+					}
+				}
+				c.then(t, f, e)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				s, _, err := e.sessions.get(t.Context(), class(r.TTL), r.TTL)
+				if first := s.id == 7; err != nil || first != c.known {
+					t.Errorf("the next one comes to session %d: %v", s.id, err)
+				}
+				if n := len(e.members.all); n != 0 {
+					t.Errorf("%d members are not forgotten", n)
+				}
+			})
+		})
+	}
+}

@@ -35,12 +35,12 @@ type renewal struct {
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
 	parts, others := e.sort(batch, report)
 	if len(parts) == 1 && len(others) == 0 { // most often
-		e.renewAlone(ctx, e.renewTogether(ctx, parts[0], report), report)
+		e.renewPart(ctx, parts[0], report)
 		return
 	}
 	var work sync.WaitGroup
 	for _, items := range parts {
-		work.Go(func() { e.renewAlone(ctx, e.renewTogether(ctx, items, report), report) })
+		work.Go(func() { e.renewPart(ctx, items, report) })
 	}
 	e.renewAlone(ctx, others, report)
 	work.Wait()
@@ -65,7 +65,7 @@ func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (pa
 		case m != nil && m.ending != nil:
 			over = append(over, i) // the lease has ended, and its removal is under way
 			continue
-		case m == nil || !m.granted || m.on == nil || m.on.isGone() || m.on.lasts < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
+		case m == nil || !m.granted || m.on == nil || m.on.isGone() || lasting(m.on.seconds) < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
 			others = append(others, renewal{Renewal: r, index: i})
 			continue
 		}
@@ -81,6 +81,15 @@ func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (pa
 	return parts, others
 }
 
+// renewPart renews locks on one session. If that is to end, some of them leave it, once they have been renewed: should that fail, as it does when the
+// database is full, they are there for longer.
+func (e *Engine) renewPart(ctx context.Context, items []renewal, report func(i int, err error)) {
+	e.renewAlone(ctx, e.renewTogether(ctx, items, report), report)
+	if items[0].on.retired.Load() {
+		e.renewAlone(ctx, items[:min(aside, len(items))], func(int, error) {})
+	}
+}
+
 // renewTogether renews locks on one session. First it sees to the session, then it reads whether the keys are still there, and on it. It
 // returns those that it is to be done for in another way.
 func (e *Engine) renewTogether(ctx context.Context, items []renewal, report func(i int, err error)) (others []renewal) {
@@ -89,7 +98,7 @@ func (e *Engine) renewTogether(ctx context.Context, items []renewal, report func
 	for _, r := range items {
 		most = max(most, r.TTL)
 	}
-	last, _, err := e.sessions.get(ctx, s.seconds, most)
+	last, err := e.sessions.keep(ctx, s, most)
 	if err == nil && last != s {
 		return items // the session is gone, and with it most likely the keys
 	}

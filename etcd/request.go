@@ -8,6 +8,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -25,8 +26,19 @@ func (e *Engine) txn(ctx context.Context, cmps []*pb.Compare, then, otherwise []
 		return nil, err
 	}
 	defer over()
-	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize)
-	return t, explain(clientv3.ContextError(ctx, err))
+	var at peer.Peer
+	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize, grpc.Peer(&at))
+	return t, written(ctx, err, &at)
+}
+
+// written explains the error of a request that writes. gRPC tells to whom a request went, if there was a connection for it. So one that went to nobody
+// has not left this process, and never will: no member could be reached in its time.
+func written(ctx context.Context, err error, at *peer.Peer) error {
+	err = explain(clientv3.ContextError(ctx, err))
+	if at.Addr == nil {
+		err = noEffect(err)
+	}
+	return err
 }
 
 // read sends a request that only reads.
@@ -47,8 +59,9 @@ func (e *Engine) deletes(ctx context.Context, path string) (int64, error) {
 		return 0, err
 	}
 	defer over()
-	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)})
-	return d.GetDeleted(), explain(clientv3.ContextError(ctx, err))
+	var at peer.Peer
+	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, grpc.Peer(&at))
+	return d.GetDeleted(), written(ctx, err, &at)
 }
 
 // look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.

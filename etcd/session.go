@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -17,11 +18,12 @@ import (
 type session struct {
 	seconds int64
 	id      clientv3.LeaseID
-	lasts   time.Duration // from alive on, less what clocks may drift apart
 	gone    chan struct{} // closed when it has ended on the server
+	retired atomic.Bool   // nobody else comes to it, and those who are there leave it when they can
 
 	// Guarded by sessions.mu.
 	alive   driver.Instant // a moment not after the one from which the server counts
+	lasts   time.Duration  // from alive on, less what clocks may drift apart
 	flight  *flight        // a request to keep it alive
 	waiters int
 	beating chan struct{} // closed when nobody waits any more

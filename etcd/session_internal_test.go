@@ -2,11 +2,14 @@ package etcd
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // A session lasts for longer than the locks on it, by some seconds but not by many, and there are few of them.
@@ -85,4 +88,31 @@ func TestASessionIsAskedForOnce(t *testing.T) {
 			t.Errorf("asked %d times", asked)
 		}
 	})
+}
+
+// Whoever renews locks may look at their session while others keep it alive.
+func TestASessionIsLookedAtWhileItIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	f, e := newWaited(t)
+	f.writes = func(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+		return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 10}}, nil
+	}
+	r := briefly()
+	if _, err := e.Take(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() {
+		for _, s := range e.sessions.all {
+			for range 100 {
+				if err := e.sessions.check(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 100 {
+		e.sort([]driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(int, error) { t.Error("it is over") })
+	}
 }

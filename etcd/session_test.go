@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -157,6 +158,46 @@ func TestALongerRenewalMovesTheLock(t *testing.T) {
 	}
 }
 
+// A session to which nobody else comes is left by those who are on it, a few with each renewal, so that many need not write at the same time. Nothing
+// is lost: they are renewed all the same, and are the same locks as before.
+func TestASessionIsLeftLittleByLittle(t *testing.T) {
+	t.Parallel()
+	s := etcdserver.ForTest(t, quick)
+	client := connect(t, clientv3.Config{}, s.Addr())
+	e := engineOn(t, s.Addr())
+	const many, atOnce = 20, 16
+	var batch []driver.Renewal
+	for i := range many {
+		r := asked(fmt.Sprint(i))
+		batch = append(batch, driver.Renewal{Hold: holdOf(r), TTL: r.TTL})
+		batch[i].Token = taken(t, e, r).Token
+	}
+	before, err := client.Leases(t.Context())
+	must(t, err)
+	etcd.Retire(e)
+	for _, want := range []int{atOnce, many, many} {
+		e.Renew(t.Context(), batch, func(i int, err error) {
+			if err != nil {
+				t.Errorf("item %d: %v", i, err)
+			}
+		})
+		all, err := client.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix())
+		must(t, err)
+		moved := 0
+		for _, kv := range all.Kvs {
+			if kv.Lease != int64(before.Leases[0].ID) {
+				moved++
+			}
+			if !slices.ContainsFunc(batch, func(r driver.Renewal) bool { return r.Token == uint64(kv.CreateRevision) }) {
+				t.Errorf("the key %q was made anew", kv.Key)
+			}
+		}
+		if len(all.Kvs) != many || moved != want {
+			t.Errorf("%d of %d have moved, want %d", moved, len(all.Kvs), want)
+		}
+	}
+}
+
 // A release that arrives late finds no key of its owner, and so touches nobody's: neither that of the next one nor one of its own attempt that is kept.
 func TestALateReleaseTouchesNobody(t *testing.T) {
 	t.Parallel()
@@ -191,7 +232,7 @@ func TestGuard(t *testing.T) {
 	client := connect(t, clientv3.Config{}, s.Addr())
 	a, b := engineOn(t, s.Addr()), engineOn(t, s.Addr())
 	r := asked("name")
-	l := lease{r.Name, taken(t, a, r).Token}
+	l := lease{name: r.Name, token: taken(t, a, r).Token}
 	mine, err := a.Guard(l)
 	must(t, err)
 	write := func() bool {
@@ -210,10 +251,14 @@ func TestGuard(t *testing.T) {
 	for _, c := range []struct {
 		e *etcd.Engine
 		l lease
-	}{{b, l}, {a, lease{"other", l.token}}, {a, lease{r.Name, l.token + 1}}, {a, lease{r.Name, 0}}} {
-		if _, err := c.e.Guard(c.l); err == nil || !strings.Contains(err.Error(), "give Guard a lease") {
+	}{{b, l}, {a, lease{"other", l.token, nil}}, {a, lease{r.Name, l.token + 1, nil}}, {a, lease{r.Name, 0, nil}}} {
+		if _, err := c.e.Guard(c.l); !errors.Is(err, etcd.ErrLeaseLost) || !strings.Contains(err.Error(), "give Guard a lease") {
 			t.Errorf("Guard of a lease of nobody: %v", err)
 		}
+	}
+	l.over = errors.New("its time has passed")
+	if _, err := a.Guard(l); !errors.Is(err, etcd.ErrLeaseLost) || !errors.Is(err, l.over) {
+		t.Errorf("Guard of a lease that is over, and whose key is still known: %v", err)
 	}
 }
 
@@ -221,10 +266,12 @@ func TestGuard(t *testing.T) {
 type lease struct {
 	name  string
 	token uint64
+	over  error // why
 }
 
 func (l lease) Name() string  { return l.name }
 func (l lease) Token() uint64 { return l.token }
+func (l lease) Err() error    { return l.over }
 
 // When the database is full, what is held can be renewed and released, and a Take says what to do.
 func TestAFullDatabase(t *testing.T) {
@@ -245,6 +292,10 @@ func TestAFullDatabase(t *testing.T) {
 		t.Errorf("Take: %v", err)
 	}
 	stillHeld(t, e, r)
+	etcd.Retire(e) // which nothing can be moved from
+	for range 2 {
+		must(t, renew(t.Context(), e, r))
+	}
 	must(t, e.Release(t.Context(), driver.Release{Hold: holdOf(r)}))
 }
 

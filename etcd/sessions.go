@@ -3,8 +3,11 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -36,10 +39,20 @@ const flights = 4
 // get returns a session of a class that surely lasts for some time from the instant that it returns, too. If need be, it is kept alive or
 // made first. All who need that at the same time share the request. Errors say that nothing was done.
 func (b *sessions) get(ctx context.Context, seconds int64, need time.Duration) (*session, driver.Instant, error) {
+	return b.lasting(ctx, nil, seconds, need)
+}
+
+// keep is get for those who are on a session already, which nobody else may come to any more. It returns another one if that has ended.
+func (b *sessions) keep(ctx context.Context, on *session, need time.Duration) (*session, error) {
+	s, _, err := b.lasting(ctx, on, on.seconds, need)
+	return s, err
+}
+
+func (b *sessions) lasting(ctx context.Context, on *session, seconds int64, need time.Duration) (*session, driver.Instant, error) {
 	err := errLate
 	for range flights {
 		now := driver.Now()
-		s, f := b.find(seconds, need, now)
+		s, f := b.find(on, seconds, need, now)
 		if f == nil {
 			return s, now, nil
 		}
@@ -59,10 +72,13 @@ func (b *sessions) get(ctx context.Context, seconds int64, need time.Duration) (
 }
 
 // find returns a session that lasts, or a request to wait for.
-func (b *sessions) find(seconds int64, need time.Duration, now driver.Instant) (*session, *flight) {
+func (b *sessions) find(on *session, seconds int64, need time.Duration, now driver.Instant) (*session, *flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.all[seconds]
+	s := on
+	if s == nil || s.isGone() {
+		s = b.all[seconds]
+	}
 	switch {
 	case s == nil:
 		return nil, b.start(seconds)
@@ -156,6 +172,20 @@ func (b *sessions) bury(s *session) {
 	}
 }
 
+// retire lets nobody else come to some sessions, so that they end when those have left who are there: renewals move holders to another one, a few at a
+// time, and waiters move when they next look for themselves. What arrives on one of them late, and nobody knows of, ends with it. They are not revoked,
+// as somebody may be about to be granted a lock on one that was in use a moment ago.
+func (b *sessions) retire(some []clientv3.LeaseID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for seconds, s := range b.all {
+		if slices.Contains(some, s.id) {
+			s.retired.Store(true)
+			delete(b.all, seconds)
+		}
+	}
+}
+
 // launch runs a request in the background. mu is held.
 func (b *sessions) launch(f *flight, do func()) {
 	if b.closed {
@@ -167,65 +197,4 @@ func (b *sessions) launch(f *flight, do func()) {
 		defer close(f.done)
 		do()
 	})
-}
-
-// attend keeps a session alive until the function that it returns is called: somebody waits who sends nothing else. There is one heart for
-// all who wait.
-func (b *sessions) attend(s *session) (leave func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s.waiters++; s.waiters == 1 && !b.closed {
-		stop := make(chan struct{})
-		s.beating = stop
-		b.engine.background.Go(func() { b.beat(s, stop) })
-	}
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if s.waiters--; s.waiters == 0 && s.beating != nil {
-			close(s.beating)
-			s.beating = nil
-		}
-	}
-}
-
-// beatAgain is the pause after a request that failed.
-const beatAgain = time.Second
-
-func (b *sessions) beat(s *session, stop chan struct{}) {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	for {
-		b.mu.Lock()
-		next := s.left(driver.Now()) - s.lasts/2
-		b.mu.Unlock()
-		pause.Reset(max(next, 0))
-		select {
-		case <-pause.C:
-		case <-stop:
-			return
-		case <-s.gone:
-			return
-		case <-b.engine.life.Done():
-			return
-		}
-		if next > 0 {
-			continue // somebody else may have renewed it meanwhile
-		}
-		b.mu.Lock()
-		f := b.renew(s)
-		b.mu.Unlock()
-		<-f.done
-		if f.err == nil {
-			continue
-		}
-		pause.Reset(beatAgain)
-		select {
-		case <-pause.C:
-		case <-stop:
-			return
-		case <-b.engine.life.Done():
-			return
-		}
-	}
 }

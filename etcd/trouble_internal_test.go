@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,26 @@ func TestAFullDatabaseMayHaveTheKey(t *testing.T) {
 			t.Error("the key is left there")
 		}
 	})
+}
+
+// What has waited for a connection until its time was over was not sent.
+func TestWhatHadNoConnectionHadNoEffect(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	e, err := Open("etcd://" + silent.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := e.txn(ctx, nil, nil, nil); !errors.Is(err, context.DeadlineExceeded) || !driver.HadNoEffect(err) {
+		t.Errorf("a transaction: %v", err)
+	}
 }
 
 // A place that a Take has got, although too late to tell of it, is not forgotten when the next request fails for sure.
