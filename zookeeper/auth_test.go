@@ -15,7 +15,7 @@ func TestNodesBelongToTheirUser(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	open := func(user string) *Engine {
-		raw := fmt.Sprintf("zookeeper://%s%s/auth?session_timeout=20s", user, s.Addr())
+		raw := fmt.Sprintf("zookeeper://%s%s/auth?session_timeout=40s", user, s.Addr())
 		e, err := openURL(t.Context(), raw, noEnvironment)
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,9 @@ func TestFrozenServerIsPassedOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustTake(t, e, lock(t, "a"))
+		r := lock(t, "a")
+		r.TTL = time.Second
+		mustTake(t, e, r)
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}

@@ -17,7 +17,7 @@ var (
 	errSession   = errors.New("zookeeper: the session has changed in the middle of a request")
 	errTurmoil   = driver.NoEffect(errors.New("zookeeper: the node of the name comes and goes too fast: try again"))
 	errSpent     = driver.Permanent(errors.New("zookeeper: the ensemble has given out all tokens below 2^53: use a new one, once nobody compares its tokens with old ones"))
-	errShorter   = driver.NoEffect(errors.New("zookeeper: the servers give shorter sessions than when the engine was opened, shorter than this lease needs: open the engine again"))
+	errShorter   = driver.NoEffect(errors.New("zookeeper: a server gives shorter sessions than when the engine was opened, shorter than this lease needs: set the same maxSessionTimeout on all of them, and open the engine again"))
 
 	// errGone says that a place is not there any more.
 	errGone = errors.New("the place is gone")

@@ -62,7 +62,8 @@ func TestExamineJudges(t *testing.T) {
 			s.visits, s.voters = s.visits[:2], 0
 		}, ""},
 		"one that is alone beside an ensemble": {func(s *survey) { alone(s.visits[0], 5, 6) }, "critical different-clusters"},
-		"one":                                  {func(s *survey) { s.voters, s.visits = 1, s.visits[:1] }, "warning too-few-members"},
+		"one":                                  {func(s *survey) { s.voters, s.visits = 1, s.visits[:1] }, "note too-few-members"},
+		"two":                                  {func(s *survey) { s.voters, s.visits = 2, s.visits[:2] }, "warning too-few-members"},
 		"four": {func(s *survey) {
 			s.voters = 4
 			s.visits = append(s.visits, s.visits[0])

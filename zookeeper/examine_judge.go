@@ -76,28 +76,23 @@ func (s *survey) together(f *findings) {
 func (s *survey) number(f *findings) {
 	switch {
 	case s.voters == 0:
-	case s.voters < 3:
+	case s.voters == 1:
+		f.add(driver.Note, "too-few-members", "",
+			"the ensemble has one server: while it is down, no lock can be had or renewed. It forgets nothing that is on its disk", "nothing, or three servers")
+	case s.voters == 2:
 		f.add(driver.Warning, "too-few-members", "",
-			fmt.Sprintf("the ensemble has %s: when one is down, no lock can be had or renewed", servers(s.voters)),
-			"take three, or five")
+			"the ensemble has two servers, and needs both: when either is down, no lock can be had or renewed, which is worse than with one", "one server more, or one less")
 	case s.voters%2 == 0:
 		f.add(driver.Note, "even-number", "",
-			fmt.Sprintf("the ensemble has %s that vote, and bears no more failures than one of %d", servers(s.voters), s.voters-1),
+			fmt.Sprintf("the ensemble has %d servers that vote, and bears no more failures than one of %d", s.voters, s.voters-1),
 			"take one more, or one less")
 	}
 	if s.voters > len(s.visits) {
 		f.add(driver.Note, "servers-not-named", "",
-			fmt.Sprintf("the ensemble has %s, of which %d are named: when those are down, this program can do nothing, although a majority may be left. If a "+
-				"name stands for all of them, all is well, but they were not looked at", servers(s.voters), len(s.visits)),
+			fmt.Sprintf("the ensemble has %d servers, of which %d are named: when those are down, this program can do nothing, although a majority may be left. If a "+
+				"name stands for all of them, all is well, but they were not looked at", s.voters, len(s.visits)),
 			"name all of them in the URL")
 	}
-}
-
-func servers(n int) string {
-	if n == 1 {
-		return "1 server"
-	}
-	return strconv.Itoa(n) + " servers"
 }
 
 // timeouts finds sessions that last for another time than was wanted, or may do so later.

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func TestExamineServersThatAreApart(t *testing.T) {
 	for i := range 10 { // so that they are at different transactions
 		take(t, alone, wish(alone, fmt.Sprint("name ", i)))
 	}
-	const few = "warning too-few-members"
+	const few = "note too-few-members"
 	off, dumb := "warning sync-off "+a.Addr(), "note words-not-allowed "+b.Addr()
 	wantFound(t, alone, few, off)
 	wantFound(t, engineOn(t, 20*time.Second, b.Addr()), few, dumb)
@@ -161,7 +162,7 @@ func TestExamineFindsMissingRights(t *testing.T) {
 		"none":       {zk.PermAdmin, "read or create"},
 		"no parents": {zk.PermAll &^ zk.PermCreate, "create"},
 	} {
-		prefix := "/" + strings.ReplaceAll(name, " ", "-")
+		prefix := "/rights-" + rand.Text()
 		paths := []string{prefix, prefix + "/lock", prefix + "/semaphore"}
 		if name == "no parents" {
 			paths = paths[:1]

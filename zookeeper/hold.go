@@ -13,15 +13,13 @@ import (
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
 	held := make([]*place, len(batch))
 	var at []int
-	_, lasts := e.client.current()
 	for i, r := range batch {
 		p, _ := e.places.find(claim{r.Key, idOf(r.Owner)})
-		switch {
-		case p == nil:
+		if p == nil {
 			report(i, driver.ErrNotHeld)
-		case r.TTL > lasts && lasts > 0:
-			report(i, errShorter)
-		default:
+		} else if err := e.client.allows(r.TTL); err != nil {
+			report(i, err)
+		} else {
 			held[i] = p
 			at = append(at, i)
 		}

@@ -211,6 +211,15 @@ func (c *client) current() (session int64, lasts time.Duration) {
 	return c.session, usable(c.timeout)
 }
 
+// allows returns errShorter for leases that would have to last for longer than the session is relied on: it was as long as the longest lease when the
+// engine was opened, but may have gone to a server that gives shorter ones.
+func (c *client) allows(ttl time.Duration) error {
+	if _, lasts := c.current(); ttl > lasts {
+		return errShorter
+	}
+	return nil
+}
+
 // close ends the session, and with it all that is ephemeral, if a server can be asked for that. It returns when nothing runs any more.
 func (c *client) close() {
 	c.kill()

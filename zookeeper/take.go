@@ -20,6 +20,9 @@ const waiterLife = 30 * time.Second
 //
 // A free name takes one round trip: the node of the name and the place in it are created together, which succeeds only if nobody is there.
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if err := e.client.allows(r.TTL); err != nil {
+		return driver.Grant{}, err
+	}
 	c := claim{r.Key, idOf(r.Owner)}
 	for range tries {
 		g, err := e.take(ctx, &r, c)
@@ -162,13 +165,16 @@ func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
 	session, lasts := e.client.current()
 	e.places.mu.Lock()
 	defer e.places.mu.Unlock()
-	if p.gone || p.session != session {
+	switch {
+	case p.gone || p.session != session:
 		return driver.Grant{}, errGone
+	case ttl > lasts: // since a moment ago
+		return driver.Grant{}, undecided(errShorter)
 	}
 	first := !p.granted
 	p.granted = true
 	e.extend(p, ttl, first)
-	return driver.Grant{Token: p.token, Tokens: 1, TTL: min(ttl, lasts)}, nil
+	return driver.Grant{Token: p.token, Tokens: 1}, nil
 }
 
 // retake is for an owner that has a place already.

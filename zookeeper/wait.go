@@ -19,6 +19,9 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	r.Join = true
 	c := claim{r.Key, idOf(r.Owner)}
 	for {
+		if err := e.client.allows(r.TTL); err != nil {
+			return driver.Grant{}, err
+		}
 		p, _ := e.places.find(c)
 		if p == nil || !e.isWaiting(p) {
 			start := driver.Now()
