@@ -129,7 +129,7 @@ func TestATakeThatComesTooLateIsInNobodysWay(t *testing.T) {
 		eventually(t, "the take to wait for a lock of the kind "+kind, func() bool {
 			var n int
 			err := pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-				WHERE NOT granted AND locktype = $1 AND query LIKE '%' || $2 || '.take%'`, kind, schema).Scan(&n)
+				WHERE NOT granted AND locktype = $1 AND query LIKE '%' || $2 || '".take%'`, kind, schema).Scan(&n)
 			return err == nil && n > 0
 		})
 	}

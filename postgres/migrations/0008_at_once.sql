@@ -9,6 +9,7 @@ CREATE FUNCTION leasehold.at_once(ended text[], ending text[], names text[], own
 	longest interval) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
 	at       timestamptz := clock_timestamp();
+	places   tid[];
 	released bigint[];
 	taken    bigint[];
 	tokens   bigint[];
@@ -16,44 +17,42 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		PERFORM leasehold.refuse();
 	END IF;
-	PERFORM set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true),
-		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+	PERFORM set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('jit', 'off', true);
 	IF cardinality(names) > 0 THEN
 		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
 			SELECT 1, wanted.name, 0, 0, 0, NULL, 0, 1, '-infinity', at, 'leasehold.holders'::regclass, mark.longest, ''
 			FROM (SELECT DISTINCT n COLLATE "C" AS name FROM unnest(names) AS n) AS wanted, leasehold.alive mark
 			WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= at_once.longest
-				AND NOT EXISTS (SELECT FROM leasehold.holders h WHERE h.kind = 1 AND h.name = wanted.name AND h.slot = 0)
+				AND (SELECT h.slot FROM leasehold.holders h WHERE h.kind = 1 AND h.name = wanted.name AND h.slot = 0) IS NULL
 			ORDER BY wanted.name
 			ON CONFLICT DO NOTHING;
 	END IF;
+	-- Rows are locked by one statement, and changed by the next, which sees them as they were when they were locked.
 	IF cardinality(ended) > 0 THEN
-		WITH done AS (
-			UPDATE leasehold.holders h SET owner = NULL, expires = '-infinity', holder = ''
-			FROM (
-				SELECT r.ctid AS place, r.expires, asked.i
-				FROM unnest(ended, ending) WITH ORDINALITY AS asked (name, owner, i)
-					JOIN leasehold.holders r ON r.kind = 1 AND r.name = asked.name AND r.slot = 0
-				WHERE r.owner = asked.owner AND r.upto > '0'
-				FOR UPDATE OF r SKIP LOCKED) AS mine
-			WHERE h.ctid = mine.place
-			RETURNING CASE WHEN mine.expires > clock_timestamp() THEN mine.i ELSE -mine.i END AS i)
-		SELECT array_agg(i) INTO released FROM done;
+		SELECT array_agg(mine.place), array_agg(CASE WHEN mine.expires > clock_timestamp() THEN asked.i ELSE -asked.i END) INTO places, released
+			FROM unnest(ended, ending) WITH ORDINALITY AS asked (name, owner, i), LATERAL (
+				SELECT r.ctid AS place, r.expires FROM leasehold.holders r
+				WHERE r.kind = 1 AND r.name = asked.name AND r.slot = 0 AND r.owner = asked.owner AND r.upto > '0'
+				FOR UPDATE SKIP LOCKED) AS mine;
+		UPDATE leasehold.holders SET owner = NULL, expires = '-infinity', holder = '' WHERE ctid = ANY (places);
 	END IF;
 	IF cardinality(names) > 0 THEN
+		SELECT array_agg(free.place) INTO places
+			FROM unnest(names) AS asked (name), LATERAL (
+				SELECT r.ctid AS place FROM leasehold.holders r
+				WHERE r.kind = 1 AND r.name = asked.name AND r.slot = 0 AND r.expires = '-infinity' AND r.upto >= at_once.longest
+					AND r.home = 'leasehold.holders'::regclass
+				FOR NO KEY UPDATE SKIP LOCKED) AS free;
+		-- Of several who want the same name the first one gets it.
 		WITH done AS (
 			UPDATE leasehold.holders h
-			SET token = nextval('leasehold.tokens'), tokens = least(free.many, 64), owner = free.owner, mode = 0, weight = 1,
-				expires = at + free.lasts, granted = at, holder = free.as_holder
-			FROM (
-				SELECT r.ctid AS place, asked.*
-				FROM unnest(names, owners, lasts, many, as_holders) WITH ORDINALITY AS asked (name, owner, lasts, many, as_holder, i)
-					JOIN leasehold.holders r ON r.kind = 1 AND r.name = asked.name AND r.slot = 0
-				WHERE r.expires = '-infinity' AND r.upto >= at_once.longest AND r.home = 'leasehold.holders'::regclass
-				FOR NO KEY UPDATE OF r SKIP LOCKED) AS free
-			WHERE h.ctid = free.place
-			RETURNING free.i, h.token)
-		SELECT array_agg(i), array_agg(token) INTO taken, tokens FROM done;
+			SET (owner, tokens, expires, holder) = (
+					SELECT owners[i], least(many[i], 64), at + lasts[i], as_holders[i] FROM array_position(names, h.name) AS i),
+				token = nextval('leasehold.tokens'), mode = 0, weight = 1, granted = at
+			WHERE ctid = ANY (places)
+			RETURNING array_position(names, h.name) AS i, token)
+		SELECT array_agg(done.i), array_agg(done.token) INTO taken, tokens FROM done;
 		IF EXISTS (SELECT FROM unnest(tokens) AS t WHERE t % 65536 < 64) THEN
 			PERFORM leasehold.sweep();
 		END IF;
