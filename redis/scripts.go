@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -157,21 +156,31 @@ func (c *config) assemble(identity string) *program {
 // templates are the scripts in parts, some of which are constants for which assemble puts values.
 var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 	for i, source := range sources {
-		text, at := common.Replace(*source), 0
-		for _, word := range capitals.FindAllStringIndex(text, -1) {
-			all[i] = append(all[i], text[at:word[0]], text[word[0]:word[1]])
-			at = word[1]
-		}
-		all[i] = append(all[i], text[at:])
+		all[i] = parts(common.Replace(*source))
 	}
 	return all
 })
 
+// parts cuts a text before and behind each word of capital letters. A program that runs for a moment does that, too, so there is no regular expression.
+func parts(text string) (all []string) {
+	at, word, capitals := 0, 0, true // the next part and the word that we are in begin there; whether all letters of the word are capital ones
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && (text[i] == '_' || '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'z') {
+			capitals = false
+		} else if i == len(text) || text[i] < 'A' || text[i] > 'Z' {
+			if capitals && word < i {
+				all = append(all, text[at:word], text[word:i])
+				at = i
+			}
+			word, capitals = i+1, true
+		}
+	}
+	return append(all, text[at:])
+}
+
 // common puts them in.
 var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
 	"-- use leaking.lua\n", leakingLua)
-
-var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
