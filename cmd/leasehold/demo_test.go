@@ -243,7 +243,7 @@ func buildWith(t *testing.T, file, from, to string) (program string) {
 	t.Helper()
 	list := overlay.ForTest(t, overlay.Edit{File: file, From: from, To: to})
 	program = filepath.Join(t.TempDir(), "leasehold")
-	if out, err := exec.Command("go", "build", "-overlay="+list, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(buildFlags, "-overlay="+list, "-o", program, ".")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program

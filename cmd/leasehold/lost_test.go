@@ -56,7 +56,7 @@ func TestForcedReleaseEndsTheGroupBeforeTheDeadline(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			p := m.start("run", "--ttl", "3s", "--on-lost", policy, "a", "--", "sh", "-c", stubborn)
+			p := m.start("run", "--ttl", "6s", "--on-lost", policy, "a", "--", "sh", "-c", stubborn)
 			group, deadline := begun(t, p)
 			m.do("release", "--force", "--yes", "a").want(t, 0)
 			r := p.wait().want(t, 70)
@@ -78,7 +78,7 @@ func TestForcedReleaseEndsTheGroupBeforeTheDeadline(t *testing.T) {
 func TestGroupEndsWithAnObedientProgramToo(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	p := m.start("run", "--ttl", "3s", "a", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 1000' &
+	p := m.start("run", "--ttl", "6s", "a", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 1000' &
 echo $$ $LEASEHOLD_DEADLINE_UNIX_MS; wait`)
 	group, deadline := begun(t, p)
 	m.do("release", "--force", "--yes", "a").want(t, 0)
@@ -105,11 +105,11 @@ func TestForcedReleaseLetsTheNextOneIn(t *testing.T) {
 func TestWarnLetsTheChildRunOn(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	p := m.start("run", "--ttl", "600ms", "--on-lost", "warn", "a", "--", "sh", "-c", `echo up; read x; echo done; exit 3`)
+	p := m.start("run", "--ttl", "2s", "--on-lost", "warn", "a", "--", "sh", "-c", `echo up; read x; echo done; exit 3`)
 	p.line()
 	m.do("release", "--force", "--yes", "a").want(t, 0)
 	// The next holder's turn outlasts the old lease, so the loss has been noticed by then.
-	m.do("run", "--ttl", "600ms", "a", "--", "sleep", "1").want(t, 0)
+	m.do("run", "--ttl", "2s", "a", "--", "sleep", "2.5").want(t, 0)
 	p.in.Close()
 	if got := p.line(); got != "done" {
 		t.Errorf("the child said %q", got)
@@ -153,7 +153,7 @@ func TestMaxHoldEndsTheGroup(t *testing.T) {
 func TestStoppedGroupDiesToo(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	p := m.start("run", "--ttl", "3s", "a", "--", "sh", "-c", stubborn)
+	p := m.start("run", "--ttl", "6s", "a", "--", "sh", "-c", stubborn)
 	group, deadline := begun(t, p)
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestStoppedGroupDiesToo(t *testing.T) {
 
 func TestEngineOutOfReachEndsTheGroupBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 6 * time.Second
 	m := newMachine(t)
 	fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -254,7 +254,7 @@ func TestMessageThatNobodyReadsDelaysNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			c := m.command("run", "--ttl", "3s", "a", "--", "sh", "-c", prepare(r)+stubborn)
+			c := m.command("run", "--ttl", "6s", "a", "--", "sh", "-c", prepare(r)+stubborn)
 			c.Stderr = w
 			p := m.begin(c)
 			w.Close()

@@ -6,12 +6,15 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +36,24 @@ func TestMain(m *testing.M) {
 		helpers[helper]()
 		os.Exit(0)
 	}
+	waitTogether()
 	os.Exit(build(m))
+}
+
+// waitTogether has more tests run at the same time than there are processors, unless -parallel says how many: most of them wait, for processes and for leases to end.
+func waitTogether() {
+	flag.Parse()
+	if given("test.parallel") {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(3+runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+}
+
+func given(name string) (yes bool) {
+	flag.Visit(func(f *flag.Flag) { yes = yes || f.Name == name })
+	return yes
 }
 
 func build(m *testing.M) int {

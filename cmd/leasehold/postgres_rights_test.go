@@ -23,7 +23,8 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	if documented == nil {
 		t.Fatal("the documentation does not tell of the smallest rights")
 	}
-	psql(t, s, "CREATE ROLE owner LOGIN PASSWORD '"+geheim+"'; GRANT CREATE ON DATABASE postgres TO owner; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	psql(t, s, "CREATE ROLE owner LOGIN; GRANT CREATE ON DATABASE postgres TO owner; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	setPassword(t, s, "owner")
 	url := func(user, parameters string) string {
 		return "postgres://" + withPassword(user) + s.Addr() + "/postgres?sslmode=disable" + parameters
 	}
@@ -31,7 +32,8 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	// After a crash somebody has to close the place, and may.
 	const short = "&max_ttl=2s"
 	m.use(url("owner", short)).do("run", "c", "--", "true").want(t, 0)
-	psql(t, s, string(documented[1])+"; ALTER ROLE shop PASSWORD '"+geheim+"'")
+	psql(t, s, string(documented[1]))
+	setPassword(t, s, "shop")
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}

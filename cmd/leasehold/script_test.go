@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -102,7 +101,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for limit := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for look := looks(); ; {
 		command := exec.Command(args[1], args[2:]...)
 		command.Dir = ts.MkAbs(".")
 		command.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "LEASEHOLD_ENGINE="+ts.Getenv("LEASEHOLD_ENGINE"), "GORACE=atexit_sleep_ms=0")
@@ -113,7 +112,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		if want.Match(out) {
 			return
 		}
-		if time.Now().After(limit) {
+		if !look() {
 			ts.Fatalf("no %s, at last:\n%s", args[0], out)
 		}
 	}

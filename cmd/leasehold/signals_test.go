@@ -64,15 +64,22 @@ func TestStopWithoutAShellIsNoStop(t *testing.T) {
 	p.wait().want(t, 0)
 }
 
+// looks returns what waits for a moment before each next look at something, and tells when patience has run out. The moments get longer, since most looks start
+// processes, which take the time of what they wait for.
+func looks() func() bool {
+	began, moment := time.Now(), 20*time.Millisecond
+	return func() bool {
+		time.Sleep(moment)
+		moment = min(moment*5/4, 250*time.Millisecond)
+		return time.Since(began) < patience
+	}
+}
+
 // until waits for something that only another process can tell.
 func (m *machine) until(what string, ok func() bool) {
 	m.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for limit := time.After(patience); !ok(); {
-		select {
-		case <-tick.C:
-		case <-limit:
+	for look := looks(); !ok(); {
+		if !look() {
 			m.t.Fatalf("no sign of %s", what)
 		}
 	}

@@ -212,8 +212,8 @@ func TestTopGoesOnAfterASuspension(t *testing.T) {
 				w.plain()
 			}
 			w.run("clear; fg")
+			w.lose("Stopped") // cleared, with all that was on the screen
 			w.see("deploy", "q quit")
-			w.lose("Stopped")
 			w.press("q")
 			w.see("ready>")
 			w.plain()

