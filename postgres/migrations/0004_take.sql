@@ -20,29 +20,30 @@ BEGIN
 	-- Nothing here must be on disk before the answer is sent: after a crash tokens go on far above those that may be missing.
 	setting := set_config('synchronous_commit', 'off', true);
 	setting := set_config('enable_seqscan', 'off', true); -- costs less than SET at the function
-	-- Most often the name is free, and nobody waits.
-	UPDATE leasehold.holders
-		SET token = nextval('leasehold.tokens'), tokens = row_of, owner = by_owner, mode = in_mode, weight = of_weight,
-			expires = at + lasts, granted = at, holder = as_holder
-		WHERE kind = of_kind AND name = of_name AND slot = 0 AND expires = '-infinity' AND upto >= take.longest
-			AND home = 'leasehold.holders'::regclass AND of_weight <= of_size
-		RETURNING token INTO first;
-	IF first IS NULL THEN
+	FOR attempt IN 1 .. 2 LOOP
+		-- Most often the name is free, and nobody waits. If the row changes while this waits for it, the update begins anew, with another token: tokens
+		-- grow with each grant.
+		UPDATE leasehold.holders
+			SET token = nextval('leasehold.tokens'), tokens = row_of, owner = by_owner, mode = in_mode, weight = of_weight,
+				expires = at + lasts, granted = at, holder = as_holder
+			WHERE kind = of_kind AND name = of_name AND slot = 0 AND expires = '-infinity' AND upto >= take.longest
+				AND home = 'leasehold.holders'::regclass AND of_weight <= of_size
+			RETURNING token INTO first;
+		EXIT WHEN first IS NOT NULL OR attempt = 2;
 		SELECT * INTO there FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND slot = 0;
-		IF there.slot IS NULL THEN
-			INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
-				SELECT of_kind, of_name, 0, nextval('leasehold.tokens'), row_of, by_owner, in_mode, of_weight, at + lasts, at,
-					'leasehold.holders'::regclass, mark.longest, as_holder
-				FROM leasehold.alive mark
-				WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
-				ON CONFLICT DO NOTHING
-				RETURNING token INTO first;
-		ELSIF NOT joins AND of_kind = 1 AND there.mode = 0 AND there.owner <> by_owner AND there.expires > at
+		IF NOT joins AND of_kind = 1 AND there.mode = 0 AND there.owner <> by_owner AND there.expires > at
 			AND there.home = 'leasehold.holders'::regclass
 		THEN
 			RETURN ARRAY[NULL, row_of, leasehold.micros(at), NULL, leasehold.micros(there.expires)];
 		END IF;
-	END IF;
+		EXIT WHEN there.slot IS NOT NULL;
+		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
+			SELECT of_kind, of_name, 0, 0, 0, NULL, 0, 1, '-infinity', at, 'leasehold.holders'::regclass, mark.longest, ''
+			FROM leasehold.alive mark
+			WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
+			ON CONFLICT DO NOTHING;
+		EXIT WHEN NOT FOUND;
+	END LOOP;
 	IF first IS NULL THEN
 		-- A row that another one has just changed is locked by the attempt to change it, too. Nothing may be waited for then.
 		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
