@@ -41,6 +41,14 @@ func (c counter) value(ctx context.Context, key string) (int64, error) {
 func (c counter) increment(key string, e *etcd.Engine, l *leasehold.Lease, guarded bool, pause func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	var mine clientv3.Cmp
+	var err error
+	if guarded {
+		// Before the pause, so that it is etcd that refuses what comes too late.
+		if mine, err = e.Guard(l); err != nil {
+			return errors.Join(errStale, err)
+		}
+	}
 	n, err := c.value(ctx, key)
 	if err != nil {
 		return err
@@ -50,10 +58,6 @@ func (c counter) increment(key string, e *etcd.Engine, l *leasehold.Lease, guard
 	if !guarded {
 		_, err = c.client.Do(ctx, write)
 		return err
-	}
-	mine, err := e.Guard(l)
-	if err != nil {
-		return errors.Join(errStale, err)
 	}
 	done, err := c.client.Txn(ctx).If(mine).Then(write).Commit()
 	if err == nil && !done.Succeeded {
