@@ -83,7 +83,7 @@ func TestRealServersEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := demo.Real(ctx, cases.All, 1)
+		_, err := demo.Real(ctx, cases.All[:1], 1) // case a, which is looked at below
 		ended <- err
 	}()
 	for !underWay(t, dir) {
