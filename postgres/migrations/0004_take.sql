@@ -52,7 +52,7 @@ BEGIN
 		RETURN leasehold.take_shut(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
 			lasts, row_of, joins, at_listener, with_ticket, as_holder, longest, guarded);
 	END IF;
-	IF first % 65536 < 64 THEN
+	IF leasehold.sweeps(1) THEN
 		PERFORM leasehold.sweep();
 	END IF;
 	RETURN ARRAY[first, row_of];
@@ -63,13 +63,18 @@ $$;
 CREATE FUNCTION leasehold.take_shut(of_kind smallint, of_name text, by_owner text, in_mode smallint, of_weight integer, of_size integer,
 	lasts interval, many integer, joins boolean, at_listener bigint, with_ticket bigint, as_holder text, longest interval, guarded boolean)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+	answer bigint[];
 BEGIN
 	PERFORM set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true);
 	PERFORM leasehold.enter(of_kind, of_name);
-	RETURN (
-		SELECT ARRAY[token, tokens, leasehold.micros(late.at), leasehold.micros(opens), leasehold.micros(ends), ahead, waiting::integer]
+	SELECT ARRAY[token, tokens, leasehold.micros(late.at), leasehold.micros(opens), leasehold.micros(ends), ahead, waiting::integer] INTO answer
 		FROM leasehold.take_late(of_kind, of_name, by_owner, in_mode, of_weight, of_size,
-			lasts, least(many, 64), joins, at_listener, with_ticket, as_holder, longest, guarded) AS late);
+			lasts, least(many, 64), joins, at_listener, with_ticket, as_holder, longest, guarded) AS late;
+	IF answer[1] IS NOT NULL AND leasehold.sweeps(1) THEN
+		PERFORM leasehold.sweep();
+	END IF;
+	RETURN answer;
 END
 $$;
 
@@ -159,6 +164,9 @@ BEGIN
 			IF opens <= clock_timestamp() OR NOT guarded THEN
 				opens := NULL;
 			END IF;
+			FOREACH same IN ARRAY names LOOP
+				PERFORM leasehold.leave(1::smallint, same);
+			END LOOP;
 			RETURN;
 		END IF;
 	END LOOP;
@@ -175,5 +183,8 @@ BEGIN
 		first := first || one;
 		granted := granted || many_;
 	END LOOP;
+	IF leasehold.sweeps(cardinality(names)) THEN
+		PERFORM leasehold.sweep();
+	END IF;
 END
 $$;

@@ -3,29 +3,48 @@ CREATE FUNCTION leasehold.try_key_lock(of_kind smallint, of_name text) RETURNS b
 	SELECT pg_try_advisory_xact_lock(leasehold.key_number(of_kind, of_name))
 $$;
 
--- sweep removes some of what has ended and what nobody has looked at since, so many rows at a time. take calls it now and then. It waits for nobody.
+-- sweeps reports whether it is time to sweep, which it is once in some thousand grants, after so many of them.
+CREATE FUNCTION leasehold.sweeps(grants integer) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT random() < grants / 4096.0
+$$;
+
+-- sweep removes what has ended and what nobody has looked at since, so many rows at a time. It waits for nobody, and does nothing if another one sweeps.
 CREATE FUNCTION leasehold.sweep() RETURNS void LANGUAGE plpgsql SET enable_seqscan = on AS $$
 DECLARE
 	now_at timestamptz := clock_timestamp();
-	h leasehold.holders;
+	unused tid[] := '{}'; -- free rows that nobody has taken for a moment
+	others integer := 0;  -- rows that need the lock of their key, each of which takes memory that all share
+	h record;
 	w leasehold.waiters;
 	l leasehold.latches;
 BEGIN
-	-- Names that are free, and have not been taken for a moment.
-	DELETE FROM leasehold.holders WHERE ctid = ANY (ARRAY(
-		SELECT f.ctid FROM leasehold.holders f
-		WHERE f.slot = 0 AND f.expires = '-infinity' AND f.upto > '0' AND f.granted < now_at - interval '2s' LIMIT 4096
-		FOR UPDATE SKIP LOCKED));
-	-- What is left of others becomes free, so that the next time removes it.
-	FOR h IN SELECT * FROM leasehold.holders
-		WHERE expires <= now_at AND (slot > 0 OR expires > '-infinity' OR upto = '0' AND granted < now_at - interval '2s') LIMIT 256
+	IF NOT leasehold.try_key_lock(0::smallint, 'sweep') THEN
+		RETURN;
+	END IF;
+	-- Of rows that have ended, those are left out that are free, and shut because others of the name hold or wait.
+	FOR h IN SELECT ctid, kind, name, slot = 0 AND expires = '-infinity' AND upto > '0' AS free FROM leasehold.holders AS first
+		WHERE expires <= now_at AND (slot > 0 OR expires > '-infinity' OR granted < now_at - interval '2s' AND (upto > '0'
+			OR NOT EXISTS (SELECT FROM leasehold.holders AS other WHERE other.kind = first.kind AND other.name = first.name AND other.slot > 0)
+				AND NOT EXISTS (SELECT FROM leasehold.waiters AS queued WHERE queued.kind = first.kind AND queued.name = first.name)))
+		LIMIT 16384
 	LOOP
+		IF h.free THEN
+			unused := unused || h.ctid;
+			CONTINUE;
+		END IF;
+		CONTINUE WHEN others = 256;
+		others := others + 1;
+		-- It becomes free, if it is the first row, so that the next time removes it.
 		CONTINUE WHEN NOT leasehold.try_key_lock(h.kind, h.name);
 		PERFORM FROM leasehold.holders WHERE kind = h.kind AND name = h.name AND slot = 0 FOR NO KEY UPDATE SKIP LOCKED;
 		CONTINUE WHEN NOT FOUND;
 		PERFORM leasehold.clear(h.kind, h.name);
 		PERFORM leasehold.leave(h.kind, h.name);
 	END LOOP;
+	DELETE FROM leasehold.holders WHERE ctid = ANY (ARRAY(
+		SELECT f.ctid FROM leasehold.holders f
+		WHERE f.ctid = ANY (unused) AND f.slot = 0 AND f.expires = '-infinity' AND f.upto > '0' AND f.granted < now_at - interval '2s'
+		FOR UPDATE SKIP LOCKED));
 	FOR w IN SELECT * FROM leasehold.waiters WHERE joined < now_at - interval '10s' LIMIT 256 LOOP
 		IF leasehold.try_key_lock(w.kind, w.name) AND NOT leasehold.waits(w) THEN
 			DELETE FROM leasehold.waiters x WHERE x.kind = w.kind AND x.name = w.name AND x.seq = w.seq AND NOT leasehold.waits(x);

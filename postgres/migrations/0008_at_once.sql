@@ -53,7 +53,7 @@ BEGIN
 			WHERE ctid = ANY (places)
 			RETURNING array_position(names, h.name) AS i, token)
 		SELECT array_agg(done.i), array_agg(done.token) INTO taken, tokens FROM done;
-		IF EXISTS (SELECT FROM unnest(tokens) AS t WHERE t % 65536 < 64) THEN
+		IF leasehold.sweeps(cardinality(taken)) THEN
 			PERFORM leasehold.sweep();
 		END IF;
 	END IF;
