@@ -67,7 +67,7 @@ const introduction = `# Performance
 Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run on one machine.
 ` + "`make bench`" + ` writes this page; ` + "`go run ./bench -help`" + ` says what else can be done. How it is measured stands in
 [its documentation](../bench/doc.go), what the figures mean in the pages of the engines [redis](engines/redis.md#speed),
-[postgres](engines/postgres.md), [etcd](engines/etcd.md) and [zookeeper](engines/zookeeper.md), and what the library costs without a network in
+[postgres](engines/postgres.md#speed), [etcd](engines/etcd.md#speed) and [zookeeper](engines/zookeeper.md#speed), and what the library costs without a network in
 [Performance of the library](performance-library.md).
 
 Run it on your own machine: only ratios travel. Clients and servers share the processors here, so whoever needs less of them is faster.
