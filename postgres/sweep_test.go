@@ -112,7 +112,7 @@ func TestGrantsSweep(t *testing.T) {
 			execute(t, pool, "CREATE OR REPLACE FUNCTION "+schema+".sweeps(grants integer) RETURNS boolean LANGUAGE sql AS 'SELECT random() < grants / 100.0'")
 			e := open(t, pool, schema)
 			takes(t, e, lock("first")) // notes how long leases are, and others need not
-			for range 300 { // once in a hundred grants, here
+			for range 300 {            // once in a hundred grants, here
 				use(t, e)
 			}
 			if count(t, pool, schema+".swept") == 0 {
