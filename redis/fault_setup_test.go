@@ -79,9 +79,15 @@ func endless(t *testing.T, s *redisserver.Server) []string { return keysWith(t, 
 // checkNothingLeft fails the test if there are other keys than those of the last tokens, which end.
 func checkNothingLeft(t *testing.T, s *redisserver.Server) {
 	t.Helper()
-	if keys := keysWith(t, s, "ttl == -1 or not string.find(key, ':token$')"); len(keys) > 0 {
+	if keys := remains(t, s); len(keys) > 0 {
 		t.Errorf("this is left behind: %q", keys)
 	}
+}
+
+// remains are the keys that may not be left behind: all but tokens that end.
+func remains(t *testing.T, s *redisserver.Server) []string {
+	t.Helper()
+	return keysWith(t, s, "ttl == -1 or not string.find(key, ':token$')")
 }
 
 // joins queues a request, which must not be granted yet.

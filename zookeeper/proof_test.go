@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -58,10 +59,14 @@ func TestRenewalIsATransaction(t *testing.T) {
 	// So is another take by the same owner.
 	r := lock(t, "again")
 	mustTake(t, e, r)
-	before = last()
-	mustTake(t, e, r)
-	if n := last() - before - 1; n != 1 {
-		t.Errorf("taking again made %d transactions, want 1", n)
+	least := int64(math.MaxInt64)
+	for range 5 { // what is left of the lock above may be removed meanwhile
+		before = last()
+		mustTake(t, e, r)
+		least = min(least, last()-before-1)
+	}
+	if least != 1 {
+		t.Errorf("taking again made %d transactions, want 1", least)
 	}
 }
 
