@@ -18,6 +18,8 @@ type fake struct {
 	pb.LeaseClient
 	clientv3.Watcher
 
+	deaf bool // the options of calls do not reach it
+
 	mu        sync.Mutex
 	term      uint64                                                        // in which a read is answered
 	written   int64                                                         // revisions since the start
@@ -65,17 +67,26 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 	return a, nil
 }
 
-// sent tells the caller that a request has gone to a member.
+// sent tells the caller that a request has gone to a member, and ended.
 func sent(opts []grpc.CallOption) {
 	for _, o := range opts {
-		if o, ok := o.(grpc.PeerCallOption); ok {
+		switch o := o.(type) {
+		case grpc.PeerCallOption:
 			o.PeerAddr.Addr = new(net.TCPAddr)
+		case grpc.OnFinishCallOption:
+			o.OnFinish(nil)
 		}
 	}
 }
 
+func (f *fake) sent(opts []grpc.CallOption) {
+	if !f.deaf {
+		sent(opts)
+	}
+}
+
 func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
-	sent(opts)
+	f.sent(opts)
 	f.mu.Lock()
 	writes := f.writes
 	f.mu.Unlock()
@@ -86,7 +97,7 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption)
 }
 
 func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, opts ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
-	sent(opts)
+	f.sent(opts)
 	if f.deletions == nil {
 		return nil, errUnasked
 	}

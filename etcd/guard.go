@@ -33,7 +33,8 @@ type Lease interface {
 // for too long changes nothing. The lease is one that a client of this very engine was granted: a lease of package leasehold, say.
 //
 // It returns ErrLeaseLost if the lease is over, or is another engine's. Nothing is sent. Many goroutines may use one comparison, each in as many
-// transactions as it likes, until the lease ends; a transaction that was sent before Release may come after it, and is not done then.
+// transactions as it likes, until the lease ends; a transaction that was sent before Release may come after it, and is not done then, unless the lock
+// is kept taken for a while after its release (AtLeast).
 func (e *Engine) Guard(lease Lease) (clientv3.Cmp, error) {
 	if cause := lease.Err(); cause != nil { // its key may be there for a while yet
 		return clientv3.Cmp{}, fmt.Errorf("%w: %w", ErrLeaseLost, cause)

@@ -30,6 +30,43 @@ func briefly() driver.Request {
 	return r
 }
 
+// Whether a request was sent is not known where somebody keeps the options of calls from gRPC: then it may have been.
+func TestWithoutOptionsOfCallsNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	f, e := newWaited(t)
+	f.deaf = true
+	broken := errors.New("the connection broke")
+	f.writes = func(*pb.TxnRequest) (*pb.TxnResponse, error) { return nil, broken }
+	if _, err := e.Take(t.Context(), briefly()); !errors.Is(err, broken) || driver.HadNoEffect(err) {
+		t.Errorf("Take without an answer: %v", err)
+	}
+	f.deletions = func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) { return nil, broken }
+	if _, err := e.deletes(t.Context(), "key"); !errors.Is(err, broken) || driver.HadNoEffect(err) {
+		t.Errorf("a removal without an answer: %v", err)
+	}
+}
+
+// A lock that is released while it is put on another session is forgotten, whichever answer comes last.
+func TestAMoveDoesNotBringBackWhatWasReleased(t *testing.T) {
+	t.Parallel()
+	_, e := newWaited(t)
+	r := briefly()
+	m, err := e.members.enter(t.Context(), r.Key, r.Owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{id: 7, seconds: 60, gone: make(chan struct{})}
+	own := &place{path: pathOf("own"), created: 5}
+	if err := e.members.stands(m, own.path, own.created, s, true, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	e.members.gone(m, own.created)
+	if err := e.members.moved(m, own.created, own, s, time.Minute); err != nil || e.members.created(m) != 0 {
+		t.Errorf("it stands there, created at %d, %v", e.members.created(m), err)
+	}
+	e.members.leave(m)
+}
+
 // A key that a request of unknown outcome may have put there, or may yet, is removed at its end, and once more when the request cannot be under way any more.
 func TestWhatMayComeLateIsRemoved(t *testing.T) {
 	t.Parallel()

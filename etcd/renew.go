@@ -187,7 +187,8 @@ func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.D
 		if own.lease == s.id {
 			return start, e.members.stands(m, own.path, own.created, s, true, life)
 		}
-		if e.members.created(m) == 0 {
+		known := e.members.created(m)
+		if known == 0 {
 			life = longest // when it was renewed last is not known
 		}
 		if _, err := e.members.puts(m, ttl, s); err != nil {
@@ -206,7 +207,7 @@ func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.D
 		case !t.Succeeded:
 			return start, errChanged
 		default:
-			return start, e.members.stands(m, own.path, own.created, s, true, life)
+			return start, e.members.moved(m, known, own, s, life)
 		}
 	}
 	return driver.Instant{}, errBusy

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -26,16 +27,27 @@ func (e *Engine) txn(ctx context.Context, cmps []*pb.Compare, then, otherwise []
 		return nil, err
 	}
 	defer over()
-	var at peer.Peer
-	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize, grpc.Peer(&at))
-	return t, written(ctx, err, &at)
+	var way route
+	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize, way.peer(), way.end())
+	return t, way.written(ctx, err)
 }
 
-// written explains the error of a request that writes. gRPC tells to whom a request went, if there was a connection for it. So one that went to nobody
-// has not left this process, and never will: no member could be reached in its time.
-func written(ctx context.Context, err error, at *peer.Peer) error {
+// route is where a request that writes has gone. gRPC tells to whom, if there was a connection for it, and that it has ended: without that, an
+// interceptor of the caller's may have kept from gRPC that it is asked.
+type route struct {
+	to    peer.Peer
+	ended atomic.Bool
+}
+
+func (r *route) peer() grpc.CallOption { return grpc.Peer(&r.to) }
+
+func (r *route) end() grpc.CallOption { return grpc.OnFinish(func(error) { r.ended.Store(true) }) }
+
+// written explains the error of a request that writes. One that went to nobody has not left this process, and never will: no member could be reached in
+// its time.
+func (r *route) written(ctx context.Context, err error) error {
 	err = explain(clientv3.ContextError(ctx, err))
-	if at.Addr == nil {
+	if r.ended.Load() && r.to.Addr == nil {
 		err = noEffect(err)
 	}
 	return err
@@ -59,9 +71,9 @@ func (e *Engine) deletes(ctx context.Context, path string) (int64, error) {
 		return 0, err
 	}
 	defer over()
-	var at peer.Peer
-	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, grpc.Peer(&at))
-	return d.GetDeleted(), written(ctx, err, &at)
+	var way route
+	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, way.peer(), way.end())
+	return d.GetDeleted(), way.written(ctx, err)
 }
 
 // look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.

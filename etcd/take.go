@@ -88,7 +88,7 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 	l := readLine(answers[len(answers)-1].GetResponseRange().Kvs)
 	if i := l.at(a.path); i >= 0 && l[i].mark == a.m.mark && l.find(a.m.mark) != i {
 		if err := a.withdraw(ctx, l[i]); err != nil {
-			return g, false, err
+			return g, false, unsure{err} // the first transaction has put the place there
 		}
 		l, granted = slices.Delete(l, i, i+1), false
 	}

@@ -34,6 +34,21 @@ func (ms *members) puts(m *member, ttl time.Duration, on ...*session) (path stri
 func (ms *members) stands(m *member, path string, created int64, s *session, granted bool, life time.Duration) error {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
+	return ms.standsLocked(m, path, created, s, granted, life)
+}
+
+// moved is stands for the key of a holder that was put on another session, unless it was released meanwhile: before it was moved, the key was known
+// as created then.
+func (ms *members) moved(m *member, known int64, own *place, s *session, life time.Duration) error {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m.created != known {
+		return nil
+	}
+	return ms.standsLocked(m, own.path, own.created, s, true, life)
+}
+
+func (ms *members) standsLocked(m *member, path string, created int64, s *session, granted bool, life time.Duration) error {
 	if m.ending != nil {
 		m.late = 2
 		return errEnded

@@ -33,8 +33,9 @@ func Split(rest string) (p Parts, fault *Fault) {
 	if i := strings.LastIndex(authority, "@"); i >= 0 {
 		info, p.Hosts = authority[:i], authority[i+1:]
 	}
-	// With an @ further on, what stands before it may be a password that contains an unescaped slash or question mark.
-	p.suspect = info == "" && strings.Contains(p.Path+p.query, "@")
+	// With an @ further on, what stands before it may be a password that contains an unescaped slash or question mark, be there another @ in the name
+	// of the user.
+	p.suspect = strings.Contains(p.Path+p.query, "@")
 	user, password, _ := strings.Cut(info, ":")
 	var err error
 	if p.User, err = url.PathUnescape(user); err == nil {

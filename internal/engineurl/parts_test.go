@@ -61,7 +61,8 @@ func TestParameters(t *testing.T) {
 		"h?Ge-heim=1":                   `{a parameter that is not known  one of one, two}`,
 		"anna:ge?heim=1@h":              `{a parameter that is not known  one of one, two}`, // a password with a question mark
 		"anna:ge/heim@h?heim=1":         `{a parameter that is not known  one of one, two}`,
-		"anna:ok@h?three=3&mail=a@b.de": `{parameter mail one of one, two}`, // it is in its place
+		"anna@b.de:1?geheim=1@h":        `{a parameter that is not known  one of one, two}`, // a user with an @, and the same
+		"anna:ok@h?three=3&mail=a@b.de": `{a parameter that is not known  one of one, two}`, // which may be such a user
 	} {
 		p, fault := engineurl.Split(rest)
 		if fault != nil {
