@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -18,7 +19,8 @@ type fake struct {
 	pb.LeaseClient
 	clientv3.Watcher
 
-	deaf bool // the options of calls do not reach it
+	deaf    bool        // the options of calls do not reach it
+	nowhere atomic.Bool // requests find no connection
 
 	mu        sync.Mutex
 	term      uint64                                                        // in which a read is answered
@@ -68,11 +70,13 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 }
 
 // sent tells the caller that a request has gone to a member, and ended.
-func sent(opts []grpc.CallOption) {
+func sent(opts []grpc.CallOption) { ended(opts, new(net.TCPAddr)) }
+
+func ended(opts []grpc.CallOption, to net.Addr) {
 	for _, o := range opts {
 		switch o := o.(type) {
 		case grpc.PeerCallOption:
-			o.PeerAddr.Addr = new(net.TCPAddr)
+			o.PeerAddr.Addr = to
 		case grpc.OnFinishCallOption:
 			o.OnFinish(nil)
 		}
@@ -80,7 +84,11 @@ func sent(opts []grpc.CallOption) {
 }
 
 func (f *fake) sent(opts []grpc.CallOption) {
-	if !f.deaf {
+	switch {
+	case f.deaf:
+	case f.nowhere.Load():
+		ended(opts, nil)
+	default:
 		sent(opts)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -43,6 +44,27 @@ func TestWithoutOptionsOfCallsNothingIsKnown(t *testing.T) {
 	f.deletions = func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) { return nil, broken }
 	if _, err := e.deletes(t.Context(), "key"); !errors.Is(err, broken) || driver.HadNoEffect(err) {
 		t.Errorf("a removal without an answer: %v", err)
+	}
+}
+
+// A place that was put beside an earlier one of the same owner, and could not be withdrawn, is an effect.
+func TestAPlaceThatIsNotWithdrawnIsInDoubt(t *testing.T) {
+	t.Parallel()
+	f, e := newWaited(t)
+	broken := errors.New("no connection")
+	f.writes = func(*pb.TxnRequest) (*pb.TxnResponse, error) {
+		if f.nowhere.Swap(true) {
+			return nil, broken
+		}
+		value := cardOf(briefly(), markOf(waited.Owner)).bytes()
+		both := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{
+			{Key: []byte(pathOf("another")), Value: value, CreateRevision: 3, ModRevision: 3, Lease: 7},
+			{Key: []byte(pathOf(waited.Owner)), Value: value, CreateRevision: 5, ModRevision: 5, Lease: 7},
+		}}
+		return &pb.TxnResponse{Header: f.header(), Responses: []*pb.ResponseOp{{Response: &pb.ResponseOp_ResponseRange{ResponseRange: both}}}}, nil
+	}
+	if _, err := e.Take(t.Context(), briefly()); !errors.Is(err, broken) || driver.HadNoEffect(err) {
+		t.Errorf("Take with a place that is left: %v", err)
 	}
 }
 
