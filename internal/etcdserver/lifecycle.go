@@ -3,6 +3,8 @@ package etcdserver
 import (
 	"fmt"
 	"os"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // Restart starts a server again that was killed: with the same ports, and what it has written down. It returns when the server knows a leader, so a
@@ -11,13 +13,15 @@ func (s *Server) Restart() error { return startTogether([]*Server{s}) }
 
 // startTogether starts servers that do not run, and waits until each knows a leader, for which they may need one another.
 func startTogether(all []*Server) error {
-	for _, s := range all {
-		if err := s.launch(); err != nil {
+	runs := make([]*process.Process, len(all))
+	for i, s := range all {
+		var err error
+		if runs[i], err = s.launch(); err != nil {
 			return err
 		}
 	}
-	for _, s := range all {
-		if err := s.awaitAnswer(); err != nil {
+	for i, s := range all {
+		if err := s.awaitAnswer(runs[i]); err != nil {
 			return err
 		}
 	}

@@ -101,11 +101,14 @@ func (s *Server) releasePorts() {
 }
 
 // launch starts the process.
-func (s *Server) launch() error { return s.Launch(exec.Command(s.program, s.args...)) }
+func (s *Server) launch() (*process.Process, error) {
+	return s.Launch(exec.Command(s.program, s.args...))
+}
 
-// awaitAnswer waits until the server that was launched knows a leader, as it does only when a majority of its cluster runs. If it does not, it is killed.
-func (s *Server) awaitAnswer() error {
-	err := s.Await(Patience, "it knows a leader", func() error {
+// awaitAnswer waits until the server that was launched knows a leader, as it does only when a majority of its cluster runs. If it does not, that run is killed,
+// and no later one.
+func (s *Server) awaitAnswer(run *process.Process) error {
+	err := s.Await(run, Patience, "it knows a leader", func() error {
 		status, err := s.status(startBeat)
 		if err == nil && status.Leader == 0 {
 			err = errors.New("there is none")
@@ -113,7 +116,7 @@ func (s *Server) awaitAnswer() error {
 		return err
 	})
 	if err != nil {
-		s.Kill()
+		run.Kill()
 	}
 	return err
 }

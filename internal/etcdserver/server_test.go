@@ -78,6 +78,25 @@ func TestKillRestartAndWipe(t *testing.T) {
 	}
 }
 
+// A start that has failed, as the server was killed, leaves the next run alone.
+func TestAStartThatFailsEndsItsOwnRun(t *testing.T) {
+	t.Parallel()
+	s := ForTest(t, Config{Volatile: true})
+	s.Kill()
+	first, err := s.launch()
+	noErr(t, err)
+	s.Kill()
+	second, err := s.launch()
+	noErr(t, err)
+	if err := s.awaitAnswer(first); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("%v, want that it has ended", err)
+	}
+	if s.PID() != second.Pid {
+		t.Errorf("process %d runs, want %d", s.PID(), second.Pid)
+	}
+	noErr(t, s.awaitAnswer(second))
+}
+
 func TestPause(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{Volatile: true})

@@ -82,10 +82,11 @@ func (b *Bouncer) launch(program string, of *Server) error {
 	}
 	cmd := exec.Command(program, ini)
 	cmd.SysProcAttr = user()
-	if err := b.Launch(cmd); err != nil {
+	run, err := b.Launch(cmd)
+	if err != nil {
 		return err
 	}
-	return b.Await(Patience, "it takes connections", func() error {
+	return b.Await(run, Patience, "it takes connections", func() error {
 		c, err := net.DialTimeout("tcp", b.Addr(), Patience)
 		if err != nil {
 			return err

@@ -93,10 +93,11 @@ func (s *Server) tool(name string, args ...string) error {
 func (s *Server) launch() error {
 	cmd := exec.Command(s.postgres, s.arguments()...)
 	cmd.SysProcAttr = s.user()
-	if err := s.first.Launch(cmd); err != nil {
+	run, err := s.first.Launch(cmd)
+	if err != nil {
 		return err
 	}
-	return s.first.Await(Patience, "it is ready", s.notReady)
+	return s.first.Await(run, Patience, "it is ready", s.notReady)
 }
 
 // notReady looks for the word with which pg_ctl is content, too: see the lines of postmaster.pid at

@@ -26,7 +26,7 @@ func (s *Server) AwaitFollows(of *Server) error {
 	if err != nil {
 		return err
 	}
-	return s.first.Await(Patience, "it has reached "+end+" of its primary", func() error {
+	return s.first.Await(s.first.Run(), Patience, "it has reached "+end+" of its primary", func() error {
 		behind, err := s.Ask("SELECT pg_wal_lsn_diff('" + end + "', pg_last_wal_replay_lsn()) > 0")
 		if err == nil && behind != "f" {
 			err = errors.New("it is behind")

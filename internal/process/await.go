@@ -21,10 +21,9 @@ func Await(whom string, limit time.Duration, until string, missing func() error)
 	}
 }
 
-// Await waits until nothing is missing of a server that was launched, and for no longer than a limit. It is over at once if the server ends. Errors have the
-// end of its log.
-func (s *Server) Await(limit time.Duration, until string, missing func() error) error {
-	run := s.Run()
+// Await waits until nothing is missing of a run of the server, which Launch or Run has returned, and for no longer than a limit. It is over at once if that run
+// ends, even if the server is in another one by then; nil is a run that has ended. Errors have the end of the log.
+func (s *Server) Await(run *Process, limit time.Duration, until string, missing func() error) error {
 	ended := false
 	err := Await(s.name, limit, until, func() error {
 		if ended = run == nil || run.Ended(); ended {

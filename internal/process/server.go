@@ -32,40 +32,40 @@ func NewServer(name, parent, pattern string, release func()) (*Server, error) {
 	return &Server{name: name, dir: dir, release: release}, nil
 }
 
-// Launch starts the program, which must not run, in the folder of the server, and does not wait until it answers. What it prints is added to the log.
-func (s *Server) Launch(cmd *exec.Cmd) error {
+// Launch starts the program, which must not run, in the folder of the server, and does not wait until it answers: see Await. What it prints is added to the
+// log. Who gives up on the run ends that one, and not the server, which may be in another run by then.
+func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return fmt.Errorf("%s is closed: start a new one", s.name)
+		return nil, fmt.Errorf("%s is closed: start a new one", s.name)
 	case s.running():
-		return fmt.Errorf("%s runs: call Kill or Stop before Restart", s.name)
+		return nil, fmt.Errorf("%s runs: call Kill or Stop before Restart", s.name)
 	}
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close() // the process has its own
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	run, err := Start(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.run, s.paused = run, false
-	return nil
+	return run, nil
 }
 
-// Close kills the server and removes its folder. Closing it again does nothing.
+// Close kills the server and removes its folder. If that fails, closing it again tries once more; otherwise it does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil
+	if !s.closed {
+		s.closed = true
+		s.kill()
+		s.release()
 	}
-	s.closed = true
-	s.kill()
-	s.release()
 	return os.RemoveAll(s.dir)
 }
 

@@ -16,8 +16,9 @@ func serve(t *testing.T) (s *Server, launch func(times int)) {
 	t.Cleanup(func() { noErr(t, s.Close()) })
 	return s, func(times int) {
 		t.Helper()
-		noErr(t, s.Launch(program("echo")))
-		noErr(t, s.Await(patience, "it is here", func() error {
+		run, err := s.Launch(program("echo"))
+		noErr(t, err)
+		noErr(t, s.Await(run, patience, "it is here", func() error {
 			if said := s.Log(); said != strings.Repeat("here\n", times) {
 				return errors.New(said)
 			}
@@ -48,12 +49,13 @@ func TestLifeOfAServer(t *testing.T) {
 		}
 		refuses(t, s.Pause(), "call Restart")
 		refuses(t, s.Resume(), "call Restart")
-		refuses(t, s.Await(patience, "it answers", func() error { return nil }), "has ended before it answers", "its log ends with")
+		refuses(t, s.Await(s.Run(), patience, "it answers", func() error { return nil }), "has ended before it answers", "its log ends with")
 	}
 	down()
 	launch(1)
 	pid := s.PID()
-	refuses(t, s.Launch(program("echo")), "call Kill or Stop")
+	_, err := s.Launch(program("echo"))
+	refuses(t, err, "call Kill or Stop")
 	if run := s.Run(); pid == 0 || run.Pid != pid || !s.Up() {
 		t.Errorf("process %d, and not %d, up: %v", run.Pid, pid, s.Up())
 	}
@@ -84,12 +86,36 @@ func TestAwait(t *testing.T) {
 	launch(1)
 	missing := errors.New("a word is missing")
 	asked := 0
-	err := s.Await(0, "it says all", func() error { asked++; return missing })
+	err := s.Await(s.Run(), 0, "it says all", func() error { asked++; return missing })
 	refuses(t, err, "it says all: a word is missing", "its log ends with:\nhere")
 	if asked == 0 || !errors.Is(err, missing) {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
-	refuses(t, s.Await(patience, "it answers", func() error { s.Kill(); return missing }), "has ended before it answers")
+	refuses(t, s.Await(s.Run(), patience, "it answers", func() error { s.Kill(); return missing }), "has ended before it answers")
+}
+
+// Whoever waits for a run learns that it has ended, though the server is in the next one, and ends no other than that.
+func TestARunThatIsOver(t *testing.T) {
+	t.Parallel()
+	s, launch := serve(t)
+	launch(1)
+	first := s.Run()
+	err := s.Await(first, patience, "it answers", func() error {
+		s.Kill()
+		launch(2)
+		return errors.New("no answer")
+	})
+	refuses(t, err, "has ended before it answers")
+	second := s.PID()
+	first.Kill()
+	if second == 0 || second == first.Pid || s.PID() != second || !s.Up() {
+		t.Errorf("process %d runs; want %d, the one after %d", s.PID(), second, first.Pid)
+	}
+	asked := false
+	refuses(t, s.Await(first, patience, "it answers", func() error { asked = true; return nil }), "has ended before it answers")
+	if asked {
+		t.Error("the next run was asked in its place")
+	}
 }
 
 func TestLogIsShownInPart(t *testing.T) {
@@ -112,11 +138,33 @@ func TestCloseOfAServer(t *testing.T) {
 	}
 	s, err := NewServer("the echo", t.TempDir(), "echo-", func() { released++ })
 	noErr(t, err)
-	noErr(t, s.Launch(program("echo")))
+	_, err = s.Launch(program("echo"))
+	noErr(t, err)
 	noErr(t, s.Close())
 	noErr(t, s.Close())
 	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) || s.PID() != 0 || released != 2 {
 		t.Errorf("the folder: %v; process %d; released %d times", err, s.PID(), released)
 	}
-	refuses(t, s.Launch(program("echo")), "start a new one")
+	_, err = s.Launch(program("echo"))
+	refuses(t, err, "start a new one")
+}
+
+// What could not be removed is removed by another Close, and all else is done once.
+func TestCloseTriesAgain(t *testing.T) {
+	t.Parallel()
+	released := 0
+	s, err := NewServer("the echo", t.TempDir(), "echo-", func() { released++ })
+	noErr(t, err)
+	dir := s.dir
+	s.dir += "/." // no system removes that
+	for range 2 {
+		if s.Close() == nil {
+			t.Error("Close does not tell what it leaves")
+		}
+	}
+	s.dir = dir
+	noErr(t, s.Close())
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) || released != 1 {
+		t.Errorf("the folder: %v; released %d times", err, released)
+	}
 }

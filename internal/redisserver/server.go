@@ -76,14 +76,25 @@ func startOnce(c Config, program string, args []string, text func(port int) stri
 	return s, nil
 }
 
-// launch starts the process and waits until it answers a PING as wanted. If it does not, it is killed.
+// launch starts the process and waits until it answers a PING as wanted.
 func (s *Server) launch(wanted func(error) bool) error {
-	cmd := exec.Command(s.program, s.args...)
-	cmd.Env = append(os.Environ(), s.env...)
-	if err := s.Launch(cmd); err != nil {
+	run, err := s.begin()
+	if err != nil {
 		return err
 	}
-	err := s.Await(Patience, "it answers", func() error {
+	return s.awaitAnswer(run, wanted)
+}
+
+// begin starts the process.
+func (s *Server) begin() (*process.Process, error) {
+	cmd := exec.Command(s.program, s.args...)
+	cmd.Env = append(os.Environ(), s.env...)
+	return s.Launch(cmd)
+}
+
+// awaitAnswer waits until the server that was started answers a PING as wanted. If it does not, that run is killed, and no later one.
+func (s *Server) awaitAnswer(run *process.Process, wanted func(error) bool) error {
+	err := s.Await(run, Patience, "it answers", func() error {
 		_, err := s.command(startBeat, "PING")
 		if wanted(err) {
 			return nil
@@ -91,7 +102,7 @@ func (s *Server) launch(wanted func(error) bool) error {
 		return err
 	})
 	if err != nil {
-		s.Kill()
+		run.Kill()
 	}
 	return err
 }

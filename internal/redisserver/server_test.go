@@ -128,6 +128,25 @@ func TestKillLosesWhatIsNotPersisted(t *testing.T) {
 	}
 }
 
+// A start that has failed, as the server was killed, leaves the next run alone.
+func TestAStartThatFailsEndsItsOwnRun(t *testing.T) {
+	t.Parallel()
+	s := ForTest(t, Config{})
+	s.Kill()
+	first, err := s.begin()
+	noErr(t, err)
+	s.Kill()
+	second, err := s.begin()
+	noErr(t, err)
+	if err := s.awaitAnswer(first, ready); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("%v, want that it has ended", err)
+	}
+	if s.PID() != second.Pid {
+		t.Errorf("process %d runs, want %d", s.PID(), second.Pid)
+	}
+	noErr(t, s.awaitAnswer(second, ready))
+}
+
 func TestKillKeepsWhatIsPersisted(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{Lines: []string{"appendonly yes", "appendfsync always"}})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/leasehold-go/leasehold/internal/process"
 )
 
 // Ensemble is a number of servers that keep the same data and elect a leader.
@@ -44,16 +46,18 @@ func StartEnsemble(n int, c Config) (*Ensemble, error) {
 
 // Restart starts all servers again that do not run, and waits until all of them serve clients.
 func (e *Ensemble) Restart() error {
-	for _, s := range e.Servers {
-		if s.PID() != 0 {
+	runs := make([]*process.Process, len(e.Servers))
+	for i, s := range e.Servers {
+		if runs[i] = s.Run(); runs[i] != nil {
 			continue
 		}
-		if err := s.Launch(); err != nil {
+		var err error
+		if runs[i], err = s.Launch(); err != nil {
 			return err
 		}
 	}
-	for _, s := range e.Servers {
-		if err := s.AwaitServing(); err != nil {
+	for i, s := range e.Servers {
+		if err := s.awaitServing(runs[i]); err != nil {
 			return err
 		}
 	}

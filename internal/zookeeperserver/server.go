@@ -69,20 +69,23 @@ func prepare(c Config, id int, own member, members []member) (*Server, error) {
 // Restart starts a server again that was killed, with the same ports and data, and returns when it serves clients. In an ensemble that takes
 // a majority: call Launch for all of them first if all were killed.
 func (s *Server) Restart() error {
-	if err := s.Launch(); err != nil {
+	run, err := s.Launch()
+	if err != nil {
 		return err
 	}
-	return s.AwaitServing()
+	return s.awaitServing(run)
 }
 
 // Launch is Restart that does not wait.
-func (s *Server) Launch() error {
+func (s *Server) Launch() (*process.Process, error) {
 	return s.Server.Launch(exec.Command(s.program.java, s.program.arguments(s.Dir())...))
 }
 
 // AwaitServing waits until the server serves clients: it is alone, or has a leader, or is one. It waits no longer than Patience.
-func (s *Server) AwaitServing() error {
-	return s.Await(Patience, "it serves clients", func() error {
+func (s *Server) AwaitServing() error { return s.awaitServing(s.Run()) }
+
+func (s *Server) awaitServing(run *process.Process) error {
+	return s.Await(run, Patience, "it serves clients", func() error {
 		_, err := s.Role()
 		return err
 	})
