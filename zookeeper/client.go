@@ -40,6 +40,7 @@ const (
 // line is a connection to a server, as the client uses it.
 type line struct {
 	net.Conn
+	client *client
 	in     *bufio.Reader
 	origin time.Time
 	heard  atomic.Int64 // when something was last read, since origin
@@ -55,13 +56,13 @@ type line struct {
 // helloSize is how much of the server's first packet says all: its length, the protocol, the timeout and the session.
 const helloSize = 4 + 4 + 4 + 8
 
-func newLine(raw net.Conn, handshake time.Duration) *line {
-	l := &line{Conn: raw, in: bufio.NewReader(raw), origin: time.Now(), limit: time.Now().Add(handshake)}
+func newLine(c *client, raw net.Conn, handshake time.Duration) *line {
+	l := &line{Conn: raw, client: c, in: bufio.NewReader(raw), origin: time.Now(), limit: time.Now().Add(handshake)}
 	_ = raw.SetDeadline(l.limit) // if the connection has failed, reading says so
 	return l
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It fails if the server has made the session shorter, and the client is to go on to the next one.
 func (l *line) Read(b []byte) (int, error) {
 	n, err := l.in.Read(b)
 	if n == 0 {
@@ -74,6 +75,9 @@ func (l *line) Read(b []byte) (int, error) {
 			l.timeout = time.Duration(binary.BigEndian.Uint32(l.hello[8:])) * time.Millisecond
 			l.session = int64(binary.BigEndian.Uint64(l.hello[12:]))
 			l.limit = time.Time{}
+			if l.client.passesBy(l) {
+				return 0, errShorter
+			}
 		}
 	}
 	return n, err
@@ -125,7 +129,7 @@ func (c *client) dial(network, address string, _ time.Duration) (net.Conn, error
 		c.failed(err)
 		return nil, err
 	}
-	l := newLine(raw, c.suspicion())
+	l := newLine(c, raw, c.patience(c.suspicion()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.line = l
@@ -134,7 +138,7 @@ func (c *client) dial(network, address string, _ time.Duration) (net.Conn, error
 
 // open opens a connection, as the caller of New wants it.
 func (c *client) open(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(c.life, dialLimit)
+	ctx, cancel := context.WithTimeout(c.life, c.patience(dialLimit))
 	defer cancel()
 	return c.dialer(ctx, network, address)
 }

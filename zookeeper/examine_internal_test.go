@@ -71,7 +71,7 @@ func TestExamineJudges(t *testing.T) {
 		"not all are named":          {func(s *survey) { s.visits = s.visits[:2] }, "note servers-not-named"},
 		"shorter sessions":           {func(s *survey) { s.asked = time.Minute }, "note session-timeout"},
 		"longer sessions":            {func(s *survey) { s.asked = time.Second }, "note session-timeout"},
-		"shorter sessions on one":    {func(s *survey) { s.visits[2].longest = 39 * time.Second }, "warning session-limits-differ"},
+		"shorter sessions on one":    {func(s *survey) { s.visits[2].longest = 39 * time.Second }, "critical session-limits-differ"},
 		"longer sessions on one":     {func(s *survey) { s.visits[2].longest = 41 * time.Second }, ""},
 		"different versions":         {func(s *survey) { s.visits[2].place.Version = "3.9.2" }, "note different-versions"},
 		"an old version":             {func(s *survey) { s.visits[2].place.Version = "3.5.10" }, "note different-versions, warning old-version"},

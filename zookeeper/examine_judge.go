@@ -110,9 +110,9 @@ func (s *survey) timeouts(f *findings) {
 	}
 	least, most := s.limits()
 	if least < most && least < max(s.asked, s.given) {
-		f.add(driver.Warning, "session-limits-differ", "",
-			fmt.Sprintf("one server gives sessions at most %v, and another one %v: a client that has to go to the first one gets a shorter session than its "+
-				"leases were given for, and cannot renew them", least, most),
+		f.add(driver.Critical, "session-limits-differ", "",
+			fmt.Sprintf("one server gives sessions at most %v, and another one %v: when the session of a client goes on at the first one and is cut off there, it ends "+
+				"before its leases, and two may hold a lock for up to a ttl; longer leases cannot be had or renewed there", least, most),
 			"set the same maxSessionTimeout, or the same tickTime, on all servers")
 	}
 }

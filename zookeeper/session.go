@@ -35,6 +35,7 @@ type client struct {
 	ahead   time.Duration // by how much the clock of the servers was last seen ahead of this machine's
 
 	line      *line
+	detour    detour
 	dialed    time.Time
 	pause     bool  // all servers have been tried
 	unreached int   // how many servers of this round could not be reached
@@ -86,7 +87,7 @@ func (c *client) event(ev zk.Event) {
 	over := false
 	switch ev.State {
 	case zk.StateHasSession:
-		c.up, c.down, c.unreached = true, nil, 0
+		c.up, c.down, c.unreached, c.detour = true, nil, 0, detour{}
 		if c.session != c.line.session {
 			c.session, c.touched = c.line.session, driver.Instant{}
 		}
