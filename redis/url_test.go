@@ -185,7 +185,7 @@ func TestBrokenURLs(t *testing.T) {
 		{"redis://h?ca=geheim", "parameter", "ca", "left out: it belongs to rediss://"},
 		{"redis://h?sentinel_password=geheim", "parameter", "sentinel_password", "redis+sentinel://"},
 		{"redis://h?fast=geheim", "parameter", "fast", parameters},
-		{"redis://anna:geheim@h?addr=a@geheim", "parameter", "addr", parameters},
+		{"redis://anna:geheim@h?addr=a@geheim", "a parameter that is not known", "", parameters},
 		{"rediss://h?insecure=geheim", "parameter", "insecure", parameters + ", ca, cert, key, server_name"},
 		{"redis+sentinel://h/m?fast=1", "parameter", "fast", parameters + ", sentinel_user, sentinel_password"},
 		{"redis://h?%zzgeheim", "what follows the question mark", "", "name=value"},
