@@ -46,7 +46,8 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 				for round := 0; round < rounds || granted.Load() < enough && time.Since(began) < patience; round++ {
 					at := rand.IntN(names)
 					m := c.Mutex(fmt.Sprint("name ", at), leasehold.TTL(5*time.Second))
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond))))
+					// On a busy machine they get more and more patient, until some are granted a lock.
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond)*int64(1+round/rounds))))
 					l, err := m.Lock(ctx)
 					cancel()
 					switch {

@@ -80,7 +80,7 @@ func (b bank) increments(account string, times int64, protect guard) (lost int64
 		running.Go(func() {
 			for turn := worker * every / workers; done.Load() < times; turn++ {
 				l, err := m.Lock(b.Context())
-				if errors.Is(err, leasehold.ErrUnavailable) && time.Since(began) < 2*patience {
+				if errors.Is(err, leasehold.ErrUnavailable) && time.Since(began) < 4*patience {
 					continue // a request for so short a lease has little time on a busy machine
 				}
 				if err != nil {
