@@ -238,9 +238,14 @@ func (f *flights) send(ctx context.Context, batch []*request) {
 		sendAll(ctx, conn.Conn(), aboard)
 	}
 	for _, r := range aboard {
-		if said, ok := errors.AsType[*pgconn.PgError](r.failed); ok && (said.Code == noStatement || said.Code == otherResult) {
-			_ = conn.Conn().Deallocate(ctx, r.query) // it is prepared anew by the next one
-		}
+		prepareAnew(ctx, conn.Conn(), r.query, r.failed)
+	}
+}
+
+// prepareAnew throws a statement away if it has failed since others have done so, or have changed what it answers with: the next one prepares it anew.
+func prepareAnew(ctx context.Context, conn *pgx.Conn, query string, failed error) {
+	if said, ok := errors.AsType[*pgconn.PgError](failed); ok && (said.Code == noStatement || said.Code == otherResult) {
+		_ = conn.Deallocate(ctx, query)
 	}
 }
 

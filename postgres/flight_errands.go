@@ -2,11 +2,11 @@ package postgres
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -62,29 +62,17 @@ func (f *flights) atOnce(ctx context.Context, conn *pgx.Conn, batch []*request) 
 			releases = append(releases, r)
 		}
 	}
-	if len(takes)+len(releases) < leastAtOnce {
+	errands := slices.Concat(releases, takes)
+	if len(errands) < leastAtOnce {
 		return batch
 	}
-	said, err := f.askAtOnce(ctx, conn, releases, takes)
-	if err != nil {
-		if driver.HadNoEffect(err) {
-			return batch // each hears for itself what is wrong
-		}
-		for _, r := range append(releases, takes...) {
-			r.end(err)
-		}
-		return others
+	err := f.askAtOnce(ctx, conn, releases, takes)
+	if err != nil && driver.HadNoEffect(err) {
+		return batch // each hears for itself what is wrong
 	}
-	if !readAtOnce(said, releases, takes) {
-		err := decode(nil, nil)
-		for _, r := range append(releases, takes...) {
+	for _, r := range errands {
+		if err != nil || r.errand.done {
 			r.end(err)
-		}
-		return others
-	}
-	for _, r := range append(releases, takes...) {
-		if r.errand.done {
-			r.end(nil)
 		} else {
 			others = append(others, r)
 		}
@@ -92,12 +80,12 @@ func (f *flights) atOnce(ctx context.Context, conn *pgx.Conn, batch []*request) 
 	return others
 }
 
-// askAtOnce sends errands.
-func (f *flights) askAtOnce(ctx context.Context, conn *pgx.Conn, releases, takes []*request) (said []*int64, err error) {
+// askAtOnce sends errands, and notes which of them are done.
+func (f *flights) askAtOnce(ctx context.Context, conn *pgx.Conn, releases, takes []*request) error {
 	e := f.engine
 	statement, err := conn.Prepare(ctx, e.statements.atOnce, e.statements.atOnce)
 	if err != nil {
-		return nil, notSent(err)
+		return notSent(err)
 	}
 	ended, ending := make([]string, len(releases)), make([]string, len(releases))
 	for i, r := range releases {
@@ -111,13 +99,17 @@ func (f *flights) askAtOnce(ctx context.Context, conn *pgx.Conn, releases, takes
 	values := encode([]any{ended, ending, names, owners, ttls, many, holders, e.maxTTL})
 	row, err := only(conn.PgConn().ExecStatement(ctx, statement, values, binaryFormat, binaryFormat))
 	if err != nil {
-		if failed, ok := errors.AsType[*pgconn.PgError](err); ok && (failed.Code == noStatement || failed.Code == otherResult) {
-			_ = conn.Deallocate(ctx, e.statements.atOnce) // it is prepared anew by the next one
-		}
-		return nil, landed(err)
+		prepareAnew(ctx, conn, e.statements.atOnce, err)
+		return landed(err)
 	}
-	err = decode(row, &said)
-	return said, err
+	var said []*int64
+	if err := decode(row, &said); err != nil {
+		return err
+	}
+	if !readAtOnce(said, releases, takes) {
+		return fmt.Errorf("postgres: %w", errNoAnswer)
+	}
+	return nil
 }
 
 // readAtOnce notes what at_once has answered, and reports whether that makes sense.

@@ -124,18 +124,9 @@ func TestATakeThatComesTooLateIsInNobodysWay(t *testing.T) {
 		_, err := e.Take(ctx, joins("a"))
 		answer <- err
 	}()
-	waits := func(kind string) {
-		t.Helper()
-		eventually(t, "the take to wait for a lock of the kind "+kind, func() bool {
-			var n int
-			err := pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-				WHERE NOT granted AND locktype = $1 AND query LIKE '%' || $2 || '".take%'`, kind, schema).Scan(&n)
-			return err == nil && n > 0
-		})
-	}
-	waits("transactionid")
+	awaitTake(t, pool, schema, "transactionid")
 	exec(first, "COMMIT")
-	waits("advisory")
+	awaitTake(t, pool, schema, "advisory")
 	exec(key, "SELECT "+schema+".enter(1::smallint, 'a')")
 	exec(key, "COMMIT")
 	if err := <-answer; !errors.Is(err, driver.ErrHeld) {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/postgres"
 )
@@ -52,4 +54,16 @@ func eventually(t testing.TB, what string, is func() bool) {
 			t.Fatalf("it never happened that %s", what)
 		}
 	}
+}
+
+// awaitTake waits until a take waits for a lock of a kind that pg_locks knows: that of another transaction's row is "transactionid", that of a key
+// "advisory".
+func awaitTake(t *testing.T, pool *pgxpool.Pool, schema, kind string) {
+	t.Helper()
+	eventually(t, "the take to wait for a lock of the kind "+kind, func() bool {
+		var n int
+		err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+			WHERE NOT granted AND locktype = $1 AND query LIKE '%' || $2 || '".take%'`, kind, schema).Scan(&n)
+		return err == nil && n > 0
+	})
 }

@@ -58,12 +58,7 @@ func TestTokensGrowOverAWait(t *testing.T) {
 				g, err := e.Take(ctx, lock("a"))
 				got <- outcome{g, err}
 			}()
-			eventually(t, "the take to wait for the row", func() bool {
-				var n int
-				err := pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-					WHERE NOT granted AND locktype = 'transactionid' AND query LIKE '%' || $1 || '".take%'`, schema).Scan(&n)
-				return err == nil && n > 0
-			})
+			awaitTake(t, pool, schema, "transactionid")
 			var meanwhile int64
 			if err := conn.QueryRow(ctx, "SELECT nextval('tokens')").Scan(&meanwhile); err != nil {
 				t.Fatal(err)
