@@ -59,8 +59,8 @@
 //
 // # Rights
 //
-// The tables are made by whoever opens an engine first, who needs CREATE on the database, or on the schema if it is there. Other users need USAGE on the schema, SELECT, INSERT, UPDATE
-// and DELETE on its tables, and USAGE, SELECT and UPDATE on its sequence. The tables hold the owner secrets of those who hold and wait: whoever can
+// The tables are made by whoever opens an engine first, who needs CREATE on the database, or on the schema if it is there. Other users need USAGE on
+// the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE, SELECT and UPDATE on its sequence. The tables hold the owner secrets of those who hold and wait: whoever can
 // read them can release what others hold. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
 // believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show none,
 // as long as statements have parameters (pgx in the mode simple_protocol writes them into the text). The log of a server that logs statements with

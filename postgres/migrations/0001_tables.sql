@@ -32,8 +32,8 @@ CREATE UNLOGGED TABLE leasehold.alive (
 );
 
 -- Who holds what. The first row of a name has the slot 0. It stays for a while when the name is free, so that the next one need only fill it in, which
--- changes no index: that is why no column is in one that changes then. A free row has no owner, and expires at -infinity. Those who hold together with
--- the first one have rows of their own, whose slot is their token.
+-- changes no index: that is why no column is in one that changes then. A free row has no owner, and expires at -infinity, as a new one does. Those who
+-- hold together with the first one have rows of their own, whose slot is their token.
 --
 -- A row may be given to somebody else, or be removed, only by one who can lock it FOR UPDATE: a transaction that has locked it FOR KEY SHARE keeps the
 -- name taken until its end (see the query of a guard). One who comes too late to lock the row as it was is refused by that, too.
@@ -43,17 +43,17 @@ CREATE UNLOGGED TABLE leasehold.alive (
 CREATE UNLOGGED TABLE leasehold.holders (
 	kind    smallint    NOT NULL,
 	name    text        NOT NULL COLLATE "C",
-	slot    bigint      NOT NULL,
-	token   bigint      NOT NULL, -- the first of the grant
-	tokens  integer     NOT NULL, -- how many in a row belong to the grant
+	slot    bigint      NOT NULL DEFAULT 0,
+	token   bigint      NOT NULL DEFAULT 0, -- the first of the grant
+	tokens  integer     NOT NULL DEFAULT 0, -- how many in a row belong to the grant
 	owner   text        COLLATE "C", -- NULL: the owner has let go; the name stays taken until the lease ends, and as long as a transaction keeps the row
-	mode    smallint    NOT NULL, -- 0 excludes everybody, 1 is shared
-	weight  integer     NOT NULL, -- permits of a semaphore
-	expires timestamptz NOT NULL,
+	mode    smallint    NOT NULL DEFAULT 0, -- 0 excludes everybody, 1 is shared
+	weight  integer     NOT NULL DEFAULT 1, -- permits of a semaphore
+	expires timestamptz NOT NULL DEFAULT '-infinity',
 	granted timestamptz NOT NULL,
 	home    oid         NOT NULL, -- the number of this table, which a row out of a backup has not
 	upto    interval    NOT NULL, -- of the first row: one who never asks for a longer lease than this may take and release by this row alone; 0: nobody
-	holder  text        NOT NULL, -- for listings
+	holder  text        NOT NULL DEFAULT '', -- for listings
 	PRIMARY KEY (kind, name, slot)
 ) WITH (
 	fillfactor = 50,                  -- changed rows find room on the same page, and need not touch the index

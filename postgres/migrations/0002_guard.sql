@@ -31,8 +31,8 @@ BEGIN
 	LOOP
 		UPDATE leasehold.holders SET upto = '0' WHERE kind = of_kind AND name = of_name AND slot = 0 AND upto > '0';
 		EXIT WHEN FOUND OR EXISTS (SELECT FROM leasehold.holders WHERE kind = of_kind AND name = of_name AND slot = 0 AND upto = '0');
-		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
-			VALUES (of_kind, of_name, 0, 0, 0, NULL, 0, 1, '-infinity', clock_timestamp(), 'leasehold.holders'::regclass, '0', '')
+		INSERT INTO leasehold.holders (kind, name, granted, home, upto)
+			VALUES (of_kind, of_name, clock_timestamp(), 'leasehold.holders'::regclass, '0')
 			ON CONFLICT DO NOTHING;
 		EXIT WHEN FOUND;
 	END LOOP;

@@ -37,8 +37,8 @@ BEGIN
 			RETURN ARRAY[NULL, row_of, leasehold.micros(at), NULL, leasehold.micros(there.expires)];
 		END IF;
 		EXIT WHEN there.slot IS NOT NULL;
-		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
-			SELECT of_kind, of_name, 0, 0, 0, NULL, 0, 1, '-infinity', at, 'leasehold.holders'::regclass, mark.longest, ''
+		INSERT INTO leasehold.holders (kind, name, granted, home, upto)
+			SELECT of_kind, of_name, at, 'leasehold.holders'::regclass, mark.longest
 			FROM leasehold.alive mark
 			WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= take.longest AND of_weight <= of_size
 			ON CONFLICT DO NOTHING;

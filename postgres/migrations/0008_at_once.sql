@@ -20,8 +20,8 @@ BEGIN
 	PERFORM set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('jit', 'off', true);
 	IF cardinality(names) > 0 THEN
-		INSERT INTO leasehold.holders (kind, name, slot, token, tokens, owner, mode, weight, expires, granted, home, upto, holder)
-			SELECT 1, wanted.name, 0, 0, 0, NULL, 0, 1, '-infinity', at, 'leasehold.holders'::regclass, mark.longest, ''
+		INSERT INTO leasehold.holders (kind, name, granted, home, upto)
+			SELECT 1, wanted.name, at, 'leasehold.holders'::regclass, mark.longest
 			FROM (SELECT DISTINCT n COLLATE "C" AS name FROM unnest(names) AS n) AS wanted, leasehold.alive mark
 			WHERE mark.id = 'leasehold.alive'::regclass AND mark.opens <= at AND mark.longest >= at_once.longest
 				AND (SELECT h.slot FROM leasehold.holders h WHERE h.kind = 1 AND h.name = wanted.name AND h.slot = 0) IS NULL
