@@ -17,7 +17,7 @@ import (
 // BenchmarkPairs takes and releases free names, beside bare advisory locks that are had and let go in the same way. The server writes to the disk and
 // cleans up as it does by default.
 func BenchmarkPairs(b *testing.B) {
-	s := postgresserver.ForTest(b, postgresserver.Config{TCP: true, Durable: true, Settings: []string{"shared_buffers=128MB", "autovacuum=on"}})
+	s := postgresserver.ForTest(b, postgresserver.Config{TCP: true, OnDisk: true, Settings: []string{"shared_buffers=128MB", "autovacuum=on"}})
 	c, err := pgxpool.ParseConfig(s.URL())
 	if err != nil {
 		b.Fatal(err)

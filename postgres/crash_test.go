@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// crashable is a server of the test's own that writes to the disk as it does by default.
+// crashable is a server of the test's own that keeps over a crash what it has confirmed.
 func crashable(t *testing.T) *postgresserver.Server {
 	t.Helper()
 	return postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})

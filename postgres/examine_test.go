@@ -44,7 +44,7 @@ func examines(t *testing.T, e *postgres.Engine, want ...string) (driver.Place, [
 
 func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	t.Parallel()
-	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true, Settings: []string{"autovacuum=on"}})
+	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, OnDisk: true, Settings: []string{"autovacuum=on"}})
 	pool := poolAt(t, s.URL())
 	e := open(t, pool, postgres.DefaultSchema)
 	examines(t, e, "critical tables-missing")

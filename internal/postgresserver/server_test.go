@@ -56,11 +56,20 @@ func TestStartAndClose(t *testing.T) {
 	}
 }
 
-// What happens to a server that listens on a port, and writes to the disk.
+func TestOnDisk(t *testing.T) {
+	t.Parallel()
+	s := postgresserver.ForTest(t, postgresserver.Config{OnDisk: true})
+	for _, name := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
+		says(t, s, "SHOW "+name, "on")
+	}
+}
+
+// What happens to a server that listens on a port, and keeps what it has confirmed.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true, Settings: []string{"work_mem=1MB"}})
-	says(t, s, "SHOW fsync", "on")
+	says(t, s, "SHOW synchronous_commit", "on")
+	says(t, s, "SHOW fsync", "off")
 	says(t, s, "SHOW work_mem", "1MB")
 	says(t, s, "CREATE TABLE kept (n int); CREATE UNLOGGED TABLE quick (n int); INSERT INTO kept VALUES (1); INSERT INTO quick VALUES (1)", "")
 	if err := s.Restart(); err == nil {

@@ -26,7 +26,7 @@ var postgresSettings = []string{"max_connections=400", "shared_buffers=128MB", "
 // OpenPostgres starts a server.
 func OpenPostgres(ctx context.Context) (_ *Postgres, err error) {
 	p := &Postgres{spent: map[int]time.Duration{}}
-	if p.own, err = postgresserver.StartWith(postgresserver.Config{TCP: true, Durable: true, Settings: postgresSettings}); err != nil {
+	if p.own, err = postgresserver.StartWith(postgresserver.Config{TCP: true, OnDisk: true, Settings: postgresSettings}); err != nil {
 		return nil, err
 	}
 	if p.conn, err = pgx.Connect(ctx, p.own.URL()); err == nil {
