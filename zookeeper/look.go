@@ -152,11 +152,7 @@ func (e *Engine) recover(ctx context.Context, r *driver.Request, c claim) (*plac
 			continue
 		}
 		p.token, p.session = uint64(stat.Czxid), stat.EphemeralOwner
-		if e.places.add(p) {
-			e.keepAlive(p, max(r.TTL, waiterLife))
-		}
-		p, _ = e.places.find(c)
-		return p, nil
+		return e.note(p, false, r.TTL), nil
 	}
 	return nil, nil
 }

@@ -116,20 +116,25 @@ func (s *places) find(c claim) (p *place, doubt bool) {
 	return s.all[c], doubt
 }
 
-// add notes a place, and reports whether it is new. If the owner has another one already, there is doubt.
-func (s *places) add(p *place) bool {
+// add notes a place that was found or made, alone in the node of the name or not. It returns the one that the owner has now: if it had one already, as
+// when a take that was given up arrives after all, that one comes earlier, and the servers have more than is known here. Who is alone is the proof that the
+// one before is gone.
+func (s *places) add(p *place, alone bool) (has *place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.all[p.claim]
 	switch {
 	case was == nil:
-		s.all[p.claim] = p
 	case was.name == p.name:
-		return false
+		return was
+	case alone:
+		was.gone = true
 	default:
 		s.doubts[p.claim] = struct{}{}
+		return was
 	}
-	return true
+	s.all[p.claim] = p
+	return p
 }
 
 // drop forgets a place that is gone.

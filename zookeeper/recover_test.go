@@ -101,18 +101,72 @@ func TestTakeThatComesTwiceIsReleasedWhole(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t))
 	r := lock(t, "a")
-	mustTake(t, e, r)
+	g := mustTake(t, e, r)
 	c := claim{r.Key, idOf(r.Owner)}
-	if _, _, err := e.sit(t.Context(), &r, c, false); err != nil {
-		t.Fatal(err)
+	if p, _, err := e.sit(t.Context(), &r, c, false); err != nil || p.token != g.Token {
+		t.Fatalf("it has %+v, %v, want the place with token %d", p, err, g.Token)
 	}
-	if n := len(nodes(t, e, r.Key)); n != 2 {
-		t.Fatalf("there are %d places, want two", n)
+	if _, doubt := e.places.find(c); !doubt {
+		t.Error("a release would not look for more")
 	}
 	mustRelease(t, e, r)
 	if n := len(nodes(t, e, r.Key)); n != 0 {
 		t.Errorf("there are %d places, want none", n)
 	}
+}
+
+// A take that comes twice is not in its own way: the earlier place is the owner's, and the later one goes.
+func TestTakeThatComesTwiceWaitsForOthersOnly(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	r := lock(t, "a")
+	held := lock(t, "a")
+	mustTake(t, other, held)
+	c := claim{r.Key, idOf(r.Owner)}
+	first, _, err := e.sit(t.Context(), &r, c, false) // which nobody waits for
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := e.join(t.Context(), &r, c)
+	if err != nil || second != first {
+		t.Fatalf("it has %+v, %v, want %+v", second, err, first)
+	}
+	eventually(t, "the later place is gone", func() bool { return len(nodes(t, e, r.Key)) == 2 })
+	done := waitFor(t.Context(), e, r)
+	mustRelease(t, other, held)
+	if w := <-done; w.err != nil || w.grant.Token != first.token {
+		t.Errorf("granted %+v, %v, want token %d", w.grant, w.err, first.token)
+	}
+	mustRelease(t, e, r)
+}
+
+// Who is alone in the node of a name has proved that what is known of a place before is out of date.
+func TestPlaceBeforeIsGoneForOneWhoIsAlone(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	r := lock(t, "a")
+	c := claim{r.Key, idOf(r.Owner)}
+	first, err := e.settleIn(t.Context(), &r, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.free(t.Context(), first.parent, first.name, false); err != nil { // by somebody else
+		t.Fatal(err)
+	}
+	second, err := e.settleIn(t.Context(), &r, c)
+	if err != nil || second == first {
+		t.Fatalf("it has %+v, %v, and had %+v", second, err, first)
+	}
+	if g, err := e.granted(second, r.TTL); err != nil || g.Token <= first.token {
+		t.Errorf("granted %+v, %v", g, err)
+	}
+	if _, err := e.granted(first, r.TTL); !errors.Is(err, errGone) {
+		t.Errorf("what is gone is granted: %v", err)
+	}
+	if err := renewOne(t, e, r); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	mustRelease(t, e, r)
 }
 
 // The place of a session before, which is about to go, is no place of this one's.

@@ -93,10 +93,10 @@ func (e *Engine) join(ctx context.Context, r *driver.Request, c claim) (*place, 
 	return p, err
 }
 
-// sit makes a place, alone in the node of the name, or behind others. The token is the number of the transaction, which all of the nodes in it have as
-// their czxid, and the written one as its mzxid.
-func (e *Engine) sit(ctx context.Context, r *driver.Request, c claim, alone bool) (p *place, at int, err error) {
-	p = &place{claim: c, parent: e.parent(r.Key), mode: modeOf(r), weight: r.Weight, size: r.Size, holder: r.Holder, ttl: millis(r.TTL)}
+// sit makes a place, alone in the node of the name, or behind others, and returns the one that the owner has by now. The token is the number of the
+// transaction, which all of the nodes in it have as their czxid, and the written one as its mzxid.
+func (e *Engine) sit(ctx context.Context, r *driver.Request, c claim, alone bool) (has *place, at int, err error) {
+	p := &place{claim: c, parent: e.parent(r.Key), mode: modeOf(r), weight: r.Weight, size: r.Size, holder: r.Holder, ttl: millis(r.TTL)}
 	begin := p.parent + "/" + stem(p.mode, p.weight, p.size, c.id, newNonce())
 	ops := []any{
 		&zk.CreateRequest{Path: begin, Data: p.record().bytes(), Acl: e.acl, Flags: zk.FlagEphemeral | zk.FlagSequence},
@@ -105,24 +105,35 @@ func (e *Engine) sit(ctx context.Context, r *driver.Request, c claim, alone bool
 	if alone {
 		ops = append([]any{&zk.CreateRequest{Path: p.parent, Acl: e.acl}}, ops...)
 	}
+	var noted *place // by an answer that comes too late, too
 	at, err = e.client.multi(ctx, func(made []zk.MultiResponse, session int64) {
 		made = made[len(made)-2:]
 		p.name = made[0].String[len(p.parent)+1:]
 		p.token = uint64(made[1].Stat.Mzxid)
 		p.session = session
-		if e.places.add(p) {
-			e.keepAlive(p, max(r.TTL, waiterLife))
-		}
+		noted = e.note(p, alone, r.TTL)
 		e.client.setClock(made[1].Stat)
 	}, ops...)
 	switch {
-	case err == nil && p.token > driver.MaxToken:
-		e.abandon(p)
-		err = errSpent
-	case err != nil && !driver.HadNoEffect(err) && !isAnswer(err):
+	case err == nil && noted.token > driver.MaxToken:
+		e.abandon(noted)
+		return nil, at, errSpent
+	case err == nil:
+		return noted, at, nil
+	case !driver.HadNoEffect(err) && !isAnswer(err):
 		e.places.doubt(c)
 	}
-	return p, at, err
+	return nil, at, err
+}
+
+// note adds a place, and has it removed if the owner has an earlier one, which is the one that is returned.
+func (e *Engine) note(p *place, alone bool, ttl time.Duration) (has *place) {
+	has = e.places.add(p, alone)
+	if has.name != p.name {
+		e.abandon(p)
+	}
+	e.keepAlive(has, max(ttl, waiterLife))
+	return has
 }
 
 // build makes a node and all above it, as far as they are missing.
