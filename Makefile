@@ -19,7 +19,7 @@ test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ##
 	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
 	go test -timeout 5m -run '^(TestSchedules|TestSeedReproducesItsSchedule|TestPlantedFaultsAreFound|TestMutantsAreFound)$$' ./redis/redlock/internal/quorum
 # The client of ZooKeeper has a race when it connects again, which does no harm to the engine: what has "!race" in its first line.
-	go test -timeout 2m -run '^(TestHistoriesOfAnEnsembleWithFaults|TestConnectionBreaks|TestConnectionIsCutAtEachRequest|TestWatchIsLost|TestSilentServerIsLeft|TestServersFail)$$' ./torture ./zookeeper
+	go test -timeout 2m -run "$$(scripts/tests-without-race.sh torture zookeeper)" ./torture ./zookeeper
 
 # The race detector needs a C compiler, and the headers of the C library.
 .PHONY: compiler
