@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
@@ -61,6 +62,22 @@ func lock(t *testing.T, m *leasehold.Mutex) *leasehold.Lease {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// awaitRenewal waits until a lease has been renewed by a request of from now on, while nobody else gets the lock.
+func awaitRenewal(t *testing.T, l *leasehold.Lease, ttl time.Duration, next <-chan *leasehold.Lease) {
+	t.Helper()
+	began := time.Now()
+	await(t, "the lease is renewed", func() bool {
+		select {
+		case <-l.Context().Done():
+			t.Fatalf("the lease has ended: %v", context.Cause(l.Context()))
+		case l := <-next:
+			t.Fatalf("two hold the lock: %+v", l)
+		default:
+		}
+		return l.Deadline().After(began.Add(ttl))
+	})
 }
 
 func unlock(t *testing.T, l *leasehold.Lease) {

@@ -125,7 +125,7 @@ func TestHolderThatIsCutOff(t *testing.T) {
 				unlock(t, next)
 			}
 			<-held.Done()
-			if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(held), leasehold.ErrLost) {
+			if late := time.Since(l.Deadline()); late > soon || !errors.Is(context.Cause(held), leasehold.ErrLost) {
 				t.Errorf("the lease ended %v after its deadline: %v", late, context.Cause(held))
 			}
 			mend()

@@ -75,15 +75,7 @@ func TestRestartedPostgres(t *testing.T) {
 	if err := errors.Join(s.Stop(), s.Restart()); err != nil {
 		t.Fatal(err)
 	}
-	ended := first.Deadline()
-	await(t, "the lease is renewed", func() bool { return first.Deadline().After(ended) })
-	select {
-	case <-first.Context().Done():
-		t.Fatalf("the lease has ended: %v", context.Cause(first.Context()))
-	case l := <-next:
-		t.Fatalf("another was granted the lock: %+v", l)
-	default:
-	}
+	awaitRenewal(t, first, longest, next)
 	unlock(t, first)
 	if l := <-next; l == nil || l.Token() <= first.Token() {
 		t.Errorf("the next lease is %+v", l)

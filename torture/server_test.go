@@ -22,7 +22,7 @@ func TestStoppedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ctx.Done()
-	if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(ctx), leasehold.ErrLost) {
+	if late := time.Since(l.Deadline()); late > soon || !errors.Is(context.Cause(ctx), leasehold.ErrLost) {
 		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(ctx))
 	}
 	if err := s.Resume(); err != nil {

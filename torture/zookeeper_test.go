@@ -56,7 +56,7 @@ func TestZooKeeperWithoutMajority(t *testing.T) {
 		}
 	}
 	<-held.Done()
-	if late := time.Since(l.Deadline()); late > soon/2 || !errors.Is(context.Cause(held), leasehold.ErrLost) {
+	if late := time.Since(l.Deadline()); late > soon || !errors.Is(context.Cause(held), leasehold.ErrLost) {
 		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(held))
 	}
 	select {

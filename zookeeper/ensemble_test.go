@@ -32,7 +32,7 @@ func TestOnAnEnsemble(t *testing.T) {
 
 // holderIsCutOff: a holder that is cut off counts its lease as over before anybody else can have the lock.
 func holderIsCutOff(t *testing.T, e *zookeeperserver.Ensemble) {
-	const timeout = 3 * time.Second
+	const timeout = 6 * time.Second
 	followers, err := e.Followers()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,9 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/internal/needed"
 )
+
+// violation is in what the failure of a library says that let two in.
+const violation = "exclusion is violated"
 
 // Every workload runs with every library, and has all that the targets look at. Those beside a server's own means share one, as it takes long to start.
 func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
@@ -30,16 +34,29 @@ func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 	}
 }
 
+// findsItsFigures runs a workload, for longer if a busy machine has left something out.
 func findsItsFigures(t *testing.T, r *Runner, w Workload) {
 	t.Helper()
-	w = tiny(w)
-	result := mustRun(t, r, w)
-	for _, f := range result.Failures {
-		t.Error(f)
+	for w, tries := tiny(w), 1; ; tries++ {
+		result := mustRun(t, r, w)
+		wrong := lacks(result, w)
+		violated := slices.ContainsFunc(result.Failures, func(f string) bool { return strings.Contains(f, violation) })
+		if len(wrong) == 0 {
+			return
+		}
+		if violated || tries == 3 {
+			t.Fatalf("%s: %s", w.Name, strings.Join(wrong, "\n"))
+		}
+		w.Full.Round *= 5
 	}
+}
+
+// lacks says what went wrong in a workload, and what is not there to judge it by.
+func lacks(result Result, w Workload) (wrong []string) {
+	wrong = append(wrong, result.Failures...)
 	for _, left := range result.LeftOut {
 		if needed.Servers() && strings.Contains(left, "missing") {
-			t.Errorf("left out: %s", left)
+			wrong = append(wrong, "left out: "+left)
 		}
 	}
 	leftOut := 0
@@ -47,23 +64,24 @@ func findsItsFigures(t *testing.T, r *Runner, w Workload) {
 		if slices.ContainsFunc(result.LeftOut, func(s string) bool { return strings.HasPrefix(s, l.Name+":") }) {
 			leftOut++
 		} else if !result.Has(l.Name) {
-			t.Errorf("%s: nothing of %s", w.Name, l.Name)
+			wrong = append(wrong, "nothing of "+l.Name)
 		}
 	}
 	if leftOut == len(w.Libraries) {
-		return // none of their servers is installed
+		return wrong // none of their servers is installed
 	}
 	of := func(target Target) bool { return target.Workload != w.Name }
 	targets := slices.DeleteFunc(slices.Clone(Targets), of)
 	verdicts := Judge(targets, []Result{result})
 	if len(verdicts) != len(targets) {
-		t.Errorf("%s: %d of %d targets have found their figures", w.Name, len(verdicts), len(targets))
+		wrong = append(wrong, fmt.Sprintf("%d of %d targets have found their figures", len(verdicts), len(targets)))
 	}
 	for _, v := range verdicts {
 		if math.IsNaN(float64(v.Measured)) {
-			t.Errorf("%s: %s: no number", w.Name, v.Claim)
+			wrong = append(wrong, v.Claim+": no number")
 		}
 	}
+	return wrong
 }
 
 func TestEachTargetBelongsToAWorkload(t *testing.T) {
@@ -88,7 +106,7 @@ func TestLibraryThatExcludesNobodyFails(t *testing.T) {
 			l.On = w.Libraries[0].On
 			w.Libraries = []lib.Library{l}
 			result := mustRun(t, runner(t), w)
-			if result.Has("generous") || len(result.Failures) != 1 || !strings.Contains(result.Failures[0], "exclusion is violated") {
+			if result.Has("generous") || len(result.Failures) != 1 || !strings.Contains(result.Failures[0], violation) {
 				t.Errorf("failures: %q, rows: %v", result.Failures, result.Rows)
 			}
 		})
