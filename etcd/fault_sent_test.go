@@ -2,7 +2,7 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
+	"crypto/rand"
 	"testing"
 	"time"
 
@@ -17,41 +17,38 @@ func TestWhatWasNotSentHadNoEffect(t *testing.T) {
 	s := etcdserver.ForTest(t, quick)
 	c := cable.ForTest(t, s.Addr())
 	e := engineOn(t, c.Addr())
-	held, other := asked("held"), asked("other")
-	held.TTL, other.TTL = time.Hour, time.Hour // so that the session lasts for another minute without a request
-	taken(t, e, held)
-	requests := map[string]func(context.Context) error{
-		"Take":    func(ctx context.Context) error { _, err := e.Take(ctx, other); return err },
-		"Release": func(ctx context.Context) error { return e.Release(ctx, driver.Release{Hold: holdOf(held)}) },
+	asks := map[string]func(context.Context, driver.Request) error{
+		"Take": func(ctx context.Context, r driver.Request) error { _, err := e.Take(ctx, r); return err },
+		"Release": func(ctx context.Context, r driver.Request) error {
+			return e.Release(ctx, driver.Release{Hold: holdOf(r)})
+		},
 	}
-	briefly := func(do func(context.Context) error) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		return do(ctx)
+	faults := map[string]struct {
+		harm, mend func()
+		noEffect   bool
+	}{
+		"goes nowhere": {func() { c.Refuse(); c.Cut() }, func() { must(t, c.Allow()) }, true},
+		"is sent":      {c.Freeze, c.Thaw, false},
 	}
-
-	c.Refuse()
-	c.Cut()
-	for name, do := range requests {
-		eventually(t, name+" is known to go nowhere", func() bool {
-			err := briefly(do)
-			if err == nil || driver.IsNo(err) {
-				t.Fatalf("%s without a server: %v", name, err)
-			}
-			return driver.HadNoEffect(err)
-		})
-	}
-	must(t, c.Allow())
-	for name, do := range requests {
-		eventually(t, name+" is sent", func() bool { // on a busy machine there may be no time for that
-			taken(t, e, held)
-			c.Freeze()
-			defer c.Thaw()
-			err := briefly(do)
-			if err == nil || driver.IsNo(err) {
-				t.Fatalf("%s on a connection that is frozen: %v", name, err)
-			}
-			return errors.Is(err, context.DeadlineExceeded) && !driver.HadNoEffect(err)
-		})
+	for request, ask := range asks {
+		for fault, f := range faults {
+			eventually(t, request+" "+fault, func() bool { // at first something else may happen, and on a busy machine nothing at all
+				r := asked(rand.Text())
+				r.TTL = time.Hour // so that the session lasts for another minute without a request
+				taken(t, e, r)
+				if request == "Take" {
+					must(t, e.Release(t.Context(), driver.Release{Hold: holdOf(r)}))
+				}
+				f.harm()
+				defer f.mend()
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				err := ask(ctx, r)
+				if err == nil || driver.IsNo(err) {
+					t.Fatalf("%s while it %s: %v", request, fault, err)
+				}
+				return driver.HadNoEffect(err) == f.noEffect
+			})
+		}
 	}
 }

@@ -109,10 +109,10 @@ func TestGrantsSweep(t *testing.T) {
 			pool, schema := place(t)
 			execute(t, pool, "CREATE TABLE "+schema+".swept (at timestamptz)")
 			execute(t, pool, "CREATE OR REPLACE FUNCTION "+schema+".sweep() RETURNS void LANGUAGE sql AS 'INSERT INTO "+schema+".swept VALUES (now())'")
-			execute(t, pool, "CREATE OR REPLACE FUNCTION "+schema+".sweeps(grants integer) RETURNS boolean LANGUAGE sql AS 'SELECT random() < grants / 100.0'")
+			execute(t, pool, "CREATE OR REPLACE FUNCTION "+schema+".sweeps(grants integer) RETURNS boolean LANGUAGE sql AS 'SELECT random() < grants / 20.0'")
 			e := open(t, pool, schema)
 			takes(t, e, lock("first")) // notes how long leases are, and others need not
-			for range 300 {            // once in a hundred grants, here
+			for range 300 {            // once in twenty grants, here
 				use(t, e)
 			}
 			if count(t, pool, schema+".swept") == 0 {

@@ -110,13 +110,3 @@ func TestEtcdWithoutMajority(t *testing.T) {
 	}
 	unlockNext(t, <-next, l)
 }
-
-// lockInTime tries for as long as the lock is not to be had because of its servers.
-func lockInTime(t *testing.T, m *leasehold.Mutex) (l *leasehold.Lease, err error) {
-	for end := time.Now().Add(patience); ; {
-		l, err = m.Lock(t.Context())
-		if !errors.Is(err, leasehold.ErrUnavailable) || time.Now().After(end) {
-			return l, err
-		}
-	}
-}

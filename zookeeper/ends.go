@@ -14,6 +14,8 @@ const (
 	againAfter = time.Second
 	// tidyAfter is how long after a release it is looked whether that was the last place of a name.
 	tidyAfter = 250 * time.Millisecond
+	// farewell is for how long Close looks after names that were released just before.
+	farewell = 2 * time.Second
 	// atOnce is how many requests of one errand are under way at the same time.
 	atOnce = 16
 )
@@ -85,9 +87,9 @@ func (e *Engine) lapsed(p *place) (over, crowded bool) {
 }
 
 // tidy removes nodes of names that nobody holds nor waits for.
-func (e *Engine) tidy(parents []string) {
+func (e *Engine) tidy(ctx context.Context, parents []string) {
 	each(len(parents), func(i int) {
-		ctx, cancel := context.WithTimeout(e.life, e.config.timeout)
+		ctx, cancel := context.WithTimeout(ctx, e.config.timeout)
 		defer cancel()
 		stat, err := e.client.exists(ctx, parents[i])
 		if err == nil && stat != nil && stat.NumChildren == 0 {

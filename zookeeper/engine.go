@@ -40,12 +40,17 @@ var (
 func (e *Engine) Abilities() driver.Abilities { return e.abilities }
 
 // Close ends the session, and with it everything that is held, at once: it must not be used any more by then. If no server can be reached, that ends
-// when the session does. Calls after Close are refused. Close may be called many times.
+// when the session does. Calls after Close are refused. Close may be called many times. If names were released just before, it takes up to two seconds to
+// leave nothing behind of them.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()
 		e.ends.Close()
-		e.empties.Close()
+		if empties := e.empties.Close(); e.client.connected() {
+			ctx, cancel := context.WithTimeout(context.Background(), farewell)
+			defer cancel()
+			e.tidy(ctx, empties)
+		}
 		e.client.close()
 	})
 	return nil

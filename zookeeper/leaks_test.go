@@ -27,6 +27,28 @@ func leaksOf(t *testing.T, e *Engine, prefix string) (all []driver.Leak) {
 	return all
 }
 
+// A process that ends right after it has released what others wanted, too, as a command does, leaves nothing behind.
+func TestCloseLeavesNoNames(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	first, second, third := openAt(t, s), openAt(t, s), openAt(t, s)
+	r := lock(t, "a")
+	mustTake(t, first, r)
+	next := join(t, second, lock(t, "a"))
+	done := waitFor(t.Context(), second, next)
+	mustRelease(t, first, r)
+	if w := <-done; w.err != nil {
+		t.Fatal(w.err)
+	}
+	mustRelease(t, second, next)
+	if err := errors.Join(second.Close(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := third.client.exists(t.Context(), third.parent(r.Key)); err != nil || stat != nil {
+		t.Errorf("the node of the name is %+v, %v, want none", stat, err)
+	}
+}
+
 // What a process leaves that dies in the wrong moment is found and removed, once it is certain that nobody else will, and nothing else is.
 func TestRemainsAreSwept(t *testing.T) {
 	t.Parallel()

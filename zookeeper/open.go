@@ -43,7 +43,7 @@ func open(ctx context.Context, c config) (*Engine, error) {
 	}
 	e.client = client
 	e.ends = overdue.New(e.lapse)
-	e.empties = overdue.New(e.tidy)
+	e.empties = overdue.New(func(parents []string) { e.tidy(e.life, parents) })
 	if err := client.enter(ctx, c); err != nil {
 		_ = e.Close() // what went wrong first is what matters
 		return nil, err

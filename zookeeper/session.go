@@ -212,6 +212,13 @@ func (c *client) current() (session int64, lasts time.Duration) {
 	return c.session, usable(c.timeout)
 }
 
+// connected reports whether there is a session that a server answers for.
+func (c *client) connected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.up
+}
+
 // allows returns errShorter for leases that would have to last for longer than the session is relied on: it was as long as the longest lease when the
 // engine was opened, but may have gone to a server that gives shorter ones.
 func (c *client) allows(ttl time.Duration) error {
@@ -224,10 +231,7 @@ func (c *client) allows(ttl time.Duration) error {
 // close ends the session, and with it all that is ephemeral, if a server can be asked for that. It returns when nothing runs any more.
 func (c *client) close() {
 	c.kill()
-	c.mu.Lock()
-	up := c.up
-	c.mu.Unlock()
-	if !up {
+	if !c.connected() {
 		c.hangUp()
 	}
 	c.conn.Close()

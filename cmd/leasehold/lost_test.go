@@ -140,8 +140,8 @@ func TestMaxHoldEndsTheGroup(t *testing.T) {
 	held := time.Now() // for some time already
 	r := p.wait().want(t, 70)
 	wantNoGroup(t, group)
-	// It was renewed beyond the ttl, and ended in time. The next one gets the lock at once.
-	if took, after := time.Since(began), time.Since(held); took < 2500*time.Millisecond || after > 4*time.Second {
+	// It was renewed beyond the ttl, and ended in time, but for what a busy machine takes to end it. The next one gets the lock at once.
+	if took, after := time.Since(began), time.Since(held); took < 2500*time.Millisecond || after > 5*time.Second {
 		t.Errorf("ended after %s, of which it was held for %s at least", took, after)
 	}
 	if !strings.Contains(r.err, "--max-hold 4s") {

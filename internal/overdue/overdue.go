@@ -5,6 +5,8 @@
 package overdue
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,10 +90,11 @@ func (b *Book[K]) Len() int {
 	return len(b.entries)
 }
 
-// Close empties the book. When it returns, the function is not running and is not called any more.
-func (b *Book[K]) Close() {
+// Close empties the book, and returns what was in it. When it returns, the function is not running and is not called any more.
+func (b *Book[K]) Close() (left []K) {
 	b.mu.Lock()
 	b.closed = true
+	left = slices.Collect(maps.Keys(b.entries))
 	clear(b.entries)
 	b.agenda.All(nil)
 	if b.timer != nil && b.timer.Stop() {
@@ -100,6 +103,7 @@ func (b *Book[K]) Close() {
 	}
 	b.mu.Unlock()
 	b.running.Wait()
+	return left
 }
 
 // arm sees to it that the timer runs out when the next thing is due, unless the function runs. mu is held.

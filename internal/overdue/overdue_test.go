@@ -97,7 +97,9 @@ func TestClose(t *testing.T) {
 		b.Set(3, time.Now().Add(time.Hour))
 		closed := make(chan bool)
 		go func() {
-			b.Close()
+			if left := b.Close(); len(left) != 2 || !slices.Contains(left, 2) || !slices.Contains(left, 3) {
+				t.Errorf("%v was in it, want 2 and 3", left)
+			}
 			close(closed)
 		}()
 		synctest.Wait()
@@ -109,7 +111,9 @@ func TestClose(t *testing.T) {
 		close(finish)
 		<-closed
 		b.Set(4, time.Now())
-		b.Close()
+		if left := b.Close(); len(left) != 0 {
+			t.Errorf("%v was in it after Close", left)
+		}
 		time.Sleep(2 * time.Hour)
 		if called.Load() != 1 || b.Len() != 0 {
 			t.Errorf("called %d times, %d are left", called.Load(), b.Len())
