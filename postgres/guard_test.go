@@ -51,10 +51,10 @@ func TestGuardRefusesAfterReleaseForceAndExpiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.refuses("released, and kept taken", kept)
-	short := ask("a", 100*time.Millisecond)
+	short := ask("a", time.Second)
 	short.Name = "short"
 	l = g.take(g.a, short)
-	time.Sleep(110 * time.Millisecond)
+	time.Sleep(1010 * time.Millisecond)
 	g.refuses("over", l)
 }
 
@@ -200,10 +200,10 @@ func TestGuardKeepsReadersOut(t *testing.T) {
 func TestATakeDoesNotBringBackAGuardedLease(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", 100*time.Millisecond)
+	r := ask("a", time.Second)
 	l := g.take(g.a, r)
 	g.guards(g.begin(""), l)
-	time.Sleep(110 * time.Millisecond)
+	time.Sleep(1010 * time.Millisecond)
 	g.held("by the owner of before", r)
 }
 
