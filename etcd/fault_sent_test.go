@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"testing"
 	"time"
 
@@ -23,32 +24,31 @@ func TestWhatWasNotSentHadNoEffect(t *testing.T) {
 			return e.Release(ctx, driver.Release{Hold: holdOf(r)})
 		},
 	}
-	faults := map[string]struct {
-		harm, mend func()
-		noEffect   bool
-	}{
-		"goes nowhere": {func() { c.Refuse(); c.Cut() }, func() { must(t, c.Allow()) }, true},
-		"is sent":      {c.Freeze, c.Thaw, false},
-	}
-	for request, ask := range asks {
-		for fault, f := range faults {
-			eventually(t, request+" "+fault, func() bool { // at first something else may happen, and on a busy machine nothing at all
-				r := asked(rand.Text())
-				r.TTL = time.Hour // so that the session lasts for another minute without a request
-				taken(t, e, r)
-				if request == "Take" {
-					must(t, e.Release(t.Context(), driver.Release{Hold: holdOf(r)}))
-				}
-				f.harm()
-				defer f.mend()
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				defer cancel()
-				err := ask(ctx, r)
-				if err == nil || driver.IsNo(err) {
-					t.Fatalf("%s while it %s: %v", request, fault, err)
-				}
-				return driver.HadNoEffect(err) == f.noEffect
-			})
+	for name, ask := range asks {
+		during := func(harm func(), limit time.Duration) error {
+			r := asked(rand.Text())
+			r.TTL = time.Hour // so that the session lasts for another minute without a request
+			taken(t, e, r)
+			if name == "Take" {
+				must(t, e.Release(t.Context(), driver.Release{Hold: holdOf(r)}))
+			}
+			harm()
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			err := ask(ctx, r)
+			if err == nil || driver.IsNo(err) {
+				t.Fatalf("%s without a server: %v", name, err)
+			}
+			return err
 		}
+		eventually(t, name+" is known to go nowhere", func() bool { // at first it may still be on its way
+			err := during(func() { c.Refuse(); c.Cut() }, 300*time.Millisecond)
+			must(t, c.Allow())
+			return driver.HadNoEffect(err)
+		})
+		if err := during(c.Freeze, 2*time.Second); !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) {
+			t.Errorf("%s on a connection that is frozen: %v", name, err)
+		}
+		c.Thaw()
 	}
 }

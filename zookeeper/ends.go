@@ -15,7 +15,7 @@ const (
 	// tidyAfter is how long after a release it is looked whether that was the last place of a name.
 	tidyAfter = 250 * time.Millisecond
 	// farewell is for how long Close looks after names that were released just before.
-	farewell = 2 * time.Second
+	farewell = time.Second
 	// atOnce is how many requests of one errand are under way at the same time.
 	atOnce = 16
 )
@@ -41,6 +41,7 @@ func (e *Engine) keepAlive(p *place, d time.Duration) {
 func (e *Engine) abandon(p *place) {
 	e.places.mu.Lock()
 	defer e.places.mu.Unlock()
+	e.places.doomed[p.name] = struct{}{}
 	e.extend(p, 0, true)
 }
 
@@ -62,6 +63,7 @@ func (e *Engine) lapse(due []*place) {
 		defer cancel()
 		err := e.free(ctx, p.parent, p.name, crowded)
 		if session, _ := e.client.current(); err == nil || errors.Is(err, zk.ErrNoNode) || session != p.session && !p.kept {
+			e.places.removed(p.name)
 			return
 		}
 		e.ends.Set(p, time.Now().Add(againAfter))
@@ -77,9 +79,11 @@ func (e *Engine) lapsed(p *place) (over, crowded bool) {
 		return false, false
 	}
 	if session, _ := e.client.current(); session != p.session && !p.kept {
+		delete(e.places.doomed, p.name)
 		return false, false // it is gone
 	}
 	p.gone = true
+	e.places.doomed[p.name] = struct{}{}
 	if e.places.all[p.claim] == p {
 		delete(e.places.all, p.claim)
 	}
@@ -87,9 +91,9 @@ func (e *Engine) lapsed(p *place) (over, crowded bool) {
 }
 
 // tidy removes nodes of names that nobody holds nor waits for.
-func (e *Engine) tidy(ctx context.Context, parents []string) {
+func (e *Engine) tidy(parents []string) {
 	each(len(parents), func(i int) {
-		ctx, cancel := context.WithTimeout(ctx, e.config.timeout)
+		ctx, cancel := context.WithTimeout(e.errands, e.config.timeout)
 		defer cancel()
 		stat, err := e.client.exists(ctx, parents[i])
 		if err == nil && stat != nil && stat.NumChildren == 0 {

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -24,9 +25,11 @@ type Engine struct {
 	// empties are nodes of names that may have no places any more.
 	empties *overdue.Book[string]
 
-	life  context.Context // ends with Close
-	kill  context.CancelFunc
-	close sync.Once
+	life    context.Context // ends with Close
+	kill    context.CancelFunc
+	errands context.Context // ends a little later
+	giveUp  context.CancelFunc
+	close   sync.Once
 }
 
 var (
@@ -39,18 +42,20 @@ var (
 // Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.
 func (e *Engine) Abilities() driver.Abilities { return e.abilities }
 
-// Close ends the session, and with it everything that is held, at once: it must not be used any more by then. If no server can be reached, that ends
-// when the session does. Calls after Close are refused. Close may be called many times. If names were released just before, it takes up to two seconds to
-// leave nothing behind of them.
+// Close ends the session, and with it everything that is held: it must not be used any more by then. First it leaves nothing behind of names that were
+// released just before, for up to a second. If no server can be reached, the session ends when its time is over. Calls after Close are refused. Close may be
+// called many times.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()
 		e.ends.Close()
-		if empties := e.empties.Close(); e.client.connected() {
-			ctx, cancel := context.WithTimeout(context.Background(), farewell)
-			defer cancel()
-			e.tidy(ctx, empties)
+		if e.client.connected() {
+			defer time.AfterFunc(farewell, e.giveUp).Stop()
+		} else {
+			e.giveUp()
 		}
+		e.tidy(e.empties.Close()) // which waits for those that are being looked after
+		e.giveUp()
 		e.client.close()
 	})
 	return nil

@@ -31,21 +31,32 @@ func leaksOf(t *testing.T, e *Engine, prefix string) (all []driver.Leak) {
 func TestCloseLeavesNoNames(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	first, second, third := openAt(t, s), openAt(t, s), openAt(t, s)
-	r := lock(t, "a")
-	mustTake(t, first, r)
-	next := join(t, second, lock(t, "a"))
-	done := waitFor(t.Context(), second, next)
-	mustRelease(t, first, r)
-	if w := <-done; w.err != nil {
-		t.Fatal(w.err)
-	}
-	mustRelease(t, second, next)
-	if err := errors.Join(second.Close(), first.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if stat, err := third.client.exists(t.Context(), third.parent(r.Key)); err != nil || stat != nil {
-		t.Errorf("the node of the name is %+v, %v, want none", stat, err)
+	for moment, await := range map[string]func(e *Engine){
+		"at once": func(*Engine) {},
+		"while it looks after the name": func(e *Engine) {
+			eventually(t, "it does", func() bool { return e.empties.Len() == 0 })
+		},
+	} {
+		first, second, third := openAt(t, s), openAt(t, s), openAt(t, s)
+		r := lock(t, "a")
+		mustTake(t, first, r)
+		next := join(t, second, lock(t, "a"))
+		done := waitFor(t.Context(), second, next)
+		mustRelease(t, first, r)
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if w := <-done; w.err != nil {
+			t.Fatal(w.err)
+		}
+		mustRelease(t, second, next)
+		await(second)
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if stat, err := third.client.exists(t.Context(), third.parent(r.Key)); err != nil || stat != nil {
+			t.Errorf("closed %s: the node of the name is %+v, %v, want none", moment, stat, err)
+		}
 	}
 }
 

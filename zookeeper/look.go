@@ -139,7 +139,7 @@ func (e *Engine) recover(ctx context.Context, r *driver.Request, c claim) (*plac
 		return nil, err
 	}
 	for _, s := range seats {
-		if s.id != c.id || s.kept {
+		if s.id != c.id || s.kept || e.places.isDoomed(s.name) {
 			continue
 		}
 		p := &place{claim: c, parent: parent, name: s.name, mode: s.mode, weight: s.weight, size: s.size, holder: r.Holder, ttl: millis(r.TTL)}

@@ -36,14 +36,16 @@ func open(ctx context.Context, c config) (*Engine, error) {
 	e := &Engine{config: c, prefix: c.prefix, acl: c.acl()}
 	e.places.init()
 	e.life, e.kill = context.WithCancel(context.Background())
+	e.errands, e.giveUp = context.WithCancel(context.Background())
 	client, err := dialUp(c, e.expired)
 	if err != nil {
 		e.kill()
+		e.giveUp()
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
 	e.client = client
 	e.ends = overdue.New(e.lapse)
-	e.empties = overdue.New(func(parents []string) { e.tidy(e.life, parents) })
+	e.empties = overdue.New(e.tidy)
 	if err := client.enter(ctx, c); err != nil {
 		_ = e.Close() // what went wrong first is what matters
 		return nil, err

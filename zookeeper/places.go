@@ -93,6 +93,8 @@ type places struct {
 	all map[claim]*place
 	// doubts are owners of whom the servers may have more than is known here, since an answer was lost.
 	doubts map[claim]struct{}
+	// doomed are nodes of places that are about to be removed, and so no places any more for who finds them.
+	doomed map[string]struct{}
 	// busy are names that were lately seen held by others, and until when that is worth something.
 	busy map[driver.Key]time.Time
 }
@@ -105,6 +107,7 @@ const (
 func (s *places) init() {
 	s.all = make(map[claim]*place)
 	s.doubts = make(map[claim]struct{})
+	s.doomed = make(map[string]struct{})
 	s.busy = make(map[driver.Key]time.Time)
 }
 
@@ -123,15 +126,15 @@ func (s *places) add(p *place, alone bool) (has *place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.all[p.claim]
-	switch {
-	case was == nil:
-	case was.name == p.name:
+	if was != nil && was.name == p.name {
 		return was
-	case alone:
-		was.gone = true
-	default:
+	}
+	if was != nil {
 		s.doubts[p.claim] = struct{}{}
-		return was
+		if !alone {
+			return was
+		}
+		was.gone = true
 	}
 	s.all[p.claim] = p
 	return p
@@ -161,7 +164,22 @@ func (s *places) settle(c claim) {
 	delete(s.doubts, c)
 }
 
-// forget drops everything: the session is over.
+// isDoomed reports whether a node is about to be removed.
+func (s *places) isDoomed(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, is := s.doomed[name]
+	return is
+}
+
+// removed notes that a node is not there any more.
+func (s *places) removed(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.doomed, name)
+}
+
+// forget drops everything: the session is over. Doubts stay, as what was asked for in it may be sent in the next one.
 func (s *places) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +187,7 @@ func (s *places) forget() {
 		p.gone = true
 	}
 	clear(s.all)
-	clear(s.doubts)
+	clear(s.doomed)
 }
 
 // crowd notes that others hold a name, or wait for it.

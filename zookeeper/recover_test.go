@@ -72,6 +72,51 @@ func TestLateTakeIsNotInItsOwnWay(t *testing.T) {
 	mustRelease(t, e, r)
 }
 
+// A place that is about to be removed, as its time is over or there is an earlier one, is not found again: it would go while its owner holds.
+func TestPlaceThatGoesIsNotFoundAgain(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	held := lock(t, "a")
+	mustTake(t, other, held)
+	r := join(t, e, lock(t, "a"))
+	c := claim{r.Key, idOf(r.Owner)}
+	e.places.doubt(c)
+	p, _ := e.places.find(c)
+	e.places.mu.Lock()
+	p.end = time.Now()
+	e.places.mu.Unlock()
+	if over, _ := e.lapsed(p); !over {
+		t.Fatal("its time is not over")
+	}
+	again := join(t, e, r) // before the removal arrives
+	if now, _ := e.places.find(c); now == nil || now.name == p.name {
+		t.Fatalf("the place is %+v, and %+v goes", now, p)
+	}
+	if err := e.free(t.Context(), p.parent, p.name, true); err != nil { // now it does
+		t.Fatal(err)
+	}
+	done := waitFor(t.Context(), e, again)
+	mustRelease(t, other, held)
+	if w := <-done; w.err != nil {
+		t.Fatal(w.err)
+	}
+	if err := renewOne(t, e, again); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	mustRelease(t, e, again)
+
+	first, err := e.settleIn(t.Context(), &r, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ends.Close() // so that the removal does not come
+	e.abandon(first)
+	e.drop(first)
+	if p, err := e.recover(t.Context(), &r, c); p != nil || err != nil {
+		t.Errorf("found %+v, %v", p, err)
+	}
+}
+
 // A take that was lost is released without knowing what became of it.
 func TestLostTakeIsReleased(t *testing.T) {
 	t.Parallel()
@@ -262,6 +307,9 @@ func TestTakeIsSentInTheNextSession(t *testing.T) {
 	defer cancel()
 	if g, err := e.Wait(ctx, r); err != nil {
 		t.Errorf("Wait: %+v, %v, while the places are %+v", g, err, nodes(t, e, r.Key))
+	}
+	if stat, err := e.client.exists(ctx, e.parent(r.Key)); err != nil || stat.Cversion != 1 {
+		t.Errorf("the node of the name is %+v, %v, want one change: a place", stat, err)
 	}
 	mustRelease(t, e, r)
 	if left := nodes(t, e, r.Key); len(left) != 0 {

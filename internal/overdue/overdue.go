@@ -90,7 +90,7 @@ func (b *Book[K]) Len() int {
 	return len(b.entries)
 }
 
-// Close empties the book, and returns what was in it. When it returns, the function is not running and is not called any more.
+// Close empties the book, and returns what was in it: what the function has got it works on to the end. When it returns, the function is not running and is not called any more.
 func (b *Book[K]) Close() (left []K) {
 	b.mu.Lock()
 	b.closed = true
