@@ -127,24 +127,25 @@ func TestWalkIsCut(t *testing.T) {
 			t.Parallel()
 			p := redisserver.ProxyForTest(t, s.Addr())
 			e := unguarded(t, bare(p.Addr()))
-			var count atomic.Int64
-			p.Intercept(func(request []byte) redisserver.Action {
-				if words := redisserver.Words(request); len(words) > 0 && strings.EqualFold(words[0], c.command) && count.Add(1) >= c.nth {
-					return c.action
-				}
-				return redisserver.Pass
-			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if c.action == redisserver.Hold {
-				time.AfterFunc(500*time.Millisecond, cancel)
-			}
-			began := time.Now()
+			var count atomic.Int64
+			var began atomic.Pointer[time.Time]
+			p.Intercept(func(request []byte) redisserver.Action {
+				words := redisserver.Words(request)
+				if len(words) == 0 || !strings.EqualFold(words[0], c.command) || count.Add(1) < c.nth {
+					return redisserver.Pass
+				}
+				if now := time.Now(); began.CompareAndSwap(nil, &now) && c.action == redisserver.Hold {
+					time.AfterFunc(500*time.Millisecond, cancel)
+				}
+				return c.action
+			})
 			got, err := walked(ctx, e, driver.Query{})
 			if err == nil || !driver.HadNoEffect(err) || len(got) >= len(want) {
 				t.Errorf("told of %d names, %v, want an error", len(got), err)
 			}
-			if took := time.Since(began); took > atOnce {
+			if took := time.Since(*began.Load()); took > atOnce {
 				t.Errorf("it took %v", took)
 			}
 			p.Intercept(nil)
