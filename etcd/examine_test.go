@@ -87,9 +87,9 @@ func finds(t *testing.T, c *clientv3.Client, want ...string) map[string]driver.P
 func TestExamineOfAClusterThatIsWell(t *testing.T) {
 	t.Parallel()
 	c := etcdserver.ClusterForTest(t, 3, quick)
-	leader, err := c.Leader()
-	must(t, err)
 	for _, given := range [][]string{c.Addrs(), c.Addrs()[1:2], {"http://" + c.Addrs()[2]}, {c.Addrs()[0], cable.ForTest(t, c.Addrs()[0]).Addr()}} {
+		leader, err := c.Leader()
+		must(t, err)
 		places := finds(t, connect(t, clientv3.Config{}, given...))
 		for _, m := range c.Members {
 			p := places[m.Addr()]

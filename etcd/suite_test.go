@@ -20,7 +20,8 @@ func TestContract(t *testing.T) {
 	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true})
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(*testing.T) drivertest.Place { return place(s) },
-		TTL:   1500 * time.Millisecond, // a removal by this process comes an answer later, which takes a while on a busy machine
+		TTL:   1500 * time.Millisecond,
+		Late:  750 * time.Millisecond,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
@@ -26,6 +27,7 @@ func TestContractBehindPgBouncer(t *testing.T) {
 				return open(t, poolAt(t, b.URL()+pooled), schema, postgres.WithPolling())
 			}}
 		},
+		TTL: 1500 * time.Millisecond,
 	})
 }
 

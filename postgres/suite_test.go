@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -38,6 +39,7 @@ func TestContract(t *testing.T) {
 			}
 			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return open(t, pool, schema) }}
 		},
+		TTL: 1500 * time.Millisecond, // the first who waits makes a connection, too
 	})
 }
 

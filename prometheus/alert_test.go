@@ -50,8 +50,8 @@ func TestWaitAlertFires(t *testing.T) {
 
 // config is that of a server which looks often.
 const config = `global:
-  scrape_interval: 300ms
-  scrape_timeout: 300ms
+  scrape_interval: 1s
+  scrape_timeout: 1s
   evaluation_interval: 300ms
 rule_files: ['%s']
 scrape_configs:

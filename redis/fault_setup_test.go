@@ -19,9 +19,9 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 40 * time.Second
 
-// soon is how long it may take at most what happens at once, on a busy machine. It is less than any time after which the
-// engine would look for itself.
-const soon = 900 * time.Millisecond
+// soon is how long it may take at most what happens at once, on a busy machine. It is less than the lease of a head that is not there (2 s), and than the
+// time after which those look for themselves who wait for a long lease (10 s).
+const soon = 1900 * time.Millisecond
 
 // unguarded opens an engine for a test that starts its own server, and wants its locks at once.
 func unguarded(t *testing.T, client newClient, opts ...redis.Option) *redis.Engine {

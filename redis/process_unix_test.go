@@ -208,7 +208,7 @@ func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	p := play(t, "hold", s, "a", time.Second)
+	p := play(t, "hold", s, "a", 3*time.Second)
 	next, third := joins(t, e, lasting("a", time.Minute)), lasting("a", time.Minute)
 	p.stop()
 	first := granted(t, waits(t, e, next))

@@ -44,7 +44,7 @@ func TestMessageThroughAReplica(t *testing.T) {
 	e, beside := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		return split{standalone(pair.Master)(t).(*goredis.Client), standalone(pair.Replicas[0])(t).(*goredis.Client)}
 	}), unguarded(t, standalone(pair.Master))
-	holder := lasting("a", time.Second)
+	holder := lasting("a", 3*time.Second)
 	takes(t, beside, holder)
 	r := joins(t, e, lasting("a", time.Minute))
 	got := waits(t, e, r)

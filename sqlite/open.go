@@ -180,7 +180,7 @@ func (e *Engine) inspect(ctx context.Context) error {
 	var t turn
 	for {
 		var h header
-		h, err = readHeader(c)
+		h, err = headerAtOnce(c)
 		if err == nil {
 			err = h.check()
 		}

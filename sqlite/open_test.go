@@ -58,6 +58,45 @@ func TestManyOpenANewFileAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// Who looks at a file while another one founds it sees it as it was before, or after.
+func TestFileIsFoundedInOneMoment(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		path := newPath(t)
+		write(t, path, nil)
+		db, err := sql.Open("sqlite", address(path, "ro"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &conn{db: db, flush: flushSometimes}
+		founded := make(chan struct{})
+		var looking sync.WaitGroup
+		looking.Go(func() {
+			for ours := false; !ours; {
+				h, err := headerAtOnce(c)
+				if isBusy(err) {
+					continue
+				}
+				if err = errors.Join(err, h.check()); err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case <-founded:
+					ours = h.ours()
+				default:
+				}
+			}
+		})
+		openFile(t, path)
+		close(founded)
+		looking.Wait()
+		if err := errors.Join(c.close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // makeDatabase makes the database of another application.
 func makeDatabase(t *testing.T, path, statements string) {
 	t.Helper()

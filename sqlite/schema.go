@@ -39,6 +39,15 @@ func readHeader(c *conn) (h header, err error) {
 	return h, c.row([]any{&h.version}, "PRAGMA user_version")
 }
 
+// headerAtOnce is readHeader outside of a transaction: another process may found the file meanwhile.
+func headerAtOnce(c *conn) (h header, err error) {
+	if _, err = c.exec("BEGIN"); err != nil {
+		return h, err
+	}
+	defer c.rollback()
+	return readHeader(c)
+}
+
 // check refuses a file that is somebody else's.
 func (h header) check() error {
 	switch {

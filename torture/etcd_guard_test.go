@@ -72,7 +72,7 @@ func (c counter) increments(key string, times int64, guarded bool) (lost int64) 
 	c.Helper()
 	const (
 		ttl     = 250 * time.Millisecond // requests have as long
-		stop    = ttl + 50*time.Millisecond
+		stop    = 2 * ttl
 		workers = 2
 		every   = 100 // a worker stops once in so many turns
 	)

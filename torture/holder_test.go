@@ -17,7 +17,7 @@ import (
 // holderVariable makes the test binary a process that holds the lock "a" on the server with that address.
 const holderVariable = "LEASEHOLD_TORTURE_HOLDER"
 
-const holderTTL = time.Second
+const holderTTL = 3 * time.Second
 
 // holder says what it sees of its lease when it is asked to. It ends with its input.
 func holder(address string) int {

@@ -102,7 +102,7 @@ func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Op
 	t.Helper()
 	next := make(chan *leasehold.Lease, 1)
 	go func() {
-		l, err := c.Mutex(name, opts...).Lock(t.Context())
+		l, err := lockInTime(t, c.Mutex(name, opts...))
 		if err != nil {
 			t.Errorf("the waiter: %v", err)
 		}

@@ -94,7 +94,9 @@ func TestMajoritiesWithOneServerInCommon(t *testing.T) {
 		if _, err := other.Mutex("name").TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) && !errors.Is(err, leasehold.ErrUnavailable) {
 			t.Fatalf("the other one, while it is held: %v", err)
 		}
-		unlock(t, l)
+		if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) { // it needs all three, and is repeated
+			t.Errorf("Release: %v", err)
+		}
 	}
 }
 
@@ -170,7 +172,7 @@ func TestAnswersThatComeAfterTheLease(t *testing.T) {
 		_, err := e.Take(t.Context(), r)
 		return err
 	}
-	if err := ask("any", time.Second); err != nil { // the servers are known
+	if err := ask("any", time.Minute); err != nil { // the servers are known
 		t.Fatal(err)
 	}
 	for _, f := range []fault{named("requests arrive late"), named("replies arrive late")} {

@@ -48,7 +48,7 @@ func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *
 	next := make(chan *leasehold.Lease, 1)
 	go func() {
 		defer close(next)
-		l, err := b.Mutex("a", leasehold.TTL(longest)).Lock(t.Context())
+		l, err := lockInTime(t, b.Mutex("a", leasehold.TTL(longest)))
 		if err != nil {
 			t.Errorf("Lock: %v", err)
 			return

@@ -36,7 +36,7 @@ func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leas
 // Without a majority of the servers a lease ends at its deadline, and not later, and nobody gets the lock. With it, those who wait get theirs.
 func TestZooKeeperWithoutMajority(t *testing.T) {
 	t.Parallel()
-	const timeout = 3 * time.Second
+	const timeout = 10 * time.Second // leases of 4 s
 	e := zookeeperserver.EnsembleForTest(t, 3, brisk)
 	a, b := openZooKeeper(t, timeout, e.Addrs()...), openZooKeeper(t, timeout, e.Addrs()...)
 	l := lock(t, a.Mutex("a"))

@@ -14,14 +14,15 @@ import (
 // The suite of all engines, on an ensemble, where each engine begins its session on any of the servers; and what does no harm to that.
 func TestOnAnEnsemble(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{MaxSession: unending})
+	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{MaxSession: unending, Unsynced: true})
 	t.Run("Contract", func(t *testing.T) {
 		t.Parallel()
 		drivertest.Run(t, drivertest.Harness{
 			Start: func(*testing.T) drivertest.Place {
 				return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, unending, e.Addrs()...) }}
 			},
-			TTL: time.Second,
+			TTL:  1500 * time.Millisecond,
+			Late: 750 * time.Millisecond,
 		})
 	})
 	t.Run("HolderIsCutOff", func(t *testing.T) {
@@ -32,7 +33,7 @@ func TestOnAnEnsemble(t *testing.T) {
 
 // holderIsCutOff: a holder that is cut off counts its lease as over before anybody else can have the lock.
 func holderIsCutOff(t *testing.T, e *zookeeperserver.Ensemble) {
-	const timeout = 6 * time.Second
+	const timeout = 12 * time.Second
 	followers, err := e.Followers()
 	if err != nil {
 		t.Fatal(err)

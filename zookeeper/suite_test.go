@@ -29,6 +29,7 @@ func TestContract(t *testing.T) {
 			}
 			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return openAt(t, server(t), WithSessionTimeout(longSession)) }}
 		},
-		TTL: time.Second,
+		TTL:  1500 * time.Millisecond,
+		Late: 750 * time.Millisecond,
 	})
 }

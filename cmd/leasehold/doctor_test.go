@@ -139,7 +139,7 @@ func TestDoctorOnAMajority(t *testing.T) {
 		s := redisserver.ForTest(t, redisserver.Config{Password: geheim, Lines: everything})
 		servers, at = append(servers, s), append(at, s.Addr())
 	}
-	const settings = "?node_timeout=1s&" + short
+	const settings = "?node_timeout=3s&" + short
 	url := func(at ...string) string { return "redlock://" + withPassword("") + strings.Join(at, ",") + settings }
 	m := newMachine(t).use(url(at...))
 	m.open()

@@ -146,7 +146,8 @@ func TestExporterOnRedis(t *testing.T) {
 			t.Errorf("it said %q", lines)
 		}
 	}
-	if len(lines) < 3 || !strings.Contains(s.said(), "connection refused") {
+	// The server may have been killed in the midst of a look.
+	if len(lines) < 3 || !regexp.MustCompile("connection refused|EOF|reset by peer|broken pipe|takes longer than").MatchString(s.said()) {
 		t.Errorf("it said %q, want why the look failed", lines)
 	}
 }

@@ -77,7 +77,7 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			const ttl = 3 * time.Second
+			const ttl = 9 * time.Second
 			s := redisserver.ForTest(t, redisserver.Config{})
 			m := newMachine(t).use(s.URL() + "?" + unguarded)
 			fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives

@@ -28,7 +28,7 @@ func TestAMajorityOfServers(t *testing.T) {
 	if err := servers[2].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	m.use(at + "?node_timeout=1s&" + unguarded)
+	m.use(at + "?node_timeout=3s&" + unguarded)
 	holder := m.hold("--ttl", "20s", "a")
 	do(75, "run", "-n", "a", "--", "echo", "must not run")
 	do(1, "check", "a")

@@ -223,7 +223,7 @@ func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
 				meanwhile(m)
 			}
 			// So late that there would be no time for a gentle end.
-			<-time.After(time.Duration(left)*time.Millisecond - 1500*time.Millisecond)
+			<-time.After(time.Duration(left)*time.Millisecond - 2300*time.Millisecond)
 			s.keys("go\n")
 			if meanwhile == nil {
 				s.see("woken")

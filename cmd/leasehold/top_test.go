@@ -21,8 +21,8 @@ import (
 func busy(t *testing.T) (*machine, *redisserver.Server) {
 	t.Helper()
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
-	at := "redis://" + withPassword("") + s.Addr() + "?dial_timeout=500ms&timeout=500ms&" + unguarded
-	m := newMachine(t).use(at)
+	at := "redis://" + withPassword("") + s.Addr() + "?" + unguarded
+	m := newMachine(t).use(at + "&dial_timeout=500ms&timeout=500ms")
 	client := func(holder string) *leasehold.Client {
 		engine, err := redis.Open(at)
 		if err != nil {

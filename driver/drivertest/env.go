@@ -20,6 +20,7 @@ type env struct {
 	known    []string
 
 	short time.Duration // a lease that ends while the check looks
+	late  time.Duration // by how much at most its end is noticed late
 	long  time.Duration // a lease that does not
 
 	// prefix begins all names of the check, so that checks can share a server.
@@ -28,7 +29,7 @@ type env struct {
 
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
-	e := &env{T: t, place: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, prefix: "test-" + rand.Text() + "/"}
+	e := &env{T: t, place: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, late: h.Late, prefix: "test-" + rand.Text() + "/"}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*h.Patience)
 	t.Cleanup(cancel)
 	e.ctx = ctx
@@ -197,7 +198,7 @@ func (e *env) pause(d time.Duration) {
 // lapse lets short leases end.
 func (e *env) lapse() {
 	e.Helper()
-	e.pass(e.short + e.short/4 + 10*time.Millisecond)
+	e.pass(e.short + e.late + 10*time.Millisecond)
 }
 
 // eventually waits until the condition is true.

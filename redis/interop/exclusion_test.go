@@ -92,7 +92,7 @@ func TestWhatIsHeldAtLeastSoLongIsHeldForOthers(t *testing.T) {
 // A lease that is renewed is not the other's after its first ttl.
 func TestRenewedLeasesStayHeldForOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		const ttl = 600 * time.Millisecond
+		const ttl = 3 * time.Second
 		for _, take := range []taker{w.leasehold.Mutex(name, leasehold.TTL(ttl)).Lock, w.leasehold.RWMutex(name, leasehold.TTL(ttl)).RLock} {
 			l := w.takes(take)
 			first := l.Deadline()

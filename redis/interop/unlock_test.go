@@ -12,7 +12,7 @@ func TestLateForeignUnlocksTouchNothingOfOurs(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		m := w.leasehold.RWMutex(name)
 		for mode, take := range map[string]taker{"writer": m.Lock, "reader": m.RLock} {
-			late := w.foreignLocks(300 * time.Millisecond)
+			late := w.foreignLocks(time.Second)
 			l := w.takes(take) // waits until the other's ttl has passed
 			before, _ := w.value()
 			w.foreignUnlocks(late, false)

@@ -10,7 +10,7 @@ import (
 
 // soon is how long a waiter of leasehold may take to notice that a foreign client has unlocked, which tells nobody: it looks
 // four times a second at least. The rest is for slow machines.
-const soon = 250*time.Millisecond*3/2 + time.Second
+const soon = 250*time.Millisecond*3/2 + 3*time.Second
 
 // waits lets leasehold wait, and returns once it is in the queue.
 func (w *world) waits(take taker) <-chan *leasehold.Lease {

@@ -62,7 +62,7 @@ func TestWriteThatComesLate(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
-	c, slow := client(t, s.Addr()), closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: 100 * time.Millisecond}))
+	c, slow := client(t, s.Addr()), closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: time.Second}))
 	for next, want := range map[uint64]string{5: "late", 6: "next"} {
 		key := fmt.Sprint("data ", next)
 		m := redisfence.Beside(key)
@@ -119,7 +119,7 @@ func TestNobodyThere(t *testing.T) {
 func TestServerThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	c := closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), ReadTimeout: 100 * time.Millisecond}))
+	c := closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), ReadTimeout: time.Second}))
 	g := raise(t, c, redisfence.Beside("data"), 5)
 	noErr(t, s.Pause())
 	if err := g.Set(t.Context(), "data", "x"); !errors.Is(err, fence.ErrUnknown) {

@@ -16,7 +16,7 @@ import (
 // holds. When it is back, it has the key of the first again. That is no vote for the first, who is still trying: the other one's lease is not over.
 func TestKeyThatARestartHasBroughtBackIsNoVote(t *testing.T) {
 	t.Parallel()
-	const ttl = 5 * time.Second
+	const ttl = 10 * time.Second
 	s := servers(t, 3)
 	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	vote(t, addresses(s), guarded)

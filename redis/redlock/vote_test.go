@@ -55,7 +55,7 @@ func TestSameServerThatIsSeenLate(t *testing.T) {
 	s := servers(t, 2)
 	p := redisserver.ProxyForTest(t, s[0].Addr())
 	p.Freeze()
-	e := open(t, []string{s[0].Addr(), s[1].Addr(), p.Addr()}, redlock.WithNodeTimeout(time.Second))
+	e := open(t, []string{s[0].Addr(), s[1].Addr(), p.Addr()}, redlock.WithNodeTimeout(3*time.Second))
 	p.Thaw()
 	s[1].Kill()
 	same := new(*redlock.SameServerError)
@@ -90,7 +90,7 @@ func TestVotes(t *testing.T) {
 	p := redisserver.ProxyForTest(t, s[1].Addr())
 	at := addresses(s)
 	at[1] = p.Addr()
-	e := open(t, at, redlock.WithNodeTimeout(time.Second))
+	e := open(t, at, redlock.WithNodeTimeout(3*time.Second))
 	if _, err := s[4].Command("SET", "lock:name", "somebody else", "PX", "60000"); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestServerThatComesBackEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	guarded := []redlock.Option{redlock.WithNodeTimeout(time.Second), redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	guarded := []redlock.Option{redlock.WithNodeTimeout(3 * time.Second), redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	vote(t, at, guarded)
 	holder := openGuarded(t, at, guarded...)
 	r := request("name")
@@ -172,7 +172,7 @@ func TestServerThatComesBackEmpty(t *testing.T) {
 	}
 	third := request("name")
 	third.Owner, third.TTL = "third", ttl
-	if _, err := open(t, at, redlock.WithNodeTimeout(time.Second)).Take(t.Context(), third); err != nil {
+	if _, err := open(t, at, redlock.WithNodeTimeout(3*time.Second)).Take(t.Context(), third); err != nil {
 		t.Errorf("without the guard the lock is not granted a second time, so nothing is shown: %v", err)
 	}
 }

@@ -156,7 +156,7 @@ func TestHolderThatStopsInItsTransaction(t *testing.T) {
 	d := openPostgres(t)
 	d.exec(t, "INSERT INTO account (id) VALUES (1)")
 	old := d.session(t)
-	_, err := old.ExecContext(t.Context(), "SET idle_in_transaction_session_timeout = '100ms'")
+	_, err := old.ExecContext(t.Context(), "SET idle_in_transaction_session_timeout = '2s'")
 	noErr(t, err)
 	err = fence.Do(t.Context(), old, account.Mark(1), 1, func(tx *fence.Guard) error {
 		_, err := tx.ExecContext(t.Context(), "UPDATE account SET value = 'old'")

@@ -77,7 +77,7 @@ func TestFloorOfFivePassesOverANodeThatIsSilent(t *testing.T) {
 		noErr(t, err)
 		noErr(t, held.Release())
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("%d pairs took %v", backlog, took)
 	}
 }

@@ -121,7 +121,7 @@ func answers(t *testing.T, addr string) bool {
 	conn, err := net.Dial("tcp", addr)
 	noErr(t, err)
 	defer conn.Close()
-	noErr(t, conn.SetDeadline(time.Now().Add(200*time.Millisecond)))
+	noErr(t, conn.SetDeadline(time.Now().Add(2*time.Second)))
 	_, err = fmt.Fprint(conn, "PING\r\n")
 	noErr(t, err)
 	_, err = conn.Read(make([]byte, 1))
