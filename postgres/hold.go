@@ -7,31 +7,59 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Renew implements [driver.Engine]. A batch is one statement.
+// mostInsistent is for how long a renewal is tried again at most while its row is being changed.
+const mostInsistent = 250 * time.Millisecond
+
+// Renew implements [driver.Engine]. A batch is one statement. A row that another transaction changes at that moment, such as another renewal, is asked for
+// again for a short while, unless a transaction may guard it, which can take long.
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
-	if len(batch) == 0 {
-		return
+	pending := make([]int, len(batch))
+	for i := range batch {
+		pending[i] = i
 	}
-	kinds, names, owners := make([]int16, len(batch)), make([]string, len(batch)), make([]string, len(batch))
-	tokens, ttls := make([]int64, len(batch)), make([]time.Duration, len(batch))
-	for i, r := range batch {
-		kinds[i], names[i], owners[i], tokens[i], ttls[i] = int16(r.Kind), r.Name, r.Owner, int64(r.Token), whole(r.TTL)
+	began := time.Now()
+	for pause := time.Millisecond; len(pending) > 0; pause *= 2 {
+		again := pending[:0]
+		for _, i := range e.renew(ctx, batch, pending, report) {
+			if e.guarded.has(batch[i].Name) || time.Since(began)+pause > min(mostInsistent, batch[i].TTL/10) {
+				report(i, errBusy)
+			} else {
+				again = append(again, i)
+			}
+		}
+		if pending = again; len(pending) > 0 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done(): // as the next request says
+			}
+		}
+	}
+}
+
+// renew asks once for some of a batch, and returns those whose rows are being changed. It reports on the others.
+func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, some []int, report func(i int, err error)) (busy []int) {
+	kinds, names, owners := make([]int16, len(some)), make([]string, len(some)), make([]string, len(some))
+	tokens, ttls := make([]int64, len(some)), make([]time.Duration, len(some))
+	for j, i := range some {
+		r := batch[i]
+		kinds[j], names[j], owners[j], tokens[j], ttls[j] = int16(r.Kind), r.Name, r.Owner, int64(r.Token), whole(r.TTL)
 	}
 	var held []*int32
 	err := e.ask(ctx, []any{&held}, e.statements.renew, kinds, names, owners, tokens, ttls)
-	for i := range batch {
+	for j, i := range some {
 		switch {
 		case err != nil:
 			report(i, err)
-		case i >= len(held) || held[i] == nil:
-			report(i, errBusy)
-		case *held[i] == 0:
+		case j >= len(held) || held[j] == nil:
+			busy = append(busy, i)
+		case *held[j] == 0:
 			e.guarded.forget(batch[i].Name, batch[i].Token)
 			report(i, driver.ErrNotHeld)
 		default:
 			report(i, nil)
 		}
 	}
+	return busy
 }
 
 // Release implements [driver.Engine]. It does not wait for a transaction that guards the lease: the name stays taken until that transaction has ended.
