@@ -371,6 +371,7 @@ func TestOptionsOfLockAll(t *testing.T) {
 			time.Sleep(59 * time.Second)
 			wantCause(t, set.Context(), nil)
 			time.Sleep(time.Second)
+			synctest.Wait() // the end is due at this very moment
 			wantCause(t, set.Context(), leasehold.ErrMaxHold)
 			expectOnly(t, set.Release(), leasehold.ErrMaxHold)
 		}},
