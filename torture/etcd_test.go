@@ -64,19 +64,14 @@ func TestEtcdLeaderIsLost(t *testing.T) {
 			next := waiter(t, b, "a", leasehold.TTL(ttl))
 			mend := lose(t, leaderOf(t, c), how)
 			awaitRenewal(t, l, ttl, next)
-			release := func(l *leasehold.Lease) {
-				if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) { // who asks the one that has led has no answer in time
-					t.Errorf("Release: %v", err)
-				}
-			}
-			release(l)
+			giveBack(t, l) // who asks the one that has led has no answer in time
 			second := <-next
 			if second == nil || second.Token() <= l.Token() {
 				t.Fatalf("%+v follows token %d", second, l.Token())
 			}
-			release(second)
+			giveBack(t, second)
 			mend() // who has led before may end sessions when it comes back, so nothing is held then
-			release(lock(t, a))
+			giveBack(t, lock(t, a))
 		})
 	}
 }
