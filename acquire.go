@@ -153,7 +153,8 @@ func (l *lock) ended(ctx context.Context, op string) error {
 	}
 }
 
-// ask asks the engine, as one owner, until it says yes or there is no point any more.
+// ask asks the engine until it says yes or there is no point any more. It does so as one owner for as long as no
+// release has named that one, and then as another, at the same place in the queue.
 func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 	c := l.client
 	h := newHold(l, a, turn)
@@ -186,6 +187,7 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 			if err = h.admit(g, start); err == nil {
 				return h, nil
 			}
+			err = driver.Spent(err) // what came too late is released
 		}
 		if outage.IsZero() {
 			outage = time.Now()
@@ -200,6 +202,14 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 		default:
 			// A caller who already waits its turn rides out an outage of up to one ttl.
 			failures++
+			if driver.IsSpent(err) {
+				next := h.successor(a)
+				if touched {
+					h.abandon()
+				}
+				h, touched = next, false
+				r.Owner = h.owner
+			}
 			c.pause(ctx, failures)
 			continue
 		}
@@ -241,7 +251,7 @@ func because(over, reason error) error {
 // request is what the owner asks for, without waiting for it.
 func (h *hold) request() driver.Request {
 	l := h.lock
-	r := driver.Request{Key: l.key, Owner: h.owner, Mode: h.asked, Size: l.size, Weight: h.weight, TTL: l.ttl, Tokens: 1, Holder: l.holder}
+	r := driver.Request{Key: l.key, Owner: h.owner, Place: h.place, Mode: h.asked, Size: l.size, Weight: h.weight, TTL: l.ttl, Tokens: 1, Holder: l.holder}
 	if h.turn && l.plain() {
 		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.handOver)
 	}

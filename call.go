@@ -14,8 +14,9 @@ var errNoAnswer = errors.New("no answer in time")
 
 // request runs f, one request to the engine, and returns no later than ctx ends or
 // limit has passed (0: no limit), even if f does not care. A request that is given up goes on by
-// itself; if it ends after all, late hears of its error.
-func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error), late func(error)) (T, error) {
+// itself; if it ends after all, late hears of its outcome. What it does until then is not known, so its
+// owner is spent.
+func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error), late func(T, error)) (T, error) {
 	if c.inPlace(ctx, limit) {
 		inner, end := c.within(ctx, limit)
 		defer end()
@@ -39,7 +40,7 @@ func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(
 	w.tasks <- func() {
 		v, err := f(inner)
 		if !settled.CompareAndSwap(false, true) {
-			late(err)
+			late(v, err)
 			return
 		}
 		value, failed = v, err
@@ -61,7 +62,7 @@ func request[T any](ctx context.Context, c *Client, limit time.Duration, f func(
 		if settled.CompareAndSwap(false, true) {
 			close(w.tasks) // it ends when the engine lets it go
 			var none T
-			return none, cause
+			return none, driver.Spent(cause)
 		}
 		<-w.done
 	}
@@ -88,7 +89,10 @@ func why(ctx context.Context, err error) error {
 		return err
 	}
 	if driver.HadNoEffect(err) {
-		return driver.NoEffect(cause)
+		cause = driver.NoEffect(cause)
+	}
+	if driver.IsSpent(err) {
+		cause = driver.Spent(cause)
 	}
 	return cause
 }
@@ -124,4 +128,4 @@ func (c *Client) alive(ctx context.Context) (context.Context, func()) {
 }
 
 // ignore is for requests of which nothing can stay behind.
-func ignore(error) {}
+func ignore[T any](T, error) {}

@@ -54,15 +54,12 @@ func (h *hold) abandon() {
 		h.cause = ErrUnavailable
 	}
 	background := h.clean(driver.Now())
-	r := driver.Release{Hold: h.ref()}
+	r := h.toRelease(0)
 	h.mu.Unlock()
 	if !background {
 		h.send(r)
 	}
 }
-
-// late returns what hears of a request that was given up and has ended after all.
-func (h *hold) late() func(error) { return h.sends().late }
 
 // sends counts a request that is about to be sent.
 func (h *hold) sends() sending {
@@ -79,12 +76,15 @@ type sending struct {
 	nth    int
 }
 
-// late hears of the error of a request that was given up and has ended after all. If the owner is over, what
+// late hears of the outcome of a request that was given up and has ended after all. If the owner is over, what
 // the request may have left must go. If the request says that nothing of it is under way any more, the
 // owner is as certain as it was before, unless another request has been sent since.
-func (s sending) late(err error) {
+func (s sending) late(g driver.Grant, err error) {
 	h := s.hold
 	h.mu.Lock()
+	if g.Owner != "" {
+		h.owner = g.Owner
+	}
 	if driver.HadNoEffect(err) && s.nth == h.requests {
 		h.uncertain = s.before
 	}
@@ -110,7 +110,7 @@ func (h *hold) sweep(now driver.Instant) bool {
 		return c.renewer.set(h, at+c.jitter(50*time.Millisecond))
 	}
 	h.failures++
-	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+	r := h.toRelease(h.keep())
 	started := c.background(func() {
 		defer c.sweeping.Add(-1)
 		_, err := request(c.life, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
@@ -175,7 +175,7 @@ func (h *hold) closed() error {
 		return h.giveUp(ErrClosed)
 	case cleaning:
 		h.phase = over
-		r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+		r := h.toRelease(h.keep())
 		h.mu.Unlock()
 		if hopeless {
 			return h.lock.failure("clean up", ErrUnknown, errNoAnswer)

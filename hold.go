@@ -19,7 +19,7 @@ import (
 // is held during a request to the engine or a call of an observer.
 type hold struct {
 	lock   *lock
-	owner  string
+	place  string // in the engine's queue: the first owner of the call
 	weight int
 	asked  driver.Mode // the mode that was asked for
 
@@ -28,6 +28,7 @@ type hold struct {
 	handles atomic.Int32
 
 	mu     sync.Mutex
+	owner  string
 	phase  phase
 	mode   driver.Mode
 	turn   bool           // has the turn of the local queue
@@ -70,12 +71,29 @@ const (
 
 func newHold(l *lock, a *ask, turn bool) *hold {
 	h := &hold{lock: l, owner: newOwner(), mode: a.mode, weight: max(a.weight, 1), asked: a.mode, turn: turn}
+	h.place = h.owner
 	h.entry.Value, h.young = h, h.alone[:0]
 	return h
 }
 
+// successor is the hold with which a call goes on when the owner of h must not be used in a take any more. It has
+// the place and the turn of h.
+func (h *hold) successor(a *ask) *hold {
+	next := newHold(h.lock, a, h.turn)
+	next.place = h.place
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turn = false
+	return next
+}
+
 func (h *hold) ref() driver.Hold {
 	return driver.Hold{Key: h.lock.key, Owner: h.owner, Token: h.first, Mode: h.asked}
+}
+
+// toRelease is what the engine is asked to release, and for how long to keep it taken. mu is held.
+func (h *hold) toRelease(keep time.Duration) driver.Release {
+	return driver.Release{Hold: h.ref(), Place: h.place, Keep: keep}
 }
 
 // take asks the engine once. An answer that comes later than the lease would last is of no use.
@@ -97,7 +115,7 @@ func (h *hold) takeWithin(ctx context.Context, r driver.Request, limit time.Dura
 	case c.starter != nil:
 		return h.startTake(ctx, r, limit)
 	default:
-		return request(ctx, c, limit, func(ctx context.Context) (driver.Grant, error) { return c.engine.Take(ctx, r) }, h.late())
+		return request(ctx, c, limit, func(ctx context.Context) (driver.Grant, error) { return c.engine.Take(ctx, r) }, h.sends().late)
 	}
 	h.mu.Lock()
 	h.requests++
@@ -118,7 +136,7 @@ func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		g, err = c.engine.Wait(ctx, r)
 	} else {
-		g, err = request(ctx, c, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.late())
+		g, err = request(ctx, c, 0, func(ctx context.Context) (driver.Grant, error) { return c.engine.Wait(ctx, r) }, h.sends().late)
 		h.note(err, r.TTL)
 	}
 	if err == nil && g.Start.IsZero() {
@@ -154,6 +172,9 @@ func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 	now := driver.Now()
 	h.start, h.valid, h.origin, h.since = start, validity(ttl), now, now
 	h.first = g.Token
+	if g.Owner != "" {
+		h.owner = g.Owner
+	}
 	if h.left(now) < agenda.Tick {
 		return errTooLate
 	}

@@ -79,15 +79,19 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 	if c.abilities.Local {
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
-		late := make([]func(error), len(holds))
+		sent := make([]sending, len(holds))
 		for i, h := range holds {
-			late[i] = h.late()
+			sent[i] = h.sends()
 		}
 		grants, err = request(ctx, c, c.limit(validity(ttl)), func(ctx context.Context) ([]driver.Grant, error) {
 			return engine.TakeAll(ctx, batch)
-		}, func(err error) {
-			for _, f := range late {
-				f(err)
+		}, func(grants []driver.Grant, err error) {
+			for i, s := range sent {
+				var g driver.Grant
+				if i < len(grants) {
+					g = grants[i]
+				}
+				s.late(g, err)
 			}
 		})
 		for _, h := range holds {

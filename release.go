@@ -74,7 +74,7 @@ func (h *hold) giveUp(cause error) error {
 	l := h.lock
 	c := l.client
 	event := h.releasing()
-	r := driver.Release{Hold: h.ref(), Keep: h.keep()}
+	r := h.toRelease(h.keep())
 	turn := h.turn
 	h.turn = false // kept until the engine has answered: others of this process would ask in vain
 	after := h.end(cause)

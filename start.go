@@ -26,7 +26,7 @@ func (c *Client) newStarted() *started {
 	s := &started{answered: make(chan struct{}, 1)}
 	s.done = func(g driver.Grant, err error) {
 		if !s.settled.CompareAndSwap(false, true) {
-			s.late(err)
+			s.late(g, err)
 			return
 		}
 		s.grant, s.err = g, err
@@ -47,7 +47,8 @@ func (h *hold) startTake(ctx context.Context, r driver.Request, limit time.Durat
 	case <-s.answered:
 	case <-inner.Done():
 		if s.settled.CompareAndSwap(false, true) {
-			return driver.Grant{}, why(ctx, inner.Err()) // the answer may come at any time: s is not to be used again
+			// The answer may come at any time: s is not to be used again, nor is the owner.
+			return driver.Grant{}, driver.Spent(why(ctx, inner.Err()))
 		}
 		<-s.answered
 	}

@@ -27,6 +27,17 @@
 // Renew never brings back what is gone. So the core may repeat any request whose
 // answer was lost.
 //
+// # A released owner is never used again
+//
+// A request may be under way for any length of time, so a release may arrive long
+// after it was given up. One rule makes that harmless: an owner that was ever named
+// in a release is never used in a take again. It binds the core and engines alike. An
+// engine that releases an owner by itself, to undo what it cannot grant, says so with
+// [Spent], or goes on with an owner of its own and names it in [Grant.Owner].
+//
+// What survives an owner is its place in a queue: all owners of one call have the same
+// [Request.Place].
+//
 // # Testing an engine
 //
 // Package drivertest holds the one suite that every engine passes.

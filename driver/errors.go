@@ -89,6 +89,28 @@ func IsNo(err error) bool {
 	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotSet)
 }
 
+// Spent marks err, an error of Take, Wait or TakeAll, after which the engine has named the owner in a release of its own,
+// whether or not that was answered. Such a release may arrive at any later time, so the owner must never be used in a
+// take again: the core goes on with another owner at the same [Request.Place]. It also releases the spent owner, unless
+// err is marked with NoEffect as well. Spent(nil) is nil.
+func Spent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &spent{err}
+}
+
+// IsSpent reports whether err is marked with Spent.
+func IsSpent(err error) bool {
+	var s *spent
+	return errors.As(err, &s)
+}
+
+type spent struct{ err error }
+
+func (s *spent) Error() string { return s.err.Error() }
+func (s *spent) Unwrap() error { return s.err }
+
 type marked struct {
 	err       error
 	permanent bool

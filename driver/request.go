@@ -71,8 +71,14 @@ type Request struct {
 	Key
 
 	// Owner is the secret that stands for this attempt: unique, unguessable, printable
-	// ASCII. It must not appear in logs, errors or listings.
+	// ASCII. It must not appear in logs, errors or listings. No release has named it before.
 	Owner string
+
+	// Place is the same for all owners that one call uses one after the other, and for
+	// nobody else. An engine that marks errors with Spent keeps a waiter's place in its
+	// queue under it; others need not look at it. Empty stands for Owner. It is a
+	// secret, as Owner is.
+	Place string
 
 	// Mode is Shared only for kind Lock on engines with that ability.
 	Mode Mode
@@ -110,6 +116,12 @@ type Grant struct {
 	// most Request.Tokens. Zero means 1.
 	Tokens int
 
+	// Owner is who holds, if that is not Request.Owner: an engine that needs a fresh owner for
+	// each of its own tries says here which one has succeeded. The core renews and releases
+	// it under this owner. The engine sees to all the others, Request.Owner included.
+	// Empty means Request.Owner.
+	Owner string
+
 	// TTL is how long the lease lasts counted from Start, if that differs from
 	// Request.TTL: a waiter that is granted the lock by somebody else's release may first
 	// get a short lease, which the core renews at once. Zero means Request.TTL.
@@ -141,6 +153,9 @@ type Renewal struct {
 // Release is what [Engine.Release] is given.
 type Release struct {
 	Hold
+	// Place is that of the request. If the owner waits there, it leaves the queue; if
+	// another owner of the same call does, that one stays. Empty stands for Owner.
+	Place string
 	// Keep leaves the lock taken for so long from now, whatever was left of its lease, and
 	// then lets it go. Zero releases at once. The owner holds no more in either case.
 	Keep time.Duration
