@@ -29,7 +29,7 @@ type Place struct {
 	Name string
 	// Role is what the place does, as in "master", "replica", "leader"; empty if that says nothing.
 	Role string
-	// Version is that of the server, as in "7.0.15"; empty if it has none.
+	// Version is that of the server, as in "7.0.15" or "Valkey 8.1.8"; empty if it has none.
 	Version string
 	// Votes reports whether leases are granted there. It is false of a replica.
 	Votes bool

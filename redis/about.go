@@ -10,7 +10,8 @@ import (
 // Server is what a server says of itself.
 type Server struct {
 	// RunID is another one after each start.
-	RunID   string
+	RunID string
+	// Version is as in "7.0.15", or "Valkey 8.1.8".
 	Version string
 	// Replica is set if it follows a master.
 	Replica bool
@@ -35,7 +36,7 @@ func (e *Engine) Server(ctx context.Context) (Server, error) {
 	}()
 	select {
 	case a := <-answered:
-		return Server{a.facts.runID, a.facts.version, a.facts.replica, a.facts.mode == "cluster"}, noEffect(a.err)
+		return Server{a.facts.runID, a.facts.called(), a.facts.replica, a.facts.cluster()}, noEffect(a.err)
 	case <-ctx.Done():
 		return Server{}, driver.NoEffect(fmt.Errorf("redis: no answer: %w", ctx.Err()))
 	}

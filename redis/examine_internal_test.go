@@ -18,7 +18,7 @@ import (
 // What a server says of itself that is hard to bring about.
 func TestExamineJudges(t *testing.T) {
 	t.Parallel()
-	const well = "run_id:1\nredis_version:7.0.15\nrole:master\naof_enabled:1\nmaxmemory_policy:noeviction\n"
+	const well = "run_id:1\nredis_version:7.0.15\nredis_mode:standalone\nrole:master\naof_enabled:1\nmaxmemory_policy:noeviction\n"
 	settings := map[string]string{"appendfsync": "always", "stop-writes-on-bgsave-error": "yes", "save": "3600 1", "min-replicas-to-write": "1", "min-replicas-max-lag": "10"}
 	without := func(setting string) map[string]string {
 		less := map[string]string{}
@@ -36,7 +36,8 @@ func TestExamineJudges(t *testing.T) {
 		want   string
 	}{
 		"well":                                {},
-		"Valkey":                              {info: "server_name:valkey\nvalkey_version:8.0.1\nredis_version:7.2.4"},
+		"Valkey":                              {info: "server_name:valkey\nvalkey_version:8.0.1\nredis_version:7.2.4\nserver_mode:standalone"},
+		"a mode of which nobody knows":        {info: "server_mode:ring", want: "critical unknown-server"},
 		"an old version":                      {info: "redis_version:6.2.7", want: "critical old-version"},
 		"no run id":                           {info: "run_id:", want: "critical unknown-server"},
 		"loading":                             {info: "loading:1", want: "critical loading"},
@@ -54,7 +55,7 @@ func TestExamineJudges(t *testing.T) {
 		"a replica that is behind":            {info: "slave0:ip=10.0.0.2,port=6379,state=online,offset=7,lag=11", want: "warning replica-lag, note replicas-without-wait"},
 		"a replica that is well":              {info: "slave0:ip=10.0.0.2,port=6379,state=online,offset=7,lag=1", want: "note replicas-without-wait"},
 		"a replica, and the master goes on":   {info: "slave0:ip=10.0.0.2,port=6379,state=online,offset=7,lag=1", config: without("min-replicas-to-write"), want: "note replicas-without-wait, note min-replicas"},
-		"a Cluster that is slow to fail over": {info: "redis_mode:cluster\nslave0:ip=10.0.0.2,port=6379,state=online,offset=7,lag=1", config: map[string]string{"cluster-node-timeout": "40000", "appendfsync": "always"}, want: "note replicas-without-wait, warning two-masters"},
+		"a Cluster that is slow to fail over": {change: func(v *visit) { v.facts.mode = modeCluster }, info: "slave0:ip=10.0.0.2,port=6379,state=online,offset=7,lag=1", config: map[string]string{"cluster-node-timeout": "40000", "appendfsync": "always"}, want: "note replicas-without-wait, warning two-masters"},
 		"nothing may be read but INFO":        {config: map[string]string{}, want: "note config-unreadable"},
 		"not even INFO":                       {change: func(v *visit) { v.info = nil; v.rights.denied = []string{"+info"} }, want: "critical rights"},
 		"a replica with rights that are less": {change: func(v *visit) { v.follows = true; v.rights.denied = []string{"+get"} }, want: "warning rights"},

@@ -54,7 +54,7 @@ func (e *Engine) usable(f *findings, v *visit) bool {
 		severity, then = driver.Warning, "no lock can be had once it is promoted"
 	}
 	switch {
-	case v.facts.mode == "sentinel":
+	case v.facts.mode == modeSentinel:
 		f.add(severity, "wrong-mode", "it is a Sentinel, which keeps no data: "+then, "use a redis+sentinel:// URL, or NewFailoverClient")
 		return false
 	case v.facts.runID == "":
@@ -62,9 +62,14 @@ func (e *Engine) usable(f *findings, v *visit) bool {
 			"it hides its run_id, as a proxy does, so that a restart cannot be noticed: "+then,
 			"connect to the server itself")
 		return false
+	case !v.facts.modeKnown():
+		f.add(severity, "unknown-server",
+			"it does not say whether it is part of a Cluster: INFO has no redis_mode or server_mode that is known: "+then,
+			"connect to the server itself, a Redis or Valkey")
+		return false
 	case v.facts.tooOld():
 		f.add(severity, "old-version",
-			fmt.Sprintf("it has version %s, without scripts and messages that are needed: %s", v.facts.version, then),
+			fmt.Sprintf("it has version %s, without scripts and messages that are needed: %s", v.facts.called(), then),
 			fmt.Sprintf("update it to %d.0 or later", oldest))
 		return false
 	case v.facts.replica && !v.follows:

@@ -58,7 +58,7 @@ func (e *Engine) twoMasters(f *findings, v *visit) {
 		return // which judge tells
 	}
 	setting, stops := "min-replicas-max-lag", v.seconds("min-replicas-max-lag", time.Second)
-	if v.facts.mode == "cluster" {
+	if v.facts.cluster() {
 		setting, stops = "cluster-node-timeout", v.seconds("cluster-node-timeout", time.Millisecond)
 	} else if least := v.seconds("min-replicas-to-write", 1); least == 0 || stops == 0 {
 		severity, who := driver.Note, "If somebody or something promotes a replica while this master is only cut off, "

@@ -89,7 +89,7 @@ var touching = [][]string{
 func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marker string) error {
 	n, braces := e.names(driver.Key{Kind: driver.Lock, Name: sample}), e.names(driver.Key{Kind: driver.Lock, Name: "{" + sample + "}"})
 	places := []string{marker, n.value, n.token, braces.value, braces.token}
-	plain := e.plain(v.facts.mode == "cluster")
+	plain := e.plain(v.facts.cluster())
 	var args []any
 	add := func(command ...string) {
 		args = append(args, len(command))
@@ -113,7 +113,7 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marke
 	if err != nil {
 		return err
 	}
-	if v.rights.channels = []string{"+publish", "+subscribe", "&" + e.prefix + "wake:*", "&{" + e.prefix + "*"}; v.facts.mode == "cluster" {
+	if v.rights.channels = []string{"+publish", "+subscribe", "&" + e.prefix + "wake:*", "&{" + e.prefix + "*"}; v.facts.cluster() {
 		v.rights.channels = []string{"+spublish", "+ssubscribe", "&{" + e.prefix + "*", "&{*}" + e.prefix + "*"}
 	}
 	if v.rights.untold = len(answers) != len(plain)+len(touching)*len(places); v.rights.untold {

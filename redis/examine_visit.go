@@ -56,7 +56,7 @@ func (e *Engine) see(ctx context.Context, c redis.Cmdable, v *visit, marker stri
 	if err := v.settings(ctx, c); err != nil {
 		return err
 	}
-	if v.facts.runID == "" || v.facts.tooOld() || v.facts.mode == "sentinel" || v.info["loading"] == "1" {
+	if v.facts.runID == "" || v.facts.tooOld() || !v.facts.modeKnown() || v.facts.mode == modeSentinel || v.info["loading"] == "1" {
 		return nil // it knows no scripts, or not those
 	}
 	if marker == "" {
@@ -75,7 +75,7 @@ func (e *Engine) see(ctx context.Context, c redis.Cmdable, v *visit, marker stri
 
 // soleMarker is the marker of a server for which the client was made alone. It may be the only master of a Cluster.
 func (e *Engine) soleMarker(ctx context.Context, c redis.Cmdable, v *visit) (string, error) {
-	if v.facts.mode != "cluster" {
+	if !v.facts.cluster() {
 		return e.only(), nil
 	}
 	text, err := c.ClusterNodes(ctx).Result()
@@ -97,9 +97,9 @@ func (v *visit) read(text string) {
 		}
 	}
 	v.facts = readFacts(text)
-	v.place.Version = v.facts.version
+	v.place.Version = v.facts.called()
 	switch {
-	case v.facts.mode == "sentinel":
+	case v.facts.mode == modeSentinel:
 		v.place.Role, v.place.Votes = "sentinel", false
 	case v.facts.replica:
 		v.place.Role, v.place.Votes = "replica", false

@@ -25,7 +25,7 @@ func TestUptimeIsNeverTooLong(t *testing.T) {
 		"-7": -7 * time.Second, // the clock was set back
 		"?":  -time.Second,
 	} {
-		f, err := inquire(t.Context(), says("run_id:x\r\nredis_version:7.0.15\r\nuptime_in_seconds:"+text+"\r\n"))
+		f, err := inquire(t.Context(), says("run_id:x\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nuptime_in_seconds:"+text+"\r\n"))
 		if err != nil || f.uptime != want {
 			t.Errorf("uptime %q is taken for %v (%v), want %v", text, f.uptime, err, want)
 		}

@@ -73,7 +73,7 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 // its place, it has not run since before that one was seen last.
 func (p *place) upFor(f facts, n names) time.Duration {
 	before := p.guess(n)
-	if before == nil || before.identity == f.identity() || f.mode == "cluster" { // a slot may be moved to a server that runs for long
+	if before == nil || before.identity == f.identity() || f.cluster() { // a slot may be moved to a server that runs for long
 		return f.uptime
 	}
 	return min(f.uptime, p.age()-time.Duration(before.verified.Load()))
@@ -82,7 +82,7 @@ func (p *place) upFor(f facts, n names) time.Duration {
 // allowed finds out what the user may not do. What the scripts need is needed by all; messages are not.
 func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
 	publish := "PUBLISH"
-	if f.mode == "cluster" {
+	if f.cluster() {
 		publish = "SPUBLISH"
 	}
 	n.kind = driver.Lock
@@ -103,7 +103,7 @@ func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n
 // marker returns the key under which a server is remembered.
 func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, error) {
 	key := "{" + p.config.prefix + "}:server"
-	if f.mode != "cluster" {
+	if !f.cluster() {
 		return key, nil
 	}
 	text, err := tx.ClusterNodes(ctx).Result()

@@ -153,7 +153,7 @@ func (p *place) remember(f facts, n names, s *server) *server {
 	p.servers[s.identity] = s
 	if p.routes.Load() == nil {
 		count := 1
-		if f.mode == "cluster" {
+		if f.cluster() {
 			count = slots
 		}
 		routes := make([]atomic.Pointer[server], count)

@@ -36,6 +36,8 @@ func TestReplicas(t *testing.T) {
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
 	sets["ClusterPlain"] = copied{tagOn(0), cluster(c), c.Nodes[0], c.Nodes[3]}
 	sets["ClusterAutoPipeline"] = copied{tagOn(1), pipelined(cluster(c)), c.Nodes[1], c.Nodes[4]}
+	// One that speaks as Valkey 8 and 9 do is a Cluster as well: WAIT counts on the connection of the change, and on no other server.
+	sets["ClusterThatSpeaksAsValkey"] = copied{tagOn(2), telling(cluster(c), asValkey), c.Nodes[2], c.Nodes[5]}
 	for name, c := range sets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

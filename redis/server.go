@@ -39,7 +39,8 @@ func (s *server) closedFor() time.Duration {
 // facts are what a server says of itself.
 type facts struct {
 	runID, former string // former is the id of the replication that it took part in before its promotion
-	version       string
+	version       string // of Redis: Valkey says which one it can stand in for
+	valkey        string // the version of Valkey, or empty
 	mode          string
 	replica       bool
 	uptime        time.Duration
@@ -61,8 +62,10 @@ func inquire(ctx context.Context, c interface {
 	case f.runID == "":
 		return f, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
 	case f.tooOld():
-		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.version, oldest))
-	case f.mode == "sentinel":
+		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.called(), oldest))
+	case !f.modeKnown():
+		return f, f.errMode()
+	case f.mode == modeSentinel:
 		return f, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: use NewFailoverClient, or a redis+sentinel: URL"))
 	}
 	return f, nil
@@ -79,8 +82,10 @@ func readFacts(text string) (f facts) {
 			f.version = value
 		case "role":
 			f.replica = value == "slave"
-		case "redis_mode":
-			f.mode = value
+		case "valkey_version":
+			f.valkey = value
+		case "redis_mode", "server_mode":
+			f.saysMode(value)
 		case "master_replid2":
 			f.former = strings.Trim(value, "0")
 		case "uptime_in_seconds":

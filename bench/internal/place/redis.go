@@ -15,7 +15,7 @@ import (
 // Redis is one Redis server.
 type Redis struct {
 	addr    string
-	version string
+	version string // with the name of the product
 	own     *redisserver.Server // nil if it was given
 	client  *goredis.Client
 }
@@ -36,7 +36,10 @@ func OpenRedis(ctx context.Context, addr string) (*Redis, error) {
 		r.Close()
 		return nil, fmt.Errorf("the Redis at %s does not answer: %w", r.addr, err)
 	}
-	r.version = info["redis_version"]
+	r.version = "Redis " + info["redis_version"]
+	if valkey := info["valkey_version"]; valkey != "" { // which says the other one, too
+		r.version = "Valkey " + valkey
+	}
 	return r, nil
 }
 
@@ -49,7 +52,7 @@ func (r *Redis) About() About {
 	if r.own != nil {
 		config = "started for the benchmark: loopback, no persistence"
 	}
-	return About{OneRedis, "Redis " + r.version, config}
+	return About{OneRedis, r.version, config}
 }
 
 // Close ends the server if the benchmark has started it.
