@@ -56,7 +56,7 @@ func (n *Nodes) AddrsByCable() []string {
 
 // About says which servers they are.
 func (n *Nodes) About() About {
-	return About{FiveRedis, fmt.Sprintf("%d × Redis %s", len(n.all), n.last().version), n.last().About().Config}
+	return About{FiveRedis, fmt.Sprintf("%d × %s", len(n.all), n.last().version), n.last().About().Config}
 }
 
 // A Fault is something that happens to the last node.

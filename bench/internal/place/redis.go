@@ -15,7 +15,7 @@ import (
 // Redis is one Redis server.
 type Redis struct {
 	addr    string
-	version string // with the name of the product
+	version string              // with the name of the product
 	own     *redisserver.Server // nil if it was given
 	client  *goredis.Client
 }
