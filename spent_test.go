@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,9 +152,10 @@ func TestOwnerOfARequestThatWasGivenUpIsNotUsedAgain(t *testing.T) {
 			}
 			return e.Engine.Wait(ctx, r)
 		}
-		hung, over := 0, make(chan struct{})
+		var takes atomic.Int32
+		over := make(chan struct{})
 		e.take = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			if hung++; hung == 2 {
+			if takes.Add(1) == 2 {
 				<-over
 				// As an engine does that undoes what it cannot confirm.
 				_ = e.Engine.Release(context.Background(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
