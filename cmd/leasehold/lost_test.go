@@ -131,23 +131,66 @@ func TestLossFoundAtReleaseIsReported(t *testing.T) {
 	}
 }
 
-func TestMaxHoldEndsTheGroup(t *testing.T) {
+func TestMaxHoldGivesTheProgramItsTime(t *testing.T) {
 	t.Parallel()
+	const most, between = 500 * time.Millisecond, 500 * time.Millisecond
 	m := newMachine(t)
 	began := time.Now()
-	p := m.start("run", "--ttl", "3s", "--max-hold", "4s", "a", "--", "sh", "-c", stubborn)
+	p := m.start("run", "--max-hold", most.String(), "--kill-after", between.String(), "a", "--", "sh", "-c", stubborn)
 	group, _ := begun(t, p)
-	held := time.Now() // for some time already
-	r := p.wait().want(t, 70)
-	wantNoGroup(t, group)
-	// It was renewed beyond the ttl, and ended in time, but for what a busy machine takes to end it. The next one gets the lock at once.
-	if took, after := time.Since(began), time.Since(held); took < 2500*time.Millisecond || after > 5*time.Second {
-		t.Errorf("ended after %s, of which it was held for %s at least", took, after)
+	if heard := p.line(); heard != "TERM" {
+		t.Errorf("the group heard %q, want TERM", heard)
 	}
-	if !strings.Contains(r.err, "--max-hold 4s") {
+	if took := time.Since(began); took < most {
+		t.Errorf("the program was told to end after %s, and had %s", took, most)
+	}
+	r := p.wait().want(t, 70)
+	if took := time.Since(began); took < most+between {
+		t.Errorf("killed after %s, and had %s", took, most+between)
+	}
+	wantNoGroup(t, group)
+	if !strings.Contains(r.err, "--max-hold 500ms") || strings.Count(r.err, "\n") != 1 {
 		t.Errorf("stderr %q", r.err)
 	}
 	m.do("run", "-n", "a", "--", "true").want(t, 0)
+}
+
+// Between SIGTERM and its end the program still works under the lock.
+func TestMaxHoldKeepsTheLockUntilTheProgramHasEnded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.env = append(m.env, "LH="+binary)
+	p := m.start("run", "--ttl", "10m", "--kill-after", "3m", "--max-hold", "200ms", "a", "--", "sh", "-c",
+		`trap '$LH check a; echo "check $?"; exit 0' TERM; while :; do sleep 0.05; done`)
+	if got := p.line(); got != "check 1" {
+		t.Errorf("after SIGTERM, leasehold says %q, want that it is held", got)
+	}
+	p.wait().want(t, 70) // although the program has exited with 0
+	m.do("run", "-n", "a", "--", "true").want(t, 0)
+}
+
+func TestMaxHoldThatIsNotReachedChangesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	// Less than is kept for the end of a program whose lease cannot be renewed.
+	if r := m.do("run", "--ttl", "10m", "--max-hold", "1m", "--kill-after", "2m", "a", "--", "sh", "-c", "echo done; exit 3").want(t, 3); r.out != "done\n" || r.err != "" {
+		t.Errorf("stdout %q, stderr %q", r.out, r.err)
+	}
+}
+
+func TestMaxHoldWithWarnGivesUpTheLockAlone(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.start("run", "--max-hold", "100ms", "--on-lost", "warn", "a", "--", "sh", "-c", "echo up; read x; echo done; exit 3")
+	p.line()
+	m.do("run", "a", "--", "true").want(t, 0)
+	p.in.Close()
+	if got := p.line(); got != "done" {
+		t.Errorf("the program said %q", got)
+	}
+	if r := p.wait().want(t, 70); !strings.Contains(r.err, "--max-hold 100ms") || !strings.Contains(r.err, "runs on") {
+		t.Errorf("stderr %q", r.err)
+	}
 }
 
 func TestStoppedGroupDiesToo(t *testing.T) {

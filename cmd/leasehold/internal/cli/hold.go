@@ -32,6 +32,10 @@ func (a *app) hold(j job) error {
 	if longest := a.can.MaxTTL; longest > 0 && !j.given("ttl") {
 		j.ttl = min(j.ttl, period(longest))
 	}
+	if err := j.fit(); err != nil {
+		s.close()
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	lease, err := a.take(ctx, cancel, s.client, j, signals)
@@ -84,6 +88,7 @@ func (a *app) under(j job, lease *leasehold.Lease, heard *heard, signals chan os
 		Policy:    policies[j.onLost.word],
 		KillAfter: time.Duration(j.killAfter),
 		TTL:       time.Duration(j.ttl),
+		MaxHold:   j.ending(),
 		Lost: func(cause error) {
 			text := j.lost(cause, heard)
 			// Standard error may be blocked. The group's end does not wait for it.

@@ -48,10 +48,11 @@ func (j job) lost(cause error, heard *heard) string {
 	defer heard.mu.Unlock()
 	var why string
 	switch {
-	// The longest hold is a deadline like any other, for which the group is ended beforehand; it
-	// is the one that counted if renewals went well.
+	case errors.Is(cause, supervise.ErrMaxHold):
+		why = fmt.Sprintf("the command has run for --max-hold %s under %q", j.maxHold.String(), j.name)
+	// With --on-lost warn the longest hold is a deadline like any other; it is the one that counted if renewals went well.
 	case errors.Is(cause, leasehold.ErrMaxHold),
-		errors.Is(cause, supervise.ErrNotRenewed) && j.maxHold > 0 && heard.renew == nil:
+		errors.Is(cause, supervise.ErrNotRenewed) && j.maxHold > 0 && j.ending() == 0 && heard.renew == nil:
 		why = fmt.Sprintf("%q has been held for --max-hold %s", j.name, j.maxHold.String())
 	case errors.Is(cause, supervise.ErrNotRenewed) && heard.renew != nil:
 		why = fmt.Sprintf("the lease of %q runs out: %s", j.name, heard.renew)

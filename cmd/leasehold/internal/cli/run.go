@@ -95,9 +95,9 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
 	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; by default no more than the engine's longest")
 	flags.Var(&f.minHold, "min-hold", "keep the lock at least so long, even if CMD ends sooner")
-	flags.Var(&f.maxHold, "max-hold", "end CMD and give up the lock after so long")
+	flags.Var(&f.maxHold, "max-hold", "end CMD after it has run for so long, as --on-lost says, and then give up the lock (default no limit)")
 	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
-	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL, at most a third of the ttl")
+	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL: a third of --ttl at most, and by default no more than that")
 	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` if the lock is held, or not granted in time")
 	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held, or not granted in time")
 }
@@ -134,10 +134,35 @@ func (f *runFlags) check() error {
 		return exit.Errorf(exit.Usage, "--slots and --shared contradict each other: permits have no read mode")
 	case f.given("slots") && f.slots < 1:
 		return exit.Errorf(exit.Usage, "--slots %d is not allowed: it must be at least 1", f.slots)
+	case f.given("max-hold") && time.Duration(f.maxHold) < leasehold.MinTTL:
+		return exit.Errorf(exit.Usage, "--max-hold %s is not allowed: it must be at least %s; leave it out for no limit", time.Duration(f.maxHold), leasehold.MinTTL)
 	case f.maxHold > 0 && f.minHold > f.maxHold:
 		return exit.Errorf(exit.Usage, "--min-hold %s is not allowed: it must be at most --max-hold, %s", f.minHold.String(), f.maxHold.String())
+	case f.onLost.word != "term" && f.killAfter > 0 && f.given("kill-after"):
+		return exit.Errorf(exit.Usage, "--on-lost %s and --kill-after %s contradict each other: without SIGTERM there is nothing to wait for, so leave one of them out", f.onLost.word, f.killAfter.String())
 	}
+	return f.fit()
+}
+
+// fit makes the time between SIGTERM and SIGKILL one that the ttl has room for: the default gets
+// shorter, and what the user has asked for is refused.
+func (f *runFlags) fit() error {
+	most := f.ttl / 3
+	if f.given("kill-after") && f.killAfter > most {
+		return exit.Errorf(exit.Usage, "--kill-after %s is not allowed: it must be at most %s, a third of the ttl of %s, since renewals may take the rest: make it shorter, or --ttl longer",
+			f.killAfter.String(), time.Duration(most), time.Duration(f.ttl))
+	}
+	f.killAfter = min(f.killAfter, most)
 	return nil
+}
+
+// ending is the time after which the program is ended by --max-hold, or 0. With --on-lost warn it is not ended: only
+// the lock is given up, by the library.
+func (f *runFlags) ending() time.Duration {
+	if policies[f.onLost.word] == supervise.Warn {
+		return 0
+	}
+	return time.Duration(f.maxHold)
 }
 
 // policies are what --on-lost may say.

@@ -51,7 +51,7 @@ func (a *app) take(ctx context.Context, cancel context.CancelFunc, c *leasehold.
 // ask asks for what the flags say.
 func (j job) ask(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, error) {
 	opts := []leasehold.Option{leasehold.TTL(time.Duration(j.ttl)), leasehold.AtLeast(time.Duration(j.minHold))}
-	if j.given("max-hold") {
+	if j.given("max-hold") && j.ending() == 0 {
 		opts = append(opts, leasehold.MaxHold(time.Duration(j.maxHold)))
 	}
 	try := j.nonblock || j.given("wait") && j.wait == 0

@@ -23,6 +23,10 @@ type Lease interface {
 // ended before it.
 var ErrNotRenewed = errors.New("not renewed in time")
 
+// ErrMaxHold: the program has had the time of Plan.MaxHold. The lease is good, and is kept
+// until the group has ended.
+var ErrMaxHold = errors.New("held for the longest time allowed")
+
 // Policy says what happens to the group when the lease is lost.
 type Policy int
 
@@ -43,7 +47,10 @@ type Plan struct {
 	// of TTL is the most: renewals that fail at first need the rest.
 	KillAfter time.Duration
 	TTL       time.Duration
-	// Lost is called once, when the lease is found lost, before the group is ended.
+	// MaxHold is how long the program may run before the group is told to end. Zero
+	// is no limit. It counts from the call of Watch, and not while the machine sleeps.
+	MaxHold time.Duration
+	// Lost is called once, when the lease is found lost or MaxHold has passed, before the group is ended.
 	Lost func(cause error)
 }
 
@@ -63,7 +70,7 @@ func (p Plan) margin() time.Duration { return min(p.TTL/10, 500*time.Millisecond
 type Outcome struct {
 	// Status is that of the program. It means nothing if Left is set.
 	Status unix.WaitStatus
-	// Lost is why the lease ended before the program did, or nil.
+	// Lost is why the group was ended before the program had, or why the lease was, or nil.
 	Lost error
 	// Left is set if the lease was lost and processes of the group survived SIGKILL
 	// for longer than patience: others hold the lock while they may still run.

@@ -38,6 +38,7 @@ type watch struct {
 	signals  chan os.Signal
 	plan     Plan
 
+	endAt   time.Time // by Plan.MaxHold; zero: never
 	phase   phase
 	lost    error
 	left    bool
@@ -54,6 +55,9 @@ type watch struct {
 // to the group and takes it back.
 func Watch(lease Lease, g *group.Group, t *terminal.Terminal, signals chan os.Signal, plan Plan) Outcome {
 	w := &watch{lease: lease, group: g, terminal: t, signals: signals, plan: plan}
+	if plan.MaxHold > 0 {
+		w.endAt = time.Now().Add(plan.MaxHold)
+	}
 	over := lease.Context().Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -119,6 +123,8 @@ func (w *watch) look(exited bool) {
 		w.lost = context.Cause(ctx)
 	case remaining <= reserve:
 		w.lost = ErrNotRenewed
+	case !exited && w.overdue():
+		w.lost = ErrMaxHold
 	default:
 		return
 	}
@@ -127,6 +133,9 @@ func (w *watch) look(exited bool) {
 		w.end()
 	}
 }
+
+// overdue reports whether the program has had all its time.
+func (w *watch) overdue() bool { return !w.endAt.IsZero() && !time.Now().Before(w.endAt) }
 
 // end begins to end the group.
 func (w *watch) end() {
@@ -167,6 +176,9 @@ func (w *watch) next() time.Duration {
 	}
 	if w.lost == nil && w.plan.Policy != Warn {
 		wait = min(wait, w.remaining()-w.plan.margin()-w.plan.grace())
+	}
+	if w.lost == nil && !w.endAt.IsZero() {
+		wait = min(wait, time.Until(w.endAt))
 	}
 	return max(wait, time.Millisecond)
 }
