@@ -43,10 +43,10 @@
 //     tokens are not safe from it either, since both give tokens.
 //   - The clock of the server is set forward: leases end early by as much, and two may hold a lock at once. Guarded transactions stay safe. If it is
 //     set back, leases that were not released last longer. Let it be slewed.
-//   - The database is restored from a backup: leases are gone, and the place closes as after a crash. Tokens go on from the clock of the server, so
+//   - The database is restored from a dump, or copied by the server: leases are gone, and the place closes as after a crash. Tokens go on from the clock, so
 //     they grow unless more than a million (64 for each grant) were given each second on average since the place was made.
 //   - The files of the database are put back from a copy that was made while the server was shut down: nothing looks lost, so nothing is closed, and
-//     tokens go back. Raise them first: SELECT setval('leasehold.tokens', …) to the clock in microseconds.
+//     tokens go back. REFRESH MATERIALIZED VIEW leasehold.origin closes it, and raises them.
 //   - A transaction stays open for long, of any program in the database: PostgreSQL cannot clean up what it may still see, so a name that is locked
 //     thousands of times meanwhile becomes slow. A database for the locks alone has that trouble not.
 //   - The server crashes while a name is kept taken (AtLeast) for longer than the longest lease: it is free again when that one would have ended.

@@ -35,6 +35,8 @@ func (e *ClosedError) Error() string {
 const (
 	undefinedColumn  = "42703"
 	lockNotAvailable = "55P03"
+	notFilled        = "55000" // the materialized view origin is to be filled yet
+	noRows           = "P0002" // the table meta has no row
 	wrongIsolation   = "LH001" // raised by key_lock
 )
 
@@ -81,6 +83,8 @@ func explain(err error) error {
 		return wrapped
 	case failed.Code == "25006", failed.Code == "0A000": // a standby refuses to write, and to read what is not logged
 		return driver.NoEffect(fmt.Errorf("%w: the server is a standby: lead connections to the primary, as with target_session_attrs=read-write", wrapped))
+	case failed.Code == notFilled, failed.Code == noRows:
+		return driver.NoEffect(fmt.Errorf("%w: the tables are being restored from a dump, or a part of it is missing: restore all of it", wrapped))
 	case mends[failed.Code] != "":
 		return driver.Permanent(fmt.Errorf("%w: %s", wrapped, mends[failed.Code]))
 	case strings.HasPrefix(failed.Code, "28"):

@@ -93,6 +93,9 @@ func (s *sight) settings(ctx context.Context, c *pgx.Conn, _ string) error {
 	return nil
 }
 
+// migrationOfHere is the one that makes the function here.
+const migrationOfHere = 9
+
 // facts reads what the tables say of themselves, as far as the user may.
 func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 	if !s.tables || len(s.denied) > 0 {
@@ -104,13 +107,16 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 		return err
 	}
 	s.longest = time.Duration(longest) * time.Microsecond
+	if s.migration < migrationOfHere {
+		return nil // that it is too old is told elsewhere
+	}
 	if !s.place.Votes {
 		s.place.Closed = s.longest // if it is promoted: what is not logged is not there, and may not even be read
 		return nil
 	}
 	var closed int64
 	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp() THEN extract(epoch FROM opens - clock_timestamp()) * 1000000 ELSE 0 END), $1)::bigint
-	FROM `+quoted(schema)+`.alive WHERE id = $2::text::regclass`, longest, quoted(schema)+".alive").Scan(&closed)
+	FROM `+quoted(schema)+`.alive WHERE id = `+quoted(schema)+`.here('`+quoted(schema)+`.origin')`, longest).Scan(&closed)
 	s.place.Closed = time.Duration(closed) * time.Microsecond
 	return err
 }
@@ -146,6 +152,7 @@ var needs = []need{
 	{"alive", "SELECT, INSERT, UPDATE, DELETE", false},
 	{"holders", "SELECT, INSERT, UPDATE, DELETE", false},
 	{"meta", "SELECT, UPDATE", false},
+	{"origin", "SELECT", false},
 	{"tokens", "SELECT, USAGE, UPDATE", false},
 	{"waiters", "SELECT, INSERT, UPDATE, DELETE", false},
 	{"latch_downs", "SELECT, INSERT, DELETE", true},

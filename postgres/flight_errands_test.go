@@ -142,10 +142,10 @@ func TestARowOutOfABackupIsNotTaken(t *testing.T) {
 	r := lock("a")
 	takes(t, e, r)
 	releases(t, e, r)
-	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".holders SET home = home::bigint + 1"); err != nil {
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".holders SET home = home + 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".alive SET id = id::bigint + 1"); err != nil {
+	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".alive SET id = id + 1"); err != nil {
 		t.Fatal(err)
 	}
 	var closed *postgres.ClosedError

@@ -175,7 +175,7 @@ func TestPlansFindRowsByTheIndex(t *testing.T) {
 		}
 	}
 	const grown = 20_000
-	exec(fmt.Sprintf(`INSERT INTO holders SELECT 1, 'name-' || n, 0, n, 1, 'owner', 0, 1, now() + interval '1 hour', now(), 'holders'::regclass, '1min', ''
+	exec(fmt.Sprintf(`INSERT INTO holders SELECT 1, 'name-' || n, 0, n, 1, 'owner', 0, 1, now() + interval '1 hour', now(), here('origin'), '1min', ''
 		FROM generate_series(1, %d) AS n`, grown))
 	for _, call := range calls {
 		exec("BEGIN")

@@ -21,7 +21,7 @@ func TestTokensGrowOverAWait(t *testing.T) {
 		},
 		"that is new, and removed": {
 			before: []string{"DELETE FROM holders", "COMMIT", "BEGIN",
-				"INSERT INTO holders SELECT 1, 'a', 0, 0, 0, NULL, 0, 1, '-infinity', now(), 'holders'::regclass, longest, '' FROM alive"},
+				"INSERT INTO holders SELECT 1, 'a', 0, 0, 0, NULL, 0, 1, '-infinity', now(), here('origin'), longest, '' FROM alive"},
 			meanwhile: []string{"DELETE FROM holders"},
 		},
 	} {
