@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -85,14 +86,21 @@ func do(lease *Lease, err error, fn func(context.Context, *Lease) error) (result
 	if err != nil {
 		return err
 	}
-	defer func() {
-		released := lease.Release()
-		if result == nil {
-			// fn is content, but the lease was lost under it: the caller must know.
-			result = released
-		}
-	}()
+	defer func() { result = lease.outcome(result, lease.Release()) }()
 	return fn(lease.Context(), lease)
+}
+
+// outcome is what Do returns: the error of the work and, if the lease had ended under it, why. The work itself mostly knows no more than that its
+// context was cancelled, if that.
+func (l *Lease) outcome(work, released error) error {
+	switch e, ok := errors.AsType[*Error](released); {
+	case work == nil:
+		return released
+	case !ok, errors.Is(released, ErrUnknown), errors.Is(work, e.Err): // the lease was held to the end, or the work tells
+		return work
+	default:
+		return l.hold.lock.failure("work under", e.Err, work)
+	}
 }
 
 // longest is the longest ttl.

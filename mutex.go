@@ -37,8 +37,8 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 
 // Do runs fn while holding the lock, and releases it in any case, also if fn panics or ctx has ended. fn
 // should do its work with the context it is given, which is cancelled if the lock is lost. Do
-// returns the error of Lock or of fn; if fn returns nil but the lock was lost meanwhile, it
-// returns ErrLost.
+// returns the error of Lock or of fn. If the lock was lost meanwhile, or held for as long as MaxHold allows, the error is ErrLost or ErrMaxHold,
+// whatever fn returns, and that of fn as well, if it is not nil.
 func (m *Mutex) Do(ctx context.Context, fn func(context.Context, *Lease) error) error {
 	lease, err := m.Lock(ctx)
 	return do(lease, err, fn)

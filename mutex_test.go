@@ -3,6 +3,7 @@ package leasehold_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -204,16 +205,47 @@ func TestDoReleasesWhenItsContextEnds(t *testing.T) {
 
 func TestDoReturnsTheErrorOfItsFunction(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
 		mine := errors.New("mine")
-		err := c.Mutex("order").Do(t.Context(), func(_ context.Context, lease *leasehold.Lease) error {
-			lose(t, c, leasehold.KindLock, lease)
-			return mine
-		})
-		if err != mine { // also if the lease was lost, and not wrapped
+		err := newClient(t, e).Mutex("order").Do(t.Context(), func(context.Context, *leasehold.Lease) error { return mine })
+		if err != mine { // not wrapped
 			t.Fatalf("got error %v, want %v", err, mine)
 		}
 	})
+}
+
+// Work that ends because its context has ended does not know why. Whoever called Do must: what was written may collide with others.
+func TestDoTellsWhyTheWorkWasBrokenOff(t *testing.T) {
+	own := errors.New("own")
+	for name, fn := range map[string]func(context.Context) error{
+		"error of the context": func(ctx context.Context) error { return ctx.Err() },
+		"wrapped":              func(ctx context.Context) error { return fmt.Errorf("%w: %w", own, ctx.Err()) },
+		"cause of the context": context.Cause,
+		"error of its own":     func(context.Context) error { return own },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, e *spy) {
+				c := newClient(t, e)
+				var result error
+				work := func(ctx context.Context, lease *leasehold.Lease) error {
+					<-ctx.Done()
+					result = fn(ctx)
+					return result
+				}
+				for _, call := range []struct {
+					do   func() error
+					want error
+				}{
+					{func() error { return c.Mutex("order", leasehold.NoRenew()).Do(t.Context(), work) }, leasehold.ErrLost},
+					{func() error { return c.Mutex("order", leasehold.MaxHold(time.Second)).Do(t.Context(), work) }, leasehold.ErrMaxHold},
+					{func() error { return c.RWMutex("order", leasehold.NoRenew()).Do(t.Context(), work) }, leasehold.ErrLost},
+					{func() error { return c.RWMutex("order", leasehold.NoRenew()).RDo(t.Context(), work) }, leasehold.ErrLost},
+					{func() error { return c.Semaphore("order", 2, leasehold.NoRenew()).Do(t.Context(), 1, work) }, leasehold.ErrLost},
+				} {
+					expect(t, call.do(), result, call.want)
+				}
+			})
+		})
+	}
 }
 
 func TestDoTellsThatTheLeaseWasLost(t *testing.T) {
