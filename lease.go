@@ -87,12 +87,19 @@ func (l *Lease) Deadline() time.Time {
 
 // Err returns why the lease has ended: ErrLost, ErrReleased, ErrMaxHold or ErrClosed. It returns nil as long as the lease is held, also if the context
 // that it was asked with has ended, of which the cause of [Lease.Context] tells then. What it returns holds at the moment of the call.
-func (l *Lease) Err() error {
+func (l *Lease) Err() error { return l.ended() }
+
+// ended returns why the lease has ended, or nil. Its context has ended then, too: whoever ended the lease may not have come to that yet.
+func (l *Lease) ended() error {
 	h := l.hold
 	h.check()
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return l.state()
+	why, ending := l.state(), l.ending
+	h.mu.Unlock()
+	if why != nil && ending != nil {
+		ending.cancel(why)
+	}
+	return why
 }
 
 // deadline is until when the hold is held. mu is held.
@@ -117,8 +124,8 @@ func (l *Lease) Context() context.Context {
 	l.derive.Do(func() {
 		// The parent may be the context of another lease, or of this one, and is not to be
 		// touched under a lock: it looks at its own hold.
-		ctx, cancel := context.WithCancelCause(l.parent)
-		l.ctx = &leaseContext{ctx, l}
+		ctx, cancel := newLeaseContext(l)
+		l.ctx = ctx
 		l.onEnd(cancel)
 	})
 	return l.ctx
