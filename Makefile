@@ -14,12 +14,22 @@ build: ## Build the command: bin/leasehold
 .PHONY: test
 test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ## Run all tests, with the race detector
 # Tests of faults wait more than they work, so more packages than processors are tested at the same time.
-	CGO_ENABLED=1 go test -race -timeout 8m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) work
-# Ten and twenty thousand seeded schedules, without the race detector, which makes them many times slower and shuffles them.
-	go test -timeout 2m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' .
-	go test -timeout 5m -run '^(TestSchedules|TestSeedReproducesItsSchedule|TestPlantedFaultsAreFound|TestMutantsAreFound)$$' ./redis/redlock/internal/quorum
-# The client of ZooKeeper has a race when it connects again, which does no harm to the engine: what has "!race" in its first line.
-	go test -timeout 2m -run "$$(scripts/tests-without-race.sh torture zookeeper)" ./torture ./zookeeper
+	CGO_ENABLED=1 go test -race -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) work
+# Seeded schedules again, more of them: the race detector makes them many times slower, and shuffles them.
+	go test -timeout 20m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' $(SCHEDULES)
+# The client of ZooKeeper has a race when it connects again, which does no harm to the engine.
+	scripts/test-tagged.sh '!race' -timeout 20m
+
+# Where the simulators are.
+SCHEDULES := . ./redis/redlock/internal/quorum
+
+.PHONY: schedules
+schedules: ## Run many more seeded schedules of the simulators than "make test" (takes some minutes)
+	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v $(SCHEDULES) -schedules 20000
+
+.PHONY: mutants
+mutants: ## Check that the tests find the faults that are planted in the code (takes some minutes)
+	scripts/test-tagged.sh mutants -tags mutants -timeout 1h
 
 # The race detector needs a C compiler, and the headers of the C library.
 .PHONY: compiler
@@ -75,8 +85,8 @@ models: compiler spin ## Check the models at large sizes, too (takes hours and 1
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links
 	scripts/check-format.sh
-	go vet work
-	go run $(STATICCHECK) work
+	go vet -tags mutants work
+	go run $(STATICCHECK) -tags mutants work
 	scripts/each-module.sh go mod tidy -diff
 	scripts/check-links.sh
 

@@ -1,8 +1,8 @@
+//go:build mutants
+
 package leasehold_test
 
 import (
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/internal/overlay"
@@ -83,33 +83,16 @@ var mutants = []mutant{
 // Each planted fault is found by the tests that are there to find it: a suite that lets one through would prove
 // nothing about the promise behind it.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the tests once for each fault: left out with -short")
-	}
+	var faults []overlay.Fault
 	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			test := m.test
-			if test == "" {
-				test = "TestSchedules"
-			}
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+m.overlay(t), "-run", "^"+test+"$", "-timeout=60s", ".")
-			out, err := cmd.CombinedOutput()
-			switch {
-			case err == nil:
-				t.Errorf("%s passes with this fault", test)
-			case !strings.Contains(string(out), "--- FAIL: "+test), test == "TestSchedules" && !strings.Contains(string(out), "broke a promise"):
-				t.Errorf("%s did not fail by itself: %v\n%s", test, err, out)
-			}
-		})
+		f := overlay.Fault{Name: m.name, Test: m.test}
+		for _, e := range m.edits {
+			f.Edits = append(f.Edits, overlay.Edit{File: e.file, From: e.from, To: e.to})
+		}
+		if f.Test == "" {
+			f.Test, f.Says = "TestSchedules", "broke a promise"
+		}
+		faults = append(faults, f)
 	}
-}
-
-// overlay is what the go command needs to see the mutant instead of the files as they are.
-func (m mutant) overlay(t *testing.T) string {
-	var edits []overlay.Edit
-	for _, e := range m.edits {
-		edits = append(edits, overlay.Edit{File: e.file, From: e.from, To: e.to})
-	}
-	return overlay.ForTest(t, edits...)
+	overlay.Find(t, faults, "-schedules", "10000")
 }

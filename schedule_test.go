@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 10_000, "how many seeded schedules TestSchedules runs")
+	// The race detector makes each schedule many times slower.
+	schedules = flag.Int("schedules", map[bool]int{false: 1000, true: 100}[raceEnabled], "how many seeded schedules TestSchedules runs; make schedules runs many")
 	oneSeed   = flag.Uint64("seed", 0, "run only the schedule of this seed, and print what happens in it")
 )
 
@@ -28,16 +29,13 @@ func TestSchedules(t *testing.T) {
 		return
 	}
 	n := *schedules
-	if testing.Short() || raceEnabled {
-		n = min(n, 1000) // the detector makes each schedule many times slower
-	}
 	shards := runtime.GOMAXPROCS(0)
 	var events counts
-	t.Run("shards", func(t *testing.T) {
+	t.Run("shards", func(all *testing.T) {
 		for shard := range shards {
-			t.Run("", func(t *testing.T) {
+			all.Run("", func(t *testing.T) {
 				t.Parallel()
-				for seed := 1 + shard; seed <= n; seed += shards {
+				for seed := 1 + shard; seed <= n && !all.Failed(); seed += shards {
 					w := runSchedule(t, uint64(seed))
 					events.add(&w.counts)
 				}

@@ -1,8 +1,8 @@
+//go:build mutants
+
 package quorum
 
 import (
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/internal/overlay"
@@ -30,20 +30,13 @@ var mutants = []mutant{
 
 // Each fault is found by the test that is there to find it.
 func TestMutantsAreFound(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("builds the tests once for each mutant; make test runs this without the race detector")
-	}
+	var faults []overlay.Fault
 	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+overlay.ForTest(t, overlay.Edit{File: m.file, From: m.from, To: m.to}), "-run", "^"+m.test+"$", "-timeout=120s", ".", "-schedules", "15000")
-			out, err := cmd.CombinedOutput()
-			switch {
-			case err == nil:
-				t.Errorf("%s passes with this fault", m.test)
-			case !strings.Contains(string(out), "--- FAIL: "+m.test), m.test == "TestSchedules" && !strings.Contains(string(out), "broke a promise"):
-				t.Errorf("%s did not fail by itself: %v\n%s", m.test, err, out)
-			}
-		})
+		f := overlay.Fault{Name: m.name, Edits: []overlay.Edit{{File: m.file, From: m.from, To: m.to}}, Test: m.test}
+		if f.Test == "TestSchedules" {
+			f.Says = "broke a promise"
+		}
+		faults = append(faults, f)
 	}
+	overlay.Find(t, faults, "-schedules", "15000")
 }

@@ -1,3 +1,5 @@
+//go:build mutants
+
 package quorum
 
 import (
@@ -8,9 +10,6 @@ import (
 // Each fault that is planted in the places or in the engines is found by the schedules. One that is let through would show that they
 // prove nothing about what it breaks.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	if raceEnabled || testing.Short() {
-		t.Skip("takes many schedules; make test runs this without the race detector")
-	}
 	const most = 15000
 	for name, planted := range map[string]fault{
 		"a token is exposed before a majority stands at it": {plant: plant{noRaise: true}},

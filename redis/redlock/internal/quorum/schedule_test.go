@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 20_000, "how many seeded schedules TestSchedules runs")
+	// The race detector makes each schedule many times slower.
+	schedules = flag.Int("schedules", map[bool]int{false: 1000, true: 100}[raceEnabled], "how many seeded schedules TestSchedules runs; make schedules runs many")
 	oneSeed   = flag.Uint64("seed", 0, "run only the schedule of this seed, and print what happens in it")
 )
 
@@ -34,17 +35,14 @@ func TestSchedules(t *testing.T) {
 		return
 	}
 	n := *schedules
-	if testing.Short() || raceEnabled {
-		n = min(n, 500) // the detector makes each schedule many times slower
-	}
 	shards := runtime.GOMAXPROCS(0)
 	var mu sync.Mutex
 	var events counts
-	t.Run("shards", func(t *testing.T) {
+	t.Run("shards", func(all *testing.T) {
 		for shard := range shards {
-			t.Run("", func(t *testing.T) {
+			all.Run("", func(t *testing.T) {
 				t.Parallel()
-				for seed := 1 + shard; seed <= n && !t.Failed(); seed += shards {
+				for seed := 1 + shard; seed <= n && !all.Failed(); seed += shards {
 					w := runSchedule(t, uint64(seed), fault{})
 					w.judged(t)
 					mu.Lock()

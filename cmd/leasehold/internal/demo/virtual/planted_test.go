@@ -1,8 +1,8 @@
+//go:build mutants
+
 package virtual_test
 
 import (
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/internal/overlay"
@@ -22,21 +22,14 @@ var planted = []struct{ letter, what, file, from, to string }{
 
 // Each protection is one without which the case fails, for all seeds or for some. A demo that could not fail would show nothing.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the tests once for each fault: left out with -short")
-	}
-	t.Parallel()
+	var faults []overlay.Fault
 	for _, p := range planted {
-		t.Run(p.letter, func(t *testing.T) {
-			test := "TestLeaseholdLosesNothing/" + p.letter
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay="+overlay.ForTest(t, overlay.Edit{File: p.file, From: p.from, To: p.to}), "-run", "^TestLeaseholdLosesNothing$/^"+p.letter+"$", "-timeout=60s", ".")
-			out, err := cmd.CombinedOutput()
-			switch {
-			case err == nil:
-				t.Errorf("%s: %s passes", p.what, test)
-			case !strings.Contains(string(out), "--- FAIL: "+test) || !strings.Contains(string(out), "Lost:") || strings.Contains(string(out), "Lost:0 Refused:0 Hung:0"):
-				t.Errorf("%s: %s did not fail because of a lost update: %v\n%s", p.what, test, err, out)
-			}
+		faults = append(faults, overlay.Fault{
+			Name:  p.what,
+			Edits: []overlay.Edit{{File: p.file, From: p.from, To: p.to}},
+			Test:  "TestLeaseholdLosesNothing/" + p.letter,
+			Says:  "Lost:[1-9]|Refused:[1-9]|Hung:[1-9]",
 		})
 	}
+	overlay.Find(t, faults)
 }

@@ -1,0 +1,117 @@
+package overlay
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// planted returns the texts of the files with all faults in them. A function with faults has its body once more for each of them, edited,
+// in front of its own; the fault that is awake decides which one runs.
+func planted(t testing.TB, faults []Fault) (texts map[string]string) {
+	t.Helper()
+	files := map[string]*source{}
+	for _, f := range faults {
+		for _, e := range f.Edits {
+			path, text := e.read(t)
+			if files[path] == nil {
+				files[path] = parse(t, path, text)
+			}
+			files[path].plant(t, f.Name, e)
+		}
+	}
+	texts = map[string]string{}
+	for path, s := range files {
+		texts[path] = s.render()
+		texts[filepath.Join(filepath.Dir(path), "planted_fault.go")] = fmt.Sprintf(
+			"package %s\n\nimport \"os\"\n\nvar plantedFault = os.Getenv(%q)\n", s.syntax.Name, chosen)
+	}
+	return texts
+}
+
+// source is a file in which faults are planted.
+type source struct {
+	text   string
+	syntax *ast.File
+	bodies map[*ast.FuncDecl][]body
+}
+
+// body is the body of a function with one fault in it.
+type body struct{ fault, text string }
+
+func parse(t testing.TB, path, text string) *source {
+	t.Helper()
+	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &source{text, syntax, map[*ast.FuncDecl][]body{}}
+}
+
+// between is the text from one position to another.
+func (s *source) between(from, to token.Pos) string {
+	return s.text[from-s.syntax.FileStart : to-s.syntax.FileStart]
+}
+
+// plant edits the function in which the edit lies. Edits of one fault in one function are done one after the other.
+func (s *source) plant(t testing.TB, fault string, e Edit) {
+	t.Helper()
+	f := s.function(e.From)
+	if f == nil {
+		t.Fatalf("%s: %q is not inside of one function: plant the fault anew", e.File, e.From)
+	}
+	bodies := s.bodies[f]
+	if last := len(bodies) - 1; last < 0 || bodies[last].fault != fault {
+		bodies = append(bodies, body{fault, s.between(f.Body.Lbrace, f.Body.Rbrace+1)})
+	}
+	b := &bodies[len(bodies)-1]
+	if n := strings.Count(b.text, e.From); n != 1 {
+		t.Fatalf("%s: after the edits before it there are %d places like %q, want 1: plant the fault anew", e.File, n, e.From)
+	}
+	b.text = strings.Replace(b.text, e.From, e.To, 1)
+	s.bodies[f] = bodies
+}
+
+// function is the one whose body has the text, or nil.
+func (s *source) function(text string) *ast.FuncDecl {
+	for _, d := range s.syntax.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil && strings.Contains(s.between(f.Body.Lbrace, f.Body.Rbrace+1), text) {
+			return f
+		}
+	}
+	return nil
+}
+
+// render is the text of the file with all that is planted in it.
+func (s *source) render() string {
+	var b strings.Builder
+	done := s.syntax.FileStart
+	for _, d := range s.syntax.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || s.bodies[f] == nil {
+			continue
+		}
+		b.WriteString(s.between(done, f.Body.Lbrace+1))
+		done = f.Body.Lbrace + 1
+		for _, planted := range s.bodies[f] {
+			b.WriteString(s.instead(f, planted))
+		}
+	}
+	b.WriteString(s.between(done, s.syntax.FileEnd))
+	return b.String()
+}
+
+// instead is a statement that runs a planted body instead of the function's own if its fault is awake.
+func (s *source) instead(f *ast.FuncDecl, planted body) string {
+	results := ""
+	form := "\nif plantedFault == %q {\nfunc() %s%s()\nreturn\n}\n"
+	if f.Type.Results != nil {
+		results = s.between(f.Type.Results.Pos(), f.Type.Results.End()) + " "
+		form = "\nif plantedFault == %q {\nreturn func() %s%s()\n}\n"
+	}
+	return fmt.Sprintf(form, planted.fault, results, planted.text)
+}

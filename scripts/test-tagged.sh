@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs the tests in files that begin with a build constraint, in all modules, and no other tests.
+#
+#   scripts/test-tagged.sh CONSTRAINT [FLAG...]
+#
+# The flags are those of go test.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+files=$(grep -rlx --include='*_test.go' "//go:build $1" . | xargs grep -l '^func Test' | sort)
+names=$(xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' <<<"$files")
+mapfile -t folders < <(xargs dirname <<<"$files" | sort -u)
+shift
+exec go test "$@" -run "^($(paste -s -d '|' <<<"$names"))\$" "${folders[@]}"
