@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -13,6 +14,12 @@ import (
 const together = "16"
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(quietVariable); url != "" {
+		if err := useUntilItFails(url); err != nil {
+			panic(err)
+		}
+		return
+	}
 	if err := flag.Set("test.parallel", together); err != nil {
 		panic(err)
 	}

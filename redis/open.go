@@ -41,6 +41,10 @@ import (
 //	server_name               the name that the server's certificate must have, by default the host
 //	sentinel_user, sentinel_password   for the sentinels, if they want to know who asks
 //
+// Nothing is printed: whatever fails is an error of the request. Clients of go-redis write to standard error, through one logger that all clients of a process
+// share. That of Open writes nothing there; only with Sentinels that logger must be turned off, which the first Open of such a URL does, as logging.Disable of
+// go-redis. A program that wants to read what its other clients write then calls SetLogger of go-redis afterwards.
+//
 // User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see
 // [EnvUser]. Certificates are always checked.
 //
@@ -91,7 +95,7 @@ func (t *target) client(dial dialFunc) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs:                    t.addresses,
 		MasterName:               t.master,
-		Dialer:                   dial,
+		Dialer:                   quiet(dial),
 		OnConnect:                introduce,
 		Username:                 t.user,
 		Password:                 t.password,
@@ -116,6 +120,7 @@ func (t *target) client(dial dialFunc) redis.UniversalClient {
 		c.DisableRoutingPolicies = true
 		return redis.NewClusterClient(c)
 	case behindSentinels:
+		muteLog()
 		return redis.NewFailoverClient(o.Failover())
 	}
 	return redis.NewClient(o.Simple())
