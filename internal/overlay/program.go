@@ -50,6 +50,12 @@ func Find(t *testing.T, faults []Fault, args ...string) {
 	}
 }
 
+// Check fails t if a fault has no place in the code any more. It does not compile anything.
+func Check(t *testing.T, faults []Fault) {
+	t.Helper()
+	planted(t, faults)
+}
+
 // build compiles the tests of this folder with all faults in them, asleep.
 func build(t *testing.T, faults []Fault) (program string) {
 	t.Helper()

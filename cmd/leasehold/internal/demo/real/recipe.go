@@ -49,10 +49,13 @@ const (
 	nodeLimit = ttl / 10
 )
 
-// prepare implements locker.
+// prepare implements locker. A connection may take longer to make than the answers of the play.
 func (r *recipe) prepare(ctx context.Context) error {
-	for i, s := range r.lock.Servers {
-		if _, err := s.DeleteIf("warm-up", ""); err != nil && !r.isCut(i) {
+	for i, each := range r.connections {
+		if r.isCut(i) {
+			continue
+		}
+		if _, err := (commands{ctx, each, answerLimit}).DeleteIf("warm-up", ""); err != nil {
 			return err
 		}
 	}
