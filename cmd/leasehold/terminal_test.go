@@ -254,13 +254,28 @@ func TestBackgroundJobWaitsForTheTerminal(t *testing.T) {
 	s.see("ended 0")
 }
 
-func TestTerminalIsUsableAfterAKill(t *testing.T) {
+// A script that sees leasehold end with a code, and not by a signal, leaves the terminal as it is.
+func TestTerminalIsUsableAfterAProgramThatWasKilled(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
-	s := m.shell(`$LH run --ttl 1s --on-lost kill a -- sh -c 'stty raw; echo ready; sleep 1000'; stty -a; echo "ended $?"`)
-	s.see("ready")
-	m.do("release", "--force", "--yes", "a").want(t, 0)
-	if got := s.see("ended 0"); strings.Contains(got, "-icanon") {
-		t.Errorf("the terminal was left in raw mode: %q", got)
+	for name, run := range map[string]string{
+		"by KILL":                    `$LH run a -- sh -c 'stty raw; kill -KILL $$'`,
+		"by TERM":                    `$LH run a -- sh -c 'stty raw; kill -TERM $$'`,
+		"while another group has it": `$LH run outer -- $LH run a -- sh -c 'stty raw; kill -KILL $PPID; sleep 10'`,
+		"and what has it goes on":    `$LH run a -- bash -c 'set -m; sh -c "stty raw; kill -KILL \$PPID; sleep 10"; :'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if strings.Contains(run, "PPID") && !diesWithItsParent {
+				t.Skip("this system does not tell what belongs to a program that has been killed")
+			}
+			s := newMachine(t).shell(`sh -c '"$@"; echo "code $?"; stty -a; env LEASEHOLD_TEST_HELPER=foreground "$TEST_BINARY"' - ` + run)
+			got := s.see("foreground:")
+			if strings.Contains(got, "-icanon") || !strings.Contains(got, "icanon") || strings.Contains(got, "code 0") {
+				t.Errorf("the terminal was left in raw mode: %q", got)
+			}
+			if !strings.Contains(got, "foreground: true") {
+				t.Errorf("the script does not have its terminal back: %q", got)
+			}
+		})
 	}
 }

@@ -73,13 +73,13 @@ func (a *app) under(j job, lease *leasehold.Lease, heard *heard, signals chan os
 	if sig := pending(signals); sig != 0 {
 		return supervise.Outcome{}, exit.Silent(exit.Signal(int(sig)))
 	}
+	tty := terminal.Open() // while its modes are still those of the shell
+	defer tty.Close()
 	g, err := group.Start(j.path, j.argv, env)
 	if err != nil {
 		return supervise.Outcome{}, exit.Errorf(exit.CannotRun, "command %q cannot be run: %w", j.argv[0], err)
 	}
 	defer g.Close()
-	tty := terminal.Open()
-	defer tty.Close()
 	if terminal.IsTerminal(a.in) {
 		tty.Lend(g.ID())
 	}
@@ -96,8 +96,10 @@ func (a *app) under(j job, lease *leasehold.Lease, heard *heard, signals chan os
 		},
 	})
 	a.interrupted = tty.Lent() && outcome.Status.Signaled() && outcome.Status.Signal() == unix.SIGINT
-	if tty.TakeBack(g.ID()) && outcome.Lost != nil {
-		tty.Restore()
+	if outcome.Lost != nil || outcome.Status.Signaled() {
+		tty.Reclaim(g.ID())
+	} else {
+		tty.TakeBack(g.ID())
 	}
 	if outcome.Lost != nil {
 		select {

@@ -2,5 +2,5 @@
 
 package terminal
 
-// descends reports whether the process is a descendant of this one. It is not known here.
+// descends reports whether a process of the group is a descendant of this process. It is not known here.
 func descends(int) bool { return false }

@@ -20,7 +20,7 @@ type Terminal struct {
 	lent  bool
 }
 
-// Open returns the terminal that controls this process, or nil.
+// Open returns the terminal that controls this process, or nil. It remembers the terminal's modes, for Reclaim.
 func Open() *Terminal {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -85,10 +85,15 @@ func (t *Terminal) TakeBack(group int) bool {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.own) == nil
 }
 
-// Restore sets the modes of the terminal to what they were when it was opened: a program
-// that was killed could not.
-func (t *Terminal) Restore() {
-	if t.Mine() && t.modes != nil {
+// Reclaim does what TakeBack does after a program that was killed, and so could not tidy up: it also takes the terminal from
+// another group that the program, or what that has started, has put there, and sets its modes to what
+// they were when it was opened.
+func (t *Terminal) Reclaim(group int) {
+	took := t.TakeBack(group)
+	if holder, known := t.holder(); !took && known && t.lent && descends(holder) {
+		took = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.own) == nil
+	}
+	if took && t.modes != nil {
 		// Nothing can be done about a failure, and it is about looks.
 		_ = unix.IoctlSetTermios(t.fd, setModes, t.modes)
 	}
