@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,8 +136,11 @@ func TestEnvironmentOfTheChild(t *testing.T) {
 			ours = append(ours, name)
 		}
 	}
-	if len(ours) != 4 {
+	if len(ours) != 5 {
 		t.Errorf("the child sees %v: more than is documented", slices.Sorted(slices.Values(ours)))
+	}
+	if want := `^\[\{"kind":"lock","name":"the name","token":1,"pid":[0-9]+\}\]$`; !regexp.MustCompile(want).MatchString(got["LEASEHOLD_HELD"]) {
+		t.Errorf("LEASEHOLD_HELD is %s, want %s", got["LEASEHOLD_HELD"], want)
 	}
 }
 

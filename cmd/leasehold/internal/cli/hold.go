@@ -68,7 +68,10 @@ func (a *app) hold(j job) error {
 
 // under runs the program under the lease.
 func (a *app) under(j job, lease *leasehold.Lease, heard *heard, signals chan os.Signal) (supervise.Outcome, error) {
-	env := j.environment(lease)
+	env, err := j.environment(lease)
+	if err != nil {
+		return supervise.Outcome{}, err
+	}
 	catch(signals, others)
 	if sig := pending(signals); sig != 0 {
 		return supervise.Outcome{}, exit.Silent(exit.Signal(int(sig)))

@@ -62,6 +62,8 @@ and no longer protected.
 CMD finds LEASEHOLD_NAME, LEASEHOLD_TOKEN, LEASEHOLD_DEADLINE_UNIX_MS (the deadline at its
 start; renewals move it) and LEASEHOLD_TTL_MS in its environment. The token grows with
 every grant: send it along with every write, and let the other side refuse older ones.
+By LEASEHOLD_HELD a leasehold inside of CMD knows what the ones around it hold: what it
+could only wait for in vain is refused at once, with 75.
 
 Exit codes: that of CMD; 128+N if signal N ended CMD; 64 wrong usage; 69 engine not
 reachable; 70 lease lost before CMD ended; 75 held, or not granted in time; 126 CMD cannot
@@ -194,8 +196,13 @@ func reason(err error) error {
 
 // environment is what the program finds: this process's, and what there is to know of the lease. The
 // owner's secret is not part of it.
-func (j job) environment(l *leasehold.Lease) []string {
+func (j job) environment(l *leasehold.Lease) ([]string, error) {
+	told, err := j.told(l)
+	if err != nil {
+		return nil, err
+	}
 	own := []string{
+		heldVariable + "=" + told,
 		"LEASEHOLD_NAME=" + j.name,
 		"LEASEHOLD_TOKEN=" + strconv.FormatUint(l.Token(), 10),
 		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
@@ -208,5 +215,5 @@ func (j job) environment(l *leasehold.Lease) []string {
 			return strings.HasPrefix(set, variable+"=")
 		})
 	})
-	return append(outer, own...)
+	return append(outer, own...), nil
 }

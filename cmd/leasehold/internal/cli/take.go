@@ -48,8 +48,39 @@ func (a *app) take(ctx context.Context, cancel context.CancelFunc, c *leasehold.
 	}
 }
 
-// ask asks for what the flags say.
+// ask asks for what the flags say, unless a run around this one has it: that one waits for this one to end.
 func (j job) ask(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, error) {
+	o, err := heldAround(func() ([]leasehold.Status, error) { return c.Inspect(ctx, j.name) }, j.kind(), j.name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.pid == 0:
+	case j.given("slots") && o.permits >= j.slots:
+		return nil, exit.Errorf(j.conflictCode, "all %d permits of %q are held by runs around this one (the last is process %d), which wait for this one to end, so it would wait for ever: leave one of them out", j.slots, j.name, o.pid)
+	case j.given("slots"):
+	case o.write:
+		return nil, exit.Errorf(j.conflictCode, "%q is held by a run around this one (process %d), which waits for this one to end, so this one would wait for ever: leave one of the two out, or give it another name", j.name, o.pid)
+	case !j.shared:
+		return nil, exit.Errorf(j.conflictCode, "%q is held with --shared by a run around this one (process %d), which waits for this one to end, so this one would wait for ever: leave out --shared there, or give one of the two another name", j.name, o.pid)
+	case !j.given("wait") && !j.nonblock:
+		return j.inside(ctx, c, o)
+	}
+	return j.request(ctx, c)
+}
+
+// inside takes a read lock within another one. One who waits for the write lock is served first, and waits for the outer one.
+func (j job) inside(ctx context.Context, c *leasehold.Client, o outer) (*leasehold.Lease, error) {
+	j.nonblock = true
+	l, err := j.request(ctx, c)
+	if errors.Is(err, leasehold.ErrHeld) {
+		err = exit.Errorf(j.conflictCode, "somebody waits for the write lock of %q, and is served before this run, but after the one around it (process %d), which waits for this one to end, so this one would wait for ever: leave one of the two out, or limit the waiting by --wait", j.name, o.pid)
+	}
+	return l, err
+}
+
+// request asks the engine for it.
+func (j job) request(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, error) {
 	opts := []leasehold.Option{leasehold.TTL(time.Duration(j.ttl)), leasehold.AtLeast(time.Duration(j.minHold))}
 	if j.given("max-hold") && j.ending() == 0 {
 		opts = append(opts, leasehold.MaxHold(time.Duration(j.maxHold)))

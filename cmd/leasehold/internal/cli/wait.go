@@ -71,6 +71,9 @@ func (a *app) awaitFree(ctx context.Context, c *leasehold.Client, f waitFlags) e
 		case err == nil && away:
 			a.sayBack()
 		}
+		if vain := f.vain(found); vain != nil {
+			return vain
+		}
 		seen, away = true, err != nil
 		next := untilLook(found)
 		if f.limited {
@@ -87,6 +90,15 @@ func (a *app) awaitFree(ctx context.Context, c *leasehold.Client, f waitFlags) e
 			return err
 		}
 	}
+}
+
+// vain refuses to wait for what a run around this process holds.
+func (f waitFlags) vain(found []leasehold.Status) error {
+	o, err := heldAround(func() ([]leasehold.Status, error) { return found, nil }, kinds[f.kind.word], f.name)
+	if err == nil && o.pid != 0 {
+		err = exit.Errorf(exit.Held, "%q is held by a run around this wait (process %d), which waits for this wait to end, so it would last for ever", f.name, o.pid)
+	}
+	return err
 }
 
 // untilLook is when to look again: when the last lease would run out, within bounds. Most leases are renewed, and end when they
