@@ -23,7 +23,7 @@ import (
 
 // patience is how long a test waits for something that ought to happen at once. It only
 // ends tests that have failed.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // binary is the command under test. All tests here run it as a real process.
 var (

@@ -16,8 +16,8 @@ import (
 )
 
 // atMost is how long a command may take on a server that does not answer: one request of 5 s, as many for cleaning up, and
-// what a slow machine adds.
-const atMost = 20 * time.Second
+// what the busiest machine adds.
+const atMost = time.Minute
 
 func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,9 @@ func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
 		"a node for a single server": redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}).Nodes[0].URL() + "?db=1",
 	} {
 		m := newMachine(t).use(url)
-		for _, args := range [][]string{{"run", "a", "--", "echo", "must not run"}, {"run", "-n", "a", "--", "echo", "must not run"}, {"ls"}} {
+		for _, args := range [][]string{
+			{"run", "a", "--", "echo", "must not run"}, {"run", "-n", "a", "--", "echo", "must not run"}, {"ls"},
+		} {
 			p := m.start(args...)
 			began := time.Now()
 			begun = append(begun, func() {
@@ -79,6 +81,7 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 			t.Parallel()
 			const ttl = 9 * time.Second
 			s := redisserver.ForTest(t, redisserver.Config{})
+			pace := keepPace(t)
 			m := newMachine(t).use(s.URL() + "?" + unguarded)
 			fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -99,9 +102,7 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 			if _, err := io.ReadAll(alive); err != nil {
 				t.Fatal(err)
 			}
-			if late := time.Since(began.Add(ttl)); late >= 0 {
-				t.Errorf("the group had until the deadline, and took %s longer", late)
-			}
+			pace.wantBefore(t, began.Add(ttl))
 			if r := p.wait().want(t, 70); !strings.Contains(r.err, "runs out") {
 				t.Errorf("stderr %q", r.err)
 			}
@@ -117,17 +118,16 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 func TestServerThatForgetsTheLockEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
+	pace := keepPace(t)
 	m := newMachine(t).use(s.URL() + "?" + unguarded)
-	p := m.start("run", "--ttl", "6s", "a", "--", "sh", "-c", stubborn)
+	p := m.start("run", "--ttl", "6s", soon[0], soon[1], "a", "--", "sh", "-c", stubborn)
 	group, deadline := begun(t, p)
 	s.Kill()
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	r := p.wait().want(t, 70)
-	if late := time.Since(deadline); late >= 0 {
-		t.Errorf("the group had until the deadline, and took %s longer", late)
-	}
+	pace.wantBefore(t, deadline)
 	wantNoGroup(t, group)
 	if !strings.Contains(r.err, `"a" is lost`) {
 		t.Errorf("stderr %q", r.err)

@@ -214,7 +214,7 @@ func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			s := m.shell(`$LH run --ttl 6s a -- ` + sleeper + `; echo "stopped $?"; read x; fg; echo "ended $?"`)
+			s := m.shell(`$LH run --ttl 9s a -- ` + sleeper + `; echo "stopped $?"; read x; fg; echo "ended $?"`)
 			s.see("is ready")
 			s.keys(ctrlZ)
 			s.see("stopped 1")
@@ -222,8 +222,8 @@ func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
 			if meanwhile != nil {
 				meanwhile(m)
 			}
-			// So late that there would be no time for a gentle end.
-			<-time.After(time.Duration(left)*time.Millisecond - 2300*time.Millisecond)
+			// So late that there would be no time for a gentle end, which takes 3.5 s.
+			<-time.After(time.Duration(left)*time.Millisecond - 3300*time.Millisecond)
 			s.keys("go\n")
 			if meanwhile == nil {
 				s.see("woken")
@@ -241,12 +241,9 @@ func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
 func TestBackgroundJobWaitsForTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	s := m.shell(`$LH run a -- ` + talker + ` & read x; fg; echo "ended $?"`)
-	pid := strconv.Itoa(s.talking())
-	m.until("a stop", func() bool {
-		state, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-		return err == nil && strings.HasPrefix(string(state), "T")
-	})
+	// The shell says which of its jobs have stopped.
+	s := m.shell(`$LH run a -- ` + talker + ` & until [ -n "$(jobs -s)" ]; do sleep 0.05; done; echo it has stopped; read x; fg; echo "ended $?"`)
+	s.see("it has stopped")
 	s.keys("go\n")
 	s.keys("hello\n")
 	s.see("read hello")
