@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,6 +53,7 @@ func (e *env) turn(engine driver.Engine, r driver.Request, inside func(driver.Gr
 		return false
 	}
 	inside(g)
+	r.Owner = cmp.Or(g.Owner, r.Owner)
 	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
 		e.Errorf("Release by the holder: %v", err)
 		return false
@@ -102,8 +104,9 @@ func manyOwnersWhoGiveUp(e *env) {
 				continue
 			}
 			r.Join = true
-			_, err := engine.Take(e.ctx, r)
+			g, err := engine.Take(e.ctx, r)
 			if err == nil || errors.Is(err, driver.ErrHeld) {
+				r.Owner = cmp.Or(g.Owner, r.Owner)
 				err = engine.Release(e.ctx, driver.Release{Hold: hold(r)})
 			}
 			if err != nil && !errors.Is(err, driver.ErrNotHeld) {

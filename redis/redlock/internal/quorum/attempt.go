@@ -9,41 +9,45 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// attempt is what one owner has under way on the nodes. Those that are slow may still grant something when the owner has failed, or has released
-// already: that must go again. Such a release must not meet what the same owner takes later on the same node.
+// attempt is one call, and what it has under way on the nodes. It asks them as the owner that the caller has given it; and as a fresh
+// one for each ballot that follows one after which something was released. Such a release may arrive at any later time, so it must not name an owner that
+// may hold.
 type attempt struct {
 	key   driver.Key
-	owner string
-	ttl   time.Duration
+	owner string // that the caller has given it
+	place string // in a queue
+	nodes int
 
 	uses atomic.Int32 // requests and ballots under way
 
-	mu    sync.Mutex
-	kept  bool    // the owner will come again, or be released
-	waits bool    // it waits
-	gone  bool    // the owner has been released
-	over  bool    // that, or its ballot has failed
-	floor uint64  // the least token of the ballot that was won; nodes that are slow still have to answer to it
-	on    []trace // by node
-}
-
-// trace is what an attempt has under way on one node, or may have left there.
-type trace struct {
-	asked   int   // takes under way
-	granted bool  // the node has granted something to the ballot, or may have
-	tell    *poll // of the release of the owner, which came while the node was still asked; nil if there was none
-
-	drops int           // releases under way after a ballot that has failed
-	doubt time.Time     // when the last of them was sent that may still be under way, although it has failed; zero if none may
-	clear chan struct{} // closed when no drop is under way; nil if nobody waits for that
+	mu     sync.Mutex
+	kept   bool     // the caller will come again, or release it
+	waits  bool     // it waits
+	gone   bool     // it has been released
+	stale  bool     // it has been released, and it is not known whether it was of use
+	now    *owner   // as which it asks
+	former []*owner // as which it has asked before, as long as something of them may be left
+	first  owner    // room for the first of them
 }
 
 // attempts are those of which something is under way.
 type attempts struct {
 	mu      sync.Mutex
-	of      map[string]*attempt // by owner
+	of      map[string]*attempt // by the owner that the caller has given, and by the one as which it asks now
 	waiting map[driver.Key]int
+	stale   []stale // the oldest first
 }
+
+// stale is an attempt that is forgotten after a while, whether or not its release is repeated.
+type stale struct {
+	attempt *attempt
+	since   time.Time
+}
+
+const (
+	mostFormer = 16   // owners of one attempt of which something may be left
+	mostStale  = 4096 // attempts whose release had no answer
+)
 
 // begin returns the attempt of an owner, with one more use.
 func (s *attempts) begin(r driver.Request, nodes int) *attempt {
@@ -54,7 +58,9 @@ func (s *attempts) begin(r driver.Request, nodes int) *attempt {
 	}
 	a := s.of[r.Owner]
 	if a == nil {
-		a = &attempt{key: r.Key, owner: r.Owner, ttl: r.TTL, on: make([]trace, nodes)}
+		a = &attempt{key: r.Key, owner: r.Owner, place: cmp.Or(r.Place, r.Owner), nodes: nodes}
+		a.first = owner{attempt: a, name: r.Owner, on: make([]trace, nodes)}
+		a.now = &a.first
 		s.of[r.Owner] = a
 	}
 	a.use()
@@ -77,60 +83,122 @@ func (s *attempts) end(a *attempt) {
 	defer s.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.uses.Load() == 0 && !a.kept && s.of[a.owner] == a {
-		delete(s.of, a.owner)
+	s.remove(a)
+}
+
+// remove forgets an attempt that has no use. Both mutexes are held.
+func (s *attempts) remove(a *attempt) {
+	if a.uses.Load() > 0 || a.kept {
+		return
+	}
+	for _, name := range [...]string{a.owner, a.now.name} {
+		if s.of[name] == a {
+			delete(s.of, name)
+		}
 	}
 }
 
-// release ends all that an owner has under way. What is granted to it from now on is dropped. It returns the nodes that have no take under way. The
-// others may not be asked for a release now, which could overtake it; they are added to what the poll waits for. waited is true of an owner that has given up
-// waiting.
-func (s *attempts) release(owner string, p *poll, nodes []*node) (quiet []*node, waited bool) {
+// asker returns the owner as which an attempt asks next: a fresh one, if the one before is over, or may be as soon as a node answers late.
+func (s *attempts) asker(a *attempt) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.of[owner]
-	if a == nil {
-		return nodes, false
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	waited = a.waits
-	a.gone, a.over, a.kept = true, true, false
-	s.waits(a, false)
-	if a.uses.Load() == 0 {
-		delete(s.of, owner)
+	if asks := !a.now.lost && !a.now.over; asks || a.gone || !a.now.mayEnd() {
+		a.now.lost = false
+		return a.now
 	}
+	a.now.over = true
+	if a.now.name != a.owner {
+		delete(s.of, a.now.name)
+	}
+	former := []*owner{a.now}
+	for _, o := range a.former {
+		if o.leaves() && len(former) < mostFormer {
+			former = append(former, o)
+		}
+	}
+	a.former = former
+	a.now = &owner{attempt: a, name: fresh(), on: make([]trace, a.nodes)}
+	s.of[a.now.name] = a
+	return a.now
+}
+
+// win reports whether what an owner was granted may become a lease: nobody has released it meanwhile. floor is the least token of the ballot.
+func (s *attempts) win(o *owner, floor uint64) bool {
+	a := o.attempt
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept, o.floor = false, floor
+	s.waits(a, false)
+	return !o.over
+}
+
+// release ends all that an attempt has under way. What is granted to it from now on is dropped. It tells the poll whom to release, and returns the nodes that
+// have no take under way. The others may not be asked for a release now, which could overtake it; they are added to what the poll waits for. waited is true
+// of an attempt that has given up waiting. The attempt is nil if nothing is known of it; otherwise released must be called.
+func (s *attempts) release(r driver.Release, p *poll, nodes []*node) (a *attempt, quiet []*node, waited bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.release = r
+	a = s.of[r.Owner]
+	if a == nil {
+		return nil, nodes, false
+	}
+	a.use()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	o := a.now
+	p.release.Owner, p.release.Place = o.name, a.place
+	waited = a.waits
+	a.gone, o.over = true, true
+	a.kept = o.name != r.Owner // if this has no answer, it is repeated, and must mean the same owner
+	s.waits(a, false)
 	quiet = make([]*node, 0, len(nodes))
 	for _, n := range nodes {
-		if t := &a.on[n.index]; t.asked > 0 {
+		if t := &o.on[n.index]; t.asked > 0 {
 			t.tell = p
 			p.pending++
 		} else {
 			quiet = append(quiet, n)
 		}
 	}
-	return quiet, waited
+	return a, quiet, waited
 }
 
-// released reports whether the owner has been released.
-func (a *attempt) released() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.gone
-}
-
-// win reports whether the attempt may become a lease: nobody has released the owner meanwhile.
-func (s *attempts) win(a *attempt, floor uint64) bool {
+// released takes in what became of a release, and ends its use of the attempt. Those of which this is not known are remembered, but not for ever.
+func (s *attempts) released(a *attempt, known bool, maxTTL time.Duration) {
+	if a == nil {
+		return
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.kept, a.floor = false, floor
-	s.waits(a, false)
-	return !a.over
+	switch {
+	case !a.gone: // the caller has come again
+	case known:
+		a.kept = false
+	case a.kept && !a.stale:
+		a.stale = true
+		s.stale = append(s.stale, stale{a, time.Now()})
+	}
+	a.mu.Unlock()
+	for len(s.stale) > 0 && (len(s.stale) > mostStale || time.Since(s.stale[0].since) > maxTTL) {
+		old := s.stale[0].attempt
+		s.stale = s.stale[1:]
+		old.mu.Lock()
+		if old.stale = false; old.gone {
+			old.kept = false
+			s.remove(old)
+		}
+		old.mu.Unlock()
+	}
+	s.mu.Unlock()
+	s.end(a)
 }
 
-// wait notes that the owner waits from now on, unless it has been released.
+// wait notes that an attempt waits from now on, unless it has been released.
 func (s *attempts) wait(a *attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +207,7 @@ func (s *attempts) wait(a *attempt) {
 	s.waits(a, !a.gone)
 }
 
-// forget lets go of an owner that was told to give up before it waits: nobody releases what has had no effect.
+// forget lets go of an attempt that was told to give up before it waits: nobody releases what has had no effect.
 func (s *attempts) forget(a *attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,63 +237,4 @@ func (s *attempts) wanted(k driver.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting[k] > 0
-}
-
-// vote begins another ballot, and returns the least token that the owner may be granted.
-func (a *attempt) vote() uint64 {
-	a.mu.Lock()
-	a.over = a.gone
-	for i := range a.on {
-		a.on[i].granted = false
-	}
-	a.mu.Unlock()
-	return a.least()
-}
-
-// least is the least token that the owner may be granted. One who holds already is asked for the same again; all others for one that is larger than any that
-// a node can have forgotten.
-func (a *attempt) least() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return cmp.Or(a.floor, uint64(time.Now().UnixMicro()))
-}
-
-// lose ends the ballot of an attempt, and reports for each node whether it may have granted it something.
-func (a *attempt) lose() (granted []bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.over, a.floor = true, 0
-	granted = make([]bool, len(a.on))
-	for i := range a.on {
-		granted[i], a.on[i].granted = a.on[i].granted, false
-	}
-	return granted
-}
-
-// ask notes that a take is sent to a node, and reports false if a release that is under way there, or may be, must be waited for first.
-func (a *attempt) ask(n *node) (clear bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := &a.on[n.index]
-	t.asked++
-	return t.drops == 0 && t.doubt.IsZero()
-}
-
-// took takes in the answer of a node to a take. If the attempt is over, and the node may have granted something, drop is true: the caller must begin a drop, and
-// from this moment on, no take of the owner may be sent to the node before that is done. tell wants to know the outcome of that. Its release
-// is not for this take alone: the owner may also hold or wait there since before.
-func (a *attempt) took(n *node, err error) (drop bool, tell *poll) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := &a.on[n.index]
-	if t.asked--; t.asked == 0 {
-		tell, t.tell = t.tell, nil
-	}
-	none := driver.HadNoEffect(err)
-	if a.over && (tell != nil || !none) {
-		t.drops++
-		return true, tell
-	}
-	t.granted = t.granted || !none
-	return false, nil
 }

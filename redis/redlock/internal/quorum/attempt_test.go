@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // An attempt that is in use is never forgotten, and one that is not stays only if its owner will come again. Otherwise two takes of one owner would not
@@ -12,6 +14,7 @@ import (
 func TestAttemptsInUseAreKnown(t *testing.T) {
 	t.Parallel()
 	var s attempts
+	released := driver.Release{Hold: hold("owner")}
 	known := func(a *attempt) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -29,7 +32,8 @@ func TestAttemptsInUseAreKnown(t *testing.T) {
 					s.end(a)
 				}
 				if rand.IntN(4) == 0 {
-					s.release("owner", nil, nil)
+					a, _, _ := s.release(released, &poll{}, nil)
+					s.released(a, true, ttl)
 				}
 				if !known(a) {
 					t.Error("an attempt in use is not known")
@@ -44,7 +48,8 @@ func TestAttemptsInUseAreKnown(t *testing.T) {
 	if !known(a) {
 		t.Error("an owner that will come again is not known")
 	}
-	s.release("owner", nil, nil)
+	a, _, _ = s.release(released, &poll{}, nil)
+	s.released(a, true, ttl)
 	if len(s.of) != 0 || len(s.waiting) != 0 {
 		t.Errorf("%d attempts are still known, %d wait", len(s.of), len(s.waiting))
 	}

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 							t.Errorf("seed %d: nobody got it for %v", seed, d)
 						}
 						token, free = g.Token, time.Now()
-						s.release(e, owner)
+						s.give(e, joining(owner), g)
 					}
 				})
 			}
@@ -155,7 +156,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 						t.Errorf("%s: token %d after %d, %v", owner, g.Token, token, err)
 					}
 					served, at, token = append(served, i), append(at, time.Now()), g.Token
-					s.release(e, owner)
+					s.give(e, joining(owner), g)
 				})
 				time.Sleep(100 * ms)
 			}
@@ -239,16 +240,16 @@ func TestGivingUpLeavesNothing(t *testing.T) {
 				stopped <- time.Now()
 				cancel()
 			}()
-			_, err := e.Take(ctx, joining("owner"))
+			g, err := e.Take(ctx, joining("owner"))
 			if errors.Is(err, driver.ErrHeld) {
-				_, err = e.Wait(ctx, joining("owner"))
+				g, err = e.Wait(ctx, joining("owner"))
 			}
 			if err != nil {
 				if late := time.Since(<-stopped); late > 0 || !errors.Is(err, context.Canceled) {
 					t.Errorf("given up at %v: %v, %v late", at, err, late)
 				}
 			}
-			if err := e.Release(t.Context(), driver.Release{Hold: hold("owner")}); err != nil && !driver.IsNo(err) {
+			if err := e.Release(t.Context(), driver.Release{Hold: hold(cmp.Or(g.Owner, "owner"))}); err != nil && !driver.IsNo(err) {
 				t.Errorf("given up at %v: release: %v", at, err)
 			}
 			time.Sleep(time.Second)

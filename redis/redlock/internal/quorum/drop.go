@@ -2,95 +2,73 @@ package quorum
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// errSpoilt is for a node where a release of the same owner may still be under way, and would undo what is taken there now.
-var errSpoilt = driver.NoEffect(fmt.Errorf("no answer to the release before"))
-
-// clear waits until no release of the owner is under way to a node. If one had no answer, it sends another, for the next who asks.
-func (e *Engine) clear(ctx context.Context, a *attempt, n *node) error {
-	a.mu.Lock()
-	t := &a.on[n.index]
-	if t.drops > 0 && t.clear == nil {
-		t.clear = make(chan struct{})
-	}
-	clear := t.clear
-	a.mu.Unlock()
-	if clear != nil {
-		select {
-		case <-clear:
-		case <-ctx.Done():
-			return driver.NoEffect(ctx.Err())
+// giveUp ends what an owner has asked for in vain, and releases what it has left on nodes, in the background. Where a node does not answer, the name is free
+// when the ttl has passed, and one node makes no majority.
+func (e *Engine) giveUp(o *owner) {
+	for i, left := range o.lose() {
+		if left {
+			e.drop(e.nodes[i], o, nil, e.release)
 		}
 	}
-	a.mu.Lock()
-	spoilt := !t.doubt.IsZero()
-	a.mu.Unlock()
-	if spoilt {
-		e.drop(n, a)
-		return errSpoilt
+}
+
+// dropAgain drops once more what an attempt may have left where a drop had no answer, if the node answers again. With all, it does so wherever anything may have
+// come later than the drop.
+func (e *Engine) dropAgain(a *attempt, all bool) {
+	type drop struct {
+		on *node
+		of *owner
 	}
-	return nil
-}
-
-// drop releases what an attempt has left on a node, in the background. If the node does not answer, the name is free there when the ttl has
-// passed, and one node makes no majority.
-func (e *Engine) drop(n *node, a *attempt) {
+	var owed []drop
 	a.mu.Lock()
-	a.on[n.index].drops++
+	for _, o := range a.former {
+		for i := range o.on {
+			if t := &o.on[i]; t.drops == 0 && (t.doubt && all || t.owed && !e.nodes[i].silent.Load()) {
+				t.drops++
+				owed = append(owed, drop{e.nodes[i], o})
+			}
+		}
+	}
 	a.mu.Unlock()
-	e.dropNoted(n, a, nil, e.release)
+	for _, d := range owed {
+		e.drop(d.on, d.of, nil, e.release)
+	}
 }
 
-// dropLate does what took has noted, about a take that has been answered. While the engine is being closed, what was granted still goes: Close waits for the take, and
-// so for this. What had no answer would have none now.
-func (e *Engine) dropLate(n *node, a *attempt, tell *poll, granted bool) {
+// took takes in the answer of a node to a take: left is whether something may be left there, and sure whether it is for certain. If the owner is over, that must go. While the
+// engine is being closed, what is left for sure still goes: Close waits for the take, and so for this. What had no answer would have none now.
+func (e *Engine) took(n *node, o *owner, left, sure bool) {
+	drop, tell := o.took(n, left, left && !sure)
+	if !drop {
+		return
+	}
 	send := e.release
-	if granted {
+	if sure {
 		send = func(ctx *bounded, n *node, r driver.Release, done func(error)) {
 			e.work.Add(1)
 			e.sendRelease(ctx, n, r, done)
 		}
 	}
-	e.dropNoted(n, a, tell, send)
+	e.drop(n, o, tell, send)
 }
 
-// dropNoted does what has been noted before, as the owner's own release would if there was one.
-func (e *Engine) dropNoted(n *node, a *attempt, tell *poll, send func(*bounded, *node, driver.Release, func(error))) {
-	r := driver.Release{Hold: driver.Hold{Key: a.key, Owner: a.owner}}
+// drop does what has been noted before, as the caller's own release would if there was one.
+func (e *Engine) drop(n *node, o *owner, tell *poll, send func(*bounded, *node, driver.Release, func(error))) {
+	a := o.attempt
+	r := driver.Release{Hold: driver.Hold{Key: a.key, Owner: o.name}, Place: a.place}
 	if tell != nil {
 		r = tell.release
 	}
-	sent := time.Now()
 	a.use()
 	send(e.bound(context.Background()), n, r, func(err error) {
-		a.dropped(n, sent, err)
+		o.dropped(n, err)
 		if tell != nil {
 			tell.put(answer{node: n, err: err})
 		}
 		e.attempts.end(a)
 	})
-}
-
-// dropped notes the outcome of a drop.
-func (a *attempt) dropped(n *node, sent time.Time, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t := &a.on[n.index]
-	switch answered := err == nil || driver.IsNo(err); {
-	case !answered && !driver.HadNoEffect(err):
-		if sent.After(t.doubt) {
-			t.doubt = sent
-		}
-	case answered && sent.Sub(t.doubt) > a.ttl: // if the node answers so long after, nothing from before is under way any more
-		t.doubt = time.Time{}
-	}
-	if t.drops--; t.drops == 0 && t.clear != nil {
-		close(t.clear)
-		t.clear = nil
-	}
 }

@@ -170,11 +170,12 @@ func TestWaitersLeaveAFrozenArbiter(t *testing.T) {
 					if _, err := e.Take(t.Context(), joining(owner)); !errors.Is(err, driver.ErrHeld) {
 						t.Errorf("%s: %v, want ErrHeld", owner, err)
 					}
-					if _, err := e.Wait(t.Context(), joining(owner)); err != nil {
+					g, err := e.Wait(t.Context(), joining(owner))
+					if err != nil {
 						t.Errorf("%s: %v", owner, err)
 					}
 					granted <- time.Now()
-					s.release(e, owner)
+					s.give(e, joining(owner), g)
 				}()
 			}
 			time.Sleep(3 * time.Second)

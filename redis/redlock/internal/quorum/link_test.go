@@ -13,6 +13,8 @@ type link struct {
 	place *place
 	plan  func(ctx context.Context, method, owner string) fate
 	skew  time.Duration // of the client's wall clock, where the floor comes from
+	rule  *rule
+	name  string // of the place
 }
 
 var _ Node = (*link)(nil)
@@ -20,11 +22,12 @@ var _ Node = (*link)(nil)
 // fate is what happens to one request and its reply.
 type fate struct {
 	before, after time.Duration
-	lost          bool          // it never arrives
-	mute          bool          // the reply is lost
-	broken        bool          // the reply is an error, because the connection breaks
-	again         time.Duration // it arrives once more, so much later
-	jump          time.Duration // the place's clock is set forward so far right after it
+	until         <-chan struct{} // it is held back until this is closed, however long that takes; nil: it is not
+	lost          bool            // it never arrives
+	mute          bool            // the reply is lost
+	broken        bool            // the reply is an error, because the connection breaks
+	again         time.Duration   // it arrives once more, so much later
+	jump          time.Duration   // the place's clock is set forward so far right after it
 }
 
 // send sends a request and returns the reply. What has left arrives, whether or not the caller still waits.
@@ -54,6 +57,9 @@ func send[T any](ctx context.Context, l *link, method, owner string, effect func
 		time.Sleep(f.before)
 		if f.lost {
 			return
+		}
+		if f.until != nil {
+			<-f.until
 		}
 		r := once()
 		if f.again > 0 {
@@ -90,11 +96,17 @@ func (l *link) ask(r driver.Request) driver.Request {
 }
 
 func (l *link) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	l.rule.take(r.Owner, l.name)
+	return l.taking(ctx, r)
+}
+
+func (l *link) taking(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return send(ctx, l, "take", r.Owner, func(e *memory.Engine) (driver.Grant, error) { return l.place.take(e, l.ask(r)) })
 }
 
 // Wait leaves its place in the queue when ctx ends, or joins the queue only then, and stays there.
 func (l *link) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	l.rule.take(r.Owner, l.name)
 	r = l.ask(r)
 	f := l.plan(ctx, "wait", r.Owner)
 	connection := l.place.connection()
@@ -173,6 +185,7 @@ func (l *link) Renew(ctx context.Context, batch []driver.Renewal, report func(i 
 }
 
 func (l *link) Release(ctx context.Context, r driver.Release) error {
+	l.rule.release(r.Owner, l.name)
 	_, err := send(ctx, l, "release", r.Owner, func(e *memory.Engine) (struct{}, error) { return struct{}{}, l.place.release(e, r) })
 	return err
 }

@@ -14,13 +14,14 @@ type mutant struct {
 }
 
 var mutants = []mutant{
-	{"late grant kept", "attempt.go", "if a.over && (tell != nil || !none) {", "if a.over && tell != nil {", "TestLateGrantGoesIfTheLockIsNotHeld"},
-	{"late node that grants nothing now is not released", "attempt.go", "if a.over && (tell != nil || !none) {", "if a.over && !none {", "TestReleaseTakesWhatIsThereFromBefore"},
+	{"late grant kept", "owner.go", "if (o.over || o.lost) && (tell != nil || left) {", "if (o.over || o.lost) && tell != nil {", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"late node that grants nothing now is not released", "owner.go", "if (o.over || o.lost) && (tell != nil || left) {", "if (o.over || o.lost) && left {", "TestReleaseTakesWhatIsThereFromBefore"},
 	{"late node does not keep", "drop.go", "\t\tr = tell.release\n", "\t\tr.Keep = 0\n", "TestReleaseKeepsOnTheLateNode"},
-	{"release overtakes the take", "attempt.go", "if t := &a.on[n.index]; t.asked > 0 {", "if t := &a.on[n.index]; t.asked > 100 {", "TestReleaseWaitsForTheTake"},
-	{"release of a lost ballot not waited for", "attempt.go", "return t.drops == 0 && t.doubt.IsZero()", "return true", "TestSchedules"},
-	{"release without an answer forgotten", "drop.go", "\t\t\tt.doubt = sent\n", "", "TestSchedules"},
-	{"release without an answer doubted for ever", "drop.go", "\t\tt.doubt = time.Time{}\n", "", "TestWaiterOutlastsAnOutage"},
+	{"release overtakes the take", "attempt.go", "if t := &o.on[n.index]; t.asked > 0 {", "if t := &o.on[n.index]; t.asked > 100 {", "TestReleaseWaitsForTheTake"},
+	{"owner used again after its release", "attempt.go", "name: fresh(), on: make", "name: a.now.name, on: make", "TestReleaseThatArrivesAfterALaterBallot"},
+	{"owner used again after its release, at any time", "attempt.go", "name: fresh(), on: make", "name: a.now.name, on: make", "TestSchedules"},
+	{"late node of a lost ballot not waited for", "owner.go", "o.floor, o.lost = 0, true", "o.floor = 0", "TestLateGrantGoesIfTheLockIsNotHeld"},
+	{"what had no answer is not dropped again", "drop.go", "(t.doubt && all || t.owed && !e.nodes[i].silent.Load())", "false", "TestLostReleaseOfALostBallotIsRepeated"},
 	{"node above the token counts", "take.go", "if g.first == b.token && g.last >= b.lease().last", "if g.first >= b.token && g.last >= b.lease().last", "TestNodeThatGrantsMoreThanTheTokenDoesNotCount"},
 	{"one renewal is enough", "renew.go", "\tcase t.yes >= e.need:\n\t\treturn nil, true", "\tcase t.yes >= 1:\n\t\treturn nil, true", "TestSchedules"},
 	{"lease counted from the answers", "take.go", "Tokens: r.Tokens, Start: b.start}", "Tokens: r.Tokens, Start: driver.Now()}", "TestSchedules"},

@@ -83,13 +83,24 @@ func (p *poll) outcome() error {
 // a whole way there and back later, so that they mostly have let go by then. One that has not is asked again.
 //
 // An owner that gives up waiting is released there last, as its request to wait may still be on its way.
+//
+// What an attempt may have left under owners of before goes with it.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	p := e.poll()
-	p.release = r
-	nodes, waited := e.attempts.release(r.Owner, p, e.nodes)
+	a, nodes, waited := e.attempts.release(r, p, e.nodes)
+	if a != nil {
+		e.dropAgain(a, true)
+	}
+	err := e.releaseOn(ctx, p, nodes, waited)
+	e.attempts.released(a, err == nil || driver.IsNo(err), e.MaxTTL)
+	return err
+}
+
+// releaseOn asks nodes for the release, and waits for what it comes to.
+func (e *Engine) releaseOn(ctx context.Context, p *poll, nodes []*node, waited bool) error {
 	var arbiter *node
-	if waited || e.Wanted(r.Key) {
-		arbiter = e.arbiter(r.Key)
+	if k := p.release.Key; waited || e.Wanted(k) {
+		arbiter = e.arbiter(k)
 	}
 	asked := slices.Contains(nodes, arbiter)
 	within := e.bound(ctx)

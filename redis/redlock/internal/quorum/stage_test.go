@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -15,10 +16,11 @@ const ms = time.Millisecond
 type stage struct {
 	t      *testing.T
 	places []*place
+	rule   *rule
 }
 
 func newStage(t *testing.T, n int) *stage {
-	s := &stage{t: t}
+	s := &stage{t: t, rule: newRule(t.Errorf)}
 	for range n {
 		s.places = append(s.places, newPlace(1, time.Minute))
 	}
@@ -42,8 +44,9 @@ const nodeTimeout = 500 * ms
 func (s *stage) client(to network) *Engine {
 	c := Config{Name: "quorum", Timeout: nodeTimeout, MaxTTL: time.Minute, Closed: closedUntil}
 	for i, p := range s.places {
-		l := &link{place: p, plan: func(_ context.Context, method, _ string) fate { return to.plan(i, method) }, skew: to.skew}
-		c.Nodes, c.Names = append(c.Nodes, l), append(c.Names, fmt.Sprint("place ", i))
+		name := fmt.Sprint("place ", i)
+		l := &link{place: p, plan: func(_ context.Context, method, _ string) fate { return to.plan(i, method) }, skew: to.skew, rule: s.rule, name: name}
+		c.Nodes, c.Names = append(c.Nodes, l), append(c.Names, name)
 	}
 	e := New(c)
 	s.t.Cleanup(e.Close)
@@ -109,6 +112,14 @@ func (s *stage) release(e *Engine, owner string) {
 	s.t.Helper()
 	if err := e.Release(s.t.Context(), driver.Release{Hold: hold(owner)}); err != nil {
 		s.t.Errorf("release by %s: %v", owner, err)
+	}
+}
+
+// give releases what was granted to a request.
+func (s *stage) give(e *Engine, r driver.Request, g driver.Grant) {
+	s.t.Helper()
+	if err := e.Release(s.t.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: cmp.Or(g.Owner, r.Owner)}}); err != nil {
+		s.t.Errorf("release by %s: %v", r.Owner, err)
 	}
 }
 

@@ -24,13 +24,20 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		e.attempts.wait(a)
 		return driver.Grant{}, driver.ErrHeld
 	}
-	g, err := e.ballot(r, a).hold(ctx)
+	o := e.attempts.asker(a)
+	g, err := e.ballot(r, o).hold(ctx)
 	switch {
+	case err == nil:
+		return g, nil
 	case r.Join && errors.Is(err, driver.ErrHeld):
 		e.crowd.Add(r.Key)
 		e.attempts.wait(a)
+		return g, err // it goes on as another owner, if it must
 	case driver.HadNoEffect(err):
 		e.attempts.forget(a)
+	}
+	if o.spent() {
+		err = driver.Spent(err)
 	}
 	return g, err
 }
@@ -42,8 +49,8 @@ type ballot struct {
 	inbox
 	engine  *Engine
 	request driver.Request
-	attempt *attempt
-	join    bool
+	asked   driver.Request // as the caller has put it
+	owner   *owner
 	start   driver.Instant
 	pending int
 	votes   []Vote   // by node
@@ -59,14 +66,14 @@ type ballot struct {
 type tokens struct{ first, last uint64 }
 
 // ballot begins a take. All nodes have the same least token, so that most often they agree at once.
-func (e *Engine) ballot(r driver.Request, a *attempt) *ballot {
-	join := r.Join
-	r.Join = false
+func (e *Engine) ballot(asked driver.Request, o *owner) *ballot {
+	r := asked
+	r.Owner, r.Place, r.Join = o.name, o.attempt.place, false
 	r.Tokens = max(r.Tokens, 1)
-	r.Floor = max(r.Floor, a.vote())
+	r.Floor = max(r.Floor, o.least())
 	return &ballot{
 		inbox:  newInbox(len(e.nodes), e.need),
-		engine: e, request: r, join: join, attempt: a, start: driver.Now(),
+		engine: e, request: r, asked: asked, owner: o, start: driver.Now(),
 		votes:  e.votes(Undecided),
 		grants: make([]tokens, len(e.nodes)),
 	}
@@ -91,21 +98,13 @@ func (b *ballot) ask(ctx *bounded, n *node) {
 	if !b.enter(answer{node: n}) {
 		return
 	}
-	clear := b.attempt.ask(n)
 	switch {
+	case !b.owner.ask(n):
+		b.leave(answer{node: n, err: errReleased})
 	case !n.admit():
 		b.took(n, driver.Grant{}, errSilent)
-	case clear:
-		b.send(ctx, n)
 	default:
-		go func() {
-			if err := b.engine.clear(ctx, b.attempt, n); err != nil {
-				b.took(n, driver.Grant{}, err)
-				n.leave()
-				return
-			}
-			b.send(ctx, n)
-		}()
+		b.send(ctx, n)
 	}
 }
 
@@ -120,9 +119,7 @@ func (b *ballot) send(ctx *bounded, n *node) {
 
 // took takes in what a node has answered.
 func (b *ballot) took(n *node, g driver.Grant, err error) {
-	if drop, tell := b.attempt.took(n, err); drop {
-		b.engine.dropLate(n, b.attempt, tell, err == nil)
-	}
+	b.engine.took(n, b.owner, !driver.HadNoEffect(err), err == nil)
 	b.leave(answer{node: n, grant: g, err: err})
 }
 
@@ -146,14 +143,14 @@ func (b *ballot) enter(about answer) bool {
 		b.put(about)
 		return false
 	}
-	b.attempt.use()
+	b.owner.attempt.use()
 	return true
 }
 
 // leave takes in the answer to a request.
 func (b *ballot) leave(a answer) {
 	b.put(a)
-	b.engine.attempts.end(b.attempt)
+	b.engine.attempts.end(b.owner.attempt)
 	b.engine.work.Done()
 }
 
@@ -223,7 +220,7 @@ func (b *ballot) arbitration() Answer {
 	return b.votes[b.arbiter.index].Answer
 }
 
-func (b *ballot) verdict() (err error, sure bool) { return b.engine.verdict(b.votes, b.join) }
+func (b *ballot) verdict() (err error, sure bool) { return b.engine.verdict(b.votes, b.asked.Join) }
 
 // note takes in an answer.
 func (b *ballot) note(ctx context.Context, a answer) {
@@ -234,6 +231,7 @@ func (b *ballot) note(ctx context.Context, a answer) {
 		b.votes[a.node.index] = Vote{Node: a.node.name, Answer: Held, Err: a.err}
 	case a.err != nil:
 		b.votes[a.node.index] = b.engine.vote(a.node, a.err)
+		b.votes[a.node.index].again = driver.IsSpent(a.err) // the node has released it by itself
 	default:
 		b.votes[a.node.index] = b.engine.vote(a.node, nil)
 		if b.grants[a.node.index].first == 0 {
@@ -317,20 +315,16 @@ func (b *ballot) won() (driver.Grant, error) {
 	if left < b.engine.Least {
 		return b.lost(fmt.Errorf("only %v would be left of the lease: the nodes answer too slowly for this ttl", max(left, 0)))
 	}
-	if !b.engine.attempts.win(b.attempt, r.Floor) {
+	if !b.engine.attempts.win(b.owner, r.Floor) {
 		return b.lost(errReleased)
 	}
-	return driver.Grant{Token: b.token, Tokens: r.Tokens, Start: b.start}, nil
+	return driver.Grant{Token: b.token, Tokens: r.Tokens, Owner: b.owner.instead(b.asked), Start: b.start}, nil
 }
 
 var errReleased = errors.New("released before it was granted")
 
 // lost ends the take without a lease: what was granted is released, and what will be granted late.
 func (b *ballot) lost(err error) (driver.Grant, error) {
-	for i, granted := range b.attempt.lose() {
-		if granted {
-			b.engine.drop(b.engine.nodes[i], b.attempt)
-		}
-	}
+	b.engine.giveUp(b.owner)
 	return driver.Grant{}, err
 }

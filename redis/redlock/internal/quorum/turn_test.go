@@ -19,16 +19,16 @@ func TestNobodyPassesThoseWhoWait(t *testing.T) {
 		s.take(first, "first")
 		turns := make(chan string, 4)
 		wait := func(e *Engine, owner string) {
-			_, err := e.Take(t.Context(), joining(owner))
+			g, err := e.Take(t.Context(), joining(owner))
 			if errors.Is(err, driver.ErrHeld) {
-				_, err = e.Wait(t.Context(), joining(owner))
+				g, err = e.Wait(t.Context(), joining(owner))
 			}
 			if err != nil {
 				t.Errorf("%s: %v", owner, err)
 			}
 			turns <- owner
 			time.Sleep(100 * ms)
-			s.release(e, owner)
+			s.give(e, joining(owner), g)
 		}
 		done := make(chan struct{})
 		go func() {

@@ -22,10 +22,13 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	e.crowd.Add(r.Key)
 	order := e.arbiters(r.Key)
 	for failures := 0; ; failures++ {
+		if failures > 0 {
+			e.dropAgain(a, false)
+		}
 		var g driver.Grant
-		n, err := e.arbitrate(ctx, a, r, order)
+		o, n, err := e.arbitrate(ctx, a, r, order)
 		if err == nil {
-			g, err = e.gather(ctx, a, r, n)
+			g, err = e.gather(ctx, o, r, n)
 			order = e.after(err, r.Key)
 		}
 		switch {
@@ -76,58 +79,61 @@ func (e *Engine) after(failed error, k driver.Key) []*node {
 	return order
 }
 
-// arbitrate waits until the arbiter has granted the name. One that does not answer, or grants nothing yet, is passed over for the next.
-func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, order []*node) (*node, error) {
+// arbitrate waits until the arbiter has granted the name to an owner of the attempt. One that does not answer, or grants nothing yet, is passed over for the next.
+func (e *Engine) arbitrate(ctx context.Context, a *attempt, r driver.Request, order []*node) (*owner, *node, error) {
 	votes := make([]Vote, len(e.nodes))
 	for _, n := range order {
-		err := e.queue(ctx, a, r, n)
+		o := e.attempts.asker(a)
+		err := e.queue(ctx, o, r, n)
 		if err == nil {
-			return n, nil
+			return o, n, nil
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err() // the caller releases what is left
 		}
 		votes[n.index] = e.vote(n, err)
-		e.drop(n, a) // its place in the queue
+		e.giveUp(o) // its place in the queue
 	}
 	err, _ := e.verdict(votes, false)
-	return nil, err
+	return nil, nil, err
 }
 
 // queue waits until one node has granted the name.
-func (e *Engine) queue(ctx context.Context, a *attempt, r driver.Request, n *node) error {
-	r.Floor = a.least()
-	err := e.join(ctx, a, r, n)
-	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) {
+func (e *Engine) queue(ctx context.Context, o *owner, r driver.Request, n *node) error {
+	r.Owner, r.Place, r.Floor = o.name, o.attempt.place, o.least()
+	err := e.join(ctx, o, r, n)
+	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) || driver.IsSpent(err) {
 		return err
 	}
 	ctx, stop := e.watch(ctx, n, r.Key)
 	defer stop()
-	_, err = n.Wait(ctx, r)
+	if _, err = n.Wait(ctx, r); err != nil && !driver.HadNoEffect(err) {
+		o.doubts(n)
+	}
 	return err
 }
 
 // join asks one node, and joins its queue if that refuses. A request that ctx leaves behind goes on; what it gets for an owner
-// that is released meanwhile is released, too.
-func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node) error {
+// that is over by then is released, too.
+func (e *Engine) join(ctx context.Context, o *owner, r driver.Request, n *node) error {
+	if !o.ask(n) {
+		return errReleased
+	}
 	answers := make(chan error, 1)
-	a.use()
-	begun := e.begin(func() {
-		defer e.attempts.end(a)
+	o.attempt.use()
+	take := func() {
+		defer e.attempts.end(o.attempt)
 		err := e.request(ctx, n, func(ctx context.Context) error {
-			if err := e.clear(ctx, a, n); err != nil {
-				return err
-			}
 			_, err := n.Take(ctx, r)
 			return err
 		})
-		if a.released() {
-			e.drop(n, a) // its place in the queue, too
-		}
+		there := err == nil || errors.Is(err, driver.ErrHeld) // it holds, or waits
+		e.took(n, o, there || !driver.HadNoEffect(err), there)
 		answers <- err
-	})
-	if !begun {
-		e.attempts.end(a)
+	}
+	if !e.begin(take) {
+		e.took(n, o, false, false)
+		e.attempts.end(o.attempt)
 		return errClosed
 	}
 	select {
@@ -140,8 +146,8 @@ func (e *Engine) join(ctx context.Context, a *attempt, r driver.Request, n *node
 
 // gather asks all nodes when the arbiter has granted the name. That one is asked again, too: what it has given to a waiter may be short. So is the token that it
 // gave: it is from before, and a node that has lost its counter since must not count on from there.
-func (e *Engine) gather(ctx context.Context, a *attempt, r driver.Request, arbiter *node) (driver.Grant, error) {
-	b := e.ballot(r, a)
+func (e *Engine) gather(ctx context.Context, o *owner, r driver.Request, arbiter *node) (driver.Grant, error) {
+	b := e.ballot(r, o)
 	b.arbiter = arbiter
 	return b.hold(ctx)
 }

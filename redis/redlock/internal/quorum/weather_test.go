@@ -69,10 +69,7 @@ func (c *client) draw(place int, method, owner string) fate {
 		case 3:
 			f.mute = true
 		case 4:
-			// Exclusion relies on it that a release which was answered is not under way any more.
-			if !w.timely || !strings.HasPrefix(method, "release") {
-				f.again = 1 + some(w.ttl)
-			}
+			f.again = 1 + some(w.ttl)
 		}
 	}
 	return f

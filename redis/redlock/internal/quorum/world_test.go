@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type world struct {
 	places  []*place
 	clients []*client
 	judges  []*judge
+	rule    *rule
 
 	mu     sync.Mutex
 	log    []event
@@ -60,6 +62,7 @@ func newWorld(seed uint64, planted fault) *world {
 		ttl:    []time.Duration{300 * time.Millisecond, time.Second, 5 * time.Second}[rng.IntN(3)],
 		timely: rng.IntN(3) > 0,
 	}
+	w.rule = newRule(w.broken)
 	w.astray = !w.timely && rng.IntN(2) == 0
 	w.maxTTL = w.ttl + time.Duration(rng.Int64N(int64(w.ttl)))
 	n := 3
@@ -94,10 +97,10 @@ func (w *world) newClient(i int, timeout time.Duration, rng *rand.Rand) *client 
 	}
 	conf := Config{Name: "quorum", Timeout: timeout, MaxTTL: w.maxTTL, Closed: closedUntil}
 	for p, to := range w.places {
-		l := &link{place: to, skew: skew}
+		l := &link{place: to, skew: skew, rule: w.rule, name: fmt.Sprint("place ", p)}
 		l.plan = func(ctx context.Context, method, owner string) fate { return c.fate(ctx, p, method, owner) }
 		conf.Nodes = append(conf.Nodes, l)
-		conf.Names = append(conf.Names, fmt.Sprint("place ", p))
+		conf.Names = append(conf.Names, l.name)
 	}
 	c.engine = New(conf)
 	c.engine.random = func(n int64) int64 { return w.chance("engine", i, 0, 0).Int64N(n) }
@@ -201,6 +204,12 @@ func (w *world) run() {
 		time.Sleep(time.Until(p.settled()))
 	}
 	time.Sleep(3 * w.ttl) // requests that went astray take effect, and run out
+	for range 12 {        // what has joined a queue so is served when its turn comes, one after the other
+		if w.empty() {
+			break
+		}
+		time.Sleep(w.ttl)
+	}
 	w.rest()
 	for _, c := range w.clients {
 		if c.core != nil {
@@ -210,6 +219,16 @@ func (w *world) run() {
 		}
 		c.engine.Close()
 	}
+}
+
+// empty reports whether nothing is left on any place.
+func (w *world) empty() bool {
+	for _, p := range w.places {
+		if left, err := p.engine.List(context.Background(), driver.Query{Queue: true}); err != nil || len(left) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rest looks at what is left when all is well again: nothing, and everybody gets what they ask for.
@@ -373,6 +392,7 @@ func (w *worker) take(j *judge) {
 			w.broken("%s: granted with %v left", w.name, left)
 		}
 		end := start.Add(validity(w.ttl))
+		hold.Owner = cmp.Or(g.Owner, hold.Owner)
 		s := j.enter(w.name, g.Token, func() bool { return driver.Now().Since(end) >= 0 }, before)
 		time.Sleep(w.upTo(w.ttl / 2))
 		for w.rng.IntN(2) == 0 {
