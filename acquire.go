@@ -3,6 +3,7 @@ package leasehold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -17,23 +18,31 @@ type ask struct {
 	turn   bool      // has the turn of the local queue already
 	began  time.Time // zero: now; only observers want to know
 	told   bool      // observers were told that it waits, and not yet that it does not any more
+	heard  bool      // somebody has said since the call began that it is held: the engine, or the holder in this process
+	outage time.Time // since when the engine has not answered; zero if it has, or was not asked yet
 }
 
-// errWaitLimit is the cause of a context that WaitLimit has ended.
-var errWaitLimit = errors.New("wait limit")
+var (
+	// errWaitLimit is the cause of a context that WaitLimit has ended.
+	errWaitLimit = errors.New("wait limit")
+	// errTryLimit is the cause of the context of a try that has waited for what another caller of this process hears.
+	errTryLimit = errors.New("time for a try")
+	// errUnheard lies behind the error of a call whose time was up before anybody had said that it is held.
+	errUnheard = errors.New("the engine has not said in time whether it is held")
+)
 
 // acquire gets a lease: by re-entry, from the holder before in this process, or
 // from the engine.
-func (l *lock) acquire(ctx context.Context, a ask) (*Lease, error) {
+func (l *lock) acquire(ctx context.Context, a *ask) (*Lease, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	if o := &l.client.observers; a.began.IsZero() && (o.grant != nil || o.fail != nil) {
 		a.began = time.Now()
 	}
-	lease, err := l.find(ctx, &a)
+	lease, err := l.find(ctx, a)
 	if err != nil {
-		l.tellFailed(ctx, &a, err)
+		l.tellFailed(ctx, a, err)
 		return nil, err
 	}
 	return lease, nil
@@ -61,7 +70,7 @@ func (l *lock) granted(ctx context.Context, a *ask, g gift, handedOver bool) *Le
 
 func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
 	c := l.client
-	if err := l.ended(ctx, a.op); err != nil {
+	if err := l.ended(ctx, a.op, nil); err != nil {
 		if a.turn {
 			c.queue.Done(l.key)
 		}
@@ -84,21 +93,24 @@ func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
 	queued := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
 	if queued && !a.turn && !c.queue.Try(l.key) {
 		if a.try {
-			return nil, l.failure(a.op, ErrHeld, nil)
-		}
-		lease, err := l.line(ctx, waiting, a)
-		if lease != nil || err != nil {
+			var cancel context.CancelFunc
+			waiting, cancel = context.WithTimeoutCause(ctx, c.limit(validity(l.ttl)), errTryLimit)
+			defer cancel()
+			if err := l.look(waiting, a); err != nil {
+				return nil, err
+			}
+		} else if lease, err := l.line(ctx, waiting, a); lease != nil || err != nil {
 			return lease, err
 		}
 	}
 	h, err := l.ask(waiting, a, queued)
 	if err != nil {
 		if queued {
-			c.queue.Done(l.key)
+			l.turnOver(a)
 		}
 		return nil, err
 	}
-	return l.granted(ctx, a, gift{h, h.tenure, h.token}, false), nil
+	return l.granted(ctx, a, gift{hold: h, tenure: h.tenure, token: h.token}, false), nil
 }
 
 // patience returns ctx with the wait limit, if there is one.
@@ -115,21 +127,24 @@ func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
 	c := l.client
 	for {
 		l.tellWaits(ctx, a, Waiting{Local: true})
-		g, gifted, ok := c.queue.Wait(waiting, c.life.Done(), l.key, l.want(a))
-		if !ok {
-			return nil, l.ended(waiting, a.op)
-		}
-		if !gifted {
-			if err := l.ended(waiting, a.op); err != nil {
-				c.queue.Done(l.key)
-				return nil, err
+		turn := c.queue.Wait(waiting, c.life.Done(), l.key, l.want(a))
+		a.heard = a.heard || turn.Held
+		over := l.ended(waiting, a.op, a.unheard(errUnheard))
+		g := turn.Gift
+		switch {
+		case !turn.Mine:
+			return nil, over
+		case g.hold == nil:
+			a.outage = g.outage
+			if over != nil {
+				l.turnOver(a)
 			}
-			return nil, nil
+			return nil, over
 		}
 		lease := l.granted(ctx, a, g, true)
-		if err := l.ended(waiting, a.op); err != nil {
+		if over != nil {
 			lease.Release()
-			return nil, err
+			return nil, over
 		}
 		// The one before gave it in good faith, but time may have passed until this goroutine ran.
 		if g.hold.check() {
@@ -139,18 +154,68 @@ func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
 	}
 }
 
-// ended returns the error for a call whose context has ended or whose client is closed.
-func (l *lock) ended(ctx context.Context, op string) error {
-	switch err := ctx.Err(); {
+// look waits until somebody in the queue of this process knows that it is held, and returns ErrHeld then; that somebody asks is no answer. It returns
+// nothing if it is the caller's turn to ask the engine.
+func (l *lock) look(ctx context.Context, a *ask) error {
+	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.life.Done(), l.key)
+	switch over := l.ended(ctx, a.op, errUnheard); {
+	case turn.Held && !turn.Mine:
+		return l.failure(a.op, ErrHeld, nil)
+	case over != nil && turn.Mine:
+		l.client.queue.Done(l.key)
+		return over
+	default:
+		return over
+	}
+}
+
+// turnOver ends the caller's turn in the queue of this process. The next one goes on where this one has come to: each would
+// else bear with the same outage from its beginning.
+func (l *lock) turnOver(a *ask) {
+	queue := &l.client.queue
+	if a.outage.IsZero() || !queue.Pass(l.key, func(want) (gift, bool) { return gift{outage: a.outage}, true }) {
+		queue.Done(l.key)
+	}
+}
+
+// learned takes in that the engine says that it is held.
+func (l *lock) learned(a *ask, turn bool) {
+	a.heard, a.outage = true, time.Time{}
+	if turn {
+		l.client.queue.SetHeld(l.key, true)
+	}
+}
+
+// unheard returns why it is not known that it is held, or nil if that is known.
+func (a *ask) unheard(why error) error {
+	if a.heard {
+		return nil
+	}
+	return why
+}
+
+// ended returns the error for a call whose context has ended or whose client is closed. If nobody has told the caller that it is held, that
+// is unknown, for the reason unheard: no answer is not taken for one.
+func (l *lock) ended(ctx context.Context, op string, unheard error) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
 	case err == nil && l.client.life.Err() == nil:
 		return nil
-	case l.client.life.Err() != nil && (err == nil || errors.Is(context.Cause(ctx), ErrClosed)):
+	case l.client.life.Err() != nil && (err == nil || errors.Is(cause, ErrClosed)):
 		return l.failure(op, ErrClosed, nil)
-	case errors.Is(context.Cause(ctx), errWaitLimit):
+	case errors.Is(cause, errTryLimit) && unheard == nil:
+		return nil
+	case errors.Is(cause, errTryLimit), errors.Is(cause, errWaitLimit) && unheard != nil:
+		return l.failure(op, ErrUnavailable, unheard)
+	case errors.Is(cause, errWaitLimit):
 		return l.failure(op, ErrTimeout, nil)
+	case unheard == nil || !errors.Is(err, context.DeadlineExceeded):
+	case cause == err:
+		cause = fmt.Errorf("%w: %w", ErrUnavailable, unheard)
 	default:
-		return l.failure(op, err, context.Cause(ctx))
+		cause = fmt.Errorf("%w: %w: %w", cause, ErrUnavailable, unheard)
 	}
+	return l.failure(op, err, cause)
 }
 
 // ask asks the engine until it says yes or there is no point any more. It does so as one owner for as long as no
@@ -161,23 +226,28 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 	r := h.request()
 	r.Join = !a.try
 	var (
-		answered bool      // the engine has answered this call
-		reason   error     // why it waits, if the engine says more than that it is held
-		touched  bool      // it may have something of this owner
-		outage   time.Time // since when it has not answered
+		answered bool  // the engine has answered here
+		reason   error // why it waits, if the engine says more than that it is held
+		touched  bool  // it may have something of this owner
 		failures int
 	)
 	for {
 		start := driver.Now()
 		g, err := h.take(ctx, r)
 		touched = touched || !driver.HadNoEffect(err)
-		if errors.Is(err, driver.ErrHeld) && !a.try {
+		if errors.Is(err, driver.ErrHeld) {
+			l.learned(a, turn)
+			if a.try {
+				if over := l.ended(ctx, a.op, nil); over != nil {
+					return nil, over
+				}
+				return nil, l.failure(a.op, ErrHeld, beyond(err))
+			}
 			if !answered {
 				reason = beyond(err)
 				l.tellWaits(ctx, a, Waiting{Reason: reason})
 			}
-			answered, touched = true, true
-			outage, failures = time.Time{}, 0
+			answered, touched, failures = true, true, 0
 			g, err = h.wait(ctx, r)
 		}
 		if !g.Start.IsZero() {
@@ -189,19 +259,20 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 			}
 			err = driver.Spent(err) // what came too late is released
 		}
-		if outage.IsZero() {
-			outage = time.Now()
+		if a.outage.IsZero() {
+			a.outage = time.Now()
 		}
-		over := because(l.ended(ctx, a.op), reason)
+		over := because(l.ended(ctx, a.op, a.unheard(errUnheard)), reason)
 		switch {
 		case over != nil:
-		case errors.Is(err, driver.ErrHeld) && a.try:
-			return nil, l.failure(a.op, ErrHeld, beyond(err))
-		case !answered || driver.IsPermanent(err) || time.Since(outage) > l.ttl:
+		case !a.heard || driver.IsPermanent(err) || time.Since(a.outage) > l.ttl:
 			over = l.failure(a.op, ErrUnavailable, err)
 		default:
-			// A caller who already waits its turn rides out an outage of up to one ttl.
+			// A caller who already waits its turn, here or in the queue of this process, rides out an outage of up to one ttl.
 			failures++
+			if turn {
+				c.queue.SetHeld(l.key, false)
+			}
 			if driver.IsSpent(err) {
 				next := h.successor(a)
 				if touched {

@@ -34,7 +34,7 @@ func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
 	}
 	candidate := *e.lock
 	candidate.holder, candidate.named = id, true
-	return candidate.acquire(ctx, ask{op: "campaign for"})
+	return candidate.acquire(ctx, &ask{op: "campaign for"})
 }
 
 // Leader returns who leads at the moment, ErrNoLeader if nobody does, or the errors of Client.List.

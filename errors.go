@@ -15,12 +15,13 @@ var (
 	// ErrHeld: a try found the name held by somebody else, or others waiting for it.
 	ErrHeld = errors.New("held by somebody else")
 
-	// ErrTimeout: the limit set with WaitLimit has passed. The end of the caller's own
-	// context is reported as context.Canceled or context.DeadlineExceeded instead.
+	// ErrTimeout: the limit set with WaitLimit has passed, and the engine has said meanwhile that it is held. If nobody has said so, it is
+	// ErrUnavailable. The end of the caller's own context is reported as context.Canceled or context.DeadlineExceeded instead; the
+	// latter is an ErrUnavailable as well if nobody has said that it is held.
 	ErrTimeout = errors.New("not granted within the wait limit")
 
 	// ErrUnavailable: the engine did not answer, or answered with an error; errors.As finds the
-	// engine's own error behind it. Nothing is held. If a request may have taken effect all
+	// engine's own error behind it. The caller has no lease, and whether others have one is not known. If a request may have taken effect all
 	// the same, it is being undone in the background.
 	ErrUnavailable = errors.New("engine not available")
 

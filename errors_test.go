@@ -3,6 +3,7 @@ package leasehold_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +26,10 @@ var sentinels = []error{
 }
 
 // expectOnly expects an error that is want and none of the others.
-func expectOnly(t *testing.T, err, want error) {
+func expectOnly(t *testing.T, err error, want ...error) {
 	t.Helper()
 	for _, s := range sentinels {
-		if is := errors.Is(err, s); is != (s == want) {
+		if is := errors.Is(err, s); is != slices.Contains(want, s) {
 			t.Errorf("error %q: is it %q? %v", err, s, is)
 		}
 	}

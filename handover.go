@@ -17,11 +17,12 @@ type want struct {
 	plain bool
 }
 
-// gift is a tenure of a hold that is handed over.
+// gift is a tenure of a hold that is handed over; without a hold, it is since when the engine has not answered the one before.
 type gift struct {
 	hold   *hold
 	tenure uint32
 	token  uint64
+	outage time.Time
 }
 
 func (l *lock) want(a *ask) want {
@@ -53,6 +54,6 @@ func (h *hold) pass() bool {
 		h.spare--
 		h.count, h.since, h.endings = 1, now, nil
 		h.handles.Store(1)
-		return gift{h, h.tenure, h.token}, true
+		return gift{hold: h, tenure: h.tenure, token: h.token}, true
 	})
 }

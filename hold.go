@@ -193,6 +193,9 @@ func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 		h.turn = false // others of this process may succeed too
 		l.client.queue.Done(l.key)
 	}
+	if h.turn {
+		l.client.queue.SetHeld(l.key, true)
+	}
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (l *Latch) state(ctx context.Context, op string) (driver.LatchState, error)
 
 // Wait returns nil when the count that stands when it is called has come down to zero. It returns ErrNotSet if the latch is not
 // set (so set it before others wait) or is forgotten meanwhile, ErrTimeout after WaitLimit,
-// ErrUnavailable if the engine stays away for longer than a request may take, or an error of ctx.
+// ErrUnavailable if the engine stays away for longer than a request may take or has said nothing within WaitLimit, or an error of ctx.
 func (l *Latch) Wait(ctx context.Context) error {
 	k := l.lock
 	waiting, cancel := k.patience(ctx)
@@ -71,7 +71,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	}
 	waiting, end := k.client.alive(waiting)
 	defer end()
-	return k.patiently(waiting, "wait for", func() error {
+	return k.patiently(waiting, "wait for", nil, func() error {
 		_, err := request(waiting, k.client, 0, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.client.engine.(driver.Latcher).WaitLatch(ctx, k.key.Name, state.Generation)
 		}, ignore)
@@ -88,10 +88,10 @@ func latchCall[T any](ctx context.Context, k *lock, op string, f func(context.Co
 	if !ok {
 		return v, k.failure(op, ErrUnsupported, nil)
 	}
-	if err := k.ended(ctx, op); err != nil {
+	if err := k.ended(ctx, op, nil); err != nil {
 		return v, err
 	}
-	err = k.patiently(ctx, op, func() error {
+	err = k.patiently(ctx, op, errNoAnswer, func() error {
 		var err error
 		v, err = request(ctx, k.client, k.client.requestTimeout/2, func(ctx context.Context) (T, error) { return f(ctx, e) }, ignore)
 		return err
@@ -99,8 +99,9 @@ func latchCall[T any](ctx context.Context, k *lock, op string, f func(context.Co
 	return v, err
 }
 
-// patiently repeats a request whose outcome is unknown, until it has failed for as long as a request may take.
-func (l *lock) patiently(ctx context.Context, op string, f func() error) error {
+// patiently repeats a request whose outcome is unknown, until it has failed for as long as a request may take. If the engine has said
+// nothing yet, unheard tells so.
+func (l *lock) patiently(ctx context.Context, op string, unheard error, f func() error) error {
 	var outage time.Time
 	for failures := 1; ; failures++ {
 		began := time.Now()
@@ -108,7 +109,7 @@ func (l *lock) patiently(ctx context.Context, op string, f func() error) error {
 		if err == nil {
 			return nil
 		}
-		if over := l.ended(ctx, op); over != nil {
+		if over := l.ended(ctx, op, unheard); over != nil {
 			return over
 		}
 		if outage.IsZero() || time.Since(began) > l.client.requestTimeout {

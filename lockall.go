@@ -32,26 +32,25 @@ func (c *Client) LockAll(ctx context.Context, names ...string) (*LeaseSet, error
 			return nil, err // before anything is sent
 		}
 	}
-	set, turn, err := c.takeAll(ctx, locks, began)
-	if set != nil || err != nil {
+	a := ask{op: "lock", began: began}
+	if set, err := c.takeAll(ctx, locks, &a); set != nil || err != nil {
 		return set, err
 	}
-	return c.takeEach(ctx, locks, began, turn)
+	return c.takeEach(ctx, locks, a)
 }
 
-// takeEach takes locks one after the other. With turn, the caller has the turn of the first one's local queue.
-func (c *Client) takeEach(ctx context.Context, locks []*lock, began time.Time, turn bool) (*LeaseSet, error) {
+// takeEach takes locks one after the other. With first.turn, the caller has the turn of the first one's local queue.
+func (c *Client) takeEach(ctx context.Context, locks []*lock, first ask) (*LeaseSet, error) {
 	set := new(LeaseSet)
-	inner := ctx
+	inner, began, a := ctx, first.began, first
 	for i, l := range locks {
-		a := ask{op: "lock"}
-		if i == 0 {
-			a.began, a.turn = began, turn
+		if i > 0 {
+			a = ask{op: first.op, heard: a.heard}
 		}
 		if limit := c.defaults.waitLimit; limit > 0 {
 			l.waitLimit = max(time.Until(began.Add(limit)), 1)
 		}
-		lease, err := l.acquire(inner, a)
+		lease, err := l.acquire(inner, &a)
 		if err != nil {
 			if cause := context.Cause(inner); cause != nil && ctx.Err() == nil && errors.Is(err, inner.Err()) {
 				err = l.failure("lock all, while waiting for", cause, nil) // a lease on one of the names before has ended

@@ -6,45 +6,45 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // takeAll tries once to take all locks in one request. Without a set and an error, they are to be taken one after the
-// other; with turn, the caller then still has the turn of the first one's local queue, and so has lost no place in it.
-func (c *Client) takeAll(ctx context.Context, locks []*lock, began time.Time) (set *LeaseSet, turn bool, err error) {
+// other; with a.turn, the caller then still has the turn of the first one's local queue, and so has lost no place in it.
+func (c *Client) takeAll(ctx context.Context, locks []*lock, a *ask) (*LeaseSet, error) {
 	engine, ok := c.engine.(driver.AllTaker)
 	first := locks[0]
-	if !ok || !c.abilities.All || len(locks) < 2 || first.ended(ctx, "") != nil || slices.ContainsFunc(locks, func(l *lock) bool { return l.entered(ctx) }) {
-		return nil, false, nil
+	if !ok || !c.abilities.All || len(locks) < 2 || first.ended(ctx, "", nil) != nil || slices.ContainsFunc(locks, func(l *lock) bool { return l.entered(ctx) }) {
+		return nil, nil
 	}
 	for i, l := range locks {
 		if !c.queue.Try(l.key) {
 			c.turnsDone(locks[min(1, i):i])
-			return nil, i > 0, nil
+			a.turn = i > 0
+			return nil, nil
 		}
 	}
 	waiting, cancel := first.patience(ctx)
 	defer cancel()
-	a := ask{op: "lock", began: began}
 	holds := make([]*hold, len(locks))
 	for i, l := range locks {
-		holds[i] = newHold(l, &a, true)
+		holds[i] = newHold(l, a, true)
 	}
 	start := driver.Now()
 	grants, err := c.sendAll(waiting, engine, holds)
 	if errors.Is(err, driver.ErrHeld) || errors.Is(err, driver.ErrApart) {
 		c.turnsDone(locks[1:])
-		return nil, true, nil
+		a.turn, a.heard = true, errors.Is(err, driver.ErrHeld)
+		return nil, nil
 	}
 	touched := !driver.HadNoEffect(err)
-	set, err = grantAll(ctx, a, holds, grants, start, err)
+	set, err := grantAll(ctx, a, holds, grants, start, err)
 	if err == nil {
-		return set, false, nil
+		return set, nil
 	}
 	rest := holds[len(set.leases):]
-	over := rest[0].lock.ended(waiting, a.op)
+	over := rest[0].lock.ended(waiting, a.op, errUnheard)
 	if over == nil {
 		over = rest[0].lock.failure(a.op, ErrUnavailable, err)
 	}
@@ -52,9 +52,9 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, began time.Time) (s
 		abandonAll(rest)
 	}
 	c.turnsDone(locks[len(set.leases):])
-	rest[0].lock.tellFailed(ctx, &a, over)
+	rest[0].lock.tellFailed(ctx, a, over)
 	set.Release()
-	return nil, false, over
+	return nil, over
 }
 
 // entered reports whether ctx comes from the context of a lease on the name, which is then entered again.
@@ -106,7 +106,7 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 
 // grantAll makes leases of grants, each under the context of the one before. With an error, which may be that of the request,
 // the set has the leases of those before the first hold for which there is none.
-func grantAll(ctx context.Context, a ask, holds []*hold, grants []driver.Grant, start driver.Instant, err error) (*LeaseSet, error) {
+func grantAll(ctx context.Context, a *ask, holds []*hold, grants []driver.Grant, start driver.Instant, err error) (*LeaseSet, error) {
 	set := new(LeaseSet)
 	if err != nil {
 		return set, err
@@ -119,7 +119,7 @@ func grantAll(ctx context.Context, a ask, holds []*hold, grants []driver.Grant, 
 		if err := h.admit(grants[i], from); err != nil {
 			return set, err
 		}
-		lease := h.lock.granted(ctx, &a, gift{h, h.tenure, h.token}, false)
+		lease := h.lock.granted(ctx, a, gift{hold: h, tenure: h.tenure, token: h.token}, false)
 		set.leases = append(set.leases, lease)
 		ctx = lease.Context()
 	}

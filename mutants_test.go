@@ -31,7 +31,7 @@ var mutants = []mutant{
 		{"hold.go", "start, validity(ttl), now, now", "now, validity(ttl), now, now"},
 	}},
 	{name: "renewal after release", edits: []edit{
-		{"release.go", "\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n\terr := h.send(r)\n", "\th.mu.Unlock()\n\terr := h.send(r)\n\th.mu.Lock()\n\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n"},
+		{"release.go", "\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n\tif turn {\n\t\tc.queue.SetHeld(l.key, false)\n\t}\n\terr := h.send(r)\n", "\th.mu.Unlock()\n\terr := h.send(r)\n\th.mu.Lock()\n\tafter := h.end(cause)\n\th.mu.Unlock()\n\tafter()\n"},
 		{"renewer.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // which alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
@@ -47,7 +47,7 @@ var mutants = []mutant{
 		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request) {", "for q.head != nil {"},
 	}},
 	{name: "turn taken for a grant", edits: []edit{
-		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{h, h.tenure, h.token}, true\n\t})) {"},
+		{"release.go", "\tif !h.pass() {", "\tif c := h.lock.client; !h.pass() && !(c.queue.Waiting(h.lock.key) > 0 && c.queue.Pass(h.lock.key, func(want) (gift, bool) {\n\t\th.tenure, h.token, h.count = h.tenure+1, h.token+1, 1\n\t\treturn gift{hold: h, tenure: h.tenure, token: h.token}, true\n\t})) {"},
 	}},
 	{name: "downgrade counts only once it is confirmed", edits: []edit{
 		{"lease.go", "\t\th.mode = driver.Shared\n\t\treturn nil", "\t\treturn nil"},
@@ -59,8 +59,17 @@ var mutants = []mutant{
 		{"renewal.go", "\tcase err == nil:\n\t\th.prolong", "\tcase !driver.IsNo(err):\n\t\th.prolong"},
 	}},
 	{name: "turn of a failed caller kept", edits: []edit{
-		{"acquire.go", "\t\tif queued {\n\t\t\tc.queue.Done(l.key)\n\t\t}\n", ""},
+		{"acquire.go", "\t\tif queued {\n\t\t\tl.turnOver(a)\n\t\t}\n", ""},
 	}},
+	{name: "who comes out of the queue of the process has not waited", edits: []edit{
+		{"acquire.go", "a.heard = a.heard || turn.Held", ""},
+	}, test: "TestWaitersOfTheProcessRideOutAnOutage"},
+	{name: "no answer taken for held", edits: []edit{
+		{"acquire.go", "if a.heard {\n\t\treturn nil", "if true {\n\t\treturn nil"},
+	}, test: "TestNoAnswerWithinTheWaitLimitIsNotHeld"},
+	{name: "lease over before its context", edits: []edit{
+		{"lease.go", "if why != nil && ending != nil {", "if false {"},
+	}, test: "TestContextIsDoneOnceTheLeaseIsOver"},
 	{name: "take of unknown outcome forgotten", edits: []edit{
 		{"acquire.go", "\t\tif touched {\n\t\t\th.abandon()\n\t\t}\n\t\treturn nil, over", "\t\treturn nil, over"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},

@@ -20,19 +20,19 @@ func (c *Client) Mutex(name string, opts ...Option) *Mutex {
 // WaitLimit allows. Waiters are served in their order where the engine is fair.
 //
 // It returns ErrTimeout, ErrUnavailable, ErrInvalid, ErrClosed or an error of ctx. An engine that
-// cannot be reached at first is reported at once; one that stops answering while Lock waits is
+// cannot be reached at first is reported at once; one that stops answering while Lock waits, for others in this process too, is
 // given one ttl to come back.
 //
 // If ctx comes from the context of a lease on the same name, Lock returns at once: the same lease once
 // more, with the same token. The name is free when all of them have been released.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "lock"})
+	return m.lock.acquire(ctx, &ask{op: "lock"})
 }
 
 // TryLock is Lock without waiting: if somebody else holds the lock, it returns
-// ErrHeld.
+// ErrHeld. It takes no longer than one request may.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "try lock", try: true})
+	return m.lock.acquire(ctx, &ask{op: "try lock", try: true})
 }
 
 // Do runs fn while holding the lock, and releases it in any case, also if fn panics or ctx has ended. fn

@@ -88,8 +88,8 @@ func AtLeast(d time.Duration) Option {
 	}
 }
 
-// WaitLimit limits how long Lock and its kin wait; after that they return ErrTimeout. By
-// default they wait until their context ends.
+// WaitLimit limits how long Lock and its kin wait; after that they return ErrTimeout, or ErrUnavailable if the engine has not said by then
+// that it is held. By default they wait until their context ends.
 func WaitLimit(d time.Duration) Option {
 	return func(s *settings) {
 		if d <= 0 {

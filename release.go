@@ -80,6 +80,9 @@ func (h *hold) giveUp(cause error) error {
 	after := h.end(cause)
 	h.mu.Unlock()
 	after()
+	if turn {
+		c.queue.SetHeld(l.key, false)
+	}
 	err := h.send(r)
 	if turn {
 		c.queue.Done(l.key)

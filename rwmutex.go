@@ -24,23 +24,23 @@ func (c *Client) RWMutex(name string, opts ...Option) *RWMutex {
 // Lock waits for the write lock. It is like Mutex.Lock. The holder of a read lock, known by
 // its context, is refused with ErrUpgrade.
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "lock"})
+	return m.lock.acquire(ctx, &ask{op: "lock"})
 }
 
 // TryLock is Lock without waiting.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "try lock", try: true})
+	return m.lock.acquire(ctx, &ask{op: "try lock", try: true})
 }
 
 // RLock waits for a read lock. The holder of the write lock, known by its context, gets the
 // write lock once more.
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "read lock", mode: driver.Shared})
+	return m.lock.acquire(ctx, &ask{op: "read lock", mode: driver.Shared})
 }
 
 // TryRLock is RLock without waiting.
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) {
-	return m.lock.acquire(ctx, ask{op: "try read lock", mode: driver.Shared, try: true})
+	return m.lock.acquire(ctx, &ask{op: "try read lock", mode: driver.Shared, try: true})
 }
 
 // Do runs fn while holding the write lock; see Mutex.Do.

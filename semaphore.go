@@ -22,12 +22,12 @@ func (c *Client) Semaphore(name string, size int, opts ...Option) *Semaphore {
 // for many is not overtaken by those who ask for few. Acquire is not re-entrant: with the
 // context of a lease it asks for more permits.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Lease, error) {
-	return s.acquire(ctx, ask{op: "acquire", weight: n})
+	return s.acquire(ctx, &ask{op: "acquire", weight: n})
 }
 
 // TryAcquire is Acquire without waiting.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
-	return s.acquire(ctx, ask{op: "try acquire", weight: n, try: true})
+	return s.acquire(ctx, &ask{op: "try acquire", weight: n, try: true})
 }
 
 // Do runs fn while holding n permits; see Mutex.Do.
@@ -36,7 +36,7 @@ func (s *Semaphore) Do(ctx context.Context, n int, fn func(context.Context, *Lea
 	return do(lease, err, fn)
 }
 
-func (s *Semaphore) acquire(ctx context.Context, a ask) (*Lease, error) {
+func (s *Semaphore) acquire(ctx context.Context, a *ask) (*Lease, error) {
 	if s.lock.err == nil && (a.weight < 1 || a.weight > s.lock.size) {
 		return nil, invalid("number of permits", a.weight, "1 to the semaphore's size of "+strconv.Itoa(s.lock.size))
 	}

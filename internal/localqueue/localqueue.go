@@ -5,6 +5,9 @@
 // For each key there is one turn. Whoever has it may ask the server, and keeps it
 // for as long as nobody else of this process could succeed. Then the turn goes to the next in
 // line, perhaps together with a gift: what the one before held, ready for use.
+//
+// Whoever has the turn also says what it knows: that what the key stands for is held, by itself or
+// by others elsewhere. To wait is not to know that.
 package localqueue
 
 import (
@@ -25,18 +28,30 @@ type Queue[K comparable, W, G any] struct {
 type line[W, G any] struct {
 	first, last *waiter[W, G]
 	length      int
+	held        bool // is known to be held
+	told        int  // how often that has become known
+	unless      int  // waiters who go when it becomes known
 }
 
 type waiter[W, G any] struct {
 	want       W
-	turn       chan turn[G] // of capacity 1; receives once
+	turn       chan Turn[G] // of capacity 1; receives once
 	queued     bool
+	unless     bool // goes when it becomes known that it is held
+	held       bool // that was known when it came, or has become known since
+	told       int  // of the line, when it came
 	prev, next *waiter[W, G]
 }
 
-type turn[G any] struct {
-	gift   G
-	gifted bool
+// Turn is what has come of a wait.
+type Turn[G any] struct {
+	// Mine is set if the caller has the turn.
+	Mine bool
+	// Gift is what came with it, if Gifted is set.
+	Gift   G
+	Gifted bool
+	// Held is set if at some moment of the wait whoever had the turn knew that it is held.
+	Held bool
 }
 
 // Try takes the turn of k if nobody has it, and reports whether it did.
@@ -62,23 +77,62 @@ func (q *Queue[K, W, G]) try(k K) bool {
 	return true
 }
 
-// Wait waits for the turn of k. With gifted, the turn came with a gift. If ctx ends or stop is
-// closed first, Wait gives up its place and reports ok false. If the turn came at the same moment,
-// the caller has it, with ok true: it must look at ctx itself.
-func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, want W) (gift G, gifted, ok bool) {
+// Held reports whether whoever has the turn of k knows that it is held.
+func (q *Queue[K, W, G]) Held(k K) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lines[k]
+	return l != nil && l.held
+}
+
+// SetHeld is called by whoever has the turn of k: it knows now that it is held, or does not know it any more.
+func (q *Queue[K, W, G]) SetHeld(k K, held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lines[k]
+	if held && !l.held {
+		l.told++
+	}
+	l.held = held
+	for w := l.first; held && l.unless > 0; {
+		next := w.next
+		if w.unless {
+			l.remove(w)
+			w.turn <- Turn[G]{Held: true}
+		}
+		w = next
+	}
+}
+
+// Wait waits for the turn of k. If ctx ends or stop is closed first, it gives up its place. If the turn came at the same moment,
+// the caller has it: it must look at ctx itself.
+func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, want W) Turn[G] {
+	return q.wait(ctx, stop, k, &waiter[W, G]{want: want})
+}
+
+// WaitUnlessHeld is Wait for a caller who gives up as soon as it is known that it is held. A gift is never given to it.
+func (q *Queue[K, W, G]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K) Turn[G] {
+	return q.wait(ctx, stop, k, &waiter[W, G]{unless: true})
+}
+
+func (q *Queue[K, W, G]) wait(ctx context.Context, stop <-chan struct{}, k K, w *waiter[W, G]) Turn[G] {
 	q.mu.Lock()
 	if q.try(k) {
 		q.mu.Unlock()
-		return gift, false, true
+		return Turn[G]{Mine: true}
 	}
-	w := &waiter[W, G]{want: want, turn: make(chan turn[G], 1)}
 	l := q.lines[k]
+	if w.unless && l.held {
+		q.mu.Unlock()
+		return Turn[G]{Held: true}
+	}
+	w.turn = make(chan Turn[G], 1)
 	l.push(w)
 	q.mu.Unlock()
 
 	select {
 	case t := <-w.turn:
-		return t.gift, t.gifted, true
+		return t
 	case <-ctx.Done():
 	case <-stop:
 	}
@@ -89,36 +143,37 @@ func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, wa
 	}
 	q.mu.Unlock()
 	if waiting {
-		return gift, false, false
+		return Turn[G]{Held: w.held}
 	}
-	t := <-w.turn
-	return t.gift, t.gifted, true
+	return <-w.turn
 }
 
-// Done ends the turn of k: the next in line has it.
+// Done ends the turn of k: the next in line has it. Nobody knows then whether it is held.
 func (q *Queue[K, W, G]) Done(k K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[k]
 	if w := l.first; w != nil {
 		l.remove(w)
-		w.turn <- turn[G]{}
+		l.held = false
+		w.turn <- Turn[G]{Mine: true, Held: w.held}
 		return
 	}
 	delete(q.lines, k)
+	*l = line[W, G]{}
 	q.spare = l
 }
 
 // Pass ends the turn of k in favour of the next in line, with a gift, and reports whether
 // it did. It leaves the turn where it is if nobody waits, or if give, which is told
-// what the next in line wants, refuses. give runs under the queue's lock: it must be quick and must
+// what the next in line wants, refuses. What is known of it stays. give runs under the queue's lock: it must be quick and must
 // not call the queue.
 func (q *Queue[K, W, G]) Pass(k K, give func(want W) (G, bool)) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[k]
 	w := l.first
-	if w == nil {
+	if w == nil || w.unless {
 		return false
 	}
 	gift, ok := give(w.want)
@@ -126,7 +181,7 @@ func (q *Queue[K, W, G]) Pass(k K, give func(want W) (G, bool)) bool {
 		return false
 	}
 	l.remove(w)
-	w.turn <- turn[G]{gift: gift, gifted: true}
+	w.turn <- Turn[G]{Mine: true, Gift: gift, Gifted: true, Held: w.held}
 	return true
 }
 
@@ -142,6 +197,10 @@ func (q *Queue[K, W, G]) Waiting(k K) int {
 
 func (l *line[W, G]) push(w *waiter[W, G]) {
 	w.queued, w.prev = true, l.last
+	w.held, w.told = l.held, l.told
+	if w.unless {
+		l.unless++
+	}
 	if l.last != nil {
 		l.last.next = w
 	} else {
@@ -163,5 +222,9 @@ func (l *line[W, G]) remove(w *waiter[W, G]) {
 		l.last = w.prev
 	}
 	w.queued, w.prev, w.next = false, nil, nil
+	w.held = w.held || l.told > w.told
+	if w.unless {
+		l.unless--
+	}
 	l.length--
 }

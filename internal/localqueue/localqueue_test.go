@@ -14,13 +14,15 @@ type place struct {
 	done       chan struct{}
 	gift       string
 	gifted, ok bool
+	held       bool
 }
 
 func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct{}, k string, want int) *place {
 	p := &place{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		p.gift, p.gifted, p.ok = q.Wait(ctx, stop, k, want)
+		t := q.Wait(ctx, stop, k, want)
+		p.gift, p.gifted, p.ok, p.held = t.Gift, t.Gifted, t.Mine, t.Held
 	}()
 	synctest.Wait()
 	return p
@@ -159,6 +161,87 @@ func TestPassHandsAGiftOn(t *testing.T) {
 	})
 }
 
+// Who waits learns whether it was ever known, while it waited, that it is held.
+func TestWhatIsKnownOfWhatOneWaitsFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		q.Try("a")
+		before := wait(t.Context(), q, nil, "a", 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := wait(ctx, q, nil, "a", 0)
+		if q.Held("a") || q.Held("b") {
+			t.Error("nobody has said so")
+		}
+		cancel()
+		if !gone.over() || gone.ok || gone.held {
+			t.Errorf("who has gone before anything was known: %+v", gone)
+		}
+		q.SetHeld("a", true)
+		during := wait(t.Context(), q, nil, "a", 0)
+		q.SetHeld("a", false)
+		after := wait(t.Context(), q, nil, "a", 0)
+		for _, p := range []struct {
+			*place
+			held bool
+		}{{before, true}, {during, true}, {after, false}} {
+			q.Done("a")
+			if !p.over() || !p.ok || p.place.held != p.held {
+				t.Errorf("got %+v, want that it was known: %v", p.place, p.held)
+			}
+			if q.Held("a") {
+				t.Error("who has just got its turn knows nothing")
+			}
+		}
+		q.SetHeld("a", true)
+		q.Done("a")
+		if q.Try("a"); q.Held("a") {
+			t.Error("what was known of a line is known of the next one")
+		}
+	})
+}
+
+// Who only wants to know waits until that is known, or for its turn.
+func TestWaitUnlessHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		look := func(ctx context.Context) <-chan Turn[string] {
+			c := make(chan Turn[string], 1)
+			go func() { c <- q.WaitUnlessHeld(ctx, nil, "a") }()
+			synctest.Wait()
+			return c
+		}
+		if turn := <-look(t.Context()); !turn.Mine {
+			t.Errorf("a free turn: %+v", turn)
+		}
+		one, patient, two := look(t.Context()), wait(t.Context(), q, nil, "a", 0), look(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := look(ctx)
+		cancel()
+		if turn := <-gone; turn.Mine || turn.Held {
+			t.Errorf("who has given up: %+v", turn)
+		}
+		if q.Pass("a", func(int) (string, bool) { t.Error("a gift for one who only looks"); return "", true }) {
+			t.Error("passed on")
+		}
+		q.Done("a")
+		if turn := <-one; !turn.Mine || turn.Held {
+			t.Errorf("the first in line: %+v", turn)
+		}
+		q.SetHeld("a", true)
+		if turn := <-two; turn.Mine || !turn.Held {
+			t.Errorf("who has learned it: %+v", turn)
+		}
+		if turn := <-look(t.Context()); turn.Mine || !turn.Held {
+			t.Errorf("who could know at once: %+v", turn)
+		}
+		if patient.over() || q.Waiting("a") != 1 {
+			t.Error("who waits must go on waiting")
+		}
+		q.Done("a")
+		if !patient.over() || !patient.ok || !patient.held {
+			t.Errorf("got %+v", patient)
+		}
+	})
+}
+
 // A turn is never lost, whenever it and the end of a context come: it is either given or stays with the line.
 func TestNoTurnIsLost(t *testing.T) {
 	t.Parallel()
@@ -177,7 +260,7 @@ func TestNoTurnIsLost(t *testing.T) {
 				of = t.Context()
 			}
 			wg.Go(func() {
-				if _, _, ok := q.Wait(of, stop, 0, i); ok {
+				if q.Wait(of, stop, 0, i).Mine {
 					mu.Lock()
 					turns++
 					mu.Unlock()
