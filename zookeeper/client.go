@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // This file works around what the client leaves to be desired (github.com/go-zookeeper/zk v1.0.4, the best kept one for Go):
@@ -51,13 +53,20 @@ type line struct {
 	// What that says.
 	session int64
 	timeout time.Duration
+
+	began driver.Instant // before anything was sent
+	sent  atomic.Int64   // how many packets; what was sent before an answer has happened before it
+	gated bool           // requests wait until the watches are set; guarded by the mu of the client
 }
 
 // helloSize is how much of the server's first packet says all: its length, the protocol, the timeout and the session.
 const helloSize = 4 + 4 + 4 + 8
 
+// setWatches is what the kind of a packet of the client says that sets its watches again, behind its length and its number.
+const setWatches = 101
+
 func newLine(c *client, raw net.Conn, handshake time.Duration) *line {
-	l := &line{Conn: raw, client: c, in: bufio.NewReader(raw), origin: time.Now(), limit: time.Now().Add(handshake)}
+	l := &line{Conn: raw, client: c, in: bufio.NewReader(raw), origin: time.Now(), limit: time.Now().Add(handshake), began: driver.Now()}
 	_ = raw.SetDeadline(l.limit) // if the connection has failed, reading says so
 	return l
 }
@@ -68,6 +77,7 @@ func (l *line) Read(b []byte) (int, error) {
 	if n == 0 {
 		return n, err
 	}
+	_ = l.sent.Load()
 	l.heard.Store(int64(time.Since(l.origin)))
 	if missing := helloSize - len(l.hello); missing > 0 {
 		l.hello = append(l.hello, b[:min(n, missing)]...)
@@ -85,8 +95,12 @@ func (l *line) Read(b []byte) (int, error) {
 
 // Write implements net.Conn. It never fails.
 func (l *line) Write(b []byte) (int, error) {
+	l.sent.Add(1)
 	if _, err := l.Conn.Write(b); err != nil {
 		_ = l.Conn.Close() // whoever reads hears of it
+	}
+	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == setWatches {
+		l.client.openGate(l)
 	}
 	return len(b), nil
 }
@@ -161,6 +175,9 @@ func (h *hosts) Len() int { return len(h.servers) }
 
 // Next implements zk.HostProvider. The client pauses for a second, and gives up what it has not sent, if no server can be reached.
 func (h *hosts) Next() (server string, pause bool) {
+	if h.client.toTheSame() {
+		h.next = (h.next + len(h.servers) - 1) % len(h.servers)
+	}
 	server = h.servers[h.next]
 	h.next = (h.next + 1) % len(h.servers)
 	pause = h.tried > 0 && h.tried%len(h.servers) == 0 && h.client.roundOver()
@@ -170,6 +187,14 @@ func (h *hosts) Next() (server string, pause bool) {
 
 // Connected implements zk.HostProvider.
 func (h *hosts) Connected() { h.tried = 0 }
+
+// toTheSame reports whether the client is to connect to the same server as before. It says so once.
+func (c *client) toTheSame() (is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	is, c.again = c.again, false
+	return is
+}
 
 // failed notes why a server cannot be reached.
 func (c *client) failed(err error) {
@@ -205,26 +230,26 @@ type nowhere struct{}
 func (nowhere) Printf(string, ...any) {}
 
 // request runs one request, and returns no later than ctx ends or the limit has passed. The request then goes on in a goroutine of its own, until it
-// is answered or the connection ends; f may do something with a late answer. Its session is the one that it was surely made in, or 0.
+// is answered or the connection ends; f may do something with a late answer. It returns the connection on which it was surely sent and answered, or nil.
 //
 // An error is one of the server's answers as it is, or explained.
-func request[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error)) (value T, session int64, err error) {
+func request[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error)) (value T, on *line, err error) {
 	if err := c.ready(ctx); err != nil {
-		return value, 0, err
+		return value, nil, err
 	}
 	type answer struct {
-		value   T
-		session int64
-		err     error
+		value T
+		on    *line
+		err   error
 	}
 	began := time.Now()
 	done := make(chan answer, 1)
 	go func() {
-		defer func() { <-c.slots }()
-		before := c.conn.SessionID()
+		defer c.free()
+		before := c.lineNow()
 		v, err := f(c.conn)
-		if c.conn.SessionID() != before {
-			before = 0
+		if c.lineNow() != before {
+			before = nil
 		}
 		done <- answer{v, before, err}
 	}()
@@ -233,19 +258,26 @@ func request[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error))
 	for {
 		select {
 		case a := <-done:
-			return a.value, a.session, c.explain(a.err)
+			return a.value, a.on, c.explain(a.err)
 		case <-ctx.Done():
 			c.suspect(began)
-			return value, 0, ctx.Err()
+			return value, nil, ctx.Err()
 		case <-timer.C:
 		}
 		c.suspect(began)
 		left := c.limit - time.Since(began)
 		if left <= 0 {
-			return value, 0, errNoAnswer
+			return value, nil, errNoAnswer
 		}
 		timer.Reset(left)
 	}
+}
+
+// lineNow returns the connection that there is, or nil.
+func (c *client) lineNow() *line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.line
 }
 
 // suspicion is for how long a server may be silent that was asked something, and how long it may take to let a client in. It leaves a session time

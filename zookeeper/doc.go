@@ -18,9 +18,10 @@
 //   - This process removes what was not renewed in time. The servers know nothing of single leases.
 //   - The servers end the session when they have heard nothing of this process for the timeout of the session (by default 40 s). So the lock of a
 //     process that has died, or is cut off, is free after that timeout, whatever its ttl was; WithSessionTimeout makes it shorter.
-//   - A holder relies on its lease for two fifths of the timeout at most, counted from before the last transaction of its own that a majority has
-//     agreed to. This is the longest ttl (Abilities.MaxTTL): 16 s of 40 s. The rest is margin: what a follower has heard, and the leader has not
-//     yet, is lost if the follower dies, and clocks may run apart.
+//   - A holder relies on its session for its timeout, less a fiftieth, counted from before the beginning of a connection on which a transaction of its own
+//     was answered: a server asks the leader before it lets a client in, which begins to count anew. Nothing later is a proof, so the engine connects
+//     anew, to the same server, when a lease would last longer. The longest ttl (Abilities.MaxTTL) is two fifths of the timeout, 16 s of 40 s, so that
+//     this happens once in half a timeout at most.
 //
 // A session outlives the connection and the server that it began on: name all servers of the ensemble. When it ends, everything that was held is
 // lost, which renewals tell, and waiters join again, at the end. [Engine.Close] ends it at once.
@@ -49,8 +50,8 @@
 //   - All servers lose power at the same time: nothing breaks, as long as they write to the disk before they answer (forceSync=yes, as by default).
 //     Those with forceSync=no may forget locks that were granted, and give tokens out twice.
 //   - The clock of a server is set: nothing breaks. Sessions are measured by a clock that cannot be set. Only kept locks end early or late by as much.
-//   - The clock of the holder's machine is wrong: nothing breaks, unless it runs at less than two fifths of the true speed, or is slow by more than
-//     a twenty-fifth when the follower dies that the process is connected to. If it is set, or the machine was suspended, the lease ends early.
+//   - The clock of the holder's machine is wrong: nothing breaks, unless it is slower than the leader's by more than a fiftieth. If it is set, or the machine
+//     was suspended, the lease ends early. If it stands still while a hypervisor pauses the machine, others may get the lock meanwhile.
 //   - The ensemble is made anew, or its data set back: tokens begin anew or repeat. After some two million elections of a leader there are no
 //     tokens below 2^53 any more, and nothing is granted.
 //   - Somebody else deletes or makes nodes below the prefix: locks are lost or granted twice. WithAuth keeps others from it.

@@ -101,7 +101,7 @@ func (s *survey) timeouts(f *findings) {
 	case s.given == 0 || s.given == s.asked:
 	case s.given < s.asked:
 		f.add(driver.Note, "session-timeout", "",
-			fmt.Sprintf("a session timeout of %v was asked for, and the server gives at most %v: no lease is longer than %v", s.asked, s.given, usable(s.given)),
+			fmt.Sprintf("a session timeout of %v was asked for, and the server gives at most %v: no lease is longer than %v", s.asked, s.given, longest(s.given)),
 			"ask for as much, or set maxSessionTimeout (20 ticks by default) in zoo.cfg")
 	default:
 		f.add(driver.Note, "session-timeout", "",

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -11,6 +12,8 @@ import (
 
 // Renew implements [driver.Engine]. A majority agrees that the places are all there, in one transaction. If they are not, each is looked at.
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	from := driver.Now()
+	var most time.Duration
 	held := make([]*place, len(batch))
 	var at []int
 	for i, r := range batch {
@@ -22,9 +25,16 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 		} else {
 			held[i] = p
 			at = append(at, i)
+			most = max(most, r.TTL)
 		}
 	}
 	if len(at) == 0 {
+		return
+	}
+	if err := e.client.assure(ctx, from, most); err != nil {
+		for _, i := range at {
+			report(i, err)
+		}
 		return
 	}
 	parts := pieces(held, at)
@@ -43,13 +53,13 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 		}
 		each(len(part), func(j int) {
 			i := part[j]
-			report(i, e.renew(ctx, held[i], batch[i], all))
+			report(i, e.renew(ctx, held[i], batch[i], from, all))
 		})
 	})
 }
 
 // renew extends a lease, once a majority has agreed that the session lives, and perhaps that the place is there.
-func (e *Engine) renew(ctx context.Context, p *place, r driver.Renewal, there bool) error {
+func (e *Engine) renew(ctx context.Context, p *place, r driver.Renewal, from driver.Instant, there bool) error {
 	if !there {
 		stat, err := e.client.exists(ctx, p.path())
 		if err != nil {
@@ -60,6 +70,9 @@ func (e *Engine) renew(ctx context.Context, p *place, r driver.Renewal, there bo
 	if session, _ := e.client.current(); !there || session != p.session {
 		e.drop(p)
 		return driver.ErrNotHeld
+	}
+	if e.client.remains(p.session, from) < r.TTL {
+		return errUnsure // the connection has changed
 	}
 	e.places.mu.Lock()
 	defer e.places.mu.Unlock()

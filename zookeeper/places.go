@@ -164,6 +164,18 @@ func (s *places) settle(c claim) {
 	delete(s.doubts, c)
 }
 
+// doom takes a place out of use that is about to be removed. It reports whether others were seen behind it.
+func (s *places) doom(p *place) (crowded bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.gone = true
+	s.doomed[p.name] = struct{}{}
+	if s.all[p.claim] == p {
+		delete(s.all, p.claim)
+	}
+	return p.waited
+}
+
 // isDoomed reports whether a node is about to be removed.
 func (s *places) isDoomed(name string) bool {
 	s.mu.Lock()

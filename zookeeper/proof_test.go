@@ -128,7 +128,7 @@ func TestArrivalIsConfirmed(t *testing.T) {
 	untouch := func() {
 		e.client.mu.Lock()
 		defer e.client.mu.Unlock()
-		e.client.touched = driver.Instant{}
+		e.client.heard = driver.Instant{}
 	}
 	untouch()
 	if g, err := e.arrive(t.Context(), p, time.Second); err != nil || g.Token != p.token {

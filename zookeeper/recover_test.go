@@ -202,10 +202,10 @@ func TestPlaceBeforeIsGoneForOneWhoIsAlone(t *testing.T) {
 	if err != nil || second == first {
 		t.Fatalf("it has %+v, %v, and had %+v", second, err, first)
 	}
-	if g, err := e.granted(second, r.TTL); err != nil || g.Token <= first.token {
+	if g, err := e.granted(second, r.TTL, driver.Now()); err != nil || g.Token <= first.token {
 		t.Errorf("granted %+v, %v", g, err)
 	}
-	if _, err := e.granted(first, r.TTL); !errors.Is(err, errGone) {
+	if _, err := e.granted(first, r.TTL, driver.Now()); !errors.Is(err, errGone) {
 		t.Errorf("what is gone is granted: %v", err)
 	}
 	if err := renewOne(t, e, r); err != nil {

@@ -35,14 +35,16 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	return surprise(err)
 }
 
-// leave removes a place. It answers errGone if it is not there any more.
+// leave removes a place. It answers errGone if it is not there any more. Nobody holds or waits at it from now on, whenever the removal arrives: if that is not
+// known to have been, it is tried again in the background.
 func (e *Engine) leave(ctx context.Context, p *place) error {
-	e.places.mu.Lock()
-	crowded := p.waited
-	e.places.mu.Unlock()
+	crowded := e.places.doom(p)
 	err := gone(e.free(ctx, p.parent, p.name, crowded || e.places.crowded(p.Key)))
 	if err == nil || errors.Is(err, errGone) {
-		e.drop(p)
+		e.places.removed(p.name)
+		e.ends.Remove(p)
+	} else {
+		e.abandon(p)
 	}
 	return err
 }

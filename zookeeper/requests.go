@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/leasehold-go/leasehold/driver"
 )
 
 // node is what a server tells of one.
@@ -95,12 +93,11 @@ func (c *client) multi(ctx context.Context, done func(made []zk.MultiResponse, s
 	return at, err
 }
 
-// change is request for transactions: the answer, also a refusal, is that of a majority, and a sign of life of the session.
+// change is request for transactions: the answer, also a refusal, is that of a majority, and proves the session: see lasting.go.
 func change[T any](ctx context.Context, c *client, f func(*zk.Conn) (T, error)) (T, error) {
-	sent := driver.Now()
-	value, session, err := request(ctx, c, f)
+	value, on, err := request(ctx, c, f)
 	if err == nil || isAnswer(err) {
-		c.touch(session, sent)
+		c.proven(on)
 	}
 	return value, err
 }

@@ -28,11 +28,17 @@ type client struct {
 	mu      sync.Mutex
 	up      bool // connected, with a session
 	session int64
-	timeout time.Duration // that of the session, as the server has given it
-	touched driver.Instant
-	turn    chan struct{} // closed when any of this changes
+	timeout time.Duration  // that of the session, as the server has given it
+	heard   driver.Instant // the leader has heard of the session after this moment: see lasting.go
+	lasts   time.Duration  // for how long the session surely lasts from then on
+	turn    chan struct{}  // closed when any of this changes
 	spots   map[string]*spot
-	ahead   time.Duration // by how much the clock of the servers was last seen ahead of this machine's
+	armed   map[string]struct{} // the nodes that the client itself watches
+	ahead   time.Duration       // by how much the clock of the servers was last seen ahead of this machine's
+
+	renewing chan struct{} // full while the client is made to connect anew
+	draining bool          // somebody waits until no request is under way
+	again    bool          // the next connection is to the same server
 
 	line      *line
 	detour    detour
@@ -58,6 +64,9 @@ func dialUp(c config, expired func()) (*client, error) {
 		timeout: c.sessionTimeout,
 		turn:    make(chan struct{}),
 		spots:   make(map[string]*spot),
+		armed:   make(map[string]struct{}),
+
+		renewing: make(chan struct{}, 1),
 	}
 	if cl.dialer == nil {
 		cl.dialer = new(net.Dialer).DialContext
@@ -87,15 +96,18 @@ func (c *client) event(ev zk.Event) {
 	over := false
 	switch ev.State {
 	case zk.StateHasSession:
-		c.up, c.down, c.unreached, c.detour = true, nil, 0, detour{}
+		c.down, c.unreached, c.detour = nil, 0, detour{}
 		if c.session != c.line.session {
-			c.session, c.touched = c.line.session, driver.Instant{}
+			c.session, c.heard = c.line.session, driver.Instant{}
 		}
+		c.shorten(c.line)
+		c.gate(c.line)
 		c.timeout = c.line.timeout
 		c.fireAll() // what has happened meanwhile may have been missed
 	case zk.StateExpired:
 		over = c.session != 0
-		c.up, c.session, c.touched = false, 0, driver.Instant{}
+		c.up, c.session, c.heard = false, 0, driver.Instant{}
+		clear(c.armed)
 		c.fireAll()
 	case zk.StateConnecting, zk.StateDisconnected:
 		c.up = false
@@ -120,7 +132,7 @@ func (c *client) enter(ctx context.Context, conf config) error {
 	case err != nil:
 		return err
 	}
-	<-c.slots
+	c.free()
 	if conf.user == "" {
 		return nil
 	}
@@ -173,43 +185,11 @@ func (c *client) ready(ctx context.Context) error {
 	}
 }
 
-// usable is for how long after it was touched a session of that timeout is relied on: two fifths of it. The leader hears of a follower's sessions
-// each half tick, in the follower's answers. If the follower dies before that, the leader counts from the half tick before, when all that it was told
-// of may have been a ping of the client's, which come each third of the timeout. A timeout is two ticks at least, so what remains is 1 - 1/3 - 1/4 of
-// it, and some for what comes late.
-func usable(timeout time.Duration) time.Duration { return timeout * 2 / 5 }
-
-// touch notes that the session was alive after a moment: a transaction that was sent then was answered in it.
-func (c *client) touch(session int64, at driver.Instant) {
+// current returns the session, and the longest lease in it.
+func (c *client) current() (session int64, most time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if session != 0 && session == c.session && (c.touched.IsZero() || at.Since(c.touched) > 0) {
-		c.touched = at
-	}
-}
-
-// remains is for how long from now the session surely lasts, if it is still the one given.
-func (c *client) remains(session int64) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if session != c.session || c.touched.IsZero() {
-		return 0
-	}
-	return usable(c.timeout) - driver.Now().Since(c.touched)
-}
-
-// touchedLately reports whether that was so a short while ago.
-func (c *client) touchedLately() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.touched.IsZero() && driver.Now().Since(c.touched) < slowLook/2
-}
-
-// current returns the session and for how long it is relied on after it was touched.
-func (c *client) current() (session int64, lasts time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session, usable(c.timeout)
+	return c.session, longest(c.timeout)
 }
 
 // connected reports whether there is a session that a server answers for.
@@ -219,10 +199,10 @@ func (c *client) connected() bool {
 	return c.up
 }
 
-// allows returns errShorter for leases that would have to last for longer than the session is relied on: it was as long as the longest lease when the
-// engine was opened, but may have gone to a server that gives shorter ones.
+// allows returns errShorter for leases that are longer than the session allows: it was long enough for the longest lease when the engine was opened, but
+// may have gone to a server that gives shorter ones.
 func (c *client) allows(ttl time.Duration) error {
-	if _, lasts := c.current(); ttl > lasts {
+	if _, most := c.current(); ttl > most {
 		return errShorter
 	}
 	return nil

@@ -18,6 +18,7 @@ type spot struct {
 func (c *client) fire(path string, event zk.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.armed, path)
 	if s := c.spots[path]; s != nil {
 		delete(c.spots, path)
 		s.event = event
@@ -53,6 +54,7 @@ func (c *client) arm(path string, s *spot, err error) {
 	}
 	if err == nil {
 		s.armed = true
+		c.armed[path] = struct{}{}
 		return
 	}
 	if !s.armed {

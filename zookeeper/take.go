@@ -20,12 +20,16 @@ const waiterLife = 30 * time.Second
 //
 // A free name takes one round trip: the node of the name and the place in it are created together, which succeeds only if nobody is there.
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	from := driver.Now()
 	if err := e.client.allows(r.TTL); err != nil {
+		return driver.Grant{}, err
+	}
+	if err := e.client.assure(ctx, from, r.TTL); err != nil {
 		return driver.Grant{}, err
 	}
 	c := claim{r.Key, idOf(r.Owner)}
 	for range tries {
-		g, err := e.take(ctx, &r, c)
+		g, err := e.take(ctx, &r, c, from)
 		if !errors.Is(err, errGone) {
 			return g, surprise(err)
 		}
@@ -33,8 +37,8 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return driver.Grant{}, errTurmoil
 }
 
-// take is one try. It fails with errGone if what it has seen is gone meanwhile.
-func (e *Engine) take(ctx context.Context, r *driver.Request, c claim) (driver.Grant, error) {
+// take is one try, for a lease from a moment on. It fails with errGone if what it has seen is gone meanwhile.
+func (e *Engine) take(ctx context.Context, r *driver.Request, c claim, from driver.Instant) (driver.Grant, error) {
 	p, doubt := e.places.find(c)
 	if p == nil && doubt {
 		var err error
@@ -43,12 +47,12 @@ func (e *Engine) take(ctx context.Context, r *driver.Request, c claim) (driver.G
 		}
 	}
 	if p != nil {
-		return e.retake(ctx, r, p)
+		return e.retake(ctx, r, p, from)
 	}
 	if !r.Join || !e.places.crowded(r.Key) {
 		p, err := e.settleIn(ctx, r, c)
 		if err == nil {
-			return e.granted(p, r.TTL)
+			return e.grant(ctx, p, r.TTL, from)
 		}
 		if !errors.Is(err, zk.ErrNodeExists) {
 			return driver.Grant{}, err
@@ -60,14 +64,14 @@ func (e *Engine) take(ctx context.Context, r *driver.Request, c claim) (driver.G
 		case err != nil:
 			return driver.Grant{}, err
 		case p != nil:
-			return e.retake(ctx, r, p)
+			return e.retake(ctx, r, p, from)
 		}
 	}
 	p, err := e.join(ctx, r, c)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	return e.result(ctx, r, p)
+	return e.result(ctx, r, p, from)
 }
 
 // settleIn takes a name that is free. It answers ErrNodeExists if it may not be.
@@ -154,26 +158,44 @@ func (e *Engine) build(ctx context.Context, path string) error {
 }
 
 // result says what has become of a place, which does not stay if nobody wants to wait there.
-func (e *Engine) result(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
+func (e *Engine) result(ctx context.Context, r *driver.Request, p *place, from driver.Instant) (driver.Grant, error) {
 	v, err := e.consider(ctx, p)
 	switch {
 	case err != nil:
 		return driver.Grant{}, undecided(err) // the place stays
 	case v.holds:
-		return e.granted(p, r.TTL)
+		return e.grant(ctx, p, r.TTL, from)
 	}
 	e.places.crowd(r.Key)
 	if !r.Join {
 		if err := e.leave(ctx, p); err != nil && !errors.Is(err, errGone) {
-			return driver.Grant{}, err
+			return driver.Grant{}, driver.Spent(undecided(err)) // the place may stand in its owner's way for a moment
 		}
 	}
 	return driver.Grant{}, driver.ErrHeld
 }
 
-// granted makes a holder of a place.
-func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
+// grant makes a holder of a place, for a lease from a moment on. The session may have to be made sure of again, if the connection has changed.
+func (e *Engine) grant(ctx context.Context, p *place, ttl time.Duration, from driver.Instant) (driver.Grant, error) {
+	for range tries {
+		g, err := e.granted(p, ttl, from)
+		if !errors.Is(err, errUnsure) {
+			return g, err
+		}
+		if err = e.client.assure(ctx, from, ttl); err == nil {
+			err = e.confirm(ctx, p)
+		}
+		if err != nil {
+			return driver.Grant{}, undecided(err)
+		}
+	}
+	return driver.Grant{}, errUnsure
+}
+
+// granted makes a holder of a place, for a lease from a moment on, if the session surely lasts for so long.
+func (e *Engine) granted(p *place, ttl time.Duration, from driver.Instant) (driver.Grant, error) {
 	session, lasts := e.client.current()
+	sure := e.client.remains(p.session, from)
 	e.places.mu.Lock()
 	defer e.places.mu.Unlock()
 	switch {
@@ -181,6 +203,8 @@ func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
 		return driver.Grant{}, errGone
 	case ttl > lasts: // since a moment ago
 		return driver.Grant{}, undecided(errShorter)
+	case ttl > sure:
+		return driver.Grant{}, errUnsure
 	}
 	first := !p.granted
 	p.granted = true
@@ -189,7 +213,7 @@ func (e *Engine) granted(p *place, ttl time.Duration) (driver.Grant, error) {
 }
 
 // retake is for an owner that has a place already.
-func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
+func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place, from driver.Instant) (driver.Grant, error) {
 	if err := e.confirm(ctx, p); err != nil {
 		return driver.Grant{}, err
 	}
@@ -197,7 +221,7 @@ func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place) (drive
 	granted := p.granted
 	e.places.mu.Unlock()
 	if !granted {
-		return e.result(ctx, r, p)
+		return e.result(ctx, r, p, from)
 	}
-	return e.granted(p, r.TTL)
+	return e.grant(ctx, p, r.TTL, from)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // vigil is one who waits at a place.
@@ -61,8 +63,12 @@ func (w *vigil) sleep(ctx context.Context, v verdict) (turn bool, err error) {
 
 // lookAnew has the server catch up for the next look. The first of all who wait keeps the session sure, so that a grant needs no other request.
 func (w *vigil) lookAnew(ctx context.Context) error {
-	if w.e.client.touchedLately() {
+	is, half := w.e.client.halfSure()
+	if is {
 		return w.e.client.sync(ctx, w.p.parent)
+	}
+	if err := w.e.client.assure(ctx, driver.Now(), half); err != nil {
+		return err
 	}
 	return w.e.confirm(ctx, w.p)
 }

@@ -87,7 +87,10 @@ func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (drive
 	if err == nil {
 		return g, nil
 	}
-	if err := e.confirm(ctx, p); err != nil {
+	if err = e.client.assure(ctx, driver.Now(), ttl); err == nil {
+		err = e.confirm(ctx, p)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = driver.NoEffect(ctx.Err())
 		}
@@ -100,17 +103,17 @@ func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (drive
 }
 
 // errUnsure says that it is not known whether the session lasts for long enough.
-var errUnsure = errors.New("the session may end too soon")
+var errUnsure = errors.New("zookeeper: it is not known whether the session lasts for as long as the lease: try again")
 
-// enter makes a holder of one whose turn it is, without asking a server, if its session was alive a short while ago, and surely lasts for a while:
-// for so long at least. The lease is as long as that, for the beginning.
+// enter makes a holder of one whose turn it is, without asking a server, if its session surely lasts for a while: for so long at least. The lease is as
+// long as that, for the beginning.
 func (e *Engine) enter(p *place, ttl, least time.Duration) (driver.Grant, error) {
 	start := driver.Now()
-	sure := e.client.remains(p.session)
+	sure := e.client.remains(p.session, start)
 	if sure < least {
 		return driver.Grant{}, errUnsure
 	}
-	g, err := e.granted(p, ttl)
+	g, err := e.granted(p, min(ttl, sure), start)
 	g.Start, g.TTL = start, min(ttl, sure)
 	return g, err
 }

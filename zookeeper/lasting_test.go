@@ -1,0 +1,158 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// ages makes an engine believe that its connection is older than it is, by that part of the timeout of the session.
+func ages(e *Engine, part float64) (before *line) {
+	e.client.mu.Lock()
+	defer e.client.mu.Unlock()
+	d := time.Duration(float64(e.client.timeout) * part)
+	e.client.line.began = e.client.line.began.Add(-d)
+	e.client.heard = e.client.heard.Add(-d)
+	return e.client.line
+}
+
+// now returns the connection, and for how long the session surely lasts.
+func now(e *Engine) (l *line, sure time.Duration) {
+	session, _ := e.client.current()
+	return e.client.lineNow(), e.client.remains(session, driver.Now())
+}
+
+// When the leader may have heard of the session too long ago for a lease, the client connects anew before it asks, once for all who ask at the same time, and
+// to the same server. Those who wait go on, in the same session.
+func TestOldConnectionIsReplacedBeforeALease(t *testing.T) {
+	t.Parallel()
+	var dials atomic.Int32
+	e := openAt(t, server(t), WithDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}))
+	other := openAt(t, server(t))
+	held, kept := lock(t, "held"), lock(t, "kept")
+	g := mustTake(t, other, held)
+	mustTake(t, e, kept)
+	waits := waitFor(t.Context(), e, join(t, e, lock(t, "held")))
+	p, _ := other.places.find(claim{held.Key, idOf(held.Owner)})
+	eventually(t, "it is watched", func() bool {
+		_, armed := e.client.spotAt(p.path())
+		return armed
+	})
+	session, most := e.client.current()
+	for _, what := range []struct {
+		name string
+		ask  func(name string) error
+	}{
+		{"Renew", func(string) error { r := kept; r.TTL = most; return renewOne(t, e, r) }},
+		{"Take", func(name string) error {
+			r := lock(t, name)
+			r.TTL = most
+			_, err := e.Take(t.Context(), r)
+			return err
+		}},
+	} {
+		made := dials.Load()
+		before := ages(e, 0.65)
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				if err := what.ask(fmt.Sprint(what.name, i)); err != nil {
+					t.Errorf("%s: %v", what.name, err)
+				}
+			})
+		}
+		all.Wait()
+		if after, sure := now(e); after == before || sure < most {
+			t.Errorf("%s: a lease of %v is granted in a session that surely lasts for %v (another connection: %v)", what.name, most, sure, after != before)
+		}
+		if n := dials.Load() - made; n != 1 {
+			t.Errorf("%s: it has connected %d times, want once", what.name, n)
+		}
+	}
+	if is, _ := e.client.current(); is != session {
+		t.Errorf("the session is %x, and was %x", is, session)
+	}
+	mustRelease(t, other, held)
+	if w := <-waits; w.err != nil || w.grant.Token <= g.Token {
+		t.Errorf("Wait: %+v, %v", w.grant, w.err)
+	}
+}
+
+// A lease that is short enough needs no other connection.
+func TestShortLeaseNeedsNoNewConnection(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	mustTake(t, e, lock(t, "a"))
+	before := ages(e, 0.65)
+	r := lock(t, "b")
+	r.TTL = time.Second
+	mustTake(t, e, r)
+	if after, _ := now(e); after != before {
+		t.Error("it has connected anew")
+	}
+}
+
+// That a server lets the client in proves nothing yet, as its leader may have been replaced. A transaction that is answered on that connection does; one that
+// was answered on another does not.
+func TestConnectionCountsWithATransaction(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	mustTake(t, e, lock(t, "a"))
+	before := ages(e, 0.9)
+	_, most := e.client.current()
+	if err := e.client.assure(t.Context(), driver.Now(), most); err != nil {
+		t.Fatal(err)
+	}
+	e.client.proven(before)
+	if after, sure := now(e); after == before || sure >= most {
+		t.Errorf("without a transaction the session surely lasts for %v (another connection: %v)", sure, after != before)
+	}
+	if err := e.client.catchUp(t.Context(), e.prefix); err != nil {
+		t.Fatal(err)
+	}
+	if _, sure := now(e); sure < most {
+		t.Errorf("with a transaction the session surely lasts for %v, want %v", sure, most)
+	}
+}
+
+// A place that was named in a removal is never used again by its owner, although the removal may arrive at any later time.
+func TestPlaceThatWasLeftIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	e, other := openAt(t, server(t)), openAt(t, server(t))
+	held := lock(t, "a")
+	mustTake(t, other, held)
+	r := join(t, e, lock(t, "a"))
+	c := claim{r.Key, idOf(r.Owner)}
+	p, _ := e.places.find(c)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.leave(ended, p); err == nil {
+		t.Fatal("it has left")
+	}
+	again := join(t, e, r)
+	if is, _ := e.places.find(c); is == nil || is.name == p.name {
+		t.Fatalf("the place is %+v, and %+v is about to go", is, p)
+	}
+	done := waitFor(t.Context(), e, again)
+	mustRelease(t, other, held)
+	w := <-done // once the first place is gone, which is seen to
+	if w.err != nil || w.grant.Token <= p.token {
+		t.Fatalf("Wait: %+v, %v", w.grant, w.err)
+	}
+	if err := e.free(t.Context(), p.parent, p.name, true); err == nil {
+		t.Error("the first place is still there")
+	}
+	if err := renewOne(t, e, again); err != nil {
+		t.Errorf("Renew: %v", err)
+	}
+	mustRelease(t, e, again)
+}

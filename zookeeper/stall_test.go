@@ -1,0 +1,135 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
+	"github.com/leasehold-go/leasehold/zookeeper"
+)
+
+// network is what stands between one client and its server. It may hold back what the client sends, or let nobody connect.
+type network struct {
+	to string
+
+	mu    sync.Mutex
+	held  bool
+	gone  bool
+	links []*heldConn
+}
+
+// heldConn is a connection through a network.
+type heldConn struct {
+	net.Conn
+	of   *network
+	kept []byte
+}
+
+func (n *network) dial(ctx context.Context, kind, _ string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.gone {
+		return nil, errors.New("no route")
+	}
+	c, err := new(net.Dialer).DialContext(ctx, kind, n.to)
+	if err != nil {
+		return nil, err
+	}
+	l := &heldConn{Conn: c, of: n}
+	n.links = append(n.links, l)
+	return l, nil
+}
+
+// Write implements net.Conn.
+func (l *heldConn) Write(b []byte) (int, error) {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if l.of.held {
+		l.kept = append(l.kept, b...) // TCP goes on to try
+		return len(b), nil
+	}
+	return l.Conn.Write(b)
+}
+
+// hold holds back what is sent from now on.
+func (n *network) hold() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = true
+}
+
+// release lets what was held back arrive.
+func (n *network) release() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = false
+	for _, l := range n.links {
+		_, _ = l.Conn.Write(l.kept) // the other side may have closed it
+		l.kept = nil
+	}
+}
+
+// cut lets nobody connect any more.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gone = true
+}
+
+// What a client sends is held up for less than it waits before it gives up a connection. Then it takes a lock, through a follower that dies at once with
+// what it was to tell the leader. So the leader has heard of the session last before all that. It ends the session no earlier than the lease.
+func TestStallBeforeATake(t *testing.T) {
+	t.Parallel()
+	const timeout = 12 * time.Second
+	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{Unsynced: true})
+	followers, err := e.Followers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &network{to: followers[0].Addr()}
+	a, err := zookeeper.New(t.Context(), e.Addrs(), zookeeper.WithSessionTimeout(timeout), zookeeper.WithDialer(n.dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() }) // its server is gone
+	b := engineOn(t, timeout, followers[1].Addr())
+	before := wish(a, "before")
+	take(t, a, before)
+	release(t, a, before)
+	n.hold()
+	time.Sleep(timeout * 65 / 100)
+	type outcome struct {
+		grant driver.Grant
+		err   error
+	}
+	r := wish(a, "stalled")
+	asked := driver.Now()
+	done := make(chan outcome, 1)
+	go func() {
+		g, err := a.Take(t.Context(), r)
+		done <- outcome{g, err}
+	}()
+	n.release()
+	got := <-done
+	n.cut()
+	followers[0].Kill()
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	ends := asked.Add(r.TTL).Time()
+	if !got.grant.Start.IsZero() {
+		ends = got.grant.Start.Add(r.TTL).Time()
+	}
+	next := queue(t, b, wish(b, "stalled"))
+	if g := next.granted(t); g.Token <= got.grant.Token {
+		t.Errorf("token %d follows %d", g.Token, got.grant.Token)
+	}
+	if left := ends.Sub(next.at); left > 0 {
+		t.Errorf("another one was granted what the holder counts on for another %v", left)
+	}
+}
