@@ -25,12 +25,8 @@ import (
 // So the session lasts for its timeout from the beginning of a connection on which a transaction was answered. When that is not enough for a lease, the
 // client connects anew, to the same server, which costs no more than a request.
 
-const (
-	// mostDrained is how long requests that are under way are waited for before the client connects anew; so many have an answer by then.
-	mostDrained = 250 * time.Millisecond
-	// mostGated is how long requests wait, when a connection has begun, for the client to set its watches again.
-	mostGated = 250 * time.Millisecond
-)
+// mostGated is how long requests wait, when a connection has begun, for the client to set its watches again.
+const mostGated = 250 * time.Millisecond
 
 // longest is the longest lease in a session of a timeout. With two fifths of it a session need be made sure of no more often than each half of it or so.
 func longest(timeout time.Duration) time.Duration { return timeout * 2 / 5 }
@@ -116,7 +112,8 @@ func (c *client) covers(from driver.Instant, d time.Duration) bool {
 	return c.up && c.line != nil && cover(c.line.timeout)-from.Since(c.line.began) >= d
 }
 
-// leave ends the connection, if there is one, once the requests that are under way have been answered, or have taken long. Others wait for the next one.
+// leave ends the connection, if there is one, once the requests that are under way have been answered, or the server would be taken for silent. Others wait
+// for the next one.
 func (c *client) leave() {
 	c.mu.Lock()
 	l := c.line
@@ -126,7 +123,7 @@ func (c *client) leave() {
 	}
 	c.up, c.draining, c.again = false, true, true
 	c.mu.Unlock()
-	limit := time.NewTimer(mostDrained)
+	limit := time.NewTimer(c.suspicion())
 	defer limit.Stop()
 	for late := false; !late && len(c.slots) > 0; {
 		c.mu.Lock()
