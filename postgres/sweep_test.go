@@ -34,9 +34,9 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	pool, schema := place(t)
 	e := open(t, pool, schema)
-	takes(t, e, lock("held"))
-	for i := range 300 { // a row that is free, and needed
-		first, second := lock(fmt.Sprint("shared-", i)), lock(fmt.Sprint("shared-", i))
+	takes(t, e, lockFor("held", time.Hour)) // on a busy machine all this takes longer than a minute
+	for i := range 300 {                    // a row that is free, and needed
+		first, second := lockFor(fmt.Sprint("shared-", i), time.Hour), lockFor(fmt.Sprint("shared-", i), time.Hour)
 		first.Mode, second.Mode = driver.Shared, driver.Shared
 		takes(t, e, first)
 		takes(t, e, second)
