@@ -47,7 +47,7 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 					at := rand.IntN(names)
 					m := c.Mutex(fmt.Sprint("name ", at), leasehold.TTL(5*time.Second))
 					// On a busy machine they get more and more patient, until some are granted a lock.
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond)*int64(1+round/rounds))))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond)<<min(round/rounds, 6))))
 					l, err := m.Lock(ctx)
 					cancel()
 					switch {

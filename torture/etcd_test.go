@@ -18,7 +18,7 @@ var hasty = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
 // openEtcd returns a client of the library on some members.
 func openEtcd(t *testing.T, addresses ...string) *leasehold.Client {
 	t.Helper()
-	c, _ := openEtcdEngine(t, soon, addresses...)
+	c, _ := openEtcdEngine(t, answer, addresses...)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,10 +13,14 @@ import (
 // wrongClocks returns the places whose clocks are found to be wrong, "" for that of this machine.
 func wrongClocks(t *testing.T, c *leasehold.Client) (found []string) {
 	t.Helper()
-	x, err := c.Examine(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	var x leasehold.Examination
+	await(t, "the servers are examined", func() (done bool) {
+		var err error
+		if x, err = c.Examine(t.Context()); err != nil && !errors.Is(err, leasehold.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	for _, f := range x.Findings {
 		if f.Code == "clock-difference" {
 			found = append(found, fmt.Sprint(f.Severity, " ", f.Place))

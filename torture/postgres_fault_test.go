@@ -31,7 +31,7 @@ func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(soon))
+	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
 	t.Cleanup(func() {
 		if err := errors.Join(c.Close(), e.Close()); err != nil {
 			t.Errorf("closing: %v", err)

@@ -20,7 +20,7 @@ type trial struct {
 	clients []*leasehold.Client
 	names   int
 	ttl     time.Duration // of the leases
-	lasting time.Duration // at least, and four times as long at most
+	lasting time.Duration // at least, and twelve times as long at most
 	enough  int           // steps; on a slow machine they take longer
 	harm    []harm
 }
@@ -53,7 +53,7 @@ func (r trial) run(t *testing.T) {
 	for i := range histories {
 		histories[i] = &history{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*r.lasting)
+	ctx, cancel := context.WithTimeout(t.Context(), 12*r.lasting)
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range r.clients {

@@ -23,7 +23,7 @@ func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leas
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(soon))
+	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
 	t.Cleanup(func() {
 		_ = c.Close() // what it says of leases does not matter here
 		if err := e.Close(); err != nil {
