@@ -1,0 +1,41 @@
+//go:build mutants
+
+package models
+
+import "testing"
+
+// Each way to break the protocol is found: by the assertion that it breaks, as pan writes it.
+func TestMutantsFail(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	const (
+		larger    = "(m>before)"
+		unique    = "!(((used>>m)&1))"
+		exclusion = "(holder==0)"
+		tidy      = "(owner[k]==0)"
+	)
+	for _, c := range []struct{ defines, failed string }{
+		{"UNCOND", unique},
+		{"LOOSE REPEATS=1", unique},
+		{"ABOVE", unique},
+		{"SKIPWB", unique},
+		{"HALF N=4", unique},
+		{"AMNESIA RESTARTS=1", unique},
+		{"NOQUARANTINE RESTARTS=1", unique},
+		{"NOFLOOR RESTARTS=1", larger},
+		{"HALF N=4 TIMELY FLOORS=1", exclusion},
+		{"AMNESIA RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"NOQUARANTINE RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"WEAKRENEW RESTARTS=1 TIMELY FLOORS=1", exclusion},
+		{"PLAINDEL CLIENTS=3 TIMELY FLOORS=1", exclusion},
+		{"STRAY TIDY FLOORS=1 LATE=1", tidy},
+	} {
+		t.Run(c.defines, func(t *testing.T) {
+			t.Parallel()
+			v := check(t, small, c.defines)
+			if v.failed != c.failed {
+				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, c.failed)
+			}
+		})
+	}
+}
