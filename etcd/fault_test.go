@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen on a busy machine.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // engineOn opens an engine on some addresses, as a program of its own has.
 func engineOn(t *testing.T, addresses ...string) *etcd.Engine {

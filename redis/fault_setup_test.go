@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 40 * time.Second
+const patience = time.Minute
 
 // soon is how long it may take at most what happens at once, on a busy machine. It is less than the lease of a head that is not there (2 s), and than the
 // time after which those look for themselves who wait for a long lease (10 s).

@@ -40,7 +40,7 @@ func program(role string) *exec.Cmd {
 	return cmd
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // reader reads what a program says on a pipe, and fails if that takes too long.
 func reader(t *testing.T, r *os.File) *bufio.Reader {

@@ -68,6 +68,6 @@ func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redl
 var patient = redlock.WithNodeTimeout(5 * time.Second)
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func servs(n int) string { return fmt.Sprintf("%dServers", n) }

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // postgres is one server for all tests, each of which has a schema of its own.
 var postgres = sync.OnceValues(postgresserver.Start)
