@@ -27,8 +27,9 @@ LONG := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./
 SCHEDULES := . ./redis/redlock/internal/quorum
 
 .PHONY: schedules
-schedules: ## Run many more seeded schedules of the simulators than "make test" (takes some minutes)
+schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
 	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v $(SCHEDULES) -schedules 20000
+	go test -count 1 -timeout 1h -run '^TestOrderOfThousandsOfHandOvers$$' ./redis -handovers 20000
 
 .PHONY: mutants
 mutants: compiler spin ## Check that the tests find the faults that are planted in the code (takes some minutes)

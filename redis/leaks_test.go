@@ -281,12 +281,12 @@ func TestLivingWaitersAreNoLeak(t *testing.T) {
 	if all := leaksOf(t, told, "a"); len(all) > 0 {
 		t.Errorf("told is %+v", all)
 	}
-	queueUp(t, s, "a", 3, "P", 59*time.Second) // these may still be alive
+	queueUp(t, s, "a", 3, "P", 30*time.Second) // these may still be alive
 	if all := leaksOf(t, told, "a"); len(all) > 0 {
 		t.Errorf("told is %+v", all)
 	}
-	queueUp(t, s, "a", 3, "P", 61*time.Second)
-	queueUp(t, s, "a", 2, "-", 61*time.Second)
+	queueUp(t, s, "a", 3, "P", 90*time.Second)
+	queueUp(t, s, "a", 2, "-", 90*time.Second)
 	l := leak(t, told, "a")
 	if l.Sort != driver.DeadWaiters || l.Count != 5 {
 		t.Errorf("told is %+v, want five dead waiters", l)
