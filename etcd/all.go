@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -10,8 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// mostAtOnce is how many locks one transaction takes: servers allow for 128 operations.
-const mostAtOnce = 128
+// mostAtOnce is how many locks one transaction takes: servers allow for 128 operations, and for as many conditions, with those for sessions.
+const mostAtOnce = 120
 
 // TakeAll implements [driver.AllTaker] with one transaction for up to 128 names, and another one if some of the owners hold already.
 func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
@@ -66,9 +68,7 @@ func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
 	t, err := a.e.txn(ctx, cmps, puts, reads)
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		if err := a.e.sessions.check(ctx, a.on...); err != nil {
-			return nil, err
-		}
+		a.e.sessions.lost(a.on...)
 		return nil, errChanged
 	case err != nil:
 		if !driver.HadNoEffect(err) {
@@ -80,18 +80,14 @@ func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
 	case t.Succeeded:
 		return a.granted(t.Header.Revision)
 	}
-	return nil, a.judge(t)
+	return nil, a.judge(ctx, t)
 }
 
 // prepare sees to sessions that last. A lease that was longer before stays so.
 func (a *joint) prepare(ctx context.Context) error {
 	a.on, a.paths = a.on[:0], a.paths[:0]
 	for i, r := range a.batch {
-		longest := r.TTL
-		if own := a.own(i); own != nil {
-			longest = max(longest, own.ttl)
-		}
-		s, start, err := a.e.sessions.get(ctx, class(longest), r.TTL)
+		s, start, err := a.e.sessions.get(ctx, class(a.ttl(i)))
 		if err != nil {
 			return err
 		}
@@ -118,35 +114,60 @@ func (a *joint) own(i int) *place {
 	return a.holds[i]
 }
 
+// sessions are those that are named, each once.
+func (a *joint) sessions() (each []*session) {
+	for i, s := range a.on {
+		if !slices.Contains(a.on[:i], s) {
+			each = append(each, s)
+		}
+	}
+	return each
+}
+
+// ttl is the longest that an owner has asked for.
+func (a *joint) ttl(i int) time.Duration {
+	if own := a.own(i); own != nil {
+		return max(own.ttl, a.batch[i].TTL)
+	}
+	return a.batch[i].TTL
+}
+
 func (a *joint) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) {
 	for i, r := range a.batch {
 		s := a.e.places(r.Key)
 		c := cardOf(r, a.all[i].mark)
 		if own := a.own(i); own != nil {
 			c = own.card
-			c.ttl = max(c.ttl, r.TTL)
+			c.ttl = a.ttl(i)
 			cmps = append(cmps, own.unchanged())
 		} else {
 			cmps = append(cmps, s.noneAfter(0))
 		}
-		puts = append(puts, opPut(a.paths[i], c, a.on[i].id))
+		puts = append(puts, opPut(a.paths[i], c.on(a.on[i], c.ttl), a.on[i].base))
 		reads = append(reads, opRange(s))
+	}
+	for _, s := range a.sessions() {
+		cmps = append(cmps, exists(s.key))
 	}
 	return cmps, puts, reads
 }
 
 // judge finds out what a refusal means: it answers errChanged if all names are free, or their owners' already.
-func (a *joint) judge(t *pb.TxnResponse) error {
+func (a *joint) judge(ctx context.Context, t *pb.TxnResponse) error {
 	holds := make([]*place, len(a.batch))
 	for i, r := range a.batch {
 		l := readLine(t.Responses[i].GetResponseRange().Kvs)
 		own, inside := l.owned(r.Kind, a.all[i].mark)
 		if len(l) > 0 && !inside {
+			a.e.lookAfter(ctx, r.Key, l)
 			return driver.ErrHeld
 		}
 		holds[i] = own
 	}
 	a.holds = holds
+	if err := a.e.sessions.check(ctx, a.sessions()...); err != nil { // one of them may be gone
+		return err
+	}
 	return errChanged
 }
 
@@ -163,7 +184,8 @@ func (a *joint) granted(revision int64) ([]driver.Grant, error) {
 				life = max(life, own.ttl) // when it was renewed last is not known
 			}
 		}
-		if err := a.e.members.stands(m, a.paths[i], created, a.on[i], true, life); err != nil {
+		at := whereabouts{a.paths[i], created, graceOf(a.ttl(i))}
+		if err := a.e.members.stands(m, at, a.on[i], true, life); err != nil {
 			late = err // but the others are to be known
 		}
 		grants = append(grants, driver.Grant{Token: uint64(created), Start: a.start})

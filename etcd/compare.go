@@ -38,6 +38,13 @@ func onLease(path string, id clientv3.LeaseID) *pb.Compare {
 	}
 }
 
+// exists compares: a key is there.
+func exists(path string) *pb.Compare {
+	return &pb.Compare{
+		Result: pb.Compare_GREATER, Target: pb.Compare_CREATE, Key: []byte(path), TargetUnion: &pb.Compare_CreateRevision{},
+	}
+}
+
 // allShared compares: there are places, and all are shared.
 func (s span) allShared() *pb.Compare {
 	return &pb.Compare{

@@ -35,21 +35,24 @@
 //
 // # Sessions
 //
-// The locks of a process are on leases of etcd, called sessions here: one for all locks with about the same ttl. A session lasts longer
-// than the locks on it, by a quarter of their ttl, but at least 2 s and at most 10 s, rounded up to whole seconds, and longer than a
-// quarter of a minute in steps of an eighth at most. So to renew locks takes no write: their session is kept alive now and then, and one
-// read finds out for up to 128 of them that they are still there. A lock that is not renewed is removed by its own process when its time is
-// over. If that process is gone, it is free when the session ends.
+// A session says that a process lives: a key on a lease of etcd that is kept alive, one for all locks with about the same ttl. It lasts half
+// their ttl and a second, but at least 3 s, rounded up to whole seconds, and longer than a quarter of a minute in steps of an eighth at most. The
+// keys of locks name it. So to renew locks takes no write: their session is kept alive now and then, and one read finds out for up to 127 of them
+// that it and they are still there. A lock that is not renewed is removed by its own process when its time is over.
 //
-// A take that was given up may reach the cluster later. What it leaves is removed for 15 s. From then on its session takes up nothing new, and is left
-// by what is on it, so that it ends, and with it whatever comes later still.
+// The end of a session frees nothing by itself, since a leader that stood still may end it too early. Whoever finds it gone, when it waits
+// for a lock or is refused it, has etcd remove the lock after its ttl from then on, but at least 4 s. A holder that is still there names another session
+// in time. If nobody asks for the lock, it is gone after a quarter of an hour, or after 16 ttls, if that is longer.
 //
-// A place in the queue is on a session of 10 s at most, which the waiting process keeps alive. A waiter that has died is passed over when it ends.
+// A take that was given up may reach the cluster later. What it leaves is removed for 15 s. From then on nothing new names its session, which is left
+// by what does, so that it ends; a take that comes later still does nothing.
+//
+// A place in the queue has a session of 5 s at most, which the waiting process keeps alive. A waiter that has died is passed over when it has ended, and
+// 7 s at most after that.
 //
 // # Which faults break which promise
 //
-//   - The process, or its machine, dies: a lock of it is free after the rest of its session, so up to 3 s (short ttls) or a third of the
-//     ttl (long ones) later than its lease would have ended.
+//   - The process, or its machine, dies: a lock of it is free, for those who wait, 1.5 times the ttl and some 3 s later at most.
 //   - A member is lost, or hangs: requests that went to it fail or take until their time limit, others do not notice. The clients turn to
 //     other members within seconds.
 //   - The leader is lost: for as long as an election takes nothing is granted or renewed. The new leader lets each session last its full
@@ -57,17 +60,16 @@
 //   - The majority is lost, or the network parts it from the clients: nothing is granted, and holders know by their own clocks when their
 //     leases are over. When the majority comes back, so do the locks.
 //   - An old leader goes on because it stood still (its process, its disk) while another was elected: it says yes to whoever keeps a
-//     session alive, which means nothing. The engine believes that only if the same leader is still elected in a read afterwards. In
-//     releases before 3.4.31 and 3.5.13, such a leader may also end sessions when it wakes up: what was on them is lost early, and the
-//     holder finds out with its next renewal. That breaks exclusion for at most a third of a ttl. Fencing or Guard keep it from doing harm.
-//   - The leader's clock runs faster than that of a holder by more than a hundredth: the session may end before the holder knows. Steps of
+//     session alive, which means nothing, and nobody believes anything for it. It may also end sessions, in all releases. Their locks stay, and name other
+//     sessions with their next renewal.
+//   - The leader's clock runs faster than that of a holder by more than a hundredth: a lock whose session has ended may be free before the holder knows. Steps of
 //     the wall clock do not matter, neither here nor there.
 //   - The data is restored from a snapshot, or the cluster is made anew: locks that were granted after the snapshot are forgotten, and so
 //     are revisions, so tokens may be given a second time, unless the snapshot is restored with a later revision (etcdutl snapshot restore
 //     --bump-revision --mark-compacted). Stop all programs that use locks before.
-//   - Somebody removes keys below the prefix, or ends leases of etcd: the holder is told with its next renewal, and others get in before.
+//   - Somebody removes keys below the prefix, or ends the leases of etcd that they are on: the holder is told with its next renewal, and others get in before.
 //   - The database is full (the alarm NOSPACE): no lock can be taken; what is held can be renewed and released. Who waits already is granted
-//     the lock in its turn, but with a ttl above 9 s cannot renew it, and loses it after 10 s at most.
+//     the lock in its turn, but with a ttl above 7 s cannot renew it, and loses it after that time. What the dead have left is there until there is room.
 //   - The history is compacted: nothing happens; waiters read instead.
 //
 // # Rights

@@ -64,6 +64,7 @@ func (ms *members) finish(part []*member) {
 	}
 	for _, m := range part {
 		if err != nil {
+			m.strays = m.strays || !driver.HadNoEffect(err)
 			ms.book.Set(m, time.Now().Add(removeAgain))
 			continue
 		}
@@ -94,6 +95,9 @@ func (ms *members) remove(part []*member) error {
 func (ms *members) ended(m *member) {
 	close(m.ending)
 	m.ending = nil
+	if m.strays { // a removal may still arrive where the key was
+		m.home, m.strays = ms.engine.places(m.Key).place(ms.id, m.number), false
+	}
 	ms.clear(m)
 	if m.late = max(0, m.late-1); m.late > 0 {
 		m.end = time.Now().Add(ms.lateness)

@@ -23,6 +23,7 @@ type Engine struct {
 
 	members  members
 	sessions sessions
+	looks    looks
 
 	life       context.Context // ends with Close
 	end        context.CancelFunc

@@ -31,7 +31,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 func examine(ctx context.Context, client *clientv3.Client, prefix string) (driver.Examination, error) {
 	s, err := survey(ctx, client)
 	if err != nil {
-		return driver.Examination{}, fmt.Errorf("etcd engine: %w", err)
+		return driver.Examination{}, explain(fmt.Errorf("etcd engine: %w", err))
 	}
 	defer s.close()
 	places := s.places()
@@ -121,6 +121,9 @@ func (v *visit) close() {
 func silence(ctx context.Context, err error) error {
 	if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
 		return driver.ErrSilent
+	}
+	if status.Code(err) == codes.PermissionDenied {
+		return errors.New("the user may not see it: servers from 3.6 on show what they are to those alone who have the role root")
 	}
 	return errors.New(status.Convert(err).Message())
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -25,7 +27,7 @@ func (s *sight) judge(places []*named) findings {
 	judgeNumber(&f, places)
 	judgeVersions(&f, places)
 	s.judgeAlarms(&f, places)
-	judgeRoom(&f, places)
+	s.judgeRoom(&f, places)
 	s.judgeAddresses(&f)
 	return f
 }
@@ -128,22 +130,31 @@ func old(version string) bool {
 	return errA == nil && errB == nil && cmp.Or(cmp.Compare(a, oldest[0]), cmp.Compare(b, oldest[1])) < 0
 }
 
-// judgeAlarms finds alarms. Each member knows those of all. See https://etcd.io/docs/latest/op-guide/maintenance/.
-func (s *sight) judgeAlarms(f *findings, places []*named) {
-	raised := map[string]bool{} // as in "memberID:1 alarm:NOSPACE"
+// Alarms, as servers tell of them.
+const noSpace, corrupt = "NOSPACE", "CORRUPT"
+
+// raised reports whether any server tells of an alarm of a member.
+func (s *sight) raised(m *pb.Member, alarm string) bool {
+	text := fmt.Sprintf("memberID:%d alarm:%s", m.ID, alarm)
 	for _, v := range s.answered() {
-		for _, text := range v.status.Errors {
-			raised[strings.TrimSpace(text)] = true
+		for _, told := range v.status.Errors {
+			if strings.TrimSpace(told) == text {
+				return true
+			}
 		}
 	}
+	return false
+}
+
+// judgeAlarms finds alarms. Each member knows those of all. See https://etcd.io/docs/latest/op-guide/maintenance/.
+func (s *sight) judgeAlarms(f *findings, places []*named) {
 	for _, n := range places {
-		about := fmt.Sprintf("memberID:%d ", n.member.ID)
-		if raised[about+"alarm:NOSPACE"] {
+		if s.raised(n.member, noSpace) {
 			f.add(driver.Critical, "no-space", n.place.Name,
 				"its database has reached its quota, and the alarm NOSPACE is raised: no lock can be had. What is held is renewed and can be released",
 				"compact and defragment the database, or raise --quota-backend-bytes; then etcdctl alarm disarm")
 		}
-		if raised[about+"alarm:CORRUPT"] {
+		if s.raised(n.member, corrupt) {
 			f.add(driver.Critical, "corrupt", n.place.Name,
 				"the alarm CORRUPT is raised: its data differs from that of the others, and the cluster refuses all requests. Two may have held a lock",
 				"replace the member that is damaged, as etcd's documentation of data corruption says; then etcdctl alarm disarm")
@@ -158,10 +169,10 @@ const (
 	nearlyFull = 80
 )
 
-// judgeRoom finds databases near their quota. Servers before 3.6 do not tell it.
-func judgeRoom(f *findings, places []*named) {
+// judgeRoom finds databases near their quota, other than those that have reached it. Servers before 3.6 do not tell it.
+func (s *sight) judgeRoom(f *findings, places []*named) {
 	for _, n := range places {
-		if n.place.Err != nil {
+		if n.place.Err != nil || s.raised(n.member, noSpace) {
 			continue
 		}
 		size, quota := n.visit.status.DbSize, n.visit.status.DbSizeQuota

@@ -27,6 +27,6 @@ func Reckons(e *Engine, r driver.Request) bool {
 // Retire lets nobody else come to the sessions that there are.
 func Retire(e *Engine) {
 	for _, s := range e.sessions.all {
-		defer e.sessions.retire([]clientv3.LeaseID{s.id})
+		defer e.sessions.retire([]clientv3.LeaseID{s.base})
 	}
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 )
@@ -25,7 +28,8 @@ type fake struct {
 	mu        sync.Mutex
 	term      uint64                                                        // in which a read is answered
 	written   int64                                                         // revisions since the start
-	next      int64                                                         // the session that is granted next; 0 if all are called 7
+	ids       int64                                                         // sessions
+	next      int64                                                         // the base of the session that is granted next; 0 if all are called 7, as is the session
 	alive     func() (*pb.LeaseKeepAliveResponse, error)                    // answers who keeps a session alive
 	reads     func(*pb.RangeRequest) *pb.RangeResponse                      // answers who reads places; nil if nobody may
 	writes    func(*pb.TxnRequest) (*pb.TxnResponse, error)                 // answers who sends a transaction; nil if nobody may
@@ -60,7 +64,7 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 	defer f.mu.Unlock()
 	switch {
 	case r.CountOnly:
-		return &pb.RangeResponse{Header: f.header()}, nil
+		return &pb.RangeResponse{Header: f.header(), Count: 1}, nil // the session is there
 	case f.reads == nil:
 		return nil, errUnasked
 	}
@@ -95,13 +99,40 @@ func (f *fake) sent(opts []grpc.CallOption) {
 
 func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
 	f.sent(opts)
+	if put := r.GetSuccess()[0].GetRequestPut(); strings.HasPrefix(string(put.GetKey()), DefaultPrefix+"session/") {
+		return &pb.TxnResponse{Succeeded: true, Header: f.header()}, nil
+	}
 	f.mu.Lock()
 	writes := f.writes
 	f.mu.Unlock()
 	if writes == nil {
 		return nil, errUnasked
 	}
-	return writes(r) // which may take its time
+	t, err := writes(r) // which may take its time
+	if err == nil {
+		t.Responses = withSessions(r, t.Succeeded, t.Responses)
+	}
+	return t, err
+}
+
+// withSessions adds to what a test answers that the sessions are there which are asked for.
+func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp) []*pb.ResponseOp {
+	asked := r.Failure
+	if succeeded {
+		asked = r.Success
+	}
+	for i, op := range asked {
+		if inner := op.GetRequestTxn(); inner != nil && i < len(some) {
+			if t := some[i].GetResponseTxn(); t != nil {
+				t.Responses = withSessions(inner, t.Succeeded, t.Responses)
+			}
+		}
+		if key := string(op.GetRequestRange().GetKey()); strings.HasPrefix(key, DefaultPrefix+"session/") {
+			there := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(key)}}}
+			some = slices.Insert(some, min(i, len(some)), &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: there}})
+		}
+	}
+	return some
 }
 
 func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, opts ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
@@ -116,9 +147,13 @@ func (f *fake) LeaseGrant(_ context.Context, r *pb.LeaseGrantRequest, _ ...grpc.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a := &pb.LeaseGrantResponse{ID: 7, TTL: r.TTL}
-	if f.next > 0 {
+	switch {
+	case f.next > 0 && r.TTL >= baseOf(0): // the base of a session
 		a.ID = f.next
 		f.next++
+	case f.next > 0:
+		f.ids++
+		a.ID = 1000 + f.ids
 	}
 	return a, nil
 }

@@ -19,6 +19,9 @@ type view struct {
 	span
 	revision int64 // at which the line was read
 	removals bool  // nothing else
+	// sessions are those whose end is watched, too, from a revision on at which they were there; with 0, nobody has looked for them yet.
+	sessions  []clientv3.LeaseID
+	inspected int64
 	// still is told the line as it is when the watch has begun, if anything was written since it was read. It returns false if there is
 	// nothing to watch any more.
 	still func(line) bool
@@ -31,15 +34,17 @@ type view struct {
 //
 // Whoever is about to be next watches all removals from the line, and so knows at each moment who is left of it. They come in the order in
 // which they happened, and the own key is among them: it is there if its removal has not come before that of the last one who stood in the
-// way. So the grant needs no other read. It is good for as long as the session surely lasts by the clock of this process: the place ends
-// with it, and by other ways only if somebody removes it on purpose, as a lock can be taken away from any holder.
+// way. So the grant needs no other read. It is good for the grace of the place from when its session was last seen by the majority, by the clock
+// of this process: nobody removes the place before, but on purpose, as a lock can be taken away from any holder.
 //
 // Whoever has others before itself for longer watches one key alone, so that a change wakes few: one without whose removal it cannot get
 // in, or be about to be next. A reader waits for the last writer before it; that one may also be made shared.
-func (w *waiter) follow(ctx context.Context, l line, revision int64) (g driver.Grant, err error) {
+//
+// Those without whose removal it cannot go on may be dead: inspected is the revision at which their sessions were there, or 0.
+func (w *waiter) follow(ctx context.Context, l line, revision, inspected int64) (g driver.Grant, err error) {
 	at := l.find(w.m.mark)
 	placed := l[at]
-	v := view{span: w.span, revision: revision, removals: true}
+	v := view{span: w.span, revision: revision, removals: true, sessions: l[:at].sessions(), inspected: inspected}
 	granted := false
 	v.still = func(now line) bool {
 		l = now
@@ -59,7 +64,7 @@ func (w *waiter) follow(ctx context.Context, l line, revision int64) (g driver.G
 		if w.Mode == driver.Shared {
 			before = l[lastWriter(l[:at])]
 		}
-		v = view{span: before.alone(), revision: revision, removals: w.Mode != driver.Shared}
+		v = view{span: before.alone(), revision: revision, removals: w.Mode != driver.Shared, sessions: line{before}.sessions(), inspected: inspected}
 		v.still = func(now line) bool { return now.has(before) && now.find(w.m.mark) >= 0 }
 	}
 	if err = w.await(ctx, v); granted {
@@ -95,10 +100,13 @@ func (w *waiter) await(ctx context.Context, v view) error {
 	if !slow.Stop() {
 		return errMoved
 	}
-	look := time.NewTimer(lookEvery)
+	look := time.NewTimer(w.lookAgain(v))
 	defer look.Stop()
+	ended := w.watchSessions(watching, v)
 	for {
 		select {
+		case <-ended:
+			return errMoved
 		case r, ok := <-events:
 			switch {
 			case !ok || r.Err() != nil:

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -41,6 +43,11 @@ func (s span) place(engine string, number int) string {
 func markOf(owner string) string {
 	sum := sha256.Sum256([]byte(owner))
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
+}
+
+// session is the key that is there as long as a session lasts. No kind of lock is called so.
+func (k keys) session(id clientv3.LeaseID) string {
+	return k.prefix + "session/" + strconv.FormatInt(int64(id), 16)
 }
 
 // name takes a key of the kind apart.

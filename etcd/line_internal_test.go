@@ -86,9 +86,10 @@ func TestNobodyLosesAPlace(t *testing.T) {
 func TestCards(t *testing.T) {
 	t.Parallel()
 	for _, c := range []card{
-		{exclusive, 30 * time.Second, 1, 1, "mark", "host:42 a program"},
-		{keptShared, time.Millisecond, 3, 7, markOf("owner"), ""},
-		{shared, maxTTL, 1, 1, "-", " \x00\xff\n  "},
+		{state: exclusive, ttl: 30 * time.Second, weight: 1, size: 1, mark: "mark", holder: "host:42 a program"}, // as older versions wrote it
+		{state: keptShared, ttl: time.Millisecond, weight: 3, size: 7, mark: markOf("owner")},
+		{state: shared, ttl: maxTTL, weight: 1, size: 1, mark: "-", session: 0x6a6ea202edcb1e1d, grace: maxTTL, holder: " \x00\xff\n  "},
+		{state: exclusive, ttl: time.Second, weight: 1, size: 1, mark: markOf("owner"), session: 7, grace: time.Millisecond},
 	} {
 		if got := readCard(c.bytes()); got != c {
 			t.Errorf("%+v is read as %+v", c, got)
@@ -98,7 +99,8 @@ func TestCards(t *testing.T) {
 			t.Errorf("%q is shared: %v", text, all)
 		}
 	}
-	for _, strange := range []string{"", "2", "9 1 1 1 x y", "2 x 1 1 x y", "2 1 0 1 x y", "2 1 2 1 x y", "2 -1 1 1 x y", "22 1 1 1 x y", "3 1 1 1 x", "2 1 1 1  y"} {
+	for _, strange := range []string{"", "2", "9 1 1 1 x y", "2 x 1 1 x y", "2 1 0 1 x y", "2 1 2 1 x y", "2 -1 1 1 x y", "22 1 1 1 x y", "3 1 1 1 x", "2 1 1 1  y",
+		"2 1 1 1 @7.1 y", "2 1 1 1 x@ y", "2 1 1 1 x@7 y", "2 1 1 1 x@0.1 y", "2 1 1 1 x@7.0 y", "2 1 1 1 x@g.1 y", "2 1 1 1 x@-7.1 y"} {
 		if c := readCard([]byte(strange)); c.state != keptExclusive || c.weight != 1 {
 			t.Errorf("%q is read as %+v, which is somebody's", strange, c)
 		}

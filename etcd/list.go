@@ -51,11 +51,15 @@ type listing struct {
 	leases []holderLease
 }
 
-// holderLease says which lease a holder in the page is on.
+// holderLease says which lease of etcd tells of a holder in the page.
 type holderLease struct {
 	entry, holder int
 	lease         clientv3.LeaseID
+	session       bool // it is that of its session
 }
+
+// remaining is what is left of a lease of etcd, and for how long it was granted; nothing if it has ended.
+type remaining struct{ left, granted time.Duration }
 
 func (l *listing) read(ctx context.Context) error {
 	for _, kind := range driver.Kinds {
@@ -138,7 +142,11 @@ func (l *listing) add(k driver.Key, kvs []*mvccpb.KeyValue) {
 			st.Holders = append(st.Holders, driver.Holder{
 				Token: uint64(p.created), Mode: p.state.mode(), Weight: p.weight, Holder: p.holder, TTL: p.ttl, Age: -1,
 			})
-			l.leases = append(l.leases, holderLease{len(l.page), i, p.lease})
+			h := holderLease{len(l.page), i, p.lease, false}
+			if p.session != 0 {
+				h.lease, h.session = p.session, true
+			}
+			l.leases = append(l.leases, h)
 		case l.q.Queue:
 			st.Queue = append(st.Queue, driver.Waiter{Mode: p.state.mode(), Weight: p.weight, Holder: p.holder, Age: -1})
 		}
@@ -146,16 +154,17 @@ func (l *listing) add(k driver.Key, kvs []*mvccpb.KeyValue) {
 	l.page = append(l.page, st)
 }
 
-// fill asks what is left of the sessions, each once, and says no more than that.
+// fill asks what is left of the leases of etcd, each once. A place on one of its own lasts no longer than that. One with a session was renewed, most
+// likely, when that was kept alive last.
 func (l *listing) fill(ctx context.Context) error {
-	left := make(map[clientv3.LeaseID]*time.Duration)
+	left := make(map[clientv3.LeaseID]*remaining)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, aside)
 	for _, h := range l.leases {
 		if left[h.lease] != nil || h.lease == clientv3.NoLease {
 			continue
 		}
-		d := new(time.Duration)
+		d := new(remaining)
 		left[h.lease] = d
 		slots <- struct{}{} // those at work end with ctx
 		work.Go(func() {
@@ -169,23 +178,25 @@ func (l *listing) fill(ctx context.Context) error {
 		switch {
 		case d == nil:
 			*ttl = driver.NoTTL
-		case *d > 0 && (*ttl == 0 || *d < *ttl):
-			*ttl = *d
+		case h.session && d.left > 0:
+			*ttl = max(*ttl-(d.granted-d.left), time.Millisecond)
+		case !h.session && d.left > 0 && (*ttl == 0 || d.left < *ttl):
+			*ttl = d.left
 		}
 	}
 	return ctx.Err()
 }
 
-// leaseLeft asks what is left of a lease of etcd. It returns 0 if that is not to be known: the ttl that the holder asked for must do then.
-func (e *Engine) leaseLeft(ctx context.Context, id clientv3.LeaseID) time.Duration {
+// leaseLeft asks what is left of a lease of etcd. It returns nothing if that is not to be known: the ttl that the holder asked for must do then.
+func (e *Engine) leaseLeft(ctx context.Context, id clientv3.LeaseID) remaining {
 	ctx, over, err := e.bounded(ctx)
 	if err != nil {
-		return 0
+		return remaining{}
 	}
 	defer over()
 	r, err := e.leases.LeaseTimeToLive(ctx, &pb.LeaseTimeToLiveRequest{ID: int64(id)})
 	if err != nil {
-		return 0
+		return remaining{}
 	}
-	return time.Duration(r.TTL) * time.Second
+	return remaining{time.Duration(r.TTL) * time.Second, time.Duration(r.GrantedTTL) * time.Second}
 }

@@ -15,20 +15,20 @@ import (
 type member struct {
 	driver.Key
 	owner, mark string
-	number      int    // which no other owner of the name has
-	home        string // the key that it has of this engine
+	number      int // which no other owner of the name has
 
 	// Guarded by members.mu.
-	path    string // its home, or the key on which the owner's place was found
-	uses    int    // calls that work with it
-	waits   int    // those that wait, while which it has no end
-	created int64
+	home string // the key that it has of this engine
+	whereabouts
+	uses    int // calls that work with it
+	waits   int // those that wait, while which it has no end
 	granted bool
 	left    bool               // it may be kept, and nobody's
 	on      *session           // the session of the key; nil if it is another's
 	leases  []clientv3.LeaseID // those that the key may be on
 	late    int                // how many removals it still takes, since a request may yet arrive; 0 if all outcomes are known
 	astray  bool               // one that puts the key there may come later still
+	strays  bool               // one that removes the key may
 	end     time.Time
 	ending  chan struct{} // set when the end has come, which nothing can undo; closed when the key is gone
 	read    sighting      // what a Take that was refused has read, for the Wait that follows

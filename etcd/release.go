@@ -81,7 +81,7 @@ func heldBefore(t *pb.TxnResponse, kind driver.Kind, mark string) bool {
 	return held
 }
 
-// keep leaves a place to nobody, on a session of its own.
+// keep leaves a place to nobody, on a lease of its own, which nobody keeps alive: no member can think that it is over before it is.
 func (e *Engine) keep(ctx context.Context, r driver.Release, m *member) error {
 	for range tries {
 		l, _, err := e.look(ctx, r.Key)
@@ -100,22 +100,22 @@ func (e *Engine) keep(ctx context.Context, r driver.Release, m *member) error {
 			e.members.gone(m, known)
 			return driver.ErrNotHeld
 		}
-		s, err := e.grant(ctx, class(r.Keep))
+		lease, _, err := e.lease(ctx, surely(r.Keep))
 		if err != nil {
 			return err
 		}
-		if _, err := e.members.puts(m, r.Keep, s); err != nil {
+		if _, err := e.members.putsOn(m, r.Keep, lease); err != nil {
 			return err
 		}
 		e.members.leaves(m)
-		left := own.card
+		left := own.card.ends()
 		left.state, left.ttl = left.state.kept(), r.Keep
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, left, s.id)), nil)
+		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, left, lease)), nil)
 		switch {
 		case err != nil:
 			return err
 		case t.Succeeded:
-			return e.members.keeps(m, own, s, r.Keep)
+			return e.members.keeps(m, own, lease, r.Keep)
 		}
 	}
 	return errBusy

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// together is how many keys one transaction reads: servers allow for 128 operations.
-	together = 128
+	// together is how many locks one transaction looks at, beside their session: servers allow for 128 operations.
+	together = 127
 	// aside is how many locks are moved to other sessions at the same time.
 	aside = 16
 )
@@ -50,6 +50,7 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 // ended by this process.
 func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (parts [][]renewal, others []renewal) {
 	ms := &e.members
+	now := driver.Now()
 	var over []int
 	defer func() {
 		for _, i := range over { // whoever is told may ask the engine something
@@ -65,7 +66,7 @@ func (e *Engine) sort(batch []driver.Renewal, report func(i int, err error)) (pa
 		case m != nil && m.ending != nil:
 			over = append(over, i) // the lease has ended, and its removal is under way
 			continue
-		case m == nil || !m.granted || m.on == nil || m.on.isGone() || lasting(m.on.seconds) < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
+		case m == nil || !m.granted || m.on == nil || m.on.isGone() || m.grace < r.TTL || m.on.baseLeft(now) < r.TTL || r.Token != 0 && r.Token != uint64(m.created):
 			others = append(others, renewal{Renewal: r, index: i})
 			continue
 		}
@@ -90,37 +91,39 @@ func (e *Engine) renewPart(ctx context.Context, items []renewal, report func(i i
 	}
 }
 
-// renewTogether renews locks on one session. First it sees to the session, then it reads whether the keys are still there, and on it. It
-// returns those that it is to be done for in another way.
+// renewTogether renews locks on one session. First it sees to the session, then it reads whether that and the keys are still there, and the keys on
+// its base. That read is what the leases last from: should the session end later, the locks are left alone for their grace. It returns those that
+// it is to be done for in another way.
 func (e *Engine) renewTogether(ctx context.Context, items []renewal, report func(i int, err error)) (others []renewal) {
 	s := items[0].on
-	var most time.Duration
-	for _, r := range items {
-		most = max(most, r.TTL)
-	}
-	last, err := e.sessions.keep(ctx, s, most)
+	last, err := e.sessions.keep(ctx, s)
 	if err == nil && last != s {
-		return items // the session is gone, and with it most likely the keys
+		return items // the session is gone: the keys are to name another one, in time
 	}
 	var t *pb.TxnResponse
 	if err == nil {
-		reads := make([]*pb.RequestOp, len(items))
-		for i, r := range items {
-			reads[i] = opKey(r.path)
+		reads := make([]*pb.RequestOp, 1, 1+len(items))
+		reads[0] = opKey(s.key)
+		for _, r := range items {
+			reads = append(reads, opKey(r.path))
 		}
 		t, err = e.txn(ctx, nil, reads, nil)
+	}
+	if err == nil && len(t.Responses[0].GetResponseRange().Kvs) == 0 {
+		e.sessions.lost(s)
+		return items
 	}
 	for i, r := range items {
 		if err != nil {
 			report(r.index, noEffect(err))
 			continue
 		}
-		kvs := t.Responses[i].GetResponseRange().Kvs
+		kvs := t.Responses[1+i].GetResponseRange().Kvs
 		switch {
 		case len(kvs) == 0:
 			e.members.gone(r.m, r.created)
 			report(r.index, driver.ErrNotHeld)
-		case kvs[0].CreateRevision != r.created || clientv3.LeaseID(kvs[0].Lease) != s.id:
+		case kvs[0].CreateRevision != r.created || clientv3.LeaseID(kvs[0].Lease) != s.base:
 			others = append(others, r)
 		default:
 			report(r.index, nil)
@@ -179,13 +182,21 @@ func (e *Engine) renew(ctx context.Context, r driver.Renewal) error {
 func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.Duration) (driver.Instant, error) {
 	longest := max(own.ttl, ttl) // what was longer before stays so
 	for range tries {
-		s, start, err := e.sessions.get(ctx, class(longest), ttl)
+		s, start, err := e.sessions.get(ctx, class(longest))
 		if err != nil {
 			return start, err
 		}
 		life := ttl
-		if own.lease == s.id {
-			return start, e.members.stands(m, own.path, own.created, s, true, life)
+		if own.session == s.id && own.lease == s.base && own.grace >= ttl && s.baseLeft(start) >= ttl {
+			there, err := e.sees(ctx, s)
+			if err != nil {
+				return start, err
+			}
+			if there {
+				return start, e.members.stands(m, own.whereabouts(), s, true, life)
+			}
+			e.sessions.lost(s)
+			continue
 		}
 		known := e.members.created(m)
 		if known == 0 {
@@ -194,21 +205,28 @@ func (e *Engine) lengthen(ctx context.Context, m *member, own *place, ttl time.D
 		if _, err := e.members.puts(m, ttl, s); err != nil {
 			return start, err
 		}
-		moved := own.card
+		moved := *own
 		moved.ttl = longest
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, moved, s.id)), nil)
+		moved.card = moved.on(s, longest)
+		t, err := e.txn(ctx, all(own.unchanged(), exists(s.key)), ops(opPut(own.path, moved.card, s.base)), ops(opKey(s.key)))
 		switch {
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
-			if err := e.sessions.check(ctx, s); err != nil {
-				return start, err
-			}
+			e.sessions.lost(s)
 		case err != nil:
 			return start, err
-		case !t.Succeeded:
-			return start, errChanged
+		case t.Succeeded:
+			return start, e.members.moved(m, known, &moved, s, life)
+		case len(t.Responses[0].GetResponseRange().Kvs) == 0:
+			e.sessions.lost(s)
 		default:
-			return start, e.members.moved(m, known, own, s, life)
+			return start, errChanged
 		}
 	}
 	return driver.Instant{}, errBusy
+}
+
+// sees reports whether a session is there: from the instant before on, what names it is left alone for its grace.
+func (e *Engine) sees(ctx context.Context, s *session) (bool, error) {
+	r, err := e.read(ctx, &pb.RangeRequest{Key: []byte(s.key), CountOnly: true})
+	return r.GetCount() > 0, err
 }

@@ -112,6 +112,11 @@ func opPut(path string, c card, lease clientv3.LeaseID) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(path), Value: c.bytes(), Lease: int64(lease)}}}
 }
 
+// opSession puts the key of a session there.
+func opSession(s *session) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(s.key), Lease: int64(s.id)}}}
+}
+
 func opDelete(path string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(path)}}}
 }

@@ -12,15 +12,18 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// A session lasts for longer than the locks on it, by some seconds but not by many, and there are few of them.
+// A session lasts for longer than a lock on it may go without a renewal, and for not much longer, and there are few of them.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	all := make(map[int64]bool)
 	for ttl := 10 * time.Millisecond; ttl <= maxTTL; ttl += max(ttl/100, time.Millisecond) {
 		s := class(ttl)
 		all[s] = true
-		if more := lasting(s) - ttl; more < 3*time.Second/2 || more > 4*time.Second+ttl*3/8 {
-			t.Errorf("the session for locks of %v lasts %v longer", ttl, more)
+		if lasts := lasting(s); lasts*3/4 < ttl/3 || lasts > ttl*5/8+3*time.Second {
+			t.Errorf("the session for locks of %v lasts %v", ttl, lasts)
+		}
+		if lasts := lasting(baseOf(s)); lasts/2 < 4*ttl {
+			t.Errorf("the base for locks of %v lasts %v", ttl, lasts)
 		}
 	}
 	if len(all) > 200 {
@@ -41,21 +44,21 @@ func TestTheWordOfAnOldLeaderDoesNotCount(t *testing.T) {
 			return &pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{RaftTerm: 3}, TTL: 100}, nil
 		}
 		e := f.engine(t)
-		s, start, err := e.sessions.get(t.Context(), 10, time.Second)
+		s, start, err := e.sessions.get(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		again, now, err := e.sessions.get(t.Context(), 10, 8*time.Second)
+		again, now, err := e.sessions.get(t.Context(), 10)
 		if err != nil || again != s || asked != 3 || now.Since(start) < 5*time.Second {
 			t.Errorf("asked %d times: %v, %v", asked, again == s, err)
 		}
 		asked = -100 // and if nobody but the old one answers
 		time.Sleep(5 * time.Second)
-		if _, _, err := e.sessions.get(t.Context(), 10, 8*time.Second); !errors.Is(err, errTerm) {
+		if _, _, err := e.sessions.get(t.Context(), 10); !errors.Is(err, errTerm) {
 			t.Errorf("a session that only an old leader keeps alive: %v", err)
 		}
-		if left := e.sessions.left(s, now); left > lasting(10) {
+		if left := e.sessions.safe(s, 10*time.Second, now); left > lasting(10) {
 			t.Errorf("the session lasts for another %v", left)
 		}
 	})
@@ -72,13 +75,13 @@ func TestASessionIsAskedForOnce(t *testing.T) {
 			return &pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{RaftTerm: 1}, TTL: 100}, nil
 		}
 		e := f.engine(t)
-		if _, _, err := e.sessions.get(t.Context(), 10, time.Second); err != nil {
+		if _, _, err := e.sessions.get(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
 		for range 50 {
 			go func() {
-				if _, _, err := e.sessions.get(t.Context(), 10, 8*time.Second); err != nil {
+				if _, _, err := e.sessions.get(t.Context(), 10); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -36,25 +36,29 @@ func (b *sessions) close() {
 // flights is how often a session is renewed in a row for one who needs it: the first may find it gone, and another may be needed that lasts.
 const flights = 4
 
-// get returns a session of a class that surely lasts for some time from the instant that it returns, too. If need be, it is kept alive or
+// get returns a session of a class that lasts for most of its time from the instant that it returns, too. If need be, it is kept alive or
 // made first. All who need that at the same time share the request. Errors say that nothing was done.
-func (b *sessions) get(ctx context.Context, seconds int64, need time.Duration) (*session, driver.Instant, error) {
-	return b.lasting(ctx, nil, seconds, need)
+func (b *sessions) get(ctx context.Context, seconds int64) (*session, driver.Instant, error) {
+	return b.lasting(ctx, nil, seconds)
 }
 
 // keep is get for those who are on a session already, which nobody else may come to any more. It returns another one if that has ended.
-func (b *sessions) keep(ctx context.Context, on *session, need time.Duration) (*session, error) {
-	s, _, err := b.lasting(ctx, on, on.seconds, need)
+func (b *sessions) keep(ctx context.Context, on *session) (*session, error) {
+	s, _, err := b.lasting(ctx, on, on.seconds)
 	return s, err
 }
 
-func (b *sessions) lasting(ctx context.Context, on *session, seconds int64, need time.Duration) (*session, driver.Instant, error) {
+func (b *sessions) lasting(ctx context.Context, on *session, seconds int64) (*session, driver.Instant, error) {
 	err := errLate
+	var after driver.Instant // a request that was slow is not repeated for that
 	for range flights {
 		now := driver.Now()
-		s, f := b.find(on, seconds, need, now)
+		s, f := b.find(on, seconds, now, after)
 		if f == nil {
 			return s, now, nil
+		}
+		if after.IsZero() {
+			after = now
 		}
 		select {
 		case <-f.done:
@@ -72,20 +76,40 @@ func (b *sessions) lasting(ctx context.Context, on *session, seconds int64, need
 }
 
 // find returns a session that lasts, or a request to wait for.
-func (b *sessions) find(on *session, seconds int64, need time.Duration, now driver.Instant) (*session, *flight) {
+func (b *sessions) find(on *session, seconds int64, now, after driver.Instant) (*session, *flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := on
 	if s == nil || s.isGone() {
-		s = b.all[seconds]
+		if s = b.all[seconds]; s != nil && s.worn(now) {
+			b.leave(s)
+			s = nil
+		}
 	}
 	switch {
 	case s == nil:
 		return nil, b.start(seconds)
-	case s.left(now) < need:
-		return nil, b.renew(s)
+	case s.left(now) >= s.lasts*3/4, !after.IsZero() && s.alive.Since(after) >= 0 && s.left(now) > 0:
+		return s, nil
 	}
-	return s, nil
+	return nil, b.renew(s)
+}
+
+// leave lets nobody else come to a session. mu is held.
+func (b *sessions) leave(s *session) {
+	s.retired.Store(true)
+	delete(b.all, s.seconds)
+}
+
+// lost says that a base is gone, as a request has found out: somebody has revoked it.
+func (b *sessions) lost(some ...*session) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range some {
+		if s != nil {
+			b.bury(s)
+		}
+	}
 }
 
 // check finds out which sessions are gone: something has been refused for that.
@@ -112,11 +136,12 @@ func (b *sessions) check(ctx context.Context, some ...*session) error {
 // left returns how long the session surely lasts. sessions.mu is held.
 func (s *session) left(now driver.Instant) time.Duration { return s.lasts - now.Since(s.alive) }
 
-// left returns how long a session surely lasts.
-func (b *sessions) left(s *session, now driver.Instant) time.Duration {
+// safe returns for how long a place that names a session is surely left alone by all others: as of the moment when the session was there they give it
+// its grace.
+func (b *sessions) safe(s *session, grace time.Duration, now driver.Instant) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return s.left(now)
+	return min(slow(grace)-now.Since(s.alive), s.baseLeft(now))
 }
 
 // start makes a session. mu is held.
@@ -172,16 +197,15 @@ func (b *sessions) bury(s *session) {
 	}
 }
 
-// retire lets nobody else come to some sessions, so that they end when those have left who are there: renewals move holders to another one, a few at a
+// retire lets nobody else come to some sessions, by their bases, so that they end when those have left who are there: renewals move holders to another one, a few at a
 // time, and waiters move when they next look for themselves. What arrives on one of them late, and nobody knows of, ends with it. They are not revoked,
 // as somebody may be about to be granted a lock on one that was in use a moment ago.
 func (b *sessions) retire(some []clientv3.LeaseID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for seconds, s := range b.all {
-		if slices.Contains(some, s.id) {
-			s.retired.Store(true)
-			delete(b.all, seconds)
+	for _, s := range b.all {
+		if slices.Contains(some, s.base) {
+			b.leave(s)
 		}
 	}
 }

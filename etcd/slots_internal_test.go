@@ -68,7 +68,7 @@ func TestWaitingForOnesOwnKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, e := newWaited(t)
 		var reads int
-		another := card{keptShared, time.Minute, 1, 1, "another", ""}
+		another := card{state: keptShared, ttl: time.Minute, weight: 1, size: 1, mark: "another"}
 		stranger := &mvccpb.KeyValue{Key: []byte(pathOf("own")), CreateRevision: 3, ModRevision: 3, Lease: 8, Value: another.bytes()}
 		f.reads = func(*pb.RangeRequest) *pb.RangeResponse {
 			reads++
@@ -116,7 +116,7 @@ func TestBothKeysAreRemoved(t *testing.T) {
 		want []string
 	}{{"home", []string{"home"}}, {"another's", []string{"home", "another's"}}} {
 		removed = nil
-		if err := e.members.remove([]*member{{home: "home", path: c.path, leases: []clientv3.LeaseID{7}}}); err != nil || !slices.Equal(removed, c.want) {
+		if err := e.members.remove([]*member{{home: "home", whereabouts: whereabouts{path: c.path}, leases: []clientv3.LeaseID{7}}}); err != nil || !slices.Equal(removed, c.want) {
 			t.Errorf("removed %q, want %q: %v", removed, c.want, err)
 		}
 	}

@@ -19,8 +19,8 @@ const tries = 8
 // moved to a session of its own ttl when it is first renewed, which the core does at once if the other one is too short.
 const placeTTL = 7 * time.Second
 
-// placeNeed is how long the session of a place lasts at least when the place is made, or its grant is told of.
-const placeNeed = 4 * time.Second
+// firstLease is how long a grant lasts at least that was waited for, unless a shorter one was asked for.
+const firstLease = 2 * time.Second
 
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -70,7 +70,8 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 	t, err := a.e.txn(ctx, a.room(), a.enter(), a.refuse())
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		return g, true, a.e.sessions.check(ctx, a.hold, a.queue)
+		a.e.sessions.lost(a.hold, a.queue)
+		return g, true, nil
 	case err != nil:
 		if !driver.HadNoEffect(err) {
 			a.e.members.doubt(a.m, a.TTL)
@@ -86,9 +87,12 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 		granted, answers = inner.Succeeded, inner.Responses
 	}
 	l := readLine(answers[len(answers)-1].GetResponseRange().Kvs)
+	if !granted && len(answers[len(answers)-2].GetResponseRange().Kvs) == 0 { // the session is gone
+		return g, true, a.e.sessions.check(ctx, a.hold)
+	}
 	if i := l.at(a.path); i >= 0 && l[i].mark == a.m.mark && l.find(a.m.mark) != i {
 		if err := a.withdraw(ctx, l[i]); err != nil {
-			return g, false, unsure{err} // the first transaction has put the place there
+			return g, false, driver.Spent(unsure{err}) // the first transaction has put the place there
 		}
 		l, granted = slices.Delete(l, i, i+1), false
 	}
@@ -100,7 +104,7 @@ func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err err
 
 // enters makes a grant of a transaction at a revision.
 func (a *attempt) enters(revision int64) (g driver.Grant, again bool, err error) {
-	err = a.e.members.stands(a.m, a.path, revision, a.hold, true, a.TTL)
+	err = a.e.members.stands(a.m, whereabouts{a.path, revision, graceOf(a.TTL)}, a.hold, true, a.TTL)
 	return driver.Grant{Token: uint64(revision), Start: a.start}, false, err
 }
 
@@ -116,45 +120,47 @@ func (a *attempt) withdraw(ctx context.Context, p place) error {
 // prepare sees to sessions that last.
 func (a *attempt) prepare(ctx context.Context) (err error) {
 	e := a.e
-	if a.hold, a.start, err = e.sessions.get(ctx, class(a.TTL), a.TTL); err != nil {
+	if a.hold, a.start, err = e.sessions.get(ctx, class(a.TTL)); err != nil {
 		return err
 	}
 	if !a.Join || !a.joins {
 		a.path, err = e.members.puts(a.m, a.TTL, a.hold)
 		return err
 	}
-	if a.queue, _, err = e.sessions.get(ctx, class(min(a.TTL, placeTTL)), min(a.TTL, placeNeed)); err != nil {
+	if a.queue, _, err = e.sessions.get(ctx, class(min(a.TTL, placeTTL))); err != nil {
 		return err
 	}
 	a.path, err = e.members.puts(a.m, a.TTL, a.hold, a.queue)
 	return err
 }
 
-func (a *attempt) put(s *session) *pb.RequestOp {
-	return opPut(a.path, cardOf(a.Request, a.m.mark), s.id)
+func (a *attempt) put(s *session, ttl time.Duration) *pb.RequestOp {
+	return opPut(a.path, cardOf(a.Request, a.m.mark).on(s, ttl), s.base)
 }
 
-// room compares: nobody is there, or nobody but those who were there when there was room.
+// room compares: nobody is there, or nobody but those who were there when there was room; and the session is, so that what comes when it has ended,
+// however late that is, leaves nothing.
 func (a *attempt) room() []*pb.Compare {
 	if a.seen == 0 {
-		return all(a.noneAfter(0))
+		return all(a.noneAfter(0), exists(a.hold.key))
 	}
-	return all(a.noneAfter(a.seen), a.absent())
+	return all(a.noneAfter(a.seen), a.absent(), exists(a.hold.key))
 }
 
-func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold)) }
+func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold, a.TTL)) }
 
 // absent compares: the owner's key is not there. If it is, it is left as it is, since it may have been made shared, or have been left.
 func (a *attempt) absent() *pb.Compare { return createdAt(a.path, 0) }
 
 // refuse is what is done where there is no room: a reader enters if there are none but readers; others read who is there, when they have joined.
 func (a *attempt) refuse() []*pb.RequestOp {
-	refused := ops(opRange(a.span))
+	refused := ops(opKey(a.hold.key), opRange(a.span))
 	if a.queue != nil {
-		refused = ops(opTxn(all(a.absent()), ops(a.put(a.queue)), nil), refused[0])
+		join := opTxn(all(a.absent(), exists(a.queue.key)), ops(a.put(a.queue, min(a.TTL, placeTTL))), nil)
+		refused = ops(join, refused[0], refused[1])
 	}
 	if a.Mode == driver.Shared {
-		refused = ops(opTxn(all(a.allShared(), a.absent()), append(a.enter(), opRange(a.span)), refused))
+		refused = ops(opTxn(all(a.allShared(), a.absent(), exists(a.hold.key)), append(a.enter(), opRange(a.span)), refused))
 	}
 	return refused
 }
@@ -165,6 +171,11 @@ func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.G
 	if own == nil {
 		a.e.members.rivals.seen(a.Key)
 	}
+	if a.queue != nil && l.find(a.m.mark) < 0 && l.at(a.path) < 0 { // it has not joined, as the session of places is gone
+		if err := a.e.sessions.check(ctx, a.queue); err != nil || a.queue.isGone() {
+			return g, true, err
+		}
+	}
 	switch {
 	case a.Join && !a.joins && l.find(a.m.mark) < 0:
 		a.joins = true
@@ -173,16 +184,19 @@ func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.G
 		a.seen = revision
 		return g, true, nil
 	case own == nil: // or the place is kept, and will not be the owner's again
+		if !a.Join {
+			a.e.lookAfter(ctx, a.Key, l)
+		}
 		return g, false, driver.ErrHeld
-	case holds && a.queue != nil && own.lease == a.queue.id && own.created == revision: // it has joined where there was room
+	case holds && a.queue != nil && own.session == a.queue.id && own.created == revision: // it has joined where there was room
 		a.joined = true
 		return a.e.told(a.m, own, a.queue, a.TTL)
 	case holds:
 		a.seen = 0
 		start, err := a.e.lengthen(ctx, a.m, own, a.TTL)
 		return driver.Grant{Token: uint64(own.created), Start: start}, errors.Is(err, errChanged), err
-	case a.queue != nil && own.lease == a.queue.id:
-		if err := a.e.members.stands(a.m, own.path, own.created, a.queue, false, placeLife); err != nil {
+	case a.queue != nil && own.session == a.queue.id:
+		if err := a.e.members.stands(a.m, own.whereabouts(), a.queue, false, placeLife); err != nil {
 			return g, false, err
 		}
 		a.e.members.refused(a.m, l, revision)
@@ -207,15 +221,16 @@ func (a *attempt) fits(l line) bool {
 	return l.inside(a.Kind) == len(l)
 }
 
-// told makes a grant of a place that turned out to hold, on its session s. It may be a short one.
+// told makes a grant of a place that turned out to hold, on its session s. It may be a short one: how old the news is that it holds is not known, so
+// it lasts for as long as others surely leave the place alone.
 func (e *Engine) told(m *member, own *place, s *session, ttl time.Duration) (g driver.Grant, again bool, err error) {
 	now := driver.Now()
 	g = driver.Grant{Token: uint64(own.created), Start: now}
-	if left := e.sessions.left(s, now); left < ttl {
-		if ttl = left; ttl < placeNeed/2 {
-			return driver.Grant{}, true, e.members.stands(m, own.path, own.created, s, false, placeLife)
+	if left := e.sessions.safe(s, own.grace, now); left < ttl {
+		if ttl = left; ttl < firstLease {
+			return driver.Grant{}, true, e.members.stands(m, own.whereabouts(), s, false, placeLife)
 		}
 		g.TTL = ttl
 	}
-	return g, false, e.members.stands(m, own.path, own.created, s, true, ttl)
+	return g, false, e.members.stands(m, own.whereabouts(), s, true, ttl)
 }

@@ -105,7 +105,7 @@ func TestTheEndOfALeaseIsToldWithoutALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := newWaited(t)
 		r := briefly()
-		e.members.all[r.Key] = &member{Key: r.Key, owner: r.Owner, created: 10, granted: true, ending: make(chan struct{})}
+		e.members.all[r.Key] = &member{Key: r.Key, owner: r.Owner, whereabouts: whereabouts{created: 10}, granted: true, ending: make(chan struct{})}
 		told := false
 		e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(_ int, err error) {
 			if told = driver.IsNo(err); !told {
@@ -141,7 +141,7 @@ func TestRemovalsAreNotTooLarge(t *testing.T) {
 		const members, sessions = 40, 5
 		var part []*member
 		for i := range members {
-			m := &member{home: fmt.Sprint(i), path: fmt.Sprint(i)}
+			m := &member{home: fmt.Sprint(i), whereabouts: whereabouts{path: fmt.Sprint(i)}}
 			for s := range sessions {
 				m.leases = append(m.leases, clientv3.LeaseID(s+1))
 			}

@@ -31,7 +31,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	read := e.members.waits(m)
 	defer e.members.waitsNoMore(m)
 
-	w := waiter{Request: r, e: e, m: m, span: e.places(r.Key), read: read}
+	w := waiter{Request: r, e: e, m: m, span: e.places(r.Key), read: read, began: time.Now()}
 	defer w.leave()
 	pause := firstPause
 	for {
@@ -68,6 +68,7 @@ type waiter struct {
 	m *member
 
 	read    sighting // of the Take before
+	began   time.Time
 	on      *session // on which the place is, kept alive meanwhile
 	release func()   // of that
 	joining bool     // a request that puts the place there may be under way
@@ -82,7 +83,7 @@ func (w *waiter) leave() {
 
 // turn looks once, joins if there is no place, and waits until something changes. It answers errMoved to be called again.
 func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
-	s, _, err := w.e.sessions.get(ctx, class(min(w.TTL, placeTTL)), min(w.TTL, placeNeed))
+	s, _, err := w.e.sessions.get(ctx, class(min(w.TTL, placeTTL)))
 	if err != nil {
 		return g, err
 	}
@@ -90,7 +91,7 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 		w.leave()
 		w.on, w.release = s, w.e.sessions.attend(s)
 	}
-	known := w.e.members.created(w.m)
+	known, home := w.e.members.created(w.m), w.e.members.homeOf(w.m)
 	l, revision := w.read.line, w.read.revision
 	if w.read = (sighting{}); revision == 0 {
 		if l, revision, err = w.e.look(ctx, w.Key); err != nil {
@@ -99,27 +100,31 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 	}
 	own, holds := l.owned(w.Kind, w.m.mark)
 	switch {
-	case own == nil && max(l.find(w.m.mark), l.at(w.m.home)) >= 0: // kept, and nobody's: the owner can have no other place before that one ends
-		kept := l[max(l.find(w.m.mark), l.at(w.m.home))]
+	case own == nil && max(l.find(w.m.mark), l.at(home)) >= 0: // kept, and nobody's: the owner can have no other place before that one ends
+		kept := l[max(l.find(w.m.mark), l.at(home))]
 		return g, w.await(ctx, view{span: kept.alone(), revision: revision, still: func(now line) bool { return now.has(kept) }})
 	case own == nil:
 		w.e.members.gone(w.m, known)
 		return w.join(ctx)
-	case own.lease != s.id && holds:
+	case own.session != s.id && holds:
 		start, err := w.e.lengthen(ctx, w.m, own, w.TTL)
 		if errors.Is(err, errChanged) {
 			err = errMoved
 		}
 		return driver.Grant{Token: uint64(own.created), Start: start}, err
-	case own.lease != s.id:
+	case own.session != s.id:
 		return g, w.adopt(ctx, own)
 	case holds:
 		return w.grant(own)
 	}
-	if err := w.e.members.stands(w.m, own.path, own.created, s, false, placeLife); err != nil {
+	if err := w.e.members.stands(w.m, own.whereabouts(), s, false, placeLife); err != nil {
 		return g, err
 	}
-	return w.follow(ctx, l, revision)
+	inspected, err := w.inspect(ctx, l[:l.find(w.m.mark)])
+	if err != nil {
+		return g, err
+	}
+	return w.follow(ctx, l, revision, inspected)
 }
 
 // grant tells of a place that holds.
@@ -149,8 +154,13 @@ func (w *waiter) adopt(ctx context.Context, own *place) error {
 	if _, err := w.e.members.puts(w.m, w.TTL, w.on); err != nil {
 		return err
 	}
-	_, err := w.e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, own.card, w.on.id)), nil)
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	c := own.card.on(w.on, min(w.TTL, placeTTL))
+	t, err := w.e.txn(ctx, all(own.unchanged(), exists(w.on.key)), ops(opPut(own.path, c, w.on.base)), nil)
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		w.e.sessions.lost(w.on)
+		err = nil
+	case err == nil && !t.Succeeded:
 		err = w.e.sessions.check(ctx, w.on)
 	}
 	if err == nil {
