@@ -24,6 +24,7 @@ func (s *sight) judge(places []*named) findings {
 	var f findings
 	s.judgeClusters(&f)
 	s.judgeLeader(&f, places)
+	s.judgeHidden(&f)
 	judgeNumber(&f, places)
 	judgeVersions(&f, places)
 	s.judgeAlarms(&f, places)
@@ -68,6 +69,15 @@ func (s *sight) judgeLeader(f *findings, places []*named) {
 				"it knows of no leader, where others do, so it cannot reach them: requests of programs that are connected to it fail until they turn to another member",
 				"see to the network between it and the other members")
 		}
+	}
+}
+
+// judgeHidden finds that servers do not show the user what they are, as those of 3.6 do to the role root alone.
+func (s *sight) judgeHidden(f *findings) {
+	if slices.ContainsFunc(s.answered(), func(v *visit) bool { return v.hidden }) {
+		f.add(driver.Note, "status-hidden", "",
+			"the servers do not show this user their state, so nobody has looked for alarms, full databases and old versions",
+			"examine the cluster as a user with the role root, too")
 	}
 }
 

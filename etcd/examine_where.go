@@ -134,9 +134,11 @@ func (s *sight) places() (all []*named) {
 			n.place.Role = "learner"
 		case m.ID == leader:
 			n.place.Role = "leader"
+		case leader == someLeader:
+			n.place.Role = ""
 		}
 		// Where somebody else leads, the others do without a member that says nothing.
-		n.place.Votes = !m.IsLearner && (n.place.Err == nil || leader == 0 || leader == m.ID)
+		n.place.Votes = !m.IsLearner && (n.place.Err == nil || leader == 0 || leader == m.ID || leader == someLeader)
 		all = append(all, n)
 	}
 	return all

@@ -62,6 +62,7 @@ func TestManyLocksOneSessionNoWrites(t *testing.T) {
 	for i := range batch {
 		takers.Go(func() {
 			r := asked(fmt.Sprint(i))
+			r.TTL = 20 * time.Second
 			batch[i] = driver.Renewal{Hold: holdOf(r), TTL: r.TTL}
 			g, err := e.Take(t.Context(), r)
 			if err != nil {
