@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/leasehold-go/leasehold/internal/overlay"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -210,38 +208,6 @@ func TestDemoInALocaleWithoutLetters(t *testing.T) {
 			t.Errorf("%v: ASCII %v", c.env, ascii)
 		}
 	}
-}
-
-// A fault in what protects ends the demo with 1, whatever the output.
-func TestDemoTellsOfAFault(t *testing.T) {
-	t.Parallel()
-	broken := buildWith(t, "internal/demo/virtual/world.go", "if w.setup.Guarded {", "if false {")
-	m := newMachine(t)
-	for _, form := range []string{"table", "json"} {
-		c := m.command("demo", "-o", form)
-		c.Path = broken
-		r := finish(t, c).want(t, 1)
-		if !strings.Contains(r.err, "case d, e:") || strings.Count(r.err, "\n") != 1 {
-			t.Errorf("stderr %q", r.err)
-		}
-		if !strings.Contains(r.out, "The master dies") {
-			t.Error("the pictures are missing")
-		}
-	}
-	c := m.command("demo", "a")
-	c.Path = broken
-	finish(t, c).want(t, 0)
-}
-
-// buildWith builds the command with an edit of one file.
-func buildWith(t *testing.T, file, from, to string) (program string) {
-	t.Helper()
-	list := overlay.ForTest(t, overlay.Edit{File: file, From: from, To: to})
-	program = filepath.Join(t.TempDir(), "leasehold")
-	if out, err := exec.Command("go", append(buildFlags, "-overlay="+list, "-o", program, ".")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return program
 }
 
 func TestDemoOnRealServers(t *testing.T) {

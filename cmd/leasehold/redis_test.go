@@ -224,8 +224,11 @@ func TestManyShellsCountOnRedis(t *testing.T) {
 	var all sync.WaitGroup
 	for range shells {
 		all.Go(func() {
-			for range each {
-				if r := m.do("run", "counter", "--", "sh", "-c", `read n < f; echo $((n+1)) > f`); r.code != 0 || r.err != "" {
+			for done := 0; done < each; {
+				switch r := m.do("run", "counter", "--", "sh", "-c", `read n < f; echo $((n+1)) > f`); {
+				case r.code == 0:
+					done++
+				case r.code != 69: // it has not run: the busiest machine answers too late
 					t.Errorf("exit code %d, stderr %q", r.code, r.err)
 					return
 				}

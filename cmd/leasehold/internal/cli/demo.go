@@ -84,6 +84,11 @@ func (a *app) perform(cmd *cobra.Command, p performance) error {
 			return exit.Errorf(exit.Usage, "--svg: %w", err)
 		}
 	}
+	return a.judge(p, figures)
+}
+
+// judge shows what was played, and says if something was lost that must not be.
+func (a *app) judge(p performance, figures []draw.Figure) (err error) {
 	if p.json {
 		err = a.printJSON(demo.JSON(p.seed, p.real, figures))
 	} else {

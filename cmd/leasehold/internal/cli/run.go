@@ -65,9 +65,10 @@ every grant: send it along with every write, and let the other side refuse older
 By LEASEHOLD_HELD a leasehold inside of CMD knows what the ones around it hold: what it
 could only wait for in vain is refused at once, with 75.
 
-Exit codes: that of CMD; 128+N if signal N ended CMD; 64 wrong usage; 69 engine not
-reachable; 70 lease lost before CMD ended; 75 held, or not granted in time; 126 CMD cannot
-be run; 127 CMD not found.`,
+Exit codes: that of CMD; 128+N if signal N ended CMD, or the waiting; 64 wrong usage; 69 the
+engine cannot be reached or does not answer, so that it is not known whether somebody holds
+the lock; 70 lease lost before CMD ended, or --max-hold reached; 75 held, or not granted in
+time; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75, 126, 127.`,
 		Example: `  leasehold run nightly -- backup --full
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
@@ -95,13 +96,13 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.VarP(&f.wait, "wait", "w", "wait at most so long; 0 is --nonblock (default for ever)")
 	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
-	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; by default no more than the engine's longest")
+	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; at most the longest of the engine, which also limits the default")
 	flags.Var(&f.minHold, "min-hold", "keep the lock at least so long, even if CMD ends sooner")
 	flags.Var(&f.maxHold, "max-hold", "end CMD after it has run for so long, as --on-lost says, and then give up the lock (default no limit)")
-	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
-	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL: a third of --ttl at most, and by default no more than that")
-	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` if the lock is held, or not granted in time")
-	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held, or not granted in time")
+	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost or --max-hold has passed: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
+	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL: at most a third of --ttl, which also limits the default")
+	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` instead of 75 if the lock is held, or not granted in time")
+	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held by somebody else, or not granted in time")
 }
 
 // job checks flags and words.
@@ -152,7 +153,7 @@ func (f *runFlags) fit() error {
 	most := f.ttl / 3
 	if f.given("kill-after") && f.killAfter > most {
 		return exit.Errorf(exit.Usage, "--kill-after %s is not allowed: it must be at most %s, a third of the ttl of %s, since renewals may take the rest: make it shorter, or --ttl longer",
-			f.killAfter.String(), time.Duration(most), time.Duration(f.ttl))
+			f.killAfter.String(), time.Duration(most).Truncate(time.Millisecond), time.Duration(f.ttl))
 	}
 	f.killAfter = min(f.killAfter, most)
 	return nil
