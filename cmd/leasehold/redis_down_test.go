@@ -51,6 +51,7 @@ func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
 		m := newMachine(t).use(url)
 		for _, args := range [][]string{
 			{"run", "a", "--", "echo", "must not run"}, {"run", "-n", "a", "--", "echo", "must not run"}, {"ls"},
+			{"run", "-w", "100ms", "--skip-ok", "a", "--", "echo", "must not run"}, // which must not pass for "held"
 		} {
 			p := m.start(args...)
 			began := time.Now()
