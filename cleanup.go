@@ -95,35 +95,6 @@ func (s sending) late(g driver.Grant, err error) {
 	}
 }
 
-// sweep starts one release in the background, and reports false if the client is closed. mu is held, phase is
-// cleaning.
-func (h *hold) sweep(now driver.Instant) bool {
-	c := h.lock.client
-	at := c.renewer.at(now)
-	if at >= h.forget {
-		h.phase = over
-		c.log.Warn("clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
-		return true
-	}
-	if c.sweeping.Add(1) > maxSweeps {
-		c.sweeping.Add(-1)
-		return c.renewer.set(h, at+c.jitter(50*time.Millisecond))
-	}
-	h.failures++
-	r := h.toRelease(h.keep())
-	started := c.background(func() {
-		defer c.sweeping.Add(-1)
-		_, err := request(c.life, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, c.engine.Release(ctx, r)
-		}, ignore)
-		h.swept(at, err)
-	})
-	if !started {
-		c.sweeping.Add(-1)
-	}
-	return started
-}
-
 // background runs f, for which Close waits, and reports false if the client is closed.
 func (c *Client) background(f func()) bool {
 	c.renewer.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -31,13 +30,14 @@ type Client struct {
 	defaults       settings
 	err            error // why nothing works: a value given to New
 
-	queue    localqueue.Queue[driver.Key, want, gift]
-	renewer  renewer
-	crew     crew
-	started  sync.Pool    // of *started that have been answered
-	ending   span         // of callers whose context can end
-	endless  span         // of others
-	sweeping atomic.Int32 // clean-up requests under way
+	queue   localqueue.Queue[driver.Key, want, gift]
+	renewer renewer
+	gate    gate
+	crew    crew
+	started sync.Pool // of *started that have been answered
+	ending  span      // of callers whose context can end
+	endless span      // of others
+	sweeps  sweeps
 
 	life   context.Context // ends with Close
 	end    context.CancelCauseFunc
@@ -92,7 +92,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 func (c *Client) Close() error {
 	c.close.Do(func() {
 		c.end(ErrClosed)
-		holds := c.renewer.stop()
+		holds := append(c.renewer.stop(), c.sweeps.stop()...)
 		slots := make(chan struct{}, maxSweeps)
 		for _, h := range holds {
 			slots <- struct{}{}

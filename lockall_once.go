@@ -79,11 +79,15 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 	if c.abilities.Local {
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
+		limit, held := c.letIn(ctx, c.limit(validity(ttl)))
+		if held != nil {
+			return nil, held
+		}
 		sent := make([]sending, len(holds))
 		for i, h := range holds {
 			sent[i] = h.sends()
 		}
-		grants, err = request(ctx, c, c.limit(validity(ttl)), func(ctx context.Context) ([]driver.Grant, error) {
+		grants, err = request(ctx, c, limit, func(ctx context.Context) ([]driver.Grant, error) {
 			return engine.TakeAll(ctx, batch)
 		}, func(grants []driver.Grant, err error) {
 			for i, s := range sent {
@@ -94,6 +98,7 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 				s.late(g, err)
 			}
 		})
+		c.gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
 		for _, h := range holds {
 			h.note(err, h.lock.ttl)
 		}

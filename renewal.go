@@ -25,19 +25,25 @@ func (c *Client) renew(holds []*hold) {
 			batch := holds[:n:n]
 			holds = holds[n:]
 			if c.abilities.Local {
-				c.renewBatch(c.life, batch)
+				c.renewBatch(c.life, batch, nothing)
 				continue
 			}
+			awaited := c.gate.await(c.renewer.now() + lateAfter(limit))
 			go func() {
 				ctx, cancel := context.WithTimeoutCause(c.life, limit, errNoAnswer)
 				defer cancel()
-				c.renewBatch(ctx, batch)
+				defer awaited.answered()
+				if most := c.renewBatch(ctx, batch, awaited.answered); !most {
+					c.gate.late(c.renewer.now() + limit)
+				}
 			}()
 		}
 	}
 }
 
-func (c *Client) renewBatch(ctx context.Context, batch []*hold) {
+// renewBatch sends one batch. It calls answered when the engine has answered for the half of it, and reports whether it has: where leases are kept
+// on several servers, one of them may be away.
+func (c *Client) renewBatch(ctx context.Context, batch []*hold, answered func()) bool {
 	items := make([]driver.Renewal, 0, len(batch))
 	batch = slices.DeleteFunc(batch, func(h *hold) bool {
 		h.mu.Lock()
@@ -48,29 +54,43 @@ func (c *Client) renewBatch(ctx context.Context, batch []*hold) {
 		return h.phase != held
 	})
 	if len(batch) == 0 {
-		return
+		return true
 	}
 	heard := make([]bool, len(batch))
 	var mu sync.Mutex
+	most, certain := false, 0
 	sent := driver.Now()
 	c.engine.Renew(ctx, items, func(i int, err error) {
 		mu.Lock()
 		again := heard[i]
 		heard[i] = true
+		if !again && (err == nil || driver.IsNo(err)) {
+			certain++
+		}
+		half := 2*certain >= len(batch)
+		tell := half && !most
+		most = half
 		mu.Unlock()
+		if tell {
+			answered()
+		}
 		if !again {
 			batch[i].renewed(sent, err)
 		}
 	})
 	mu.Lock()
-	heard = slices.Clone(heard)
+	heard, enough := slices.Clone(heard), most
 	mu.Unlock()
 	for i, h := range batch {
 		if !heard[i] {
 			h.renewed(sent, errNoAnswer)
 		}
 	}
+	return enough
 }
+
+// lateAfter is after how long renewals without an answer are late, if one may take as long as limit: long before the lease is in danger.
+func lateAfter(limit time.Duration) time.Duration { return limit / 8 }
 
 // renewed takes in the outcome of a renewal. An old answer is as good as a new one: yes counts from the
 // moment its request was sent, and no is for ever.

@@ -28,8 +28,6 @@ const (
 	lookEvery = time.Second
 	// jumped is the difference between clocks that makes the renewer look at everything.
 	jumped = 10 * time.Millisecond
-	// maxSweeps is how many clean-up requests may be under way at once.
-	maxSweeps = 32
 	// maxBatch is how many leases one renewal carries if the engine does not say.
 	maxBatch = 512
 )
@@ -123,7 +121,7 @@ func (h *hold) due(now driver.Instant) (renew bool) {
 	h.mu.Lock()
 	switch h.phase {
 	case cleaning:
-		swept := h.sweep(now)
+		swept := h.sweep()
 		h.mu.Unlock()
 		if !swept {
 			c.failed.add(h.closed())
@@ -152,6 +150,9 @@ func (h *hold) due(now driver.Instant) (renew bool) {
 	at := h.lock.client.renewer.at(now)
 	if h.renewing() && h.next-at < agenda.Tick {
 		renew = true
+		if most := lateAfter(h.renewLimit()); at-h.next > most && !h.short {
+			c.gate.late(at + most) // nobody has come to it in time
+		}
 		// If nothing is heard of it, it counts as failed and is tried again.
 		h.next = at + h.renewLimit() + h.retry()
 		h.failures++

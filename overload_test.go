@@ -1,0 +1,147 @@
+package leasehold_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/memory"
+)
+
+// slowEngine is an engine that does so much in a second and no more, in the order in which it is asked. What was given up is done all the same.
+type slowEngine struct {
+	*memory.Engine
+	each time.Duration // for one lock
+
+	mu   sync.Mutex
+	free time.Time // when it has done all that it was asked for
+}
+
+func (e *slowEngine) Abilities() driver.Abilities {
+	return driver.Abilities{Name: "slow", Prompt: true}
+}
+
+// do does f for n locks when its turn has come, or returns when ctx ends before.
+func (e *slowEngine) do(ctx context.Context, n int, f func()) error {
+	e.mu.Lock()
+	now := time.Now()
+	if e.free.Before(now) {
+		e.free = now
+	}
+	e.free = e.free.Add(time.Duration(n) * e.each)
+	wait := e.free.Sub(now)
+	e.mu.Unlock()
+	done := make(chan struct{})
+	time.AfterFunc(wait, func() { f(); close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *slowEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	type answer struct {
+		g   driver.Grant
+		err error
+	}
+	answers := make(chan answer, 1)
+	if err := e.do(ctx, 1, func() { g, err := e.Engine.Take(context.Background(), r); answers <- answer{g, err} }); err != nil {
+		return driver.Grant{}, err
+	}
+	a := <-answers
+	return a.g, a.err
+}
+
+func (e *slowEngine) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+	errs := make([]error, len(batch))
+	mine := append([]driver.Renewal(nil), batch...)
+	if e.do(ctx, len(batch), func() { e.Engine.Renew(context.Background(), mine, func(i int, err error) { errs[i] = err }) }) == nil {
+		for i, err := range errs {
+			report(i, err)
+		}
+	}
+}
+
+func (e *slowEngine) Release(ctx context.Context, r driver.Release) error {
+	answer := make(chan error, 1)
+	if err := e.do(ctx, 1, func() { answer <- e.Engine.Release(context.Background(), r) }); err != nil {
+		return err
+	}
+	return <-answer
+}
+
+// Many more takes than the engine can do: whoever holds something keeps it, takes are slowed or refused, and afterwards all is as before. Not
+// parallel: other tests count goroutines.
+func TestRenewalsGoBeforeTakes(t *testing.T) {
+	const leases, takers = 1_000, 2_000
+	synctest.Test(t, func(t *testing.T) {
+		var lost counter
+		e := &slowEngine{Engine: memory.New(), each: 5 * time.Millisecond} // twice what the renewals need
+		c := newClient(t, e, leasehold.WithObserver(&lost))
+		var held []*leasehold.Lease
+		for i := range leases {
+			lease, err := c.Mutex(fmt.Sprint("held ", i)).Lock(t.Context())
+			expect(t, err, nil)
+			held = append(held, lease)
+			if i%10 == 0 { // or all would be renewed at about the same time
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), leasehold.DefaultTTL)
+		defer cancel()
+		var work sync.WaitGroup
+		var granted, refused atomic.Int64
+		for i := range takers {
+			work.Go(func() {
+				for ctx.Err() == nil {
+					lease, err := c.Mutex(fmt.Sprint("wanted ", i)).TryLock(ctx)
+					switch {
+					case err == nil:
+						granted.Add(1)
+						lease.Release()
+					case errors.Is(err, leasehold.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+						refused.Add(1)
+					case errors.Is(err, leasehold.ErrHeld): // one that was given up came to hold it, and is undone
+					default:
+						t.Error(err)
+					}
+				}
+			})
+		}
+		work.Wait()
+		t.Logf("granted %d, refused %d, lost %d", granted.Load(), refused.Load(), lost.Load())
+		if n := lost.Load(); n > 0 {
+			t.Errorf("%d leases were lost", n)
+		}
+		if granted.Load() == 0 {
+			t.Error("nobody was granted anything")
+		}
+		time.Sleep(10 * time.Second)
+		for i := range 100 {
+			began := time.Now()
+			release(t, take(t, c.Mutex(fmt.Sprint("after ", i)).TryLock))
+			if took := time.Since(began); took > time.Second {
+				t.Fatalf("after the load a take and a release take %v", took)
+			}
+		}
+		for _, lease := range held {
+			if err := lease.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// counter counts the leases that are lost.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) ObserveLost(leasehold.Lost) { c.Add(1) }
