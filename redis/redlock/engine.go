@@ -18,6 +18,7 @@ import (
 type Engine struct {
 	*quorum.Engine
 	members []*member
+	set     *membership
 }
 
 var (
@@ -51,8 +52,9 @@ const (
 // order does not matter, except of clients that do not show their address, as an AutoPipeline: who waits may otherwise do so on another
 // server than the others, and wait longer.
 //
-// New asks the servers what they are, until ctx ends but for no longer than the node timeout. It refuses a replica, a node of a
-// Cluster, and a server that is there twice. So a server that is silent costs one node timeout here. It is asked again before it votes for the first time.
+// New asks the servers what they are, until ctx ends but for no longer than the node timeout; and for no longer than a fifth of that when a majority has
+// answered. It refuses a replica, a node of a Cluster, and a server that is there twice. A server that has not answered by then is asked again before it
+// votes for the first time, and is refused there.
 //
 // Bad options are an *[OptionError] or an *[redis.OptionError].
 func New(ctx context.Context, clients []goredis.UniversalClient, opts ...Option) (*Engine, error) {
@@ -84,12 +86,15 @@ func New(ctx context.Context, clients []goredis.UniversalClient, opts ...Option)
 	return over(ctx, engines, names, c)
 }
 
+// graceful is which part of the node timeout servers have to say what they are when a majority has said it.
+const graceful = 5
+
 // over makes an engine over others, which it closes, and asks the servers what they are.
 func over(ctx context.Context, engines []*redis.Engine, names []string, c config) (*Engine, error) {
 	e := unmet(engines, names, c)
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if err := e.members[0].set.meetAll(ctx, e.members); err != nil {
+	if err := e.set.meetAll(ctx, e.members, c.timeout/graceful); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -99,6 +104,8 @@ func over(ctx context.Context, engines []*redis.Engine, names []string, c config
 func unmet(engines []*redis.Engine, names []string, c config) *Engine {
 	e := &Engine{}
 	set := &membership{}
+	set.life, set.end = context.WithCancel(context.Background())
+	e.set = set
 	var nodes []quorum.Node
 	for i, each := range engines {
 		m := &member{Engine: each, name: names[i], set: set}
@@ -137,6 +144,7 @@ func nameOf(client goredis.UniversalClient, i int) (string, error) {
 // Close ends what goes on in the background. It touches no lock: what is held is free when its ttl has passed. Requests after it fail.
 // It may be called again.
 func (e *Engine) Close() error {
+	e.set.end()
 	e.Engine.Close()
 	var errs []error
 	for _, m := range e.members {

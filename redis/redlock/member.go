@@ -42,6 +42,9 @@ type member struct {
 
 // membership is the servers that have been met.
 type membership struct {
+	life context.Context
+	end  context.CancelFunc // of all meetings
+
 	mu sync.Mutex
 	by map[string]*member // run id
 }
@@ -111,19 +114,28 @@ func (m *member) meet(ctx context.Context) error {
 	return nil
 }
 
-// meetAll meets those who answer before ctx ends, and fails if one of them must not vote.
-func (s *membership) meetAll(ctx context.Context, members []*member) error {
+// meetAll meets the servers, and fails if one of them must not vote. It waits for all of them until ctx ends; but when a majority has been met, for no longer than grace, as
+// one that is silent then would only cost time: it is met before it votes.
+func (s *membership) meetAll(ctx context.Context, members []*member, grace time.Duration) error {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
 	answers := make(chan error, len(members))
 	for _, m := range members {
 		go func() { answers <- m.meet(ctx) }()
 	}
 	var refused []error
+	met := 0
 	for range members {
 		err := <-answers
 		_, same := errors.AsType[*SameServerError](err)
 		_, other := errors.AsType[*NotIndependentError](err)
 		if same || other {
 			refused = append(refused, err)
+		}
+		if err == nil {
+			if met++; met == len(members)/2+1 {
+				defer time.AfterFunc(grace, enough).Stop()
+			}
 		}
 	}
 	return errors.Join(refused...)

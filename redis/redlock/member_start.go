@@ -22,6 +22,7 @@ func (m *member) StartTake(ctx context.Context, r driver.Request, done func(driv
 		end, _ := ctx.Deadline()
 		meeting, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 		defer cancel()
+		defer context.AfterFunc(m.set.life, cancel)() // nothing has been sent yet that Close must wait for
 		if err := m.meet(meeting); err != nil {
 			done(driver.Grant{}, err)
 			return
