@@ -27,6 +27,7 @@ type Engine struct {
 	waiters  waiters
 	wanted   keyset.Set[driver.Key] // the names that are held by this process and for which others waited when they were granted
 	crowded  crowd.Crowd            // names that this process found held
+	turns    keyset.Set[string]     // spent owners whose turn it was, until the core releases them: the next owner of the same call has the turn
 
 	shut func() error // closes what Open has opened
 	far  *far         // how Open reaches other servers; nil for engines of New
@@ -173,7 +174,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}
-	if wanted := e.leave(r); !wanted && isPlain(r) {
+	if wanted := e.leave(r); !wanted && isPlain(r) && !e.turns.Has(r.Owner) {
 		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
 			return err
 		}
@@ -194,7 +195,12 @@ func isPlain(r driver.Release) bool {
 
 // releaseHeld releases whatever it is that is held.
 func (e *Engine) releaseHeld(ctx context.Context, r driver.Release) error {
-	return yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), millis(r.Keep)))
+	turn := e.turns.Has(r.Owner)
+	err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), millis(r.Keep), placeOf(r.Place, r.Owner), flag(turn)))
+	if turn && (err == nil || driver.IsNo(err)) {
+		e.turns.Remove(r.Owner)
+	}
+	return err
 }
 
 // Downgrade implements [driver.Downgrader].

@@ -75,13 +75,43 @@ func (e *Engine) together(ctx context.Context, key string, send func(redis.Pipel
 	})
 }
 
-// undo releases what too few replicas have confirmed.
-func (e *Engine) undo(ctx context.Context, short error, batch ...driver.Request) error {
-	for _, r := range batch {
-		err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0))
+// undo releases what too few replicas have confirmed. The release may arrive at any time after this, so the owners are spent, whatever it is answered. With
+// turn they have waited for it, and the next owners at their places are the first to get the name.
+func (e *Engine) undo(ctx context.Context, short error, turn bool, batch ...driver.Request) error {
+	for i := range batch {
+		r := &batch[i]
+		if turn {
+			e.turns.Add(r.Owner)
+		}
+		err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0, placeOf(r.Place, r.Owner), flag(turn)))
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
-			return short
+			return driver.Spent(short)
+		}
+		if turn {
+			e.turns.Remove(r.Owner)
 		}
 	}
-	return driver.NoEffect(short)
+	return driver.Spent(driver.NoEffect(short))
+}
+
+// mayUndo reports whether a request of unknown outcome, which may have been given up, may still find that too few replicas have confirmed what it was granted,
+// and undo it. The owner is then spent.
+func (e *Engine) mayUndo(err error) bool {
+	return e.replicas > 0 && err != nil && !driver.HadNoEffect(err) && !driver.IsSpent(err)
+}
+
+// placeOf is a place in the queue as the scripts want it.
+func placeOf(place, owner string) string {
+	if place == owner {
+		return ""
+	}
+	return place
+}
+
+// flag is a truth as the scripts want it.
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return ""
 }

@@ -96,6 +96,9 @@ func checkShortfall(t *testing.T, err error) {
 	if err == nil || !strings.Contains(err.Error(), "0 of 1 replicas confirmed in time") || !driver.HadNoEffect(err) || driver.IsPermanent(err) {
 		t.Fatalf("%v (had no effect: %v, permanent: %v); want a shortfall that was undone", err, driver.HadNoEffect(err), driver.IsPermanent(err))
 	}
+	if !driver.IsSpent(err) {
+		t.Errorf("an owner that was released may be used again after %v", err)
+	}
 }
 
 func takeIsConfirmed(t *testing.T, c copied) {
@@ -179,11 +182,21 @@ func handOverIsConfirmed(t *testing.T, c copied) {
 	resume := c.stalled(t)
 	got := waits(t, e, second)
 	release(t, e, first)
-	checkShortfall(t, (<-got).err)
+	err := (<-got).err
+	checkShortfall(t, err)
+	resume()
+	second = again(second, err) // the call keeps its turn
+	eventually(t, "the next owner takes the lock", func() bool {
+		if _, err = e.Take(t.Context(), second); err != nil {
+			second = again(second, err)
+		}
+		return err == nil
+	})
+	release(t, e, second)
 	if left := command(t, c.master, "EVAL", leftBehind, "0", c.tag+"handed over"); left != "" {
 		t.Fatalf("this is left behind: %v", left)
 	}
-	resume()
+	second = lasting(second.Name, time.Minute)
 	takes(t, e, first)
 	second = joins(t, e, second)
 	got = waits(t, e, second)

@@ -54,7 +54,11 @@ func (s *start) goOn(err error) {
 
 // wait gives done the outcome of a take.
 func (s *start) wait(take func(context.Context, driver.Request) (driver.Grant, error)) {
-	s.done(byDeadline(s.ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, s.request) }))
+	g, err := byDeadline(s.ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, s.request) })
+	if s.engine.mayUndo(err) {
+		err = driver.Spent(err)
+	}
+	s.done(g, err)
 }
 
 // StartRelease implements [driver.Starter]. See StartTake.

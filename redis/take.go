@@ -109,14 +109,14 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		way, ticket, process = w.how(), w.ticket, e.ears.process
 	}
 	answer, on, err := e.runBy(ctx, e.confirmed, take, n, flagged, newWords(n.all(),
-		r.Owner, millis(r.TTL), max(r.Tokens, 1), least(r), public(r.Holder), mode, weight, size, way, ticket, process, ""))
+		r.Owner, millis(r.TTL), max(r.Tokens, 1), least(r), public(r.Holder), mode, weight, size, way, ticket, process, placeOf(r.Place, r.Owner), ""))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
 	}
 	g, waiting, no, err := readTake(answer, r)
 	if err == nil && unconfirmed {
-		return driver.Grant{}, refusal{}, e.undo(ctx, short, r)
+		return driver.Grant{}, refusal{}, e.undo(ctx, short, hasWaited(r, w), r)
 	}
 	if err != nil {
 		if left := on.closedFor(); left > 0 && errors.Is(err, driver.ErrHeld) {
@@ -133,6 +133,11 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		e.wanted.Add(r.Key)
 	}
 	return g, no, nil
+}
+
+// hasWaited reports whether a request comes of somebody who waits: as w, or as an owner that has been spent. Only for those the core makes another owner.
+func hasWaited(r driver.Request, w *waiter) bool {
+	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
 }
 
 // whileClosed is the answer for what would be granted, if grants did not stay closed for so long. Who has joined waits for that.

@@ -44,7 +44,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	}
 	grants, err := e.readAll(answer, batch)
 	if err == nil && unconfirmed {
-		return nil, e.undo(ctx, short, batch...)
+		return nil, e.undo(ctx, short, false, batch...)
 	}
 	return grants, err
 }

@@ -53,7 +53,14 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // lookAgain asks once whether it is the owner's turn. It is a join: the owner keeps its place.
 func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
-	return within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
+	g, err := within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
+	if e.mayUndo(err) {
+		if ctx.Err() == nil { // else nobody comes after it
+			e.turns.Add(r.Owner)
+		}
+		err = driver.Spent(err)
+	}
+	return g, err
 }
 
 // within returns what f does, or an error if ctx ends or the limit is reached first, even if f does not care. f then goes on by itself.

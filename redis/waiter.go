@@ -91,6 +91,13 @@ func (w *waiter) refused(sent driver.Instant, no refusal) {
 	}
 }
 
+// hasBeenRefused reports whether the server has told the waiter to wait.
+func (w *waiter) hasBeenRefused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.no.server != 0
+}
+
 // leads notes that the waiter is the head of the queue now, behind a lease that ends in so long.
 func (w *waiter) leads(ends time.Duration) {
 	w.mu.Lock()

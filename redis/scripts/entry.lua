@@ -8,11 +8,12 @@
 --                                anything else: a client of another kind
 --            Its expiry is that of the lease, for shared holders of the last one.
 --   TOKEN    string: the last token given, and "q" behind it while somebody waits
---   QUEUE    zset:   who waits: owner, by place
+--   QUEUE    zset:   who waits: the place of a call, which is its first owner, by order
 --   HOLDERS  zset:   shared holders: owner, by the end of their lease (ms)
 --   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted, us>\n<text>"
---                    "w<owner>" of waiters: "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
+--                    "w<place>" of waiters: "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
 --                    (way: P for PUBLISH, S for SPUBLISH, - for one who comes and looks)
+--                    "o<place>" the owner who waits there, if that is not the first one; empty if it has not come yet
 local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, pcall = redis.call, redis.pcall
 local time = call('TIME')
@@ -151,20 +152,25 @@ local function ends()
   return call('PTTL', VALUE)
 end
 
--- waiter is the record of a waiter, or nil.
-local function waiter(owner)
+-- waiter is the record of who waits at a place, or nil.
+local function waiter(place)
   local w = {}
   w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
-    call('HGET', INFO, 'w' .. owner) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
+    call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
   if not w.mode then return nil end
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
   return w
 end
 
--- leave ends the wait of an owner, and tells whether it waited.
-local function leave(owner)
-  call('HDEL', INFO, 'w' .. owner)
-  return call('ZREM', QUEUE, owner) == 1
+-- at is the owner who waits at a place.
+local function at(place)
+  return call('HGET', INFO, 'o' .. place) or place
+end
+
+-- leave takes a place out of the queue, and tells whether it was there.
+local function leave(place)
+  call('HDEL', INFO, 'w' .. place, 'o' .. place)
+  return call('ZREM', QUEUE, place) == 1
 end
 
 -- tell sends a message to a waiter, and returns how many heard it, or nil if nothing can be sent.
@@ -180,27 +186,28 @@ end
 
 -- serve grants to the head of the queue for as long as it fits, and tells the next when to look. A head that
 -- does not fit is not overtaken: it could wait for ever. A head that does not hear is gone. With me, serve
--- stops before that owner, who is here and need not be told. changed says that the head, or what it waits for, is another one.
+-- stops before that place, whose owner is here and need not be told. changed says that the head, or what it waits for, is another one.
 --
 -- What is sent here may arrive also where this server counts no listener: at those who listen to a replica. So whoever is to be granted
 -- something is asked first whether he hears ("?"), and what he is told has been done.
 local function serve(me, changed)
   while CLOSED ~= '1' do
-    local owner = call('ZRANGE', QUEUE, 0, 0)[1]
-    if not owner or owner == me then return end
-    local w = waiter(owner)
+    local place = call('ZRANGE', QUEUE, 0, 0)[1]
+    if not place or place == me then return end
+    local w = waiter(place)
     if not w then
-      leave(owner)
+      leave(place)
     elseif not fits(w.mode, w.weight, w.size) then
       if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. (foreign() and 0 or ends())) ~= 0 then return end
-      leave(owner)
+      leave(place)
     elseif w.way == '-' then
       if now - w.seen < GONE then return end
-      leave(owner)
+      leave(place)
     else
       local heard = tell(w, '?')
       if not heard then return end
-      leave(owner)
+      local owner = at(place)
+      leave(place)
       if heard > 0 then
         local token, ms = mint(w.tokens), math.min(w.ttl, FIRST)
         put(owner, w.mode, w.weight, w.tokens, ms, token, w.text)

@@ -9,8 +9,8 @@
 --   info     records, without an end, of nobody
 
 -- gone tells whether a waiter is: it has not been heard of for as long as a queue is kept of which no waiter has been heard, and does not hear.
-local function gone(owner)
-  local w = waiter(owner)
+local function gone(place)
+  local w = waiter(place)
   return w and now - w.seen >= LINGER and (w.way == '-' or tell(w, '?') == 0)
 end
 

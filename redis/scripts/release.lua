@@ -1,8 +1,13 @@
 -- release.lua: makes sure that an owner neither holds nor waits, and hands over to the next.
 --   KEYS  value, token, queue, holders, info of one name
---   ARGV  owner, floor (the client's clock, us), keep (ms for which to leave it taken), closed
+--   ARGV  owner, floor (the client's clock, us), keep (ms for which to leave it taken),
+--         place in the queue ("" for the owner), "1" if the next owner of the same call is to have its turn, closed
 --   Answers 1 if the owner held, 0 if not.
-local OWNER, FLOOR, CLOSED = ARGV[1], ARGV[2], ARGV[4]
+--
+-- A place at which another owner of the call waits stays. If the next one is to have the turn, the place of an owner who held becomes the head, and that of one
+-- who waited stays, for somebody who comes and looks: nobody is granted anything there before a new owner has come.
+local OWNER, FLOOR, PLACE, TURN, CLOSED = ARGV[1], ARGV[2], ARGV[4], ARGV[5] == '1', ARGV[6]
+if PLACE == '' then PLACE = OWNER end
 
 -- use entry.lua
 
@@ -31,7 +36,19 @@ elseif shares(OWNER) then
   end
   share(n)
 end
-local left = leave(OWNER)
+local waiting, left = call('ZSCORE', QUEUE, PLACE), false
+local mine = at(PLACE) == OWNER
+if TURN and (held == 1 or waiting and mine) then
+  local first = call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES')[2]
+  if held == 1 then call('ZADD', QUEUE, first and first / 2 or 1, PLACE) end
+  if mine or not waiting then
+    call('HSET', INFO, 'w' .. PLACE, string.format('s 1 2147483647 0 1 %.0f %.0f - 0 -\n', now, now), 'o' .. PLACE, '')
+  end
+  keep(QUEUE, LINGER)
+  keep(INFO, LINGER)
+elseif mine then
+  left = leave(PLACE)
+end
 serve(nil, left or held == 1)
 mark()
 return held

@@ -14,7 +14,7 @@ if sort == 'token' then -- the token itself is kept: those to come must be large
   return {1, ''}
 end
 if sort == 'waiters' then
-  for _, owner in ipairs(dead) do leave(owner) end
+  for _, place in ipairs(dead) do leave(place) end
   if found ~= '' then return {count, found} end -- whoever is first now may be as dead, and would be passed over with all the others in this step
 elseif sort == 'lease' then
   value = false

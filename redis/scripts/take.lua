@@ -2,10 +2,11 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
 --         mode (x exclusive, s shared), weight, size,
---         way ("" not to join; P, S, - to join), ticket, process, closed
+--         way ("" not to join; P, S, - to join), ticket, process, place in the queue ("" for the owner), closed
 --   Answers {token, tokens, waiting}: granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never), place (0 is the head, -1 none), 1 if the holder is of another kind}: refused.
-local OWNER, FLOOR, CLOSED = ARGV[1], ARGV[4], ARGV[12]
+local OWNER, FLOOR, PLACE, CLOSED = ARGV[1], ARGV[4], ARGV[12], ARGV[13]
+if PLACE == '' then PLACE = OWNER end
 
 -- use entry.lua
 
@@ -23,27 +24,30 @@ if mine then
   return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
 end
 
-serve(OWNER, false)
+serve(PLACE, false)
+-- Once another owner of the call has been at its place, or is to come, the first one is no more: its request has been under way for long.
+local late = PLACE == OWNER and call('HEXISTS', INFO, 'o' .. PLACE) == 1
 local head = call('ZRANGE', QUEUE, 0, 0)[1]
-if CLOSED == '' and (not head or head == OWNER) and fits(mode, weight, size) then
-  if head then leave(OWNER) end
+if CLOSED == '' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
+  if head then leave(PLACE) end
   local token = mint(tokens)
   put(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
   serve(nil, true)
   mark()
   return {token, tokens, call('ZCARD', QUEUE)}
 end
-if ARGV[9] ~= '' then
+if ARGV[9] ~= '' and not late then
   local joined = now
-  local before = waiter(OWNER)
+  local before = waiter(PLACE)
   if before then joined = before.joined end
-  if not call('ZSCORE', QUEUE, OWNER) then
-    call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, OWNER)
+  if not call('ZSCORE', QUEUE, PLACE) then
+    call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, PLACE)
   end
-  call('HSET', INFO, 'w' .. OWNER, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
+  call('HSET', INFO, 'w' .. PLACE, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
     mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
+  if PLACE ~= OWNER then call('HSET', INFO, 'o' .. PLACE, OWNER) end
   keep(QUEUE, LINGER)
   keep(INFO, LINGER)
   mark()
 end
-return {0, now, ends(), call('ZRANK', QUEUE, OWNER) or -1, foreign() and 1 or 0}
+return {0, now, ends(), call('ZRANK', QUEUE, PLACE) or -1, foreign() and 1 or 0}
