@@ -61,6 +61,9 @@ var mutants = []mutant{
 	{name: "turn of a failed caller kept", edits: []edit{
 		{"acquire.go", "\t\tif queued {\n\t\t\tl.turnOver(a)\n\t\t}\n", ""},
 	}},
+	{name: "owner used again after it was released", edits: []edit{
+		{"hold.go", "	next.place = h.place\n", "	next.place, next.owner = h.place, h.owner\n"},
+	}},
 	{name: "who comes out of the queue of the process has not waited", edits: []edit{
 		{"acquire.go", "a.heard = a.heard || turn.Held", ""},
 	}, test: "TestWaitersOfTheProcessRideOutAnOutage"},

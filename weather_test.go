@@ -70,6 +70,10 @@ func (n *weather) fault(op drivertest.Op) drivertest.Fault {
 		if at, ok := n.released[op.Owner]; ok && now.After(at) {
 			n.w.errorf("client %d renews %q %v after it was released", n.client, op.Key.Name, now.Sub(at))
 		}
+	case drivertest.Take, drivertest.TakeAll, drivertest.Wait:
+		if at, ok := n.released[op.Owner]; ok && now.After(at) {
+			n.w.errorf("client %d asks for %q with an owner that a release named %v ago: that release may yet arrive", n.client, op.Key.Name, now.Sub(at))
+		}
 	}
 	if _, ok := n.owners[op.Owner]; !ok {
 		n.arrived[op.Key]++
@@ -101,7 +105,11 @@ func (n *weather) fault(op drivertest.Op) drivertest.Fault {
 		case 0:
 			fault = drivertest.Fault{FailBefore: true}
 		case 1:
-			fault = drivertest.Fault{Before: some(n.w.ttl), Drop: true} // arrives late, is never answered
+			most := n.w.ttl
+			if op.Method == drivertest.Release { // which may arrive when all that it has to do with is long forgotten
+				most *= 20
+			}
+			fault = drivertest.Fault{Before: some(most), Drop: true} // arrives late, is never answered
 		case 2:
 			fault = drivertest.Fault{Before: fault.Before, Break: true}
 		case 3:

@@ -141,6 +141,7 @@ func (w *world) run() {
 		}
 	}
 	w.balance()
+	time.Sleep(20 * w.ttl) // until the last release that was held back has arrived
 }
 
 func lockName(i int) string { return fmt.Sprint("lock ", i) }
