@@ -82,6 +82,10 @@ tmux:
 spin:
 	@scripts/need.sh spin spin
 
+.PHONY: matrix
+matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes hours)
+	scripts/matrix.sh
+
 .PHONY: models
 models: compiler spin ## Check the models at large sizes, too (takes hours and 16 GB of memory)
 	LEASEHOLD_MODELS=1 go test -v -count 1 -timeout 24h ./models

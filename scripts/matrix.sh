@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Runs the tests of the engines on servers of several versions, and writes docs/engines/versions.md.
+#
+#   scripts/matrix.sh [SERVER...]
+#
+# SERVER is a name of the list below, and all of them if none is given: that takes an hour or two. The page has the latest result of each, also of those
+# that are not run this time; bin/matrix keeps them. It fails if a test does, after the page was written. LEASEHOLD_MATRIX_RUN is a pattern of tests,
+# as for go test -run, if not all are wanted: the page says so.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+top=$PWD
+export GOWORK=$top/go.work LEASEHOLD_NEED_SERVERS=1
+results=$top/bin/matrix
+mkdir -p "$results"
+
+redis_torture='TestFaultsOfTwoLinksCostNothing|TestMajoritiesWithOneServerInCommon|TestHolderThatIsCutOff|TestGrantsOfWhichNobodyKnows|TestAnswersThatComeAfterTheLease|TestHistoriesOfAQuorumWithFaults|TestStopped|TestRestartedServer|TestClocks|TestClockThat'
+# Of the packages that test several engines, those tests are run that this server has a part in.
+declare -A torture=([redis]=$redis_torture [etcd]='Etcd|TestHistoriesOfAClusterWithFaults' [postgres]='Postgres|Guard' [zookeeper]='ZooKeeper|Ensemble')
+declare -A scripts=([redis]='TestScripts/(redis|cluster|redlock)' [etcd]='TestScripts/etcd' [postgres]='TestScripts/postgres' [zookeeper]='TestScripts/zookeeper')
+declare -A packages=([redis]='./redis/...' [etcd]='./etcd/...' [postgres]='./postgres/... ./fence' [zookeeper]='./zookeeper/...')
+
+all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1 etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
+
+# get makes a server ready, and sets folder to what must be first in PATH, or to nothing for the one that the system has.
+get() {
+	folder=
+	case $1 in
+	*-installed) ;;
+	etcd-*)
+		folder=$top/bin/servers/$1
+		scripts/build-etcd.sh "${1#etcd-}" "$folder" >&2
+		;;
+	*)
+		folder=$top/bin/servers/$1
+		scripts/get-server.sh "$1" "$folder" >&2
+		;;
+	esac
+}
+
+# version says which one it is.
+version() {
+	local path=${folder:+$folder:}$PATH
+	case $1 in
+	redis-* | valkey-*) PATH=$path redis-server --version | sed -E 's/^(Redis|Valkey) server v=([^ ]+).*/\1 \2/' ;;
+	etcd-*) PATH=$path etcd --version | sed -nE 's/^etcd Version: /etcd /p' ;;
+	postgres-*) "$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1)" --version | sed -E 's/.*\) ([^ ]+).*/PostgreSQL \1/' ;;
+	zookeeper-*) dpkg-query -W -f '${source:Upstream-Version}' libzookeeper-java 2>/dev/null | sed 's/^/ZooKeeper /' | grep . || echo ZooKeeper ;;
+	esac
+}
+
+# tests runs some tests, and keeps what came of them.
+tests() { # LOG PATTERN PACKAGE...
+	local log=$1 pattern=$2
+	shift 2
+	PATH=${folder:+$folder:}$PATH go test -race -count 1 -timeout 40m -json ${pattern:+-run "$pattern"} "$@" >>"$log" || true
+}
+
+# names are the tests that ended in some way. Of those with parts, the parts are told.
+names() { # LOG ACTION
+	{ grep -F "\"Action\":\"$2\"" "$1" || true; } | { grep -oE '"Test":"[^"]+"' || true; } | cut -d '"' -f 4 | sort -u |
+		awk '{ all[NR] = $0 } END { for (i = 1; i <= NR; i++) if (index(all[i + 1], all[i] "/") != 1) print all[i] }'
+}
+
+# run tests one server and writes its line of the page.
+run() {
+	local name=$1 kind=${1%%-*} log=$results/$1.json line=$results/$1.line ran
+	[ "$kind" != valkey ] || kind=redis
+	if ! get "$name"; then
+		printf '| %s | – | nothing | left out: it could not be had |\n' "$name" >"$line"
+		return
+	fi
+	: >"$log"
+	if [ -n "${LEASEHOLD_MATRIX_RUN-}" ]; then
+		ran="of ${packages[$kind]}: \`${LEASEHOLD_MATRIX_RUN//|/\\|}\`"
+		tests "$log" "$LEASEHOLD_MATRIX_RUN" ${packages[$kind]}
+	else
+		ran="${packages[$kind]}, and of ./torture and ./cmd/leasehold what it has a part in"
+		tests "$log" "" ${packages[$kind]}
+		tests "$log" "${torture[$kind]}" ./torture
+		tests "$log" "${scripts[$kind]}" ./cmd/leasehold
+	fi
+	local failed passed skipped result
+	failed=$(names "$log" fail | sed 's/.*/`&`/; s/|/\\|/g' | paste -sd, | sed 's/,/, /g')
+	passed=$(names "$log" pass | wc -l)
+	skipped=$(names "$log" skip | wc -l)
+	result="$passed passed, $skipped skipped"
+	if [ -n "$failed" ]; then
+		result="$result, **failed**: $failed"
+	elif ! grep -qF '"Action":"pass"' "$log" || grep -F '"Action":"fail"' "$log" | grep -qvF '"Test":'; then
+		result="$result, **failed**: a package did not build or end"
+	fi
+	printf '| %s | %s | %s | %s, on %s |\n' "$name" "$(version "$name")" "$ran" "$result" "$(date -u +%Y-%m-%d)" >"$line"
+	cat "$line"
+}
+
+[ $# -gt 0 ] || set -- "${all[@]}"
+for name; do
+	case " ${all[*]} " in
+	*" $name "*) run "$name" ;;
+	*)
+		echo "matrix.sh: there is no $name, but these: ${all[*]}" >&2
+		exit 64
+		;;
+	esac
+done
+
+{
+	cat <<'TEXT'
+# Versions of servers
+
+`make matrix` runs the tests of the engines, with the race detector, on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make test`
+runs. The Redis 8.2 that can be had here knows no TLS, so the tests of TLS fail there.
+
+| Server | Version | What was run | Result |
+|---|---|---|---|
+TEXT
+	for name in "${all[@]}"; do
+		cat "$results/$name.line" 2>/dev/null || printf '| %s | – | nothing | not run yet |\n' "$name"
+	done
+} >docs/engines/versions.md
+! grep -qF '**failed**' "$results"/*.line
