@@ -22,7 +22,8 @@
  *   Client: begin, take (on one node after the other, in any order), decide, raise (if need be), expose, renew, release.
  *   Node:   a key runs out, a late request arrives, the node restarts, its quarantine ends.
  *
- * A client is one attempt to get the lock, with an owner of its own. A process that tries three times is three clients.
+ * A client is one attempt to get the lock. It has BALLOTS: when one has failed and its releases are sent, it may take again, as a
+ * fresh owner. A process that tries three times with owners of its own, and waits for each release, is three clients.
  *
  * What is checked, in three ways that differ in what they assume
  *
@@ -44,7 +45,9 @@
  * model: see owed. That rests on clocks in both ways of checking: on their rates for the quarantine, on their readings for
  * the floor.
  *
- * Sizes: N nodes, CLIENTS, RESTARTS, LATE and REPEATS in all, FLOORS different clocks.
+ * Sizes: N nodes, CLIENTS, RESTARTS, LATE and REPEATS in all, FLOORS different clocks, BALLOTS of a client, of which STALLED releases
+ * in all are under way for as long as they like. For fewer states -DONCE leaves out renewals, only the
+ * first AGAIN clients take again, and with -DLOST=n no more than n takes are lost, and no release.
  *
  * Mutants: each of these switches breaks the protocol, and an assert() must fail.
  *
@@ -59,12 +62,14 @@
  *   WEAKRENEW     a renewal counts that any node has confirmed, not a majority
  *   PLAINDEL      a release deletes the key, whoever has it
  *   STRAY         a release does not wait for requests that are still under way
+ *   SAMEOWNER     all ballots of a client have one owner
  *
  * Where nothing happens nothing goes wrong. So -DPROBE=n lets an assert() fail where a thing happens that must be possible:
  *
  *   1 a raise completes the majority         4 a late take is granted
  *   2 a second token is exposed              5 a renewal counts although a node has restarted since the last one
  *   3 a node votes again that owes a token   6 a key is released
+ *   7 a release arrives when a later ballot of the same client has won
  */
 
 #ifndef N
@@ -85,6 +90,24 @@
 #ifndef FLOORS
 #define FLOORS 2
 #endif
+#ifndef BALLOTS
+#define BALLOTS 1
+#endif
+#ifndef AGAIN
+#define AGAIN CLIENTS
+#endif
+#ifndef STALLED
+#define STALLED 0 /* how many releases, in all, are under way for as long as they like */
+#endif
+
+/* The owners of client c are c, in its first ballot, c + CLIENTS, in the second, and so on. */
+#ifdef SAMEOWNER
+#define OWNER(c, ballot) (c)
+#else
+#define OWNER(c, ballot) ((c) + CLIENTS * (ballot))
+#endif
+#define CLIENT(o) ((((o) - 1) % CLIENTS) + 1)
+#define OWNERS (CLIENTS * BALLOTS)
 
 /* A set of nodes, or of clients, is a number: bit i says whether i is in it. */
 #define BIT(i) (1 << (i))
@@ -150,13 +173,22 @@ byte owed[N];
 
 /* Of the clients, by their number from 1. */
 byte floor[CLIENTS + 1];  /* the clock that it sends along: no counter stays below it */
-byte late[CLIENTS + 1];   /* nodes where a take of its own may still arrive */
+byte asks[CLIENTS + 1];   /* as which owner it takes */
 byte busy;                /* clients between begin and the end of their lease */
 byte behind[CLIENTS + 1]; /* nodes that have restarted since its take, or its last renewal, began: their quarantine lasts for its sake */
 byte behindNow[CLIENTS + 1]; /* the same when the renewal that is under way began */
 byte relies[CLIENTS + 1]; /* nodes where its key outlasts its lease, unless the node restarts */
 byte begun;
 byte finished;
+
+/* Of the owners, by their number from 1. */
+byte late[OWNERS + 1];    /* nodes where a take may still arrive */
+byte stalled[OWNERS + 1]; /* nodes where a release may still arrive */
+#ifdef LOST
+byte lost;                /* how many takes were lost */
+#endif
+byte stalls;              /* how many of STALLED are used up */
+
 byte unanswered;          /* how many of LATE and REPEATS are used up */
 
 /* What the asserts look at. */
@@ -165,19 +197,19 @@ int used;    /* the set of all tokens exposed so far */
 byte holder; /* who believes that it holds */
 
 #define VOTES(i) (!HAS(quarantined, i))
-#define GRANTS(i, c) (VOTES(i) && (owner[i] == 0 || owner[i] == c))
+#define GRANTS(i, o) (VOTES(i) && (owner[i] == 0 || owner[i] == o))
 
 /* Whether a request may have no effect: because it is refused, or, if messages may be lost, in any case. */
-#ifdef TIDY
+#if defined(TIDY) || defined(LOST)
 #define LOSES(refused) refused
 #else
 #define LOSES(refused) true
 #endif
 
-/* The script of a take, on node i for client c. Who has the key already gets the same answer again. */
-inline grant(i, c) {
+/* The script of a take, on node i for owner o. Who has the key already gets the same answer again. */
+inline grant(i, o) {
 	if
-	:: owner[i] == 0 -> owner[i] = c; counter[i] = LARGER(counter[i] + 1, floor[c])
+	:: owner[i] == 0 -> owner[i] = o; counter[i] = LARGER(counter[i] + 1, floor[CLIENT(o)])
 	:: else
 	fi
 }
@@ -188,8 +220,8 @@ inline grant(i, c) {
 inline take(i) {
 	todo = WITHOUT(todo, i);
 	if
-	:: GRANTS(i, me) ->
-		grant(i, me);
+	:: GRANTS(i, mine) ->
+		grant(i, mine);
 		if
 		:: counter[i] > m && !decided -> below = below | stands; stands = BIT(i); m = counter[i]
 #ifdef ABOVE
@@ -201,11 +233,14 @@ inline take(i) {
 		:: counter[i] < m -> below = WITH(below, i)
 		fi;
 		if
-		:: unanswered < REPEATS -> unanswered++; late[me] = WITH(late[me], i)
+		:: unanswered < REPEATS -> unanswered++; late[mine] = WITH(late[mine], i)
 		:: true
 		fi
-	:: LOSES(!GRANTS(i, me)) /* refused; or lost on the way */
-	:: unanswered < LATE -> unanswered++; late[me] = WITH(late[me], i) /* will arrive, or not; its answer will not be heard */
+	:: LOSES(!GRANTS(i, mine)) /* refused; or lost on the way */
+#ifdef LOST
+	:: lost < LOST -> lost++
+#endif
+	:: unanswered < LATE -> unanswered++; late[mine] = WITH(late[mine], i) /* will arrive, or not; its answer will not be heard */
 	fi
 }
 
@@ -219,12 +254,12 @@ inline raise(i) {
 #if defined(UNCOND)
 	:: counter[i] = LARGER(counter[i], m); stands = WITH(stands, i)
 #elif defined(LOOSE)
-	:: owner[i] == me -> counter[i] = LARGER(counter[i], m); stands = WITH(stands, i)
+	:: owner[i] == mine -> counter[i] = LARGER(counter[i], m); stands = WITH(stands, i)
 #else
-	:: owner[i] == me && counter[i] <= m -> counter[i] = m; stands = WITH(stands, i);
+	:: owner[i] == mine && counter[i] <= m -> counter[i] = m; stands = WITH(stands, i);
 		if :: SIZE(stands) == MAJORITY -> POSSIBLE(1) :: else fi
 #endif
-	:: owner[i] == me && counter[i] <= m -> counter[i] = m /* the answer is lost */
+	:: owner[i] == mine && counter[i] <= m -> counter[i] = m /* the answer is lost */
 	:: true                                                /* the request is lost, or refused */
 	fi
 }
@@ -233,7 +268,7 @@ inline raise(i) {
 inline renew(i) {
 	todo = WITHOUT(todo, i);
 	if
-	:: owner[i] == me -> confirmed = WITH(confirmed, i); relies[me] = WITH(relies[me], i)
+	:: owner[i] == mine -> confirmed = WITH(confirmed, i); relies[me] = WITH(relies[me], i)
 	:: true /* no, or no answer */
 	fi
 }
@@ -245,9 +280,10 @@ inline release(i) {
 #ifdef PLAINDEL
 	:: owner[i] = 0
 #else
-	:: owner[i] == me -> POSSIBLE(6); owner[i] = 0
+	:: owner[i] == mine -> POSSIBLE(6); owner[i] = 0
 #endif
-	:: LOSES(owner[i] != me)
+	:: LOSES(owner[i] != mine)
+	:: stalls < STALLED -> stalls++; stalled[mine] = WITH(stalled[mine], i)
 	fi
 }
 
@@ -262,14 +298,18 @@ inline over() {
 
 /* Where a release may be sent. If nothing is to be left behind, it is only where no take of ours can arrive any more. */
 #if defined(TIDY) && !defined(STRAY)
-#define SETTLED (~late[me])
+#define SETTLED (~late[mine])
 #else
 #define SETTLED ALL
 #endif
 
 proctype Client(byte me) {
-	byte todo, m, stands, below, before, confirmed, i;
+	byte todo, m, stands, below, before, confirmed, i, mine;
 	bool decided;
+#if BALLOTS > 1
+	byte ballot;
+	bool won;
+#endif
 
 	/* Begin. Clients are alike, so they may as well be numbered in the order in which they begin. */
 	atomic {
@@ -283,9 +323,11 @@ proctype Client(byte me) {
 		:: floor[me] = 2
 #endif
 		fi;
+		mine = OWNER(me, 0); asks[me] = mine;
 		before = newest; busy = WITH(busy, me); relies[me] = ALL; todo = ALL
 	}
 
+take_all:
 	do
 	/* Take on all nodes, in any order. */
 	:: atomic { todo != 0 -> ON_ANY_OF(todo, take) }
@@ -318,6 +360,9 @@ proctype Client(byte me) {
 #ifdef TIMELY
 		assert(holder == 0);
 		holder = me;
+#if BALLOTS > 1
+		won = true;
+#endif
 		m = 0; stands = 0; below = 0; before = 0; decided = false
 #else
 		over() /* of how long the lease lasts nothing depends */
@@ -328,6 +373,7 @@ proctype Client(byte me) {
 	/* Hold, and renew as often as it likes. A renewal counts from when it began, if a majority confirms it. Otherwise the
 	   lease goes on as it was, and its deadline, which may come at any time, ends it. */
 	do
+#ifndef ONCE
 	:: atomic { todo = ALL; confirmed = 0; behindNow[me] = behind[me] };
 		do
 		:: atomic { todo != 0 -> ON_ANY_OF(todo, renew) }
@@ -346,6 +392,7 @@ proctype Client(byte me) {
 			fi;
 			behindNow[me] = 0; confirmed = 0
 		}
+#endif
 	:: atomic { true -> over(); break }
 	od;
 #endif
@@ -358,6 +405,16 @@ clean_up:
 	:: atomic { (todo & SETTLED) != 0 -> ON_ANY_OF(todo & SETTLED, release) }
 	:: todo == 0 -> break
 	od;
+#if BALLOTS > 1
+	/* Who has failed may take again. Requests of the ballot before may be under way still. */
+	if
+	:: atomic { !won && ballot + 1 < BALLOTS && me <= AGAIN ->
+		ballot++; mine = OWNER(me, ballot); asks[me] = mine;
+		before = newest; busy = WITH(busy, me); relies[me] = ALL; todo = ALL };
+		goto take_all
+	:: true
+	fi;
+#endif
 	finished++
 #else
 	skip
@@ -367,25 +424,33 @@ clean_up:
 #if defined(TIDY)
 #define RUNS_OUT(i) false
 #elif defined(TIMELY)
-#define RUNS_OUT(i) (owner[i] != 0 && !(HAS(busy, owner[i]) && HAS(relies[owner[i]], i)))
+#define HOLDER(i) CLIENT(owner[i])
+#define RUNS_OUT(i) (owner[i] != 0 && !(owner[i] == asks[HOLDER(i)] && HAS(busy, HOLDER(i)) && HAS(relies[HOLDER(i)], i)))
 #else
 #define RUNS_OUT(i) (owner[i] != 0)
 #endif
 
 /* A late request that would be refused may as well never arrive, unless somebody waits for its end. */
 #ifdef TIDY
-#define ARRIVES(i, c) HAS(late[c], i)
+#define ARRIVES(i, o) HAS(late[o], i)
 #else
-#define ARRIVES(i, c) (HAS(late[c], i) && GRANTS(i, c))
+#define ARRIVES(i, o) (HAS(late[o], i) && GRANTS(i, o))
 #endif
 
-/* A take of client c arrives at node i, and nobody waits for the answer. */
-inline arrive(i, c) {
-	late[c] = WITHOUT(late[c], i);
+/* A take of owner o arrives at node i, and nobody waits for the answer. */
+inline arrive(i, o) {
+	late[o] = WITHOUT(late[o], i);
 	if
-	:: GRANTS(i, c) -> POSSIBLE(4); grant(i, c)
+	:: GRANTS(i, o) -> POSSIBLE(4); grant(i, o)
 	:: else
 	fi
+}
+
+/* A release of owner o arrives at node i, and nobody has waited for it for a long time. */
+inline arrive_at_last(i, o) {
+	stalled[o] = WITHOUT(stalled[o], i);
+	if :: holder == CLIENT(o) -> POSSIBLE(7) :: else fi;
+	owner[i] = (owner[i] == o -> 0 : owner[i])
 }
 
 #if CLIENTS > 2
@@ -404,8 +469,15 @@ end:	do
 
 	:: atomic { ARRIVES(i, 1) -> arrive(i, 1) }
 	:: atomic { ARRIVES(i, 2) -> arrive(i, 2) }
-#if CLIENTS > 2
+#if OWNERS > 2
 	:: atomic { ARRIVES(i, 3) -> arrive(i, 3) }
+#endif
+#if OWNERS > 3
+	:: atomic { ARRIVES(i, 4) -> arrive(i, 4) }
+#endif
+#if STALLED > 0 /* of owners who take again, or might: those of the first ballots */
+	:: atomic { HAS(stalled[1], i) -> arrive_at_last(i, 1) }
+	:: atomic { HAS(stalled[2], i) -> arrive_at_last(i, 2) }
 #endif
 
 	/* The node restarts, and has forgotten everything. */

@@ -35,6 +35,7 @@ func TestProtocolHolds(t *testing.T) {
 		"order, a request comes twice": "REPEATS=1 FLOORS=1",
 		"exclusion, a node restarts":   "TIMELY FLOORS=1 RESTARTS=1",
 		"exclusion, a late request":    "TIMELY FLOORS=1 LATE=1",
+		"exclusion, a late release":    "TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1 LOST=0",
 		"nothing is left behind":       "TIDY FLOORS=1 LATE=6",
 		"order, with two of two nodes": "N=2 RESTARTS=1",
 	} {
@@ -56,6 +57,7 @@ func TestThingsHappen(t *testing.T) {
 		"PROBE=4 LATE=1",
 		"PROBE=5 RESTARTS=1 TIMELY FLOORS=1",
 		"PROBE=6 TIMELY FLOORS=1",
+		"PROBE=7 TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1",
 	} {
 		t.Run(defines, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +93,8 @@ func TestProtocolHoldsAtLargeSizes(t *testing.T) {
 		{"order, restarts and late requests", "RESTARTS=1 LATE=1", large},
 		{"order, late and repeated requests", "FLOORS=1 LATE=2 REPEATS=2", large},
 		{"exclusion, restarts and late requests", "TIMELY FLOORS=1 RESTARTS=2 LATE=1", large},
+		{"exclusion, late releases", "TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1", large},
+		{"exclusion, late releases, renewals", "TIMELY FLOORS=1 BALLOTS=2 STALLED=1", large},
 		{"order, four nodes", "N=4", large},
 		{"nothing is left behind, three clients", "TIDY FLOORS=1 CLIENTS=3 LATE=2", large},
 		{"exclusion, three clients", "TIMELY FLOORS=1 CLIENTS=3", large},

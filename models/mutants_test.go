@@ -29,6 +29,7 @@ func TestMutantsFail(t *testing.T) {
 		{"WEAKRENEW RESTARTS=1 TIMELY FLOORS=1", exclusion},
 		{"PLAINDEL CLIENTS=3 TIMELY FLOORS=1", exclusion},
 		{"STRAY TIDY FLOORS=1 LATE=1", tidy},
+		{"SAMEOWNER TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1 LOST=3", exclusion},
 	} {
 		t.Run(c.defines, func(t *testing.T) {
 			t.Parallel()
