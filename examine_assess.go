@@ -73,9 +73,9 @@ func (j *assessment) closed() {
 			severity, consequence = Warning, "locks work, as a majority is left"
 		}
 		j.find(severity, "grants-closed", p.Name,
-			fmt.Sprintf("it was started or promoted a short while ago, may have forgotten leases, and grants nothing for another %s: "+
+			fmt.Sprintf("it was started or promoted a short while ago, or nobody has seen it in use: it may lack leases, and grants nothing for another %s: "+
 				"%s", short(p.Closed), consequence),
-			"wait; and find out why it was restarted")
+			"wait; and find out why it was restarted. If it is new, or nothing is missing, leasehold open opens a Redis server at once")
 	}
 }
 

@@ -60,6 +60,14 @@ type Raise struct {
 	Tokens int
 }
 
+// Opener is an optional interface of an engine that grants nothing for a while where leases may be missing that still run.
+type Opener interface {
+	// OpenNow makes all servers that can be reached grant at once, because the caller says that no lease is missing there: nothing was ever locked, or
+	// all leases from before have ended. by is who says so and why, for the record; it must not be empty. It returns what the servers are called that
+	// are open now, also with an error, which is about the others.
+	OpenNow(ctx context.Context, by string) (opened []string, err error)
+}
+
 // Starter is an optional interface of an engine that can be asked for something without a goroutine that waits for the answer. It is for those
 // who ask several engines at the same time, and, with the ability Starts, for all callers.
 type Starter interface {

@@ -13,7 +13,7 @@ import (
 // Who waits because grants are closed is told so, and until when. Who would wait anyway, since somebody holds, is not.
 func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	t.Parallel()
-	const maxTTL = 4 * time.Second
+	const maxTTL, ttl = 4 * time.Second, 20 * time.Second // a look of a waiter may take half of the ttl
 	s := redisserver.ForTest(t, redisserver.Config{})
 	started := time.Now()
 	e := open(t, standalone(s), redis.WithMaxTTL(maxTTL))
@@ -21,7 +21,7 @@ func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	takes(t, unguarded(t, standalone(s)), held)
 
 	var all []<-chan grant
-	for _, r := range []driver.Request{lock("a"), lock("a"), shared(lock("b")), permit(lock("c"))} { // the second one waits behind the first
+	for _, r := range []driver.Request{lasting("a", ttl), lasting("a", ttl), shared(lasting("b", ttl)), permit(lasting("c", ttl))} { // the second one waits behind the first
 		if _, err := e.Take(t.Context(), r); driver.IsNo(err) || !driver.HadNoEffect(err) {
 			t.Errorf("Take of %s %q: %v, want an error without effect that is no ErrHeld", r.Kind, r.Name, err)
 		}

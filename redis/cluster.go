@@ -19,6 +19,7 @@ import (
 type node struct {
 	address string
 	myself  bool   // it is the one that was asked
+	epoch   string // its config epoch, which grows when it gets a slot from another
 	own     string // its slots as text, with those on their way to or from it in brackets
 	areas   []area // its slots
 }
@@ -43,6 +44,23 @@ func (n node) count() (all int) {
 	return all
 }
 
+// has reports whether it has a slot.
+func (n node) has(slot uint16) bool {
+	return slices.ContainsFunc(n.areas, func(a area) bool { return a.first <= int(slot) && int(slot) <= a.last })
+}
+
+// ranges are its slots as text, as in "0-99,200-200".
+func (n node) ranges() string {
+	var b strings.Builder
+	for i, a := range n.areas {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%d-%d", a.first, a.last)
+	}
+	return b.String()
+}
+
 // parseNodes reads the answer to CLUSTER NODES. See https://redis.io/docs/latest/commands/cluster-nodes/.
 func parseNodes(text string) (nodes []node) {
 	for line := range strings.Lines(text) {
@@ -50,7 +68,7 @@ func parseNodes(text string) (nodes []node) {
 		if len(fields) < 8 {
 			continue
 		}
-		n := node{myself: strings.Contains(fields[2], "myself"), own: strings.Join(fields[8:], " ")}
+		n := node{myself: strings.Contains(fields[2], "myself"), epoch: fields[6], own: strings.Join(fields[8:], " ")}
 		n.address, _, _ = strings.Cut(fields[1], "@")
 		for _, part := range fields[8:] {
 			from, to, several := strings.Cut(part, "-")
@@ -75,10 +93,14 @@ func keepers(text string) []node {
 	return nodes
 }
 
-// marker is the key under which a server is remembered. In a Cluster it is in the first slot that the server has,
-// so that it goes along with what the server keeps.
-func (c *config) marker(first uint16) string {
-	return "{" + anchors()[first] + "}" + c.prefix + ":server"
+// self is the node that was asked, if it keeps slots.
+func self(text string) (node, bool) {
+	nodes := keepers(text)
+	i := slices.IndexFunc(nodes, func(n node) bool { return n.myself })
+	if i < 0 {
+		return node{}, false
+	}
+	return nodes[i], true
 }
 
 // eachMaster calls f with a connection to each server of a Cluster that keeps slots, at the same time, and returns all errors. It finds its
@@ -95,7 +117,7 @@ func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) erro
 	errs := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.marker(n.first()), f)) })
+		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.record(n.first()), f)) })
 	}
 	work.Wait()
 	return errors.Join(errs...)

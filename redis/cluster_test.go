@@ -244,8 +244,8 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	moving.Lock()
 	defer moving.Unlock()
 	tag := "{" + t.Name() + "}"
-	known, guarded := unguarded(t, client), open(t, client)
-	for i, n := range c.Nodes[:3] { // whoever meets a server after it has been given a slot may find it closed
+	known, guarded := unguarded(t, client), open(t, client, redis.WithMaxTTL(time.Second)) // for so long the slot is closed after it was moved
+	for i, n := range c.Nodes[:3] {
 		trust(t, n)
 		takes(t, guarded, lasting(tagOn(i)+t.Name(), time.Minute))
 	}
@@ -299,7 +299,7 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	defer cancel()
 	for who, e := range engines {
 		go func() {
-			_, err := e.Take(ctx, lasting(tag+who, time.Minute))
+			_, err := persists(ctx, e, lasting(tag+who, time.Minute))
 			if err != nil {
 				err = fmt.Errorf("a take by one who %s: %w", who, err)
 			}

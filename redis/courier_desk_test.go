@@ -55,7 +55,7 @@ func newDesk(t *testing.T, answer func(*shipment) (any, error)) *desk {
 		t.Fatal(err)
 	}
 	d.e = e
-	known := &server{identity: "desk", program: e.assemble("desk")}
+	known := &server{identity: "desk", program: e.assemble("desk", false)}
 	routes := make([]atomic.Pointer[server], 1)
 	routes[0].Store(known)
 	e.place.routes.Store(&routes)

@@ -37,13 +37,13 @@
 // # The failover guard
 //
 // A server that was promoted, or that was started with less data than it had, may not know of leases that still run, and would grant
-// them a second time. So no lease is granted for [WithMaxTTL], by default a minute, after the engine meets a
-// server that has not been the master before. Renewals and releases go on. By then all leases from before have
+// them a second time. So no lease is granted for [WithMaxTTL], by default a minute, after an engine first meets a
+// server that has not been the master before, and in a Cluster after a slot was moved. Renewals and releases go on. By then all leases from before have
 // ended, or have been renewed on the new server.
 //
-// A server that was started a moment ago and is empty looks the same as one that has lost everything. So on a new server, as
-// in a test or on a developer's machine, a try fails with a [*ClosedError] for the first minute, and those who wait, wait, and are told so. Use
-// [WithoutFailoverGuard] there.
+// A new server looks the same as a spare that stands in for one on which locks are held, however long it has run. So on a server that nobody has seen in use
+// a try fails with a [*ClosedError] for the first minute, and those who wait, wait, and are told so. [Engine.OpenNow] and the command leasehold open declare
+// a new server open. In tests, and on a developer's machine, use [WithoutFailoverGuard].
 //
 // The guard cannot see a master that goes on although another was promoted, nor data that is lost while the server runs: by eviction, by
 // FLUSHALL, by a wall clock that is set forward. The page of the engine, docs/engines/redis.md, has a table of faults, and the settings that

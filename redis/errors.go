@@ -19,16 +19,24 @@ var (
 	errMoving  = driver.NoEffect(errors.New("one server of the Cluster names another, and that one the first: the slot is being moved; try again"))
 )
 
-// ClosedError is why no lease is granted for a while after a failover or a restart of the server.
+// ClosedError is why no lease is granted for a while: on a server that nobody has seen in use, after a failover or a restart, and in a Cluster after the slot
+// of the name was moved to another master.
 type ClosedError struct {
 	// Open is about when leases are granted again.
 	Open time.Time
+	// Unseen is set if nobody has seen the server in use, or in a Cluster the slot. It may stand in for one on which leases still run.
+	// If nothing was ever locked there, [Engine.OpenNow] opens it, and so does the command leasehold open.
+	Unseen bool
 }
 
 // Error implements error.
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("no lease is granted until %s, because the server was started or promoted a short while ago and may lack leases that still run; "+
-		"WithoutFailoverGuard (guard=off) grants them at once", e.Open.Format(time.RFC3339))
+	until := fmt.Sprintf("for another %s (until %s)", max(time.Until(e.Open), 0).Round(time.Second), e.Open.Format(time.RFC3339))
+	if e.Unseen {
+		return "grants are closed " + until + ": nobody has seen this server in use; `leasehold open` opens it if nothing was ever locked there"
+	}
+	return "grants are closed " + until + ": the server was started or promoted, or has got the slot of the name from another one, and may lack leases " +
+		"that still run; `leasehold open` opens it if none was lost"
 }
 
 // refusals are the first words of answers with which a server refuses a request before it has changed

@@ -65,7 +65,7 @@ func (e *Engine) visitFollower(ctx context.Context, f follower) *visit {
 		c := e.far.client(f.address)
 		defer func() { _ = c.Close() }() // nothing was to be kept
 		var seen *visit
-		seen, err = e.visit(ctx, f.address, e.only(), func(ctx context.Context, f func(redis.Cmdable) error) error {
+		seen, err = e.visit(ctx, f.address, e.onlyMarker(), func(ctx context.Context, f func(redis.Cmdable) error) error {
 			return c.Watch(ctx, func(tx *redis.Tx) error { return f(tx) })
 		})
 		if err == nil {

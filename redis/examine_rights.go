@@ -80,7 +80,7 @@ const sample = "any"
 
 // touching are what needs a key: what the scripts do, and WATCH.
 var touching = [][]string{
-	{"WATCH"}, {"EXISTS"}, {"GET"}, {"MGET"}, {"SET", ""}, {"DEL"}, {"PTTL"}, {"PEXPIRE", "1"}, {"PEXPIREAT", "1"},
+	{"WATCH"}, {"EXISTS"}, {"GET"}, {"MGET"}, {"SET", ""}, {"DEL"}, {"PTTL"}, {"PEXPIRE", "1"}, {"PEXPIREAT", "1"}, {"PEXPIRETIME"},
 	{"HGET", ""}, {"HSET", "", ""}, {"HDEL", ""}, {"HMGET", ""}, {"HEXISTS", ""}, {"HINCRBY", "", "1"},
 	{"ZADD", "1", ""}, {"ZREM", ""}, {"ZCARD"}, {"ZRANGE", "0", "0"}, {"ZREVRANGE", "0", "0"}, {"ZRANGEBYSCORE", "0", "0"}, {"ZRANK", ""}, {"ZSCORE", ""},
 }

@@ -76,7 +76,7 @@ func (e *Engine) see(ctx context.Context, c redis.Cmdable, v *visit, marker stri
 // soleMarker is the marker of a server for which the client was made alone. It may be the only master of a Cluster.
 func (e *Engine) soleMarker(ctx context.Context, c redis.Cmdable, v *visit) (string, error) {
 	if !v.facts.cluster() {
-		return e.only(), nil
+		return e.onlyMarker(), nil
 	}
 	text, err := c.ClusterNodes(ctx).Result()
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *Engine) soleMarker(ctx context.Context, c redis.Cmdable, v *visit) (str
 	if v.apart = len(nodes) != 1 || !nodes[0].myself; v.apart {
 		return "", nil
 	}
-	return e.marker(nodes[0].first()), nil
+	return e.record(nodes[0].first()), nil
 }
 
 // read takes in what INFO says.
@@ -128,22 +128,40 @@ func (v *visit) measure(ctx context.Context, c redis.Cmdable) error {
 	return nil
 }
 
-// askClosed finds out for how long the guard keeps grants closed for an engine that meets the server now.
+// askClosed finds out for how long the guard keeps grants closed for an engine that meets the server now. Of a master of a Cluster it tells that of slots
+// that nobody has used yet; those that were moved have times of their own.
 func (e *Engine) askClosed(ctx context.Context, c redis.Cmdable, v *visit, marker string) error {
-	program := e.assemble(v.facts.identity())
+	program := e.assemble(v.facts.identity(), v.facts.cluster())
+	if v.facts.cluster() {
+		return e.askMaster(ctx, c, v, program, marker)
+	}
 	if err := c.ScriptLoad(ctx, program.text[guard]).Err(); err != nil {
 		return err
 	}
-	former := 0
-	if v.facts.former != "" {
-		former = 1
-	}
-	ms, err := c.EvalSha(ctx, program.sha[guard], []string{marker},
-		v.facts.identity(), e.maxTTL.Milliseconds(), v.facts.uptime.Milliseconds(), former, "look").Int64()
+	m, err := readMark(c.EvalSha(ctx, program.sha[guard], []string{marker}, append(e.guardArgs(-1), "look")...).Result())
+	v.place.Closed = m.left
+	return err
+}
+
+// askMaster is askClosed for a master of a Cluster, whose record is given.
+func (e *Engine) askMaster(ctx context.Context, c redis.Cmdable, v *visit, program *program, record string) error {
+	text, err := c.ClusterNodes(ctx).Result()
 	if err != nil {
 		return err
 	}
-	v.place.Closed = time.Duration(ms) * time.Millisecond
+	me, found := self(text)
+	if !found {
+		return nil
+	}
+	if err := c.ScriptLoad(ctx, program.text[guardMaster]).Err(); err != nil {
+		return err
+	}
+	list, err := numbers(c.EvalSha(ctx, program.sha[guardMaster], []string{record},
+		e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), "", "look").Result())
+	if err != nil {
+		return err
+	}
+	v.place.Closed = time.Duration(list[2]) * time.Millisecond
 	return nil
 }
 

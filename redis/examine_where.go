@@ -37,9 +37,6 @@ func (e *Engine) masters(ctx context.Context) ([]*visit, []driver.Finding, error
 	return []*visit{v}, nil, nil
 }
 
-// only is the marker of a server that is no part of a Cluster.
-func (e *Engine) only() string { return "{" + e.prefix + "}:server" }
-
 // failoverAddress is what go-redis has for an address that Sentinels know.
 const failoverAddress = "FailoverClient"
 
@@ -76,7 +73,7 @@ func (e *Engine) shards(ctx context.Context) ([]*visit, []driver.Finding, error)
 	var work sync.WaitGroup
 	for i, n := range nodes {
 		work.Go(func() {
-			marker := e.marker(n.first())
+			marker := e.record(n.first())
 			v, err := e.visit(ctx, n.address, marker, func(ctx context.Context, f func(redis.Cmdable) error) error {
 				return e.place.pinned(ctx, marker, func(tx *redis.Tx) error { return f(tx) })
 			})

@@ -66,7 +66,7 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return found`, "0")
 	for _, key := range reply.([]any) {
-		if !strings.HasSuffix(key.(string), ":server") { // the marker of the guard stays
+		if _, part, _ := strings.Cut(key.(string), "}"); part != ":guard" && part != "lock::guard" && part != "lock::guard-master" { // the guard's stay
 			keys = append(keys, key.(string))
 		}
 	}

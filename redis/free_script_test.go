@@ -14,7 +14,7 @@ func TestLastTokenEndsWhateverTheClock(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	c := config{prefix: DefaultPrefix, retention: DefaultTokenRetention}
-	p := c.assemble("test")
+	p := c.assemble("test", false)
 	for _, clock := range []int64{1, 5, time.Hour.Microseconds(), c.retention.Microseconds() / 8, time.Now().UnixMicro()} {
 		floor := strconv.FormatInt(clock, 10)
 		name := "free " + floor

@@ -129,11 +129,18 @@ func TestNoTwoNamesShareAKey(t *testing.T) {
 			}
 		}
 		for first := range slots {
-			if k, taken := owner[e.marker(uint16(first))]; taken {
-				t.Fatalf("%v has the key of a server's marker", k)
+			for _, key := range guardKeys(e, uint16(first)) {
+				if k, taken := owner[key]; taken {
+					t.Fatalf("%v has the key %q of the guard", k, key)
+				}
 			}
 		}
 	}
+}
+
+// guardKeys are the keys of the guard, of which those of a Cluster are in a slot.
+func guardKeys(e *Engine, slot uint16) []string {
+	return []string{e.onlyMarker(), e.slotMarker(slot), e.record(slot)}
 }
 
 // What belongs to a name can be told from its keys, which is how names are listed.
@@ -168,7 +175,7 @@ func TestForeignKeysBelongToNothing(t *testing.T) {
 		"{}lock:a:other", "{lock:}:token", "{1}lock::token", "{lock:}:server", "{lock:a", "x{lock:a}:token",
 	}
 	for slot := range 10 {
-		foreign = append(foreign, e.marker(uint16(slot)))
+		foreign = append(foreign, guardKeys(e, uint16(slot))...)
 	}
 	for _, key := range foreign {
 		if k, part, ok := parseKey(DefaultPrefix, key); ok {

@@ -21,7 +21,7 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 		s := p.known(f.identity())
 		stranger := s == nil
 		if stranger {
-			s = &server{identity: f.identity(), program: p.config.assemble(f.identity())}
+			s = &server{identity: f.identity(), program: p.config.assemble(f.identity(), f.cluster())}
 		}
 		if stranger || s == lacks {
 			if err := p.load(ctx, tx, s.program); err != nil {
@@ -34,7 +34,9 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 			}
 		}
 		found = p.remember(f, n, s)
-		found.verified.Store(int64(moment))
+		if !f.replica { // it is in its place no more
+			found.verified.Store(int64(moment))
+		}
 		return nil
 	})
 	if err != nil {
@@ -44,39 +46,28 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 	return found, nil
 }
 
-// meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed.
+// meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed. In a Cluster each
+// slot has a marker of its own, which is read when a script finds that it does not say open.
 func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
-	if err := p.allowed(ctx, tx, s, f, n); err != nil || !p.config.guard {
+	if err := p.allowed(ctx, tx, s, f, n); err != nil || !p.config.guard || f.cluster() {
 		return err
 	}
-	marker, err := p.marker(ctx, tx, f)
+	marker, asked := p.marker(n), driver.Now()
+	m, err := readMark(tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, p.config.guardArgs(p.away(f, n))...).Result())
 	if err != nil {
 		return err
 	}
-	former := 0
-	if f.former != "" {
-		former = 1
-	}
-	asked := driver.Now()
-	ms, err := tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, s.identity, p.config.maxTTL.Milliseconds(), p.upFor(f, n).Milliseconds(), former).Int64()
-	if err != nil {
-		return explain(err)
-	}
-	if ms > 0 {
-		left := time.Duration(ms) * time.Millisecond
-		s.opens, s.after = asked, left+driver.Now().Since(asked)+left/100
-	}
+	s.gate.Store(newGate(s, asked, m.left, m.state))
 	return nil
 }
 
-// upFor is for how long a server has run at most. What it says itself follows its wall clock, which may have been set. If there was another one in
-// its place, it has not run since before that one was seen last.
-func (p *place) upFor(f facts, n names) time.Duration {
+// away is for how long another server may have been in the place of this one: since that one was seen there last. It is negative if there was none.
+func (p *place) away(f facts, n names) time.Duration {
 	before := p.guess(n)
-	if before == nil || before.identity == f.identity() || f.cluster() { // a slot may be moved to a server that runs for long
-		return f.uptime
+	if before == nil || before.identity == f.identity() {
+		return -1
 	}
-	return min(f.uptime, p.age()-time.Duration(before.verified.Load()))
+	return p.age() - time.Duration(before.verified.Load())
 }
 
 // allowed finds out what the user may not do. What the scripts need is needed by all; messages are not.
@@ -98,24 +89,6 @@ func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n
 	}
 	s.mute = answer[1] != int64(1)
 	return nil
-}
-
-// marker returns the key under which a server is remembered.
-func (p *place) marker(ctx context.Context, tx *redis.Tx, f facts) (string, error) {
-	key := "{" + p.config.prefix + "}:server"
-	if !f.cluster() {
-		return key, nil
-	}
-	text, err := tx.ClusterNodes(ctx).Result()
-	if err != nil {
-		return "", explain(err)
-	}
-	for _, n := range keepers(text) {
-		if n.myself {
-			return p.config.marker(n.first()), nil
-		}
-	}
-	return "", driver.NoEffect(fmt.Errorf("redis: the node has no slots, but was asked for one: the Cluster is being changed; try again"))
 }
 
 func (p *place) load(ctx context.Context, tx *redis.Tx, program *program) error {

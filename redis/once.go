@@ -30,6 +30,20 @@ func newWords(keys []string, args ...any) words {
 	return append(w, args...)
 }
 
+// guarded adds the marker of the slot to the keys, if the script looks at it.
+func (w words) guarded(p *program, s script, n names) words {
+	if !p.guarded || !s.grants() {
+		return w
+	}
+	keys := w[2].(int)
+	marker := p.config.slotMarker(n.slot())
+	all := make(words, 0, len(w)+1)
+	all = append(all, w[:3+keys]...)
+	all = append(append(all, &marker), w[3+keys:]...)
+	all[2] = keys + 1
+	return all
+}
+
 // command makes the command that runs the script as a server knows it. The words may be used again when there is an answer.
 func (w words) command(ctx context.Context, p *program, s script) once {
 	w[0], w[1] = "evalsha", &p.sha[s]

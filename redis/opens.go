@@ -20,7 +20,7 @@ func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
-	if left := on.closedFor(); left > 0 {
+	if left := e.place.gate(names{}, on).closedFor(); left > 0 {
 		return time.Now().Add(left), nil
 	}
 	return time.Time{}, nil

@@ -17,6 +17,7 @@ type config struct {
 	guard     bool
 	polling   bool
 	retention time.Duration
+	nodes     string // which servers are used together: see guard.lua
 	replicas  int
 	within    time.Duration
 }

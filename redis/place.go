@@ -22,6 +22,9 @@ type place struct {
 	// been asked what it is.
 	routes atomic.Pointer[[]atomic.Pointer[server]]
 
+	// gates has for each slot of a Cluster what was last read of its marker. It is made along with the routes.
+	gates atomic.Pointer[[]atomic.Pointer[gate]]
+
 	doubts doubts
 
 	mu      sync.Mutex
@@ -155,6 +158,8 @@ func (p *place) remember(f facts, n names, s *server) *server {
 		count := 1
 		if f.cluster() {
 			count = slots
+			gates := make([]atomic.Pointer[gate], slots)
+			p.gates.Store(&gates)
 		}
 		routes := make([]atomic.Pointer[server], count)
 		p.routes.Store(&routes)

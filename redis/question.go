@@ -22,6 +22,7 @@ type question struct {
 type topic struct {
 	server *server
 	slot   uint16
+	gate   bool // it is about the marker of the slot there
 }
 
 // slow is after how long without an answer a question is asked again: on another connection, as that of the first may be dead. After that it
@@ -91,7 +92,11 @@ func (p *place) question(ctx context.Context, n names, about topic, lacks *serve
 
 // answer answers a question. It goes on when those who asked have gone: others may have come.
 func (p *place) answer(ctx context.Context, q *question, about topic, n names) {
-	q.server, q.err = p.ask(ctx, n, q.lacks)
+	if about.gate {
+		q.err = p.read(ctx, n, about.server)
+	} else {
+		q.server, q.err = p.ask(ctx, n, q.lacks)
+	}
 	p.mu.Lock()
 	if p.asking[about] == q {
 		delete(p.asking, about)

@@ -58,8 +58,14 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 	if err != nil {
 		return nil, nil, err
 	}
-	for range 3 {
-		switch closed := on.closedFor() > 0; {
+	for range 6 {
+		gate := e.place.gate(n, on)
+		if may != never && gate.closedFor() > 0 && gate.old() { // somebody may have opened it
+			if gate, err = e.place.look(ctx, n, on); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+				return nil, nil, err
+			}
+		}
+		switch closed := gate.closedFor() > 0; {
 		case closed && may == ifOpen:
 			return nil, on, errAsk
 		case closed && may == flagged:
@@ -67,9 +73,15 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		case may == flagged:
 			w[len(w)-1] = ""
 		}
-		answer, err := send(ctx, w.command(ctx, on.program, s))
+		var answer any
+		answer, err = send(ctx, w.guarded(on.program, s, n).command(ctx, on.program, s))
 		if err == nil {
 			return answer, on, nil
+		}
+		if redis.HasErrorPrefix(err, shut) {
+			if _, err = e.place.look(ctx, n, on); err == nil {
+				continue
+			}
 		}
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)

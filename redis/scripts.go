@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ const (
 	latchLook
 	rights
 	guard
+	guardMaster
+	guardSince
+	guardOpen
 	together
 	writeRecord
 	readRecords
@@ -87,6 +91,14 @@ var (
 	rightsLua string
 	//go:embed scripts/guard.lua
 	guardLua string
+	//go:embed scripts/guard_master.lua
+	guardMasterLua string
+	//go:embed scripts/guard_since.lua
+	guardSinceLua string
+	//go:embed scripts/guard_open.lua
+	guardOpenLua string
+	//go:embed scripts/guarded.lua
+	guardedLua string
 	//go:embed scripts/together.lua
 	togetherLua string
 	//go:embed scripts/record.lua
@@ -103,7 +115,8 @@ var (
 
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
-	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, guard: &guardLua, together: &togetherLua,
+	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua,
+	guard: &guardLua, guardMaster: &guardMasterLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, together: &togetherLua,
 	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
 }
 
@@ -122,13 +135,31 @@ const (
 // program is the scripts as they are loaded into one server, with the hashes under which it knows them.
 type program struct {
 	text, sha [scriptCount]string
+	guarded   bool // those that grant want the marker of the slot as their last key
+	config    *config
+}
+
+// grants reports whether a script may grant a lease on a server of a Cluster.
+func (s script) grants() bool { return s == takeFree || s.flagged() }
+
+// flagged reports whether the last argument of a script says that it may not.
+func (s script) flagged() bool {
+	switch s {
+	case take, takeAll, release, downgrade, force, sweepLeak:
+		return true
+	}
+	return false
 }
 
 // assemble makes the program for the server with this identity. The identity is part of the text, and so of the hash: a
-// server answers NOSCRIPT to those who take it for another one.
-func (c *config) assemble(identity string) *program {
+// server answers NOSCRIPT to those who take it for another one. In a Cluster those that grant look at the marker of the slot first: it may have
+// been elsewhere since the client has asked.
+func (c *config) assemble(identity string, clustered bool) *program {
 	constants := map[string]string{
 		"PREFIX":    quote(c.prefix),
+		"IDENTITY":  quote(identity),
+		"OPEN":      quote(identity + " open "),
+		"LENGTH":    decimal(int64(len(identity + " open "))),
 		"RETENTION": decimal(c.retention.Milliseconds()),
 		"PERIOD":    decimal(c.retention.Microseconds() / 8),
 		"FIRST":     decimal(firstLease.Milliseconds()),
@@ -136,10 +167,14 @@ func (c *config) assemble(identity string) *program {
 		"LINGER":    decimal(linger.Milliseconds()),
 		"MAX":       decimal(driver.MaxToken),
 	}
-	p := new(program)
+	p := &program{guarded: clustered && c.guard, config: c}
 	for i, parts := range templates() {
 		var text strings.Builder
 		text.WriteString("-- " + identity + "\n")
+		if s := script(i); p.guarded && s.grants() {
+			constants["FLAGGED"] = strconv.FormatBool(s.flagged())
+			parts = append(slices.Clone(looking()), parts...)
+		}
 		for _, part := range parts {
 			if value, ok := constants[part]; ok {
 				part = value
@@ -160,6 +195,9 @@ var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 	}
 	return all
 })
+
+// looking is the part that looks at the marker.
+var looking = sync.OnceValue(func() []string { return parts(guardedLua) })
 
 // parts cuts a text before and behind each word of capital letters. A program that runs for a moment does that, too, so there is no regular expression.
 func parts(text string) (all []string) {

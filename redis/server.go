@@ -19,21 +19,11 @@ type server struct {
 	program  *program
 	mute     bool // the user may not send messages there
 
-	// opens is when leases may be granted: not before those that an earlier server has granted, and that this one
-	// may not know, have ended.
-	opens driver.Instant
-	after time.Duration // from opens.. to the moment that grants open; 0 if they are
+	// gate is that of the server, unless it is a master of a Cluster: there each slot has its own.
+	gate atomic.Pointer[gate]
 
 	// verified is when the server has last been seen under this identity, in nanoseconds of the engine's life.
 	verified atomic.Int64
-}
-
-// closedFor returns for how long no lease may be granted.
-func (s *server) closedFor() time.Duration {
-	if s.after == 0 {
-		return 0
-	}
-	return max(s.after-driver.Now().Since(s.opens), 0)
 }
 
 // facts are what a server says of itself.

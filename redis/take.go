@@ -119,9 +119,10 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		return driver.Grant{}, refusal{}, e.undo(ctx, short, hasWaited(r, w), r)
 	}
 	if err != nil {
-		if left := on.closedFor(); left > 0 && errors.Is(err, driver.ErrHeld) {
+		if gate := e.place.gate(n, on); gate.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {
+			left := gate.closedFor()
 			if no.ends == 0 { // nobody holds
-				err = whileClosed(w != nil, left)
+				err = whileClosed(w != nil, gate.reason())
 			}
 			if no.place <= 0 || no.ends < left { // nobody tells the head of a release until grants open
 				no.ends = left
@@ -140,9 +141,8 @@ func hasWaited(r driver.Request, w *waiter) bool {
 	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
 }
 
-// whileClosed is the answer for what would be granted, if grants did not stay closed for so long. Who has joined waits for that.
-func whileClosed(joined bool, left time.Duration) error {
-	closed := &ClosedError{Open: time.Now().Add(left)}
+// whileClosed is the answer for what would be granted, if grants were not closed. Who has joined waits for that.
+func whileClosed(joined bool, closed *ClosedError) error {
 	if joined {
 		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
@@ -103,25 +105,86 @@ func TestClocksThatJump(t *testing.T) {
 	held.Release()
 }
 
-// A server forgets all in a restart, and then its clock is set forward, so that it seems to have run for long. Who has known the server before is not
-// deceived.
+// A server forgets all in a restart, and then its clock is set forward, so that it seems to have run for long. Nobody is deceived.
 func TestClockThatHidesARestart(t *testing.T) {
 	t.Parallel()
 	s := startShifted(t, clockShift(t))
-	s.shift(t, time.Hour) // so that it votes at once: it seems to have run for long
+	trust(t, s.Addr())
 	const ttl = 5 * time.Second
 	c := open(t, s.Addr(), redis.WithMaxTTL(ttl))
 	lease := lock(t, c.Mutex("name", leasehold.TTL(ttl)))
 	began := time.Now()
-	s.shift(t, 0)
 	s.Kill()
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	s.shift(t, time.Hour)
-	_, err := c.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
-	if _, closed := errors.AsType[*redis.ClosedError](err); !closed && time.Since(began) < ttl {
-		t.Errorf("the server grants %v after it has forgotten a lease of %v: %v", time.Since(began), ttl, err)
+	for who, c := range map[string]*leasehold.Client{"has known it": c, "comes now": open(t, s.Addr(), redis.WithMaxTTL(ttl))} {
+		_, err := c.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
+		if _, closed := errors.AsType[*redis.ClosedError](err); !closed && time.Since(began) < ttl {
+			t.Errorf("to one who %s the server grants %v after it has forgotten a lease of %v: %v", who, time.Since(began), ttl, err)
+		}
 	}
 	_ = lease.Release() // it may be lost
+}
+
+// The clock of one master of a Cluster is further ahead than a lease lasts, and a slot is moved to it. Readers keep a writer out all the same, and the one
+// permit another one. The guard is off: it would keep out everybody for a while.
+func TestSlotThatIsMovedToAnotherClock(t *testing.T) {
+	t.Parallel()
+	const ttl = 50 * time.Second
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Env: []string{"LD_PRELOAD=" + clockShift(t), "CLOCK_SHIFT=shift"}})
+	slot := redisserver.Slot(redis.DefaultPrefix + "name")
+	from, err := c.Owner(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := c.Nodes[0]
+	if to == from {
+		to = c.Nodes[1]
+	}
+	shifted{Server: to, file: filepath.Join(to.Dir(), "shift")}.shift(t, 2*ttl)
+
+	first, second := openCluster(t, c.Addrs()), openCluster(t, c.Addrs())
+	reader, err := first.RWMutex("name", leasehold.TTL(ttl), leasehold.NoRenew()).RLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	permit, err := first.Semaphore("name", 1, leasehold.TTL(ttl), leasehold.NoRenew()).Acquire(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.StartMigration(slot, to)
+	if err == nil {
+		err = m.Finish()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.RWMutex("name", leasehold.TTL(ttl)).TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+		t.Errorf("a writer beside a reader: %v, want ErrHeld", err)
+	}
+	if _, err := second.Semaphore("name", 1, leasehold.TTL(ttl)).TryAcquire(t.Context(), 1); !errors.Is(err, leasehold.ErrHeld) {
+		t.Errorf("a second permit of one: %v, want ErrHeld", err)
+	}
+	if err := errors.Join(reader.Release(), permit.Release()); err != nil {
+		t.Error(err)
+	}
+}
+
+// openCluster returns a client of the library on a Cluster, without the guard.
+func openCluster(t *testing.T, addresses []string) *leasehold.Client {
+	t.Helper()
+	servers := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addresses})
+	e, err := redis.New(servers, redis.WithoutFailoverGuard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := leasehold.New(e)
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), e.Close(), servers.Close()); err != nil {
+			t.Errorf("closing the client: %v", err)
+		}
+	})
+	return c
 }

@@ -40,10 +40,11 @@ func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	const ttl = 10 * time.Second // an outage is waited out for as long, and a busy machine makes it one of seconds
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+	trust(t, s.Addr())
 	holder := open(t, s.Addr(), redis.WithMaxTTL(ttl))
 	a := holder.Mutex("a", leasehold.TTL(ttl))
 	b := open(t, s.Addr(), redis.WithMaxTTL(ttl)).Mutex("a", leasehold.TTL(ttl))
-	l := lock(t, a) // when grants open
+	l := lock(t, a)
 	ctx := l.Context()
 	waiting := make(chan error, 1)
 	go func() {

@@ -241,12 +241,34 @@ func TestManyShellsCountOnRedis(t *testing.T) {
 	}
 }
 
-// A server that was started a moment ago may lack leases that its predecessor has granted.
-func TestServerStartedAMomentAgoIsGuarded(t *testing.T) {
+// A server that nobody has seen in use is opened by a word, which keeps who has said so, and why.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	m := newMachine(t).use(s.URL())
+	if r := m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "`leasehold open` opens it") {
+		t.Errorf("stdout %q, stderr %q", r.out, r.err)
+	}
+	m.do("open").want(t, 64)
+	if r := m.do("open", "--yes", "--why", "a new server").want(t, 0); r.out != "open: "+s.Addr()+"\n" {
+		t.Errorf("stdout %q", r.out)
+	}
+	m.do("run", "-n", "a", "--", "true").want(t, 0)
+	if marker, err := s.Command("GET", "{lock:}:guard"); err != nil || !strings.HasSuffix(fmt.Sprint(marker), ": a new server") {
+		t.Errorf("the marker is %q, %v; want who has opened it, and why", marker, err)
+	}
+	m.use(s.URL()+"?guard=off").do("open", "--yes").want(t, 1)
+	m.use("memory:").do("open", "--yes").want(t, 1)
+	s.Kill()
+	m.use(s.URL()).do("open", "--yes").want(t, 69)
+}
+
+// A server that nobody has seen in use may stand in for one that has granted leases.
+func TestNewServerIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL() + "?max_ttl=4s")
-	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "guard=off") {
+	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "nobody has seen this server in use") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	if r := m.do("run", "--ttl", "5s", "a", "--", "true").want(t, 64); !strings.Contains(r.err, "4s") {

@@ -56,7 +56,8 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 			return err == nil && held == int64(1)
 		})
 	}
-	m.until("servers that have run for so long that they vote", func() bool {
+	m.do("open", "--yes").want(t, 0)
+	m.until("servers that vote", func() bool {
 		r := m.do("inspect", "-o", "json", "a")
 		return r.code == 0 && !slices.ContainsFunc(decode[inspection](t, r).Nodes, func(n nodeEntry) bool { return n.Quarantine > 0 || n.Answer == "no answer" })
 	})

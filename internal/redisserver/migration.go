@@ -84,3 +84,22 @@ func (m *Migration) Finish() error {
 	_, err := m.cluster.AwaitOwner(m.Slot, m.From)
 	return err
 }
+
+// Seize gives a slot to a master by force, on all nodes that run, as redis-cli --cluster fix does when the owner is gone. No key is moved.
+func (c *Cluster) Seize(slot int, to *Server) error {
+	for _, n := range c.up() {
+		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", c.id(to)); err != nil {
+			return err
+		}
+	}
+	if _, err := to.Command("CLUSTER", "BUMPEPOCH"); err != nil {
+		return err
+	}
+	return await("all nodes know who has the slot", func() error {
+		owner, err := c.agreedOwner(slot)
+		if err == nil && owner != to {
+			err = fmt.Errorf("the owner of slot %d is %s, want %s", slot, owner.Addr(), to.Addr())
+		}
+		return err
+	})
+}

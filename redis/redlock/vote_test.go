@@ -177,12 +177,62 @@ func TestServerThatComesBackEmpty(t *testing.T) {
 	}
 }
 
-// vote waits until servers that have been started for a test vote.
+// One of three servers is replaced, under its address, by a spare that has run for long. It has no vote, as it may lack what the other one has granted.
+func TestSpareHasNoVote(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	s := servers(t, 4)
+	spare := s[3]
+	var at []string
+	var ways []*redisserver.Proxy
+	for _, server := range s[:3] {
+		way := redisserver.ProxyForTest(t, server.Addr())
+		ways, at = append(ways, way), append(at, way.Addr())
+	}
+	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	vote(t, at, guarded)
+	await(t, "the spare has run for long", func() bool {
+		text, err := spare.Info("uptime_in_seconds")
+		return err == nil && len(text) == 1 && text > "4" || len(text) > 1
+	})
+	ways[2].Refuse() // the third one is away for a moment
+	holder := openGuarded(t, at, guarded...)
+	r := request("name")
+	r.TTL = ttl
+	began := time.Now()
+	if _, err := holder.Take(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	replaced := redisserver.ProxyForTest(t, spare.Addr()) // stands for the second one from now on
+	at[1] = replaced.Addr()
+	s[1].Kill()
+	at[2] = s[2].Addr()
+	second := request("name")
+	second.Owner, second.TTL = "second", ttl
+	_, err := openGuarded(t, at, guarded...).Take(t.Context(), second)
+	if time.Since(began) > ttl-100*time.Millisecond {
+		t.Log("this machine is too slow to show it: the lease may have ended")
+		return
+	}
+	if err == nil {
+		t.Fatal("two hold the lock")
+	}
+	for _, v := range votesOf(t, err) {
+		if v.Node == at[1] && v.Answer != redlock.Closed && v.Answer != redlock.Undecided {
+			t.Errorf("the spare says %s", v)
+		}
+	}
+}
+
+// vote makes servers vote that have been started for a test.
 func vote(t *testing.T, at []string, opts []redlock.Option) {
 	t.Helper()
 	e := openGuarded(t, at, opts...)
 	r := request("warm up")
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, _ = e.OpenNow(ctx, "a test") // some may be away
+		cancel()
 		if _, err := e.Take(t.Context(), r); err == nil {
 			break
 		} else if time.Now().After(deadline) {

@@ -7,6 +7,7 @@
 --                                "shared\n<weights together>" (see HOLDERS)
 --                                anything else: a client of another kind
 --            Its expiry is that of the lease, for shared holders of the last one.
+--            When a slot is moved, it is what is left of it that goes along; the times in HOLDERS are those of the clock there: see rebase.
 --   TOKEN    string: the last token given, and "q" behind it while somebody waits
 --   QUEUE    zset:   who waits: the place of a call, which is its first owner, by order
 --   HOLDERS  zset:   shared holders: owner, by the end of their lease (ms)
@@ -101,10 +102,21 @@ local function take_out(owner)
   return tonumber(weight)
 end
 
+-- rebase puts the ends of shared leases on the clock of this server. The last of them is the expiry of the value to the millisecond, unless they were
+-- written by a server with another clock, from which the slot was moved: the expiry has come as a time that is left.
+local function rebase()
+  local last, ends = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2], call('PEXPIRETIME', VALUE)
+  if not last or ends < 0 or ends == tonumber(last) then return end
+  call('PEXPIREAT', HOLDERS, ends) -- needs no memory: see extend
+  local all = call('ZRANGE', HOLDERS, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do call('ZADD', HOLDERS, string.format('%.0f', all[i + 1] + ends - last), all[i]) end
+end
+
 -- settle lets go of shared holders whose lease has ended. Whatever looks at holders calls it first.
 local function settle()
   local n = used()
   if n == nil then return end
+  if value then rebase() end
   local ended = call('ZRANGEBYSCORE', HOLDERS, '-inf', value and now or '+inf')
   for _, owner in ipairs(ended) do n = n - take_out(owner) end
   if value and (#ended > 0 or call('EXISTS', HOLDERS) == 0) then share(n) end -- the list may be lost, too

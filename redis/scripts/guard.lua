@@ -1,22 +1,34 @@
--- guard.lua: says for how long no lease may be granted, because this server may lack some that another has granted.
---   KEYS  the marker: "<identity of the server that granted last> <when grants open (ms)> <the longest ttl (ms)>"
---   ARGV  identity of this server, the longest ttl (ms), for how long it has run (ms), 1 if it was a replica before, and whatever to only look
---   Answers for how many ms grants stay closed.
-local now = redis.call('TIME')
-now = now[1] * 1000 + math.floor(now[2] / 1000)
-local longest, up = tonumber(ARGV[2]), tonumber(ARGV[3])
-local known, opens, before = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+) (%d+) (%d+)$')
-longest = math.max(longest, tonumber(before or 0))
-if known == ARGV[1] then
-  opens = opens + longest - before -- who has set it may not have known of leases that are this long
-  opens = math.min(opens, now + longest) -- the clock may have been set back
-elseif known or ARGV[4] == '1' or up < 0 then
-  opens = now + longest
-else
-  opens = now + longest - up -- a server without a marker may have lost it, with all else, when it was started
+-- guard.lua: says for how long no lease may be granted in what a marker guards, a server or one slot of a Cluster, because leases that another server
+-- has granted may be missing there. IDENTITY is that of the server on which it runs.
+--   KEYS  the marker: "<identity of the server that granted last> <state> <since when (ms)> <the longest ttl (ms)> <nodes> <by whom it was opened>"
+--         state: open, or shut until the longest ttl has passed: new (there was no marker: nobody has seen the server in use) or other (another server's)
+--         nodes: which servers are used together, as a word that is the same for all who use the same, or -
+--   ARGV  the longest ttl (ms), for how long another server may have been in the place of this one (ms, -1 if there was none),
+--         nodes (- if it does not matter), and whatever to only look
+--   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it was missing}.
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local longest, away, raw, missing = tonumber(ARGV[1]), tonumber(ARGV[2]), call('GET', KEYS[1]), false
+local who, state, since, before, nodes, by = string.match(raw or '', '^(%S+) (%l+) (%d+) (%d+) (%S+) ?([^\n]*)$')
+since, before = tonumber(since), tonumber(before or 0)
+if who ~= IDENTITY then
+  missing = not who
+  state, since, nodes, by = missing and 'new' or 'other', now, nodes or ARGV[3], ''
+elseif away >= 0 and since < now - away then -- since then another one has been in its place, and may have granted what this one does not know
+  state, since, by = 'other', now, ''
 end
-if not ARGV[5] then
-  redis.call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
-  redis.call('SET', KEYS[1], string.format('%s %.0f %.0f', ARGV[1], opens, longest))
+if nodes == '-' then nodes = ARGV[3] end
+local left = 0
+if state ~= 'open' or longest > before and by == '' then -- who has opened it may not have known of leases that are this long
+  longest = math.max(longest, before)
+  since = math.min(since, now) -- the clock may have been set back
+  left = math.max(since + longest - now, 0)
+  state = left == 0 and 'open' or state == 'open' and 'other' or state
 end
-return math.max(opens - now, 0)
+local marker = string.format('%s %s %.0f %.0f %s', IDENTITY, state, since, math.max(longest, before), nodes) .. (by ~= '' and ' ' .. by or '')
+if marker ~= raw and not ARGV[4] then
+  call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
+  call('SET', KEYS[1], marker)
+end
+return {left, state, nodes, missing and marker or ''}

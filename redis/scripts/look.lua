@@ -10,9 +10,9 @@ local call, most = redis.call, ARGV[1]
 local now = call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 
--- behind is {score, record} of the members of a sorted set that come after a score.
-local function behind(key, after, kind)
-  local members = call('ZRANGEBYSCORE', key, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+-- behind is {score, record} of the members of a sorted set that come after a score. All scores are told as if they were larger by so much.
+local function behind(key, after, kind, by)
+  local members = call('ZRANGEBYSCORE', key, string.format('(%.0f', after - by), '+inf', 'WITHSCORES', 'LIMIT', 0, most)
   if #members == 2 * most then -- all that have the last score must be among them, for the next part begins behind it
     local last = members[#members]
     for i = #members - 1, 1, -2 do
@@ -23,7 +23,7 @@ local function behind(key, after, kind)
   end
   local list, fields = {}, {}
   for i = 1, #members, 2 do
-    list[i] = members[i + 1]
+    list[i] = string.format('%.0f', members[i + 1] + by)
     fields[(i + 1) / 2] = kind .. members[i]
   end
   for i, record in ipairs(fields[1] and call('HMGET', KEYS[5], unpack(fields)) or {}) do list[2 * i] = record or '' end
@@ -35,12 +35,16 @@ local detail, foreign, holders, waiters = false, 0, {}, {}
 if value then
   local line = string.find(value, '\n', 1, true)
   if string.match(value, '^shared\n%d+$') then
-    if ARGV[2] ~= '-' then holders = behind(KEYS[4], string.format('%.0f', math.max(now, tonumber(ARGV[2]))), 'h') end
+    if ARGV[2] ~= '-' then
+      local last, ends = call('ZREVRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2], call('PEXPIRETIME', KEYS[1])
+      local by = last and ends >= 0 and ends - last or 0 -- see rebase in entry.lua
+      holders = behind(KEYS[4], math.max(now, tonumber(ARGV[2])), 'h', by)
+    end
   elseif not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n') then
     foreign = 1
   else
     detail = string.gsub(string.sub(value, line + 1), '\nq?$', '')
   end
 end
-if ARGV[3] ~= '-' then waiters = behind(KEYS[3], ARGV[3], 'w') end
+if ARGV[3] ~= '-' then waiters = behind(KEYS[3], tonumber(ARGV[3]), 'w', 0) end
 return {now, call('PTTL', KEYS[1]), detail, foreign, holders, call('ZCARD', KEYS[3]), waiters}

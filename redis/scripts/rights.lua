@@ -14,7 +14,7 @@ end
 local missing = {}
 for _, command in ipairs({
   {'TIME'}, {'EXISTS', QUEUE}, {'GET', VALUE}, {'MGET', VALUE}, {'SET', VALUE, ''}, {'DEL', VALUE},
-  {'PTTL', VALUE}, {'PEXPIRE', VALUE, '1'}, {'PEXPIREAT', HOLDERS, '1'},
+  {'PTTL', VALUE}, {'PEXPIRE', VALUE, '1'}, {'PEXPIREAT', HOLDERS, '1'}, {'PEXPIRETIME', VALUE},
   {'HGET', INFO, ''}, {'HSET', INFO, '', ''}, {'HDEL', INFO, ''}, {'HMGET', INFO, ''}, {'HEXISTS', INFO, ''}, {'HINCRBY', INFO, '', '1'},
   {'ZADD', QUEUE, '1', ''}, {'ZREM', QUEUE, ''}, {'ZCARD', QUEUE}, {'ZRANGE', QUEUE, '0', '0'}, {'ZREVRANGE', QUEUE, '0', '0'},
   {'ZRANGEBYSCORE', HOLDERS, '0', '0'}, {'ZRANK', QUEUE, ''}, {'ZSCORE', QUEUE, ''},

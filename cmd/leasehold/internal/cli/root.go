@@ -86,7 +86,7 @@ Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; leasehold --help lists them")
-	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
+	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(), a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" { // cobra's own answers to an unknown shell with success
@@ -139,12 +139,13 @@ func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, er
 		return nil, &exit.Error{Code: code, Err: err}
 	}
 	a.can = e.Abilities()
-	return &session{client: leasehold.New(e, opts...), closeEngine: closeEngine}, nil
+	return &session{client: leasehold.New(e, opts...), engine: e, closeEngine: closeEngine}, nil
 }
 
 // session is a client and its engine.
 type session struct {
 	client      *leasehold.Client
+	engine      driver.Engine
 	closeEngine func() error
 }
 

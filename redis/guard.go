@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// marker is the key in which the server that granted last is remembered, beside the locks. In a Cluster each slot has its own, so that it goes
+// along with what it guards.
+func (p *place) marker(n names) string {
+	if p.clustered() {
+		return p.config.slotMarker(n.slot())
+	}
+	return p.config.onlyMarker()
+}
+
+// onlyMarker is that of a server that is no part of a Cluster.
+func (c *config) onlyMarker() string { return "{" + c.prefix + "}:" + partGuard }
+
+func (c *config) slotMarker(slot uint16) string {
+	return "{" + anchors()[slot] + "}" + c.prefix + ":" + partGuard
+}
+
+// record is the key in which a master of a Cluster writes which slots it has had for how long. It is in the first of them. Wherever it is moved, what it
+// says of its master stays true.
+func (c *config) record(first uint16) string {
+	return "{" + anchors()[first] + "}" + c.prefix + ":" + partGuard + "-master"
+}
+
+const partGuard = "guard"
+
+// mark is what guard.lua has answered.
+type mark struct {
+	left    time.Duration
+	state   string
+	nodes   string
+	missing string // the marker, if there was none
+}
+
+// readMark reads the answer.
+func readMark(answer any, err error) (m mark, _ error) {
+	if err != nil {
+		return m, explain(err)
+	}
+	items, _ := answer.([]any)
+	if len(items) != 4 {
+		return m, errReply
+	}
+	ms, isNumber := items[0].(int64)
+	var texts [3]string
+	for i := range texts {
+		text, isText := items[i+1].(string)
+		if !isText || !isNumber {
+			return m, errReply
+		}
+		texts[i] = text
+	}
+	return mark{time.Duration(ms) * time.Millisecond, texts[0], texts[1], texts[2]}, nil
+}
+
+// guardArgs are those of guard.lua. away is for how long another server may have been in the place of this one; negative if there was none.
+func (c *config) guardArgs(away time.Duration) []any {
+	ms := int64(-1)
+	if away >= 0 {
+		ms = millis(away)
+	}
+	return []any{c.maxTTL.Milliseconds(), ms, c.nodes}
+}
+
+// look reads the marker of names on a server that is known. What many want to know at the same time is asked once.
+func (p *place) look(ctx context.Context, n names, on *server) (*gate, error) {
+	q, err := p.await(ctx, n, topic{server: on, slot: p.slot(n), gate: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.gate(n, on), q.err
+}
+
+// read reads the marker of names, and puts down what it says. In a Cluster it does so on one connection, so that it is not sent on to a server that is
+// about to get the slot; and if the slot has not been used yet, it counts for how long its master has had it.
+func (p *place) read(ctx context.Context, n names, on *server) error {
+	marker, asked := p.marker(n), driver.Now()
+	if !p.clustered() {
+		cmd := newWords([]string{marker}, p.config.guardArgs(-1)...).command(ctx, on.program, guard)
+		_ = p.client.Process(ctx, cmd) // it is in the command, too
+		m, err := readMark(cmd.Result())
+		if err == nil {
+			p.put(n, newGate(on, asked, m.left, m.state))
+		}
+		return err
+	}
+	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
+		m, err := readMark(tx.EvalSha(ctx, on.program.sha[guard], []string{marker}, p.config.guardArgs(-1)...).Result())
+		if err == nil && m.missing != "" {
+			m.left, err = p.had(ctx, tx, n, on, m)
+		}
+		if err == nil {
+			p.put(n, newGate(on, asked, m.left, m.state))
+		}
+		return err
+	})
+}
+
+// had returns for how long a slot stays closed in which there was no marker: as long as its master, if that one has had it all the time. There is a
+// marker by now, so if it is the same one still when all this has been found out, the slot was not away meanwhile.
+func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m mark) (time.Duration, error) {
+	text, err := tx.ClusterNodes(ctx).Result()
+	if err != nil {
+		return 0, explain(err)
+	}
+	me, found := self(text)
+	if !found || !me.has(n.slot()) {
+		return m.left, nil // it is being moved
+	}
+	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], []string{p.config.record(me.first())},
+		p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "").Result())
+	if err != nil || list[0] == 0 {
+		return m.left, err
+	}
+	open := 0
+	if list[2] == 0 {
+		open = 1
+	}
+	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.missing, list[1], open).Int64()
+	if err != nil || ms < 0 {
+		return m.left, explain(err)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// numbers reads the answer of guard_master.lua.
+func numbers(answer any, err error) ([]int64, error) {
+	if err != nil {
+		return nil, explain(err)
+	}
+	return integers(answer, 3)
+}
+
+// shut is what a script answers that finds its slot closed, or without a marker of this server. Nothing has been done.
+const shut = "SHUT"
