@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// heldBack is the releases of a client that a test lets go when it likes: they are under way for however long.
+// heldBack is requests that a test lets go when it likes: they are under way for however long.
 type heldBack struct {
 	mu    sync.Mutex
 	count int

@@ -44,6 +44,7 @@ func (j *judge) enter(who string, token uint64, over func() bool, before uint64)
 	w.printf("%s: granted %s %d", who, j.name, token)
 	w.count(&w.counts.grants)
 	s := &stay{judge: j, who: who, token: token, over: over}
+	w.held.letGo()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {

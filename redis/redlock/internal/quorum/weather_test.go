@@ -59,7 +59,7 @@ func (c *client) draw(place int, method, owner string) fate {
 		f.jump = 2 * w.ttl // so that keys run out while their owners are still at work
 	}
 	if chance.Float64() < bad {
-		switch chance.IntN(5) {
+		switch chance.IntN(6) {
 		case 0:
 			f.lost = true
 		case 1:
@@ -70,6 +70,8 @@ func (c *client) draw(place int, method, owner string) fate {
 			f.mute = true
 		case 4:
 			f.again = 1 + some(w.ttl)
+		case 5:
+			f.until, f.mute = w.held.hold().until, true // arrives when somebody has just been granted something, however late that is
 		}
 	}
 	return f

@@ -30,6 +30,7 @@ type world struct {
 	clients []*client
 	judges  []*judge
 	rule    *rule
+	held    *heldBack
 
 	mu     sync.Mutex
 	log    []event
@@ -62,7 +63,7 @@ func newWorld(seed uint64, planted fault) *world {
 		ttl:    []time.Duration{300 * time.Millisecond, time.Second, 5 * time.Second}[rng.IntN(3)],
 		timely: rng.IntN(3) > 0,
 	}
-	w.rule = newRule(w.broken)
+	w.rule, w.held = newRule(w.broken), newHeldBack()
 	w.astray = !w.timely && rng.IntN(2) == 0
 	w.maxTTL = w.ttl + time.Duration(rng.Int64N(int64(w.ttl)))
 	n := 3
@@ -199,6 +200,7 @@ func (w *world) run() {
 		p.thaw()
 	}
 	w.skies(len(w.clients), everywhere, clear)
+	w.held.letGo()
 	w.printf("clear sky")
 	for _, p := range w.places {
 		time.Sleep(time.Until(p.settled()))
