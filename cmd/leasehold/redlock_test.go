@@ -69,3 +69,29 @@ func TestServersOfAMajorityThatAreRefused(t *testing.T) {
 		t.Errorf("one server twice: %q", r.err)
 	}
 }
+
+// A run takes no longer because one of five servers is frozen: nobody waits for that one, when the engine is opened, when the lock is taken or released, nor in the
+// end. The server would have ten minutes for each request, and the test has less.
+func TestAFrozenServerIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	var servers []*redisserver.Server
+	for range 5 {
+		s := redisserver.ForTest(t, redisserver.Config{})
+		servers, addresses = append(servers, s), append(addresses, s.Addr())
+	}
+	if err := servers[1].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine(t).use("redlock://" + strings.Join(addresses, ",") + "?node_timeout=10m&dial_timeout=10m&timeout=10m&" + unguarded)
+	for _, args := range [][]string{{"run", "a", "--", "echo", "ran"}, {"run", "-n", "a", "--", "echo", "ran"}} {
+		p := m.start(args...)
+		if got := p.line(); got != "ran" {
+			t.Errorf("%v: the program said %q", args, got)
+		}
+		p.gone()
+		if r := p.wait().want(t, 0); r.err != "" { // it would say that a release was not confirmed
+			t.Errorf("%v: stderr %q", args, r.err)
+		}
+	}
+}
