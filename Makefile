@@ -16,7 +16,7 @@ test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ##
 # The client of ZooKeeper has a race when it connects again, which does no harm to the engine: it alone is compiled without the detector.
 # Tests of faults wait more than they work, so more packages than processors are tested at the same time, the longest first.
 	CGO_ENABLED=1 GOFLAGS="$$GOFLAGS -tags=quietzk -gcflags=github.com/go-zookeeper/zk=-race=false" \
-		go test -race -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(LONG) work
+		go test -race -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(LONG) work
 # Seeded schedules again, more of them: the race detector makes them many times slower, and shuffles them.
 	go test -timeout 30m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' $(SCHEDULES)
 

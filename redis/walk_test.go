@@ -145,7 +145,9 @@ func TestWalkIsCut(t *testing.T) {
 			if err == nil || !driver.HadNoEffect(err) || len(got) >= len(want) {
 				t.Errorf("told of %d names, %v, want an error", len(got), err)
 			}
-			if took := time.Since(*began.Load()); took > atOnce {
+			if since := began.Load(); since == nil {
+				t.Errorf("%s was not sent a time %d", c.command, c.nth)
+			} else if took := time.Since(*since); took > atOnce {
 				t.Errorf("it took %v", took)
 			}
 			p.Intercept(nil)

@@ -103,7 +103,7 @@ func TestAllCommandsOnRedis(t *testing.T) {
 
 			holder := m.hold("--ttl", "20s", "a")
 			do(75, "run", "-n", "a", "--", "echo", "must not run")
-			do(75, "run", "-w", "100ms", "-s", "a", "--", "echo", "must not run")
+			do(75, "run", "-w", "5s", "-s", "a", "--", "echo", "must not run")
 			do(1, "check", "a")
 			next := m.start("run", "a", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN $LEASEHOLD_DEADLINE_UNIX_MS")
 			m.until("a waiter", func() bool { return strings.Contains(do(0, "ls", "-o", "json").out, `"waiting":1`) })
