@@ -85,6 +85,7 @@ var concerns = []concern{
 	{"Renewal", renewal},
 	{"Release", release},
 	{"Unknown", unknown},
+	{"HeldBack", heldBack},
 	{"Shared", shared},
 	{"Permits", permits},
 	{"Latch", latch},

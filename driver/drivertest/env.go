@@ -168,9 +168,7 @@ func (e *env) lost(engine driver.Engine, r driver.Request) {
 // free checks that nothing is held and nobody waits, by taking and releasing it.
 func (e *env) free(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	r.Owner = rand.Text()
-	e.take(engine, r)
-	e.release(engine, r)
+	e.release(engine, e.holds(engine, e.anew(r)).request)
 }
 
 // pass lets time pass on the engine's clock.

@@ -26,13 +26,19 @@ var unknown = []check{
 
 // faulty opens an engine on which the first request with this method meets the fault.
 func (e *env) faulty(m Method, fault Fault) *Faulty {
+	e.Helper()
+	return NewFaulty(e.open(), first(m, fault))
+}
+
+// first is the plan by which the first request with this method meets the fault.
+func first(m Method, fault Fault) func(Op) Fault {
 	var met atomic.Bool
-	return NewFaulty(e.open(), func(op Op) Fault {
+	return func(op Op) Fault {
 		if op.Method == m && met.CompareAndSwap(false, true) {
 			return fault
 		}
 		return Fault{}
-	})
+	}
 }
 
 // broken loses the reply of a request that has had its effect.
