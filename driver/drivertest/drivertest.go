@@ -86,6 +86,7 @@ var concerns = []concern{
 	{"Release", release},
 	{"Unknown", unknown},
 	{"HeldBack", heldBack},
+	{"Owners", owners},
 	{"Shared", shared},
 	{"Permits", permits},
 	{"Latch", latch},
