@@ -15,10 +15,21 @@ type enclosing struct{}
 
 // newLeaseContext returns the context of l, which must be ended with the lease.
 func newLeaseContext(l *Lease) (*leaseContext, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(l.parent)
+	parent := l.parent
+	if direct, ok := parent.(*leaseContext); ok {
+		parent = unlooked{direct}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	outer, _ := l.parent.Value(enclosing{}).(*leaseContext)
 	return &leaseContext{ctx, l, outer}, cancel
 }
+
+// unlooked is a leaseContext that does not look at the clock. What is derived from it looks by itself, at all leases that it
+// comes from: LockAll of many names would look at each of them for each of the others.
+type unlooked struct{ *leaseContext }
+
+func (c unlooked) Done() <-chan struct{} { return c.Context.Done() }
+func (c unlooked) Err() error            { return c.Context.Err() }
 
 // Done looks at the clock first: a process that was stopped past its deadline finds its context done
 // at first sight, even before the timers have caught up.

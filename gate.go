@@ -76,8 +76,8 @@ func (g *gate) look(now time.Duration) bool {
 	return true
 }
 
-// enter waits until a take may be sent, at most for patience. Whoever was let in must leave.
-func (g *gate) enter(ctx context.Context, now, patience time.Duration) error {
+// enter waits until a take may be sent, at most for patience and until the client is closed. Whoever was let in must leave.
+func (g *gate) enter(ctx context.Context, closed <-chan struct{}, now, patience time.Duration) error {
 	g.mu.Lock()
 	g.look(now)
 	if g.under < g.most && g.waiting.Len() == 0 {
@@ -96,6 +96,8 @@ func (g *gate) enter(ctx context.Context, now, patience time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		err = driver.NoEffect(context.Cause(ctx))
+	case <-closed:
+		err = driver.NoEffect(ErrClosed)
 	case <-timer.C:
 	}
 	g.mu.Lock()
@@ -110,7 +112,7 @@ func (g *gate) enter(ctx context.Context, now, patience time.Duration) error {
 // letIn waits until a take may be sent, for half of its limit at most, and returns what is left of that for the request.
 func (c *Client) letIn(ctx context.Context, limit time.Duration) (time.Duration, error) {
 	came := c.renewer.now()
-	if err := c.gate.enter(ctx, came, limit/2); err != nil {
+	if err := c.gate.enter(ctx, c.life.Done(), came, limit/2); err != nil {
 		return 0, err
 	}
 	if waited := c.renewer.now() - came; waited > limit/100 { // requests with the usual limit share a timer

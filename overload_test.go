@@ -145,3 +145,33 @@ func TestRenewalsGoBeforeTakes(t *testing.T) {
 type counter struct{ atomic.Int64 }
 
 func (c *counter) ObserveLost(leasehold.Lost) { c.Add(1) }
+
+// Takes that are held back end with their client, and not when they would have been let through.
+func TestTakesThatAreHeldBackEndWithTheClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &slowEngine{Engine: memory.New(), each: time.Hour}
+		c := newClient(t, e)
+		var calls []*outcome[*leasehold.Lease]
+		for i := range 200 {
+			calls = append(calls, begin(t.Context(), c.Mutex(fmt.Sprint(i)).TryLock))
+		}
+		synctest.Wait() // as many as may be are under way, and the others are held back
+		began, over := time.Now(), 0
+		closed := begin(t.Context(), func(context.Context) (struct{}, error) { return struct{}{}, c.Close() })
+		synctest.Wait()
+		for _, call := range calls {
+			if call.over() {
+				over++
+				expect(t, call.err, leasehold.ErrClosed)
+			}
+		}
+		if over == 0 || time.Since(began) > 0 {
+			t.Errorf("%d of the calls have ended after %v, want those that were held back at once", over, time.Since(began))
+		}
+		<-closed.done
+		for _, call := range calls {
+			<-call.done
+		}
+	})
+}
