@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,10 +36,10 @@ const partGuard = "guard"
 
 // mark is what guard.lua has answered.
 type mark struct {
-	left    time.Duration
-	state   string
-	nodes   string
-	missing string // the marker, if there was none
+	left   time.Duration
+	state  string
+	nodes  string
+	unused string // the marker itself, if it is there only because there was none: nobody has seen the server in use
 }
 
 // readMark reads the answer.
@@ -81,7 +82,8 @@ func (p *place) look(ctx context.Context, n names, on *server) (*gate, error) {
 }
 
 // read reads the marker of names, and puts down what it says. In a Cluster it does so on one connection, so that it is not sent on to a server that is
-// about to get the slot; and if the slot has not been used yet, it counts for how long its master has had it.
+// about to get the slot; and if the slot has not been used yet, it counts for how long its master has had it. Whoever finds the marker of such a slot does
+// that, not only who has put it there: that one may not have come to it yet, or never will.
 func (p *place) read(ctx context.Context, n names, on *server) error {
 	marker, asked := p.marker(n), driver.Now()
 	if !p.clustered() {
@@ -94,10 +96,7 @@ func (p *place) read(ctx context.Context, n names, on *server) error {
 		return err
 	}
 	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
-		m, err := readMark(tx.EvalSha(ctx, on.program.sha[guard], []string{marker}, p.config.guardArgs(-1)...).Result())
-		if err == nil && m.missing != "" {
-			m.left, err = p.had(ctx, tx, n, on, m)
-		}
+		m, err := p.readSlot(ctx, tx, n, on)
 		if err == nil {
 			p.put(n, newGate(on, asked, m.left, m.state))
 		}
@@ -105,8 +104,27 @@ func (p *place) read(ctx context.Context, n names, on *server) error {
 	})
 }
 
-// had returns for how long a slot stays closed in which there was no marker: as long as its master, if that one has had it all the time. There is a
-// marker by now, so if it is the same one still when all this has been found out, the slot was not away meanwhile.
+// readSlot reads the marker of a slot. If somebody else has changed it before its time was counted, it says something else by now, mostly that it is open.
+func (p *place) readSlot(ctx context.Context, tx *redis.Tx, n names, on *server) (m mark, err error) {
+	for range 3 {
+		m, err = readMark(tx.EvalSha(ctx, on.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(-1)...).Result())
+		if err != nil || m.unused == "" {
+			return m, err
+		}
+		left, err := p.had(ctx, tx, n, on, m)
+		if !errors.Is(err, errChanged) {
+			m.left = left
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// errChanged is that a marker is not any more what it was.
+var errChanged = errors.New("redis: the marker has changed")
+
+// had returns for how long a slot stays closed that nobody has used yet: as long as its master, if that one has had it all the time. There is a
+// marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile. Else it returns errChanged.
 func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m mark) (time.Duration, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {
@@ -125,9 +143,12 @@ func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m ma
 	if list[2] == 0 {
 		open = 1
 	}
-	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.missing, list[1], open).Int64()
-	if err != nil || ms < 0 {
+	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.unused, list[1], open).Int64()
+	switch {
+	case err != nil:
 		return m.left, explain(err)
+	case ms < 0:
+		return m.left, errChanged
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }

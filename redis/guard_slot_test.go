@@ -2,8 +2,10 @@ package redis_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -201,3 +203,33 @@ func TestSlotThatIsMovedAsItShould(t *testing.T) {
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// Several come at the same time to a slot that nobody has used yet. None waits for leases of others: there were none.
+func TestSlotThatSeveralUseFirst(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: []string{"cluster-require-full-coverage no"}})
+	for _, n := range c.Nodes {
+		trust(t, n)
+	}
+	var engines [6]*redis.Engine
+	for i := range engines {
+		engines[i] = open(t, cluster(c), redis.WithMaxTTL(slotMaxTTL))
+		for shard := range c.Nodes {
+			takes(t, engines[i], lasting(fmt.Sprint(tagOn(shard), "knows ", i), slotMaxTTL))
+		}
+	}
+	for round := range 10 {
+		var all sync.WaitGroup
+		start := make(chan struct{})
+		for i, e := range engines {
+			all.Go(func() {
+				<-start
+				if _, err := e.Take(t.Context(), lasting(fmt.Sprintf("{first %d}%d", round, i), slotMaxTTL)); err != nil {
+					t.Errorf("engine %d in slot %d: %v", i, round, err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+	}
+}

@@ -5,16 +5,15 @@
 --         nodes: which servers are used together, as a word that is the same for all who use the same, or -
 --   ARGV  the longest ttl (ms), for how long another server may have been in the place of this one (ms, -1 if there was none),
 --         nodes (- if it does not matter), and whatever to only look
---   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it was missing}.
+--   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it is new, or nothing}.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local longest, away, raw, missing = tonumber(ARGV[1]), tonumber(ARGV[2]), call('GET', KEYS[1]), false
+local longest, away, raw = tonumber(ARGV[1]), tonumber(ARGV[2]), call('GET', KEYS[1])
 local who, state, since, before, nodes, by = string.match(raw or '', '^(%S+) (%l+) (%d+) (%d+) (%S+) ?([^\n]*)$')
 since, before = tonumber(since), tonumber(before or 0)
 if who ~= IDENTITY then
-  missing = not who
-  state, since, nodes, by = missing and 'new' or 'other', now, nodes or ARGV[3], ''
+  state, since, nodes, by = who and 'other' or 'new', now, nodes or ARGV[3], ''
 elseif away >= 0 and since < now - away then -- since then another one has been in its place, and may have granted what this one does not know
   state, since, by = 'other', now, ''
 end
@@ -31,4 +30,4 @@ if marker ~= raw and not ARGV[4] then
   call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
   call('SET', KEYS[1], marker)
 end
-return {left, state, nodes, missing and marker or ''}
+return {left, state, nodes, state == 'new' and marker or ''}

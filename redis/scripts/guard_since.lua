@@ -1,4 +1,4 @@
--- guard_since.lua: writes into a marker that was missing since when its server has had what it guards. See guard.lua and guard_master.lua.
+-- guard_since.lua: writes into a new marker since when its server has had what it guards. See guard.lua and guard_master.lua.
 --   KEYS  the marker
 --   ARGV  the marker as it must still be, since when (ms), 1 if it is open whenever that was
 --   Answers for how many ms grants stay closed, or -1 if it is another marker.
