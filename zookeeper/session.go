@@ -111,6 +111,9 @@ func (c *client) event(ev zk.Event) {
 		c.fireAll()
 	case zk.StateConnecting, zk.StateDisconnected:
 		c.up = false
+		if c.line != nil {
+			c.line.gated = false // or the end of its gate would say that there is a connection
+		}
 	}
 	c.stir()
 	c.mu.Unlock()
