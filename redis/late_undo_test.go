@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -225,4 +227,49 @@ func TestUndoneHandOverKeepsItsTurn(t *testing.T) {
 			granted(t, other)
 		})
 	}
+}
+
+// If nobody comes for a turn that is kept, the next one is told when to look whether it is over. Else it would only look when it does so anyway.
+func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
+	t.Parallel()
+	s := makeScarce(t)
+	first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
+	takes(t, s.others, first)
+	r = joins(t, s.x, r)
+	behind = joins(t, s.others, behind)
+	other := waits(t, s.others, behind)
+	listener := goredis.NewClient(&goredis.Options{Addr: s.master.Addr()})
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	heard := listener.PSubscribe(ctx, redis.DefaultPrefix+"wake:*")
+	defer heard.Close()
+	if _, err := heard.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	resume := s.stalled(t)
+	got := waits(t, s.x, r)
+	release(t, s.others, first)
+	err := (<-got).err
+	_, err = s.x.Take(ctx, s.goesOn(t, r, err)) // is granted for a minute, which the next one is told, and undone
+	resume()
+	if errors.Is(err, driver.ErrHeld) {
+		granted(t, other) // the machine was so busy that the turn was over
+		return
+	}
+	if !driver.IsSpent(err) {
+		t.Fatalf("the owner may be used again after %v", err)
+	}
+	for last, told := 0, false; !told; {
+		m, err := heard.ReceiveMessage(ctx)
+		if err != nil {
+			t.Fatalf("the next one is not told: %v", err)
+		}
+		var ticket, ms int
+		if n, _ := fmt.Sscanf(m.Payload, "h %d %d", &ticket, &ms); n == 2 {
+			told = last > 3000 && ms > 0 && ms <= 3000
+			last = ms
+		}
+	}
+	granted(t, other)
 }

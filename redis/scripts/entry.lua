@@ -196,6 +196,18 @@ local function tell(w, message)
   return type(heard) == 'number' and heard or nil
 end
 
+-- warn tells the second of the queue to look in ms: a head who comes and looks may be gone, and the second would not hear that the name is free.
+-- It is told to nobody who is here, which is me.
+local function warn(me, ms)
+  while true do
+    local second = call('ZRANGE', QUEUE, 1, 1)[1]
+    if not second or second == me then return end
+    local w = waiter(second)
+    if w and (w.way == '-' or tell(w, string.format('h %s %.0f', w.ticket, ms)) ~= 0) then return end
+    leave(second)
+  end
+end
+
 -- serve grants to the head of the queue for as long as it fits, and tells the next when to look. A head that
 -- does not fit is not overtaken: it could wait for ever. A head that does not hear is gone. With me, serve
 -- stops before that place, whose owner is here and need not be told. changed says that the head, or what it waits for, is another one.
@@ -213,7 +225,10 @@ local function serve(me, changed)
       if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. (foreign() and 0 or ends())) ~= 0 then return end
       leave(place)
     elseif w.way == '-' then
-      if now - w.seen < GONE then return end
+      if now - w.seen < GONE then
+        if changed then warn(me, GONE - now + w.seen) end
+        return
+      end
       leave(place)
     else
       local heard = tell(w, '?')

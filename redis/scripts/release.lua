@@ -36,7 +36,7 @@ elseif shares(OWNER) then
   end
   share(n)
 end
-local waiting, left = call('ZSCORE', QUEUE, PLACE), false
+local waiting, changed = call('ZSCORE', QUEUE, PLACE), held == 1
 local mine = at(PLACE) == OWNER
 if TURN and (held == 1 or waiting and mine) then
   local first = call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES')[2]
@@ -46,9 +46,10 @@ if TURN and (held == 1 or waiting and mine) then
   end
   keep(QUEUE, LINGER)
   keep(INFO, LINGER)
+  changed = true -- for the second, too: see warn
 elseif mine then
-  left = leave(PLACE)
+  changed = leave(PLACE) or changed
 end
-serve(nil, left or held == 1)
+serve(nil, changed)
 mark()
 return held
