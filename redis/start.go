@@ -71,7 +71,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		go wait(e.Release)
 		return
 	}
-	if e.leave(r) {
+	if wanted := e.leave(r); wanted || e.turns.Has(r.Owner) { // as in Release
 		go wait(e.releaseHeld)
 		return
 	}

@@ -124,3 +124,25 @@ func TestStartedRequestsForWhatIsNotFree(t *testing.T) {
 		d.close()
 	})
 }
+
+// A release of a spent owner whose turn it was hands the turn over, as Release does, and is then forgotten.
+func TestStartedReleaseOfASpentOwner(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, granted)
+		r := asking()
+		d.e.turns.Add(r.Owner)
+		o := newOutcome()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		d.e.StartRelease(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}, o.set)
+		<-o.done
+		if sent := d.scripts(); o.err != nil || !slices.Equal(sent, []script{release}) {
+			t.Errorf("sent were %v: %v, want the script that keeps a turn", sent, o.err)
+		}
+		if d.e.turns.Has(r.Owner) {
+			t.Error("the owner is remembered for ever")
+		}
+		d.close()
+	})
+}
