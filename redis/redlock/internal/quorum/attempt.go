@@ -104,7 +104,7 @@ func (s *attempts) asker(a *attempt) *owner {
 	defer s.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if asks := !a.now.lost && !a.now.over; asks || a.gone || !a.now.mayEnd() {
+	if asks := !a.now.lost && !a.now.over && !a.now.named; asks || a.gone || !a.now.mayEnd() {
 		a.now.lost = false
 		return a.now
 	}

@@ -18,6 +18,7 @@ type owner struct {
 
 	// What follows is guarded by the mutex of the attempt.
 	over  bool    // a release names it, or is about to
+	named bool    // a node has named it in a release of its own
 	lost  bool    // it asks for nothing now, and what it is granted late is released
 	floor uint64  // the least token of the ballot that was won; nodes that are slow still have to answer to it
 	on    []trace // by node
@@ -77,6 +78,14 @@ func (o *owner) took(n *node, left, doubt bool) (drop bool, tell *poll) {
 	return false, nil
 }
 
+// names notes that a node has named the owner in a release of its own, which may arrive there at any later time: no ballot after this one may ask as it. What
+// a majority of others grants it in this one is its own all the same.
+func (o *owner) names() {
+	o.attempt.mu.Lock()
+	defer o.attempt.mu.Unlock()
+	o.named = true
+}
+
 // doubts notes that a request to a node had no answer.
 func (o *owner) doubts(n *node) {
 	o.attempt.mu.Lock()
@@ -110,7 +119,7 @@ func (o *owner) spent() bool {
 
 // mayEnd is spent for an owner that asks for nothing now. The mutex of the attempt is held.
 func (o *owner) mayEnd() bool {
-	return o.over || slices.ContainsFunc(o.on, func(t trace) bool { return t.asked > 0 })
+	return o.over || o.named || slices.ContainsFunc(o.on, func(t trace) bool { return t.asked > 0 })
 }
 
 // instead is the owner as the grant to a request names it: nothing if the request has.

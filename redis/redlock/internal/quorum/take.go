@@ -119,6 +119,9 @@ func (b *ballot) send(ctx *bounded, n *node) {
 
 // took takes in what a node has answered.
 func (b *ballot) took(n *node, g driver.Grant, err error) {
+	if driver.IsSpent(err) {
+		b.owner.names()
+	}
 	b.engine.took(n, b.owner, !driver.HadNoEffect(err), err == nil)
 	b.leave(answer{node: n, grant: g, err: err})
 }

@@ -107,8 +107,12 @@ func (e *Engine) queue(ctx context.Context, o *owner, r driver.Request, n *node)
 	}
 	ctx, stop := e.watch(ctx, n, r.Key)
 	defer stop()
-	if _, err = n.Wait(ctx, r); err != nil && !driver.HadNoEffect(err) {
+	_, err = n.Wait(ctx, r)
+	if err != nil && !driver.HadNoEffect(err) {
 		o.doubts(n)
+	}
+	if driver.IsSpent(err) {
+		o.names()
 	}
 	return err
 }
@@ -127,6 +131,9 @@ func (e *Engine) join(ctx context.Context, o *owner, r driver.Request, n *node) 
 			_, err := n.Take(ctx, r)
 			return err
 		})
+		if driver.IsSpent(err) {
+			o.names()
+		}
 		there := err == nil || errors.Is(err, driver.ErrHeld) // it holds, or waits
 		e.took(n, o, there || !driver.HadNoEffect(err), there)
 		answers <- err
