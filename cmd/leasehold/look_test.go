@@ -216,18 +216,18 @@ func TestListingGoesThroughAllPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := decode[[]entry](t, m.do("ls", "-o", "json").want(t, 0)); len(got) != names {
+	if got := decode[[]entry](t, m.answer("ls", "-o", "json").want(t, 0)); len(got) != names {
 		t.Errorf("listed %d, want %d", len(got), names)
 	}
 	for form, want := range map[string]int{"table": names + 1, "jsonl": names} {
-		if got := strings.Count(m.do("ls", "-o", form).want(t, 0).out, "\n"); got != want {
+		if got := strings.Count(m.answer("ls", "-o", form).want(t, 0).out, "\n"); got != want {
 			t.Errorf("%s: %d lines, want %d", form, got, want)
 		}
 	}
 	// In parts, as the messages say.
 	seen, parts := map[string]bool{}, 0
 	for args := []string{"ls", "-o", "jsonl", "--limit", "500"}; ; parts++ {
-		r := m.do(args...).want(t, 0)
+		r := m.answer(args...).want(t, 0)
 		for line := range strings.Lines(r.out) {
 			if seen[line] = true; !strings.HasPrefix(line, `{"kind":"lock","name":"name `) {
 				t.Fatalf("line %q", line)
@@ -241,5 +241,15 @@ func TestListingGoesThroughAllPages(t *testing.T) {
 	}
 	if len(seen) != names || parts != 2 {
 		t.Errorf("listed %d in %d parts", len(seen), parts+1)
+	}
+}
+
+// answer is do for a command that is run again for as long as the engine has no answer in time, as on a busy machine.
+func (m *machine) answer(args ...string) result {
+	m.t.Helper()
+	for began := time.Now(); ; {
+		if r := m.do(args...); r.code != 69 || !strings.Contains(r.err, "no answer in time") || time.Since(began) > patience {
+			return r
+		}
 	}
 }
