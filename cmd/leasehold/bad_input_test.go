@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestBadInputIsRefused(t *testing.T) {
@@ -181,6 +184,39 @@ func TestConfigFile(t *testing.T) {
 			_, err := os.Stat(filepath.Join(m.home, "fromfile.db"))
 			if used := err == nil; used != (c.name == "engine") {
 				t.Errorf("the engine of the file was used: %v", used)
+			}
+		})
+	}
+}
+
+// Only a file that is one, and that has an end, is read: a pipe would be waited for, and a device need not end.
+func TestConfigFileIsASmallRegularFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		put  func(path string) error
+		says string
+	}{
+		"pipe":   {func(path string) error { return unix.Mkfifo(path, 0o600) }, "is no regular file"},
+		"folder": {func(path string) error { return os.Mkdir(path, 0o700) }, "is no regular file"},
+		"device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "is no regular file"},
+		"long":   {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("#\n"), 1<<19+1), 0o600) }, "larger than 1 MiB"},
+		"longest": {func(path string) error {
+			return os.WriteFile(path, append([]byte("engine = \"nosuch:\"\n"), bytes.Repeat([]byte("#"), 1<<20-19)...), 0o600)
+		}, `"nosuch"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.env[2] = "LEASEHOLD_ENGINE="
+			folder := filepath.Join(m.home, ".config", "leasehold")
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.put(filepath.Join(folder, "config.toml")); err != nil {
+				t.Fatal(err)
+			}
+			if r := m.start("ls").wait().want(t, 64); !strings.Contains(r.err, c.says) {
+				t.Errorf("stderr does not say %q: %q", c.says, r.err)
 			}
 		})
 	}

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -45,6 +47,36 @@ func TestSignalWhileWaitingGivesUp(t *testing.T) {
 			t.Errorf("the command ran: %q", rest)
 		}
 		m.until("the queue to be empty", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":0`) })
+	}
+}
+
+// A server that says nothing is waited for when an engine is opened. Nothing is held then, so a signal ends the command without waiting for the server.
+func TestSignalWhileAnEngineIsOpenedEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"redlock": "redlock://%[1]s,localhost:1,localhost:2", "postgres": "postgres://user@%s/db?sslmode=disable", "zookeeper": "zookeeper://%s",
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(name+" "+unix.SignalName(sig), func(t *testing.T) {
+				t.Parallel()
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { l.Close() })
+				m := newMachine(t).use(fmt.Sprintf(url, l.Addr()))
+				p := m.start("run", "a", "--", "echo", "must not run")
+				c, err := l.Accept() // the engine is being opened now
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { c.Close() })
+				p.signal(sig)
+				if r := p.wait(); r.code != 128+int(sig) || r.err != "" || len(p.gone()) != 0 {
+					t.Errorf("exit code %d, want %d; stderr %q", r.code, 128+int(sig), r.err)
+				}
+			})
+		}
 	}
 }
 

@@ -14,6 +14,27 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
+// openUnless opens the engine, unless a signal that would end a program comes first. Neither a file nor a server that says nothing is waited for then: nothing is
+// held yet, so what goes on in the background ends with this process.
+func (a *app) openUnless(signals <-chan os.Signal, open func() (*session, error)) (*session, error) {
+	type answer struct {
+		session *session
+		err     error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		s, err := open()
+		answered <- answer{s, err}
+	}()
+	select {
+	case got := <-answered:
+		return got.session, got.err
+	case sig := <-signals:
+		a.interrupted = sig == unix.SIGINT
+		return nil, exit.Silent(exit.Signal(int(sig.(unix.Signal))))
+	}
+}
+
 // take waits for the lock. A signal that would end a program ends the waiting, and so ctx, which
 // becomes the lease's own otherwise.
 func (a *app) take(ctx context.Context, cancel context.CancelFunc, c *leasehold.Client, j job, signals <-chan os.Signal) (*leasehold.Lease, error) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package config finds out which engine the user means: flag, environment, config
 // file, and else a file in the user's state folder.
 package config
@@ -5,10 +7,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/BurntSushi/toml"
 )
@@ -80,12 +84,9 @@ func folder(getenv func(string) string, variable, fallback string) (string, erro
 // read returns the engine that the config file names. A file that does not exist
 // names none.
 func read(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
+	text, err := contents(path)
 	if err != nil {
-		return "", &Error{File: path, Text: "cannot be read: " + errors.Unwrap(err).Error()}
+		return "", err
 	}
 	// What the parser says may quote the line, and the line may hold a password.
 	var said map[string]any
@@ -106,6 +107,41 @@ func read(path string) (string, error) {
 		return "", &Error{File: path, Line: lineOf(string(text), "engine"), Text: "engine is not a text; it must be " + example}
 	}
 	return engine, nil
+}
+
+// longest is how many bytes a config file may have.
+const longest = 1 << 20
+
+// contents returns what the file says; nothing if there is none.
+func contents(path string) ([]byte, error) {
+	// Without O_NONBLOCK a pipe would be waited for before it can be seen that it is one.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case !info.Mode().IsRegular():
+		return nil, &Error{File: path, Text: "is no regular file: put " + example + " into a file there, or say --engine"}
+	}
+	text, err := io.ReadAll(io.LimitReader(file, longest+1))
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case len(text) > longest:
+		return nil, &Error{File: path, Text: "is larger than 1 MiB: it must be " + example}
+	}
+	return text, nil
+}
+
+func unreadable(path string, err error) error {
+	return &Error{File: path, Text: "cannot be read: " + errors.Unwrap(err).Error()}
 }
 
 // lineOf returns the first line that sets the key or opens the table of that name, or 0. The
