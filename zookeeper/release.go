@@ -10,14 +10,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Release implements [driver.Engine]. It takes one round trip if nobody else waits.
+// Release implements [driver.Engine]. It takes one round trip if nobody else waits. If its connection ends, it goes on with the next one.
 //
 // With Keep, a place that is no session's takes the place of the one that is released, in the same step and in the same order.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	c := claim{r.Key, idOf(r.Owner)}
 	p, doubt := e.places.find(c)
 	if p == nil || doubt {
-		return surprise(e.search(ctx, r, c))
+		return surprise(persist(ctx, func() error { return e.search(ctx, r, c) }))
 	}
 	e.places.mu.Lock()
 	held := p.granted
@@ -39,7 +39,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 // known to have been, it is tried again in the background.
 func (e *Engine) leave(ctx context.Context, p *place) error {
 	crowded := e.places.doom(p)
-	err := gone(e.free(ctx, p.parent, p.name, crowded || e.places.crowded(p.Key)))
+	err := persist(ctx, func() error { return gone(e.free(ctx, p.parent, p.name, crowded || e.places.crowded(p.Key))) })
 	if err == nil || errors.Is(err, errGone) {
 		e.places.removed(p.name)
 		e.ends.Remove(p)
@@ -127,16 +127,18 @@ func (e *Engine) keep(ctx context.Context, p *place, d time.Duration) error {
 	}
 	r := record{Holder: p.holder, TTL: millis(d), Token: p.token}
 	e.places.mu.Unlock()
-	_, err := e.client.multi(ctx, func([]zk.MultiResponse, int64) {
-		e.places.mu.Lock()
-		defer e.places.mu.Unlock()
-		e.extend(k, d, true)
-	},
-		&zk.SetDataRequest{Path: p.path(), Version: -1},
-		&zk.CreateRequest{Path: k.path(), Data: r.bytes(), Acl: e.acl},
-		&zk.DeleteRequest{Path: p.path(), Version: -1},
-	)
-	err = gone(err)
+	err := persist(ctx, func() error {
+		_, err := e.client.multi(ctx, func([]zk.MultiResponse, int64) {
+			e.places.mu.Lock()
+			defer e.places.mu.Unlock()
+			e.extend(k, d, true)
+		},
+			&zk.SetDataRequest{Path: p.path(), Version: -1},
+			&zk.CreateRequest{Path: k.path(), Data: r.bytes(), Acl: e.acl},
+			&zk.DeleteRequest{Path: p.path(), Version: -1},
+		)
+		return gone(err)
+	})
 	if err == nil || errors.Is(err, errGone) {
 		e.drop(p)
 	}
