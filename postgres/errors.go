@@ -105,7 +105,19 @@ func explainConnect(failed *pgconn.ConnectError) error {
 	case ok && mends[said.Code] != "":
 		return driver.Permanent(fmt.Errorf("%w: %s", err, mends[said.Code]))
 	}
+	for sign, mend := range untrusted {
+		if strings.Contains(failed.Error(), sign) {
+			return driver.NoEffect(fmt.Errorf("%w: %s", err, mend))
+		}
+	}
 	return driver.NoEffect(err)
+}
+
+// untrusted are what pgx and crypto/tls say of servers that have not proved who they are, and what to do. They have no types for it.
+var untrusted = map[string]string{
+	"server refused TLS connection": "a server on another machine must have TLS; turn it on there, or say sslmode=disable in the URL if nobody else can be on the way",
+	"x509: ":                        "name the authority that has signed its certificate with sslrootcert=FILE, and the host as the certificate does",
+	"require_auth check failed":     "passwords are for servers that were verified: say sslmode=verify-full, or have the server ask for scram-sha-256, or say require_auth in the URL",
 }
 
 // attempts is the error of a connection that was not made, on one line. pgx has a line for each attempt, with TLS and without.

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/wire"
 )
 
 // What is hard to bring about.
@@ -34,6 +37,8 @@ func TestExamineJudges(t *testing.T) {
 		"autovacuum is off":  {func(s *sight, _ *settled) { s.autovacuum = false }, []string{"warning autovacuum-off"}},
 		"no rights":          {func(s *sight, _ *settled) { s.denied, s.migration = []string{"SELECT ON a.meta"}, 0 }, []string{"critical rights"}},
 		"less rights":        {func(s *sight, _ *settled) { s.spare = []string{"SELECT ON a.latches"} }, []string{"note rights-spare"}},
+		"no TLS":             {func(s *sight, _ *settled) { s.weak = &wire.Weakness{Code: "tls-off", Text: "a"} }, []string{"note tls-off"}},
+		"a password shown":   {func(s *sight, _ *settled) { s.weak = &wire.Weakness{Code: "tls-off", Text: "a", Exposed: true} }, []string{"warning tls-off"}},
 		"a strict isolation": {func(s *sight, _ *settled) { s.isolation = "serializable" }, []string{"critical isolation-level"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,5 +60,39 @@ func TestExamineJudges(t *testing.T) {
 				t.Errorf("found %q, want %q", found, c.want)
 			}
 		})
+	}
+}
+
+func TestWeaknessOfConnections(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"postgres://a:b@h/d":                                              "",
+		"postgres://a:b@127.0.0.1/d":                                      "",
+		"postgres://a:b@/d?host=/run/postgresql":                          "",
+		"postgres://a@h/d?sslmode=disable":                                "tls-off false",
+		"postgres://a:b@h/d?sslmode=disable":                              "tls-off false",
+		"postgres://a:b@h/d?sslmode=require":                              "tls-unverified false",
+		"postgres://a:b@h/d?sslmode=verify-ca":                            "tls-unverified false",
+		"postgres://a:b@h/d?sslmode=disable&require_auth=md5":             "tls-off true",
+		"postgres://a:b@h/d?sslmode=require&require_auth=password":        "tls-unverified true",
+		"postgres://a:b@h/d?sslmode=verify-full&require_auth=password":    "",
+		"postgres://a:b@localhost,h/d?sslmode=disable&require_auth=!none": "tls-off true",
+	} {
+		target, err := parseURL(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		got := ""
+		if w := weakness(target.pool.ConnConfig); w != nil {
+			got = fmt.Sprint(w.Code, " ", w.Exposed)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+	pool, err := pgxpool.ParseConfig("postgres://a:b@h/d?sslmode=prefer") // which a program may give to New
+	if w := weakness(pool.ConnConfig); err != nil || w == nil || w.Code != "tls-off" || !w.Exposed {
+		t.Errorf("a pool that falls back: %+v, %v", w, err)
 	}
 }

@@ -48,6 +48,13 @@ func (s *sight) judge(e settled) []driver.Finding {
 			"a pooler of connections stands in between, such as PgBouncer: if it is not in session mode, messages do not arrive, and those who wait notice late that it is their turn",
 			"polling=on in the URL, or connect to the server itself")
 	}
+	if s.weak != nil {
+		severity := driver.Note
+		if s.weak.Exposed {
+			severity = driver.Warning
+		}
+		f.add(severity, s.weak.Code, s.weak.Text, "sslmode=verify-full in the URL, with sslrootcert if the authority is one of your own")
+	}
 	s.safe(f, e)
 	s.busy(f)
 	return f.all

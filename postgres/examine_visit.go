@@ -9,12 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/wire"
 )
 
 // sight is what was seen of a server.
 type sight struct {
 	place      driver.Place
-	number     int // of the version, as in 150014
+	weak       *wire.Weakness // of the connections to it
+	number     int            // of the version, as in 150014
 	readOnly   bool
 	isolation  string
 	fsync      bool
@@ -39,7 +41,7 @@ type longGuard struct {
 
 // look asks a server all that there is to know, on one connection. Of transactions that guard it tells those that are older than so long.
 func look(ctx context.Context, c *pgx.Conn, schema string, long time.Duration) (*sight, error) {
-	s := &sight{place: driver.Place{Name: placeName(c), RoundTrip: -1}}
+	s := &sight{place: driver.Place{Name: placeName(c), RoundTrip: -1}, weak: weakness(c.Config())}
 	for _, step := range []func(context.Context, *pgx.Conn, string) error{s.measure, s.settings, s.rights, s.facts} {
 		if err := step(ctx, c, schema); err != nil {
 			return nil, err

@@ -13,13 +13,18 @@ import (
 //
 //	postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]
 //
-// with the parameters of pgx and pgxpool, such as sslmode, connect_timeout or pool_max_conns, and these, each at most once:
+// with the parameters of pgx and pgxpool, such as sslrootcert, connect_timeout or pool_max_conns, some settings of the session (application_name, options,
+// statement_timeout), and these, each at most once:
 //
 //	schema        see WithSchema
 //	max_ttl       see WithMaxTTL
 //	polling=on    see WithPolling
 //	guard=off     see WithoutCrashGuard
 //	migrate=off   the tables are there already: see SQL
+//
+// Unless all hosts are this machine (localhost, its addresses, sockets), connections have TLS, and the certificate and the name of the server are checked:
+// sslmode is verify-full. In the URL it may be disable, require or verify-ca instead; in the environment it changes nothing. To a server on another machine that was not
+// verified, no password is sent in clear or as MD5, unless require_auth in the URL says so.
 //
 // Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and so on), as
 // pgx has it.
