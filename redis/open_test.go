@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -158,6 +159,7 @@ func TestOpenFollowsSentinels(t *testing.T) {
 
 func TestOpenFindsItsWayInAClusterWithTLS(t *testing.T) {
 	t.Parallel()
+	needed.TLS(t)
 	a := newAuthority(t)
 	port := freePort(t)
 	lines := append(a.server(port), "tls-cluster yes", "cluster-announce-ip 127.0.0.1")
@@ -174,6 +176,7 @@ func TestOpenFindsItsWayInAClusterWithTLS(t *testing.T) {
 
 func TestOpenChecksCertificates(t *testing.T) {
 	t.Parallel()
+	needed.TLS(t)
 	a, other := newAuthority(t), newAuthority(t)
 	port := freePort(t)
 	s := redisserver.ForTest(t, redisserver.Config{Password: "geheim", Lines: a.server(port)})

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/needed"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -30,6 +31,7 @@ type encrypted struct {
 
 func startWithTLS(t *testing.T) encrypted {
 	t.Helper()
+	needed.TLS(t)
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	ca := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}

@@ -9,6 +9,9 @@ import (
 // Env is the variable that, if it is not empty, makes a missing server a failure of the tests that need it. So does CI.
 const Env = "LEASEHOLD_NEED_SERVERS"
 
+// EnvWithoutTLS is the variable that, if it is not empty, says that the servers were built without TLS: tests of that are skipped, and say so.
+const EnvWithoutTLS = "LEASEHOLD_WITHOUT_TLS"
+
 // TB is the part of testing.TB that those use who start servers for tests.
 type TB interface {
 	Helper()
@@ -35,6 +38,14 @@ func Started(t TB, err, missing error) {
 		t.Skipf("%v", err)
 	case err != nil:
 		t.Fatalf("%v", err)
+	}
+}
+
+// TLS skips the test if the servers are said to be without TLS.
+func TLS(t TB) {
+	t.Helper()
+	if os.Getenv(EnvWithoutTLS) != "" {
+		t.Skipf("%s is set: the servers were built without TLS", EnvWithoutTLS)
 	}
 }
 

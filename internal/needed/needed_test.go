@@ -73,3 +73,17 @@ func TestEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestTLS(t *testing.T) {
+	for value, want := range map[string]string{"": "log: it goes on", "1": "skip: LEASEHOLD_WITHOUT_TLS is set: the servers were built without TLS"} {
+		t.Setenv(EnvWithoutTLS, value)
+		var f Fake
+		f.Run(func(t TB) {
+			TLS(t)
+			t.Logf("it goes on")
+		})
+		if !slices.Equal(f.said, []string{want}) {
+			t.Errorf("with %q the test heard %q, want %q", value, f.said, want)
+		}
+	}
+}
