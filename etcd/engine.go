@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // Engine keeps locks in an etcd cluster. It is safe for concurrent use. Any number of engines, in any number of processes, may use one cluster.
@@ -18,8 +19,9 @@ type Engine struct {
 	kv      pb.KVClient
 	leases  pb.LeaseClient
 	watches clientv3.Watcher
-	limit   time.Duration // for a request
-	wires   *wires        // of the client, if it is the engine's own
+	limit   time.Duration                           // for a request
+	wires   *wires                                  // of the client, if it is the engine's own
+	weak    func(address string) *exposure.Weakness // of its connections, the same
 
 	members  members
 	sessions sessions

@@ -25,7 +25,29 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 		return driver.Examination{}, errClosed
 	}
 	x, err := examine(ctx, e.client, e.prefix)
+	if err == nil {
+		x.Findings = append(x.Findings, e.judgeWires()...)
+	}
 	return x, noEffect(err)
+}
+
+// judgeWires finds connections of the engine's own client that others can listen to.
+func (e *Engine) judgeWires() (found findings) {
+	if e.weak == nil {
+		return nil
+	}
+	for _, endpoint := range e.client.Endpoints() {
+		weak := e.weak(hostOf(endpoint))
+		if weak == nil {
+			continue
+		}
+		severity := driver.Note
+		if weak.Exposed {
+			severity = driver.Warning
+		}
+		found.add(severity, weak.Code, hostOf(endpoint), weak.Text, "etcds:// in the URL, and TLS on the members")
+	}
+	return found
 }
 
 func examine(ctx context.Context, client *clientv3.Client, prefix string) (driver.Examination, error) {

@@ -1,11 +1,14 @@
 package etcd
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 func TestOldVersions(t *testing.T) {
@@ -66,5 +69,29 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 				t.Errorf("found %q, want %v %q about %q", codes, c.severity, c.code, c.place)
 			}
 		})
+	}
+}
+
+func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"etcd://localhost:1": "", "etcds://h": "", "etcd://h": "note tls-off h:2379", "etcd://h1,[::1],h2": "note tls-off h1:2379, note tls-off h2:2379",
+	} {
+		e, err := openWith(url, func(string) string { return "" })
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		var got []string
+		for _, f := range e.judgeWires() {
+			got = append(got, fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place))
+		}
+		if err := e.Close(); err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%s: found %q, want %q; %v", url, got, want, err)
+		}
+		e.weak = func(string) *exposure.Weakness { return &exposure.Weakness{Exposed: true} }
+		if f := e.judgeWires(); f[0].Severity != driver.Warning {
+			t.Errorf("a password in clear is a %v", f[0].Severity)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/engineurl"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is
@@ -93,6 +94,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 		return nil, errors.Join(err, client.Close())
 	}
 	e.limit, e.wires = t.timeout, w
+	e.weak = func(address string) *exposure.Weakness { return exposure.Weak(address, tlsConfig, t.password != "") }
 	e.shut = sync.OnceValue(client.Close)
 	return e, nil
 }

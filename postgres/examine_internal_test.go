@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/wire"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // What is hard to bring about.
@@ -37,8 +37,8 @@ func TestExamineJudges(t *testing.T) {
 		"autovacuum is off":  {func(s *sight, _ *settled) { s.autovacuum = false }, []string{"warning autovacuum-off"}},
 		"no rights":          {func(s *sight, _ *settled) { s.denied, s.migration = []string{"SELECT ON a.meta"}, 0 }, []string{"critical rights"}},
 		"less rights":        {func(s *sight, _ *settled) { s.spare = []string{"SELECT ON a.latches"} }, []string{"note rights-spare"}},
-		"no TLS":             {func(s *sight, _ *settled) { s.weak = &wire.Weakness{Code: "tls-off", Text: "a"} }, []string{"note tls-off"}},
-		"a password shown":   {func(s *sight, _ *settled) { s.weak = &wire.Weakness{Code: "tls-off", Text: "a", Exposed: true} }, []string{"warning tls-off"}},
+		"no TLS":             {func(s *sight, _ *settled) { s.weak = &exposure.Weakness{Code: "tls-off", Text: "a"} }, []string{"note tls-off"}},
+		"a password shown":   {func(s *sight, _ *settled) { s.weak = &exposure.Weakness{Code: "tls-off", Text: "a", Exposed: true} }, []string{"warning tls-off"}},
 		"a strict isolation": {func(s *sight, _ *settled) { s.isolation = "serializable" }, []string{"critical isolation-level"}},
 	} {
 		t.Run(name, func(t *testing.T) {

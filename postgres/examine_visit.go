@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/wire"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // sight is what was seen of a server.
 type sight struct {
 	place      driver.Place
-	weak       *wire.Weakness // of the connections to it
-	number     int            // of the version, as in 150014
+	weak       *exposure.Weakness // of the connections to it
+	number     int                // of the version, as in 150014
 	readOnly   bool
 	isolation  string
 	fsync      bool

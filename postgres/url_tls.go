@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leasehold-go/leasehold/internal/wire"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // sslModes are what a URL may say of TLS. Without a word it is verify-full, unless all hosts are this machine.
@@ -29,12 +29,12 @@ func ways(c *pgx.ConnConfig) []way {
 }
 
 func allLocal(c *pgx.ConnConfig) bool {
-	return !slices.ContainsFunc(ways(c), func(w way) bool { return !wire.IsLocal(w.host) })
+	return !slices.ContainsFunc(ways(c), func(w way) bool { return !exposure.IsLocal(w.host) })
 }
 
 // keepPassword has the password, and what is as good as it, sent to nobody who has not proved who it is. That of scram-sha-256 stays secret by itself.
 func keepPassword(c *pgx.ConnConfig) {
-	open := slices.ContainsFunc(ways(c), func(w way) bool { return !wire.IsLocal(w.host) && !wire.Verifies(w.tls) })
+	open := slices.ContainsFunc(ways(c), func(w way) bool { return !exposure.IsLocal(w.host) && !exposure.Verifies(w.tls) })
 	if open && exposes(c.RequireAuth) {
 		c.RequireAuth = "!password,!md5"
 	}
@@ -54,9 +54,9 @@ func exposes(methods string) bool {
 }
 
 // weakness is what is wrong with the worst of the ways, or nil.
-func weakness(c *pgx.ConnConfig) (worst *wire.Weakness) {
+func weakness(c *pgx.ConnConfig) (worst *exposure.Weakness) {
 	for _, w := range ways(c) {
-		if weak := wire.Weak(w.host, w.tls, c.Password != "" && exposes(c.RequireAuth)); weak != nil && (worst == nil || w.tls == nil) {
+		if weak := exposure.Weak(w.host, w.tls, c.Password != "" && exposes(c.RequireAuth)); weak != nil && (worst == nil || w.tls == nil) {
 			worst = weak
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 var _ driver.Examiner = (*Engine)(nil)
@@ -36,7 +37,7 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 	x := driver.Examination{Findings: findings}
 	tell := func(v *visit) {
 		x.Places = append(x.Places, v.place)
-		x.Findings = append(x.Findings, e.judge(v)...)
+		x.Findings = append(append(x.Findings, e.judge(v)...), e.judgeWire(v.place.Name)...)
 	}
 	var all []*visit
 	for i, followers := range e.followers(ctx, masters) {
@@ -49,6 +50,24 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 	}
 	x.Findings = append(x.Findings, e.judgeTogether(all)...)
 	return x, nil
+}
+
+// judgeWire finds that others can listen to connections to a server, if the client is the engine's own.
+func (e *Engine) judgeWire(address string) []driver.Finding {
+	if e.far == nil || e.far.target.shape == unixSocket {
+		return nil
+	}
+	weak := exposure.Weak(address, e.far.tls, e.far.target.password != "")
+	if weak == nil {
+		return nil
+	}
+	f := &findings{place: address}
+	severity := driver.Note
+	if weak.Exposed {
+		severity = driver.Warning
+	}
+	f.add(severity, weak.Code, weak.Text, "TLS on the server (tls-port), and rediss or redlocks instead of redis or redlock in the URL")
+	return f.all
 }
 
 // early is a context that ends before another one, so that there is time left to tell of servers that have not answered. It does not wait for them

@@ -183,3 +183,24 @@ func TestServerBehindSentinelsIsCalledByItsAddress(t *testing.T) {
 		t.Errorf("it is called %v", got)
 	}
 }
+
+func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"redis://localhost:1": "", "redis+unix:///run/redis.sock": "", "rediss://anna:geheim@h": "", "redis://h": "note tls-off", "redis://anna:geheim@h": "warning tls-off",
+		"redis+cluster://:geheim@h1,h2": "warning tls-off",
+	} {
+		e, err := openWith(url, noEnvironment)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		got := ""
+		for _, f := range e.judgeWire(e.far.target.addresses[0]) {
+			got += fmt.Sprint(f.Severity, " ", f.Code)
+		}
+		if err := e.Close(); err != nil || got != want {
+			t.Errorf("%s: found %q, want %q; %v", url, got, want, err)
+		}
+	}
+}

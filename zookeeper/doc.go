@@ -59,6 +59,6 @@
 // # The client
 //
 // The engine uses github.com/go-zookeeper/zk, since there is no Go client that is kept better, and works around what it leaves to be desired: see
-// client.go. Connections are not encrypted, unless [WithDialer] sees to it. After a reconnect, a restart or a lost message waiters look anew, and
+// client.go. Connections are not encrypted, unless the URL says so or [WithDialer] sees to it. After a reconnect, a restart or a lost message waiters look anew, and
 // every 10 s in any case.
 package zookeeper

@@ -59,13 +59,15 @@ func early(ctx context.Context) (context.Context, context.CancelFunc) {
 func (e *Engine) survey(ctx context.Context) *survey {
 	ctx, cancel := early(ctx)
 	defer cancel()
-	s := &survey{asked: e.config.sessionTimeout, given: e.client.given()}
+	s := &survey{asked: e.config.sessionTimeout, given: e.client.given(), plain: e.config.dialer == nil, user: e.config.user != ""}
 	var work sync.WaitGroup
 	work.Go(func() { s.members(ctx, e) })
 	work.Go(func() { s.rights = e.judgeRights(ctx) })
 	for _, name := range e.client.servers {
 		if !slices.ContainsFunc(s.visits, func(v *visit) bool { return v.place.Name == name }) {
-			s.visits = append(s.visits, newVisit(name))
+			v := newVisit(name)
+			v.dial = e.client.dialer
+			s.visits = append(s.visits, v)
 		}
 	}
 	// All are greeted before one is greeted again, so that what they have last heard of can be compared. Whoever is silent does not take the time of

@@ -42,7 +42,9 @@ func TestExamineJudges(t *testing.T) {
 				v.place.Version, v.longest, v.flushes, v.syncs = "", 0, -1, -1
 			}
 		}, ""},
-		"one is down": {func(s *survey) { s.visits[0].serves, s.visits[0].place.Err = false, io.EOF }, ""},
+		"in clear":                 {func(s *survey) { s.plain = true }, "note tls-off, note tls-off, note tls-off"},
+		"in clear, and a password": {func(s *survey) { s.plain, s.user = true, true }, "warning tls-off, warning tls-off, warning tls-off"},
+		"one is down":              {func(s *survey) { s.visits[0].serves, s.visits[0].place.Err = false, io.EOF }, ""},
 		"one is cut off": {func(s *survey) {
 			s.visits[0].serves, s.visits[0].without, s.visits[0].place.Err = false, true, errServesNobody
 		}, ""},

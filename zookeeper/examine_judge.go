@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // survey is what was seen of all servers.
@@ -17,6 +18,8 @@ type survey struct {
 	asked  time.Duration // the timeout of sessions that was asked for
 	given  time.Duration // and the one that was given; 0 if there is no session
 	rights []driver.Finding
+	plain  bool // connections are those of package net, and nobody else's
+	user   bool // a password is sent on them
 }
 
 // findings are what was found so far.
@@ -34,10 +37,26 @@ func (s *survey) judge() []driver.Finding {
 	s.number(f)
 	s.timeouts(f)
 	s.versions(f)
+	s.wires(f)
 	for _, v := range s.visits {
 		v.judge(f)
 	}
 	return append(f.all, s.rights...)
+}
+
+// wires finds connections that others can listen to.
+func (s *survey) wires(f *findings) {
+	for _, v := range s.visits {
+		weak := exposure.Weak(v.place.Name, nil, s.user)
+		if !s.plain || weak == nil {
+			continue
+		}
+		severity := driver.Note
+		if weak.Exposed {
+			severity = driver.Warning
+		}
+		f.add(severity, weak.Code, v.place.Name, weak.Text, "secureClientPort in zoo.cfg, and zookeepers:// in the URL")
+	}
 }
 
 // quorum finds that no server has a leader.

@@ -19,6 +19,7 @@ import (
 // visit is what was seen of a server.
 type visit struct {
 	place   driver.Place
+	dial    dialer
 	serves  bool   // clients can work with it
 	without bool   // it answers, and says that it serves nobody
 	first   uint64 // the last transaction that it knew of when the visit began
@@ -30,7 +31,7 @@ type visit struct {
 }
 
 func newVisit(name string) *visit {
-	return &visit{place: driver.Place{Name: name, Uptime: -1, RoundTrip: -1}, flushes: -1}
+	return &visit{place: driver.Place{Name: name, Uptime: -1, RoundTrip: -1}, dial: new(net.Dialer).DialContext, flushes: -1}
 }
 
 // Answers of a server that does not do what a four-letter word asks for.
@@ -47,7 +48,7 @@ func (v *visit) greet(ctx context.Context) {
 		return
 	}
 	const word = "srvr"
-	text, took, err := ask(ctx, v.place.Name, word)
+	text, took, err := ask(ctx, v.dial, v.place.Name, word)
 	if err != nil {
 		v.place.Err = silence(err)
 		return
@@ -85,7 +86,7 @@ func (v *visit) look(ctx context.Context) {
 		return
 	}
 	of := func(word, separator string) map[string]string {
-		text, _, err := ask(ctx, v.place.Name, word)
+		text, _, err := ask(ctx, v.dial, v.place.Name, word)
 		if err == nil && strings.Contains(text, wordRefused) {
 			v.refuse(word)
 		}
@@ -129,8 +130,8 @@ const longestAnswer = 1 << 20
 
 // ask sends a four-letter word to a server, and measures how long it takes from then until the answer begins. See
 // https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw.
-func ask(ctx context.Context, address, word string) (text string, took time.Duration, err error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+func ask(ctx context.Context, dial dialer, address, word string) (text string, took time.Duration, err error) {
+	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return "", 0, err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // Option changes an engine at its creation.
@@ -21,6 +23,8 @@ type config struct {
 	timeout        time.Duration
 	user, password string
 	dialer         dialer // nil for that of package net
+	secure         bool   // the URL asks for TLS
+	files          engineurl.TLS
 }
 
 // dialer is net.Dialer.DialContext, or something like it.

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"net/url"
@@ -25,16 +26,19 @@ const (
 //
 //	zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]...[/CHROOT]
 //
-// and these parameters behind a question mark, each at most once:
+// with zookeepers instead of zookeeper for TLS, and these parameters behind a question mark, each at most once:
 //
 //	prefix            see WithPrefix; below the chroot, if there is one
 //	session_timeout   see WithSessionTimeout
 //	timeout           see WithTimeout
+//	ca                a file of PEM certificates to trust instead of the system's
+//	cert, key         the PEM files of the client's own certificate
+//	server_name       the name that the servers' certificates must have, by default the host
 //
 // User and password are percent-encoded; see [WithAuth]. What the URL leaves out is taken from the environment, see [EnvUser]. The port is 2181 by
-// default. The chroot is a node that everything is below; it is created when it is needed.
+// default, and 2281 with TLS. Certificates are always checked. The chroot is a node that everything is below; it is created when it is needed.
 //
-// A URL that is not allowed is a [*URLError]. No error shows a password.
+// A URL that is not allowed is a [*URLError]; other errors are also those of files that cannot be read. No error shows a password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	return openURL(ctx, rawURL, os.Getenv)
 }
@@ -43,6 +47,13 @@ func openURL(ctx context.Context, raw string, getenv func(string) string) (*Engi
 	c, err := parseURL(raw, getenv)
 	if err != nil {
 		return nil, err
+	}
+	if c.secure {
+		config, err := c.files.Config()
+		if err != nil {
+			return nil, fmt.Errorf("zookeeper engine: URL: %w", err)
+		}
+		c.dialer = (&tls.Dialer{Config: config}).DialContext
 	}
 	return open(ctx, c)
 }
@@ -68,16 +79,23 @@ func (e *URLError) Error() string {
 }
 
 const (
-	scheme = "zookeeper://"
-	port   = "2181" // unless the URL says another
+	scheme       = "zookeeper://"
+	secureScheme = "zookeepers://"
+	port         = "2181" // unless the URL says another
+	securePort   = "2281"
 )
 
 // parseURL takes a URL apart.
 func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	c = config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	rest, found := strings.CutPrefix(raw, scheme)
+	usual := port
 	if !found {
-		return c, &URLError{Part: "a value without the scheme", Allowed: "one that begins with " + scheme}
+		rest, c.secure = strings.CutPrefix(raw, secureScheme)
+		usual = securePort
+	}
+	if !found && !c.secure {
+		return c, &URLError{Part: "a value without the scheme", Allowed: "one that begins with " + scheme + " or " + secureScheme}
 	}
 	p, fault := engineurl.Split(rest)
 	if fault != nil {
@@ -86,17 +104,11 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	if err := c.setUser(cmp.Or(p.User, getenv(EnvUser)), cmp.Or(p.Password, getenv(EnvPassword))); err != nil {
 		return c, err
 	}
-	if c.servers, fault = p.Addresses(port, port); fault != nil {
+	if c.servers, fault = p.Addresses(usual, usual); fault != nil {
 		return c, (*URLError)(fault)
 	}
-	fault = p.Parameters(slices.Sorted(maps.Keys(urlParameters)), nil, func(name, value string) (allowed string) {
-		if err := urlParameters[name](value)(&c); err != nil {
-			return err.(*OptionError).Allowed
-		}
-		return ""
-	})
-	if fault != nil {
-		return c, (*URLError)(fault)
+	if err := c.setParameters(&p); err != nil {
+		return c, err
 	}
 	if len(p.Path) > 1 {
 		root, err := url.PathUnescape(p.Path)
@@ -106,6 +118,37 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 		c.prefix = root + c.prefix
 	}
 	return c, nil
+}
+
+func (c *config) setParameters(p *engineurl.Parts) error {
+	known := slices.Collect(maps.Keys(urlParameters))
+	elsewhere := func(name string) string {
+		if slices.Contains(engineurl.TLSParameters, name) {
+			return secureScheme
+		}
+		return ""
+	}
+	if c.secure {
+		known = append(known, engineurl.TLSParameters...)
+	}
+	slices.Sort(known)
+	fault := p.Parameters(known, elsewhere, func(name, value string) (allowed string) {
+		option, ours := urlParameters[name]
+		if !ours {
+			return c.files.Set(name, value)
+		}
+		if err := option(value)(c); err != nil {
+			return err.(*OptionError).Allowed
+		}
+		return ""
+	})
+	switch {
+	case fault != nil:
+		return (*URLError)(fault)
+	case (c.files.Cert == "") != (c.files.Key == ""):
+		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
+	}
+	return nil
 }
 
 func (c *config) setUser(user, password string) error {

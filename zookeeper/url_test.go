@@ -19,6 +19,7 @@ func TestURLs(t *testing.T) {
 		"zookeeper://a/teams/x":                       {servers: []string{"a:2181"}, prefix: "/teams/x/leasehold"},
 		"zookeeper://a/teams?prefix=/locks":           {servers: []string{"a:2181"}, prefix: "/teams/locks"},
 		"zookeeper://a?prefix=%2Flocks%2Fx":           {servers: []string{"a:2181"}, prefix: "/locks/x"},
+		"zookeepers://a,b:1?ca=a.pem":                 {servers: []string{"a:2281", "b:1"}, prefix: "/leasehold", secure: true},
 		"zookeeper://anna:ge%40heim%2F@a":             {servers: []string{"a:2181"}, prefix: "/leasehold", user: "anna", password: "ge@heim/"},
 		"zookeeper://a?session_timeout=9s&timeout=1s": {servers: []string{"a:2181"}, prefix: "/leasehold", sessionTimeout: 9 * time.Second, timeout: time.Second},
 	} {
@@ -35,7 +36,7 @@ func TestURLs(t *testing.T) {
 }
 
 func equal(a, b config) bool {
-	return a.prefix == b.prefix && a.sessionTimeout == b.sessionTimeout && a.timeout == b.timeout && a.user == b.user && a.password == b.password
+	return a.prefix == b.prefix && a.sessionTimeout == b.sessionTimeout && a.timeout == b.timeout && a.user == b.user && a.password == b.password && a.secure == b.secure
 }
 
 func TestCredentialsOfTheEnvironment(t *testing.T) {
@@ -76,6 +77,11 @@ func TestBadURLs(t *testing.T) {
 		"zookeeper://a?session_timeout=1ms":      `parameter "session_timeout"`,
 		"zookeeper://a?timeout=1s&timeout=2s":    `parameter "timeout"`,
 		"zookeeper://a?db=1":                     `parameter "db"`,
+		"zookeeper://a?ca=geheim":                "zookeepers://",
+		"zookeepers://a?ca=":                     "PEM",
+		"zookeepers://a?cert=geheim":             "cert and key",
+		"zookeepers://a?server_name=-geheim":     "certificate",
+		"zookeepers://a?tls=geheim":              `parameter "tls"`,
 		"zookeeper://anna:x?geheim@a":            "port",
 		"zookeeper://anna?geheim=1@a":            "not known",
 		"zookeeper://a?%zz=geheim":               "question mark",

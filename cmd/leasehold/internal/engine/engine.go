@@ -27,7 +27,7 @@ var openers = []opener{
 	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", openRedlock},
 	{[]string{"postgres", "postgresql"}, "postgres://HOST/DATABASE", openPostgres},
 	{[]string{"etcd", "etcds"}, "etcd://HOST,...", openEtcd},
-	{[]string{"zookeeper"}, "zookeeper://HOST,...", openZooKeeper},
+	{[]string{"zookeeper", "zookeepers"}, "zookeeper://HOST,...", openZooKeeper},
 }
 
 // Forms says how engine URLs look, for help texts.

@@ -1,6 +1,6 @@
-// Package wire says how safe a connection to a server is: whether it leaves this machine, whether it is encrypted, and whether the server has proved who it
+// Package exposure says how safe a connection to a server is: whether it leaves this machine, whether it is encrypted, and whether the server has proved who it
 // is.
-package wire
+package exposure
 
 import (
 	"crypto/tls"

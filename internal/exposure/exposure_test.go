@@ -1,4 +1,4 @@
-package wire_test
+package exposure_test
 
 import (
 	"crypto/tls"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold/internal/wire"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 func TestLocalAddresses(t *testing.T) {
@@ -16,7 +16,7 @@ func TestLocalAddresses(t *testing.T) {
 		"/run/postgresql": true, "@abstract": true,
 		"": false, "db": false, "localhost.example.org": false, "10.0.0.1": false, "10.0.0.1:127": false, "[fe80::1]:80": false, "0.0.0.0": false,
 	} {
-		if got := wire.IsLocal(address); got != want {
+		if got := exposure.IsLocal(address); got != want {
 			t.Errorf("%q is local: %v", address, got)
 		}
 	}
@@ -39,7 +39,7 @@ func TestWeakConnections(t *testing.T) {
 		"verified by the caller":    {"10.0.0.1:1", &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error { return nil }}, ""},
 	} {
 		for _, exposed := range []bool{false, true} {
-			w := wire.Weak(c.address, c.config, exposed)
+			w := exposure.Weak(c.address, c.config, exposed)
 			if (w == nil) != (c.want == "") || w != nil && (w.Code != c.want || w.Exposed != exposed || strings.Contains(w.Text, "password") != exposed) {
 				t.Errorf("%s: %+v, want %s", name, w, c.want)
 			}
