@@ -76,7 +76,7 @@ func (c *client) halfSure() (is bool, half time.Duration) {
 }
 
 // assure sees to it that the session lasts for so long from a moment on, as far as will be known when the next transaction is answered. It connects anew if
-// there is no other way.
+// there is no other way. If ctx ends, it returns, and the client goes on to do that for those who come next.
 func (c *client) assure(ctx context.Context, from driver.Instant, d time.Duration) error {
 	if c.covers(from, d) {
 		return nil
@@ -88,11 +88,21 @@ func (c *client) assure(ctx context.Context, from driver.Instant, d time.Duratio
 	case <-c.life.Done():
 		return errClosed
 	}
-	defer func() { <-c.renewing }()
 	if c.covers(from, d) {
+		<-c.renewing
 		return nil // by somebody else
 	}
-	c.leave()
+	left := make(chan struct{})
+	go func() { // which ends with the client
+		c.leave()
+		<-c.renewing
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-ctx.Done():
+		return driver.NoEffect(ctx.Err())
+	}
 	if err := c.ready(ctx); err != nil {
 		return err
 	}

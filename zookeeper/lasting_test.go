@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 // ages makes an engine believe that its connection is older than it is, by that part of the timeout of the session.
@@ -84,6 +86,69 @@ func TestOldConnectionIsReplacedBeforeALease(t *testing.T) {
 	mustRelease(t, other, held)
 	if w := <-waits; w.err != nil || w.grant.Token <= g.Token {
 		t.Errorf("Wait: %+v, %v", w.grant, w.err)
+	}
+}
+
+// Before the client connects anew, it waits for requests that are under way. Whoever asks for a lease does not wait for that longer than its context lasts.
+func TestLeaseEndsWithItsContextWhileTheConnectionIsLeft(t *testing.T) {
+	t.Parallel()
+	p := redisserver.ProxyForTest(t, server(t).Addr())
+	e := openOn(t, p)
+	_, most := e.client.current()
+	held := lock(t, "held")
+	held.TTL = most
+	mustTake(t, e, held)
+	for name, ask := range map[string]func(ctx context.Context) error{
+		"Renew": func(ctx context.Context) error {
+			err := errNoAnswer
+			e.Renew(ctx, []driver.Renewal{{Hold: hold(held), TTL: most}}, func(_ int, is error) { err = is })
+			return err
+		},
+		"Take": func(ctx context.Context) error {
+			r := lock(t, "new")
+			r.TTL = most
+			_, err := e.Take(ctx, r)
+			return err
+		},
+	} {
+		draining := func() bool {
+			e.client.mu.Lock()
+			defer e.client.mu.Unlock()
+			return e.client.draining
+		}
+		early := false
+		for range 5 { // a server that is silent is not waited for without end: so the machine may be too busy to see it
+			p.Freeze()
+			old := ages(e, 0.65)
+			other := make(chan struct{})
+			go func() {
+				defer close(other)
+				_, _ = e.client.exists(context.Background(), e.prefix)
+			}()
+			eventually(t, "a request is under way", func() bool { return len(e.client.slots) > 0 })
+			ctx, cancel := context.WithCancel(t.Context())
+			answer := make(chan error, 1)
+			go func() { answer <- ask(ctx) }()
+			eventually(t, "the connection is about to be left", func() bool { return draining() || e.client.lineNow() != old })
+			cancel()
+			err := <-answer
+			early = draining()
+			if !errors.Is(err, context.Canceled) || driver.IsNo(err) {
+				t.Errorf("%s: %v, want that its context has ended", name, err)
+			}
+			p.Thaw()
+			<-other
+			eventually(t, "there is another connection", func() bool { return e.client.connected() && e.client.lineNow() != old })
+			if early {
+				break
+			}
+		}
+		if !early {
+			t.Errorf("%s answers when the connection has been left, and not when its context ends", name)
+		}
+	}
+	if err := renewOne(t, e, held); err != nil {
+		t.Errorf("Renew: %v", err)
 	}
 }
 
