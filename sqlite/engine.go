@@ -21,6 +21,8 @@ type Engine struct {
 	file  os.FileInfo // as it was when it was opened
 	clock clock
 
+	sharing Sharing
+
 	// busyLimit is how long to try when other processes use the file.
 	busyLimit time.Duration
 

@@ -21,6 +21,10 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 		s.mode = info.Mode().Perm()
 		s.open = readByAll(e.path, s.mode)
 	}
+	s.writers = Alone.check(e.path)
+	if e.sharing == Group && Group.check(e.path) == nil {
+		s.writers = nil // which is what was asked for
+	}
 	if info, err := os.Stat(e.path + "-wal"); err == nil {
 		s.log = info.Size()
 	}
@@ -47,6 +51,7 @@ type state struct {
 	mode      fs.FileMode
 	open      bool  // every user of the machine may read it
 	folder    error // why nothing can be made in the folder
+	writers   error // who else may write or replace it
 	free      int64 // bytes on the disk for this user; negative if not known
 	log       int64 // bytes
 	wallClock bool
@@ -86,6 +91,11 @@ func (s state) judge(path string) (all []driver.Finding) {
 		add(driver.Warning, "file-readable",
 			fmt.Sprintf("every user of the machine may read the file (mode %o): whoever reads it can release what others hold", s.mode),
 			"chmod o= the file, and give it to a group if several users share it")
+	}
+	if s.writers != nil {
+		add(driver.Warning, "file-writable",
+			"others can free what is locked, lock what they like, or put another file in its place: "+s.writers.Error(),
+			"give the file and its folder to one user, or to a group (share=group), and take the rights of others away")
 	}
 	switch {
 	case s.free >= 0 && s.free < none:

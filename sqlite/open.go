@@ -21,19 +21,24 @@ import (
 // Every error is marked with [driver.Permanent] and says what to do: the folder
 // is missing, path is not a plain file, may not be read or written, lies on a
 // network file system, is damaged, belongs to another application, or was made
-// by a newer version of this package. Nothing is changed in a file that is refused.
+// by a newer version of this package; or others than this user and root could write or
+// replace it, see [WithSharing]. Nothing is changed in a file that is refused.
 //
 // [Engine.Close] must be called in the end.
-func Open(path string) (*Engine, error) {
+func Open(path string, opts ...Option) (*Engine, error) {
 	c, err := machineClock()
 	if err != nil {
 		return nil, driver.Permanent(fmt.Errorf("sqlite: %w", err))
 	}
-	return open(path, c)
+	return open(path, c, opts...)
 }
 
-func open(path string, c clock) (*Engine, error) {
-	e, err := prepare(path, c)
+func open(path string, c clock, opts ...Option) (*Engine, error) {
+	var o options
+	for _, set := range opts {
+		set(&o)
+	}
+	e, err := prepare(path, c, o.sharing)
 	if err != nil {
 		return nil, driver.Permanent(fmt.Errorf("sqlite: %s: %w", path, err))
 	}
@@ -45,8 +50,8 @@ func open(path string, c clock) (*Engine, error) {
 }
 
 // prepare makes an engine that has not connected yet.
-func prepare(path string, c clock) (*Engine, error) {
-	absolute, err := plainFile(path)
+func prepare(path string, c clock, s Sharing) (*Engine, error) {
+	absolute, err := plainFile(path, s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +68,7 @@ func prepare(path string, c clock) (*Engine, error) {
 	life, kill := context.WithCancel(context.Background())
 	e := &Engine{
 		path:      absolute,
+		sharing:   s,
 		file:      file,
 		clock:     c,
 		busyLimit: busyLimit,
@@ -101,7 +107,7 @@ func address(path, mode string) string {
 var creating sync.Mutex
 
 // plainFile makes the file if there is none, and returns its absolute path.
-func plainFile(path string) (string, error) {
+func plainFile(path string, s Sharing) (string, error) {
 	if path == "" || path == ":memory:" {
 		return "", errors.New("a path is needed: locks in memory are what package memory is for")
 	}
@@ -111,9 +117,12 @@ func plainFile(path string) (string, error) {
 	}
 	creating.Lock()
 	defer creating.Unlock()
+	if err := s.check(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		if err := create(path); err != nil {
+		if err := create(path, s); err != nil {
 			return "", err
 		}
 		info, err = os.Stat(path)
@@ -129,8 +138,9 @@ func plainFile(path string) (string, error) {
 	return path, checkFileSystem(path)
 }
 
-func create(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+func create(path string, s Sharing) error {
+	mode, forced := s.mode()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, os.FileMode(mode))
 	switch {
 	case errors.Is(err, os.ErrExist):
 		return nil // another process was faster
@@ -141,7 +151,10 @@ func create(path string) error {
 	case err != nil:
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if forced {
+		err = f.Chmod(os.FileMode(mode))
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return flushFolder(filepath.Dir(path))

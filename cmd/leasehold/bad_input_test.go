@@ -86,7 +86,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"no engine", run("--engine", "", "a"), 64, []string{"engine URL", "memory: or sqlite:PATH"}},
 		{"engine without scheme", run("--engine", "locks.db", "a"), 64, []string{"locks.db", "sqlite:PATH"}},
 		{"unknown scheme", run("--engine", "mysql://h/db", "a"), 64, []string{`"mysql"`, "memory: or sqlite:PATH"}},
-		{"unknown parameter", run("--engine", "sqlite:x.db?fast=1", "a"), 64, []string{`"fast"`, "no parameters"}},
+		{"unknown parameter", run("--engine", "sqlite:x.db?fast=1", "a"), 64, []string{`"fast"`, "one of share"}},
 		{"host in a file's URL", run("--engine", "sqlite://host/x.db", "a"), 64, []string{"host", "sqlite:///"}},
 		{"no path", run("--engine", "sqlite:", "a"), 64, []string{"path", "sqlite:locks.db"}},
 		{"Redis without a host", run("--engine", "redis://", "a"), 64, []string{"host", "localhost"}},

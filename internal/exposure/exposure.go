@@ -52,13 +52,13 @@ func Weak(address string, config *tls.Config, exposed bool) *Weakness {
 	case IsLocal(address), Verifies(config):
 		return nil
 	case config != nil:
-		w := &Weakness{"tls-unverified", "the certificate of the server is not checked: whoever is on the way can pass for the server, and grant to two what one holds", exposed}
+		w := &Weakness{Code: "tls-unverified", Exposed: exposed, Text: "the certificate of the server is not checked: whoever is on the way can pass for the server, and grant to two what one holds"}
 		if exposed {
 			w.Text += ". The password is shown to it"
 		}
 		return w
 	}
-	w := &Weakness{"tls-off", "the connection leaves this machine without TLS: whoever is on the way can read what is locked, and grant to two what one holds", exposed}
+	w := &Weakness{Code: "tls-off", Exposed: exposed, Text: "the connection leaves this machine without TLS: whoever is on the way can read what is locked, and grant to two what one holds"}
 	if exposed {
 		w.Text += ". The password goes in clear"
 	}

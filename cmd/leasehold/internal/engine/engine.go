@@ -46,7 +46,7 @@ func Open(raw string) (driver.Engine, func() error, error) {
 
 // openMemory opens an engine that ends with this process: for tests.
 func openMemory(raw string) (driver.Engine, func() error, error) {
-	rest, err := location(raw)
+	rest, _, err := location(raw, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func openMemory(raw string) (driver.Engine, func() error, error) {
 }
 
 func openSQLite(raw string) (driver.Engine, func() error, error) {
-	rest, err := location(raw)
+	rest, given, err := location(raw, map[string][]string{"share": {"group", "all"}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +65,7 @@ func openSQLite(raw string) (driver.Engine, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := sqlite.Open(path)
+	e, err := sqlite.Open(path, sqlite.WithSharing(map[string]sqlite.Sharing{"group": sqlite.Group, "all": sqlite.Everybody}[given["share"]]))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,18 +52,39 @@ func find(raw string, known []opener) (opener, error) {
 
 var parameter = regexp.MustCompile(`^[a-z][a-z0-9_]*=`)
 
-// location returns what stands behind the scheme of a URL, as typed, for an engine without parameters.
-func location(raw string) (string, error) {
+// location returns what stands behind the scheme of a URL, as typed. known are the parameters of the engine, each with the values that it may have.
+func location(raw string, known map[string][]string) (at string, given map[string]string, err error) {
 	name, rest, _ := strings.Cut(raw, ":")
 	rest, query, _ := strings.Cut(rest, "?")
-	if query == "" {
-		return rest, nil
+	given = map[string]string{}
+	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue
+		}
+		word := strings.TrimSuffix(parameter.FindString(part), "=") // anything else may be a secret
+		values := known[word]
+		_, twice := given[word]
+		value := strings.TrimPrefix(part, word+"=")
+		switch {
+		case word == "":
+			return "", nil, &URLError{Part: "what follows the question mark", Allowed: allowedParameters(name, known)}
+		case values == nil:
+			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: allowedParameters(name, known)}
+		case twice:
+			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: "given once"}
+		case !slices.Contains(values, value):
+			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: strings.Join(values, " or ")}
+		}
+		given[word] = value
 	}
-	e := &URLError{Part: "what follows the question mark", Allowed: "left out: " + name + ": has no parameters"}
-	if word := parameter.FindString(query); word != "" { // anything else may be a secret
-		e.Part, e.Value = "parameter", strings.TrimSuffix(word, "=")
+	return rest, given, nil
+}
+
+func allowedParameters(scheme string, known map[string][]string) string {
+	if len(known) == 0 {
+		return "left out: " + scheme + ": has no parameters"
 	}
-	return "", e
+	return "one of " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
 // public returns the text if no password can be part of it.

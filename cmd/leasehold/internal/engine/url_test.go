@@ -51,7 +51,7 @@ func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 func TestLocations(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{"file:a%20b": "a%20b", "file:a:b?": "a:b", "file:": "", "file:///c": "///c"} {
-		if got, err := location(raw); err != nil || got != want {
+		if got, _, err := location(raw, nil); err != nil || got != want {
 			t.Errorf("%s is at %q, %v", raw, got, err)
 		}
 	}
@@ -62,7 +62,22 @@ func TestLocations(t *testing.T) {
 		"file:a?geheim":          {"what follows the question mark", "", allowed},
 		"file:a?%zzgeheim=1":     {"what follows the question mark", "", allowed},
 	} {
-		_, err := location(raw)
+		_, _, err := location(raw, nil)
+		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
+			t.Errorf("%q: %v, want %v", raw, err, &want)
+		}
+	}
+	known := map[string][]string{"share": {"group", "all"}, "a": {"b"}}
+	if at, given, err := location("file:a?share=all&a=b", known); err != nil || at != "a" || given["share"] != "all" || given["a"] != "b" {
+		t.Errorf("%s %v %v", at, given, err)
+	}
+	for raw, want := range map[string]URLError{
+		"file:a?fast=1":                {"parameter", "fast", "one of a, share"},
+		"file:a?geheim":                {"what follows the question mark", "", "one of a, share"},
+		"file:a?share=geheim":          {"parameter", "share", "group or all"},
+		"file:a?share=all&share=group": {"parameter", "share", "given once"},
+	} {
+		_, _, err := location(raw, known)
 		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}

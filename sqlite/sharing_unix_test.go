@@ -1,0 +1,124 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// A file that others could write or replace is refused, and left as it is, unless it is shared on purpose.
+func TestFilesThatOthersCouldWrite(t *testing.T) {
+	t.Parallel()
+	const group = 4711 // which nobody is in
+	stranger := 0      // owners can be changed by root alone
+	if os.Getuid() == 0 {
+		stranger = nobody
+	}
+	for name, c := range map[string]struct {
+		prepare func(path string) error
+		says    string // what is wrong
+		shared  string // and with share=group; empty if nothing
+		root    bool   // needs a stranger
+	}{
+		"file for all":   {func(path string) error { return put(path, 0o666) }, "file", "file", false},
+		"file for group": {func(path string) error { return errors.Join(put(path, 0o660), os.Chown(path, -1, group)) }, "group 4711 may write the file", "", true},
+		"private group":  {func(path string) error { return put(path, 0o660) }, "", "", false},
+		"folder for all": {func(path string) error { return os.Chmod(filepath.Dir(path), 0o777) }, "every user", "every user", false},
+		"folder for all, sticky": {func(path string) error { // another one could make the log beside it
+			return os.Chmod(filepath.Dir(path), os.ModeSticky|0o777)
+		}, "every user", "every user", false},
+		"folder for group": {func(path string) error {
+			return errors.Join(os.Chown(filepath.Dir(path), -1, group), os.Chmod(filepath.Dir(path), 0o770))
+		}, "group 4711 may write the folder", "", true},
+		"folder above for all": {func(path string) error { return os.Chmod(filepath.Dir(filepath.Dir(path)), 0o777) }, "every user", "every user", false},
+		"folder above for all, sticky": {func(path string) error {
+			return os.Chmod(filepath.Dir(filepath.Dir(path)), os.ModeSticky|0o777)
+		}, "", "", false},
+		"file of a stranger": {func(path string) error { return errors.Join(put(path, 0o600), os.Chown(path, nobody, 0)) }, "file", "", true},
+		"file of a stranger in another group": {func(path string) error {
+			return errors.Join(put(path, 0o600), os.Chown(path, nobody, group))
+		}, "file", "belongs to the user 65534", true},
+		"folder of a stranger": {func(path string) error { return os.Chown(filepath.Dir(path), nobody, group) }, "folder", "belongs to the user 65534", true},
+		"link of one's own": {func(path string) error {
+			return errors.Join(os.Mkdir(filepath.Dir(path)+"/b", 0o700), os.Symlink("b/../b/real.db", path), put(filepath.Dir(path)+"/b/real.db", 0o600))
+		}, "", "", false},
+		"link to what all may write": {func(path string) error {
+			return errors.Join(os.Symlink("real.db", path), put(filepath.Dir(path)+"/real.db", 0o666))
+		}, "real.db", "real.db", false},
+		"link into a folder of all": {func(path string) error {
+			to := filepath.Dir(path) + "/b"
+			return errors.Join(os.Mkdir(to, 0o700), put(to+"/real.db", 0o600), os.Chmod(to, 0o777), os.Symlink(to+"/real.db", path))
+		}, "every user", "every user", false},
+		"link of a stranger": {func(path string) error {
+			return errors.Join(put(filepath.Dir(path)+"/real.db", 0o600), os.Symlink("real.db", path), os.Lchown(path, nobody, 0))
+		}, "symbolic link", "symbolic link", true},
+		"link in a circle": {func(path string) error { return os.Symlink(path, path) }, "too many", "too many", false},
+	} {
+		if c.root && stranger == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, s := range []Sharing{Alone, Group, Everybody} {
+				folder := filepath.Join(t.TempDir(), "a")
+				path := filepath.Join(folder, "locks.db")
+				if err := errors.Join(os.Mkdir(folder, 0o700), c.prepare(path)); err != nil {
+					t.Fatal(err)
+				}
+				want := map[Sharing]string{Alone: c.says, Group: c.shared}[s]
+				e, err := Open(path, WithSharing(s))
+				switch {
+				case name == "link in a circle":
+				case err == nil && want != "":
+					t.Errorf("sharing %d: it was opened", s)
+				case err != nil && (want == "" || !strings.Contains(err.Error(), want) || !driver.IsPermanent(err)):
+					t.Errorf("sharing %d: %v, want %q", s, err, want)
+				case err != nil && s == Alone && !strings.Contains(want, "link") && !strings.Contains(err.Error(), "share="):
+					t.Errorf("it does not say how to share: %v", err)
+				}
+				if err == nil {
+					if err := e.Close(); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+					t.Error("something was written")
+				}
+			}
+		})
+	}
+}
+
+// put makes an empty file, which an engine would make its own.
+func put(path string, mode os.FileMode) error {
+	return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode))
+}
+
+func TestSharedFilesAreMadeForTheirGroup(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[Sharing]os.FileMode{Alone: 0o600, Group: 0o660, Everybody: 0o666} {
+		path := newPath(t)
+		e, err := Open(path, WithSharing(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustTake(t, e, lock("a"))
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s has mode %v, %v, want %o", suffix, info.Mode(), err, want)
+			}
+		}
+		found := map[Sharing]string{Everybody: "warning file-writable"}[s]
+		wantFound(t, e, found)
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
