@@ -34,4 +34,4 @@ if "$program" --version 2>/dev/null | grep -qxF "etcd Version: $version"; then
 fi
 GOWORK=off go -C "$module" build -ldflags "-s -w" -o "$program.new.$$" .
 mv "$program.new.$$" "$program" # at once, also beside another build
-"$program" --version | head -n 1
+"$program" --version | sed -n 1p # which reads to the end

@@ -16,15 +16,15 @@ import (
 // holds. When it is back, it has the key of the first again. That is no vote for the first, who is still trying: the other one's lease is not over.
 func TestKeyThatARestartHasBroughtBackIsNoVote(t *testing.T) {
 	t.Parallel()
-	const ttl = 10 * time.Second
+	const ttl = time.Minute // the test takes a small part of it
 	s := servers(t, 3)
 	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	vote(t, addresses(s), guarded)
 	all(t, s, "warm up", false)
 
 	var saved atomic.Bool
-	watched := redisserver.ProxyForTest(t, s[0].Addr())
-	first := openGuarded(t, []string{watched.Addr(), s[1].Addr(), s[2].Addr()}, guarded...)
+	watched, late := redisserver.ProxyForTest(t, s[0].Addr()), redisserver.ProxyForTest(t, s[1].Addr())
+	first := openGuarded(t, []string{watched.Addr(), late.Addr(), s[2].Addr()}, guarded...)
 	away := redisserver.ProxyForTest(t, s[2].Addr())
 	away.Refuse()
 	second := openGuarded(t, []string{s[0].Addr(), s[1].Addr(), away.Addr()}, guarded...)
@@ -44,7 +44,16 @@ func TestKeyThatARestartHasBroughtBackIsNoVote(t *testing.T) {
 	})
 	r := request("name")
 	r.Owner, r.TTL = "first", ttl
-	if _, err := first.Take(t.Context(), r); !errors.Is(err, driver.ErrHeld) {
+	late.Intercept(func([]byte) redisserver.Action { return redisserver.Hold }) // or the vote may be over before the first server is asked
+	refused := make(chan error, 1)
+	go func() {
+		_, err := first.Take(t.Context(), r)
+		refused <- err
+	}()
+	all(t, s[:1], "name", true)
+	late.Intercept(nil)
+	late.Release()
+	if err := <-refused; !errors.Is(err, driver.ErrHeld) {
 		t.Fatalf("a take of what is held: %v", err)
 	}
 	await(t, "the server was about to release", saved.Load)
@@ -83,9 +92,9 @@ func TestKeyThatARestartHasBroughtBackIsNoVote(t *testing.T) {
 // The same for the second half of a vote: a server that was restarted after the take still raises the token of a key that it has kept.
 func TestRaiseAfterARestartIsNoVote(t *testing.T) {
 	t.Parallel()
-	const ttl = 5 * time.Second
+	const ttl = time.Minute // the test takes a small part of it
 	s := servers(t, 3)
-	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	guarded := []redlock.Option{unhurried, redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	vote(t, addresses(s), guarded)
 	all(t, s, "warm up", false)
 

@@ -67,6 +67,9 @@ func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redl
 // patient is for tests that are not about time: their machine may be busy.
 var patient = redlock.WithNodeTimeout(5 * time.Second)
 
+// unhurried is for tests that hold requests back while something else happens. It is as long as it may be.
+var unhurried = redlock.WithNodeTimeout(10 * time.Second)
+
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
