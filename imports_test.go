@@ -37,7 +37,7 @@ var tools = []string{
 }
 
 // among are what engines have in common.
-var among = []string{"internal/overdue", "internal/engineurl", "internal/keyset", "internal/exposure"}
+var among = []string{"internal/overdue", "internal/engineurl", "internal/keyset", "internal/exposure", "internal/ownpath"}
 
 // resource are the folders of the resource's side of a lock, which knows nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}

@@ -1,5 +1,12 @@
 package sqlite
 
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leasehold-go/leasehold/internal/ownpath"
+)
+
 // Sharing says who else may use a file. The zero value is Alone.
 type Sharing int
 
@@ -32,4 +39,20 @@ func (s Sharing) mode() (perm uint32, forced bool) {
 		return 0o666, true
 	}
 	return 0o600, false
+}
+
+// check refuses a path on which somebody else could change or replace the file.
+func (s Sharing) check(path string) error {
+	if s == Everybody {
+		return nil
+	}
+	err := ownpath.Check(path, s == Group)
+	fault, is := errors.AsType[*ownpath.Fault](err)
+	switch {
+	case !is:
+		return err
+	case fault.ByGroup:
+		return fmt.Errorf("%w, who could free what is locked: %s, or share it on purpose (share=group in the URL, or sqlite.WithSharing)", err, fault.Mend())
+	}
+	return fmt.Errorf("%w, who could free what is locked: %s; share=all takes it as it is", err, fault.Mend())
 }

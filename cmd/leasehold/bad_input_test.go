@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -216,6 +217,45 @@ func TestConfigFileIsASmallRegularFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := m.start("ls").wait().want(t, 64); !strings.Contains(r.err, c.says) {
+				t.Errorf("stderr does not say %q: %q", c.says, r.err)
+			}
+		})
+	}
+}
+
+// Who can write the config file says where locks are kept, and where a password is sent. It is obeyed only if that is this user, or root.
+func TestConfigFileThatOthersCouldWriteIsNotObeyed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(folder, file string) error
+		says    string
+	}{
+		"own":               {func(_, file string) error { return os.Chmod(file, 0o644) }, `"nosuch"`},
+		"file for all":      {func(_, file string) error { return os.Chmod(file, 0o666) }, "every user of the machine may write the file"},
+		"folder for all":    {func(folder, _ string) error { return os.Chmod(folder, 0o777) }, "every user of the machine may write the folder"},
+		"file for a group":  {func(_, file string) error { return errors.Join(os.Chown(file, -1, 4711), os.Chmod(file, 0o664)) }, "the group 4711 may write the file"},
+		"of a stranger":     {func(_, file string) error { return os.Chown(file, 65534, 0) }, "belongs to the user 65534"},
+		"folder of another": {func(folder, _ string) error { return os.Chown(folder, 65534, 0) }, "belongs to the user 65534"},
+		"link": {func(folder, file string) error { // as those have it who keep such files together
+			return errors.Join(os.Rename(file, folder+"/b"), os.Symlink("b", file))
+		}, `"nosuch"`},
+		"link to what all may write": {func(folder, file string) error {
+			return errors.Join(os.Chmod(file, 0o666), os.Rename(file, folder+"/b"), os.Symlink("b", file))
+		}, "every user of the machine may write the file"},
+	} {
+		if os.Getuid() != 0 && strings.Contains(c.says, "4711") || strings.Contains(c.says, "65534") && os.Getuid() != 0 {
+			continue // only root can give a file away
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.env[2] = "LEASEHOLD_ENGINE="
+			folder := filepath.Join(m.home, ".config", "leasehold")
+			file := filepath.Join(folder, "config.toml")
+			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(file, []byte(`engine = "nosuch:"`), 0o600), c.prepare(folder, file)); err != nil {
+				t.Fatal(err)
+			}
+			if r := m.do("ls").want(t, 64); !strings.Contains(r.err, c.says) {
 				t.Errorf("stderr does not say %q: %q", c.says, r.err)
 			}
 		})

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/leasehold-go/leasehold/internal/ownpath"
 )
 
 // EngineVariable is the environment variable that names the engine.
@@ -114,6 +116,13 @@ const longest = 1 << 20
 
 // contents returns what the file says; nothing if there is none.
 func contents(path string) ([]byte, error) {
+	if err := ownpath.Check(path, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fault, is := errors.AsType[*ownpath.Fault](err)
+		if !is {
+			return nil, unreadable(path, err)
+		}
+		return nil, &Error{File: path, Text: fmt.Sprintf("is not obeyed: %s, who could change where locks are kept: %s, or say --engine", fault, fault.Mend())}
+	}
 	// Without O_NONBLOCK a pipe would be waited for before it can be seen that it is one.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +150,10 @@ func contents(path string) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	return &Error{File: path, Text: "cannot be read: " + errors.Unwrap(err).Error()}
+	if why := errors.Unwrap(err); why != nil {
+		err = why // without the path, which is told already
+	}
+	return &Error{File: path, Text: "cannot be read: " + err.Error()}
 }
 
 // lineOf returns the first line that sets the key or opens the table of that name, or 0. The
