@@ -68,6 +68,14 @@ type Opener interface {
 	OpenNow(ctx context.Context, by string) (opened []string, err error)
 }
 
+// NodeChanger is an optional interface of an engine that keeps each lock on a majority of several servers, and notices programs that name different ones.
+type NodeChanger interface {
+	// ChangeNodes says that from now on the servers of this engine are the list that counts. Programs with another list that has some of them are
+	// granted nothing any more, and their leases are not renewed. It returns when the servers grant again: when the leases of before are over. If it is broken
+	// off, some servers may grant nothing until it is called again.
+	ChangeNodes(ctx context.Context) (opens time.Time, err error)
+}
+
 // Starter is an optional interface of an engine that can be asked for something without a goroutine that waits for the answer. It is for those
 // who ask several engines at the same time, and, with the ability Starts, for all callers.
 type Starter interface {

@@ -17,6 +17,9 @@ type Server struct {
 	Replica bool
 	// Cluster is set if it is part of a Cluster.
 	Cluster bool
+	// List is the word in its marker that says with which servers it is used, "-" if there is none. It is read only of a master that is no part of a
+	// Cluster, by an engine with the guard that is one of several (see [Engine.Among]), and empty otherwise.
+	List string
 }
 
 // Server asks the server what it is. It is for engines on one server; in a Cluster any node answers.
@@ -27,16 +30,21 @@ func (e *Engine) Server(ctx context.Context) (Server, error) {
 	// An AutoPipeliner would wait for longer than ctx lasts.
 	type answer struct {
 		facts facts
+		list  string
 		err   error
 	}
 	answered := make(chan answer, 1)
 	go func() {
 		f, err := inquire(ctx, e.client)
-		answered <- answer{f, err}
+		list := ""
+		if err == nil && e.among != nil && e.guard && !f.replica && !f.cluster() {
+			list, err = e.listOf(ctx, e.client)
+		}
+		answered <- answer{f, list, err}
 	}()
 	select {
 	case a := <-answered:
-		return Server{a.facts.runID, a.facts.called(), a.facts.replica, a.facts.cluster()}, noEffect(a.err)
+		return Server{a.facts.runID, a.facts.called(), a.facts.replica, a.facts.cluster(), a.list}, noEffect(a.err)
 	case <-ctx.Done():
 		return Server{}, driver.NoEffect(fmt.Errorf("redis: no answer: %w", ctx.Err()))
 	}

@@ -66,7 +66,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	if _, ring := client.(*redis.Ring); ring {
 		return nil, fmt.Errorf("redis engine: a Ring moves names to other servers when one fails, and their locks are then free: use a Cluster, or one client for each server")
 	}
-	c := config{prefix: DefaultPrefix, nodes: "-", maxTTL: DefaultMaxTTL, guard: true, retention: DefaultTokenRetention}
+	c := config{prefix: DefaultPrefix, maxTTL: DefaultMaxTTL, guard: true, retention: DefaultTokenRetention}
 	for _, opt := range opts {
 		if err := opt(&c); err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func (c *config) guardArgs(away time.Duration) []any {
 	if away >= 0 {
 		ms = millis(away)
 	}
-	return []any{c.maxTTL.Milliseconds(), ms, c.nodes}
+	return []any{c.maxTTL.Milliseconds(), ms}
 }
 
 // look reads the marker of names on a server that is known. What many want to know at the same time is asked once.

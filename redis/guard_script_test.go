@@ -21,7 +21,7 @@ type guarded struct {
 // Another server was in its place a while ago; negative if there was none.
 func (g guarded) as(identity string, longest, away time.Duration) time.Duration {
 	g.t.Helper()
-	c := config{prefix: DefaultPrefix, maxTTL: longest, nodes: "-"}
+	c := config{prefix: DefaultPrefix, maxTTL: longest}
 	words := []string{"EVAL", c.assemble(identity, false).text[guard], "1", g.marker}
 	for _, arg := range c.guardArgs(away) {
 		words = append(words, fmt.Sprint(arg))

@@ -34,10 +34,10 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 			}
 		}
 		found = p.remember(f, n, s)
-		if !f.replica { // it is in its place no more
-			found.verified.Store(int64(moment))
+		if f.replica { // it is in its place no more
+			return nil
 		}
-		return nil
+		return p.verified(ctx, tx, f, n, found, moment)
 	})
 	if err != nil {
 		p.doubt(n, err)
@@ -58,6 +58,35 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 		return err
 	}
 	s.gate.Store(newGate(s, asked, m.left, m.state))
+	return nil
+}
+
+// verified notes that a server was what it is at a moment. If it is one of a list, its marker is read each time: it may be in another list by now.
+func (p *place) verified(ctx context.Context, tx *redis.Tx, f facts, n names, s *server, moment time.Duration) error {
+	if p.config.among == nil || !p.config.guard || f.cluster() {
+		s.verified.Store(int64(moment))
+		return nil
+	}
+	asked := driver.Now()
+	read := func() (mark, error) {
+		return readMark(tx.EvalSha(ctx, s.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(-1)...).Result())
+	}
+	m, err := read()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") { // they were removed
+		if err = p.load(ctx, tx, s.program); err == nil {
+			m, err = read()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before := s.verified.Load(); s.list.Load() == nil || int64(moment) >= before { // an answer that comes late says what was
+		s.list.Store(&m.nodes)
+		s.gate.Store(newGate(s, asked, m.left, m.state))
+		s.verified.Store(int64(moment))
+	}
 	return nil
 }
 

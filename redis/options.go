@@ -17,7 +17,7 @@ type config struct {
 	guard     bool
 	polling   bool
 	retention time.Duration
-	nodes     string // which servers are used together: see guard.lua
+	among     *among // the list to which the server must belong; nil for an engine that is used alone
 	replicas  int
 	within    time.Duration
 }

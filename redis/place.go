@@ -36,6 +36,9 @@ type place struct {
 // be the master and becomes it again keeps its scripts: only asking tells. Two failovers take longer than this.
 const verifyEvery = time.Second
 
+// ListBelieved is for how long an engine that is one of several goes by what a server has said last of the list to which it belongs. See [Engine.Among].
+const ListBelieved = verifyEvery
+
 func (p *place) init(client redis.UniversalClient, c *config) {
 	p.client, p.config, p.began, p.servers, p.asking = client, c, driver.Now(), map[string]*server{}, map[topic]*question{}
 }
@@ -117,7 +120,7 @@ func (p *place) server(ctx context.Context, n names, fresh bool) (*server, error
 	switch s := p.guess(n); {
 	case s == nil:
 		return p.learn(ctx, n, nil)
-	case fresh && p.config.guard && p.age()-time.Duration(s.verified.Load()) >= verifyEvery:
+	case fresh && p.config.guard && (p.age()-time.Duration(s.verified.Load()) >= verifyEvery || p.unlisted(s)):
 		return p.verify(ctx, n, s)
 	default:
 		return s, nil

@@ -40,6 +40,9 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 		}
 		return
 	}
+	if e.among != nil && e.guard && !e.mayRenew(ctx, items, report) {
+		return
+	}
 	byServer := map[*server][]int{}
 	for i := range items {
 		on := e.place.guess(e.names(items[i].Key))
@@ -51,6 +54,24 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 		work.Go(func() { b.renew(ctx, mine) })
 	}
 	work.Wait()
+}
+
+// mayRenew sees whether the server still belongs to the list, at most a second after it was seen last. A lease that was renewed where it does not would
+// go on beside those that the new list grants.
+func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) bool {
+	if len(items) == 0 {
+		return true
+	}
+	on, err := e.place.server(ctx, e.names(items[0].Key), true)
+	if err == nil {
+		err = e.place.mayGrant(on, flagged)
+	}
+	for i := range items {
+		if err != nil {
+			report(i, err)
+		}
+	}
+	return err == nil
 }
 
 // renew renews some items.

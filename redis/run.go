@@ -59,13 +59,17 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		return nil, nil, err
 	}
 	for range 6 {
+		elsewhere := e.place.mayGrant(on, may)
+		if elsewhere != nil && (s == take || s == takeAll) {
+			return nil, on, elsewhere
+		}
 		gate := e.place.gate(n, on)
 		if may != never && gate.closedFor() > 0 && gate.old() { // somebody may have opened it
 			if gate, err = e.place.look(ctx, n, on); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 				return nil, nil, err
 			}
 		}
-		switch closed := gate.closedFor() > 0; {
+		switch closed := elsewhere != nil || gate.closedFor() > 0; {
 		case closed && may == ifOpen:
 			return nil, on, errAsk
 		case closed && may == flagged:

@@ -49,6 +49,7 @@ const (
 	guardMaster
 	guardSince
 	guardOpen
+	listNodes
 	together
 	writeRecord
 	readRecords
@@ -97,6 +98,8 @@ var (
 	guardSinceLua string
 	//go:embed scripts/guard_open.lua
 	guardOpenLua string
+	//go:embed scripts/nodes.lua
+	nodesLua string
 	//go:embed scripts/guarded.lua
 	guardedLua string
 	//go:embed scripts/together.lua
@@ -116,7 +119,7 @@ var (
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
 	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua,
-	guard: &guardLua, guardMaster: &guardMasterLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, together: &togetherLua,
+	guard: &guardLua, guardMaster: &guardMasterLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, listNodes: &nodesLua, together: &togetherLua,
 	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
 }
 

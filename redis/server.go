@@ -24,6 +24,9 @@ type server struct {
 
 	// verified is when the server has last been seen under this identity, in nanoseconds of the engine's life.
 	verified atomic.Int64
+
+	// list is the word of its marker that says with which servers it is used (see Among), as it was then.
+	list atomic.Pointer[string]
 }
 
 // facts are what a server says of itself.

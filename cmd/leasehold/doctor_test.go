@@ -148,9 +148,9 @@ func TestDoctorOnAMajority(t *testing.T) {
 		t.Errorf("the places are %+v", d.Places)
 	}
 	replica := redisserver.ReplicaForTest(t, servers[4], redisserver.Config{Lines: everything})
-	m.use(url(at[0], at[1], replica.Addr())).wantFound(2, "critical replica-as-node "+replica.Addr())
+	m.use(url(append(slices.Clone(at[:4]), replica.Addr())...)).wantFound(2, "critical replica-as-node "+replica.Addr())
 	localhost := strings.Replace(at[0], "127.0.0.1", "localhost", 1)
-	m.use(url(at[0], at[1], localhost)).wantFound(2, "critical same-server-twice "+localhost)
+	m.use(url(append(slices.Clone(at[:4]), localhost)...)).wantFound(2, "critical same-server-twice "+localhost)
 	replica.Kill()
 
 	m.use(url(at...))

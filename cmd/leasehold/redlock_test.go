@@ -70,6 +70,32 @@ func TestServersOfAMajorityThatAreRefused(t *testing.T) {
 	}
 }
 
+// A program with another list of servers is refused, until it is said that this list counts. Then the one with the old list is.
+func TestOpenChangesNodes(t *testing.T) {
+	t.Parallel()
+	var at []string
+	for range 4 {
+		at = append(at, redisserver.ForTest(t, redisserver.Config{}).Addr())
+	}
+	list := func(servers ...string) string {
+		return "redlock://" + strings.Join(servers, ",") + "?max_ttl=1s&node_timeout=5s"
+	}
+	old, changed := list(at[:3]...), list(at...)
+	m := newMachine(t).use(old)
+	m.do("open", "--yes").want(t, 0)
+	m.do("run", "--ttl", "1s", "a", "--", "true").want(t, 0)
+	if r := m.use(changed).do("run", "--ttl", "1s", "a", "--", "true").want(t, 69); !strings.Contains(r.err, "`leasehold open --change-nodes`") {
+		t.Errorf("stderr %q", r.err)
+	}
+	m.do("open", "--change-nodes").want(t, 64)
+	if r := m.do("open", "--change-nodes", "--yes").want(t, 0); !strings.HasPrefix(r.out, "changed: locks are granted again at ") {
+		t.Errorf("stdout %q", r.out)
+	}
+	m.do("run", "--ttl", "1s", "a", "--", "true").want(t, 0)
+	m.use(old).do("run", "--ttl", "1s", "a", "--", "true").want(t, 69)
+	m.use("memory:").do("open", "--change-nodes", "--yes").want(t, 1)
+}
+
 // A run succeeds while one of five servers is frozen from before it begins, and says nothing of it: a majority decides when the engine is
 // opened, when the lock is taken and released, and in the end.
 func TestAFrozenServerIsNotWaitedFor(t *testing.T) {

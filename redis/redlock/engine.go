@@ -53,7 +53,7 @@ const (
 // server than the others, and wait longer.
 //
 // New asks the servers what they are, until ctx ends but for no longer than the node timeout; and for no longer than a fifth of that when a majority has
-// answered. It refuses a replica, a node of a Cluster, and a server that is there twice. A server that has not answered by then is asked again before it
+// answered. It refuses a replica, a node of a Cluster, a server that is there twice, and one of another list (an [*OtherListError]). A server that has not answered by then is asked again before it
 // votes for the first time, and is refused there.
 //
 // Bad options are an *[OptionError] or an *[redis.OptionError].
@@ -70,7 +70,8 @@ func New(ctx context.Context, clients []goredis.UniversalClient, opts ...Option)
 	var engines []*redis.Engine
 	var names []string
 	for i, client := range clients {
-		name, err := nameOf(client, i)
+		name, named, err := nameOf(client, i)
+		c.nameless = c.nameless || !named
 		if err == nil && slices.Contains(names, name) {
 			err = &SameServerError{name, name}
 		}
@@ -103,12 +104,16 @@ func over(ctx context.Context, engines []*redis.Engine, names []string, c config
 // unmet makes an engine whose servers are asked what they are before each of them votes for the first time.
 func unmet(engines []*redis.Engine, names []string, c config) *Engine {
 	e := &Engine{}
-	set := &membership{}
+	set := &membership{list: list{size: len(names)}}
+	if !c.nameless {
+		set.list.own = wordOf(names)
+	}
 	set.life, set.end = context.WithCancel(context.Background())
 	e.set = set
 	var nodes []quorum.Node
 	for i, each := range engines {
 		m := &member{Engine: each, name: names[i], set: set}
+		each.Among(m.may)
 		e.members = append(e.members, m)
 		nodes = append(nodes, m)
 	}
@@ -128,17 +133,17 @@ func closed(err error) (until time.Time, ok bool) {
 	return until, ok
 }
 
-// nameOf is what a server is called in errors, and by which the arbiter of a name is chosen.
-func nameOf(client goredis.UniversalClient, i int) (string, error) {
+// nameOf is what a server is called in errors, and by which the arbiter of a name is chosen; and whether that is its address.
+func nameOf(client goredis.UniversalClient, i int) (name string, named bool, err error) {
 	switch c := client.(type) {
 	case nil:
-		return "", fmt.Errorf("redlock engine: server %d: the client is nil: make one with redis.NewClient of go-redis", i+1)
+		return "", false, fmt.Errorf("redlock engine: server %d: the client is nil: make one with redis.NewClient of go-redis", i+1)
 	case *goredis.ClusterClient, *goredis.Ring:
-		return "", fmt.Errorf("redlock engine: server %d: a %T stands for several servers: give one client for each server", i+1, client)
+		return "", false, fmt.Errorf("redlock engine: server %d: a %T stands for several servers: give one client for each server", i+1, client)
 	case *goredis.Client:
-		return c.Options().Addr, nil
+		return c.Options().Addr, true, nil
 	}
-	return fmt.Sprintf("server %d", i+1), nil
+	return fmt.Sprintf("server %d", i+1), false, nil
 }
 
 // Close ends what goes on in the background. It touches no lock: what is held is free when its ttl has passed. Requests after it fail.

@@ -61,6 +61,7 @@ func merge(seen []look) driver.Examination {
 		}
 	}
 	x.Findings = append(x.Findings, independence(seen)...)
+	x.Findings = append(x.Findings, lists(seen)...)
 	x.Findings = append(x.Findings, number(len(seen), voting, need)...)
 	x.Findings = append(x.Findings, versions(seen)...)
 	return x
@@ -109,6 +110,38 @@ func independence(seen []look) (all []driver.Finding) {
 			add("cluster-as-node", l.name,
 				"it is part of a Cluster, which promotes replicas by itself: a node that has forgotten. An engine on these servers is refused",
 				"name independent masters")
+		}
+	}
+	return all
+}
+
+// lists finds servers that belong to different lists, or to none while others do.
+func lists(seen []look) (all []driver.Finding) {
+	l := list{size: len(seen)}
+	none := map[string]bool{}
+	for _, s := range seen {
+		if s.is.List == "" {
+			continue
+		}
+		l.saw(s.name, s.is.List)
+		switch {
+		case strings.Contains(s.is.List, changing):
+			all = append(all, driver.Finding{Severity: driver.Critical, Code: "list-changing", Place: s.name,
+				Text: "its list of servers is being changed, or that was broken off: it has no vote meanwhile", Mend: "leasehold open --change-nodes, once more"})
+		case s.is.List == noList:
+			none[s.name] = true
+		}
+	}
+	if l.other != nil {
+		all = append(all, driver.Finding{Severity: driver.Critical, Code: "other-list", Place: l.other.Server,
+			Text: "it " + l.other.What + ": each list could have a majority of which the other knows nothing, so nothing is granted",
+			Mend: "name the same servers in all programs; if they were changed, leasehold open --change-nodes"})
+	}
+	for _, s := range seen {
+		if l.word != "" && none[s.name] {
+			all = append(all, driver.Finding{Severity: driver.Warning, Code: "no-list", Place: s.name,
+				Text: "it does not belong to the list of the others, and has no vote: it is new or has lost its data, or other programs name another server",
+				Mend: "nothing, if programs name it, too: it is put back when one asks it for a lock. Else leasehold open --change-nodes"})
 		}
 	}
 	return all

@@ -77,8 +77,8 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	if len(places) != 5 {
 		t.Errorf("the places are %+v", places)
 	}
-	wantFound(t, voting(t, at[:4]), "note even-number")
-	wantFound(t, voting(t, at[:2]), "warning too-few-nodes")
+	wantFound(t, voting(t, addresses(keeping(t, 4))), "note even-number")
+	wantFound(t, voting(t, addresses(keeping(t, 2))), "warning too-few-nodes")
 	wantFound(t, open(t, at), "note guard-off")
 }
 
@@ -128,6 +128,28 @@ func TestExamineFindsFaultsOfServers(t *testing.T) {
 	}
 }
 
+// It is told which servers belong to another list, or to none.
+func TestExamineFindsLists(t *testing.T) {
+	t.Parallel()
+	at := addresses(keeping(t, 6))
+	voting(t, at[:3])
+	vote(t, at[3:4], []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(time.Second))})
+	look := func(at ...string) *redlock.Engine {
+		t.Helper()
+		e, err := redlock.OpenToExamine("redlock://" + strings.Join(at, ",") + "?node_timeout=5s&max_ttl=1s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		return e
+	}
+	closed := []string{"critical grants-closed " + at[4], "critical grants-closed " + at[5]}
+	wantFound(t, look(at[0], at[3], at[1]), "critical other-list "+max(at[0], at[3]))
+	wantFound(t, look(at[0], at[1], at[4]), "warning grants-closed "+at[4], "warning no-list "+at[4])
+	wantFound(t, look(at[0], at[4], at[5]), append(closed, "critical no-majority", "warning no-list "+at[4], "warning no-list "+at[5])...)
+	wantFound(t, look(at[0]), "critical other-list "+at[0], "warning too-few-nodes")
+}
+
 // Servers with which no engine can be opened can be examined, and the others with them. They do not vote.
 func TestExamineServersThatMustNotVote(t *testing.T) {
 	t.Parallel()
@@ -135,7 +157,16 @@ func TestExamineServersThatMustNotVote(t *testing.T) {
 	replica := redisserver.ReplicaForTest(t, s[0], redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
 	clustered := redisserver.ForTest(t, redisserver.Config{Lines: []string{"cluster-enabled yes", "appendonly yes", "appendfsync always"}})
 	localhost := strings.Replace(s[0].Addr(), "127.0.0.1", "localhost", 1)
-	vote(t, addresses(s), []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(time.Second))})
+	for _, server := range s {
+		alone, err := redis.Open(server.URL() + "?max_ttl=1s") // of no list
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := alone.OpenNow(t.Context(), "a test"); err != nil {
+			t.Fatal(err)
+		}
+		alone.Close()
+	}
 	look := func(at ...string) *redlock.Engine {
 		t.Helper()
 		const settings = "?node_timeout=5s&max_ttl=1s"

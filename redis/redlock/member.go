@@ -38,6 +38,7 @@ type member struct {
 	name string
 	set  *membership
 	met  atomic.Bool
+	none atomic.Bool // it belongs to no list yet, or not any more
 }
 
 // membership is the servers that have been met.
@@ -45,13 +46,15 @@ type membership struct {
 	life context.Context
 	end  context.CancelFunc // of all meetings
 
+	list list
+
 	mu sync.Mutex
 	by map[string]*member // run id
 }
 
 // Take implements driver.Engine.
 func (m *member) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := m.meet(ctx); err != nil {
+	if err := m.join(ctx); err != nil {
 		return driver.Grant{}, err
 	}
 	g, err := m.Engine.Take(ctx, r)
@@ -69,6 +72,9 @@ func (m *member) Raise(ctx context.Context, r driver.Raise) error {
 // Opens says when the server votes again, or the zero time if it does, and fails if it must not vote at all.
 func (m *member) Opens(ctx context.Context) (time.Time, error) {
 	if err := m.meet(ctx); err != nil {
+		return time.Time{}, err
+	}
+	if err := m.set.list.refusal(m.name); err != nil {
 		return time.Time{}, err
 	}
 	return m.Engine.Opens(ctx)
@@ -110,8 +116,36 @@ func (m *member) meet(ctx context.Context) error {
 		return driver.Permanent(&SameServerError{other.name, m.name})
 	}
 	m.set.by[s.RunID] = m
+	if s.List != "" {
+		_ = m.may(s.List) // noted; who asks for something is told
+	}
 	m.met.Store(true)
 	return nil
+}
+
+// may is why a server with a word in its marker grants and renews nothing for this program, and nil if it does.
+func (m *member) may(word string) error {
+	m.none.Store(word == noList)
+	return m.set.list.refused(m.name, word)
+}
+
+// ready reports whether the server can be asked.
+func (m *member) ready() bool { return m.met.Load() && !m.none.Load() }
+
+// join meets the server, and puts it into the list of the others if it belongs to none.
+func (m *member) join(ctx context.Context) error {
+	if err := m.meet(ctx); err != nil || !m.none.Load() {
+		return err
+	}
+	word, err := m.set.list.wants()
+	if err != nil {
+		return err
+	}
+	now, err := m.Enlist(ctx, noList, word, false)
+	if err != nil {
+		return err
+	}
+	return m.may(now)
 }
 
 // meetAll meets the servers, and fails if one of them must not vote. It waits for all of them until ctx ends; but when a majority has been met, for no longer than grace, as
@@ -137,6 +171,9 @@ func (s *membership) meetAll(ctx context.Context, members []*member, grace time.
 				defer time.AfterFunc(grace, enough).Stop()
 			}
 		}
+	}
+	if other := s.list.outside(); other != nil && len(refused) == 0 {
+		refused = append(refused, other)
 	}
 	return errors.Join(refused...)
 }

@@ -14,7 +14,7 @@ func (m *member) StartTake(ctx context.Context, r driver.Request, done func(driv
 		}
 		done(g, err)
 	}
-	if m.met.Load() {
+	if m.ready() {
 		m.Engine.StartTake(ctx, r, voted)
 		return
 	}
@@ -23,7 +23,7 @@ func (m *member) StartTake(ctx context.Context, r driver.Request, done func(driv
 		meeting, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 		defer cancel()
 		defer context.AfterFunc(m.set.life, cancel)() // nothing has been sent yet that Close must wait for
-		if err := m.meet(meeting); err != nil {
+		if err := m.join(meeting); err != nil {
 			done(driver.Grant{}, err)
 			return
 		}

@@ -29,7 +29,7 @@ func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err e
 
 // openNow opens a server that may vote, and reports whether it did: it does not without the guard.
 func (m *member) openNow(ctx context.Context, by string) (bool, error) {
-	if err := m.meet(ctx); err != nil {
+	if err := m.join(ctx); err != nil {
 		return false, fmt.Errorf("%s: %w", m.name, err)
 	}
 	opened, err := m.Engine.OpenNow(ctx, by)

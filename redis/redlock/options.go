@@ -15,6 +15,7 @@ type Option func(*config) error
 type config struct {
 	timeout, least time.Duration
 	nodes          []redis.Option
+	nameless       bool // a client does not show the address of its server
 }
 
 // DefaultNodeTimeout is how long one server has for one request.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *app) openNow() *cobra.Command {
-	yes, why := false, ""
+	yes, change, why := false, false, ""
 	cmd := &cobra.Command{
 		Use:   "open",
 		Short: "Let new servers grant locks at once",
@@ -29,22 +30,32 @@ that can be reached.
 Say it only if nothing was ever locked there: for a new server; or if all locks are still there: when slots were moved as a whole between masters whose
 clocks agree. Otherwise two may hold one lock. Your name on this machine and the reason are kept on the server.
 
-Exit codes: 0 open; 1 nothing was opened: the answer was no, or this engine closes nothing; 64, 69 as for all commands: 69 also if only some servers could be
-opened.`,
-		Example:           `  leasehold open --why 'three new servers'`,
+With --change-nodes it says, to a majority of servers (redlock), that the list of servers in the URL is the one that counts from now on. Programs with another list
+that has some of them are granted nothing any more, and their leases end. The servers grant again when these are over, after max_ttl. All servers must answer, and
+of the list before more than half, or so many that the others are no majority of it.
+
+Exit codes: 0 open, or the list is changed; 1 nothing was done: the answer was no, or this engine closes nothing; 64, 69 as for all commands: 69 also if only some
+servers could be opened.`,
+		Example: `  leasehold open --why 'three new servers'
+  leasehold --engine redlock://a,b,new open --change-nodes`,
 		Args:              words(0, "leasehold open [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !yes && !terminal.IsTerminal(a.in) {
 				return exit.Errorf(exit.Usage, "open asks before it acts, and standard input is no terminal: say --yes")
 			}
-			s, err := a.openBy(engine.Open)
+			open, act := engine.Open, func(ctx context.Context, e driver.Engine) error { return a.opens(ctx, e, yes, why) }
+			if change {
+				open = engine.OpenToExamine // Open refuses servers of different lists
+				act = func(ctx context.Context, e driver.Engine) error { return a.changesNodes(ctx, e, yes) }
+			}
+			s, err := a.openBy(open)
 			if err != nil {
 				return err
 			}
 			defer s.close()
 			ctx, caught := interruptible(cmd.Context())
-			err = a.opens(ctx, s.engine, yes, why)
+			err = act(ctx, s.engine)
 			if sig := caught(); sig != 0 && err != nil {
 				return exit.Silent(exit.Signal(int(sig)))
 			}
@@ -54,7 +65,25 @@ opened.`,
 	flags := cmd.Flags()
 	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	flags.StringVar(&why, "why", "", "what for: `TEXT` for the record")
+	flags.BoolVar(&change, "change-nodes", false, "make the servers of the URL the list that counts")
 	return cmd
+}
+
+// changesNodes asks, and makes the servers the list that counts.
+func (a *app) changesNodes(ctx context.Context, e driver.Engine, yes bool) error {
+	c, can := e.(driver.NodeChanger)
+	if !can {
+		return exit.Errorf(exit.No, "nothing was changed: this engine keeps locks in one place, not on a list of servers")
+	}
+	if !yes && !a.agreed(ctx, "Programs with another list of servers lose their locks. Is this the list for all from now on?") {
+		return exit.Errorf(exit.No, "nothing was changed")
+	}
+	opens, err := c.ChangeNodes(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, "changed: locks are granted again at", opens.Format(time.RFC3339))
+	return err
 }
 
 // opens asks, and opens the servers.
