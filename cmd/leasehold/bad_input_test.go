@@ -152,6 +152,40 @@ func TestSecretsAreNotEchoed(t *testing.T) {
 	}
 }
 
+// A URL, or a part of it, may stand where something else belongs, or have something in it that no engine expects.
+func TestSecretsInTheWrongPlaceAreNotEchoed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	const url, name = "redis://anna:geheim@127.0.0.1:1/0", "orders"
+	for _, words := range [][]string{
+		{url}, {"anna:geheim@host"}, {"lock", url}, {"ls", url}, {"ls", "--limit", url}, {"ls", "--limit=" + url}, {"ls", "--after", url}, {"ls", "--kind", url},
+		{"ls", "--match", url + "[z"}, {"ls", "-o", url}, {"ls", "--" + url}, {"ls", "--engin=" + url}, {"ls", "--limit=anna:geheim@host"}, {"ls", "-x" + url},
+		{"inspect", url}, {"inspect", name, url}, {"check", url}, {"check", name, "anna:geheim@host"}, {"watch", url}, {"watch", "--prefix", url, url}, {"watch", "--interval", url},
+		{"wait", url}, {"release", url}, {"release", "--force", "--yes", url}, {"demo", url}, {"demo", "--seed", url}, {"completion", url}, {"help", url},
+		{"run", url}, {"run", url, "--", "true"}, {"run", name, "--", url}, {"run", "--ttl", url, name, "--", "true"}, {"run", "--on-lost=" + url, name, "--", "true"},
+		{"run", "--slots", url, name, "--", "true"}, {"exporter", "--listen", url}, {"version", url}, {"doctor", "--ttl", url}, {"leaks", url}, {"audit", "--limit", url},
+		{"ls", "--limit", "redis://anna:ge heim@h"}, {"ls", "--limit", "redis://anna:ge\"\nheim@h"}, {"ls", "--limit", "redis://anna:ge%20heim@h"},
+		{"ls", "--limit", "redis+sentinel://h/m?sentinel_password=geheim"}, {"--engine", "sqlite:anna:geheim@host/x", "ls"}, {"--engine", "sqlite:/no/anna:geheim@host/x", "ls"},
+		{"--engine", "SQLITE://anna:geheim@host/x", "ls"},
+	} {
+		r := m.do(words...)
+		if said := r.out + r.err; r.code == 0 && words[0] != "help" || strings.Contains(said, "heim") || strings.Contains(said, "anna") || said == "" {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", words, r.code, r.out, r.err)
+		}
+	}
+	if r := m.do("release", "--force", "--yes", "mail:anna@example.org").want(t, 1); !strings.Contains(r.err, "mail:anna@example.org") {
+		t.Errorf("a name is not shown: %q", r.err)
+	}
+	m.env[2] = "LEASEHOLD_ENGINE=sqlite:/no/anna:geheim@host/x"
+	if r := m.do("ls").want(t, 69); strings.Contains(r.err, "geheim") || !strings.Contains(r.err, "***@host/x") {
+		t.Errorf("stderr %q", r.err)
+	}
+	m.env[2] = "LEASEHOLD_ENGINE=sqlite:/no/such@folder/x"
+	if r := m.do("ls").want(t, 69); !strings.Contains(r.err, "/no/such@folder/x") {
+		t.Errorf("stderr %q", r.err)
+	}
+}
+
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

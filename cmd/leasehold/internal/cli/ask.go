@@ -14,7 +14,7 @@ import (
 
 // agreed asks on the terminal. Only yes means yes.
 func (a *app) agreed(ctx context.Context, question string) bool {
-	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", question)
+	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", a.secrets.hide(question, false))
 	answer := make(chan string, 1)
 	go func() { // ends with the process: reading a terminal cannot be called off
 		line, _ := bufio.NewReader(a.in).ReadString('\n')

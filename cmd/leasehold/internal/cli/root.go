@@ -28,6 +28,8 @@ type app struct {
 	engine   string           // --engine
 	can      driver.Abilities // of the engine, once it is open
 
+	secrets redaction
+
 	interrupted bool // the program, or the waiting, was ended by SIGINT
 }
 
@@ -35,6 +37,10 @@ type app struct {
 // code. It must be called on the main thread, see group.Start.
 func Main(args []string, in *os.File, out, errs io.Writer) int {
 	a := &app{in: in, out: out, err: errs}
+	for _, word := range append(args[:len(args):len(args)], os.Getenv(config.EngineVariable)) {
+		a.secrets.learn(word)
+	}
+	a.secrets.sort()
 	a.root = a.commands()
 	a.root.SetArgs(args)
 	err := a.root.Execute()
@@ -47,16 +53,21 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 		coded = &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if coded.Err != nil {
-		a.say("%s", coded.Err)
+		a.tell(coded.Err.Error(), coded.Code == exit.Usage)
 	}
 	return coded.Code
 }
 
 // say prints one line on standard error.
 func (a *app) say(format string, args ...any) {
-	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "leasehold: ")
+	a.tell(fmt.Sprintf(format, args...), false)
+}
+
+// tell is say, of words that were wrong or of something else.
+func (a *app) tell(text string, wrongWord bool) {
+	text = a.secrets.hide(strings.TrimPrefix(text, "leasehold: "), wrongWord)
 	// A message that cannot be written has nowhere else to go.
-	_, _ = fmt.Fprintf(a.err, "leasehold: %s\n", oneLine(text))
+	_, _ = fmt.Fprintf(a.err, "leasehold: %s\n", text)
 }
 
 func (a *app) commands() *cobra.Command {
@@ -113,6 +124,8 @@ func words(n int, usage string) cobra.PositionalArgs {
 			return exit.Errorf(exit.Usage, "%q is not expected here: the form is %s", args[n], usage)
 		case len(args) < n:
 			return exit.Errorf(exit.Usage, "NAME is missing: the form is %s", usage)
+		case n > 0:
+			return plainName(args[0])
 		}
 		return nil
 	}

@@ -117,6 +117,9 @@ func (f *runFlags) job(args []string) (job, error) {
 	if len(argv) == 0 {
 		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], runForm)
 	}
+	if err := plainName(args[0]); err != nil {
+		return job{}, err
+	}
 	if err := f.check(); err != nil {
 		return job{}, err
 	}

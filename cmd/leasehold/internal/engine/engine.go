@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -32,6 +33,11 @@ var openers = []opener{
 
 // Forms says how engine URLs look, for help texts.
 func Forms() []string { return forms(openers) }
+
+// IsScheme reports whether URLs of an engine begin so.
+func IsScheme(scheme string) bool {
+	return slices.ContainsFunc(openers, func(o opener) bool { return slices.Contains(o.schemes, scheme) })
+}
 
 // Open opens the engine that raw names. The function that it returns closes the
 // engine. A URL that is not allowed is a *URLError; every other error means that the engine
