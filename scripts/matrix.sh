@@ -22,7 +22,7 @@ declare -A scripts=([redis]='TestScripts/(redis|cluster|redlock)' [etcd]='TestSc
 declare -A packages=([redis]='./redis ./redis/redlock ./redis/redisfence' [etcd]='./etcd' [postgres]='./postgres ./fence' [zookeeper]='./zookeeper')
 
 # What was built without TLS is tested without.
-declare -A plain=([redis-8.2]=1)
+declare -A plain=([redis-8.2]=1 [valkey-8.1]=1)
 
 all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1 etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
 
@@ -118,7 +118,7 @@ done
 
 `make matrix` runs the tests of the engines on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make test` runs the same tests with the race
 detector; here they run without it. "Passed" counts tests and their parts, but for parts that are about something that an engine cannot do. "Not run" are those that need what a server does not have:
-the Redis 8.2 that can be had from a package registry was built without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
+Redis 8.2 and Valkey 8.1, as they can be had from a package registry, were built without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
 
 | Server | Version | What was run | Result |
 |---|---|---|---|
