@@ -104,6 +104,9 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption)
 	}
 	f.mu.Lock()
 	writes := f.writes
+	if len(r.Compare) == 0 && readsALine(r.Success) {
+		writes = f.looks
+	}
 	f.mu.Unlock()
 	if writes == nil {
 		return nil, errUnasked
@@ -113,6 +116,29 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption)
 		t.Responses = withSessions(r, t.Succeeded, t.Responses)
 	}
 	return t, err
+}
+
+// readsALine reports whether one of some operations reads the places of a name.
+func readsALine(ops []*pb.RequestOp) bool {
+	return slices.ContainsFunc(ops, func(op *pb.RequestOp) bool { return len(op.GetRequestRange().GetRangeEnd()) > 0 })
+}
+
+// looks answers a transaction that reads the places of a name, and sessions.
+func (f *fake) looks(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := &pb.TxnResponse{Succeeded: true, Header: f.header()}
+	for _, op := range r.Success {
+		read := op.GetRequestRange()
+		if strings.HasPrefix(string(read.Key), DefaultPrefix+"session/") {
+			continue // which is added
+		}
+		if f.reads == nil {
+			return nil, errUnasked
+		}
+		t.Responses = append(t.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: f.reads(read)}})
+	}
+	return t, nil
 }
 
 // withSessions adds to what a test answers that the sessions are there which are asked for.

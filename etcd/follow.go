@@ -22,6 +22,9 @@ type view struct {
 	// sessions are those whose end is watched, too, from a revision on at which they were there; with 0, nobody has looked for them yet.
 	sessions  []clientv3.LeaseID
 	inspected int64
+	// place is the waiter's own, and before those before it.
+	place  place
+	before line
 	// still is told the line as it is when the watch has begun, if anything was written since it was read. It returns false if there is
 	// nothing to watch any more.
 	still func(line) bool
@@ -44,7 +47,7 @@ type view struct {
 func (w *waiter) follow(ctx context.Context, l line, revision, inspected int64) (g driver.Grant, err error) {
 	at := l.find(w.m.mark)
 	placed := l[at]
-	v := view{span: w.span, revision: revision, removals: true, sessions: l[:at].sessions(), inspected: inspected}
+	v := view{span: w.span, revision: revision, removals: true, sessions: l[:at].sessions(), inspected: inspected, place: placed, before: l[:at]}
 	granted := false
 	v.still = func(now line) bool {
 		l = now
@@ -64,7 +67,7 @@ func (w *waiter) follow(ctx context.Context, l line, revision, inspected int64) 
 		if w.Mode == driver.Shared {
 			before = l[lastWriter(l[:at])]
 		}
-		v = view{span: before.alone(), revision: revision, removals: w.Mode != driver.Shared, sessions: line{before}.sessions(), inspected: inspected}
+		v = view{span: before.alone(), revision: revision, removals: w.Mode != driver.Shared, sessions: line{before}.sessions(), inspected: inspected, place: placed, before: l[:at]}
 		v.still = func(now line) bool { return now.has(before) && now.find(w.m.mark) >= 0 }
 	}
 	if err = w.await(ctx, v); granted {
@@ -100,7 +103,7 @@ func (w *waiter) await(ctx context.Context, v view) error {
 	if !slow.Stop() {
 		return errMoved
 	}
-	look := time.NewTimer(w.lookAgain(v))
+	look := time.NewTimer(w.untilLook(v))
 	defer look.Stop()
 	ended := w.watchSessions(watching, v)
 	for {
@@ -124,7 +127,13 @@ func (w *waiter) await(ctx context.Context, v view) error {
 				return errMoved
 			}
 		case <-look.C:
-			return errMoved
+			if err := w.lookAgain(ctx, &v); err != nil {
+				return err
+			}
+			if ended == nil {
+				ended = w.watchSessions(watching, v)
+			}
+			look.Reset(w.untilLook(v))
 		case <-w.on.gone:
 			return errMoved
 		case <-ctx.Done():

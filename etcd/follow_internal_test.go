@@ -261,6 +261,45 @@ func TestLostEventsAreMadeGood(t *testing.T) {
 	}
 }
 
+// While all is quiet a waiter costs the cluster three requests in five seconds at most: a heartbeat, which is two, each four seconds, and a look now and then. It goes on to watch
+// meanwhile.
+func TestAWaiterAsksLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newWaited(t)
+		f.next = 7
+		f.stand("first", "own")
+		var asked int // under the mu of the fake
+		stands, alive := f.reads, f.alive
+		f.reads = func(r *pb.RangeRequest) *pb.RangeResponse {
+			asked++
+			return stands(r)
+		}
+		f.alive = func() (*pb.LeaseKeepAliveResponse, error) {
+			asked += 2 // it is confirmed by a read
+			return alive()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := waitFor(ctx, e)
+		time.Sleep(2 * settled)
+		watches := len(f.opened)
+		f.mu.Lock()
+		before := asked
+		f.mu.Unlock()
+		time.Sleep(time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if n := asked - before + len(f.opened) - watches; n > 36 || n < 20 {
+			t.Errorf("%d requests in a minute, want up to 36, and some", n)
+		}
+		cancel()
+		f.mu.Unlock()
+		<-done
+		f.mu.Lock()
+	})
+}
+
 // Without an answer a waiter asks again, but not all the time, and ends with its context.
 func TestAWaiterWithoutAnswersPauses(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,32 +45,47 @@ func (l line) sessions() (all []clientv3.LeaseID) {
 	return all
 }
 
+// sessionsOfAFew are the first of them: servers allow for 128 operations of a transaction.
+func (l line) sessionsOfAFew() []clientv3.LeaseID {
+	const most = 120
+	ids := l.sessions()
+	return ids[:min(len(ids), most)]
+}
+
 // orphans returns those of a line whose session is gone, and the revision at which the others had theirs.
 func (e *Engine) orphans(ctx context.Context, l line) (some line, revision int64, err error) {
-	const most = 120 // servers allow for 128 operations
-	ids := l.sessions()
-	ids = ids[:min(len(ids), most)] // those before the others
+	ids := l.sessionsOfAFew()
 	if len(ids) == 0 {
 		return nil, 0, nil
 	}
+	t, err := e.txn(ctx, nil, e.opSessions(ids), nil)
+	if err != nil {
+		return nil, 0, noEffect(err)
+	}
+	return l.without(ids, t.Responses), t.Header.Revision, nil
+}
+
+// opSessions reads the keys of sessions.
+func (e *Engine) opSessions(ids []clientv3.LeaseID) []*pb.RequestOp {
 	reads := make([]*pb.RequestOp, len(ids))
 	for i, id := range ids {
 		reads[i] = opKey(e.keys.session(id))
 	}
-	t, err := e.txn(ctx, nil, reads, nil)
-	if err != nil {
-		return nil, 0, noEffect(err)
-	}
+	return reads
+}
+
+// without returns those of a line whose session is gone, by what was read of sessions.
+func (l line) without(ids []clientv3.LeaseID, read []*pb.ResponseOp) (some line) {
 	gone := make(map[clientv3.LeaseID]bool)
 	for i, id := range ids {
-		gone[id] = len(t.Responses[i].GetResponseRange().Kvs) == 0
+		gone[id] = len(read[i].GetResponseRange().Kvs) == 0
 	}
 	for _, p := range l {
 		if gone[p.session] {
 			some = append(some, p)
 		}
 	}
-	return some, t.Header.Revision, nil
+	return some
 }
 
 // settle sees to it that orphans end when their grace is over.
@@ -135,20 +151,44 @@ func (w *waiter) inspect(ctx context.Context, before line) (revision int64, err 
 	return max(revision, 1), w.e.settle(ctx, orphans)
 }
 
-// lookAgain is when a waiter looks for itself.
-func (w *waiter) lookAgain(v view) time.Duration {
+// untilLook is how long a waiter waits before it looks for itself.
+func (w *waiter) untilLook(v view) time.Duration {
 	if v.inspected == 0 && len(v.sessions) > 0 {
 		return max(settled-time.Since(w.began), firstPause)
 	}
 	return lookEvery
 }
 
-// watchSessions says when one of the sessions in a view has ended.
-func (w *waiter) watchSessions(ctx context.Context, v view) <-chan struct{} {
-	ended := make(chan struct{}, 1)
-	if v.inspected == 0 {
-		return ended
+// lookAgain looks for a waiter that goes on to watch, with one request: whether the line is still as it knows it, and those before it have their sessions. It
+// answers errMoved if not, or if the place is to name another session.
+func (w *waiter) lookAgain(ctx context.Context, v *view) error {
+	if w.on.retired.Load() || w.on.worn(driver.Now()) {
+		return errMoved
 	}
+	ids := v.before.sessionsOfAFew()
+	t, err := w.e.txn(ctx, nil, append(w.e.opSessions(ids), opRange(w.span)), nil)
+	if err != nil {
+		return noEffect(err)
+	}
+	l := readLine(t.Responses[len(ids)].GetResponseRange().Kvs)
+	same := func(p place) bool { return p.path == v.place.path && p.modified == v.place.modified }
+	at := slices.IndexFunc(l, same)
+	if !v.still(l) || at < 0 || len(l[:at].without(ids, t.Responses)) > 0 {
+		return errMoved
+	}
+	v.revision, v.before = t.Header.Revision, l[:at]
+	if v.inspected == 0 && len(v.sessions) > 0 {
+		v.inspected = t.Header.Revision
+	}
+	return nil
+}
+
+// watchSessions says when one of the sessions in a view has ended. It returns nil before anybody has looked for them.
+func (w *waiter) watchSessions(ctx context.Context, v view) <-chan struct{} {
+	if v.inspected == 0 {
+		return nil
+	}
+	ended := make(chan struct{}, 1)
 	for _, id := range v.sessions {
 		events := w.e.watches.Watch(ctx, w.e.keys.session(id), clientv3.WithRev(v.inspected+1), clientv3.WithFilterPut())
 		w.e.background.Go(func() {

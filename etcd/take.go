@@ -19,6 +19,10 @@ const tries = 8
 // moved to a session of its own ttl when it is first renewed, which the core does at once if the other one is too short.
 const placeTTL = 7 * time.Second
 
+// queueClass is class for places of waiters. Their session is longer than it must be, so that its heartbeat costs little: who has died is passed over a few
+// seconds later.
+func queueClass(ttl time.Duration) int64 { return class(2 * min(ttl, placeTTL)) }
+
 // firstLease is how long a grant lasts at least that was waited for, unless a shorter one was asked for.
 const firstLease = 2 * time.Second
 
@@ -127,7 +131,7 @@ func (a *attempt) prepare(ctx context.Context) (err error) {
 		a.path, err = e.members.puts(a.m, a.TTL, a.hold)
 		return err
 	}
-	if a.queue, _, err = e.sessions.get(ctx, class(min(a.TTL, placeTTL))); err != nil {
+	if a.queue, _, err = e.sessions.get(ctx, queueClass(a.TTL)); err != nil {
 		return err
 	}
 	a.path, err = e.members.puts(a.m, a.TTL, a.hold, a.queue)

@@ -12,7 +12,7 @@ import (
 
 const (
 	// lookEvery is how often a waiter looks for itself, in case that an event was lost.
-	lookEvery = 10 * time.Second
+	lookEvery = 15 * time.Second
 	// A waiter that gets no answer asks again after a pause that doubles.
 	firstPause, lastPause = 50 * time.Millisecond, time.Second
 )
@@ -83,7 +83,7 @@ func (w *waiter) leave() {
 
 // turn looks once, joins if there is no place, and waits until something changes. It answers errMoved to be called again.
 func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
-	s, _, err := w.e.sessions.get(ctx, class(min(w.TTL, placeTTL)))
+	s, _, err := w.e.sessions.get(ctx, queueClass(w.TTL))
 	if err != nil {
 		return g, err
 	}
@@ -102,7 +102,7 @@ func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
 	switch {
 	case own == nil && max(l.find(w.m.mark), l.at(home)) >= 0: // kept, and nobody's: the owner can have no other place before that one ends
 		kept := l[max(l.find(w.m.mark), l.at(home))]
-		return g, w.await(ctx, view{span: kept.alone(), revision: revision, still: func(now line) bool { return now.has(kept) }})
+		return g, w.await(ctx, view{span: kept.alone(), place: kept, revision: revision, still: func(now line) bool { return now.has(kept) }})
 	case own == nil:
 		w.e.members.gone(w.m, known)
 		return w.join(ctx)
