@@ -63,13 +63,13 @@ func readMark(answer any, err error) (m mark, _ error) {
 	return mark{time.Duration(ms) * time.Millisecond, texts[0], texts[1], texts[2]}, nil
 }
 
-// guardArgs are those of guard.lua. away is for how long another server may have been in the place of this one; negative if there was none.
+// guardArgs are those of guard.lua. away is how long ago another server was seen in the place of this one; negative if there was none.
 func (c *config) guardArgs(away time.Duration) []any {
 	ms := int64(-1)
 	if away >= 0 {
 		ms = millis(away)
 	}
-	return []any{c.maxTTL.Milliseconds(), ms}
+	return []any{c.maxTTL.Milliseconds(), ms, verifyEvery.Milliseconds()}
 }
 
 // look reads the marker of names on a server that is known. What many want to know at the same time is asked once.

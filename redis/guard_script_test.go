@@ -143,6 +143,20 @@ func TestGuard(t *testing.T) {
 			g.left("a", "open", day, longest, "somebody: a reason")
 			g.closed(g.as("a", longest, time.Minute), longest)
 		},
+		"who was seen a while ago may have been there for longer, so its last leases may be missing": func(g guarded) {
+			g.left("a", "other", 1500*time.Millisecond, longest)
+			if left := g.as("a", longest, 2*time.Second); left != longest {
+				g.t.Errorf("grants are closed for %v, want %v from now on", left, longest)
+			}
+		},
+		"also if somebody has opened the server in that while": func(g guarded) {
+			g.left("a", "open", 1500*time.Millisecond, longest, "somebody: a reason")
+			g.closed(g.as("a", longest, 2*time.Second), longest)
+		},
+		"but not if he has opened it later": func(g guarded) {
+			g.left("a", "open", time.Minute, longest, "somebody: a reason")
+			g.closed(g.as("a", longest, 30*time.Minute), 0)
+		},
 		"it is so once, and not for each who finds out": func(g guarded) {
 			g.left("a", "other", longest/2, longest)
 			g.closed(g.as("a", longest, longest/2+time.Minute), longest/2)

@@ -90,7 +90,8 @@ func (p *place) verified(ctx context.Context, tx *redis.Tx, f facts, n names, s 
 	return nil
 }
 
-// away is for how long another server may have been in the place of this one: since that one was seen there last. It is negative if there was none.
+// away is how long ago another server was seen in the place of this one. It may have been there for verifyEvery after that, and granted
+// leases: guard.lua adds that. It is negative if there was none.
 func (p *place) away(f facts, n names) time.Duration {
 	before := p.guess(n)
 	if before == nil || before.identity == f.identity() {

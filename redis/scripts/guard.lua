@@ -3,8 +3,8 @@
 --   KEYS  the marker: "<identity of the server that granted last> <state> <since when (ms)> <the longest ttl (ms)> <nodes> <by whom it was opened>"
 --         state: open, or shut until the longest ttl has passed: new (there was no marker: nobody has seen the server in use) or other (another server's)
 --         nodes: in which list of servers that are used together it is (see nodes.lua), - if in none
---   ARGV  the longest ttl (ms), for how long another server may have been in the place of this one (ms, -1 if there was none),
---         and whatever to only look
+--   ARGV  the longest ttl (ms), how long ago another server was seen in the place of this one (ms, -1 if there was none),
+--         for how long a server that was seen is believed to be there (ms), and whatever to only look
 --   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it is new, or nothing}.
 local call = redis.call
 local time = call('TIME')
@@ -14,7 +14,8 @@ local who, state, since, before, nodes, by = string.match(raw or '', '^(%S+) (%l
 since, before = tonumber(since), tonumber(before or 0)
 if who ~= IDENTITY then
   state, since, nodes, by = who and 'other' or 'new', now, nodes or '-', ''
-elseif away >= 0 and since < now - away then -- since then another one has been in its place, and may have granted what this one does not know
+elseif away >= 0 and since < now - away + tonumber(ARGV[3]) then
+  -- Since then another one has been in its place, and may have granted what this one does not know.
   state, since, by = 'other', now, ''
 end
 local left = 0
@@ -25,7 +26,7 @@ if state ~= 'open' or longest > before and by == '' then -- who has opened it ma
   state = left == 0 and 'open' or state == 'open' and 'other' or state
 end
 local marker = string.format('%s %s %.0f %.0f %s', IDENTITY, state, since, math.max(longest, before), nodes) .. (by ~= '' and ' ' .. by or '')
-if marker ~= raw and not ARGV[3] then
+if marker ~= raw and not ARGV[4] then
   call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
   call('SET', KEYS[1], marker)
 end
