@@ -64,8 +64,13 @@ func (s *scarce) onRelease(t *testing.T, action redisserver.Action) <-chan struc
 // arrives lets go what was held back, and returns when the server has done it.
 func (s *scarce) arrives(t *testing.T) {
 	t.Helper()
+	arrives(t, s.p, s.master)
+}
+
+func arrives(t *testing.T, p *redisserver.Proxy, at *redisserver.Server) {
+	t.Helper()
 	calls := func() string {
-		for line := range strings.Lines(command(t, s.master, "INFO", "commandstats").(string)) {
+		for line := range strings.Lines(command(t, at, "INFO", "commandstats").(string)) {
 			if strings.HasPrefix(line, "cmdstat_evalsha:") {
 				return strings.SplitN(line, ",", 2)[0]
 			}
@@ -73,7 +78,7 @@ func (s *scarce) arrives(t *testing.T) {
 		return ""
 	}
 	before := calls()
-	s.p.Release()
+	p.Release()
 	eventually(t, "what was under way arrives", func() bool { return calls() != before })
 }
 

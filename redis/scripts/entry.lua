@@ -14,7 +14,7 @@
 --   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted, us>\n<text>"
 --                    "w<place>" of waiters: "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
 --                    (way: P for PUBLISH, S for SPUBLISH, - for one who comes and looks)
---                    "o<place>" the owner who waits there, if that is not the first one; empty if it has not come yet
+--                    "o<place>" the owner who waits there, if that is not the first one; if it has not come yet, the one before, behind a "!"
 local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, pcall = redis.call, redis.pcall
 local time = call('TIME')

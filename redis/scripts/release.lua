@@ -42,7 +42,8 @@ if TURN and (held == 1 or waiting and mine) then
   local first = call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES')[2]
   if held == 1 then call('ZADD', QUEUE, first and first / 2 or 1, PLACE) end
   if mine or not waiting then
-    call('HSET', INFO, 'w' .. PLACE, string.format('s 1 2147483647 0 1 %.0f %.0f - 0 -\n', now, now), 'o' .. PLACE, '')
+    local before = waiter(PLACE) or {ticket = 0, process = '-'} -- so that a late request of the owner who goes is known
+    call('HSET', INFO, 'w' .. PLACE, string.format('s 1 2147483647 0 1 %.0f %.0f - %s %s\n', now, now, before.ticket, before.process), 'o' .. PLACE, '!' .. OWNER)
   end
   keep(QUEUE, LINGER)
   keep(INFO, LINGER)

@@ -25,8 +25,15 @@ if mine then
 end
 
 serve(PLACE, false)
--- Once another owner of the call has been at its place, or is to come, the first one is no more: its request has been under way for long.
+-- Once another owner of the call has been at its place, or is to come, the first one is no more: its request has been under way for long. So it is for
+-- one in between: the owners of a call come one after the other, with tickets that grow.
+local before = waiter(PLACE)
 local late = PLACE == OWNER and call('HEXISTS', INFO, 'o' .. PLACE) == 1
+late = late or at(PLACE) == '!' .. OWNER
+if before and before.process == ARGV[11] then
+  local ticket = tonumber(ARGV[10])
+  late = late or ticket < tonumber(before.ticket) or ticket == tonumber(before.ticket) and at(PLACE) ~= OWNER
+end
 local head = call('ZRANGE', QUEUE, 0, 0)[1]
 if CLOSED == '' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
   if head then leave(PLACE) end
@@ -38,7 +45,6 @@ if CLOSED == '' and not late and (not head or head == PLACE) and fits(mode, weig
 end
 if ARGV[9] ~= '' and not late then
   local joined = now
-  local before = waiter(PLACE)
   if before then joined = before.joined end
   if not call('ZSCORE', QUEUE, PLACE) then
     call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, PLACE)
