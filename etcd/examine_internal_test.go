@@ -49,6 +49,8 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 		"little room":    {&pb.StatusResponse{DbSize: 80, DbSizeQuota: 100}, &pb.StatusResponse{}, "database-nearly-full", "a", driver.Warning},
 		"perhaps little": {&pb.StatusResponse{}, &pb.StatusResponse{DbSize: 2 << 30}, "database-nearly-full", "b", driver.Note},
 		"two":            {&pb.StatusResponse{}, &pb.StatusResponse{}, "too-few-members", "", driver.Warning},
+		"full":           {&pb.StatusResponse{Errors: []string{"memberID:2 alarm:NOSPACE "}}, &pb.StatusResponse{}, "no-space", "b", driver.Critical},
+		"full, from 3.7": {&pb.StatusResponse{Errors: []string{"memberID:2  alarm:NOSPACE"}}, &pb.StatusResponse{}, "no-space", "b", driver.Critical},
 		"cut off":        {&pb.StatusResponse{}, &pb.StatusResponse{RaftTerm: 9}, "no-leader", "b", driver.Warning},
 	} {
 		t.Run(name, func(t *testing.T) {

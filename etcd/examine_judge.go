@@ -143,12 +143,13 @@ func old(version string) bool {
 // Alarms, as servers tell of them.
 const noSpace, corrupt = "NOSPACE", "CORRUPT"
 
-// raised reports whether any server tells of an alarm of a member.
+// raised reports whether any server tells of an alarm of a member. From 3.7 on there may be two spaces between words, which depends on how the server was
+// built.
 func (s *sight) raised(m *pb.Member, alarm string) bool {
-	text := fmt.Sprintf("memberID:%d alarm:%s", m.ID, alarm)
+	words := []string{fmt.Sprintf("memberID:%d", m.ID), "alarm:" + alarm}
 	for _, v := range s.answered() {
 		for _, told := range v.status.Errors {
-			if strings.TrimSpace(told) == text {
+			if slices.Equal(strings.Fields(told), words) {
 				return true
 			}
 		}
