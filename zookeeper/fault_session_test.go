@@ -45,8 +45,8 @@ func TestSessionOfHolderExpires(t *testing.T) {
 func TestSessionOfWaiterExpires(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
-	b := engineOn(t, 10*time.Second, s.Addr())
-	a := engineOn(t, 10*time.Second, s.Addr())
+	b := engineOn(t, unending, s.Addr()) // nobody but the test ends it
+	a := engineOn(t, unending, s.Addr())
 	held := wish(a, "waiter expires")
 	g := take(t, a, held)
 	next := queue(t, b, wish(b, "waiter expires"))
