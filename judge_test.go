@@ -54,6 +54,9 @@ func (j *judge) enter(w *worker, lease *Lease, weight int, before uint64) *stay 
 	w.world.mu.Lock()
 	w.counts.grants++
 	w.world.mu.Unlock()
+	if w.chance("let go", j.key.Kind, j.key.Name).IntN(2) == 0 {
+		w.engine.letGo(j.key)
+	}
 
 	j.mu.Lock()
 	defer j.mu.Unlock()

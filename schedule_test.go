@@ -18,7 +18,7 @@ var (
 )
 
 // Clients on a bad network share an engine whose clock runs at another rate. Requests and replies are delayed and
-// lost, before and after they take effect; the engine hangs; callers give up, pause past their
+// lost, before and after they take effect; some requests are held back, for any time, until somebody else was granted what they are about; the engine hangs; callers give up, pause past their
 // deadlines, and forget to look. Whatever happens, no promise is broken: see world. All of it takes
 // place in virtual time, and the seed decides all of it.
 func TestSchedules(t *testing.T) {
@@ -80,7 +80,7 @@ func runSchedule(t *testing.T, seed uint64) (w *world) {
 
 // counts is how often the things happened that the schedules are there to try.
 type counts struct {
-	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived int
+	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived, heldBack int
 }
 
 var totalMu sync.Mutex
@@ -98,13 +98,14 @@ func (c *counts) add(o *counts) {
 	c.unknown += o.unknown
 	c.released += o.released
 	c.outlived += o.outlived
+	c.heldBack += o.heldBack
 }
 
 func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
 
 // wantAll fails if something did not happen at all: the schedules would prove nothing about it.
 func (c *counts) wantAll(t *testing.T) {
-	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown, c.released, c.outlived} {
+	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown, c.released, c.outlived, c.heldBack} {
 		if n == 0 {
 			t.Errorf("something never happened: %s", c)
 		}

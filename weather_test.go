@@ -101,19 +101,18 @@ func (n *weather) fault(op drivertest.Op) drivertest.Fault {
 		fault = drivertest.Fault{Hang: true, Before: fault.Before} // when the engine wakes, it answers one after the other
 	}
 	if chance.Float64() < bad {
-		switch chance.IntN(4) {
+		switch chance.IntN(5) {
 		case 0:
 			fault = drivertest.Fault{FailBefore: true}
 		case 1:
-			most := n.w.ttl
-			if op.Method == drivertest.Release { // which may arrive when all that it has to do with is long forgotten
-				most *= 20
-			}
-			fault = drivertest.Fault{Before: some(most), Drop: true} // arrives late, is never answered
+			fault = drivertest.Fault{Before: some(n.w.ttl), Drop: true} // arrives late, is never answered
 		case 2:
 			fault = drivertest.Fault{Before: fault.Before, Break: true}
 		case 3:
 			fault = drivertest.Fault{Before: fault.Before, Drop: true}
+		case 4: // arrives when all that it has to do with may be long forgotten
+			fault = drivertest.Fault{Before: 1, Drop: true}
+			n.w.engine.holdBack(sent{op.Method, op.Key, op.Owner}, 1+some(n.w.ttl/200))
 		}
 	}
 	return fault
