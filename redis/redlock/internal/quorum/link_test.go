@@ -152,6 +152,7 @@ func (l *link) Wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 		}
 		return g, err
 	}
+	l.place.note(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
 	if f.mute {
 		<-ctx.Done()
 		return driver.Grant{}, ctx.Err()
@@ -208,10 +209,10 @@ func (l *link) List(ctx context.Context, q driver.Query) ([]driver.Status, error
 
 // Opens answers at once, as one does that has just been asked something else.
 func (l *link) Opens(context.Context) (time.Time, error) {
-	if l.place.open() == nil {
-		return time.Time{}, nil
+	if until := l.place.settled(); time.Now().Before(until) {
+		return until, nil
 	}
-	return l.place.settled(), nil
+	return time.Time{}, nil
 }
 
 // Wanted answers as an engine does whose client watches the queue.

@@ -19,15 +19,17 @@ type place struct {
 
 	mu      sync.Mutex
 	engine  *memory.Engine
-	begun   time.Time     // when it was started the last time, or will be
-	crashed bool          // at least once
+	begun   time.Time     // when the server was started, or will be
+	trusted bool          // nothing can have been lost there
+	met     time.Time     // when somebody asked for a grant first since it was started or replaced; zero if nobody has
 	cut     chan struct{} // closed when connections break
 	thawed  chan struct{} // closed unless it is frozen
+	known   grants
 }
 
 // plant is a fault of servers, for tests of the tests.
 type plant struct {
-	noQuarantine, noFloor, plainDelete, looseRaise, noRaise bool
+	noQuarantine, byUptime, noFloor, plainDelete, looseRaise, noRaise bool
 }
 
 // closedError is the answer of a place that was started a short while ago.
@@ -45,8 +47,12 @@ func closedUntil(err error) (time.Time, bool) {
 
 var errCut = errors.New("the connection broke")
 
-func newPlace(rate float64, maxTTL time.Duration) *place {
-	p := &place{clock: newClock(rate), maxTTL: maxTTL, begun: time.Now(), cut: make(chan struct{}), thawed: make(chan struct{})}
+// newPlace has a clock that is off from the start, and runs at another rate than that of clients.
+func newPlace(off time.Duration, rate float64, maxTTL time.Duration) *place {
+	p := &place{
+		clock: newClock(off, rate), maxTTL: maxTTL, begun: time.Now(), trusted: true,
+		cut: make(chan struct{}), thawed: make(chan struct{}), known: grants{},
+	}
 	close(p.thawed)
 	p.engine = memory.New(memory.WithClock(p.clock))
 	return p
@@ -56,12 +62,26 @@ func newPlace(rate float64, maxTTL time.Duration) *place {
 func (p *place) crash(down time.Duration, data bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.begun, p.crashed = time.Now().Add(down), true
+	e := p.engine
+	if !data {
+		e = memory.New(memory.WithClock(p.clock))
+	}
+	p.begin(e, time.Now().Add(down))
+}
+
+// replace gives the address of the place to a spare, which knows nothing, has run for long, and has a clock of its own.
+func (p *place) replace(off time.Duration, rate float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clock = newClock(off, rate)
+	p.begin(memory.New(memory.WithClock(p.clock)), time.Now().Add(-24*time.Hour))
+}
+
+// begin breaks all connections, and lets another server answer to new ones. mu is held.
+func (p *place) begin(e *memory.Engine, begun time.Time) {
+	p.engine, p.begun, p.trusted, p.met = e, begun, false, time.Time{}
 	close(p.cut)
 	p.cut = make(chan struct{})
-	if !data {
-		p.engine = memory.New(memory.WithClock(p.clock))
-	}
 }
 
 func (p *place) freeze() {
@@ -86,10 +106,10 @@ func (p *place) thaw() {
 
 // jump sets the clock forward, or backward: it then stands until it has been caught up with.
 func (p *place) jump(d time.Duration) {
-	p.clock.jump(d)
 	p.mu.Lock()
-	e := p.engine
+	e, clock := p.engine, p.clock
 	p.mu.Unlock()
+	clock.jump(d)
 	_, _ = e.List(context.Background(), driver.Query{}) // lets those in whose turn it is now
 }
 
@@ -124,31 +144,49 @@ func (p *place) reach(ctx context.Context, connection <-chan struct{}) (*memory.
 	return p.engine, nil
 }
 
-// open fails if the place grants nothing yet.
+// open fails if the place grants nothing yet. Who asks first puts a mark there: from then on it counts.
 func (p *place) open() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if until := p.begun.Add(p.maxTTL); p.crashed && !p.plant.noQuarantine && time.Now().Before(until) {
+	if p.met.IsZero() {
+		p.met = time.Now()
+	}
+	if until := p.opens(); !p.plant.noQuarantine && time.Now().Before(until) {
 		return driver.NoEffect(&closedError{until})
 	}
 	return nil
 }
 
-// settled returns when a place that crashed will grant again.
+// opens returns when the place grants something. mu is held.
+func (p *place) opens() time.Time {
+	switch {
+	case p.trusted:
+		return time.Time{}
+	case p.plant.byUptime:
+		return p.begun.Add(p.maxTTL)
+	case p.met.IsZero():
+		return time.Now().Add(p.maxTTL)
+	}
+	return p.met.Add(p.maxTTL)
+}
+
+// settled returns when a place that crashed will grant again, if somebody asks it now.
 func (p *place) settled() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.crashed {
-		return time.Time{}
-	}
-	return p.begun.Add(p.maxTTL)
+	return p.opens()
 }
 
 func (p *place) take(e *memory.Engine, r driver.Request) (driver.Grant, error) {
 	if err := p.open(); err != nil {
 		return driver.Grant{}, err
 	}
-	return e.Take(context.Background(), p.asked(r))
+	r = p.asked(r)
+	g, err := e.Take(context.Background(), r)
+	if err == nil {
+		p.note(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
+	}
+	return g, err
 }
 
 func (p *place) asked(r driver.Request) driver.Request {
@@ -159,10 +197,16 @@ func (p *place) asked(r driver.Request) driver.Request {
 }
 
 func (p *place) raise(e *memory.Engine, r driver.Raise) error {
+	if err := p.open(); err != nil { // it may not say yes, either: see package redlock
+		return err
+	}
 	if p.plant.noRaise {
 		return nil
 	}
 	err := e.Raise(context.Background(), r)
+	if err == nil {
+		p.note(driver.Hold{Key: r.Key, Owner: r.Owner}, r.Token, r.Tokens)
+	}
 	if p.plant.looseRaise {
 		return nil
 	}
@@ -182,7 +226,7 @@ func (p *place) release(e *memory.Engine, r driver.Release) error {
 	return err
 }
 
-// clock runs at another rate than that of clients, and jumps.
+// clock is off, runs at another rate than that of clients, and jumps.
 type clock struct {
 	start time.Time
 	rate  float64
@@ -192,7 +236,9 @@ type clock struct {
 	last time.Time
 }
 
-func newClock(rate float64) *clock { return &clock{start: time.Now(), rate: rate} }
+func newClock(off time.Duration, rate float64) *clock {
+	return &clock{start: time.Now(), rate: rate, off: off}
+}
 
 func (c *clock) Now() time.Time {
 	c.mu.Lock()

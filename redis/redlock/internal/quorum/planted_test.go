@@ -16,6 +16,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"raise without a look at the owner":                 {plant: plant{looseRaise: true}},
 		"release deletes what others hold":                  {plant: plant{plainDelete: true}},
 		"a restarted place votes at once":                   {plant: plant{noQuarantine: true}},
+		"a spare that has run for long votes at once":       {plant: plant{byUptime: true}},
 		"a missing counter is taken for zero":               {plant: plant{noFloor: true}},
 		"no second look at the time":                        {engine: func(e *Engine) { e.Least = -time.Hour }},
 		"one less than a majority decides":                  {engine: func(e *Engine) { e.need-- }},

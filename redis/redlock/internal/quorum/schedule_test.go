@@ -22,8 +22,8 @@ type fault struct {
 	engine func(*Engine)
 }
 
-// Clients on bad networks share three or five places, which crash, freeze, and forget, and whose clocks run at different rates and jump. Clocks of
-// clients differ, too. Clients are stopped when they have got an answer. Whatever happens, tokens grow; and as long as no
+// Clients on bad networks share three or five places, which crash, freeze, forget, go back to what they knew before, and are replaced by spares, and whose clocks are
+// off, run at different rates and jump. Clocks of clients differ, too. Clients are stopped when they have got an answer. Whatever happens, tokens grow; and as long as no
 // clock of a place is set forward, one client holds at a time. When all is well again, nothing is left. All of it takes place in virtual
 // time, and the seed decides all of it.
 func TestSchedules(t *testing.T) {
@@ -105,12 +105,12 @@ func (w *world) judged(t *testing.T) {
 
 // counts is how often the things happened that the schedules are there to try.
 type counts struct {
-	grants, held, unavailable, gaveUp, released, lost, unknown, renewed, crashes, jumps int
-	together                                                                            int // two held at once: where a clock was set forward
+	grants, held, unavailable, gaveUp, released, lost, unknown, renewed, crashes, spares, restored, jumps int
+	together                                                                                              int // two held at once: where a clock was set forward
 }
 
 func (c *counts) all() []*int {
-	return []*int{&c.grants, &c.held, &c.unavailable, &c.gaveUp, &c.released, &c.lost, &c.unknown, &c.renewed, &c.crashes, &c.jumps, &c.together}
+	return []*int{&c.grants, &c.held, &c.unavailable, &c.gaveUp, &c.released, &c.lost, &c.unknown, &c.renewed, &c.crashes, &c.spares, &c.restored, &c.jumps, &c.together}
 }
 
 func (c *counts) add(o *counts) {

@@ -22,7 +22,7 @@ type stage struct {
 func newStage(t *testing.T, n int) *stage {
 	s := &stage{t: t, rule: newRule(t.Errorf)}
 	for range n {
-		s.places = append(s.places, newPlace(1, time.Minute))
+		s.places = append(s.places, newPlace(0, 1, time.Minute))
 	}
 	return s
 }

@@ -96,7 +96,7 @@ func (w *world) storm(rng *rand.Rand) {
 		time.Sleep(some(w.ttl))
 		last := some(2 * w.ttl)
 		hit := w.some(rng)
-		switch what := rng.IntN(8); {
+		switch what := rng.IntN(10); {
 		case what < 3:
 			to := sky(1 + rng.IntN(3))
 			who := rng.IntN(len(w.clients) + 1) // the last: all of them
@@ -120,6 +120,26 @@ func (w *world) storm(rng *rand.Rand) {
 				w.places[i].crash(some(w.ttl/4), data)
 			}
 			w.count(&w.counts.crashes)
+			time.Sleep(last)
+		case what < 8 && w.astray: // no place may lose its data
+		case what == 6:
+			w.printf("places %v are replaced by spares", hit)
+			for _, i := range hit {
+				w.places[i].replace(clockOf(rng))
+			}
+			w.count(&w.counts.spares)
+			time.Sleep(last)
+		case what == 7:
+			saved := map[int]backup{}
+			for _, i := range hit {
+				saved[i] = w.places[i].backup()
+			}
+			time.Sleep(some(w.ttl))
+			w.printf("places %v go back to what they knew", hit)
+			for _, i := range hit {
+				w.places[i].restore(saved[i], some(w.ttl/4))
+			}
+			w.count(&w.counts.restored)
 			time.Sleep(last)
 		default:
 			by := -some(w.ttl)

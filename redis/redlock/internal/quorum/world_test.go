@@ -71,7 +71,8 @@ func newWorld(seed uint64, planted fault) *world {
 		n = 5
 	}
 	for range n {
-		p := newPlace(0.99+0.02*rng.Float64(), w.maxTTL) // off by what drift allows for
+		off, rate := clockOf(rng)
+		p := newPlace(off, rate, w.maxTTL)
 		p.plant = planted.plant
 		w.places = append(w.places, p)
 	}
@@ -87,6 +88,11 @@ func newWorld(seed uint64, planted fault) *world {
 		}
 	}
 	return w
+}
+
+// clockOf is how the clock of a server goes: it is off by any time, and its rate is off by what drift allows for.
+func clockOf(rng *rand.Rand) (off time.Duration, rate float64) {
+	return time.Duration(rng.Int64N(int64(2*time.Hour))) - time.Hour, 0.99 + 0.02*rng.Float64()
 }
 
 func (w *world) newClient(i int, timeout time.Duration, rng *rand.Rand) *client {
@@ -202,6 +208,9 @@ func (w *world) run() {
 	w.skies(len(w.clients), everywhere, clear)
 	w.held.letGo()
 	w.printf("clear sky")
+	for _, p := range w.places {
+		_ = p.open() // from now on it counts
+	}
 	for _, p := range w.places {
 		time.Sleep(time.Until(p.settled()))
 	}
