@@ -118,12 +118,7 @@ func (w *world) run() {
 		n.Resume()
 	}
 	if w.counts.heldBack = w.arrive(); w.counts.heldBack > 0 {
-		for range 30 { // what arrives late is granted when its turn comes, and nobody releases it
-			if w.empty() {
-				break
-			}
-			time.Sleep(w.ttl)
-		}
+		w.settle()
 	}
 	// Whoever asks now gets everything soon: nobody holds a turn or a place for ever.
 	for i, c := range w.clients {
@@ -141,6 +136,7 @@ func (w *world) run() {
 		cancel()
 	}
 	time.Sleep(3 * w.ttl) // requests that went astray take effect, and are undone
+	w.settle()
 	if left, err := w.engine.List(context.Background(), driver.Query{Queue: true}); err != nil || len(left) > 0 {
 		w.errorf("left behind on the engine: %+v %v", left, err)
 	}
@@ -158,6 +154,16 @@ func (w *world) arrive() int {
 	w.engine.mu.Lock()
 	defer w.engine.mu.Unlock()
 	return w.engine.count
+}
+
+// settle lets time pass until nobody holds or waits any more: what arrives late is granted when its turn comes, and nobody releases it.
+func (w *world) settle() {
+	for range 30 {
+		if w.empty() {
+			return
+		}
+		time.Sleep(w.ttl)
+	}
 }
 
 // empty reports whether nobody holds or waits.
