@@ -28,11 +28,12 @@ RACE := GOFLAGS="$$GOFLAGS -tags=quietzk -gcflags=github.com/go-zookeeper/zk=-ra
 LONG := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./zookeeper ./etcd ./postgres
 
 # Where the simulators are.
-SCHEDULES := . ./redis/redlock/internal/quorum
+SCHEDULES := . ./redis/redlock/internal/quorum ./redis/internal/simulator
 
 .PHONY: schedules
 schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
-	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v $(SCHEDULES) -schedules 20000
+	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v . ./redis/redlock/internal/quorum -schedules 20000
+	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v ./redis/internal/simulator -schedules 3000
 	go test -count 1 -timeout 1h -run '^TestOrderOfThousandsOfHandOvers$$' ./redis -handovers 20000
 
 .PHONY: mutants

@@ -80,6 +80,8 @@ func (s source) breach(imported string) string {
 		}
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // it is an engine made of others: its tests simulate them, and use it through the core
+	case s.test && s.dir == "redis/internal/simulator":
+		return "" // it runs the engine through the core, as programs do
 	case observer:
 		if to != "" && to != "driver" && to != "fence" && !s.example() && !s.test {
 			return "an observer knows the core, driver and the resource's side, and no engine"
@@ -305,6 +307,8 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redlock", true, home + "/memory", true},
 		{"redis", "redis/redlock", true, home, true},
 		{"redis", "redis/redlock", false, home + "/memory", false},
+		{"redis", "redis/internal/simulator", true, home, true},
+		{"redis", "redis/internal/simulator", false, home, false},
 		{"redis", "redis", false, home + "/internal/redisserver", false},
 		{"prometheus", "prometheus", false, home, true},
 		{"prometheus", "prometheus", false, home + "/driver", true},

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/leasehold-go/leasehold v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/yuin/gopher-lua v1.1.2
 	go.uber.org/goleak v1.3.0
 )
 

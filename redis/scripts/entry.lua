@@ -174,6 +174,15 @@ local function waiter(place)
   return w
 end
 
+-- met writes down when a waiter who comes and looks was seen, if that is still to come by the clock of this server: it was written by the clock of
+-- another one, from which the slot was moved, or the clock was set back. He would seem to be here until then, and everybody would wait for him.
+local function met(place, w)
+  if w.seen <= now then return end
+  w.seen = now
+  local record = string.gsub(call('HGET', INFO, 'w' .. place), '^(%a %d+ %d+ %d+ %d+ %d+) %d+', '%1 ' .. string.format('%.0f', now))
+  call('HSET', INFO, 'w' .. place, record)
+end
+
 -- at is the owner who waits at a place.
 local function at(place)
   return call('HGET', INFO, 'o' .. place) or place
@@ -225,6 +234,7 @@ local function serve(me, changed)
       if not changed or w.way == '-' or tell(w, 'h ' .. w.ticket .. ' ' .. (foreign() and 0 or ends())) ~= 0 then return end
       leave(place)
     elseif w.way == '-' then
+      met(place, w)
       if now - w.seen < GONE then
         if changed then warn(me, GONE - now + w.seen) end
         return

@@ -1,0 +1,213 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// wire is the way of one client to one address. It stands where the client library would open connections.
+type wire struct {
+	client  *client
+	address string
+}
+
+// fate is what happens to one request and its answer.
+type fate struct {
+	before, after time.Duration
+	until         <-chan struct{} // it is held back until this is closed, however long that takes; nil: it is not
+	lost          bool            // it never arrives
+	mute          bool            // the answer is lost
+	broken        bool            // the connection breaks before the answer
+}
+
+// patience is how long the client library waits for an answer.
+const patience = 3 * time.Second
+
+var errNoConnections = errors.New("the simulator has no connections")
+
+// DialHook implements redis.Hook.
+func (w *wire) DialHook(redis.DialHook) redis.DialHook {
+	return func(context.Context, string, string) (net.Conn, error) { return nil, errNoConnections }
+}
+
+// ProcessHook implements redis.Hook.
+func (w *wire) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		answers, err := w.send(ctx, [][]string{words(cmd)})
+		if err != nil {
+			return err
+		}
+		return settle(cmd, answers[0])
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (w *wire) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
+		var batch [][]string
+		for _, cmd := range cmds {
+			batch = append(batch, words(cmd))
+		}
+		answers, err := w.send(ctx, batch)
+		for i, cmd := range cmds {
+			each := err
+			if err == nil {
+				each = settle(cmd, answers[i])
+			}
+			cmd.SetErr(each)
+			if first == nil {
+				first = each
+			}
+		}
+		return first
+	}
+}
+
+// words are a command as it is sent.
+func words(cmd redis.Cmder) (all []string) {
+	for _, arg := range cmd.Args() {
+		switch a := arg.(type) {
+		case string:
+			all = append(all, a)
+		case *string:
+			all = append(all, *a)
+		case *int64:
+			all = append(all, strconv.FormatInt(*a, 10))
+		case int, int64, uint16, uint64:
+			all = append(all, fmt.Sprint(a))
+		default:
+			panic(fmt.Sprintf("%T is not an argument that the simulator knows", arg))
+		}
+	}
+	return all
+}
+
+// settle puts an answer into a command.
+func settle(cmd redis.Cmder, answer any) error {
+	if refused, is := answer.(refusal); is {
+		return refused
+	}
+	if answer == nil {
+		return redis.Nil
+	}
+	if ok, is := answer.(status); is {
+		answer = string(ok)
+	}
+	switch c := cmd.(type) {
+	case interface{ SetVal(any) }:
+		c.SetVal(answer)
+	case interface{ SetVal(string) }:
+		c.SetVal(answer.(string))
+	default:
+		panic(fmt.Sprintf("%T is not a command that the simulator knows", cmd))
+	}
+	return nil
+}
+
+// send sends commands one behind the other, and returns the answers. What has left arrives, whether or not anybody still waits, unless the server ends before.
+func (w *wire) send(ctx context.Context, batch [][]string) ([]any, error) {
+	type reply struct {
+		answers []any
+		err     error
+	}
+	f := w.client.fate(w.address, batch)
+	to := w.client.world.cluster.at(w.address)
+	if to == nil {
+		return nil, errCut
+	}
+	replies := make(chan reply, 1)
+	go func() {
+		time.Sleep(f.before)
+		if f.lost {
+			return
+		}
+		if f.until != nil {
+			<-f.until
+		}
+		var r reply
+		if r.err = to.reach(); r.err == nil {
+			r.answers = to.all(batch)
+		}
+		time.Sleep(f.after)
+		if f.broken {
+			r = reply{err: errCut}
+		}
+		if !f.mute {
+			replies <- r
+		}
+	}()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case r := <-replies:
+		return r.answers, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-late.C:
+		return nil, os.ErrDeadlineExceeded
+	}
+}
+
+// all does what a client says on one connection.
+func (s *server) all(batch [][]string) (answers []any) {
+	asking := false
+	for _, args := range batch {
+		if args[0] == "asking" {
+			asking = true
+			answers = append(answers, status("OK"))
+			continue
+		}
+		answers = append(answers, s.execute(args, asking))
+		asking = false
+	}
+	return answers
+}
+
+// connect makes a client of the client library.
+func (c *client) connect() redis.UniversalClient {
+	node := func(o *redis.Options) *redis.Client {
+		o.MaxRetries, o.Protocol = -1, 2
+		one := redis.NewClient(o)
+		one.AddHook(&wire{c, o.Addr})
+		return one
+	}
+	if c.world.cluster.alone {
+		return node(&redis.Options{Addr: address(0)})
+	}
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{address(0)}, MaxRetries: -1, Protocol: 2, DisableRoutingPolicies: true, NewClient: node,
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return c.world.cluster.slots(), nil },
+	})
+}
+
+// slots is who keeps which.
+func (c *cluster) slots() (all []redis.ClusterSlot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for at := range c.servers {
+		c.ranges(at, func(first, last int) {
+			all = append(all, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{Addr: address(at)}}})
+		})
+	}
+	return all
+}
+
+// about is the slot of what a request is about, or -1 if it is about no key.
+func about(batch [][]string) int {
+	for _, args := range batch {
+		if keys := keysOf(args); len(keys) > 0 && !strings.EqualFold(args[0], "watch") {
+			return redisserver.Slot(keys[0])
+		}
+	}
+	return -1
+}

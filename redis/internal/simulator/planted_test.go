@@ -1,0 +1,24 @@
+//go:build mutants
+
+package simulator
+
+import (
+	"testing"
+)
+
+// Each fault that is planted in the scripts is found by the schedules. One that is let through would show that they prove nothing about what it breaks.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	const most = 2000
+	for name, planted := range planted {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := uint64(1); seed <= most; seed++ {
+				if w := runSchedule(t, seed, planted); len(w.wrong) > 0 {
+					t.Logf("schedule %d: %s", seed, w.wrong[0])
+					return
+				}
+			}
+			t.Errorf("%d schedules pass with this fault", most)
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package simulator
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// clock is that of a server: it is off, and runs at another rate than that of clients.
+type clock struct {
+	began time.Time
+	off   time.Duration
+	rate  float64
+}
+
+func (c *clock) now() time.Time {
+	return c.began.Add(time.Duration(float64(time.Since(c.began))*c.rate) + c.off)
+}
+
+// server is one process, from its start to its end.
+type server struct {
+	cluster *cluster
+	address string
+	runID   string
+	clock   *clock
+	begun   time.Time
+	epoch   int
+
+	mu      sync.Mutex
+	data    map[string]*value
+	scripts map[string]string
+	thawed  chan struct{} // closed unless it is frozen
+	gone    chan struct{} // closed when it ends
+}
+
+// now is the time of the server in ms.
+func (s *server) now() int64 { return s.clock.now().UnixMilli() }
+
+func (s *server) uptime() int64 { return int64(time.Since(s.begun) / time.Second) }
+
+func (s *server) mode() string {
+	if s.cluster.alone {
+		return "standalone"
+	}
+	return "cluster"
+}
+
+// confirmed says how many replicas have what was changed. They do not exist; the world decides.
+func (s *server) confirmed(wanted int64) int64 {
+	if s.cluster.short(s) {
+		return 0
+	}
+	return wanted
+}
+
+// execute does what a client says on a connection, when it has arrived. asking says that the client was sent here by ASK.
+func (s *server) execute(args []string, asking bool) any {
+	s.cluster.mu.Lock() // slots do not move meanwhile
+	defer s.cluster.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer, elsewhere := s.cluster.elsewhere(s, keysOf(args), asking); elsewhere {
+		return answer
+	}
+	switch args[0] {
+	case "script":
+		return s.load(args[2])
+	case "evalsha":
+		keys := 3 + integer(args[2])
+		return s.run(args[1], args[3:keys], args[keys:])
+	}
+	return s.do(args)
+}
+
+// keysOf are the keys that a client names.
+func keysOf(args []string) []string {
+	switch args[0] {
+	case "watch":
+		return args[1:]
+	case "evalsha":
+		return args[3 : 3+integer(args[2])]
+	}
+	return nil
+}
+
+// freeze lets nothing arrive any more, until thaw.
+func (s *server) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.thawed = make(chan struct{})
+}
+
+func (s *server) thaw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.thawed)
+}
+
+// reach waits until what was sent has arrived, and fails if the server ends before.
+func (s *server) reach() error {
+	s.mu.Lock()
+	thawed := s.thawed
+	s.mu.Unlock()
+	select {
+	case <-thawed:
+	case <-s.gone:
+	}
+	select {
+	case <-s.gone:
+		return errCut
+	default:
+		return nil
+	}
+}
+
+// start starts a server at an address in place of the one before.
+func (c *cluster) start(at int, k *clock, begun time.Time, data map[string]*value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lives++
+	s := &server{
+		cluster: c, address: address(at), runID: fmt.Sprintf("%040d", c.lives), clock: k, begun: begun,
+		data: data, scripts: map[string]string{}, thawed: make(chan struct{}), gone: make(chan struct{}),
+	}
+	close(s.thawed)
+	if before := c.servers[at]; before != nil {
+		s.epoch = before.epoch
+	}
+	c.servers[at] = s
+}
+
+// stop ends the server at an address, and returns what it knew.
+func (c *cluster) stop(at int) *server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.servers[at]
+	close(s.gone)
+	c.servers[at] = nil
+	return s
+}
+
+// address is none of this machine, which the client library would change to that of whom it has asked.
+func address(at int) string { return fmt.Sprintf("10.0.0.%d:6379", at) }
