@@ -31,7 +31,7 @@ func (e *URLError) Error() string {
 }
 
 // Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
-// does say counts.
+// does say counts. Instead of the password, LEASEHOLD_ETCD_PASSWORD_FILE may name a file that has it, on one line.
 const (
 	EnvUser     = "LEASEHOLD_ETCD_USER"
 	EnvPassword = "LEASEHOLD_ETCD_PASSWORD"
@@ -92,7 +92,10 @@ func (t *target) fillIn(getenv func(string) string) error {
 		t.user = getenv(EnvUser)
 	}
 	if t.password == "" {
-		t.password = getenv(EnvPassword)
+		var err error
+		if t.password, err = engineurl.Secret(getenv, EnvPassword); err != nil {
+			return fmt.Errorf("etcd engine: %w", err)
+		}
 	}
 	if (t.user == "") != (t.password == "") {
 		return &URLError{Part: "only one of user name and password", Allowed: "both, or none; what the URL leaves out is taken from " + EnvUser + " and " + EnvPassword}

@@ -3,6 +3,8 @@ package etcd
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,5 +103,22 @@ func TestWrongURLs(t *testing.T) {
 	}
 	if err := WithPrefix("a\x00")(&config{}); err == nil || !strings.Contains(err.Error(), "WithPrefix must be 1 to 128 bytes") {
 		t.Errorf("a prefix with a zero byte: %v", err)
+	}
+}
+
+func TestPasswordOfAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("geheim\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environment := map[string]string{EnvPassword + "_FILE": file}
+	getenv := func(name string) string { return environment[name] }
+	if target, err := parseURL("etcd://anna@a", getenv); err != nil || target.password != "geheim" {
+		t.Errorf("the password: %v", err)
+	}
+	environment[EnvPassword+"_FILE"] += "x"
+	if _, err := parseURL("etcd://anna@a", getenv); err == nil || !strings.Contains(err.Error(), EnvPassword+"_FILE") {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

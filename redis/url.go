@@ -94,7 +94,9 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 	if err := t.setParameters(&p); err != nil {
 		return nil, err
 	}
-	t.fillIn(getenv)
+	if err := t.fillIn(getenv); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 

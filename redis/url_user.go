@@ -1,7 +1,13 @@
 package redis
 
+import (
+	"fmt"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
+)
+
 // Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line
-// needs to hold a password. What the URL does say counts.
+// needs to hold a password. What the URL does say counts. Instead of a password, a variable of the same name with _FILE at its end may name a file that has it, on one line.
 const (
 	EnvUser             = "LEASEHOLD_REDIS_USER"
 	EnvPassword         = "LEASEHOLD_REDIS_PASSWORD"
@@ -10,10 +16,10 @@ const (
 )
 
 // fillIn takes from the environment what the URL does not say.
-func (t *target) fillIn(getenv func(string) string) {
+func (t *target) fillIn(getenv func(string) string) (err error) {
 	set := func(value *string, variable string) {
-		if *value == "" {
-			*value = getenv(variable)
+		if *value == "" && err == nil {
+			*value, err = engineurl.Secret(getenv, variable)
 		}
 	}
 	set(&t.user, EnvUser)
@@ -22,4 +28,8 @@ func (t *target) fillIn(getenv func(string) string) {
 		set(&t.sentinelUser, EnvSentinelUser)
 		set(&t.sentinelPassword, EnvSentinelPassword)
 	}
+	if err != nil {
+		return fmt.Errorf("redis engine: %w", err)
+	}
+	return nil
 }

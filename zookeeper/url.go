@@ -16,7 +16,7 @@ import (
 )
 
 // Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
-// does say counts.
+// does say counts. Instead of the password, LEASEHOLD_ZOOKEEPER_PASSWORD_FILE may name a file that has it, on one line.
 const (
 	EnvUser     = "LEASEHOLD_ZOOKEEPER_USER"
 	EnvPassword = "LEASEHOLD_ZOOKEEPER_PASSWORD"
@@ -101,7 +101,14 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	if fault != nil {
 		return c, (*URLError)(fault)
 	}
-	if err := c.setUser(cmp.Or(p.User, getenv(EnvUser)), cmp.Or(p.Password, getenv(EnvPassword))); err != nil {
+	password := p.Password
+	if password == "" {
+		var err error
+		if password, err = engineurl.Secret(getenv, EnvPassword); err != nil {
+			return c, fmt.Errorf("zookeeper engine: %w", err)
+		}
+	}
+	if err := c.setUser(cmp.Or(p.User, getenv(EnvUser)), password); err != nil {
 		return c, err
 	}
 	if c.servers, fault = p.Addresses(usual, usual); fault != nil {

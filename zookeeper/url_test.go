@@ -2,6 +2,8 @@ package zookeeper
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +109,22 @@ func TestBadOptions(t *testing.T) {
 		if _, is := errors.AsType[*OptionError](err); !is || e != nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestPasswordOfAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("geheim\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environment := map[string]string{EnvPassword + "_FILE": file}
+	getenv := func(name string) string { return environment[name] }
+	if c, err := parseURL("zookeeper://anna@a", getenv); err != nil || c.password != "geheim" {
+		t.Errorf("the password is %q, %v", c.password, err)
+	}
+	environment[EnvPassword+"_FILE"] += "x"
+	if _, err := parseURL("zookeeper://anna@a", getenv); err == nil || !strings.Contains(err.Error(), EnvPassword+"_FILE") {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func (a *app) hold(j job) error {
 		s.close()
 		return err
 	}
-	outcome, err := a.under(j, lease, heard, signals)
+	outcome, err := a.under(j, s.url, lease, heard, signals)
 	released := a.release(lease)
 	if !errors.Is(released, leasehold.ErrUnknown) {
 		s.close() // it would ask an engine that does not answer once more
@@ -67,8 +67,8 @@ func (a *app) hold(j job) error {
 }
 
 // under runs the program under the lease.
-func (a *app) under(j job, lease *leasehold.Lease, heard *heard, signals chan os.Signal) (supervise.Outcome, error) {
-	env, err := j.environment(lease)
+func (a *app) under(j job, url string, lease *leasehold.Lease, heard *heard, signals chan os.Signal) (supervise.Outcome, error) {
+	env, err := j.environment(lease, url)
 	if err != nil {
 		return supervise.Outcome{}, err
 	}

@@ -26,6 +26,7 @@ type app struct {
 	out, err io.Writer
 	root     *cobra.Command
 	engine   string           // --engine
+	typed    string           // what standard input has said it is
 	can      driver.Abilities // of the engine, once it is open
 
 	secrets redaction
@@ -53,7 +54,11 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 		coded = &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if coded.Err != nil {
-		a.tell(coded.Err.Error(), coded.Code == exit.Usage)
+		text := coded.Err.Error()
+		if coded.Code == exit.Unavailable {
+			text += withheld(os.Getenv)
+		}
+		a.tell(text, coded.Code == exit.Usage)
 	}
 	return coded.Code
 }
@@ -97,7 +102,7 @@ Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; leasehold --help lists them")
+	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
 	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(), a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -140,10 +145,12 @@ func (a *app) open(opts ...leasehold.ClientOption) (*session, error) {
 type opening = func(url string) (driver.Engine, func() error, error)
 
 func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, error) {
-	url, err := config.Engine(a.engine, a.root.PersistentFlags().Changed("engine"), os.Getenv)
+	url, err := a.engineURL(os.Getenv)
 	if err != nil {
-		return nil, &exit.Error{Code: exit.Usage, Err: err}
+		return nil, err
 	}
+	a.secrets.learn(url)
+	a.secrets.sort()
 	e, closeEngine, err := open(url)
 	if err != nil {
 		code := exit.Unavailable
@@ -153,13 +160,14 @@ func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, er
 		return nil, &exit.Error{Code: code, Err: err}
 	}
 	a.can = e.Abilities()
-	return &session{client: leasehold.New(e, opts...), engine: e, closeEngine: closeEngine}, nil
+	return &session{client: leasehold.New(e, opts...), engine: e, url: url, closeEngine: closeEngine}, nil
 }
 
 // session is a client and its engine.
 type session struct {
 	client      *leasehold.Client
 	engine      driver.Engine
+	url         string // it may have a password
 	closeEngine func() error
 }
 

@@ -5,11 +5,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"os/exec"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +27,7 @@ type runFlags struct {
 	onLost                   choice
 	killAfter                period
 	conflictCode             int
+	passEngine               bool
 
 	given func(name string) bool
 }
@@ -102,6 +99,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost or --max-hold has passed: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
 	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL: at most a third of --ttl, which also limits the default")
 	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` instead of 75 if the lock is held, or not granted in time")
+	flags.BoolVar(&f.passEngine, "pass-engine", false, "let CMD have the engine, in LEASEHOLD_ENGINE, and the passwords in the environment")
 	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held by somebody else, or not granted in time")
 }
 
@@ -196,28 +194,4 @@ func reason(err error) error {
 		err = e.Err
 	}
 	return err
-}
-
-// environment is what the program finds: this process's, and what there is to know of the lease. The
-// owner's secret is not part of it.
-func (j job) environment(l *leasehold.Lease) ([]string, error) {
-	told, err := j.told(l)
-	if err != nil {
-		return nil, err
-	}
-	own := []string{
-		heldVariable + "=" + told,
-		"LEASEHOLD_NAME=" + j.name,
-		"LEASEHOLD_TOKEN=" + strconv.FormatUint(l.Token(), 10),
-		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
-		"LEASEHOLD_TTL_MS=" + strconv.FormatInt(time.Duration(j.ttl).Milliseconds(), 10),
-	}
-	// A run inside of another one must not leave two values of one variable.
-	outer := slices.DeleteFunc(os.Environ(), func(set string) bool {
-		return slices.ContainsFunc(own, func(mine string) bool {
-			variable, _, _ := strings.Cut(mine, "=")
-			return strings.HasPrefix(set, variable+"=")
-		})
-	})
-	return append(outer, own...), nil
 }

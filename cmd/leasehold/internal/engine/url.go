@@ -103,3 +103,49 @@ func forms(known []opener) []string {
 	}
 	return list
 }
+
+// IsPostgres reports whether a URL leads to the engine postgres, which reads the variables of its own client.
+func IsPostgres(raw string) bool {
+	return strings.HasPrefix(raw, "postgres://") || strings.HasPrefix(raw, "postgresql://")
+}
+
+var secretParameter = regexp.MustCompile(`(?i)pass|secret|token`)
+
+// WithoutPassword returns a URL without the passwords in it, and whether there were any. It leads to the same engine. Of one that is so broken that a password may stand anywhere, only
+// the scheme is left.
+func WithoutPassword(raw string) (stripped string, had bool) {
+	name, rest, found := strings.Cut(raw, "://")
+	if !found || !scheme.MatchString(name) || name == "sqlite" {
+		return raw, false
+	}
+	rest, query, asked := strings.Cut(rest, "?")
+	authority, path := rest, ""
+	if i := strings.Index(rest, "/"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if strings.Contains(path+query, "@") {
+		return name + "://", true
+	}
+	if i := strings.LastIndex(authority, "@"); i >= 0 {
+		user, password, _ := strings.Cut(authority[:i], ":")
+		had = password != ""
+		if authority = authority[i+1:]; user != "" {
+			authority = user + "@" + authority
+		}
+	}
+	var others []string
+	for part := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(part, "="); secretParameter.MatchString(name) && name != "passfile" {
+			had = true
+			continue
+		}
+		others = append(others, part)
+	}
+	if !had {
+		return raw, false
+	}
+	if stripped = name + "://" + authority + path; asked && len(others) > 0 {
+		stripped += "?" + strings.Join(others, "&")
+	}
+	return stripped, true
+}

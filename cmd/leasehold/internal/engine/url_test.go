@@ -145,3 +145,25 @@ func TestErrorsOfURLs(t *testing.T) {
 		}
 	}
 }
+
+func TestPasswordsAreTakenOutOfURLs(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"sqlite:/a/b@c:d": "", "memory:": "", "redis://h/1?db=2": "", "redis://anna@h": "", "@/run/secrets/engine": "", "": "",
+		"redis://anna:geheim@h:1/2?max_ttl=3s":                          "redis://anna@h:1/2?max_ttl=3s",
+		"redlocks://:geheim@h1,h2":                                      "redlocks://h1,h2",
+		"postgres://anna:ge@heim@h/d":                                   "postgres://anna@h/d",
+		"postgres:///d?host=/run&password=geheim&passfile=p":            "postgres:///d?host=/run&passfile=p",
+		"postgres://anna@h/d?sslpassword=geheim":                        "postgres://anna@h/d",
+		"redis+sentinel://h/m?sentinel_user=a&sentinel_password=geheim": "redis+sentinel://h/m?sentinel_user=a",
+		"redis://anna:ge/heim@h":                                        "redis://",
+	} {
+		got, had := WithoutPassword(raw)
+		if want == "" {
+			want = raw
+		}
+		if got != want || had != (want != raw) {
+			t.Errorf("%s became %s, %v", raw, got, had)
+		}
+	}
+}
