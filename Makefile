@@ -37,7 +37,7 @@ schedules: redis ## Run many more seeded schedules, and hand-overs, than "make t
 	go test -count 1 -timeout 1h -run '^TestOrderOfThousandsOfHandOvers$$' ./redis -handovers 20000
 
 .PHONY: mutants
-mutants: compiler spin ## Check that the tests find the faults that are planted in the code (takes some minutes)
+mutants: compiler spin redis etcd postgresql zookeeper ## Check that the tests find the faults that are planted in the code (takes some minutes)
 	scripts/test-tagged.sh mutants -tags mutants -timeout 1h
 
 # The race detector needs a C compiler, and the headers of the C library.

@@ -1,0 +1,32 @@
+package postgres_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
+)
+
+// number is what tells a place from those that were restored from its dump.
+const number = "hashtextextended(origin.id::text, base.oid::bigint)"
+
+var mutants = []overlay.Fault{{
+	Name: "place known by numbers that a dump may have, too",
+	Edits: []overlay.Edit{{
+		File: "schema.go",
+		From: "inSchema(schema, string(text))",
+		To:   "inSchema(schema, strings.Replace(string(text), \"" + number + "\", \"base.oid::bigint\", 1))",
+	}},
+	Test: "TestDumpOfARestoredDatabase",
+}}
+
+// Each fault has its place in the code, and in the statements. Make mutants checks that it is found.
+func TestMutantsHaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	overlay.Check(t, mutants)
+	const file = "migrations/0009_origin.sql"
+	if text, err := os.ReadFile(file); err != nil || strings.Count(string(text), number) != 1 {
+		t.Errorf("%s must have one %s: plant the fault anew (%v)", file, number, err)
+	}
+}

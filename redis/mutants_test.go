@@ -1,0 +1,35 @@
+package redis_test
+
+import (
+	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
+)
+
+var mutants = []overlay.Fault{
+	{
+		Name: "owner used again after the undoing of its grant",
+		Edits: []overlay.Edit{
+			{File: "replicas.go", From: "\t\t\treturn driver.Spent(short)\n", To: "\t\t\treturn short\n"},
+			{File: "replicas.go", From: "return driver.Spent(driver.NoEffect(short))", To: "return driver.NoEffect(short)"},
+			{File: "replicas.go", From: "return e.replicas > 0 && err != nil", To: "return false && err != nil"},
+		},
+		Test: "TestLateUndoOfAHandOver", Says: "the late release has taken the lock",
+	},
+	{
+		Name:  "mode of a Valkey not read",
+		Edits: []overlay.Edit{{File: "server.go", From: `case "redis_mode", "server_mode":`, To: `case "redis_mode":`}},
+		Test:  "TestModeIsReadAndNeverAssumed", Says: "server_mode:cluster",
+	},
+	{
+		Name:  "mode that is not known taken for that of a single server",
+		Edits: []overlay.Edit{{File: "server.go", From: "case !f.modeKnown():", To: "case false:"}},
+		Test:  "TestModeIsReadAndNeverAssumed", Says: "want a permanent error",
+	},
+}
+
+// Each fault has its place in the code. Make mutants checks that it is found.
+func TestMutantsHaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	overlay.Check(t, mutants)
+}
