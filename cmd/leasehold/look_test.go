@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -251,5 +254,38 @@ func (m *machine) answer(args ...string) result {
 		if r := m.do(args...); r.code != 69 || !strings.Contains(r.err, "no answer in time") || time.Since(began) > patience {
 			return r
 		}
+	}
+}
+
+// Names and texts of others can neither look alike nor look like columns of the table.
+func TestNamesInTablesAreUnambiguous(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	names := []string{"lit\nx", `lit\nx`, `"lit\nx"`, "a write 7", "a  write  7  30s", "plain"}
+	for _, name := range names {
+		p := m.start("run", name, "--", "sh", "-c", "echo up; read x")
+		p.line()
+	}
+	seen := map[string]bool{}
+	lines := strings.Split(strings.TrimSpace(m.do("ls").want(t, 0).out), "\n")
+	for _, line := range lines[1:] {
+		cell := regexp.MustCompile(`^lock +("(?:[^"\\]|\\.)*"|\S+)  `).FindStringSubmatch(line)
+		if cell == nil {
+			t.Fatalf("no name in %q", line)
+		}
+		name := cell[1]
+		if text, err := strconv.Unquote(name); err == nil {
+			name = text
+		}
+		if !slices.Contains(names, name) || seen[name] {
+			t.Errorf("the name in %q is %q", line, name)
+		}
+		seen[name] = true
+	}
+	if len(seen) != len(names) {
+		t.Errorf("%d of %d names are there:\n%s", len(seen), len(names), strings.Join(lines, "\n"))
+	}
+	if r := m.do("inspect", "a write 7").want(t, 0); !strings.HasPrefix(r.out, `lock "a write 7"  held by `) {
+		t.Errorf("inspect says %q", r.out)
 	}
 }

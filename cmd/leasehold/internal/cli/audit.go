@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // removal is the JSON form of a removal. Its field names are an interface.
@@ -80,8 +81,8 @@ func (a *app) printRemovals(all []leasehold.Removal) error {
 	table := columns{out: a.out}
 	table.row("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
 	for _, r := range all {
-		table.row(r.At.UTC().Format(time.RFC3339), r.Kind.String(), oneLine(r.Name), strconv.FormatUint(r.Token, 10), r.Outcome.String(),
-			oneLine(r.By), dash(oneLine(r.Holder)), dash(oneLine(r.Why)))
+		table.row(r.At.UTC().Format(time.RFC3339), r.Kind.String(), quote.Name(r.Name), strconv.FormatUint(r.Token, 10), r.Outcome.String(),
+			quote.Text(r.By), quote.Cell(r.Holder), quote.Cell(r.Why))
 	}
 	return table.flush()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // printDiagnosis writes the places, and then the findings.
@@ -23,7 +24,7 @@ func (a *app) printDiagnosis(x leasehold.Examination, unsupported bool, s draw.S
 	table := columns{out: a.out}
 	table.row("PLACE", "ROLE", "VERSION", "UP", "ROUND TRIP", "CLOCK", "GRANTS")
 	for _, p := range x.Places {
-		table.row(oneLine(p.Name), dash(p.Role), dash(oneLine(p.Version)), up(p.Uptime), trip(p.RoundTrip), clock(p), granting(p, x.Findings))
+		table.row(quote.Name(p.Name), dash(p.Role), quote.Cell(p.Version), up(p.Uptime), trip(p.RoundTrip), clock(p), granting(p, x.Findings))
 	}
 	if err := table.flush(); err != nil {
 		return err
@@ -105,7 +106,7 @@ func grouped(all []leasehold.Finding) (groups []*alike) {
 			known[key], groups = g, append(groups, g)
 		}
 		if f.Place != "" {
-			g.places = append(g.places, oneLine(f.Place))
+			g.places = append(g.places, quote.Name(f.Place))
 		}
 	}
 	return groups

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 )
 
@@ -109,7 +110,7 @@ func (a *app) showLeaks(found []leasehold.Leak, json bool) error {
 	table := columns{out: a.out}
 	table.row("LEAK", "KIND", "NAME", "COUNT", "TOKEN", "PLACE", "HOLDER")
 	for _, l := range found {
-		table.row(l.Sort.String(), l.Kind.String(), oneLine(l.Name), strconv.Itoa(l.Count), tokenOf(l), dash(oneLine(l.Place)), dash(oneLine(l.Holder)))
+		table.row(l.Sort.String(), l.Kind.String(), quote.Name(l.Name), strconv.Itoa(l.Count), tokenOf(l), quote.Cell(l.Place), quote.Cell(l.Holder))
 	}
 	return table.flush()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -101,7 +102,7 @@ func (a *app) opens(ctx context.Context, e driver.Engine, yes bool, why string) 
 	}
 	opened, err := o.OpenNow(ctx, by)
 	for _, name := range opened {
-		if _, err := fmt.Fprintln(a.out, "open:", oneLine(name)); err != nil {
+		if _, err := fmt.Fprintln(a.out, "open:", quote.Name(name)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // printer prints a listing while it comes.
@@ -70,10 +71,10 @@ func newTablePrinter(out io.Writer) *tablePrinter {
 
 func (p *tablePrinter) add(s leasehold.Status) {
 	row := func(mode, token, ttl, age, holder string) {
-		p.table.row(s.Kind.String(), oneLine(s.Name), mode, token, ttl, age, strconv.Itoa(s.Waiting), holder)
+		p.table.row(s.Kind.String(), quote.Name(s.Name), mode, token, ttl, age, strconv.Itoa(s.Waiting), holder)
 	}
 	for _, h := range s.Holders {
-		row(mode(s, h), strconv.FormatUint(h.Token, 10), ttl(h.TTL), age(h.Age), oneLine(h.Holder))
+		row(mode(s, h), strconv.FormatUint(h.Token, 10), ttl(h.TTL), age(h.Age), quote.Text(h.Holder))
 	}
 	switch {
 	case s.Latch != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 )
 
@@ -116,7 +117,7 @@ func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f 
 			return err
 		default:
 			released++
-			_, _ = fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, oneLine(name), t.Token)
+			_, _ = fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, quote.Name(name), t.Token)
 		}
 	}
 	if released == 0 {

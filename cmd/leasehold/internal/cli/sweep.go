@@ -10,6 +10,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // leak is the JSON form of a leak. Its field names are an interface.
@@ -83,18 +84,18 @@ func (a *app) sweepEach(ctx context.Context, c *leasehold.Client, found []leaseh
 
 // describe says what a leak is, in one line.
 func describe(l leasehold.Leak) string {
-	text := fmt.Sprintf("%s of %s %s", l.Sort, l.Kind, oneLine(l.Name))
+	text := fmt.Sprintf("%s of %s %s", l.Sort, l.Kind, quote.Name(l.Name))
 	if l.Sort == leasehold.DeadWaiters && l.Count > 1 {
 		text += fmt.Sprintf(" (%d)", l.Count)
 	}
 	if l.Holder != "" {
-		text += ", held by " + oneLine(l.Holder)
+		text += ", held by " + quote.Text(l.Holder)
 	}
 	if l.Token != 0 {
 		text += fmt.Sprintf(", token %d", l.Token)
 	}
 	if l.Place != "" {
-		text += ", on " + oneLine(l.Place)
+		text += ", on " + quote.Text(l.Place)
 	}
 	return text
 }

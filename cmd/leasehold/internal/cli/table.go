@@ -11,35 +11,36 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // printDetails writes all that is known of one name. If too few nodes have answered, it is only known what each of them says.
 func (a *app) printDetails(name string, found []leasehold.Status, known bool, said []leasehold.Vote) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if known && !held(found) {
-		fmt.Fprintf(w, "%s is free\n", oneLine(name))
+		fmt.Fprintf(w, "%s is free\n", quote.Name(name))
 	}
 	for _, s := range found {
 		if s.Latch != nil {
-			fmt.Fprintf(w, "latch %s\tcount %d\tforgotten in %s\n", oneLine(name), s.Latch.Count, ttl(s.Latch.TTL))
+			fmt.Fprintf(w, "latch %s\tcount %d\tforgotten in %s\n", quote.Name(name), s.Latch.Count, ttl(s.Latch.TTL))
 		}
 		for _, h := range s.Holders {
 			fmt.Fprintf(w, "%s %s\theld by %s\t%s\ttoken %d\tttl %s\theld for %s\n",
-				s.Kind, oneLine(name), oneLine(h.Holder), mode(s, h), h.Token, ttl(h.TTL), age(h.Age))
+				s.Kind, quote.Name(name), quote.Text(h.Holder), mode(s, h), h.Token, ttl(h.TTL), age(h.Age))
 		}
 		for i, q := range s.Queue {
 			fmt.Fprintf(w, "%s %s\twaiting: %d. %s\t%s\t\t\tfor %s\n",
-				s.Kind, oneLine(name), i+1, oneLine(q.Holder), weight(s, q.Mode.String(), q.Weight), age(q.Age))
+				s.Kind, quote.Name(name), i+1, quote.Text(q.Holder), weight(s, q.Mode.String(), q.Weight), age(q.Age))
 		}
 		if more := s.Waiting - len(s.Queue); more > 0 {
-			fmt.Fprintf(w, "%s %s\twaiting: %d more\n", s.Kind, oneLine(name), more)
+			fmt.Fprintf(w, "%s %s\twaiting: %d more\n", s.Kind, quote.Name(name), more)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, v := range said {
-		fmt.Fprintf(w, "node %s\t%s\n", oneLine(v.Place), saying(v))
+		fmt.Fprintf(w, "node %s\t%s\n", quote.Name(v.Place), saying(v))
 	}
 	return w.Flush()
 }
@@ -64,7 +65,7 @@ func saying(v leasehold.Vote) string {
 		return "error: " + oneLine(v.Err.Error())
 	}
 	for _, h := range v.Holders {
-		said[0] = "held by " + oneLine(h.Holder)
+		said[0] = "held by " + quote.Text(h.Holder)
 		if h.Token != 0 {
 			said = append(said, fmt.Sprint("token ", h.Token))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -46,10 +47,10 @@ func plainly(err error) string { return strings.TrimPrefix(err.Error(), "leaseho
 
 // line is a change in words.
 func (c change) line() string {
-	what := oneLine(strings.TrimSpace(c.Kind + " " + c.Name))
+	what := strings.TrimSpace(c.Kind + " " + quote.Name(c.Name))
 	switch {
 	case c.Node != nil:
-		what = oneLine(c.Node.Node) + "  " + c.Node.words()
+		what = quote.Name(c.Node.Node) + "  " + c.Node.words()
 	case c.Event == eventHandedOn, c.Event == eventChanged:
 		what += "  to " + c.Holder.words(c.Kind) + ", from " + c.From.words(c.Kind)
 	case c.Holder != nil:
@@ -72,7 +73,7 @@ func (h *holder) words(kind string) string {
 	if kind == leasehold.KindSemaphore.String() {
 		mode = permits(h.Weight)
 	}
-	return fmt.Sprintf("%s, %s, token %d", oneLine(h.Holder), mode, h.Token)
+	return fmt.Sprintf("%s, %s, token %d", quote.Text(h.Holder), mode, h.Token)
 }
 
 // words say what a node says.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -20,7 +21,7 @@ func (m *model) detailBody() [][]cell {
 
 // detailLines is all that is known of one name.
 func (m *model) detailLines() [][]cell {
-	lines := m.wrap(strong, m.shown.Kind.String()+" "+m.shown.Name, "  ")
+	lines := m.wrap(strong, m.shown.Kind.String()+" "+quote.Name(m.shown.Name), "  ")
 	add := func(as style, text string) { lines = append(lines, m.wrap(as, text, "      ")...) }
 	switch {
 	case m.openErr != nil && !m.opened.IsZero():
@@ -51,7 +52,7 @@ func (m *model) detailLines() [][]cell {
 		if h.TTL < 0 {
 			left = "no end"
 		}
-		add(base, "held by "+h.Holder)
+		add(base, "held by "+quote.Text(h.Holder))
 		add(base, "    "+mode(s.Kind, h.Mode, h.Weight)+", token "+strconv.FormatUint(h.Token, 10)+", "+left+", held for "+span(h.Age))
 		if p, ok := leasehold.ParseHolder(h.Holder); ok {
 			said := "    host " + p.Host + ", process " + strconv.Itoa(p.PID) + ", program " + p.Program
@@ -65,7 +66,7 @@ func (m *model) detailLines() [][]cell {
 		add(warn, count(s.Waiting)+" waiting, the next one first")
 	}
 	for i, w := range s.Queue {
-		add(base, pad(i+1)+". "+w.Holder+", "+mode(s.Kind, w.Mode, w.Weight)+", for "+span(w.Age))
+		add(base, pad(i+1)+". "+quote.Text(w.Holder)+", "+mode(s.Kind, w.Mode, w.Weight)+", for "+span(w.Age))
 	}
 	if more := s.Waiting - len(s.Queue); more > 0 {
 		add(faint, "    "+count(more)+" more, whom the engine does not tell")
@@ -97,7 +98,7 @@ func (m *model) vote(v leasehold.Vote) (style, string) {
 		} else {
 			said += ", and "
 		}
-		said += "held by " + h.Holder
+		said += "held by " + quote.Text(h.Holder)
 		if h.Token != 0 {
 			said += ", token " + strconv.FormatUint(h.Token, 10)
 		}

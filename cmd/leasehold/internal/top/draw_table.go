@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // The columns, in order.
@@ -74,7 +76,7 @@ func (m *model) tableBody() [][]cell {
 func (m *model) texts(r row) (out [columns][]cell) {
 	put := func(col int, as style, text string) { out[col] = styled(m.script.letters(text), as) }
 	put(colKind, plain, r.Kind.String())
-	put(colName, strong, r.Name)
+	put(colName, strong, quote.Name(r.Name))
 	waits := plain
 	if r.Waiting > 0 {
 		waits = warn
@@ -90,7 +92,7 @@ func (m *model) texts(r row) (out [columns][]cell) {
 		put(colHolder, faint, "free")
 		return out
 	default:
-		text := r.Holders[0].Holder
+		text := quote.Text(r.Holders[0].Holder)
 		if n := len(r.Holders) - 1; n > 0 {
 			text = "+" + strconv.Itoa(n) + " " + text
 		}

@@ -1,0 +1,33 @@
+// Package quote writes texts of others into tables for people, so that no two of them look alike, and none looks like more than one cell.
+package quote
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Name returns a name as it is, or in quotation marks, with escapes as in Go, if it is empty or has anything but letters, digits and signs: spaces, quotation marks,
+// backslashes, what cannot be seen, what turns the direction of writing.
+func Name(name string) string {
+	if name == "" || strings.Contains(name, " ") {
+		return strconv.Quote(name)
+	}
+	return Text(name)
+}
+
+// Text is Name for what has single spaces between its words, as a text about a holder does. A dash alone is quoted, since it stands for nothing.
+func Text(text string) string {
+	quoted := strconv.Quote(text)
+	if text == "-" || text != strings.TrimSpace(text) || strings.Contains(text, "  ") || quoted[1:len(quoted)-1] != text {
+		return quoted
+	}
+	return text
+}
+
+// Cell is Text, and a dash for no text.
+func Cell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return Text(text)
+}

@@ -1,0 +1,53 @@
+package quote_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
+)
+
+func TestTextsOfOthersAreQuotedIfTheyCouldBeMistaken(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{ // as a name, and as a text
+		"order:1001":      {"order:1001", "order:1001"},
+		"größe/名":         {"größe/名", "größe/名"},
+		`lit\nx`:          {`"lit\\nx"`, `"lit\\nx"`},
+		"lit\nx":          {`"lit\nx"`, `"lit\nx"`},
+		`"a"`:             {`"\"a\""`, `"\"a\""`},
+		"h:1 program x":   {`"h:1 program x"`, "h:1 program x"},
+		"a  write  7":     {`"a  write  7"`, `"a  write  7"`},
+		" a":              {`" a"`, `" a"`},
+		"a ":              {`"a "`, `"a "`},
+		"-":               {`"-"`, `"-"`},
+		"\u202ea":         {`"\u202ea"`, `"\u202ea"`},
+		"a\u00a0b":        {`"a\u00a0b"`, `"a\u00a0b"`},
+		"\xff":            {`"\xff"`, `"\xff"`},
+		"\x1b[2Ja":        {`"\x1b[2Ja"`, `"\x1b[2Ja"`},
+		"":                {`""`, ""},
+		"a\ufeffb\u200dc": {`"a\ufeffb\u200dc"`, `"a\ufeffb\u200dc"`},
+		"tab\tulator":     {`"tab\tulator"`, `"tab\tulator"`},
+		`x" "y`:           {`"x\" \"y"`, `"x\" \"y"`},
+	} {
+		if name, as := quote.Name(text), quote.Text(text); name != want[0] || as != want[1] {
+			t.Errorf("%q is %s as a name and %s as a text, want %q", text, name, as, want)
+		}
+	}
+	if quote.Cell("") != "-" || quote.Cell("-") != `"-"` || quote.Cell("a b") != "a b" {
+		t.Error("a dash stands for nothing")
+	}
+}
+
+// Whatever two names are, they look different, and are one word.
+func FuzzNames(f *testing.F) {
+	f.Add("lit\nx", `lit\nx`)
+	f.Add("a b", `"a b"`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if a != b && (quote.Name(a) == quote.Name(b) || quote.Text(a) == quote.Text(b)) {
+			t.Errorf("%q and %q look alike: %s", a, b, quote.Name(a))
+		}
+		if q := quote.Name(a); strings.ContainsAny(q, "\n\t\x1b") || q[0] != '"' && strings.Contains(q, " ") {
+			t.Errorf("%q is %s", a, q)
+		}
+	})
+}
