@@ -89,16 +89,17 @@ func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
 	master, replica := c.Nodes[0], c.Nodes[3]
+	const long = 10 * time.Minute // the parts may wait for others that run
 	type party struct {
 		holder, waiter, idle *redis.Engine
 		held, next           driver.Request
 	}
 	parties := map[string]party{}
 	for name, client := range clients(c) {
-		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, time.Minute), driver.Request{}}
+		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, long), driver.Request{}}
 		takes(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and nothing more until afterwards
 		takes(t, p.holder, p.held)
-		p.next = joins(t, p.waiter, lasting(p.held.Name, time.Minute))
+		p.next = joins(t, p.waiter, lasting(p.held.Name, long))
 		parties[name] = p
 	}
 	strict, confirmed := unguarded(t, hasty(c), redis.WithReplicas(1, time.Second)), lasting(tagOn(0)+"confirmed", time.Minute)
@@ -131,7 +132,7 @@ func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 				_, err := p.idle.Take(ctx, lock(tagOn(0)+name+" new"))
 				return err
 			})
-			persistently(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), time.Minute) })
+			persistently(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), long) })
 			persistently(t, "the release", func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.held)}) })
 			if <-waited; err != nil {
 				t.Errorf("the waiter has not got the lock: %v", err)
