@@ -15,16 +15,27 @@ import (
 // Look before it whether the client may do what it wants. Tokens are no passwords.
 //
 // A request without a token is answered with 428, one with a token that is none, or for another name, with 400; both with a problem document (RFC 9457). Safe methods (GET, HEAD,
-// OPTIONS, TRACE) may come without one.
-func Required(name func(*http.Request) string, next http.Handler) http.Handler {
+// OPTIONS, TRACE) may come without one, unless [TokensAlways] is given.
+//
+// A request that asks for another method than it has, as with X-HTTP-Method-Override, is answered with 400: a GET could write without a token otherwise. So is one whose name may stand for
+// the same thing as another name: with . or .. for a part of a path, a backslash, a percent-escape or a control character in it. Where upper and lower case are one, give [FoldCase].
+func Required(name func(*http.Request) string, next http.Handler, opts ...HandlerOption) http.Handler {
+	var o handling
+	for _, set := range opts {
+		set(&o)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", HeaderToken) // a cache must not answer one who raises first with what was read before
-		n := name(r)
-		token, err := tokenOf(r.Header, n)
+		n, err := o.check(r, name(r))
+		if err != nil {
+			Refuse(w, err)
+			return
+		}
+		token, err := tokenOf(r.Header, n, o.fold)
 		switch {
 		case err == nil:
 			next.ServeHTTP(w, r.WithContext(WithToken(r.Context(), n, token)))
-		case errors.Is(err, ErrNoToken) && isSafe(r.Method):
+		case errors.Is(err, ErrNoToken) && isSafe(r.Method) && !o.always:
 			next.ServeHTTP(w, r)
 		default:
 			Refuse(w, err)
@@ -39,7 +50,7 @@ func Required(name func(*http.Request) string, next http.Handler) http.Handler {
 // and shut others out: look before the gate who it is.
 //
 // next must not go on working when it has returned. So an http.TimeoutHandler may stand before the gate, but not behind it. Limit how long next may take: who has a newer token waits for it.
-func (g *Gate) Handler(name func(*http.Request) string, next http.Handler) http.Handler {
+func (g *Gate) Handler(name func(*http.Request) string, next http.Handler, opts ...HandlerOption) http.Handler {
 	return Required(name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, token, ok := FromContext(r.Context())
 		if !ok || r.Header.Get(HeaderToken) == "" {
@@ -59,5 +70,5 @@ func (g *Gate) Handler(name func(*http.Request) string, next http.Handler) http.
 		default:
 			Refuse(w, errors.Join(ErrUnavailable, err)) // the request has ended while it waited
 		}
-	}))
+	}), opts...)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // Headers of a request. The token is a plain decimal number, which any client can write; it has up to 16 digits, so it is no Integer of RFC 9651, which ends at 15.
@@ -23,7 +24,7 @@ func setHeaders(h http.Header, name string, token uint64) {
 }
 
 // tokenOf reads the token of a request about a name. It returns ErrNoToken if there is none.
-func tokenOf(h http.Header, name string) (uint64, error) {
+func tokenOf(h http.Header, name string, fold bool) (uint64, error) {
 	if err := Valid(name, 1); err != nil { // the server made it of the request, as of its path
 		return 0, err
 	}
@@ -38,6 +39,9 @@ func tokenOf(h http.Header, name string) (uint64, error) {
 	}
 	if len(names) == 1 {
 		given, err := url.PathUnescape(names[0])
+		if fold {
+			given = strings.ToLower(given)
+		}
 		if err != nil || given != name {
 			return 0, invalid(HeaderName, names[0], "the lock of this resource, "+strconv.Quote(shortened(name))+", percent-encoded as in a path")
 		}

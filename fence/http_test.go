@@ -332,7 +332,7 @@ func TestTransport(t *testing.T) {
 func TestFromClientToServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "order:1001", "ä/ö ü%2F\n\t", strings.Repeat("ß", 512)} {
-		server := httptest.NewServer(fence.NewGate(new(fence.Memory)).Handler(func(*http.Request) string { return name }, echo))
+		server := httptest.NewServer(fence.NewGate(new(fence.Memory)).Handler(func(*http.Request) string { return name }, echo, fence.AnyName()))
 		client := &http.Client{Transport: &fence.Transport{Base: server.Client().Transport}}
 		put := func(token uint64) error {
 			r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), name, token), "PUT", server.URL, strings.NewReader("x"))
@@ -474,4 +474,71 @@ func FuzzTokensOfRequests(f *testing.F) {
 			t.Errorf("%q, %q: %d", token, name, resp.StatusCode)
 		}
 	})
+}
+
+// A request that says that it has another method than it has does not pass as a reading one.
+func TestOverridesOfTheMethodAreRefused(t *testing.T) {
+	t.Parallel()
+	writes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "written") })
+	token := fence.HeaderToken
+	for _, c := range []struct {
+		what    string
+		request *http.Request
+		opts    []fence.HandlerOption
+		status  int
+	}{
+		{"GET as PUT", request("GET", "X-HTTP-Method-Override", "PUT"), nil, 400},
+		{"GET as PUT, in another way", request("GET", "x-http-method", "PUT"), nil, 400},
+		{"GET as PUT, in a third way", request("GET", "X-Method-Override", "PUT"), nil, 400},
+		{"HEAD as DELETE, empty", request("HEAD", "X-HTTP-Method-Override", ""), nil, 400},
+		{"GET with a token", request("GET", token, "42", "X-HTTP-Method-Override", "PUT"), nil, 400},
+		{"POST with a token", request("POST", token, "42", "X-HTTP-Method-Override", "PUT"), nil, 400},
+		{"GET with a parameter", httptest.NewRequest("GET", "/?id=7&_method=delete", nil), nil, 400},
+		{"allowed", request("GET", "X-HTTP-Method-Override", "PUT"), []fence.HandlerOption{fence.AllowOverrides()}, 200},
+		{"allowed, with tokens", request("GET", "X-HTTP-Method-Override", "PUT"), []fence.HandlerOption{fence.AllowOverrides(), fence.TokensAlways()}, 428},
+		{"GET", request("GET"), nil, 200},
+		{"GET where tokens are wanted", request("GET"), []fence.HandlerOption{fence.TokensAlways()}, 428},
+		{"OPTIONS where tokens are wanted", request("OPTIONS"), []fence.HandlerOption{fence.TokensAlways()}, 428},
+		{"GET with a token where they are wanted", request("GET", token, "42"), []fence.HandlerOption{fence.TokensAlways()}, 200},
+	} {
+		gate := fence.NewGate(new(fence.Memory))
+		for what, h := range map[string]http.Handler{"required": fence.Required(nameOf, writes, c.opts...), "gate": gate.Handler(nameOf, writes, c.opts...)} {
+			if got := answer(h, c.request).StatusCode; got != c.status {
+				t.Errorf("%s, %s: %d, want %d", c.what, what, got, c.status)
+			}
+		}
+	}
+}
+
+// What one resource is called has one mark.
+func TestNamesThatMayStandForTheSameAreRefused(t *testing.T) {
+	t.Parallel()
+	gate := fence.NewGate(new(fence.Memory))
+	at := func(id string, opts ...fence.HandlerOption) int {
+		r := request("PUT", fence.HeaderToken, "42")
+		r.URL.RawQuery = url.Values{"id": {id}}.Encode()
+		return answer(gate.Handler(nameOf, echo, opts...), r).StatusCode
+	}
+	for _, id := range []string{"../1", "..", ".", "a/../1", "a/./1", "%2e%2e%2f1", "%2E1", `..\1`, "a\x001", "a\n1", "a//1", "\u0085"} {
+		if got := at(id); got != 400 {
+			t.Errorf("%q: %d, want 400", id, got)
+		}
+	}
+	for _, id := range []string{"1", "a.b", "..a", "a/b", "100%", "größe", "a...b"} {
+		if got := at(id); got != 200 {
+			t.Errorf("%q: %d, want 200", id, got)
+		}
+	}
+	upper := request("PUT", fence.HeaderToken, "50", fence.HeaderName, "Order:A")
+	upper.URL.RawQuery = "id=A"
+	lower := request("PUT", fence.HeaderToken, "49", fence.HeaderName, "order:a")
+	lower.URL.RawQuery = "id=a"
+	folding := gate.Handler(nameOf, echo, fence.FoldCase())
+	w := answer(folding, upper)
+	if text, _ := io.ReadAll(w.Body); w.StatusCode != 200 || string(text) != `["order:a",50,true]`+"\n" {
+		t.Errorf("%d %s", w.StatusCode, text)
+	}
+	if got := answer(folding, lower).StatusCode; got != 412 {
+		t.Errorf("the other spelling has a mark of its own: %d", got)
+	}
 }

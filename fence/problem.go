@@ -72,7 +72,7 @@ func Refuse(w http.ResponseWriter, err error) {
 
 // ofRequest reports whether a value came from a request.
 func (e *ValueError) ofRequest() bool {
-	return e != nil && slices.Contains([]string{fieldName, fieldToken, HeaderToken, HeaderName}, e.Field)
+	return e != nil && slices.Contains(append([]string{fieldName, fieldToken, HeaderToken, HeaderName, overrideParameter}, overriding...), e.Field)
 }
 
 // longest is the longest problem document that is read.
