@@ -3,9 +3,9 @@
 #
 #   scripts/need.sh COMMAND PACKAGE...
 #
-# If COMMAND is missing, the Debian packages are installed with apt-get, where that can be done
-# without asking anybody: as root, or with a sudo that needs no password. Otherwise the
-# script says which packages are missing, and fails. A command that may be in a folder outside of PATH
+# If COMMAND is missing, the Debian packages are installed with apt-get: as root, or with a sudo that
+# needs no password, after asking. With CI=true or LEASEHOLD_INSTALL=yes nobody is asked; with
+# LEASEHOLD_INSTALL=no nothing is installed. Otherwise the script says which packages are missing, and fails. A command that may be in a folder outside of PATH
 # has that folder in front, as in '/usr/lib/postgresql/*/bin/postgres': it is looked for in both.
 set -euo pipefail
 
@@ -30,8 +30,14 @@ missing() {
 packages=$*
 
 command -v apt-get >/dev/null || missing "there is no apt-get here"
+[ "${LEASEHOLD_INSTALL:-}" != no ] || missing "LEASEHOLD_INSTALL=no"
 as_root=()
 if [ "$(id -u)" != 0 ]; then
+	if [ "${CI:-}" != true ] && [ "${LEASEHOLD_INSTALL:-}" != yes ]; then
+		[ -t 0 ] || missing "nobody can be asked whether to install it with sudo (LEASEHOLD_INSTALL=yes says that it may be)"
+		read -rp "need.sh: $command is missing: install $packages with sudo apt-get? [y/N] " answer
+		[[ $answer == [yY]* ]] || missing "it was not to be installed"
+	fi
 	sudo -n true 2>/dev/null || missing "installing it takes a password"
 	as_root=(sudo -n)
 fi
