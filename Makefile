@@ -13,16 +13,21 @@ build: ## Build the command: bin/leasehold
 
 .PHONY: test
 test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ## Run all tests, with the race detector
-# The client of ZooKeeper has a race when it connects again, which does no harm to the engine: it alone is compiled without the detector.
-# All is compiled first, side by side. Then one package is tested for each two processors: tests of a package run side by side by themselves, and
-# servers that several packages start at the same time leave requests without an answer for seconds.
-	CGO_ENABLED=1 $(RACE) go test -race -c -o /dev/null work
-	CGO_ENABLED=1 $(RACE) go test -race -timeout 30m -p $$((($$(getconf _NPROCESSORS_ONLN) + 1) / 2)) $(LONG) work
+# All is compiled first, and linked as it is tested.
+	CGO_ENABLED=1 $(RACE) go list -test -export -race work >/dev/null
+	CGO_ENABLED=1 $(RACE) go test -race -timeout 30m $(LONG) work
 # Seeded schedules again, more of them: the race detector makes them many times slower, and shuffles them.
 	go test -timeout 30m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' $(SCHEDULES)
 
-# How the tests are compiled.
-RACE := GOFLAGS="$$GOFLAGS -tags=quietzk -gcflags=github.com/go-zookeeper/zk=-race=false"
+.PHONY: long
+long: compiler redis etcd postgresql pgbouncer zookeeper tmux ## Run the engines on more set-ups, and the command with the race detector inside (takes some minutes)
+	CGO_ENABLED=1 $(RACE) scripts/test-tagged.sh long -race -tags quietzk,long -timeout 30m
+	CGO_ENABLED=1 $(RACE) go test -race -tags quietzk,long -timeout 30m ./cmd/leasehold
+
+# How the tests are compiled. The client of ZooKeeper has a race when it connects again, which does no harm to the engine; and SQLite is C that a
+# program has translated, which the detector makes ten times slower. They alone are compiled without it.
+QUIET := -gcflags=github.com/go-zookeeper/zk=-race=false -gcflags=modernc.org/...=-race=false
+RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
 # What takes longest.
 LONG := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./zookeeper ./etcd ./postgres
@@ -98,8 +103,8 @@ models: compiler spin ## Check the models at large sizes, too (takes hours and 1
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links
 	scripts/check-format.sh
-	go vet -tags mutants work
-	go run $(STATICCHECK) -tags mutants work
+	go vet -tags mutants,long work
+	go run $(STATICCHECK) -tags mutants,long work
 	scripts/each-module.sh go mod tidy -diff
 	scripts/check-links.sh
 

@@ -262,18 +262,17 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	if err != nil {
 		t.Fatal(err)
 	}
-	const limit = 500 * time.Millisecond
 	for who, e := range engines {
-		for try := 0; ; try++ {
+		for limit := 500 * time.Millisecond; ; limit *= 2 {
 			began := time.Now()
 			err := takesWithin(limit, e, lasting(tag+who, time.Minute))
-			if took := time.Since(began); err == nil || took > limit+soon {
-				t.Errorf("a take by one who %s: %v after %v, want an error after %v", who, err, took, limit)
+			if err == nil {
+				t.Errorf("a take by one who %s has taken what is being moved", who)
 			}
 			if driver.HadNoEffect(err) && !driver.IsNo(err) && !driver.IsPermanent(err) && strings.Contains(err.Error(), "being moved") && time.Since(began) > limit-longestPause {
 				break
 			}
-			if try == 15 { // the context may end while a request is under way
+			if limit > patience/2 { // on a busy machine the context may end while a request is under way
 				t.Errorf("a take by one who %s: %v, want that the slot is being moved, without effect, after %v", who, err, limit)
 				break
 			}

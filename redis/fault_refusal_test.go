@@ -210,7 +210,7 @@ func TestWrongType(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, bare(s.Addr()))
-	fine := lasting("fine", time.Minute)
+	fine := lasting("fine", time.Hour)
 	takes(t, e, fine)
 	for _, kind := range [][]string{{"RPUSH", "x"}, {"HSET", "x", "y"}, {"ZADD", "1", "x"}, {"SET", "x"}} {
 		for _, key := range []string{"lock:N", "{lock:N}:token", "{lock:N}:queue", "{lock:N}:holders", "{lock:N}:info", "{lock:N}:permits", "{lock:N}:permits-holders", "{lock:N}:permits-info", "{lock:N}:permits-queue", "{lock:N}:latch"} {
@@ -232,10 +232,15 @@ func TestWrongType(t *testing.T) {
 			command(t, s, "DEL", key)
 		}
 	}
-	eventually(t, "the last latch is over", func() bool {
+	for began := time.Now(); ; <-time.After(10 * time.Millisecond) {
 		found, err := e.List(t.Context(), driver.Query{})
-		return err == nil && len(found) == 1 && found[0].Name == "fine"
-	})
+		if err == nil && len(found) == 1 && found[0].Name == "fine" { // the last latch is over
+			break
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("listed %+v, %v, want what is fine alone", found, err)
+		}
+	}
 	release(t, e, fine)
 	checkNothingLeft(t, s)
 }

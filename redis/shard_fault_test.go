@@ -41,18 +41,17 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 	}
 }
 
-// delaysNoOther uses an engine of which shard 0 is silent. The batch has an item on each shard.
+// delaysNoOther uses an engine of which shard 0 is silent. The batch has an item on each shard. Requests to shard 0 are given up only after
+// those to the others were answered.
 func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	began := time.Now()
+	ctx, giveUp := context.WithTimeout(t.Context(), patience)
+	defer giveUp()
 	type outcome struct {
 		item int
 		err  error
-		took time.Duration
 	}
 	outcomes := make(chan outcome, len(batch))
-	go e.Renew(ctx, batch, func(i int, err error) { outcomes <- outcome{i, err, time.Since(began)} })
+	go e.Renew(ctx, batch, func(i int, err error) { outcomes <- outcome{i, err} })
 	const several = 8
 	stuck := make(chan error, several)
 	for i := range several {
@@ -62,21 +61,18 @@ func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 		}()
 	}
 	for range len(batch) - 1 {
-		if o := <-outcomes; o.item == 0 || o.err != nil || o.took > soon {
-			t.Errorf("Renew reported item %d after %v with %v", o.item, o.took, o.err)
+		if o := <-outcomes; o.item == 0 || o.err != nil {
+			t.Errorf("Renew reported item %d with %v", o.item, o.err)
 		}
 	}
 	for shard := 1; shard < 3; shard++ {
 		for range several {
 			r := lasting(tagOn(shard)+t.Name(), time.Minute)
-			began := time.Now()
 			takes(t, e, r)
 			release(t, e, r)
-			if took := time.Since(began); took > soon {
-				t.Errorf("Take and Release on shard %d took %v", shard, took)
-			}
 		}
 	}
+	giveUp()
 	for range several {
 		if err := <-stuck; err == nil || driver.IsNo(err) {
 			t.Errorf("Take on the silent shard: %v", err)

@@ -62,20 +62,19 @@ func (s started) Release(ctx context.Context, r driver.Release) error {
 // An engine that is asked in this way keeps all of the contract.
 func TestContractOfStartedRequests(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	for face, client := range faces(s) {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			drivertest.Run(t, drivertest.Harness{
-				Start: func(*testing.T) drivertest.Place {
-					return drivertest.Place{Open: func(t *testing.T) driver.Engine {
-						e := started{unguarded(t, client), new(sync.WaitGroup)}
-						t.Cleanup(e.under.Wait)
-						return e
-					}}
-				},
-				TTL: time.Second,
-			})
-		})
-	}
+	startedSuite(t, standalone(redisserver.ForTest(t, redisserver.Config{})))
+}
+
+func startedSuite(t *testing.T, client newClient) {
+	t.Helper()
+	drivertest.Run(t, drivertest.Harness{
+		Start: func(*testing.T) drivertest.Place {
+			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
+				e := started{unguarded(t, client), new(sync.WaitGroup)}
+				t.Cleanup(e.under.Wait)
+				return e
+			}}
+		},
+		TTL: time.Second,
+	})
 }

@@ -24,26 +24,17 @@ func place(client newClient, opts ...redis.Option) drivertest.Place {
 	return drivertest.Place{Open: func(t *testing.T) driver.Engine { return open(t, client, opts...) }}
 }
 
+// On a Cluster, too, the suite runs with what most is different from the others. More set-ups are in suite_long_test.go.
 func TestContractOnOneServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	t.Run("Plain", func(t *testing.T) {
-		t.Parallel()
-		suite(t, standalone(s), redis.WithoutFailoverGuard())
-	})
-	t.Run("AutoPipeline", func(t *testing.T) {
-		t.Parallel()
-		suite(t, pipelined(standalone(s)), redis.WithoutFailoverGuard())
-	})
-	t.Run("Polling", func(t *testing.T) {
-		t.Parallel()
-		suite(t, standalone(s), redis.WithoutFailoverGuard(), redis.WithPolling())
-	})
-	t.Run("Guarded", func(t *testing.T) {
-		t.Parallel()
-		trust(t, s)
-		suite(t, standalone(s))
-	})
+	trust(t, s)
+	suite(t, standalone(s))
+}
+
+func TestContractOnACluster(t *testing.T) {
+	t.Parallel()
+	suite(t, pipelined(cluster(redisserver.ClusterForTest(t, 3, 1, redisserver.Config{}))), redis.WithoutFailoverGuard())
 }
 
 // A server that is told to write down everything at once loses no lock when it crashes.
@@ -65,30 +56,5 @@ func TestContractOverCrashes(t *testing.T) {
 			return p
 		},
 		TTL: time.Second,
-	})
-}
-
-func TestContractOnAReplicatedServer(t *testing.T) {
-	t.Parallel()
-	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
-	suite(t, standalone(r.Master), redis.WithoutFailoverGuard(), redis.WithReplicas(1, 5*time.Second))
-}
-
-func TestContractBehindSentinels(t *testing.T) {
-	t.Parallel()
-	r := redisserver.ReplicatedForTest(t, 2, redisserver.Config{})
-	suite(t, failover(redisserver.SentinelsForTest(t, 3, r)), redis.WithoutFailoverGuard())
-}
-
-func TestContractOnACluster(t *testing.T) {
-	t.Parallel()
-	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
-	t.Run("Plain", func(t *testing.T) {
-		t.Parallel()
-		suite(t, cluster(c), redis.WithoutFailoverGuard())
-	})
-	t.Run("AutoPipeline", func(t *testing.T) {
-		t.Parallel()
-		suite(t, pipelined(cluster(c)), redis.WithoutFailoverGuard())
 	})
 }

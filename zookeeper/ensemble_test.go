@@ -6,29 +6,14 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/driver/drivertest"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
-// The suite of all engines, on an ensemble, where each engine begins its session on any of the servers; and what does no harm to that.
-func TestOnAnEnsemble(t *testing.T) {
+// TestHolderIsCutOff: see holderIsCutOff. The suite of all engines on an ensemble is in ensemble_long_test.go.
+func TestHolderIsCutOff(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{MaxSession: unending, Unsynced: true})
-	t.Run("Contract", func(t *testing.T) {
-		t.Parallel()
-		drivertest.Run(t, drivertest.Harness{
-			Start: func(*testing.T) drivertest.Place {
-				return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, unending, e.Addrs()...) }}
-			},
-			TTL:  1500 * time.Millisecond,
-			Late: 750 * time.Millisecond,
-		})
-	})
-	t.Run("HolderIsCutOff", func(t *testing.T) {
-		t.Parallel()
-		holderIsCutOff(t, e)
-	})
+	holderIsCutOff(t, zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{MaxSession: unending, Unsynced: true}))
 }
 
 // holderIsCutOff: a holder that is cut off counts its lease as over before anybody else can have the lock.

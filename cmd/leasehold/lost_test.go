@@ -186,14 +186,14 @@ func TestMaxHoldThatIsNotReachedChangesNothing(t *testing.T) {
 func TestMaxHoldWithWarnGivesUpTheLockAlone(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	p := m.start("run", "--max-hold", "100ms", "--on-lost", "warn", "a", "--", "sh", "-c", "echo up; read x; echo done; exit 3")
+	p := m.start("run", "--max-hold", "3s", "--on-lost", "warn", "a", "--", "sh", "-c", "echo up; read x; echo done; exit 3")
 	p.line()
 	m.do("run", "a", "--", "true").want(t, 0)
 	p.in.Close()
 	if got := p.line(); got != "done" {
 		t.Errorf("the program said %q", got)
 	}
-	if r := p.wait().want(t, 70); !strings.Contains(r.err, "--max-hold 100ms") || !strings.Contains(r.err, "runs on") {
+	if r := p.wait().want(t, 70); !strings.Contains(r.err, "--max-hold 3s") || !strings.Contains(r.err, "runs on") {
 		t.Errorf("stderr %q", r.err)
 	}
 }

@@ -46,7 +46,7 @@ func waitTogether() {
 	if given("test.parallel") {
 		return
 	}
-	if err := flag.Set("test.parallel", strconv.Itoa(3+runtime.GOMAXPROCS(0))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(6+runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 }

@@ -29,10 +29,21 @@ const (
 // many runs f for each of many owners, each in a goroutine and over one of some engines.
 func (e *env) many(f func(owner int, engine driver.Engine)) {
 	e.Helper()
+	e.atOnce(e.several(), f)
+}
+
+// several opens some engines.
+func (e *env) several() []driver.Engine {
+	e.Helper()
 	engines := make([]driver.Engine, stressEngines)
 	for i := range engines {
 		engines[i] = e.open()
 	}
+	return engines
+}
+
+// atOnce is many over engines that are open.
+func (e *env) atOnce(engines []driver.Engine, f func(owner int, engine driver.Engine)) {
 	var owners sync.WaitGroup
 	for i := range stressOwners {
 		owners.Go(func() { f(i, engines[i%len(engines)]) })
@@ -171,11 +182,12 @@ func manyPermits(e *env) {
 }
 
 func manyOwnersTakeAtOnce(e *env) {
+	engines := e.several()
 	for range 10 {
 		r := e.lock("name")
 		var winners atomic.Int64
 		winner := make(chan driver.Request, stressOwners)
-		e.many(func(_ int, engine driver.Engine) {
+		e.atOnce(engines, func(_ int, engine driver.Engine) {
 			r := r
 			r.Owner = e.lock("").Owner
 			_, err := engine.Take(e.ctx, r)
@@ -190,7 +202,7 @@ func manyOwnersTakeAtOnce(e *env) {
 		if n := winners.Load(); n != 1 {
 			e.Fatalf("%d of %d took a free lock, want one", n, stressOwners)
 		}
-		e.release(e.open(), <-winner)
+		e.release(engines[0], <-winner)
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *Cluster) form() error {
 // incomplete says what a node does not know of the cluster.
 func (c *Cluster) incomplete() error {
 	for _, n := range c.Nodes {
-		if err := n.clusterTrouble(); err != nil {
+		if err := errors.Join(n.clusterTrouble(), n.slotsUnknown()); err != nil {
 			return err
 		}
 		known, err := n.nodes()
@@ -112,6 +112,19 @@ func (s *Server) clusterTrouble() error {
 	}
 	if state := infoField(info, "cluster_state"); state != "ok" {
 		return fmt.Errorf("for %s the state of the cluster is %q", s.Addr(), state)
+	}
+	return nil
+}
+
+// slotsUnknown says whether the server knows of slots that nobody has. With "cluster-require-full-coverage no" it says that the
+// cluster is well all the same.
+func (s *Server) slotsUnknown() error {
+	info, err := s.text("CLUSTER", "INFO")
+	if err != nil {
+		return err
+	}
+	if assigned := infoField(info, "cluster_slots_assigned"); assigned != strconv.Itoa(Slots) {
+		return fmt.Errorf("%s knows who has %s slots of %d", s.Addr(), assigned, Slots)
 	}
 	return nil
 }

@@ -10,22 +10,23 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// The suite of all engines, on an odd and an even number of servers.
+// More numbers of servers are in suite_long_test.go.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 4, 5} {
-		t.Run(servs(n), func(t *testing.T) {
-			t.Parallel()
-			at := addresses(servers(t, n))
-			drivertest.Run(t, drivertest.Harness{
-				Start: func(*testing.T) drivertest.Place {
-					return drivertest.Place{Open: func(t *testing.T) driver.Engine { return settled{open(t, at, patient)} }}
-				},
-				TTL:      time.Second,
-				Patience: 30 * time.Second, // each request is many, which a busy machine takes long for under stress
-			})
-		})
-	}
+	suite(t, 5)
+}
+
+// suite runs the suite of all engines on so many servers.
+func suite(t *testing.T, n int) {
+	t.Helper()
+	at := addresses(servers(t, n))
+	drivertest.Run(t, drivertest.Harness{
+		Start: func(*testing.T) drivertest.Place {
+			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return settled{open(t, at, patient)} }}
+		},
+		TTL:      time.Second,
+		Patience: 30 * time.Second, // each request is many, which a busy machine takes long for under stress
+	})
 }
 
 // settled is an engine that answers when all servers have. The suite looks at once at what a request has done, and who else comes then may
