@@ -20,7 +20,7 @@ test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ##
 	go test -timeout 30m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' $(SCHEDULES)
 
 .PHONY: long
-long: compiler redis etcd postgresql pgbouncer zookeeper tmux ## Run the engines on more set-ups, and the command with the race detector inside (takes some minutes)
+long: compiler redis etcd postgresql pgbouncer zookeeper tmux ## Run more set-ups and recorded histories of the engines, and the command with the race detector inside (takes some minutes)
 	CGO_ENABLED=1 $(RACE) scripts/test-tagged.sh long -race -tags quietzk,long -timeout 30m
 	CGO_ENABLED=1 $(RACE) go test -race -tags quietzk,long -timeout 30m ./cmd/leasehold
 

@@ -1,88 +1,15 @@
 package work
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/internal/needed"
 )
 
 // violation is in what the failure of a library says that let two in.
 const violation = "exclusion is violated"
-
-// Every workload runs with every library, and has all that the targets look at. Those beside a server's own means share one, as it takes long to start.
-func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
-	t.Parallel()
-	for _, w := range slices.Concat(Redis, Five) {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			findsItsFigures(t, runner(t), w)
-		})
-	}
-	for _, together := range [][]Workload{Postgres, Etcd, ZooKeeper} {
-		t.Run(together[0].Name, func(t *testing.T) {
-			t.Parallel()
-			r := runnerWithoutRedis(t)
-			for _, w := range together {
-				findsItsFigures(t, r, w)
-			}
-		})
-	}
-}
-
-// findsItsFigures runs a workload, for longer if a busy machine has left something out.
-func findsItsFigures(t *testing.T, r *Runner, w Workload) {
-	t.Helper()
-	for w, tries := tiny(w), 1; ; tries++ {
-		result := mustRun(t, r, w)
-		wrong := lacks(result, w)
-		violated := slices.ContainsFunc(result.Failures, func(f string) bool { return strings.Contains(f, violation) })
-		if len(wrong) == 0 {
-			return
-		}
-		if violated || tries == 3 {
-			t.Fatalf("%s: %s", w.Name, strings.Join(wrong, "\n"))
-		}
-		w.Full.Round *= 5
-	}
-}
-
-// lacks says what went wrong in a workload, and what is not there to judge it by.
-func lacks(result Result, w Workload) (wrong []string) {
-	wrong = append(wrong, result.Failures...)
-	for _, left := range result.LeftOut {
-		if needed.Servers() && strings.Contains(left, "missing") {
-			wrong = append(wrong, "left out: "+left)
-		}
-	}
-	leftOut := 0
-	for _, l := range w.Libraries {
-		if slices.ContainsFunc(result.LeftOut, func(s string) bool { return strings.HasPrefix(s, l.Name+":") }) {
-			leftOut++
-		} else if !result.Has(l.Name) {
-			wrong = append(wrong, "nothing of "+l.Name)
-		}
-	}
-	if leftOut == len(w.Libraries) {
-		return wrong // none of their servers is installed
-	}
-	of := func(target Target) bool { return target.Workload != w.Name }
-	targets := slices.DeleteFunc(slices.Clone(Targets), of)
-	verdicts := Judge(targets, []Result{result})
-	if len(verdicts) != len(targets) {
-		wrong = append(wrong, fmt.Sprintf("%d of %d targets have found their figures", len(verdicts), len(targets)))
-	}
-	for _, v := range verdicts {
-		if math.IsNaN(float64(v.Measured)) {
-			wrong = append(wrong, v.Claim+": no number")
-		}
-	}
-	return wrong
-}
 
 func TestEachTargetBelongsToAWorkload(t *testing.T) {
 	t.Parallel()
