@@ -137,6 +137,7 @@ func (w *wire) send(ctx context.Context, batch [][]string) ([]any, error) {
 		var r reply
 		if r.err = to.reach(); r.err == nil {
 			r.answers = to.all(batch)
+			w.client.confirmed(batch, r.answers)
 		}
 		time.Sleep(f.after)
 		if f.broken {
@@ -155,6 +156,15 @@ func (w *wire) send(ctx context.Context, batch [][]string) ([]any, error) {
 		return nil, ctx.Err()
 	case <-late.C:
 		return nil, os.ErrDeadlineExceeded
+	}
+}
+
+// confirmed notes whether too few replicas have confirmed what was granted. The client will undo it.
+func (c *client) confirmed(batch [][]string, answers []any) {
+	if last := len(batch) - 1; batch[last][0] == "wait" && answers[last] == int64(0) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.undoing[about(batch)] = true
 	}
 }
 

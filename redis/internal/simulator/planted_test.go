@@ -4,7 +4,12 @@ package simulator
 
 import (
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
 )
+
+// So is each fault that is planted in the engine.
+func TestMutantsAreFound(t *testing.T) { overlay.Find(t, mutants, "-schedules", "2000") }
 
 // Each fault that is planted in the scripts is found by the schedules. One that is let through would show that they prove nothing about what it breaks.
 func TestPlantedFaultsAreFound(t *testing.T) {

@@ -22,6 +22,8 @@ func (c *client) fate(address string, batch [][]string) fate {
 	slot := about(batch)
 	c.mu.Lock()
 	now := c.skies[address]
+	undoing := c.undoing[slot]
+	delete(c.undoing, slot)
 	chance := w.chance("fate", c.index, int(address[len("10.0.0.")]), slot, len(batch[0]))
 	c.mu.Unlock()
 	if now == calm {
@@ -42,8 +44,12 @@ func (c *client) fate(address string, batch [][]string) fate {
 			f.after /= 8
 		}
 	}
+	what := chance.IntN(5)
+	if undoing && chance.IntN(2) == 0 {
+		bad, what = 1, 4
+	}
 	if chance.Float64() < bad {
-		switch chance.IntN(5) {
+		switch what {
 		case 0:
 			f.lost = true
 		case 1:

@@ -49,8 +49,9 @@ type client struct {
 	redis *redisengine.Engine
 	core  *leasehold.Client
 
-	mu    sync.Mutex
-	skies map[string]sky // by address
+	mu      sync.Mutex
+	skies   map[string]sky // by address
+	undoing map[int]bool   // by slot: too few replicas have confirmed a grant
 }
 
 func newWorld(seed uint64, planted plant) *world {
@@ -79,7 +80,7 @@ func (w *world) clock(rng *rand.Rand) *clock {
 }
 
 func (w *world) client(i int) *client {
-	c := &client{world: w, index: i, skies: map[string]sky{}}
+	c := &client{world: w, index: i, skies: map[string]sky{}, undoing: map[int]bool{}}
 	c.open()
 	return c
 }
