@@ -32,7 +32,7 @@ func rowsOf(t *testing.T, document, heading string) (names []string, rest map[st
 
 var (
 	testsOfAFolder = regexp.MustCompile("`([^`]+)`: ([A-Za-z0-9_, ]+)")
-	nameOfATest    = regexp.MustCompile(`Test[A-Za-z0-9_]+`)
+	nameOfATest    = regexp.MustCompile(`(?:Test|Fuzz)[A-Za-z0-9_]+`)
 )
 
 // Each row of the table of faults names its tests, and they exist.
@@ -50,23 +50,29 @@ func TestPromisesHaveTests(t *testing.T) {
 		}
 	}
 	for fault, cell := range tests {
-		named := testsOfAFolder.FindAllStringSubmatch(cell, -1)
-		if len(named) == 0 {
-			t.Errorf("%s: %q names no tests in the form `folder`: TestA, TestB", document, fault)
-		}
-		for _, m := range named {
-			files, err := filepath.Glob(filepath.Join(filepath.FromSlash(m[1]), "*_test.go"))
+		testsExist(t, document, fault, cell)
+	}
+}
+
+// testsExist finds tests that a row of a document names, and that are not there.
+func testsExist(t *testing.T, document, row, cell string) {
+	t.Helper()
+	named := testsOfAFolder.FindAllStringSubmatch(cell, -1)
+	if len(named) == 0 {
+		t.Errorf("%s: %q names no tests in the form `folder`: TestA, TestB", document, row)
+	}
+	for _, m := range named {
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(m[1]), "*_test.go"))
+		noErr(t, err)
+		var source strings.Builder
+		for _, file := range files {
+			text, err := os.ReadFile(file)
 			noErr(t, err)
-			var source strings.Builder
-			for _, file := range files {
-				text, err := os.ReadFile(file)
-				noErr(t, err)
-				source.Write(text)
-			}
-			for _, test := range nameOfATest.FindAllString(m[2], -1) {
-				if !strings.Contains(source.String(), "\nfunc "+test+"(") {
-					t.Errorf("%s: %q names %s in %s, which is not there", document, fault, test, m[1])
-				}
+			source.Write(text)
+		}
+		for _, test := range nameOfATest.FindAllString(m[2], -1) {
+			if !strings.Contains(source.String(), "\nfunc "+test+"(") {
+				t.Errorf("%s: %q names %s in %s, which is not there", document, row, test, m[1])
 			}
 		}
 	}
