@@ -63,10 +63,10 @@ func runSchedule(t *testing.T, seed uint64, planted plant) (w *world) {
 	return w
 }
 
-// judged fails the test if a promise was broken.
+// judged fails the test if a promise was broken. The engine lets waiters look at moments of its own choice, so a seed stands for schedules that are much alike.
 func (w *world) judged(t *testing.T) {
 	if len(w.wrong) > 0 {
-		t.Errorf("schedule %d broke a promise: %s\nto see it again: go test -run 'TestSchedules$' -seed %d .\n%s", w.seed, w.wrong[0], w.seed, strings.Join(w.story(), "\n"))
+		t.Errorf("schedule %d broke a promise: %s\nto see one like it: go test -run 'TestSchedules$' -seed %d -count 20 .\n%s", w.seed, w.wrong[0], w.seed, strings.Join(w.story(), "\n"))
 	}
 }
 
