@@ -32,7 +32,7 @@ type Client struct {
 
 	queue   localqueue.Queue[driver.Key, want, gift]
 	renewer renewer
-	gate    gate
+	gates   gates
 	crew    crew
 	started sync.Pool // of *started that have been answered
 	ending  span      // of callers whose context can end
@@ -77,6 +77,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		c.err = invalid("engine", nil, "an engine, as from memory.New")
 		return c
 	}
+	c.gates.init(engine)
 	if c.abilities.Starts {
 		c.starter, _ = engine.(driver.Starter)
 	}

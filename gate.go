@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/agenda"
 )
 
-// gate lets takes through to the engine for as long as renewals do not have to wait for them: what is held goes before what is asked for. How many
+// gate lets takes through to a server of the engine for as long as renewals do not have to wait for them: what is held goes before what is asked for. How many
 // takes may be under way at once is tried out, as a sender tries out a network: more while renewals are answered in time and callers
 // wait, and very few as soon as one is late. Takes that wait here are let through in their order, or refused.
 type gate struct {
@@ -21,6 +22,7 @@ type gate struct {
 	waiting list.List // of chan struct{}: those who are not let through yet
 	awaited agenda.Agenda[*renewals]
 	behind  time.Duration // until when renewals count as late, on the renewer's clock
+	process *atomic.Int64 // the same, for all gates of the client
 }
 
 const (
@@ -69,7 +71,7 @@ func (g *gate) look(now time.Duration) bool {
 		g.most = firstTakes
 	}
 	next, any := g.awaited.Next()
-	if late := now < g.behind || any && next < now; !late {
+	if late := now < max(g.behind, time.Duration(g.process.Load())) || any && next < now; !late {
 		return false
 	}
 	g.most = leastTakes
@@ -109,10 +111,10 @@ func (g *gate) enter(ctx context.Context, closed <-chan struct{}, now, patience 
 	return err
 }
 
-// letIn waits until a take may be sent, for half of its limit at most, and returns what is left of that for the request.
-func (c *Client) letIn(ctx context.Context, limit time.Duration) (time.Duration, error) {
+// letIn waits until a take may be sent through a gate, for half of its limit at most, and returns what is left of that for the request.
+func (c *Client) letIn(ctx context.Context, g *gate, limit time.Duration) (time.Duration, error) {
 	came := c.renewer.now()
-	if err := c.gate.enter(ctx, c.life.Done(), came, limit/2); err != nil {
+	if err := g.enter(ctx, c.life.Done(), came, limit/2); err != nil {
 		return 0, err
 	}
 	if waited := c.renewer.now() - came; waited > limit/100 { // requests with the usual limit share a timer

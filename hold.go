@@ -102,13 +102,14 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		return c.engine.Take(ctx, r)
 	}
-	limit, err := c.letIn(ctx, c.limit(validity(r.TTL)))
+	gate := c.gates.of(r.Key)
+	limit, err := c.letIn(ctx, gate, c.limit(validity(r.TTL)))
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	start := driver.Now()
 	g, err := h.takeWithin(ctx, r, limit)
-	c.gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
+	gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
 	h.note(err, r.TTL)
 	if g.Start.IsZero() {
 		g.Start = start

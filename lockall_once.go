@@ -79,7 +79,8 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 	if c.abilities.Local {
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
-		limit, held := c.letIn(ctx, c.limit(validity(ttl)))
+		gate := c.gates.of(batch[0].Key) // an engine takes only names of one server in one step
+		limit, held := c.letIn(ctx, gate, c.limit(validity(ttl)))
 		if held != nil {
 			return nil, held
 		}
@@ -98,7 +99,7 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 				s.late(g, err)
 			}
 		})
-		c.gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
+		gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
 		for _, h := range holds {
 			h.note(err, h.lock.ttl)
 		}

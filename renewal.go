@@ -9,17 +9,29 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// renew sends the renewals, in batches of what may take equally long.
+// alike is renewals that may take equally long, and go to the same server as far as is known.
+type alike struct {
+	limit time.Duration
+	gate  *gate
+}
+
+// renew sends the renewals, in batches of those that are alike.
 func (c *Client) renew(holds []*hold) {
 	most := c.abilities.MaxBatch
 	if most <= 0 {
 		most = maxBatch
 	}
-	byLimit := map[time.Duration][]*hold{}
+	groups := map[alike][]*hold{}
+	var order []alike // so that a schedule that is played again goes the same way
 	for _, h := range holds {
-		byLimit[h.renewLimit()] = append(byLimit[h.renewLimit()], h)
+		a := alike{h.renewLimit(), c.gates.of(h.lock.key)}
+		if groups[a] == nil {
+			order = append(order, a)
+		}
+		groups[a] = append(groups[a], h)
 	}
-	for limit, holds := range byLimit {
+	for _, a := range order {
+		limit, gate, holds := a.limit, a.gate, groups[a]
 		for len(holds) > 0 {
 			n := min(len(holds), most)
 			batch := holds[:n:n]
@@ -28,13 +40,13 @@ func (c *Client) renew(holds []*hold) {
 				c.renewBatch(c.life, batch, nothing)
 				continue
 			}
-			awaited := c.gate.await(c.renewer.now() + lateAfter(limit))
+			awaited := gate.await(c.renewer.now() + lateAfter(limit))
 			go func() {
 				ctx, cancel := context.WithTimeoutCause(c.life, limit, errNoAnswer)
 				defer cancel()
 				defer awaited.answered()
 				if most := c.renewBatch(ctx, batch, awaited.answered); !most {
-					c.gate.late(c.renewer.now() + limit)
+					gate.late(c.renewer.now() + limit)
 				}
 			}()
 		}

@@ -151,7 +151,7 @@ func (h *hold) due(now driver.Instant) (renew bool) {
 	if h.renewing() && h.next-at < agenda.Tick {
 		renew = true
 		if most := lateAfter(h.renewLimit()); at-h.next > most && !h.short {
-			c.gate.late(at + most) // nobody has come to it in time
+			c.gates.late(at + most) // nobody has come to it in time
 		}
 		// If nothing is heard of it, it counts as failed and is tried again.
 		h.next = at + h.renewLimit() + h.retry()

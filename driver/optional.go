@@ -76,6 +76,14 @@ type NodeChanger interface {
 	ChangeNodes(ctx context.Context) (opens time.Time, err error)
 }
 
+// Router is an optional interface of an engine that keeps names on several servers, each of which may be slow or silent by itself. Takes then wait for the renewals
+// on the same server only.
+type Router interface {
+	// Route returns a number for the server that keeps a key, as far as is known without asking anybody: the same one for all keys that it keeps. Small numbers are
+	// best: those that are equal modulo 64 share a queue. It is called before each take and renewal, so it must be quick. A wrong answer harms no promise.
+	Route(k Key) uint32
+}
+
 // Starter is an optional interface of an engine that can be asked for something without a goroutine that waits for the answer. It is for those
 // who ask several engines at the same time, and, with the ability Starts, for all callers.
 type Starter interface {

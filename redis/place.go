@@ -29,6 +29,7 @@ type place struct {
 
 	mu      sync.Mutex
 	servers map[string]*server
+	met     uint32 // how many servers have been
 	asking  map[topic]*question
 }
 
@@ -155,6 +156,10 @@ func (p *place) remember(f facts, n names, s *server) *server {
 	defer p.mu.Unlock()
 	if known := p.servers[s.identity]; known != nil {
 		s = known
+	}
+	if s.number == 0 {
+		p.met++
+		s.number = p.met
 	}
 	p.servers[s.identity] = s
 	if p.routes.Load() == nil {

@@ -17,7 +17,8 @@ import (
 type server struct {
 	identity string
 	program  *program
-	mute     bool // the user may not send messages there
+	mute     bool   // the user may not send messages there
+	number   uint32 // in the order in which servers were met, from 1
 
 	// gate is that of the server, unless it is a master of a Cluster: there each slot has its own.
 	gate atomic.Pointer[gate]

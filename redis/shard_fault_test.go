@@ -28,6 +28,10 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 			takes(t, engines[name], r)
 			batches[name] = append(batches[name], driver.Renewal{Hold: hold(r), TTL: time.Minute})
 		}
+		route := func(shard int) uint32 { return engines[name].Route(lock(tagOn(shard) + "another").Key) }
+		if route(0) == 0 || route(0) == route(1) || route(1) == route(2) || route(2) == route(0) || route(1) != engines[name].Route(batches[name][1].Key) {
+			t.Errorf("%s: the numbers of shards are %d, %d and %d, want them to differ", name, route(0), route(1), route(2))
+		}
 	}
 	if err := c.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
