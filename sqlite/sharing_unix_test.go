@@ -15,8 +15,8 @@ import (
 // A file that others could write or replace is refused, and left as it is, unless it is shared on purpose.
 func TestFilesThatOthersCouldWrite(t *testing.T) {
 	t.Parallel()
-	const group = 4711 // which nobody is in
-	stranger := 0      // owners can be changed by root alone
+	const group, nobody = 4711, 65534 // of which nobody here is one
+	stranger := 0                     // owners can be changed by root alone
 	if os.Getuid() == 0 {
 		stranger = nobody
 	}

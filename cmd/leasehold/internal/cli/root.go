@@ -55,7 +55,7 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 	}
 	if coded.Err != nil {
 		text := coded.Err.Error()
-		if coded.Code == exit.Unavailable {
+		if _, wrong := errors.AsType[*engine.URLError](err); wrong || coded.Code == exit.Unavailable {
 			text += withheld(os.Getenv)
 		}
 		a.tell(text, coded.Code == exit.Usage)
