@@ -3,11 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
@@ -16,12 +18,26 @@ import (
 // redaction replaces what may be a password in whatever is said about words that were given: a URL may stand where something else belongs, and is quoted in the message
 // that says so.
 type redaction struct {
-	always []string // parts of words that are URLs
-	wrong  []string // parts of words that look like "user:password@host", which names may do, too
+	mu     sync.Mutex // an engine may be opened again while others speak
+	always []string   // parts of words that are URLs
+	wrong  []string   // parts of words that look like "user:password@host", which names may do, too
 }
 
-// learn takes in a word that was given.
-func (r *redaction) learn(word string) {
+// learn takes in words that were given.
+func (r *redaction) learn(words ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, word := range words {
+		r.take(word)
+	}
+	for _, parts := range []*[]string{&r.always, &r.wrong} {
+		// The longest come first, since one may be a part of another.
+		slices.SortFunc(*parts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+		*parts = slices.Compact(*parts)
+	}
+}
+
+func (r *redaction) take(word string) {
 	if flag, value, found := strings.Cut(word, "="); found && strings.HasPrefix(flag, "-") {
 		word = value
 	}
@@ -40,13 +56,6 @@ func (r *redaction) learn(word string) {
 			r.always = append(r.always, part)
 		}
 	}
-}
-
-// sort has the longest come first, since one may be a part of another.
-func (r *redaction) sort() {
-	longest := func(a, b string) int { return len(b) - len(a) }
-	slices.SortFunc(r.always, longest)
-	slices.SortFunc(r.wrong, longest)
 }
 
 var (
@@ -68,6 +77,8 @@ func behindScheme(word string) (rest string, is bool) {
 
 // hide returns a message, on one line, without what may be a password.
 func (r *redaction) hide(text string, wrongWord bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	text = oneLine(text)
 	for _, secret := range r.always {
 		text = blank(text, secret)

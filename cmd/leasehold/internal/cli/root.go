@@ -38,10 +38,7 @@ type app struct {
 // code. It must be called on the main thread, see group.Start.
 func Main(args []string, in *os.File, out, errs io.Writer) int {
 	a := &app{in: in, out: out, err: errs}
-	for _, word := range append(args[:len(args):len(args)], os.Getenv(config.EngineVariable)) {
-		a.secrets.learn(word)
-	}
-	a.secrets.sort()
+	a.secrets.learn(append(args[:len(args):len(args)], os.Getenv(config.EngineVariable))...)
 	a.root = a.commands()
 	a.root.SetArgs(args)
 	err := a.root.Execute()
@@ -150,7 +147,6 @@ func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, er
 		return nil, err
 	}
 	a.secrets.learn(url)
-	a.secrets.sort()
 	e, closeEngine, err := open(url)
 	if err != nil {
 		code := exit.Unavailable
