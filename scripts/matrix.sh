@@ -57,7 +57,7 @@ version() {
 tests() { # LOG PATTERN PACKAGE...
 	local log=$1 pattern=$2
 	shift 2
-	PATH=${folder:+$folder:}$PATH LEASEHOLD_WITHOUT_TLS=${plain[$name]-} go test -count 1 -timeout 40m -p 1 -json ${pattern:+-run "$pattern"} "$@" >>"$log" || true
+	PATH=${folder:+$folder:}$PATH LEASEHOLD_WITHOUT_TLS=${plain[$name]-} go test -tags long -count 1 -timeout 40m -p 1 -json ${pattern:+-run "$pattern"} "$@" >>"$log" || true
 }
 
 # names are the tests that ended in some way, with their packages. Of those with parts, the parts are told.
