@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +15,15 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
+// typed is a password that stands on a command line here. Tests that look whether theirs does see the processes of all tests.
+const typed = "ty@heim/%?#"
+
 // secured is a server with a password, and its URL without.
 func secured(t *testing.T) (m *machine, with, without string) {
 	t.Helper()
-	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	s := redisserver.ForTest(t, redisserver.Config{Password: typed})
 	rest := s.Addr() + "?" + unguarded
-	return newMachine(t), "redis://" + withPassword("") + rest, "redis://" + rest
+	return newMachine(t), "redis://" + url.UserPassword("", typed).String() + "@" + rest, "redis://" + rest
 }
 
 // CMD does not get passwords of the engine, wherever this process has them from; whatever else it was to find it finds.
@@ -27,7 +31,7 @@ func TestPasswordsOfTheEngineAreKeptFromThePrograms(t *testing.T) {
 	t.Parallel()
 	m, with, without := secured(t)
 	file := filepath.Join(m.home, "password")
-	if err := os.WriteFile(file, []byte(geheim+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(typed+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -37,8 +41,8 @@ func TestPasswordsOfTheEngineAreKeptFromThePrograms(t *testing.T) {
 		kept string
 	}{
 		"in the URL":          {with, []string{"PGPASSWORD=of-others"}, nil, "LEASEHOLD_ENGINE"},
-		"in a variable":       {without, []string{"LEASEHOLD_REDIS_PASSWORD=" + geheim}, nil, "LEASEHOLD_REDIS_PASSWORD"},
-		"of another engine":   {with, []string{"LEASEHOLD_ETCD_PASSWORD=" + geheim}, nil, "LEASEHOLD_ENGINE LEASEHOLD_ETCD_PASSWORD"},
+		"in a variable":       {without, []string{"LEASEHOLD_REDIS_PASSWORD=" + typed}, nil, "LEASEHOLD_REDIS_PASSWORD"},
+		"of another engine":   {with, []string{"LEASEHOLD_ETCD_PASSWORD=" + typed}, nil, "LEASEHOLD_ENGINE LEASEHOLD_ETCD_PASSWORD"},
 		"in a file":           {without, []string{"LEASEHOLD_REDIS_PASSWORD_FILE=" + file}, nil, ""},
 		"on the command line": {without, nil, []string{"--engine", with}, ""},
 	} {
@@ -52,11 +56,11 @@ func TestPasswordsOfTheEngineAreKeptFromThePrograms(t *testing.T) {
 					kept = strings.TrimSpace(text)
 				}
 			}
-			if strings.Contains(r.out, geheim) || kept != c.kept {
+			if strings.Contains(r.out, typed) || kept != c.kept {
 				t.Errorf("CMD finds, without %q:\n%s", kept, r.out)
 			}
 			for _, set := range c.env {
-				if !strings.Contains(set, geheim) && !strings.Contains(r.out, set+"\n") {
+				if !strings.Contains(set, typed) && !strings.Contains(r.out, set+"\n") {
 					t.Errorf("CMD does not find %s", set)
 				}
 			}
