@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
@@ -66,8 +65,8 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	}
 	w := new(wires)
 	dial := []grpc.DialOption{grpc.WithContextDialer(w.dial), grpc.WithConnectParams(again(t.dialTimeout))}
-	if t.serverName != "" { // the client takes the name from the address otherwise, whatever the configuration of TLS says
-		dial = append(dial, grpc.WithAuthority(t.serverName))
+	if t.files.ServerName != "" { // the client takes the name from the address otherwise, whatever the configuration of TLS says
+		dial = append(dial, grpc.WithAuthority(t.files.ServerName))
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,
@@ -104,7 +103,7 @@ func (t *target) tlsConfig() (*tls.Config, error) {
 	if !t.tls {
 		return nil, nil
 	}
-	c, err := engineurl.TLS{CA: t.ca, Cert: t.cert, Key: t.key, ServerName: t.serverName}.Config()
+	c, err := t.files.Config()
 	if err != nil {
 		return nil, fmt.Errorf("etcd engine: URL: %w", err)
 	}

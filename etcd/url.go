@@ -42,10 +42,10 @@ type target struct {
 	tls       bool
 	addresses []string // host:port
 
-	user, password            string
-	timeout, dialTimeout      time.Duration
-	ca, cert, key, serverName string
-	opts                      []Option
+	user, password       string
+	timeout, dialTimeout time.Duration
+	files                engineurl.TLS
+	opts                 []Option
 }
 
 // Defaults of a client that Open makes. If the first member that is asked does not answer, a request of the library, which may take 5 s, has time for
@@ -115,10 +115,10 @@ var urlParameters = []urlParameter{
 	{"prefix", false, (*target).setPrefix},
 	{"timeout", false, duration(func(t *target) *time.Duration { return &t.timeout })},
 	{"dial_timeout", false, duration(func(t *target) *time.Duration { return &t.dialTimeout })},
-	{"ca", true, file(func(t *target) *string { return &t.ca })},
-	{"cert", true, file(func(t *target) *string { return &t.cert })},
-	{"key", true, file(func(t *target) *string { return &t.key })},
-	{"server_name", true, (*target).setServerName},
+	{"ca", true, ofTLS("ca")},
+	{"cert", true, ofTLS("cert")},
+	{"key", true, ofTLS("key")},
+	{"server_name", true, ofTLS("server_name")},
 }
 
 func (t *target) setPrefix(text string) (allowed string) {
@@ -130,12 +130,9 @@ func (t *target) setPrefix(text string) (allowed string) {
 	return ""
 }
 
-func (t *target) setServerName(text string) (allowed string) {
-	if !engineurl.IsHost(text) {
-		return "the name that stands in the server's certificate"
-	}
-	t.serverName = text
-	return ""
+// ofTLS takes in a parameter of that name.
+func ofTLS(name string) func(*target, string) string {
+	return func(t *target, text string) string { return t.files.Set(name, text) }
 }
 
 func duration(field func(*target) *time.Duration) func(*target, string) string {
@@ -145,16 +142,6 @@ func duration(field func(*target) *time.Duration) func(*target, string) string {
 			return "a duration above zero, as in 500ms or 3s"
 		}
 		*field(t) = d
-		return ""
-	}
-}
-
-func file(field func(*target) *string) func(*target, string) string {
-	return func(t *target, text string) string {
-		if text == "" {
-			return "the path of a PEM file"
-		}
-		*field(t) = text
 		return ""
 	}
 }
@@ -176,11 +163,11 @@ func (t *target) setParameters(p *engineurl.Parts) error {
 		return "etcds://"
 	}
 	fault := p.Parameters(known, elsewhere, func(name, value string) string { return urlParameters[index(name)].set(t, value) })
+	if fault == nil {
+		fault = t.files.Fault()
+	}
 	if fault != nil {
 		return (*URLError)(fault)
-	}
-	if (t.cert == "") != (t.key == "") {
-		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
 	}
 	return nil
 }

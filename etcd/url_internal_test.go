@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 func noEnv(string) string { return "" }
@@ -30,7 +32,7 @@ func TestURLs(t *testing.T) {
 		{"etcd://a", env, target{addresses: []string{"a:2379"}, user: "env user", password: "env password"}},
 		{"etcd://me:mine@a", env, target{addresses: []string{"a:2379"}, user: "me", password: "mine"}},
 		{"etcds://a?ca=x&cert=y&key=z&server_name=n", noEnv,
-			target{tls: true, addresses: []string{"a:2379"}, ca: "x", cert: "y", key: "z", serverName: "n"}},
+			target{tls: true, addresses: []string{"a:2379"}, files: engineurl.TLS{CA: "x", Cert: "y", Key: "z", ServerName: "n"}}},
 	} {
 		if c.want.timeout == 0 {
 			c.want.timeout, c.want.dialTimeout = defaultTimeout, defaultDialTimeout

@@ -13,8 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is one of
@@ -186,7 +184,7 @@ func (t *target) tlsConfig() (*tls.Config, error) {
 	if !t.tls {
 		return nil, nil
 	}
-	c, err := engineurl.TLS{CA: t.ca, Cert: t.cert, Key: t.key, ServerName: t.serverName}.Config()
+	c, err := t.files.Config()
 	if err != nil {
 		return nil, fmt.Errorf("redis engine: URL: %w", err)
 	}

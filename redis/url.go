@@ -51,7 +51,7 @@ type target struct {
 
 	dialTimeout, timeout time.Duration
 
-	ca, cert, key, serverName string
+	files engineurl.TLS
 
 	replicas     int
 	replicasWait time.Duration

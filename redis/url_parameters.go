@@ -30,10 +30,10 @@ var urlParameters = []urlParameter{
 	{"dial_timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.dialTimeout })},
 	{"timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.timeout })},
 	{"pool", anyScheme, number(1, 10_000, func(t *target) *int { return &t.pool })},
-	{"ca", hasTLS, file(func(t *target) *string { return &t.ca })},
-	{"cert", hasTLS, file(func(t *target) *string { return &t.cert })},
-	{"key", hasTLS, file(func(t *target) *string { return &t.key })},
-	{"server_name", hasTLS, (*target).setServerName},
+	{"ca", hasTLS, ofTLS("ca")},
+	{"cert", hasTLS, ofTLS("cert")},
+	{"key", hasTLS, ofTLS("key")},
+	{"server_name", hasTLS, ofTLS("server_name")},
 	{"sentinel_user", hasSentinels, func(t *target, text string) string { t.sentinelUser = text; return "" }},
 	{"sentinel_password", hasSentinels, func(t *target, text string) string { t.sentinelPassword = text; return "" }},
 }
@@ -61,12 +61,9 @@ func (t *target) setDB(text string) (allowed string) {
 	return ""
 }
 
-func (t *target) setServerName(text string) (allowed string) {
-	if !engineurl.IsHost(text) {
-		return "the name that stands in the server's certificate"
-	}
-	t.serverName = text
-	return ""
+// ofTLS takes in a parameter of that name.
+func ofTLS(name string) func(*target, string) string {
+	return func(t *target, text string) string { return t.files.Set(name, text) }
 }
 
 const allowedDuration = "a duration above zero, as in 500ms, 30s or 168h"
@@ -112,16 +109,6 @@ func number(least, most int, field func(*target) *int) func(*target, string) str
 	}
 }
 
-func file(field func(*target) *string) func(*target, string) string {
-	return func(t *target, text string) string {
-		if text == "" {
-			return "the path of a PEM file"
-		}
-		*field(t) = text
-		return ""
-	}
-}
-
 // elsewhere says which schemes have a parameter, or nothing if none has.
 func elsewhere(name string) string {
 	at := urlParameterAt(name)
@@ -147,12 +134,12 @@ func (t *target) setParameters(p *engineurl.Parts) error {
 		given[name] = true
 		return urlParameters[urlParameterAt(name)].set(t, value)
 	})
-	if fault != nil {
-		return (*URLError)(fault)
+	if fault == nil {
+		fault = t.files.Fault()
 	}
 	switch {
-	case (t.cert == "") != (t.key == ""):
-		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
+	case fault != nil:
+		return (*URLError)(fault)
 	case given["replicas_wait"] && !given["replicas"]:
 		return &URLError{Part: "parameter", Value: "replicas_wait", Allowed: "left out, or next to replicas"}
 	case !given["replicas"]:

@@ -3,10 +3,11 @@ package redis
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 func noEnvironment(string) string { return "" }
@@ -97,8 +98,8 @@ func TestURLParametersAreOptions(t *testing.T) {
 	if got.dialTimeout != 7*time.Second || got.timeout != 8*time.Second || got.pool != 9 {
 		t.Errorf("dial_timeout %s, timeout %s, pool %d", got.dialTimeout, got.timeout, got.pool)
 	}
-	if files := []string{got.ca, got.cert, got.key, got.serverName}; !slices.Equal(files, []string{"ca.pem", "c.pem", "k.pem", "example.org"}) {
-		t.Errorf("TLS: %q", files)
+	if want := (engineurl.TLS{CA: "ca.pem", Cert: "c.pem", Key: "k.pem", ServerName: "example.org"}); got.files != want {
+		t.Errorf("TLS: %+v, want %+v", got.files, want)
 	}
 }
 

@@ -149,11 +149,11 @@ func (c *config) setParameters(p *engineurl.Parts) error {
 		}
 		return ""
 	})
-	switch {
-	case fault != nil:
+	if fault == nil {
+		fault = c.files.Fault()
+	}
+	if fault != nil {
 		return (*URLError)(fault)
-	case (c.files.Cert == "") != (c.files.Key == ""):
-		return &URLError{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
 	}
 	return nil
 }

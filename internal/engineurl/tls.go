@@ -25,6 +25,14 @@ func (t *TLS) Set(name, value string) (allowed string) {
 	return ""
 }
 
+// Fault is what is wrong with all of them together, or nil.
+func (t *TLS) Fault() *Fault {
+	if (t.Cert == "") == (t.Key == "") {
+		return nil
+	}
+	return &Fault{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
+}
+
 // Config reads the files. The errors name the parameters ca, cert and key.
 func (t TLS) Config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
