@@ -25,7 +25,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	var granted []int32
 	var open *time.Duration
 	sent := driver.Now()
-	err := e.ask(ctx, []any{&first, &granted, &open}, e.statements.takeAll, names, owners, ttls, tokens, holders, e.maxTTL, e.guard)
+	err := e.ask(ctx, locking, []any{&first, &granted, &open}, e.statements.takeAll, names, owners, ttls, tokens, holders, e.maxTTL, e.guard)
 	switch {
 	case err != nil:
 		return nil, err

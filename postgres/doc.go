@@ -59,10 +59,10 @@
 //
 // # Rights
 //
-// The tables are made by whoever opens an engine first, who needs CREATE on the database, or on the schema if it is there. Other users need USAGE on
-// the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE, SELECT and UPDATE on its sequence. The tables hold the owner secrets of those who hold and wait: whoever can
-// read them can release what others hold. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
-// believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show none,
+// The first lock makes the tables: its user needs CREATE on the database, or on the schema if that is there. docs/engines/postgres.md has the grants for
+// users who only look, who lock, and who take locks away. A request that lacks one fails with a [*RightsError]. The tables hold the owner secrets of those
+// who hold and wait, which who only looks need not see. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
+// believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show no secrets,
 // as long as statements have parameters (pgx in the mode simple_protocol writes them into the text). The log of a server that logs statements with
 // their parameters shows them: set log_parameter_max_length to 0 there.
 //

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,6 +16,7 @@ type Engine struct {
 	pool       *pgxpool.Pool
 	own        bool // the pool
 	statements statements
+	tables     tables
 	flights    *flights // nil if each request goes by itself
 
 	waiters waiters
@@ -64,6 +64,9 @@ func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()
 		e.ears.running.Wait()
+		e.tables.mu.Lock() // so that nobody begins to make them any more
+		e.tables.mu.Unlock()
+		e.tables.running.Wait()
 		if e.flights != nil {
 			e.flights.stop()
 		}
@@ -74,8 +77,16 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// ask runs a statement that answers with one row.
-func (e *Engine) ask(ctx context.Context, dest []any, query string, args ...any) error {
+// ask runs a statement that changes something, and answers with one row.
+func (e *Engine) ask(ctx context.Context, of purpose, dest []any, query string, args ...any) error {
+	if err := e.makeTables(ctx); err != nil {
+		return err
+	}
+	return e.read(ctx, of, dest, query, args...)
+}
+
+// read is ask for a statement that changes nothing.
+func (e *Engine) read(ctx context.Context, of purpose, dest []any, query string, args ...any) error {
 	if e.life.Err() != nil {
 		return errClosed
 	}
@@ -83,42 +94,26 @@ func (e *Engine) ask(ctx context.Context, dest []any, query string, args ...any)
 	if err != nil {
 		return notSent(err)
 	}
-	defer conn.Release()
-	return explain(conn.QueryRow(ctx, query, args...).Scan(dest...))
+	err = conn.QueryRow(ctx, query, args...).Scan(dest...)
+	conn.Release() // it may be the only one, and another request may follow
+	return e.lacking(ctx, of, explain(err))
 }
 
 // fly is ask for a short statement, which may be sent together with those of other goroutines. Its arguments and answers are of the types of [encode]
 // and [decode]. An errand may be answered by at_once instead: then it is done, and dest is left alone.
 func (e *Engine) fly(ctx context.Context, errand *errand, dest any, query string, args ...any) error {
 	if e.flights == nil {
-		return e.ask(ctx, []any{dest}, query, args...)
+		return e.ask(ctx, locking, []any{dest}, query, args...)
+	}
+	if err := e.makeTables(ctx); err != nil {
+		return err
 	}
 	if e.life.Err() != nil {
 		return errClosed
 	}
 	r := &request{query: query, values: encode(args), errand: errand}
 	if err := e.flights.ask(ctx, r); err != nil || errand.isDone() {
-		return err
+		return e.lacking(ctx, locking, err)
 	}
 	return decode(r.row, dest)
-}
-
-// checkVersion refuses tables that this version does not know.
-func (e *Engine) checkVersion(ctx context.Context) error {
-	texts, err := migrations(e.schema)
-	if err != nil {
-		return driver.Permanent(err)
-	}
-	var at int
-	if err := e.ask(ctx, []any{&at}, e.statements.version); err != nil {
-		return noEffect(err)
-	}
-	if at > len(texts) {
-		return newer(e.schema, at, len(texts))
-	}
-	if at < len(texts) {
-		return driver.Permanent(fmt.Errorf("postgres: the tables in the schema %s are those of an older version of this package (%d, needed %d): "+
-			"run postgres.Migrate, or open the engine without migrate=off", e.schema, at, len(texts)))
-	}
-	return nil
 }

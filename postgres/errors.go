@@ -42,7 +42,7 @@ const (
 
 // mends are what to do about errors that come again if the request is repeated.
 var mends = map[string]string{
-	"42501":         "give this user the rights that the documentation of the package lists",
+	forbidden:       "give this user the rights that the documentation of the package lists",
 	"42P01":         "the tables are not there: open the engine without migrate=off, or run postgres.SQL",
 	"3F000":         "the schema is not there: open the engine without migrate=off, or run postgres.SQL",
 	"42883":         "the functions are not there, or are of another version: open the engine without migrate=off, or run postgres.Migrate",

@@ -27,7 +27,8 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	defer conn.Release()
 	s, err := look(ctx, conn.Conn(), e.schema, longGuarded)
 	if err != nil {
-		return driver.Examination{}, noEffect(explain(err))
+		conn.Release() // it may be the only one, and another request may follow
+		return driver.Examination{}, noEffect(e.lacking(ctx, looking, explain(err)))
 	}
 	known, err := migrations(e.schema)
 	if err != nil {
@@ -38,6 +39,6 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	}
 	return driver.Examination{
 		Places:   []driver.Place{s.place},
-		Findings: s.judge(settled{guard: e.guard, polling: e.polling, longest: e.maxTTL, known: len(known)}),
+		Findings: s.judge(settled{guard: e.guard, polling: e.polling, longest: e.maxTTL, known: len(known), makes: e.tables.due.Load()}),
 	}, nil
 }

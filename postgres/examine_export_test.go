@@ -16,3 +16,9 @@ func IdleGuards(ctx context.Context, c *pgx.Conn, schema string, long time.Durat
 	}
 	return pids, err
 }
+
+// SweepNow sweeps, as takes do now and then.
+func SweepNow(ctx context.Context, e *Engine) error {
+	var none any
+	return e.ask(ctx, locking, []any{&none}, "SELECT "+quoted(e.schema)+".sweep()::text")
+}

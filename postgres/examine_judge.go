@@ -14,6 +14,7 @@ type settled struct {
 	polling bool
 	longest time.Duration // the longest lease that it gives
 	known   int           // the latest migration
+	makes   bool          // the first change makes the tables
 }
 
 const (
@@ -78,10 +79,18 @@ func (s *sight) usable(f *findings, e settled) {
 			"ALTER ROLE … SET default_transaction_isolation = 'read committed' for the user of the locks, or default_transaction_isolation=read%20committed in the URL")
 	}
 	switch {
+	case !s.tables && e.makes && s.maker:
+		f.add(driver.Note, "tables-missing",
+			"the tables of locks are not in this database yet: the first lock makes them",
+			"nothing; or look at the database and the schema in the URL, if locks have been used here before")
 	case !s.tables:
 		f.add(driver.Critical, "tables-missing",
-			"the tables of locks are not in this database: no lock can be had",
-			"let a user who may make them open the engine without migrate=off, or run the SQL of its documentation; look at the database and the schema in the URL")
+			"the tables of locks are not in this database, and this user may not make them, or migrate=off forbids it: no lock can be had",
+			"let a user who may make them take a lock without migrate=off, or run the SQL of its documentation; look at the database and the schema in the URL")
+	case s.migration > 0 && s.migration < e.known && e.makes && s.maker:
+		f.add(driver.Note, "tables-version",
+			fmt.Sprintf("the tables are of version %d, and this program is for version %d: the next lock of this program brings them up to date", s.migration, e.known),
+			"nothing, or update the other programs first")
 	case s.migration > 0 && s.migration != e.known:
 		f.add(driver.Critical, "tables-version",
 			fmt.Sprintf("the tables are of version %d, and this program is for version %d", s.migration, e.known),
@@ -91,6 +100,11 @@ func (s *sight) usable(f *findings, e settled) {
 
 // allowed finds what the user may not do.
 func (s *sight) allowed(f *findings) {
+	if len(s.unseen) == 0 && len(s.denied) > 0 && !s.changer {
+		f.add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
+			"nothing; or "+grants(s.denied))
+		return
+	}
 	if len(s.denied) > 0 {
 		f.add(driver.Critical, "rights",
 			fmt.Sprintf("the user may not %s: no lock can be had", strings.Join(s.denied, ", ")),
@@ -98,7 +112,7 @@ func (s *sight) allowed(f *findings) {
 	}
 	if len(s.spare) > 0 {
 		f.add(driver.Note, "rights-spare",
-			fmt.Sprintf("the user may not %s: locks and semaphores work; latches, or the record of what was taken away by force, do not", strings.Join(s.spare, ", ")),
+			fmt.Sprintf("the user may not %s: locks and semaphores work; setting latches, or the record of what is taken away by force, does not", strings.Join(s.spare, ", ")),
 			grants(s.spare))
 	}
 }

@@ -129,7 +129,7 @@ func TestExamineFindsMissingRights(t *testing.T) {
 	})
 	e := open(t, as(t, func(c *pgxpool.Config) { c.ConnConfig.User = role }), schema)
 	_, told := examines(t, e, "critical rights", "note rights-spare")
-	for _, right := range []string{"USAGE ON SCHEMA " + schema, "INSERT ON " + schema + ".holders", "USAGE ON SEQUENCE " + schema + ".tokens"} {
+	for _, right := range []string{"USAGE ON SCHEMA " + schema, "SELECT, INSERT, UPDATE, DELETE ON " + schema + ".holders", "SELECT, UPDATE ON SEQUENCE " + schema + ".tokens"} {
 		if len(told) > 0 && (!strings.Contains(told[0].Text, right) || !strings.Contains(told[0].Mend, right)) {
 			t.Errorf("%q is missing in %+v", right, told[0])
 		}
@@ -140,6 +140,8 @@ func TestExamineFindsMissingRights(t *testing.T) {
 		exec("GRANT SELECT, INSERT, UPDATE, DELETE" + in + table + " TO " + role)
 	}
 	exec("GRANT SELECT, UPDATE" + in + "meta TO " + role + "; GRANT ALL ON SEQUENCE " + schema + ".tokens TO " + role)
+	examines(t, e, "critical rights", "note rights-spare") // to sweep, which each lock does now and then
+	exec("GRANT SELECT, DELETE" + in + "latches TO " + role + "; GRANT SELECT, DELETE" + in + "latch_downs TO " + role)
 	examines(t, e, "note rights-spare")
 	r := lock("a")
 	takes(t, e, r) // which is what it says

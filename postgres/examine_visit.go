@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -28,8 +27,11 @@ type sight struct {
 	tables     bool
 	migration  int           // of the tables; 0 if it may not be read
 	longest    time.Duration // for which nothing is granted after a loss
-	denied     []string      // rights without which no lock can be had
+	unseen     []string      // rights without which nothing can be listed
+	denied     []string      // those without which no lock can be had
 	spare      []string      // and those without which some of the rest fails
+	maker      bool          // the user may make the tables, or bring them up to date
+	changer    bool          // the user may change some of what is held
 	guards     []longGuard
 }
 
@@ -100,7 +102,7 @@ const migrationOfHere = 9
 
 // facts reads what the tables say of themselves, as far as the user may.
 func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
-	if !s.tables || len(s.denied) > 0 {
+	if !s.tables || len(s.unseen) > 0 {
 		return nil
 	}
 	var longest int64
@@ -143,62 +145,22 @@ func (s *sight) idle(ctx context.Context, c *pgx.Conn, schema string, long time.
 	return err
 }
 
-// need is a right that an engine needs.
-type need struct {
-	object string // a table or a sequence
-	rights string
-	spare  bool // locks work without it
-}
-
-var needs = []need{
-	{"alive", "SELECT, INSERT, UPDATE, DELETE", false},
-	{"holders", "SELECT, INSERT, UPDATE, DELETE", false},
-	{"meta", "SELECT, UPDATE", false},
-	{"origin", "SELECT", false},
-	{"tokens", "SELECT, USAGE, UPDATE", false},
-	{"waiters", "SELECT, INSERT, UPDATE, DELETE", false},
-	{"latch_downs", "SELECT, INSERT, DELETE", true},
-	{"latches", "SELECT, INSERT, UPDATE, DELETE", true},
-	{"removals", "SELECT, INSERT, UPDATE, DELETE", true},
-}
-
-// rights finds out which rights are missing. Nothing is looked up by its name as a query does, which would fail without a right on the schema.
+// rights finds out which rights are missing.
 func (s *sight) rights(ctx context.Context, c *pgx.Conn, schema string) error {
-	var objects, rights []string
-	spare := map[string]bool{}
-	for _, n := range needs {
-		for right := range strings.SplitSeq(n.rights, ", ") {
-			objects, rights = append(objects, n.object), append(rights, right)
-		}
-		spare[n.object] = n.spare
-	}
-	err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND r.relname = 'meta')`, schema).Scan(&s.tables)
+	err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND r.relname = 'meta'),
+	coalesce((SELECT pg_has_role(r.relowner, 'USAGE') FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND r.relname = 'meta'),
+		(SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1), has_database_privilege(current_database(), 'CREATE')),
+	coalesce((SELECT bool_or(has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE')) FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
+		WHERE n.nspname = $1 AND r.relname IN ('alive', 'holders', 'waiters')), false)`, schema).Scan(&s.tables, &s.maker, &s.changer)
 	if err != nil || !s.tables {
 		return err
 	}
-	rows, err := c.Query(ctx, `SELECT '', 'USAGE ON SCHEMA ' || nspname FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')
-UNION ALL
-SELECT object, wanted || CASE relkind WHEN 'S' THEN ' ON SEQUENCE ' ELSE ' ON ' END || $1::text || '.' || object
-	FROM unnest($2::text[], $3::text[]) AS n (object, wanted) JOIN pg_class r ON relname = object
-	WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
-		AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(r.oid, wanted) ELSE has_table_privilege(r.oid, wanted) END
-UNION ALL
-SELECT '', 'EXECUTE ON FUNCTION ' || $1::text || '.' || proname FROM pg_proc
-	WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND NOT has_function_privilege(oid, 'EXECUTE')`, schema, objects, rights)
-	if err != nil {
+	if s.unseen, err = missing(ctx, c, schema, looking, 0); err != nil {
 		return err
 	}
-	var object, right string
-	_, err = pgx.ForEachRow(rows, []any{&object, &right}, func() error {
-		if spare[object] {
-			s.spare = append(s.spare, right)
-		} else {
-			s.denied = append(s.denied, right)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("which rights are missing: %w", err)
+	if s.denied, err = missing(ctx, c, schema, locking, 0); err != nil {
+		return err
 	}
-	return nil
+	s.spare, err = missing(ctx, c, schema, latching|recording, locking)
+	return err
 }

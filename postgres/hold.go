@@ -45,7 +45,7 @@ func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, some []int, 
 		kinds[j], names[j], owners[j], tokens[j], ttls[j] = int16(r.Kind), r.Name, r.Owner, int64(r.Token), whole(r.TTL)
 	}
 	var held []*int32
-	err := e.ask(ctx, []any{&held}, e.statements.renew, kinds, names, owners, tokens, ttls)
+	err := e.ask(ctx, locking, []any{&held}, e.statements.renew, kinds, names, owners, tokens, ttls)
 	for j, i := range some {
 		switch {
 		case err != nil:

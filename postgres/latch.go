@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -12,26 +13,32 @@ import (
 
 // TrySet implements [driver.Latcher]. Latches survive a crash of the server.
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (set bool, err error) {
-	err = e.ask(ctx, []any{&set}, e.statements.latchSet, s.Name, s.ID, int32(s.Count), whole(s.TTL))
+	err = e.ask(ctx, latching, []any{&set}, e.statements.latchSet, s.Name, s.ID, int32(s.Count), whole(s.TTL))
 	return set && err == nil, err
 }
 
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
-	return e.askLatch(ctx, e.statements.latchDown, d.Name, d.ID, whole(d.TTL))
+	return askLatch(ctx, e.ask, latching, e.statements.latchDown, d.Name, d.ID, whole(d.TTL))
 }
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	return e.askLatch(ctx, e.statements.latchState, name)
+	if bare, err := e.bare(ctx); bare || err != nil {
+		return driver.LatchState{}, cmp.Or(err, driver.ErrNotSet)
+	}
+	return askLatch(ctx, e.read, looking, e.statements.latchState, name)
 }
 
+// askFunc is Engine.ask, or Engine.read.
+type askFunc = func(ctx context.Context, of purpose, dest []any, query string, args ...any) error
+
 // askLatch runs a statement that answers with what a latch stands at.
-func (e *Engine) askLatch(ctx context.Context, query string, args ...any) (driver.LatchState, error) {
+func askLatch(ctx context.Context, ask askFunc, of purpose, query string, args ...any) (driver.LatchState, error) {
 	var generation *int64
 	var count *int32
 	var remains *time.Duration
-	err := e.ask(ctx, []any{&generation, &count, &remains}, query, args...)
+	err := ask(ctx, of, []any{&generation, &count, &remains}, query, args...)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows) || err == nil && generation == nil:
 		return driver.LatchState{}, driver.ErrNotSet
@@ -81,7 +88,7 @@ func (e *Engine) lookAtLatch(ctx context.Context, name string, generation uint64
 		}
 		ear = &number
 	}
-	st, err := e.askLatch(inner, e.statements.latchWait, name, ear, int64(generation))
+	st, err := askLatch(inner, e.ask, latching, e.statements.latchWait, name, ear, int64(generation))
 	if err != nil && ctx.Err() != nil {
 		err = driver.NoEffect(ctx.Err())
 	}

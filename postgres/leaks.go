@@ -44,7 +44,7 @@ func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q d
 			return true, nil
 		}
 		var page []driver.Leak
-		err := e.within(ctx, reading, func(tx pgx.Tx) error {
+		err := e.within(ctx, looking, reading, func(tx pgx.Tx) error {
 			var mark int64
 			return each(ctx, tx, []any{&l.Name, &l.Count, &mark}, func() {
 				l.Mark = strconv.FormatInt(mark, 10)

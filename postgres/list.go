@@ -19,7 +19,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
 	}
-	err = e.within(ctx, reading, func(tx pgx.Tx) error {
+	err = e.within(ctx, looking, reading, func(tx pgx.Tx) error {
 		for _, kind := range driver.Kinds {
 			from, to, some := bounds(q, kind)
 			if !some || len(page) >= q.Limit {

@@ -9,7 +9,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Open makes an engine with a pool of its own, which [Engine.Close] closes, and makes the tables if they are missing. The URL is
+// Open makes an engine with a pool of its own, which [Engine.Close] closes. If the tables are missing, or are those of an earlier version, the first lock
+// makes them, or whatever else changes something: listings and examinations need no right to. The URL is
 //
 //	postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]
 //
@@ -44,11 +45,8 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 		return nil, driver.NoEffect(fmt.Errorf("postgres engine: %w", err))
 	}
 	e, err := New(pool, t.opts...)
-	if err == nil && t.migrate {
-		err = Migrate(ctx, pool, e.schema)
-	}
-	if err == nil && !t.migrate {
-		err = e.checkVersion(ctx)
+	if err == nil {
+		err = e.checkTables(ctx, t.migrate)
 	}
 	if err != nil {
 		pool.Close()

@@ -11,7 +11,7 @@ import (
 
 // Record implements [driver.Recorder]. Records survive a crash of the server.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
-	err := e.within(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err := e.within(ctx, recording, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, e.statements.record, r.ID, r.At, int16(r.Kind), r.Name, int64(r.Token), r.Holder, r.By, r.Why, int16(r.Outcome))
 		if err != nil {
 			return err
@@ -27,7 +27,7 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals
 	}
-	err = e.within(ctx, reading, func(tx pgx.Tx) error {
+	err = e.within(ctx, looking, reading, func(tx pgx.Tx) error {
 		var r driver.Removal
 		return each(ctx, tx, []any{&r.ID, &r.At, &r.Kind, &r.Name, &r.Token, &r.Holder, &r.By, &r.Why, &r.Outcome}, func() {
 			r.At = r.At.UTC().Truncate(time.Microsecond)
@@ -43,8 +43,15 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 // reading is how several statements see the same moment, and lock nobody out.
 var reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// within runs f in a transaction.
-func (e *Engine) within(ctx context.Context, o pgx.TxOptions, f func(pgx.Tx) error) error {
+// within runs f in a transaction. If there are no tables yet, it makes them, or does nothing if it is to read.
+func (e *Engine) within(ctx context.Context, of purpose, o pgx.TxOptions, f func(pgx.Tx) error) error {
+	if o.AccessMode == pgx.ReadOnly {
+		if bare, err := e.bare(ctx); bare || err != nil {
+			return err
+		}
+	} else if err := e.makeTables(ctx); err != nil {
+		return err
+	}
 	if e.life.Err() != nil {
 		return errClosed
 	}
@@ -59,7 +66,9 @@ func (e *Engine) within(ctx context.Context, o pgx.TxOptions, f func(pgx.Tx) err
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
 	if err := f(tx); err != nil {
-		return noEffect(explain(err))
+		_ = tx.Rollback(ctx)
+		conn.Release() // it may be the only one, and another request may follow
+		return noEffect(e.lacking(ctx, of, explain(err)))
 	}
 	return explain(tx.Commit(ctx))
 }

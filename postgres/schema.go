@@ -89,9 +89,35 @@ func Migrate(ctx context.Context, db Beginner, schema string) error {
 	err = migrate(ctx, db, schema, texts)
 	if err != nil && !driver.HadNoEffect(err) {
 		// What is done twice is done once.
-		return noEffect(explain(fmt.Errorf("looking for the tables, or making them: %w", err)))
+		return noEffect(mayNotMake(ctx, db, schema, explain(fmt.Errorf("looking for the tables, or making them: %w", err))))
 	}
 	return err
+}
+
+// mayNotMake makes an error of one for lack of rights that says which.
+func mayNotMake(ctx context.Context, db Beginner, schema string, err error) error {
+	if said, ok := errors.AsType[*pgconn.PgError](err); !ok || said.Code != forbidden {
+		return err
+	}
+	tx, failed := db.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if failed != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // it has changed nothing
+	var user, right string
+	failed = tx.QueryRow(ctx, `SELECT current_user, CASE
+	WHEN EXISTS (SELECT FROM pg_catalog.pg_class r WHERE r.relname = 'meta' AND r.relnamespace = n.oid) THEN 'OWNER'
+	WHEN n.oid IS NOT NULL THEN concat_ws(', ', CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE' END,
+		CASE WHEN NOT has_schema_privilege(n.oid, 'CREATE') THEN 'CREATE' END) || ' ON SCHEMA ' || quote_ident($1::text)
+	ELSE 'CREATE ON DATABASE ' || quote_ident(current_database()) END
+	FROM (SELECT) AS one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = $1::text`, schema).Scan(&user, &right)
+	switch {
+	case failed != nil:
+		return err
+	case right == "OWNER":
+		return driver.Permanent(fmt.Errorf("%w: the tables in the schema %s are to be changed by the user who has made them: let one of his programs take a lock, or run postgres.Migrate as that user", err, schema))
+	}
+	return refused(user, []string{right}, "; or let a user take the first lock who may make the tables", err)
 }
 
 func migrate(ctx context.Context, db Beginner, schema string, texts []string) error {
@@ -131,12 +157,22 @@ func migrate(ctx context.Context, db Beginner, schema string, texts []string) er
 	return tx.Commit(ctx)
 }
 
+func noTables(schema string) error {
+	return driver.Permanent(fmt.Errorf("postgres: the schema %s has no tables of locks: look at the database and the schema in the URL, run postgres.Migrate or the text of postgres.SQL, "+
+		"or open the engine without migrate=off", schema))
+}
+
+func older(schema string, at, known int) error {
+	return driver.Permanent(fmt.Errorf("postgres: the tables in the schema %s are those of an older version of this package (%d, needed %d): "+
+		"run postgres.Migrate, or open the engine without migrate=off", schema, at, known))
+}
+
 func newer(schema string, at, known int) error {
 	return driver.Permanent(fmt.Errorf("postgres: the tables in the schema %s are those of a newer version of this package (%d, known up to %d): update this program", schema, at, known))
 }
 
 // versionOf returns the number of the latest migration of a schema, 0 if there is none.
-func versionOf(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
+func versionOf(ctx context.Context, tx asker, schema string) (version int, err error) {
 	// Not to_regclass, which may remember that there was none before another program has made it.
 	const query = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'meta')"
 	var exists bool

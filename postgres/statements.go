@@ -5,7 +5,7 @@ package postgres
 type statements struct {
 	take, takeShut, takeAll, renew, release, releaseShut, atOnce, force, downgrade string
 	latchSet, latchDown, latchState, latchWait                                     string
-	version, move                                                                  string
+	move                                                                           string
 	record, trim, records                                                          string
 	keys, holders, waiters, latches                                                string
 	holderLeaks, waiterLeaks, latchLeaks                                           string
@@ -32,7 +32,6 @@ func statementsIn(schema string) statements {
 		latchState: in("SELECT generation, count, expires - clock_timestamp() FROM leasehold.latches WHERE name = $1::text AND expires > clock_timestamp()"),
 		latchWait:  in("SELECT generation, count, remains FROM leasehold.latch_wait($1::text, $2::bigint, $3::bigint)"),
 
-		version: in("SELECT version FROM leasehold.meta"),
 		// A place that a request works on at this moment is left out: each waiter looks then, which moves its own.
 		move: in(`UPDATE leasehold.waiters SET listener = $1::bigint
 			WHERE ctid = ANY (ARRAY(SELECT ctid FROM leasehold.waiters WHERE listener = $2::bigint FOR NO KEY UPDATE SKIP LOCKED))`),
