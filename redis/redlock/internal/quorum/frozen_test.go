@@ -3,6 +3,7 @@ package quorum
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,41 @@ func TestFrozenNodeCostsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The release of the lease before reaches the arbiter after the next take, since its answer to the take before is late. Two of the others freeze in that moment,
+// so a majority needs the arbiter: it is asked again, and nobody waits for those two.
+func TestArbiterThatIsReleasedLateIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 5)
+		arbiter := s.client(steady).arbiter(key).index
+		var late atomic.Bool
+		e := s.client(network{plan: func(place int, method string) fate {
+			if place == arbiter && method == "take" && !late.Swap(true) {
+				return fate{before: 10 * ms, after: 40 * ms}
+			}
+			return fate{before: 10 * ms, after: 10 * ms}
+		}})
+		s.take(e, "first")
+		s.release(e, "first")
+		for _, i := range []int{1, 2} {
+			s.places[(arbiter+i)%5].freeze()
+		}
+		defer func() {
+			for _, p := range s.places {
+				p.thaw()
+			}
+			time.Sleep(time.Second)
+			if s.free() != 5 {
+				t.Errorf("only %d places are free in the end", s.free())
+			}
+		}()
+		if d := took(func() { s.take(e, "second") }); d > 60*ms {
+			t.Errorf("Take takes %v", d)
+		}
+		s.release(e, "second")
+	})
 }
 
 func TestFrozenMajorityIsUnavailable(t *testing.T) {

@@ -282,12 +282,28 @@ func (b *ballot) standing() (n int) {
 	return n
 }
 
-// mayAsk reports whether nodes that refuse are to be asked again. That is for the one whom the arbiter does not refuse: all others give way, so when
-// many ask at once, one of them gets it. It also helps over a release that is still under way to some nodes.
+// mayAsk reports whether nodes that refuse are to be asked again. That helps over a release that is still under way to some nodes.
 func (b *ballot) mayAsk() bool {
-	return b.token == 0 &&
-		slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again }) &&
-		b.arbitration() != Held && b.arbitration() != Closed && driver.Now().Since(b.start) < b.persistence()
+	if b.token != 0 || !slices.ContainsFunc(b.votes, func(v Vote) bool { return v.Answer == Held && !v.again }) {
+		return false
+	}
+	switch b.arbitration() {
+	case Closed:
+		return false
+	case Held:
+		// All others give way to the one whom the arbiter does not refuse, so when many ask at once, one of them gets it. But who could still have a majority, if
+		// only those would answer who do not, may wait for them in vain.
+		if !b.hangs() {
+			return false
+		}
+	}
+	return driver.Now().Since(b.start) < b.persistence()
+}
+
+// hangs reports whether a majority has answered, and neither grants the name nor refuses it.
+func (b *ballot) hangs() bool {
+	need := b.engine.need
+	return b.pending > 0 && len(b.votes)-b.pending >= need && b.granted < need && b.granted+b.pending >= need
 }
 
 // persistence is for how long nodes that refuse are asked again: as long as others have to hear that the arbiter refuses them, and to be released. A fixed number of times
