@@ -3,6 +3,7 @@ package leasehold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,7 +171,15 @@ var (
 	errNoStart = driver.Permanent(errors.New("the engine granted a waiter without saying since when"))
 )
 
-// admit makes a grant of the engine a lease, or gives it back if it came too late.
+// checkTokens refuses a grant with tokens that there are not: somebody else has written into what the engine keeps, or answers in its place.
+func checkTokens(g driver.Grant) error {
+	if g.Token >= 1 && g.Token <= driver.MaxToken && g.Tokens >= 0 && uint64(max(g.Tokens, 1)-1) <= driver.MaxToken-g.Token {
+		return nil
+	}
+	return fmt.Errorf("the engine granted %d tokens from %d on, and tokens are between 1 and %d: look who else writes where it keeps its locks", max(g.Tokens, 1), g.Token, uint64(driver.MaxToken))
+}
+
+// admit makes a grant of the engine a lease, or gives it back if it came too late, or is none.
 func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 	l := h.lock
 	ttl := l.ttl
@@ -184,6 +193,9 @@ func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 	h.first = g.Token
 	if g.Owner != "" {
 		h.owner = g.Owner
+	}
+	if err := checkTokens(g); err != nil {
+		return err
 	}
 	if h.left(now) < agenda.Tick {
 		return errTooLate

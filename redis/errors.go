@@ -51,6 +51,18 @@ var hopeless = map[string]string{
 	"NOAUTH":    "give a password",
 	"WRONGPASS": "give the right user and password",
 	"WRONGTYPE": "the key holds something of another program; use another prefix or name",
+	"DAMAGED":   "another program has written into what belongs to the name; delete its keys, or use another name",
+}
+
+// isBroken reports whether an error comes of what another program has written into the keys of a name: they have other types, or hold what a script cannot go
+// on with. It is found in the same way by everybody, until somebody deletes them.
+func isBroken(err error) bool {
+	for _, begin := range []string{"WRONGTYPE", "DAMAGED", "user_script:"} {
+		if redis.HasErrorPrefix(err, begin) {
+			return true
+		}
+	}
+	return false
 }
 
 // noEffect marks an error of a request that had no effect, unless it is marked already: it may be a permanent one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -46,7 +45,7 @@ func (e *Engine) tookFree(answer any, err error, first int64, r driver.Request) 
 	case token == -1:
 		return driver.Grant{}, &driver.HeldError{Left: -1}
 	case token < 0:
-		return driver.Grant{}, &driver.HeldError{Left: time.Duration(-2-token) * time.Millisecond}
+		return driver.Grant{}, &driver.HeldError{Left: span(-2 - token)}
 	case token == 1:
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
 	default:

@@ -55,7 +55,7 @@ func readMark(answer any, err error) (m mark, _ error) {
 	var texts [3]string
 	for i := range texts {
 		text, isText := items[i+1].(string)
-		if !isText || !isNumber {
+		if !isText || !isNumber || ms < 0 {
 			return m, errReply
 		}
 		texts[i] = text

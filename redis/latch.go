@@ -73,13 +73,10 @@ func readLatch(answer any, err error) (st driver.LatchState, _ error) {
 	st.Generation, err = strconv.ParseUint(text, 10, 64)
 	count, isCount := items[1].(int64)
 	ttl, isTTL := items[2].(int64)
-	if err != nil || !isCount || !isTTL {
+	if err != nil || !isCount || !isTTL || count < 0 {
 		return driver.LatchState{}, errReply
 	}
-	st.Count, st.TTL = int(count), time.Duration(ttl)*time.Millisecond
-	if ttl < 0 {
-		st.TTL = driver.NoTTL
-	}
+	st.Count, st.TTL = int(count), leftOf(ttl)
 	return st, nil
 }
 

@@ -145,8 +145,8 @@ func (e *Engine) leaksOf(ctx context.Context, suspects []suspect) (found []drive
 	}
 	for i, s := range suspects {
 		l, err := e.leakOf(ctx, s, looks[i], answers[i])
-		if redis.HasErrorPrefix(err, "WRONGTYPE") {
-			continue // a key of another program
+		if isBroken(err) {
+			continue
 		}
 		if err != nil {
 			return nil, err

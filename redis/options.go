@@ -29,6 +29,9 @@ const (
 	DefaultTokenRetention = 7 * 24 * time.Hour
 )
 
+// longestTTL is the longest that WithMaxTTL may be, so that no marker of the guard says more.
+const longestTTL = 30 * 24 * time.Hour
+
 // OptionError says which option has a value that is not allowed.
 type OptionError struct {
 	// Option is its name, as in "WithMaxTTL".
@@ -64,7 +67,7 @@ func WithPrefix(prefix string) Option {
 func WithMaxTTL(d time.Duration) Option {
 	return func(c *config) error {
 		c.maxTTL = d
-		if d < time.Second || d > 30*24*time.Hour {
+		if d < time.Second || d > longestTTL {
 			return &OptionError{"WithMaxTTL", "between 1s and 30 days"}
 		}
 		return nil

@@ -22,6 +22,8 @@ var (
 	takingLua string
 	//go:embed scripts/exclusive.lua
 	exclusiveLua string
+	//go:embed scripts/latching.lua
+	latchingLua string
 	//go:embed scripts/leaking.lua
 	leakingLua string
 )
@@ -133,6 +135,9 @@ const (
 
 	// linger is how long a queue is kept of which no waiter has been heard.
 	linger = time.Minute
+
+	// mostTokens is more than any waiter asks for: one who does was written by another program.
+	mostTokens = 1 << 20
 )
 
 // program is the scripts as they are loaded into one server, with the hashes under which it knows them.
@@ -168,7 +173,9 @@ func (c *config) assemble(identity string, clustered bool) *program {
 		"FIRST":     decimal(firstLease.Milliseconds()),
 		"GONE":      decimal(gone.Milliseconds()),
 		"LINGER":    decimal(linger.Milliseconds()),
+		"LONGEST":   decimal(longestTTL.Milliseconds()),
 		"MAX":       decimal(driver.MaxToken),
+		"TOKENS":    decimal(mostTokens),
 	}
 	p := &program{guarded: clustered && c.guard, config: c}
 	for i, parts := range templates() {
@@ -221,7 +228,7 @@ func parts(text string) (all []string) {
 
 // common puts them in.
 var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
-	"-- use leaking.lua\n", leakingLua)
+	"-- use leaking.lua\n", leakingLua, "-- use latching.lua\n", latchingLua)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -43,8 +44,8 @@ func (e *Engine) lookAt(k driver.Key, p part) glance {
 	return glance{look, n, n.all(), []any{partCount, p.holders, p.waiters}}
 }
 
-// readStatus reads what such a script has answered, and says what of the name it has not told.
-func readStatus(k driver.Key, answer any, err error) (st driver.Status, rest part, _ error) {
+// readStatus reads what such a script has answered to a look that began at a part, and says what of the name it has not told.
+func readStatus(k driver.Key, p part, answer any, err error) (st driver.Status, rest part, _ error) {
 	st.Key = k
 	rest = part{notAtAll, notAtAll}
 	if k.Kind == driver.Latch {
@@ -64,7 +65,7 @@ func readStatus(k driver.Key, answer any, err error) (st driver.Status, rest par
 		return st, rest, errReply
 	}
 	seen.fill(&st)
-	return st, seen.rest(), nil
+	return st, seen.rest(p), nil
 }
 
 // isSomething reports whether anything is known of a name.
@@ -106,17 +107,17 @@ const otherKind = "a client of another kind"
 func (s *sight) fill(st *driver.Status) {
 	switch {
 	case s.foreign:
-		st.Holders = append(st.Holders, driver.Holder{Weight: 1, Holder: otherKind, TTL: ttl(s.left), Age: -1})
+		st.Holders = append(st.Holders, driver.Holder{Weight: 1, Holder: otherKind, TTL: leftOf(s.left), Age: -1})
 	case s.held:
 		h := s.holder(s.detail)
-		h.TTL = ttl(s.left)
+		h.TTL = leftOf(s.left)
 		st.Holders = append(st.Holders, h)
 	}
 	for end, record := range records(s.holders) {
 		weight, detail, _ := strings.Cut(record, " ")
 		h := s.holder(detail)
 		if ms, err := strconv.ParseInt(end, 10, 64); err == nil {
-			h.TTL = time.Duration(ms-s.now) * time.Millisecond
+			h.TTL = span(max(ms-s.now, 0))
 		}
 		h.Weight, _ = strconv.Atoi(weight)
 		if st.Kind == driver.Lock {
@@ -143,16 +144,21 @@ func records(list []any) iter.Seq2[string, string] {
 	}
 }
 
-// rest is what is behind the last holder and the last waiter, if there may be more.
-func (s *sight) rest() part {
-	behind := func(list []any) string {
+// rest is what is behind the last holder and the last waiter, if there may be more behind what was looked at. Each look goes on further than the one before, or
+// it is the last: what stands there may have been written by another program.
+func (s *sight) rest(p part) part {
+	behind := func(list []any, from string) string {
 		if len(list) < 2*partCount {
 			return notAtAll
 		}
 		last, _ := list[len(list)-2].(string)
+		now, err := strconv.ParseFloat(last, 64)
+		if before, _ := strconv.ParseFloat(from, 64); err != nil || !(now > before || from == fromStart) || math.IsInf(now, 0) {
+			return notAtAll
+		}
 		return last
 	}
-	return part{behind(s.holders), behind(s.waiters)}
+	return part{behind(s.holders, p.holders), behind(s.waiters, p.waiters)}
 }
 
 // add puts into a status what another part of it has shown. A holder that has renewed in between is seen twice, as its lease ends later now.
@@ -177,9 +183,11 @@ func (s *sight) holder(detail string) driver.Holder {
 	fields := strings.Fields(numbers)
 	h := driver.Holder{Weight: 1, Holder: text, Age: -1}
 	if len(fields) == 3 {
-		h.Token, _ = strconv.ParseUint(fields[0], 10, 64)
+		if h.Token, _ = strconv.ParseUint(fields[0], 10, 64); h.Token > driver.MaxToken {
+			h.Token = 0 // it is none
+		}
 		if granted, err := strconv.ParseInt(fields[2], 10, 64); err == nil {
-			h.Age = max(time.Duration(s.now*1000-granted)*time.Microsecond, 0)
+			h.Age = since(granted, s.now*1000, time.Microsecond)
 		}
 	}
 	return h
@@ -198,15 +206,29 @@ func (s *sight) waiter(record string, kind driver.Kind) driver.Waiter {
 	}
 	w.Weight, _ = strconv.Atoi(fields[1])
 	if joined, err := strconv.ParseInt(fields[5], 10, 64); err == nil {
-		w.Age = max(time.Duration(s.now-joined)*time.Millisecond, 0)
+		w.Age = since(joined, s.now, time.Millisecond)
 	}
 	return w
 }
 
-// ttl is what is left of a lease: a key without an end is a leak.
-func ttl(ms int64) time.Duration {
+// leftOf is what is left of a lease: a key without an end is a leak.
+func leftOf(ms int64) time.Duration {
 	if ms < 0 {
 		return driver.NoTTL
 	}
-	return time.Duration(ms) * time.Millisecond
+	return span(ms)
+}
+
+// since is how long ago something was, or negative if it says so of a time that there is not.
+func since(then, now int64, unit time.Duration) time.Duration {
+	if then < 0 || now < 0 {
+		return -1
+	}
+	return time.Duration(min(max(now-then, 0), int64(math.MaxInt64/unit))) * unit
+}
+
+// span is so many milliseconds, or the longest time there is: a key may be told to last for longer.
+func span(ms int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(max(min(ms, most), -most)) * time.Millisecond
 }

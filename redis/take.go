@@ -161,13 +161,13 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no re
 	case len(list) < 5:
 		return g, false, no, errReply
 	}
-	no = refusal{server: list[1], ends: time.Duration(list[2]) * time.Millisecond, place: int(list[3]), foreign: list[4] == 1}
+	no = refusal{server: list[1], ends: span(list[2]), place: int(list[3]), foreign: list[4] == 1}
 	return g, false, no, &driver.HeldError{Left: no.ends}
 }
 
 // grantOf makes a grant of what a script has answered.
 func grantOf(token, tokens int64, r driver.Request) (driver.Grant, error) {
-	if token <= 0 || tokens <= 0 || token+tokens-1 > driver.MaxToken {
+	if token <= 0 || tokens <= 0 || token > driver.MaxToken || tokens > driver.MaxToken-token+1 {
 		return driver.Grant{}, errReply
 	}
 	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(max(r.Tokens, 1))))}, nil

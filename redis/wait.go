@@ -106,11 +106,13 @@ func (e *Engine) heard(message string) {
 	switch {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:
-		w.given(gift{
-			grant:   driver.Grant{Token: uint64(numbers[2]), Tokens: int(numbers[3]), TTL: time.Duration(numbers[4]) * time.Millisecond},
-			waiting: numbers[6] > 0,
-		}, numbers[5])
+		g, err := grantOf(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], mostTokens))})
+		if g.TTL = span(numbers[4]); err != nil || g.TTL <= 0 {
+			w.poke() // no script has said that: a look tells
+			return
+		}
+		w.given(gift{grant: g, waiting: numbers[6] > 0}, numbers[5])
 	case words[0] == "h":
-		w.leads(time.Duration(numbers[2]) * time.Millisecond)
+		w.leads(span(numbers[2]))
 	}
 }

@@ -92,9 +92,9 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 		return nil, err
 	}
 	for i, k := range keys {
-		st, err := e.status(ctx, k, looks[i], answers[i])
-		if q.Name == "" && redis.HasErrorPrefix(err, "WRONGTYPE") {
-			continue // a key of another program, which cannot be taken either
+		st, err := e.status(ctx, k, q.Queue, looks[i], answers[i])
+		if q.Name == "" && isBroken(err) {
+			continue // it cannot be taken either
 		}
 		if err != nil {
 			return nil, err
@@ -107,16 +107,17 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 }
 
 // status reads the first answer about a name, and asks for the rest.
-func (e *Engine) status(ctx context.Context, k driver.Key, first glance, answer any) (driver.Status, error) {
+func (e *Engine) status(ctx context.Context, k driver.Key, queue bool, first glance, answer any) (driver.Status, error) {
 	var err error
 	if answer == nil {
 		answer, err = e.look(ctx, first)
 	}
-	st, rest, err := readStatus(k, answer, err)
+	st, rest, err := readStatus(k, firstPart(queue), answer, err)
 	for err == nil && rest != (part{notAtAll, notAtAll}) {
-		answer, err = e.look(ctx, e.lookAt(k, rest))
+		from := rest
+		answer, err = e.look(ctx, e.lookAt(k, from))
 		var more driver.Status
-		if more, rest, err = readStatus(k, answer, err); err == nil {
+		if more, rest, err = readStatus(k, from, answer, err); err == nil {
 			add(&st, more)
 		}
 		if len(st.Queue) >= st.Waiting { // who joins meanwhile is not waited for

@@ -171,6 +171,7 @@ local function waiter(place)
     call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
   if not w.mode then return nil end
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
+  if w.tokens > TOKENS then return nil end -- nobody asks for so many: another program has written it
   return w
 end
 

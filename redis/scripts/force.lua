@@ -11,6 +11,7 @@ local AFTER, MOST, FLOOR, CLOSED = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local token, found, last = tonumber(ARGV[1]), 0, ''
 local function is(first, n)
   first, n = tonumber(first or 0), tonumber(n or 1)
+  if first > MAX then first, n = 0, 1 end -- it is told of without a token, as it cannot be one
   return first <= token and token < first + n
 end
 

@@ -18,7 +18,7 @@ if who == IDENTITY and then_epoch == epoch and ARGV[5] == '' then
     if tonumber(first) <= slot and slot <= tonumber(last) then had = 1 end
   end
 end
-longest = math.max(longest, tonumber(before or 0))
+longest = math.max(longest, math.min(tonumber(before or 0), LONGEST)) -- see guard.lua
 if had == 1 then
   areas, since = then_areas, math.min(tonumber(since), now) -- the clock may have been set back
 else

@@ -2,15 +2,16 @@
 --   KEYS  latch, token of one name
 --   ARGV  id of this attempt, ttl (ms), PUBLISH or SPUBLISH
 --   Answers {generation, what is left, ttl (ms)}, or 0 if the latch is not set.
-local left = redis.call('HGET', KEYS[1], 'left')
-if not left then return 0 end
+-- use latching.lua
+local generation, left = read(KEYS[1])
+if not generation then return left or 0 end
 if redis.call('HEXISTS', KEYS[1], 'id ' .. ARGV[1]) == 0 then
   local sooner = tonumber(ARGV[2]) < redis.call('PTTL', KEYS[1])
-  if tonumber(left) > 0 then
+  if left > 0 then
     redis.call('HSET', KEYS[1], 'id ' .. ARGV[1], 1)
     left = redis.call('HINCRBY', KEYS[1], 'left', -1)
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   if left == 0 or sooner then redis.pcall(ARGV[3], KEYS[1], '') end
 end
-return {redis.call('HGET', KEYS[1], 'generation'), tonumber(left), redis.call('PTTL', KEYS[1])}
+return {generation, left, redis.call('PTTL', KEYS[1])}
