@@ -12,28 +12,27 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: compiler redis etcd postgresql pgbouncer zookeeper prometheus spin tmux ## Run all tests, with the race detector
-# All is compiled first, and linked as it is tested.
+test: redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests (takes five minutes)
+	go list -test -export work >/dev/null # compiles all before the first test runs, which it would slow down
+	go test -vet=off -p 4 -timeout 30m $(LONGEST) work # vet is a part of make lint
+
+.PHONY: race
+race: compiler redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests with the race detector (takes ten minutes)
 	CGO_ENABLED=1 $(RACE) go list -test -export -race work >/dev/null
-	CGO_ENABLED=1 $(RACE) go test -race -timeout 30m $(LONG) work
-# Seeded schedules again, more of them: the race detector makes them many times slower, and shuffles them.
-	go test -timeout 30m -run '^(TestSchedules|TestSeedReproducesItsSchedule)$$' $(SCHEDULES)
+	CGO_ENABLED=1 $(RACE) go test -vet=off -race -timeout 30m $(LONGEST) work
 
 .PHONY: long
-long: compiler redis etcd postgresql pgbouncer zookeeper tmux ## Run more set-ups and recorded histories of the engines, and the command with the race detector inside (takes some minutes)
+long: compiler spin redis etcd postgresql pgbouncer zookeeper tmux ## Run more set-ups and recorded histories of the engines, the models, and the command with the race detector inside (takes some minutes)
 	CGO_ENABLED=1 $(RACE) scripts/test-tagged.sh long -race -tags quietzk,long -timeout 30m
 	CGO_ENABLED=1 $(RACE) go test -race -tags quietzk,long -timeout 30m ./cmd/leasehold
 
-# How the tests are compiled. The client of ZooKeeper has a race when it connects again, which does no harm to the engine; and SQLite is C that a
-# program has translated, which the detector makes ten times slower. They alone are compiled without it.
+# How tests are compiled with the detector. The client of ZooKeeper has a race when it connects again, which does no harm to the engine; and SQLite is C
+# that a program has translated, which the detector makes ten times slower. They alone are compiled without it.
 QUIET := -gcflags=github.com/go-zookeeper/zk=-race=false -gcflags=modernc.org/...=-race=false
 RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
-# What takes longest.
-LONG := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./zookeeper ./etcd ./postgres
-
-# Where the simulators are.
-SCHEDULES := . ./redis/redlock/internal/quorum ./redis/internal/simulator
+# What takes longest comes first.
+LONGEST := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./zookeeper ./etcd ./postgres
 
 .PHONY: schedules
 schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
@@ -98,7 +97,7 @@ matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines o
 
 .PHONY: models
 models: compiler spin ## Check the models at large sizes, too (takes hours and 16 GB of memory)
-	LEASEHOLD_MODELS=1 go test -v -count 1 -timeout 24h ./models
+	LEASEHOLD_MODELS=1 go test -tags long -v -count 1 -timeout 24h ./models
 
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links

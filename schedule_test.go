@@ -49,7 +49,7 @@ func TestSchedules(t *testing.T) {
 // A seed stands for one schedule: run twice, the same things happen at the same moments.
 func TestSeedReproducesItsSchedule(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector shuffles goroutines on purpose; make test runs this without it, too")
+		t.Skip("the race detector shuffles goroutines on purpose: make test runs this")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for seed := uint64(1); seed <= 50; seed++ {

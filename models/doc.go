@@ -2,5 +2,5 @@
 // locks and tokens, as it is described in docs/redlock.md. The protocol is written down in fence.pml, and
 // Spin goes through everything that can happen in it.
 //
-// The small sizes are checked with all other tests. The large ones take hours and 16 GB of memory: make models.
+// The small sizes are checked by make long, in a minute. The large ones take hours and 16 GB of memory: make models.
 package models

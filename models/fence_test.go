@@ -1,3 +1,5 @@
+//go:build long
+
 package models
 
 import (
@@ -8,11 +10,6 @@ import (
 
 // largeEnv is the variable that, if it is not empty, asks for the large sizes, too. make models sets it.
 const largeEnv = "LEASEHOLD_MODELS"
-
-// exact keeps each state whole, only packed: no two states are taken for one.
-const exact = "-DCOLLAPSE"
-
-var small = bounds{optimise: "-O0", compress: exact, megabytes: 2000, depth: 20_000, hash: 20, patience: 10 * time.Minute}
 
 // holds lets Spin go through everything, and wants no error.
 func holds(t *testing.T, b bounds, defines string) {

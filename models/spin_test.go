@@ -1,3 +1,5 @@
+//go:build long || mutants
+
 package models
 
 import (
@@ -26,6 +28,11 @@ type bounds struct {
 	hash      int // logarithm of the size of the table of states
 	patience  time.Duration
 }
+
+// exact keeps each state whole, only packed: no two states are taken for one.
+const exact = "-DCOLLAPSE"
+
+var small = bounds{optimise: "-O0", compress: exact, megabytes: 2000, depth: 20_000, hash: 20, patience: 10 * time.Minute}
 
 // verdict is what Spin said of one run.
 type verdict struct {

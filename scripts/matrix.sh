@@ -5,7 +5,7 @@
 #
 # SERVER is a name of the list below, and all of them if none is given: that takes an hour or so. The page has the latest result of each, also of those
 # that are not run this time; bin/matrix keeps them, so it may be run for one server after the other. It fails if a test does, after the page was written.
-# LEASEHOLD_MATRIX_RUN is a pattern of tests, as for go test -run, if not all are wanted: the page says so. The race detector is left to make test, where
+# LEASEHOLD_MATRIX_RUN is a pattern of tests, as for go test -run, if not all are wanted: the page says so. The race detector is left to make race, where
 # these tests are compiled from the same code.
 set -euo pipefail
 
@@ -116,7 +116,7 @@ done
 	cat <<'TEXT'
 # Versions of servers
 
-`make matrix` runs the tests of the engines on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make test` runs the same tests with the race
+`make matrix` runs the tests of the engines on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make race` runs the same tests with the race
 detector; here they run without it. "Passed" counts tests and their parts, but for parts that are about something that an engine cannot do. "Not run" are those that need what a server does not have:
 Redis 8.2 and Valkey 8.1, as they can be had from a package registry, were built without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
 

@@ -1,7 +1,7 @@
 //go:build long && (!race || quietzk)
 
 // The client of ZooKeeper reads a number without its lock when it connects again, which the race detector sees now and then under as many faults as here. It does no harm:
-// what the client may have missed by that, the engine looks for itself. So make test compiles the client without the detector, and says so with a tag.
+// what the client may have missed by that, the engine looks for itself. So make race compiles the client without the detector, and says so with a tag.
 
 package torture
 

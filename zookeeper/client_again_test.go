@@ -1,7 +1,7 @@
 //go:build !race || quietzk
 
 // The client of ZooKeeper reads a number without its lock when it connects again. Where connections break again and again, the race detector sees that
-// now and then, and blames all tests that run. It does no harm to the engine. So make test compiles the client without the detector, and says so with a tag.
+// now and then, and blames all tests that run. It does no harm to the engine. So make race compiles the client without the detector, and says so with a tag.
 
 package zookeeper
 

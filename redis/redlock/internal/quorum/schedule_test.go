@@ -64,7 +64,7 @@ func TestSchedules(t *testing.T) {
 // scheduler which is the first, and seldom it matters: then another try must go the same way.
 func TestSeedReproducesItsSchedule(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector shuffles goroutines on purpose; make test runs this without it, too")
+		t.Skip("the race detector shuffles goroutines on purpose: make test runs this")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	again := 0
