@@ -39,10 +39,9 @@ var answers = []error{
 
 // mends are what to do about answers that come again if the request is repeated.
 var mends = map[error]string{
-	zk.ErrNoAuth: "this user may not do that to the nodes of the locks: give the user and the password with which they were created, " +
-		"or allow all rights but admin on the prefix and what is below it",
+	zk.ErrNoAuth:                  "this user may not do that to the nodes of the locks: give the user and the password with which they were made, or give this user rights",
 	zk.ErrAuthFailed:              "the servers do not accept the user or the password: look at both",
-	zk.ErrInvalidACL:              "the servers do not accept the rights that the nodes are to have: give a user and a password, or none at all",
+	zk.ErrInvalidACL:              "the servers do not accept the rights that the nodes are to have: give a user and a password, or neither these nor acl=",
 	zk.ErrNoChildrenForEphemerals: "the prefix leads below a node of another program: use another prefix",
 	zk.ErrBadArguments:            "the servers are older than 3.6, or the prefix is not a path that they allow: look at both",
 }
@@ -81,6 +80,9 @@ func surprise(err error) error {
 
 // undecided is for a failure of the second half of a request whose first half had an effect.
 func undecided(err error) error {
+	if lacks, ok := errors.AsType[*RightsError](err); ok {
+		return fmt.Errorf("%w, in the middle of a request", lacks) // which is not marked
+	}
 	if driver.HadNoEffect(err) {
 		return fmt.Errorf("%v, in the middle of a request", err) // which is not marked
 	}

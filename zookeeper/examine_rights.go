@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -24,12 +23,25 @@ func (e *Engine) judgeRights(ctx context.Context) []driver.Finding {
 			continue
 		}
 		told[node] = true
-		f.add(driver.Critical, "rights", "",
-			fmt.Sprintf("the user may not %s nodes below %s: locks cannot be had, or not let go", strings.Join(missing, " or "), node),
-			"as somebody who may: setAcl "+node+" with the rights cdrw for this user, and all others who use it; or give the right user and password, or another prefix")
+		mayNot := fmt.Sprintf("the user may not %s nodes below %s", strings.Join(missing, " or "), node)
+		give := "as somebody who may: setAcl " + node + " with the rights %s for this user, and all others who use it; or give the right user and password, or another prefix"
+		switch strings.Join(missing, " ") {
+		case "create delete":
+			if !told[looksOnly] { // once for both kinds
+				told[looksOnly] = true
+				f.add(driver.Note, "rights-look", "", "the user may look, and may not lock. If it is meant for that, all is well", "nothing; or "+fmt.Sprintf(give, "cdrw"))
+			}
+		case "read":
+			f.add(driver.Note, "rights-spare", "", mayNot+": locks work, and listings do not", "nothing; or "+fmt.Sprintf(give, "cdr"))
+		default:
+			f.add(driver.Critical, "rights", "", mayNot+": locks cannot be had, or not let go", fmt.Sprintf(give, "cdrw"))
+		}
 	}
 	return f.all
 }
+
+// looksOnly is no node.
+const looksOnly = "rights-look"
 
 // lacks returns what the user may not do below the node of a kind. If there is none yet, it returns what he may not do below the nearest
 // node above, where it would be created.
@@ -52,14 +64,17 @@ func (e *Engine) lacks(ctx context.Context, node string) (nearest string, missin
 	}
 	// The last part is refused in any case, and so are those before it: the servers do all or nothing.
 	probe := path.Join(node, "probe-"+rand.Text())
-	at, err := e.client.multi(ctx, nil,
-		&zk.CreateRequest{Path: probe, Acl: e.acl, Flags: 0},
-		&zk.DeleteRequest{Path: probe, Version: -1},
-		&zk.CheckVersionRequest{Path: node, Version: math.MaxInt32})
-	if forbidden(err) && at >= 0 && at < 2 {
-		missing = append(missing, []string{"create", "delete"}[at])
+	never := &zk.CheckVersionRequest{Path: node, Version: math.MaxInt32}
+	create := &zk.CreateRequest{Path: probe, Acl: e.acl, Flags: 0}
+	at, err := e.client.multi(ctx, nil, create, &zk.DeleteRequest{Path: probe, Version: -1}, never)
+	if forbidden(err) && at == 0 {
+		missing = append(missing, "create")
+		// There is no such node. The servers look at the rights first.
+		at, err = e.client.multi(ctx, nil, &zk.DeleteRequest{Path: probe, Version: -1}, never)
+		at++
+	}
+	if forbidden(err) && at == 1 {
+		missing = append(missing, "delete")
 	}
 	return node, missing, nil
 }
-
-func forbidden(err error) bool { return errors.Is(err, zk.ErrNoAuth) }

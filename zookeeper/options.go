@@ -22,8 +22,9 @@ type config struct {
 	sessionTimeout time.Duration
 	timeout        time.Duration
 	user, password string
-	dialer         dialer // nil for that of package net
-	secure         bool   // the URL asks for TLS
+	others         []zk.ACL // who else may use what is made
+	dialer         dialer   // nil for that of package net
+	secure         bool     // the URL asks for TLS
 	files          engineurl.TLS
 }
 
@@ -105,7 +106,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithAuth logs in with a user name and a password (scheme "digest"), and gives the nodes of the locks to whoever has them, and to nobody else. Without it,
+// WithAuth logs in with a user name and a password (scheme "digest"), and gives the nodes of the locks to whoever has them, and to nobody else but those of [WithACL]. Without it,
 // whoever reaches the servers may do everything to them.
 func WithAuth(user, password string) Option {
 	return func(c *config) error {
@@ -113,6 +114,20 @@ func WithAuth(user, password string) Option {
 		if user == "" || password == "" || strings.Contains(user, ":") || strings.ContainsRune(user+password, 0) {
 			return &OptionError{"WithAuth", "a user name without a colon, and a password"}
 		}
+		return nil
+	}
+}
+
+// WithACL sets who else may use the nodes that the engine makes, beside its own user: users who only look, operators, and the users of other programs that share
+// locks. It is a list as zkCli.sh takes it, such as "digest:dashboard:HASH:r,digest:operator:HASH:cdrw": schemes, users, and the rights to create (c), delete (d),
+// read (r), write (w) and administrate (a). HASH is the SHA-1 of USER:PASSWORD in base64. The engine needs a user then, see [WithAuth], or a certificate. All programs should have the same list.
+func WithACL(list string) Option {
+	return func(c *config) error {
+		others, ok := parseACL(list)
+		if !ok {
+			return &OptionError{"WithACL", "SCHEME:ID:RIGHTS, or several with commas in between, as in digest:anna:HASH:r, where HASH is the SHA-1 of anna:PASSWORD in base64, with rights out of cdrwa"}
+		}
+		c.others = others
 		return nil
 	}
 }
@@ -131,8 +146,8 @@ func WithDialer(dial func(ctx context.Context, network, address string) (net.Con
 
 // acl is who may do what to the nodes of the locks.
 func (c *config) acl() []zk.ACL {
-	if c.user == "" {
+	if c.user == "" && len(c.others) == 0 {
 		return zk.WorldACL(zk.PermAll)
 	}
-	return zk.AuthACL(zk.PermAll)
+	return append(zk.AuthACL(zk.PermAll), c.others...)
 }

@@ -20,7 +20,7 @@ func (c *client) get(ctx context.Context, path string) ([]byte, *zk.Stat, error)
 		data, stat, err := conn.Get(path)
 		return node{data, stat}, err
 	})
-	return n.data, n.stat, err
+	return n.data, n.stat, lacking(err, "read", path)
 }
 
 // exists returns nil if there is no such node.
@@ -32,7 +32,7 @@ func (c *client) exists(ctx context.Context, path string) (*zk.Stat, error) {
 		}
 		return stat, err
 	})
-	return stat, err
+	return stat, lacking(err, "read", path)
 }
 
 func (c *client) children(ctx context.Context, path string) ([]string, error) {
@@ -40,7 +40,7 @@ func (c *client) children(ctx context.Context, path string) ([]string, error) {
 		names, _, err := conn.Children(path)
 		return names, err
 	})
-	return names, err
+	return names, lacking(err, "read", path)
 }
 
 // sync makes the server catch up with its leader. It proves nothing: see proof.go.
@@ -57,7 +57,7 @@ func (c *client) remove(ctx context.Context, path string) error {
 // removeVersion deletes a node if it has that version.
 func (c *client) removeVersion(ctx context.Context, path string, version int32) error {
 	_, err := change(ctx, c, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(path, version) })
-	return err
+	return lackingFor(err, &zk.DeleteRequest{Path: path})
 }
 
 // set writes the data of a node.
@@ -66,13 +66,13 @@ func (c *client) set(ctx context.Context, path string, data []byte) (*zk.Stat, e
 	if err == nil {
 		c.setClock(stat)
 	}
-	return stat, err
+	return stat, lacking(err, "write", path)
 }
 
 // create makes a node that stays.
 func (c *client) create(ctx context.Context, path string, acl []zk.ACL) error {
 	_, err := change(ctx, c, func(conn *zk.Conn) (string, error) { return conn.Create(path, nil, 0, acl) })
-	return err
+	return lackingFor(err, &zk.CreateRequest{Path: path})
 }
 
 // multi does several things, or none of them. done is told of its success, and in which session that was, although nobody may wait for it any more. If one of
@@ -90,6 +90,9 @@ func (c *client) multi(ctx context.Context, done func(made []zk.MultiResponse, s
 		}
 		return slices.IndexFunc(made, func(r zk.MultiResponse) bool { return r.Error != nil }), err
 	})
+	if at >= 0 && at < len(ops) {
+		err = lackingFor(err, ops[at])
+	}
 	return at, err
 }
 

@@ -31,6 +31,7 @@ const (
 //	prefix            see WithPrefix; below the chroot, if there is one
 //	session_timeout   see WithSessionTimeout
 //	timeout           see WithTimeout
+//	acl               see WithACL
 //	ca                a file of PEM certificates to trust instead of the system's
 //	cert, key         the PEM files of the client's own certificate
 //	server_name       the name that the servers' certificates must have, by default the host
@@ -170,6 +171,7 @@ func (c *config) setUser(user, password string) error {
 
 // urlParameters are those that a URL may have, each with the option that it makes of its value, or nil.
 var urlParameters = map[string]func(string) Option{
+	"acl":             WithACL,
 	"prefix":          WithPrefix,
 	"session_timeout": duration(WithSessionTimeout),
 	"timeout":         duration(WithTimeout),

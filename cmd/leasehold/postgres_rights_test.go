@@ -63,7 +63,7 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	m.use(url("shop", ""))
 	holder := m.hold("a")
 	next := m.start("run", "-w", "60s", "a", "--", "echo", "it was my turn")
-	looksAndNoMore(t, m, url("shop_look", ""), "GRANT ")
+	looksAndNoMore(t, m, url("shop_look", ""), "GRANT ", "GRANT ")
 	m.use(url("shop", "&migrate=off"))
 	m.until("a waiter", func() bool { return strings.Contains(m.do("inspect", "a").want(t, 0).out, "waiting: 1.") })
 	m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 75)
@@ -98,8 +98,8 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	}
 }
 
-// looksAndNoMore expects that a user sees the lock a, may do whatever only looks, and nothing else, and is told so by an error with a text.
-func looksAndNoMore(t *testing.T, m *machine, url, told string) {
+// looksAndNoMore expects that a user sees the lock a, may do whatever only looks, and nothing else, and what he is told when he takes a lock, or takes one away.
+func looksAndNoMore(t *testing.T, m *machine, url, taking, takingAway string) {
 	t.Helper()
 	m.use(url)
 	if r := m.do("ls").want(t, 0).wantNoSecret(t); !strings.Contains(r.out, "a ") {
@@ -119,7 +119,12 @@ func looksAndNoMore(t *testing.T, m *machine, url, told string) {
 		t.Error("the exporter sounds an alarm")
 	}
 	e.end(syscall.SIGTERM)
-	for _, args := range []string{"run b -- echo must not run", "run -s b -- echo must not run", "run --slots 2 b -- echo must not run", "release --force --yes a"} {
+	for args, told := range map[string]string{
+		"run b -- echo must not run":           taking,
+		"run -s b -- echo must not run":        taking,
+		"run --slots 2 b -- echo must not run": taking,
+		"release --force --yes a":              takingAway,
+	} {
 		r := m.do(strings.Fields(args)...).want(t, 69).wantNoSecret(t)
 		if !strings.Contains(r.err, told) || !strings.Contains(r.err, "right") || r.out != "" {
 			t.Errorf("%s: %q, %q", args, r.out, r.err)
