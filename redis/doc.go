@@ -51,7 +51,8 @@
 //
 // # Rights
 //
-// The smallest rights are in the file testdata/acl.txt of this package, as words of ACL SETUSER. What is missing is noticed when a
+// The page of the engine has the smallest rights, as words of ACL SETUSER: for those who only look, which takes no right to write, for programs that
+// lock, and for those who take locks away. What is missing is noticed when a
 // server is met, before anything is changed, and is a permanent error. Without the right to subscribe or to publish the engine
 // works all the same: waiters then ask again and again, as with [WithPolling].
 //

@@ -20,7 +20,8 @@ type Engine struct {
 	config
 	client redis.UniversalClient
 	pipe   *redis.AutoPipeliner // the deferred face of the client, if it puts the commands of many goroutines together
-	place  place
+	place  place                // of those who lock
+	sights place                // of those who look
 	ears   ears
 
 	couriers couriers
@@ -92,6 +93,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	}
 	e.couriers.engine = e
 	e.place.init(client, &e.config)
+	e.initLooking()
 	e.ears.init(client, hex.EncodeToString(id[:]), e.heard)
 	e.waiters.init(e.ears.leave)
 	return e, nil

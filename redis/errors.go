@@ -47,7 +47,7 @@ var refusals = []string{
 
 // hopeless are the first words of those that it will always give.
 var hopeless = map[string]string{
-	"NOPERM":    "see the smallest rights in the engine's documentation",
+	"NOPERM":    "see the smallest rights in docs/engines/redis.md",
 	"NOAUTH":    "give a password",
 	"WRONGPASS": "give the right user and password",
 	"WRONGTYPE": "the key holds something of another program; use another prefix or name",

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -218,11 +219,17 @@ func (e *Engine) clients(f *findings, v *visit) {
 // judge finds what the user may not do. A server that grants needs it now, another one when it is promoted.
 func (r *lacks) judge(place string, granting bool) []driver.Finding {
 	f := &findings{place: place}
+	if r.looksOnly() {
+		f.add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
+			"nothing, or the words of *lock* in docs/engines/redis.md#the-smallest-rights")
+		inVain := func(word string) bool { return !slices.Contains(sparing, word) }
+		*r = lacks{names: r.names, listing: r.listing, untold: r.untold, spare: slices.DeleteFunc(slices.Clone(r.spare), inVain)}
+	}
 	worst, then := driver.Critical, "no lock can be had"
 	if !granting {
 		worst, then = driver.Warning, "no lock can be had once it is promoted (rights are not copied from the master)"
 	}
-	const mend = "see the smallest rights in the engine's documentation; give these with ACL SETUSER: "
+	const mend = "see the smallest rights in docs/engines/redis.md; give these with ACL SETUSER: "
 	list := func(words []string) string { return strings.Join(words, " ") }
 	if len(r.hidden) > 0 {
 		f.add(worst, "hidden-commands", fmt.Sprintf("the server does not know %s: %s", strings.ReplaceAll(list(r.hidden), "+", ""), then),
@@ -248,7 +255,7 @@ func (r *lacks) judge(place string, granting bool) []driver.Finding {
 			mend+list(r.channels))
 	}
 	if len(r.spare) > 0 && granting {
-		f.add(driver.Note, "rights-spare", fmt.Sprintf("the user lacks %s, which locks do without, mostly", list(r.spare)), mend+list(r.spare))
+		f.add(driver.Note, "rights-spare", fmt.Sprintf("the user lacks %s, without which all works, mostly", list(r.spare)), mend+list(r.spare))
 	}
 	if r.untold {
 		f.add(driver.Note, "rights-untold", "the server does not tell what the user may do, so it was not looked at", "nothing")

@@ -49,6 +49,7 @@ func (e *Engine) plain(clustered bool) []need {
 		{"+info", []string{"INFO"}, denied},
 		{"+script|load", []string{"SCRIPT", "LOAD", ""}, denied},
 		{"+evalsha", []string{"EVALSHA", "", "0"}, denied},
+		{"+evalsha_ro", []string{"EVALSHA_RO", "", "0"}, denied},
 		{"+scan", []string{"SCAN", "0"}, listing},
 		{"+ping", []string{"PING"}, spare},
 		{"+unwatch", []string{"UNWATCH"}, spare},
@@ -109,7 +110,7 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marke
 	if err != nil {
 		return err
 	}
-	answers, err := c.EvalSha(ctx, sha, nil, args...).Int64Slice()
+	answers, err := c.EvalShaRO(ctx, sha, nil, args...).Int64Slice()
 	if err != nil {
 		return err
 	}
@@ -124,6 +125,19 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marke
 	}
 	v.rights.addKeyed(answers[len(plain):], places, e)
 	return nil
+}
+
+// What changes something; what looks cannot do without, and what they mostly can.
+var (
+	writing = strings.Fields("+set +del +pexpire +pexpireat +hset +hdel +hincrby +zadd +zrem")
+	seeing  = strings.Fields("+time +info +script|load +evalsha_ro +watch +exists +get +pttl +pexpiretime +hget +hmget +hexists +zcard +zrevrange +zrangebyscore +cluster|nodes")
+	sparing = strings.Fields("+unwatch +cluster|slots +asking")
+)
+
+// looksOnly reports whether the user may do nothing but look, and all of that.
+func (r *lacks) looksOnly() bool {
+	isDenied := func(word string) bool { return slices.Contains(r.denied, word) }
+	return len(r.hidden) == 0 && !slices.ContainsFunc(writing, func(word string) bool { return !isDenied(word) }) && !slices.ContainsFunc(seeing, isDenied)
 }
 
 // Answers of the script.

@@ -259,7 +259,7 @@ func TestExamineFindsEachRightThatIsMissing(t *testing.T) {
 		"+ping": "note rights-spare", "+unwatch": "note rights-spare", "+unsubscribe": "note rights-spare",
 	}
 	// Those of Clusters and replicas are not needed here.
-	spare := strings.Fields("+wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +command +asking &{*}lock:*")
+	spare := strings.Fields("+wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +asking &{*}lock:*")
 	for i, word := range all {
 		if slices.Contains(spare, word) {
 			continue

@@ -138,7 +138,7 @@ func (e *Engine) askClosed(ctx context.Context, c redis.Cmdable, v *visit, marke
 	if err := c.ScriptLoad(ctx, program.text[guard]).Err(); err != nil {
 		return err
 	}
-	m, err := readMark(c.EvalSha(ctx, program.sha[guard], []string{marker}, append(e.guardArgs(-1), "look")...).Result())
+	m, err := readMark(c.EvalShaRO(ctx, program.sha[guard], []string{marker}, append(e.guardArgs(-1), "look")...).Result())
 	v.place.Closed = m.left
 	return err
 }
@@ -156,7 +156,7 @@ func (e *Engine) askMaster(ctx context.Context, c redis.Cmdable, v *visit, progr
 	if err := c.ScriptLoad(ctx, program.text[guardMaster]).Err(); err != nil {
 		return err
 	}
-	list, err := numbers(c.EvalSha(ctx, program.sha[guardMaster], []string{record},
+	list, err := numbers(c.EvalShaRO(ctx, program.sha[guardMaster], []string{record},
 		e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), "", "look").Result())
 	if err != nil {
 		return err

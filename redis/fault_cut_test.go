@@ -15,7 +15,7 @@ import (
 // isScript reports whether a request runs a script.
 func isScript(request []byte) bool {
 	words := redisserver.Words(request)
-	return len(words) > 0 && strings.EqualFold(words[0], "evalsha")
+	return len(words) > 0 && strings.HasPrefix(strings.ToLower(words[0]), "evalsha")
 }
 
 // However a connection is cut, before a script or after it, the outcome is unknown, also if the client retries what fails. To do it

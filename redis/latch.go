@@ -55,7 +55,7 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	n := latchNames(e, name)
-	return readLatch(e.ask(ctx, latchLook, n, n.counted()))
+	return readLatch(e.peek(ctx, glance{script: latchLook, names: n, keys: n.counted()}))
 }
 
 func readLatch(answer any, err error) (st driver.LatchState, _ error) {
@@ -116,7 +116,7 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 // watchLatch reads a latch after w has begun to listen, so that no change after it is missed.
 func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
 	return within(ctx, lookLimit, func(ctx context.Context) (driver.LatchState, error) {
-		cluster, err := e.place.isCluster(ctx, n)
+		cluster, err := e.sights.isCluster(ctx, n)
 		if err == nil {
 			err = e.listenTo(ctx, w, n, n.value, cluster)
 		}

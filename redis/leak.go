@@ -11,9 +11,9 @@ import (
 func (e *Engine) glanceAt(s suspect, from string) glance {
 	n := e.names(s.Key)
 	if s.Kind == driver.Latch {
-		return glance{leakLatch, n, n.counted(), []any{"", ""}}
+		return glance{script: leakLatch, names: n, keys: n.counted(), args: []any{"", ""}}
 	}
-	return glance{findLeak, n, n.all(), []any{s.part, from, partCount}}
+	return glance{script: findLeak, names: n, keys: n.all(), args: []any{s.part, from, partCount}, aloud: s.part == partQueue}
 }
 
 // leakOf reads the first answer about a suspect, and asks for the rest. The count is 0 if it is no leak.

@@ -20,6 +20,9 @@ func (e *Engine) polls(n names) bool {
 		return true
 	}
 	on := e.place.guess(n)
+	if on == nil { // it was only looked at, as for a latch
+		on = e.sights.guess(n)
+	}
 	return on != nil && on.mute
 }
 
@@ -48,7 +51,9 @@ func (e *Engine) listenTo(ctx context.Context, w *waiter, n names, name string, 
 	}
 	var on *server
 	if sharded {
-		on = e.place.guess(n)
+		if on = e.place.guess(n); on == nil {
+			on = e.sights.guess(n)
+		}
 	}
 	switch err := e.ears.listen(ctx, w, name, on, sharded); {
 	case errors.Is(err, errDeaf):

@@ -41,15 +41,18 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 	})
 	if err != nil {
 		p.doubt(n, err)
-		return nil, noEffect(explain(err)) // whatever it was, nothing was asked for yet
+		return nil, noEffect(aboutKeys(n, explain(err))) // whatever it was, nothing was asked for yet
 	}
 	return found, nil
 }
 
 // meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed. In a Cluster each
-// slot has a marker of its own, which is read when a script finds that it does not say open.
+// slot has a marker of its own, which is read when a script finds that it does not say open. Who only looks leaves the marker alone.
 func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
-	if err := p.allowed(ctx, tx, s, f, n); err != nil || !p.config.guard || f.cluster() {
+	if p.looking {
+		return p.allowed(ctx, tx, s, f, n, rightsToLook)
+	}
+	if err := p.allowed(ctx, tx, s, f, n, rights); err != nil || !p.config.guard || f.cluster() {
 		return err
 	}
 	marker, asked := p.marker(n), driver.Now()
@@ -63,7 +66,7 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 
 // verified notes that a server was what it is at a moment. If it is one of a list, its marker is read each time: it may be in another list by now.
 func (p *place) verified(ctx context.Context, tx *redis.Tx, f facts, n names, s *server, moment time.Duration) error {
-	if p.config.among == nil || !p.config.guard || f.cluster() {
+	if p.looking || p.config.among == nil || !p.config.guard || f.cluster() {
 		s.verified.Store(int64(moment))
 		return nil
 	}
@@ -100,31 +103,38 @@ func (p *place) away(f facts, n names) time.Duration {
 	return p.age() - time.Duration(before.verified.Load())
 }
 
-// allowed finds out what the user may not do. What the scripts need is needed by all; messages are not.
-func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
+// allowed finds out by a script what the user may not do. What the scripts need is needed by all; messages are not.
+func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n names, by script) error {
 	publish := "PUBLISH"
 	if f.cluster() {
 		publish = "SPUBLISH"
 	}
 	n.kind = driver.Lock
-	answer, err := tx.EvalSha(ctx, s.program.sha[rights], n.all(), publish).Slice()
-	if err != nil {
-		return explain(err)
+	run := tx.EvalSha
+	if p.evalsha == evalshaToLook {
+		run = tx.EvalShaRO
 	}
-	if len(answer) != 2 {
+	answer, err := run(ctx, s.program.sha[by], n.all(), publish).Slice()
+	if err != nil {
+		return aboutKeys(n, explain(err))
+	}
+	if len(answer) < 2 {
 		return errReply
 	}
 	if missing, _ := answer[0].([]any); len(missing) > 0 {
 		return driver.Permanent(fmt.Errorf("redis: the user may not do what the scripts do: %v is missing: %s", missing, hopeless["NOPERM"]))
 	}
 	s.mute = answer[1] != int64(1)
+	s.loud = len(answer) > 2 && answer[2] == int64(1)
 	return nil
 }
 
 func (p *place) load(ctx context.Context, tx *redis.Tx, program *program) error {
 	_, err := tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, text := range program.text {
-			pipe.ScriptLoad(ctx, text)
+		for s, text := range program.text {
+			if !p.looking || script(s).looks() {
+				pipe.ScriptLoad(ctx, text)
+			}
 		}
 		return nil
 	})

@@ -46,7 +46,15 @@ func (w words) guarded(p *program, s script, n names) words {
 
 // command makes the command that runs the script as a server knows it. The words may be used again when there is an answer.
 func (w words) command(ctx context.Context, p *program, s script) once {
-	w[0], w[1] = "evalsha", &p.sha[s]
+	return w.send(ctx, evalsha, p, s)
+}
+
+// The commands that run a script. A server lets users run a script by the second one who may not write, and the script may not, either.
+const evalsha, evalshaToLook = "evalsha", "evalsha_ro"
+
+// send makes the command that runs the script by one of the commands that there are for that.
+func (w words) send(ctx context.Context, by string, p *program, s script) once {
+	w[0], w[1] = by, &p.sha[s]
 	cmd := redis.NewCmd(ctx, w...)
 	cmd.SetFirstKeyPos(3)
 	return once{cmd}

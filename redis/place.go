@@ -18,6 +18,10 @@ type place struct {
 	config *config
 	began  driver.Instant
 
+	// looking says that nothing but scripts that look is run there, which asks for no right to write.
+	looking bool
+	evalsha string // the command for them
+
 	// routes has the server of each slot of a Cluster, or only one. It is made when the first server has
 	// been asked what it is.
 	routes atomic.Pointer[[]atomic.Pointer[server]]
@@ -42,6 +46,7 @@ const ListBelieved = verifyEvery
 
 func (p *place) init(client redis.UniversalClient, c *config) {
 	p.client, p.config, p.began, p.servers, p.asking = client, c, driver.Now(), map[string]*server{}, map[topic]*question{}
+	p.evalsha = evalsha
 }
 
 // clustered reports whether the place is a Cluster. It is known once a server has been asked.

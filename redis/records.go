@@ -59,7 +59,7 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 	}
 	n, keys := e.removalNames()
 	read := func(args ...any) (ids []any, err error) {
-		answer, err := e.ask(ctx, readRecords, n, keys, args...)
+		answer, err := e.peek(ctx, glance{script: readRecords, names: n, keys: keys, args: args})
 		if err != nil {
 			return nil, aboutRecords(keys, err)
 		}

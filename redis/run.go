@@ -31,8 +31,13 @@ func (e *Engine) evaluate(ctx context.Context, cmd once) (any, error) {
 // runBy runs a script by a way of sending it, and says on which server it ran. While the slot of the name is on its way to another server, it tries
 // again until ctx ends: nothing has been done, and it mostly takes a moment.
 func (e *Engine) runBy(ctx context.Context, send func(context.Context, once) (any, error), s script, n names, may may, w words) (any, *server, error) {
+	return whileMoving(ctx, func() (any, *server, error) { return e.runNow(ctx, send, s, n, may, w) })
+}
+
+// whileMoving tries again for as long as a slot is on its way to another server, until ctx ends.
+func whileMoving(ctx context.Context, try func() (any, *server, error)) (any, *server, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		answer, on, err := e.runNow(ctx, send, s, n, may, w)
+		answer, on, err := try()
 		if err == nil || !moving(err) {
 			return answer, on, err
 		}
@@ -89,7 +94,7 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		}
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)
-			return answer, on, explain(err)
+			return answer, on, aboutKeys(n, explain(err))
 		}
 		if on, err = e.place.learn(ctx, n, on); err != nil {
 			return nil, nil, err

@@ -47,6 +47,7 @@ const (
 	latchDown
 	latchLook
 	rights
+	rightsToLook
 	guard
 	guardMaster
 	guardSince
@@ -92,6 +93,8 @@ var (
 	latchLookLua string
 	//go:embed scripts/rights.lua
 	rightsLua string
+	//go:embed scripts/rights_look.lua
+	rightsToLookLua string
 	//go:embed scripts/guard.lua
 	guardLua string
 	//go:embed scripts/guard_master.lua
@@ -120,7 +123,7 @@ var (
 
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
-	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua,
+	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, rightsToLook: &rightsToLookLua,
 	guard: &guardLua, guardMaster: &guardMasterLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, listNodes: &nodesLua, together: &togetherLua,
 	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
 }
@@ -154,6 +157,15 @@ func (s script) grants() bool { return s == takeFree || s.flagged() }
 func (s script) flagged() bool {
 	switch s {
 	case take, takeAll, release, downgrade, force, sweepLeak:
+		return true
+	}
+	return false
+}
+
+// looks reports whether a script can be told to only look. A user who may not write is let to run it then (EVALSHA_RO).
+func (s script) looks() bool {
+	switch s {
+	case look, latchLook, readRecords, findLeak, leakLatch, rightsToLook, guard:
 		return true
 	}
 	return false

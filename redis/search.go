@@ -28,11 +28,11 @@ type search struct {
 // search calls each with all keys that may belong to names that a query matches, some of them more than once, and returns soon after ctx
 // ends or a server is silent. Calls may then still go on: so what each collects counts only if there is no error.
 func (e *Engine) search(ctx context.Context, q driver.Query, each func(ctx context.Context, tx *redis.Tx, keys []string) error) error {
-	s := &search{place: &e.place, pattern: "*" + escape(e.prefix+q.Prefix) + "*", each: each, steps: make(chan struct{})}
+	s := &search{place: &e.sights, pattern: "*" + escape(e.prefix+q.Prefix) + "*", each: each, steps: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- s.run(ctx, e.names(driver.Key{Kind: driver.Lock, Name: "any"})) }()
+	go func() { done <- s.run(ctx, e.names(driver.Key{Kind: driver.Lock, Name: q.Prefix + "any"})) }() // a user may be let to look at these names alone
 	silent := time.NewTimer(lookLimit)
 	defer silent.Stop()
 	for {

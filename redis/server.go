@@ -18,6 +18,7 @@ type server struct {
 	identity string
 	program  *program
 	mute     bool   // the user may not send messages there
+	loud     bool   // the user may have looks send messages; known where servers are met to look
 	number   uint32 // in the order in which servers were met, from 1
 
 	// gate is that of the server, unless it is a master of a Cluster: there each slot has its own.

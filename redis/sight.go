@@ -16,6 +16,7 @@ type glance struct {
 	names  names
 	keys   []string
 	args   []any
+	aloud  bool // it asks waiters whether they hear, which a script that only looks may not
 }
 
 // part is where a look at a name begins: behind the end of a shared lease, and behind a place in the queue. What is not looked at is notAtAll.
@@ -39,9 +40,9 @@ func firstPart(queue bool) part {
 func (e *Engine) lookAt(k driver.Key, p part) glance {
 	n := e.names(k)
 	if k.Kind == driver.Latch {
-		return glance{latchLook, n, n.counted(), nil}
+		return glance{script: latchLook, names: n, keys: n.counted()}
 	}
-	return glance{look, n, n.all(), []any{partCount, p.holders, p.waiters}}
+	return glance{script: look, names: n, keys: n.all(), args: []any{partCount, p.holders, p.waiters}}
 }
 
 // readStatus reads what such a script has answered to a look that began at a part, and says what of the name it has not told.

@@ -130,7 +130,7 @@ func (e *Engine) status(ctx context.Context, k driver.Key, queue bool, first gla
 
 // look looks at one name.
 func (e *Engine) look(ctx context.Context, l glance) (any, error) {
-	return within(ctx, lookLimit, func(ctx context.Context) (any, error) { return e.ask(ctx, l.script, l.names, l.keys, l.args...) })
+	return within(ctx, lookLimit, func(ctx context.Context) (any, error) { return e.peek(ctx, l) })
 }
 
 // lookAtAll looks at many names in one go. It has no answer, nil, for those of which it was not clear where they are, and for those that
@@ -140,9 +140,12 @@ func (e *Engine) lookAtAll(ctx context.Context, looks []glance) ([]any, error) {
 		cmds := make([]*redis.Cmd, len(looks))
 		_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 			for i, l := range looks {
-				if on := e.place.guess(l.names); on != nil {
-					cmds[i] = p.EvalSha(ctx, on.program.sha[l.script], l.keys, l.args...)
+				on := e.sights.guess(l.names)
+				if on == nil {
+					continue
 				}
+				cmds[i] = newWords(l.keys, l.args...).send(ctx, e.sights.command(l, on), on.program, l.script).Cmd
+				_ = p.Process(ctx, cmds[i])
 			}
 			return nil
 		})

@@ -108,7 +108,7 @@ func TestDoctorOnOneServer(t *testing.T) {
 	m.until("the log is there", func() bool { return m.do("doctor").code == 0 })
 
 	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all", "-evalsha", "-publish")
-	m.use("redis://"+withPassword("anna")+s.Addr()+"?"+short).wantFound(2, "critical rights "+s.Addr())
+	m.use("redis://"+withPassword("anna")+s.Addr()+"?"+short).wantFound(2, "critical rights "+s.Addr(), "warning rights-messages "+s.Addr())
 	tell(t, s, "ACL", "SETUSER", "anna", "+evalsha")
 	m.wantFound(1, "warning rights-messages "+s.Addr())
 

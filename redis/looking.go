@@ -1,0 +1,107 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// initLooking prepares the place for those who look. It is one of its own, so that a server that was only looked at has not been met for locking: that
+// takes the right to write, and leaves a marker.
+//
+// A client that may read from replicas would send EVALSHA_RO there, where the scripts are not known: it sends EVALSHA, and so needs the right to write for that, too.
+func (e *Engine) initLooking() {
+	e.sights.init(e.client, &e.config)
+	e.sights.looking, e.sights.evalsha = true, evalshaToLook
+	if e.mayReadReplicas() {
+		e.sights.evalsha = evalsha
+	}
+}
+
+// mayReadReplicas reports whether the client may send what only reads to replicas. An AutoPipeliner does not show what client it has, but is to have
+// WithPolling over one that does.
+func (e *Engine) mayReadReplicas() bool {
+	if nodes, ok := e.client.(*redis.ClusterClient); ok {
+		return nodes.Options().ReadOnly
+	}
+	return e.pipe != nil && e.polling
+}
+
+// command is the one by which a server is asked to look.
+func (p *place) command(l glance, on *server) string {
+	if l.aloud && on.loud {
+		return evalsha
+	}
+	return p.evalsha
+}
+
+// peek runs a script that looks, on the server that keeps a name. While the slot of the name is on its way to another server, it tries again, as runBy does.
+func (e *Engine) peek(ctx context.Context, l glance) (any, error) {
+	answer, _, err := whileMoving(ctx, func() (any, *server, error) { return e.peekNow(ctx, l) })
+	return answer, err
+}
+
+// peekNow is peek that does not wait for anything.
+func (e *Engine) peekNow(ctx context.Context, l glance) (any, *server, error) {
+	if e.ears.closed() {
+		return nil, nil, errClosed
+	}
+	on, err := e.sights.server(ctx, l.names, false)
+	for range 6 {
+		if err != nil {
+			return nil, nil, err
+		}
+		var answer any
+		answer, err = e.evaluate(ctx, newWords(l.keys, l.args...).send(ctx, e.sights.command(l, on), on.program, l.script))
+		switch {
+		case err == nil:
+			return answer, on, nil
+		case l.aloud && on.loud && isDenied(err): // with the keys of this name
+			l.aloud, err = false, nil
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			on, err = e.sights.learn(ctx, l.names, on)
+		default:
+			e.sights.doubt(l.names, err)
+			return nil, on, aboutKeys(l.names, explain(err))
+		}
+	}
+	return nil, nil, errScripts
+}
+
+// isDenied reports whether a server has refused a request before it was begun, for lack of a right.
+func isDenied(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM")
+}
+
+// aboutKeys names the keys of a name in an error that says that the user may not touch one of them. The server does not.
+func aboutKeys(n names, err error) error {
+	if err == nil || !isDenied(err) || !strings.Contains(err.Error(), "keys") {
+		return err
+	}
+	return driver.Permanent(&keysError{n, err})
+}
+
+// keysError is that the user may not touch the keys of a name.
+type keysError struct {
+	names names
+	err   error
+}
+
+// Error implements error.
+func (e *keysError) Error() string {
+	return e.err.Error() + " (the keys are " + e.names.value + " and those that begin with " + e.names.beside + ")"
+}
+
+// Unwrap returns what the server has said.
+func (e *keysError) Unwrap() error { return e.err }
+
+// closedBy asks for how long grants are closed, without leaving a marker where there is none.
+func (e *Engine) closedBy(ctx context.Context) (time.Duration, error) {
+	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	m, err := readMark(e.peek(ctx, glance{script: guard, names: n, keys: []string{e.sights.marker(n)}, args: append(e.guardArgs(-1), "look")}))
+	return m.left, err
+}

@@ -1,0 +1,319 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// documentedRights are the words of one of the sets of rights on the page of the engine: look, lock or operate.
+func documentedRights(t *testing.T, set string) (words []string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/engines/redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "```\n# "+set+": ")
+	text, _, ended := strings.Cut(rest, "```\n")
+	if !found || !ended {
+		t.Fatalf("the page has no rights for %s", set)
+	}
+	for line := range strings.Lines("# " + text) {
+		if !strings.HasPrefix(line, "#") {
+			words = append(words, strings.Fields(line)...)
+		}
+	}
+	return words
+}
+
+// errand is what a user does, with a prefix of names of its own.
+type errand struct {
+	t      *testing.T
+	s      *redisserver.Server
+	admin  *redis.Engine // of one who may do all
+	engine *redis.Engine
+	name   string
+}
+
+// asLooker does all that looking takes. It returns the first error.
+func asLooker(ctx context.Context, x errand) error {
+	for _, name := range []string{"a", "{x}a"} {
+		for _, k := range []driver.Key{{Kind: driver.Lock, Name: name}, {Kind: driver.Semaphore, Name: name}, {Kind: driver.Latch, Name: name}} {
+			page, err := x.engine.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name, Queue: true})
+			if err == nil && len(page) != 1 {
+				err = fmt.Errorf("%v is not seen", k)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	page, err := x.engine.List(ctx, driver.Query{})
+	if err == nil && len(page) < 6 {
+		err = fmt.Errorf("%d names are listed", len(page))
+	}
+	if err != nil {
+		return err
+	}
+	leaks, err := found(ctx, x.engine, driver.Query{Prefix: "a"})
+	if err == nil && len(leaks) == 0 {
+		err = errors.New("a latch without an end is not seen")
+	}
+	if err != nil {
+		return err
+	}
+	removed, err := x.engine.Records(ctx, 0)
+	if err == nil && len(removed) == 0 {
+		err = fmt.Errorf("%d removals are told", len(removed))
+	}
+	if err == nil {
+		_, err = x.engine.LatchState(ctx, "a")
+	}
+	if err == nil {
+		_, err = x.engine.Opens(ctx)
+	}
+	return err
+}
+
+// asLocker does all that programs do under locks.
+func asLocker(ctx context.Context, x errand) error {
+	a := x.engine
+	for _, name := range []string{x.name, "{" + x.name + "}b"} {
+		for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+			holder, waiter := lasting(name, 20*time.Second), lasting(name, 20*time.Second)
+			holder.Mode, waiter.Join = mode, true
+			if _, err := a.Take(ctx, holder); err != nil {
+				return err
+			}
+			if err := renews(ctx, a, hold(holder), 30*time.Second); err != nil {
+				return err
+			}
+			if _, err := a.Take(ctx, waiter); !errors.Is(err, driver.ErrHeld) {
+				return fmt.Errorf("Take of what is held: %w", err)
+			}
+			waited := make(chan error, 1)
+			go func() {
+				_, err := a.Wait(ctx, waiter)
+				waited <- err
+			}()
+			if err := a.Release(ctx, driver.Release{Hold: hold(holder)}); err != nil {
+				return err
+			}
+			if err := <-waited; err != nil {
+				return err
+			}
+			if err := a.Downgrade(ctx, hold(waiter)); err != nil {
+				return err
+			}
+			down := hold(waiter)
+			down.Mode = driver.Shared
+			if err := a.Release(ctx, driver.Release{Hold: down}); err != nil {
+				return err
+			}
+		}
+		permit := lasting(name, 20*time.Second)
+		permit.Kind, permit.Size = driver.Semaphore, 2
+		if _, err := a.Take(ctx, permit); err != nil {
+			return err
+		}
+		if err := a.Release(ctx, driver.Release{Hold: hold(permit)}); err != nil {
+			return err
+		}
+		if _, err := a.TrySet(ctx, driver.LatchSet{Name: name, ID: "1", Count: 1, TTL: 20 * time.Second}); err != nil {
+			return err
+		}
+		st, err := a.LatchState(ctx, name)
+		if err != nil {
+			return err
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- a.WaitLatch(ctx, name, st.Generation) }()
+		if _, err := a.CountDown(ctx, driver.LatchDown{Name: name, ID: "2", TTL: 20 * time.Second}); err != nil {
+			return err
+		}
+		if err := <-waited; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asOperator does what takes locks away, and removes what was left behind.
+func asOperator(ctx context.Context, x errand) error {
+	holder := lasting(x.name, time.Minute)
+	takes(x.t, x.admin, holder)
+	takes(x.t, x.admin, lasting(x.name+"queue", time.Minute))
+	endless := []string{"{lock:" + x.name + "}:latch", "{" + x.name + "}lock:{" + x.name + "}b:latch"}
+	for _, key := range endless {
+		command(x.t, x.s, "HSET", key, "generation", "1", "left", "1")
+	}
+	queueUp(x.t, x.s, x.name+"queue", 2, "P", 2*time.Minute)
+	if _, err := x.engine.OpenNow(ctx, "anna: a test"); err != nil {
+		return err
+	}
+	st, err := x.engine.List(ctx, driver.Query{Prefix: x.name})
+	if err != nil {
+		return err
+	}
+	if len(st) == 0 || len(st[0].Holders) != 1 {
+		return fmt.Errorf("the holder is not seen: %+v", st)
+	}
+	r := removal(x.name, driver.Asked)
+	if err := x.engine.Record(ctx, r); err != nil {
+		return err
+	}
+	if err := x.engine.ForceRelease(ctx, holder.Key, st[0].Holders[0].Token); err != nil {
+		return err
+	}
+	leaks, err := found(ctx, x.engine, driver.Query{Prefix: x.name})
+	if err == nil && len(leaks) != 2 {
+		err = fmt.Errorf("the leaks are %+v, want waiters and a latch", leaks)
+	}
+	other, wrong := found(ctx, x.engine, driver.Query{Name: "{" + x.name + "}b"})
+	for _, l := range append(leaks, other...) {
+		if err == nil {
+			err = x.engine.Sweep(ctx, l)
+		}
+	}
+	return errors.Join(err, wrong)
+}
+
+// roles are the sets of rights, with what each is for.
+var roles = map[string]func(context.Context, errand) error{"look": asLooker, "lock": asLocker, "operate": asOperator}
+
+// inACluster are the words that only a Cluster needs, and onReplicas what WithReplicas does.
+var (
+	inACluster = strings.Fields("+spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +asking")
+	onReplicas = []string{"+wait"}
+)
+
+// trial is a server for users with sets of rights.
+type trial struct {
+	server *redisserver.Server
+	admin  *redis.Engine
+}
+
+// newTrial starts a server on which there is something of everything to look at.
+func newTrial(t *testing.T) trial {
+	t.Helper()
+	s := redisserver.ForTest(t, redisserver.Config{Lines: append([]string{"acllog-max-len 100000"}, everything...)})
+	trust(t, s)
+	x := trial{s, open(t, standalone(s))}
+	for _, name := range []string{"a", "{x}a"} {
+		reader := lasting(name, time.Minute)
+		reader.Mode = driver.Shared
+		takes(t, x.admin, reader)
+		joins(t, x.admin, lasting(name, time.Minute))
+		permit := lasting(name, time.Minute)
+		permit.Kind = driver.Semaphore
+		takes(t, x.admin, permit)
+		if _, err := x.admin.TrySet(t.Context(), driver.LatchSet{Name: name, ID: "1", Count: 1, TTL: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, s, "HSET", "{lock:a-left}:latch", "generation", "1", "left", "1")
+	if err := x.admin.Record(t.Context(), removal("1", driver.Removed)); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// as opens an engine for a new user.
+func (x trial) as(t *testing.T, user string, rights []string) *redis.Engine {
+	t.Helper()
+	addUser(t, x.server, user, rights)
+	return openURL(t, "redis://"+user+":"+userPassword+"@"+x.server.Addr())
+}
+
+// told is what one notices of a missing right when a role is played: an error, requests that the server has refused, and findings.
+func (x trial) told(t *testing.T, role, user string, rights []string) (all []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	e := x.as(t, user, rights)
+	if err := roles[role](ctx, errand{t, x.server, x.admin, e, user}); err != nil {
+		all = append(all, "error: "+err.Error())
+		if !driver.IsPermanent(err) && ctx.Err() != nil {
+			t.Errorf("%s: no outcome in time: %v", user, err)
+		}
+	}
+	seen, err := e.Examine(ctx)
+	if err != nil {
+		all = append(all, "error: "+err.Error())
+	}
+	for _, f := range seen.Findings {
+		all = append(all, f.Severity.String()+" "+f.Code)
+	}
+	return append(all, refusals(t, x.server, user)...)
+}
+
+// refusals are what a server has refused a user, but for what a connection does without.
+func refusals(t *testing.T, s *redisserver.Server, user string) (all []string) {
+	t.Helper()
+	log, err := s.Command("ACL", "LOG", "100000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := log.([]any)
+	for _, entry := range entries {
+		fields, _ := entry.([]any)
+		is := map[string]string{}
+		for i := 0; i+1 < len(fields); i += 2 {
+			is[fmt.Sprint(fields[i])] = fmt.Sprint(fields[i+1])
+		}
+		if is["username"] == user && is["object"] != "client|setname" {
+			all = append(all, "refused "+is["object"])
+		}
+	}
+	return all
+}
+
+// Each set of rights on the page is enough for what it is for, and no word of it is there in vain: without it there is an error, a finding, or
+// something that the server has refused.
+func TestEachSetOfRights(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t)
+	whole := map[string][]string{
+		"look":    {"note rights-look"},
+		"lock":    {"note config-unreadable", "refused config|get", "warning rights-listing"}, // the doctor looks,
+		"operate": {"note rights-spare", "warning rights-messages"},
+	}
+	for role := range roles {
+		all := documentedRights(t, role)
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			got := x.told(t, role, role+"-all-", all)
+			slices.Sort(got)
+			if !slices.Equal(got, whole[role]) {
+				t.Errorf("with all of it: %q, want %q", got, whole[role])
+			}
+		})
+		for i, word := range all {
+			if slices.Contains(inACluster, word) || slices.Contains(onReplicas, word) {
+				continue
+			}
+			t.Run(role+" without "+word, func(t *testing.T) {
+				t.Parallel()
+				got := x.told(t, role, fmt.Sprintf("%s-%d-", role, i), slices.Delete(slices.Clone(all), i, i+1))
+				slices.Sort(got)
+				if slices.Equal(got, whole[role]) {
+					t.Error("nobody notices that it is missing")
+				}
+				for _, text := range got {
+					if strings.HasPrefix(text, "error") && !strings.Contains(text, "smallest rights") && strings.Contains(text, "NOPERM") {
+						t.Errorf("%q does not say where the rights are told", text)
+					}
+				}
+			})
+		}
+	}
+}
