@@ -52,16 +52,13 @@ func (r *redaction) take(word string) {
 	}
 	_, query, _ := strings.Cut(rest, "?")
 	for part := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(part, "="); value != "" && is && secretParameter.MatchString(name) {
+		if name, value, _ := strings.Cut(part, "="); value != "" && is && engine.IsSecret(name) {
 			r.always = append(r.always, part)
 		}
 	}
 }
 
-var (
-	anyScheme       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	secretParameter = regexp.MustCompile(`(?i)pass|secret|token`)
-)
+var anyScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 // behindScheme returns what stands behind the scheme of a URL, and whether there is one.
 func behindScheme(word string) (rest string, is bool) {

@@ -111,6 +111,9 @@ func IsPostgres(raw string) bool {
 
 var secretParameter = regexp.MustCompile(`(?i)pass|secret|token`)
 
+// IsSecret reports whether the value of a parameter of that name may be a password.
+func IsSecret(parameter string) bool { return secretParameter.MatchString(parameter) }
+
 // WithoutPassword returns a URL without the passwords in it, and whether there were any. It leads to the same engine. Of one that is so broken that a password may stand anywhere, only
 // the scheme is left.
 func WithoutPassword(raw string) (stripped string, had bool) {
@@ -135,7 +138,7 @@ func WithoutPassword(raw string) (stripped string, had bool) {
 	}
 	var others []string
 	for part := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(part, "="); secretParameter.MatchString(name) && name != "passfile" {
+		if name, _, _ := strings.Cut(part, "="); IsSecret(name) && name != "passfile" {
 			had = true
 			continue
 		}
