@@ -39,7 +39,7 @@ var remedies = []struct {
 }{
 	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", unknown}, // the write that fills it is done, and answered so
 	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and look at its disks", none},
-	{rpctypes.ErrPermissionDenied, "give the role of this user the right to read and write all keys that begin with the prefix", always},
+	{rpctypes.ErrPermissionDenied, "see the smallest rights in docs/engines/etcd.md", always},
 	{rpctypes.ErrUserEmpty, "the cluster wants to know who asks: give user and password", always},
 	{rpctypes.ErrAuthFailed, "give the right user and password", always},
 	{rpctypes.ErrInvalidAuthToken, "the login has expired: give the client user and password, not a token", always},

@@ -19,35 +19,55 @@ import (
 func judgeRights(ctx context.Context, f *findings, v *visit, user, prefix string) error {
 	ctx, cancel := context.WithTimeout(ctx, examining)
 	defer cancel()
-	var lacks []string
-	for _, right := range []struct {
-		name string
-		ask  []*pb.RequestOp
-	}{
-		{"read", []*pb.RequestOp{reading(prefix)}},
-		{"write", []*pb.RequestOp{writing(prefix), writing(prefix + "\xff")}},
-	} {
-		switch err := rpctypes.Error(probe(ctx, v, right.ask)); {
-		case errors.Is(err, rpctypes.ErrPermissionDenied):
-			lacks = append(lacks, right.name)
-		case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrAuthFailed), errors.Is(err, rpctypes.ErrInvalidAuthToken):
-			return err
+	locks, semaphores, sessions := prefix+driver.Lock.String()+"/", prefix+driver.Semaphore.String()+"/", prefix+sessionStem
+	lacks := map[string]bool{}
+	var lacking, grants []string
+	for _, stem := range []string{locks, semaphores, sessions} {
+		for _, right := range []struct {
+			name string
+			ask  []*pb.RequestOp
+		}{
+			{"read", []*pb.RequestOp{reading(stem)}},
+			{"write", []*pb.RequestOp{writing(stem), writing(stem + "\xff")}},
+		} {
+			switch err := rpctypes.Error(probe(ctx, v, right.ask)); {
+			case errors.Is(err, rpctypes.ErrPermissionDenied):
+				lacks[right.name+stem] = true
+				lacking = append(lacking, fmt.Sprintf("%s %q", right.name, stem))
+				grants = append(grants, fmt.Sprintf("etcdctl role grant-permission ROLE --prefix=true %s %q", right.name, stem))
+			case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrAuthFailed), errors.Is(err, rpctypes.ErrInvalidAuthToken):
+				return err
+			}
 		}
 	}
-	if len(lacks) == 0 {
+	if len(lacking) == 0 {
 		return nil
 	}
-	mend := fmt.Sprintf("etcdctl role grant-permission ROLE readwrite --prefix %q, and etcdctl user grant-role USER ROLE", prefix)
-	some, err := mayUseSome(ctx, v, user, prefix)
+	reads := !lacks["read"+locks] && !lacks["read"+semaphores]
+	writes := !lacks["write"+locks] && !lacks["write"+semaphores]
+	noWrites := lacks["write"+locks] && lacks["write"+semaphores] && lacks["write"+sessions]
+	const meant = ". If it is meant for that, all is well"
+	what := "the user may not " + strings.Join(lacking, ", nor ")
+	mend := strings.Join(grants, ", and ") + ", and etcdctl user grant-role USER ROLE"
+	switch {
+	case reads && noWrites:
+		f.add(driver.Note, "rights-look", "", "the user may look, and may not lock"+meant, mend)
+		return nil
+	case reads && writes:
+		f.add(driver.Note, "rights-look", "", "the user may look and take locks away, and may not lock"+meant, mend)
+		return nil
+	case lacks["read"+sessions], lacks["write"+sessions]:
+		f.add(driver.Critical, "rights", "", what+": no lock can be had", mend)
+		return nil
+	}
+	some, err := mayUseSome(ctx, v, user, locks, semaphores)
 	switch {
 	case err != nil:
-		f.add(driver.Warning, "rights", "",
-			fmt.Sprintf("the user may not %s all keys that begin with %q, and it could not be found out whether some of them: no lock can be had for other names", strings.Join(lacks, " or "), prefix), mend)
+		f.add(driver.Warning, "rights", "", what+" and all that begins so, and it could not be found out whether some of them: no lock can be had for other names", mend)
 	case some:
-		f.add(driver.Note, "rights-names", "",
-			fmt.Sprintf("the user may not %s all keys that begin with %q. If it is meant for some names, all is well", strings.Join(lacks, " or "), prefix), mend)
+		f.add(driver.Note, "rights-names", "", what+" and all that begins so. If it is meant for some names, all is well", mend)
 	default:
-		f.add(driver.Critical, "rights", "", fmt.Sprintf("the user may not %s the keys that begin with %q: no lock can be had", strings.Join(lacks, " or "), prefix), mend)
+		f.add(driver.Critical, "rights", "", what+": no lock can be had", mend)
 	}
 	return nil
 }
@@ -68,8 +88,8 @@ func writing(key string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key)}}}
 }
 
-// mayUseSome reports whether the user may read and write at least some keys with the prefix. A user may look at itself, and at its roles.
-func mayUseSome(ctx context.Context, v *visit, user, prefix string) (bool, error) {
+// mayUseSome reports whether the user may read and write at least some keys with one of the prefixes. A user may look at itself, and at its roles.
+func mayUseSome(ctx context.Context, v *visit, user string, prefixes ...string) (bool, error) {
 	if user == "" {
 		return false, errors.New("the user is not known by name")
 	}
@@ -78,20 +98,27 @@ func mayUseSome(ctx context.Context, v *visit, user, prefix string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	var reads, writes bool
+	reads, writes := make([]bool, len(prefixes)), make([]bool, len(prefixes))
 	for _, role := range u.Roles {
 		r, err := server.RoleGet(ctx, &pb.AuthRoleGetRequest{Role: role})
 		if err != nil {
 			return false, err
 		}
 		for _, p := range r.Perm {
-			if overlaps(p, prefix) {
-				reads = reads || p.PermType != authpb.Permission_WRITE
-				writes = writes || p.PermType != authpb.Permission_READ
+			for i, prefix := range prefixes {
+				if overlaps(p, prefix) {
+					reads[i] = reads[i] || p.PermType != authpb.Permission_WRITE
+					writes[i] = writes[i] || p.PermType != authpb.Permission_READ
+				}
 			}
 		}
 	}
-	return reads && writes, nil
+	for i := range prefixes {
+		if reads[i] && writes[i] {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // overlaps reports whether a permission is for any key with the prefix.

@@ -254,6 +254,10 @@ func TestExamineFindsRights(t *testing.T) {
 			return grant(t, admin, role, etcd.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermReadWrite)
 		},
 		"some": func(role string) error {
+			must(t, grant(t, admin, role, etcd.DefaultPrefix+"session/", etcd.DefaultPrefix+"session0", clientv3.PermReadWrite))
+			return grant(t, admin, role, etcd.DefaultPrefix+"lock/jobs", etcd.DefaultPrefix+"lock/jobt", clientv3.PermReadWrite)
+		},
+		"sessionless": func(role string) error {
 			return grant(t, admin, role, etcd.DefaultPrefix+"lock/jobs", etcd.DefaultPrefix+"lock/jobt", clientv3.PermReadWrite)
 		},
 		"reader": func(role string) error { return grant(t, admin, role, "\x00", "\x00", clientv3.PermRead) },
@@ -277,7 +281,7 @@ func TestExamineFindsRights(t *testing.T) {
 		return r.Header.Revision
 	}
 	before := revision()
-	for user, want := range map[string]string{"root": "", "all": "", "some": "note rights-names", "reader": "critical rights", "other": "critical rights"} {
+	for user, want := range map[string]string{"root": "", "all": "", "some": "note rights-names", "sessionless": "critical rights", "reader": "note rights-look", "other": "critical rights"} {
 		all := []string{"note too-few-members"}
 		as := connect(t, clientv3.Config{Username: user, Password: password}, s.Addr())
 		if hides(t, as) {

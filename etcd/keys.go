@@ -45,9 +45,12 @@ func markOf(owner string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 
+// sessionStem is what the keys of sessions begin with, after the prefix.
+const sessionStem = "session/"
+
 // session is the key that is there as long as a session lasts. No kind of lock is called so.
 func (k keys) session(id clientv3.LeaseID) string {
-	return k.prefix + "session/" + strconv.FormatInt(int64(id), 16)
+	return k.prefix + sessionStem + strconv.FormatInt(int64(id), 16)
 }
 
 // name takes a key of the kind apart.

@@ -117,9 +117,9 @@ func TestUsers(t *testing.T) {
 	const word = "its%3Apass%2Fword"
 	must(t, opened(t, "etcd://worker:"+word+"@"+s.Addr()))
 	for url, says := range map[string]string{
-		"etcd://guest:" + word + "@" + s.Addr():                     "give the role of this user the right",
+		"etcd://guest:" + word + "@" + s.Addr():                     "give it to a role of the user",
 		"etcd://worker:secret%20word@" + s.Addr():                   "give the right user and password",
-		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/": "give the role of this user the right",
+		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/": "give it to a role of the user",
 		"etcd://" + s.Addr():                                        "give user and password",
 	} {
 		err := opened(t, url)

@@ -101,3 +101,41 @@ func TestTopWithTheRightToLook(t *testing.T) {
 	w.see("ready>")
 	w.plain()
 }
+
+// So it is on etcd, where it is roles.
+func TestCommandsNeedOneRole(t *testing.T) {
+	t.Parallel()
+	s := etcdWithUsers(t, map[string]string{"look": "look", "lock": "lock", "operate": "operate"})
+	m := newMachine(t)
+	as := func(user string) *machine { return m.use("etcd://" + withPassword(user) + s.Addr()) }
+	refused := func(args ...string) {
+		t.Helper()
+		if r := m.do(args...).want(t, 69).wantNoSecret(t); !strings.Contains(r.err, "lacks the right to write leasehold/") || !strings.Contains(r.err, "etcdctl role grant-permission ROLE") {
+			t.Errorf("%q: stderr %q", args, r.err)
+		}
+	}
+	as("lock")
+	holder := m.hold("--ttl", "20s", "a")
+
+	as("look")
+	if r := m.do("ls", "-o", "json").want(t, 0); !strings.Contains(r.out, `"name":"a"`) {
+		t.Errorf("listed %q", r.out)
+	}
+	m.do("inspect", "a").want(t, 0)
+	m.do("check", "a").want(t, 1)
+	m.do("wait", "-w", "0", "a").want(t, 75)
+	if r := m.do("doctor", "-o", "json").want(t, 0); !strings.Contains(r.out, `"rights-look"`) {
+		t.Errorf("the doctor says %q", r.out)
+	}
+	e := m.export()
+	e.see("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)
+	e.end(syscall.SIGTERM)
+	refused("run", "b", "--", "echo", "must not run")
+	refused("release", "--force", "--yes", "a")
+
+	as("operate")
+	refused("run", "b", "--", "echo", "must not run")
+	m.do("release", "--force", "--yes", "a").want(t, 0)
+	holder.in.Close()
+	holder.wait().want(t, 70)
+}

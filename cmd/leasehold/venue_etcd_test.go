@@ -6,33 +6,15 @@ import (
 	"encoding/base64"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// openEtcd is a server with users: anna, who has the rights that the documentation says are enough, and berta, who has none.
+// openEtcd is a server with users: anna, who has the rights to lock that the documentation says are enough, and berta, who has none.
 func openEtcd(t *testing.T) *site {
-	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true, Args: []string{"--bcrypt-cost=4"}})
-	type object map[string]any
-	for _, step := range []struct {
-		path    string
-		request object
-	}{
-		{"user/add", object{"name": "root", "password": "of all"}},
-		{"role/add", object{"name": "root"}},
-		{"user/grant", object{"user": "root", "role": "root"}},
-		{"role/add", object{"name": "locks"}},
-		{"role/grant", object{"name": "locks", "perm": object{"permType": "READWRITE", "key": inBase64(documentedPrefix(t)), "range_end": inBase64(afterPrefix(documentedPrefix(t)))}}},
-		{"user/add", object{"name": "anna", "password": geheim}},
-		{"user/grant", object{"user": "anna", "role": "locks"}},
-		{"user/add", object{"name": "berta", "password": geheim}},
-		{"enable", object{}},
-	} {
-		if err := s.Call("/v3/auth/"+step.path, step.request, &struct{}{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := etcdWithUsers(t, map[string]string{"anna": "lock", "berta": ""})
 	return &site{
 		url: "etcd://" + withPassword("anna") + s.Addr(),
 		broken: map[string]string{
@@ -43,18 +25,53 @@ func openEtcd(t *testing.T) *site {
 	}
 }
 
-// documentedPrefix is the prefix of the keys that the documentation grants.
-func documentedPrefix(t *testing.T) string {
+// etcdWithUsers is a server with users, of whom each has one of the roles of the documentation, or none.
+func etcdWithUsers(t *testing.T, users map[string]string) *etcdserver.Server {
+	t.Helper()
+	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true, Args: []string{"--bcrypt-cost=4"}})
+	type object map[string]any
+	call := func(path string, request object) {
+		t.Helper()
+		if err := s.Call("/v3/auth/"+path, request, &struct{}{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call("user/add", object{"name": "root", "password": "of all"})
+	call("role/add", object{"name": "root"})
+	call("user/grant", object{"user": "root", "role": "root"})
+	for user, role := range users {
+		call("user/add", object{"name": user, "password": geheim})
+		if role == "" {
+			continue
+		}
+		call("role/add", object{"name": role})
+		for right, prefixes := range documentedRoles(t, role) {
+			for _, prefix := range prefixes {
+				call("role/grant", object{"name": role, "perm": object{"permType": right, "key": inBase64(prefix), "range_end": inBase64(afterPrefix(prefix))}})
+			}
+		}
+		call("user/grant", object{"user": user, "role": role})
+	}
+	call("enable", object{})
+	return s
+}
+
+// documentedRoles are the rights of a role as the documentation has them: the prefixes of keys for READ and for READWRITE.
+func documentedRoles(t *testing.T, role string) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/engines/etcd.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`(?m)^etcdctl role grant-permission locks --prefix=true readwrite (\S+)$`).FindSubmatch(page)
-	if found == nil {
-		t.Fatal("docs/engines/etcd.md does not tell of the smallest rights")
+	rights := map[string][]string{}
+	for _, found := range regexp.MustCompile(`(?m)^etcdctl role grant-permission `+role+` --prefix=true (\w+) (\S+)$`).FindAllStringSubmatch(string(page), -1) {
+		right := strings.ToUpper(found[1])
+		rights[right] = append(rights[right], found[2])
 	}
-	return string(found[1])
+	if len(rights) == 0 {
+		t.Fatalf("docs/engines/etcd.md does not tell of the rights to %s", role)
+	}
+	return rights
 }
 
 // afterPrefix is the first key that does not begin with the prefix.

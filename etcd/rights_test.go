@@ -1,0 +1,307 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/internal/etcdserver"
+)
+
+// permission is a right on all keys that begin in some way.
+type permission struct {
+	right  string // read, write or readwrite
+	prefix string
+}
+
+// documentedRights are those of a role on the page of the engine: look, lock or operate.
+func documentedRights(t *testing.T, role string) (all []permission) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/engines/etcd.md")
+	must(t, err)
+	line := regexp.MustCompile(`(?m)^etcdctl role grant-permission ` + role + ` --prefix=true (read|write|readwrite) (\S+)$`)
+	for _, m := range line.FindAllStringSubmatch(string(page), -1) {
+		all = append(all, permission{m[1], m[2]})
+	}
+	if len(all) == 0 {
+		t.Fatalf("the page has no rights for %s", role)
+	}
+	return all
+}
+
+// lessOf are the rights with each one taken away: what is missing, and what is left.
+func lessOf(all []permission) map[string][]permission {
+	less := map[string][]permission{}
+	for i, p := range all {
+		rest := slices.Delete(slices.Clone(all), i, i+1)
+		if p.right != "readwrite" {
+			less[p.right+" "+p.prefix] = rest
+			continue
+		}
+		less["write "+p.prefix] = append(slices.Clone(rest), permission{"read", p.prefix})
+		less["read "+p.prefix] = append(slices.Clone(rest), permission{"write", p.prefix})
+	}
+	return less
+}
+
+// guarded is a server with users.
+type guarded struct {
+	server *etcdserver.Server
+	admin  *clientv3.Client
+	engine *etcd.Engine // of one who may do all
+}
+
+const ofUsers = "secret"
+
+// newGuarded starts a server with a user for each name, with these rights.
+func newGuarded(t *testing.T, users map[string][]permission) *guarded {
+	t.Helper()
+	config := quick
+	config.Args = append(slices.Clone(config.Args), "--bcrypt-cost=4")
+	s := etcdserver.ForTest(t, config)
+	c := connect(t, clientv3.Config{}, s.Addr())
+	users["root"] = nil
+	kinds := map[string]authpb.Permission_Type{"read": clientv3.PermRead, "write": clientv3.PermWrite, "readwrite": clientv3.PermReadWrite}
+	for user, rights := range users {
+		_, err := c.UserAdd(t.Context(), user, ofUsers)
+		must(t, err)
+		_, err = c.RoleAdd(t.Context(), user)
+		must(t, err)
+		for _, p := range rights {
+			must(t, grant(t, c, user, p.prefix, clientv3.GetPrefixRangeEnd(p.prefix), kinds[p.right]))
+		}
+		_, err = c.UserGrantRole(t.Context(), user, user)
+		must(t, err)
+	}
+	_, err := c.AuthEnable(t.Context())
+	must(t, err)
+	g := &guarded{server: s, admin: connect(t, clientv3.Config{Username: "root", Password: ofUsers}, s.Addr())}
+	g.engine = g.as(t, "root")
+	return g
+}
+
+// as opens an engine for a user.
+func (g *guarded) as(t *testing.T, user string) *etcd.Engine {
+	t.Helper()
+	e, err := etcd.Open("etcd://" + user + ":" + ofUsers + "@" + g.server.Addr())
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Close()) })
+	return e
+}
+
+// permits asks for one of two permits.
+func permits(name string) driver.Request {
+	r := asked(name)
+	r.Kind, r.Size = driver.Semaphore, 2
+	return r
+}
+
+// asLooker does all that looking takes.
+func (g *guarded) asLooker(ctx context.Context, t *testing.T, e *etcd.Engine, _ string) error {
+	for _, q := range []driver.Query{{}, {Kind: driver.Lock, Name: "seen", Queue: true}, {Kind: driver.Semaphore, Name: "seen", Queue: true}} {
+		page, err := e.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			t.Errorf("%+v: nothing is seen", q)
+		}
+	}
+	_, err := e.Examine(ctx)
+	return err
+}
+
+// asLocker does all that programs do under locks.
+func (g *guarded) asLocker(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
+	for _, r := range []driver.Request{asked(name), permits(name)} {
+		if _, err := e.Take(ctx, r); err != nil {
+			return err
+		}
+		if err := renew(ctx, e, r); err != nil {
+			return err
+		}
+		next := asked(name)
+		next.Kind, next.Size, next.Join = r.Kind, r.Size, true
+		if r.Kind == driver.Semaphore {
+			next.Weight = 2
+		}
+		if _, err := e.Take(ctx, next); !errors.Is(err, driver.ErrHeld) {
+			return fmt.Errorf("Take of what is held: %w", err)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			_, err := e.Wait(ctx, next)
+			waited <- err
+		}()
+		if err := e.Release(ctx, driver.Release{Hold: holdOf(r)}); err != nil {
+			return err
+		}
+		if err := <-waited; err != nil {
+			return err
+		}
+		if r.Kind == driver.Lock {
+			if err := e.Downgrade(ctx, holdOf(next)); err != nil {
+				return err
+			}
+		}
+		if err := e.Release(ctx, driver.Release{Hold: holdOf(next)}); err != nil {
+			return err
+		}
+	}
+	both := []driver.Request{asked(name + "1"), asked(name + "2")}
+	if _, err := e.TakeAll(ctx, both); err != nil {
+		return err
+	}
+	for _, r := range both {
+		if err := e.Release(ctx, driver.Release{Hold: holdOf(r)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asOperator takes away what others hold.
+func (g *guarded) asOperator(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
+	for _, r := range []driver.Request{asked(name), permits(name)} {
+		token := taken(t, g.engine, r).Token
+		if page, err := e.List(ctx, driver.Query{Kind: r.Kind, Name: name}); err != nil || len(page) != 1 {
+			return fmt.Errorf("seen is %v: %w", page, err)
+		}
+		if err := e.ForceRelease(ctx, r.Key, token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The rights on the page are enough for what they are for, and each of them is needed: without it there is an error that names it.
+func TestEachRightOfARole(t *testing.T) {
+	t.Parallel()
+	roles := map[string]func(*guarded, context.Context, *testing.T, *etcd.Engine, string) error{
+		"look": (*guarded).asLooker, "lock": (*guarded).asLocker, "operate": (*guarded).asOperator,
+	}
+	users, missing := map[string][]permission{}, map[string]string{}
+	for role := range roles {
+		all := documentedRights(t, role)
+		users[role] = all
+		i := 0
+		for right, rest := range lessOf(all) {
+			i++
+			user := fmt.Sprintf("%s-%d", role, i)
+			users[user], missing[user] = rest, right
+		}
+	}
+	g := newGuarded(t, users)
+	taken(t, g.engine, asked("seen"))
+	taken(t, g.engine, permits("seen"))
+	for user := range users {
+		role, _, _ := strings.Cut(user, "-")
+		do := roles[role]
+		if do == nil { // root
+			continue
+		}
+		t.Run(role+" without "+missing[user], func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			err := do(g, ctx, t, g.as(t, user), "of-"+user)
+			if missing[user] == "" {
+				must(t, err)
+				return
+			}
+			lacks, named := errors.AsType[*etcd.RightsError](err)
+			if !named || !driver.IsPermanent(err) || !slices.ContainsFunc(lacks.Missing, func(right string) bool { return strings.HasPrefix(right, missing[user]) }) {
+				t.Fatalf("the error is %v, want one that says that %q is missing", err, missing[user])
+			}
+			if text := err.Error(); !strings.Contains(text, "etcdctl role grant-permission ROLE --prefix=true "+missing[user]) || !strings.Contains(text, "docs/engines/etcd.md") {
+				t.Errorf("the error is %q, want one that says how the right is given, and where that is told", text)
+			}
+		})
+	}
+}
+
+// all that there is under the prefix, and when it was written.
+func (g *guarded) snapshot(t *testing.T) string {
+	t.Helper()
+	r, err := g.admin.Get(t.Context(), "\x00", clientv3.WithFromKey())
+	must(t, err)
+	var text strings.Builder
+	for _, kv := range r.Kvs {
+		_, _ = fmt.Fprintf(&text, "%q %d %d %d\n", kv.Key, kv.CreateRevision, kv.ModRevision, kv.Lease)
+	}
+	return text.String()
+}
+
+// Who may look changes nothing, whatever he tries, nor does who operates take a lock, or anybody write other keys.
+func TestRolesEndSomewhere(t *testing.T) {
+	t.Parallel()
+	users := map[string][]permission{}
+	for _, role := range []string{"look", "lock", "operate"} {
+		users[role] = documentedRights(t, role)
+	}
+	g := newGuarded(t, users)
+	_, err := g.admin.Put(t.Context(), "other", "1")
+	must(t, err)
+	held := asked("a")
+	held.TTL = time.Hour
+	token := taken(t, g.engine, held).Token
+	got, err := g.admin.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix())
+	must(t, err)
+	before := g.snapshot(t)
+
+	e := g.as(t, "look")
+	down := e.Downgrade(t.Context(), holdOf(held))
+	_, take := e.Take(t.Context(), asked("b"))
+	_, permit := e.Take(t.Context(), permits("b"))
+	_, all := e.TakeAll(t.Context(), []driver.Request{asked("b"), asked("c")})
+	longer := held
+	longer.TTL = 2 * time.Hour
+	_, again := e.Take(t.Context(), longer)
+	_, free := g.as(t, "operate").Take(t.Context(), asked("b"))
+	for what, err := range map[string]error{
+		"take": take, "take a permit": permit, "take all": all, "take as the holder": again, "release": e.Release(t.Context(), driver.Release{Hold: holdOf(held)}),
+		"downgrade": down, "force": e.ForceRelease(t.Context(), held.Key, token), "take as an operator": free,
+	} {
+		if lacks, named := errors.AsType[*etcd.RightsError](err); !named || !driver.IsPermanent(err) || !strings.HasPrefix(lacks.Missing[0], "write leasehold/") {
+			t.Errorf("%s: %v, want a permanent error that says which right is missing", what, err)
+		}
+	}
+	for _, role := range []string{"look", "lock", "operate"} {
+		c := connect(t, clientv3.Config{Username: role, Password: ofUsers}, g.server.Addr())
+		tries := map[string]func(context.Context) error{
+			"read another key":   func(ctx context.Context) error { _, err := c.Get(ctx, "other"); return err },
+			"write another key":  func(ctx context.Context) error { _, err := c.Put(ctx, "other", "2"); return err },
+			"write beside locks": func(ctx context.Context) error { _, err := c.Put(ctx, etcd.DefaultPrefix+"x", "2"); return err },
+			"make a user":        func(ctx context.Context) error { _, err := c.UserAdd(ctx, "x", "x"); return err },
+			"turn users off":     func(ctx context.Context) error { _, err := c.AuthDisable(ctx); return err },
+		}
+		if role == "look" {
+			tries["read a session"] = func(ctx context.Context) error { _, err := c.Get(ctx, etcd.DefaultPrefix+"session/1"); return err }
+			for _, kv := range got.Kvs {
+				key := string(kv.Key)
+				tries["write "+key] = func(ctx context.Context) error { _, err := c.Put(ctx, key, "mine"); return err }
+				tries["delete "+key] = func(ctx context.Context) error { _, err := c.Delete(ctx, key); return err }
+				tries["revoke the lease of "+key] = func(ctx context.Context) error { _, err := c.Revoke(ctx, clientv3.LeaseID(kv.Lease)); return err }
+			}
+		}
+		for what, try := range tries {
+			if err := try(t.Context()); err == nil {
+				t.Errorf("%s may %s", role, what)
+			}
+		}
+	}
+	if after := g.snapshot(t); after != before {
+		t.Errorf("what was\n%sis now\n%s", before, after)
+	}
+}
