@@ -38,5 +38,5 @@
 //     then run at once. Copy or read the file from another process.
 //
 // The file holds the owner secrets of those who hold and wait. It is created for
-// its user alone (mode 0600); whoever can read it can release what others hold.
+// its user alone (mode 0600); whoever can read it, and not write it, can list what is held.
 package sqlite

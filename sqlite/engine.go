@@ -21,7 +21,8 @@ type Engine struct {
 	file  os.FileInfo // as it was when it was opened
 	clock clock
 
-	sharing Sharing
+	sharing  Sharing
+	readOnly bool // this user may not write the file, or not all of what SQLite writes
 
 	// busyLimit is how long to try when other processes use the file.
 	busyLimit time.Duration

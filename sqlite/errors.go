@@ -40,7 +40,7 @@ func (e *Engine) unknown(err error) error {
 }
 
 func isPermanent(err error) bool {
-	for _, known := range []error{errClosed, errMoved, errBoot, errSpent} {
+	for _, known := range []error{errClosed, errMoved, errBoot, errSpent, errReadOnly} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -16,7 +16,7 @@ var _ driver.Examiner = (*Engine)(nil)
 // Examine implements [driver.Examiner]. The one place is the file. Its round trip is the time of a small reading.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	p := driver.Place{Name: e.path, Votes: true, Uptime: -1, RoundTrip: -1}
-	s := state{moved: e.checkFile() != nil, wallClock: e.clock.survivesRestart(), free: -1}
+	s := state{looks: e.readOnly, moved: e.checkFile() != nil, wallClock: e.clock.survivesRestart(), free: -1}
 	if info, err := os.Stat(e.path); err == nil {
 		s.mode = info.Mode().Perm()
 		s.open = readByAll(e.path, s.mode)
@@ -46,6 +46,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 
 // state is what was seen of a file and what is around it.
 type state struct {
+	looks     bool // this user may not write it
 	moved     bool // the path leads to another file by now
 	journal   string
 	mode      fs.FileMode
@@ -76,20 +77,24 @@ func (s state) judge(path string) (all []driver.Finding) {
 			"the file has been removed or replaced while in use: what is held in the old one excludes nobody who uses the new one",
 			"stop all programs that use the path, and start them again")
 	}
-	if s.journal != "wal" {
+	if s.looks {
+		add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
+			"nothing, or the right to write the file and its folder")
+	}
+	if s.journal != "wal" && !s.looks { // one who may not write is not told it while nobody uses the file
 		add(driver.Critical, "journal-mode",
 			fmt.Sprintf("the journal mode is %q and not wal: something else has changed the file, and readers "+
 				"and writers wait for each other", s.journal),
 			"stop all programs that use the file, and start them again")
 	}
-	if s.folder != nil {
+	if s.folder != nil && !s.looks {
 		add(driver.Warning, "folder-not-writable",
 			fmt.Sprintf("nothing can be made in its folder (%s): locks work while another program has the file open, and not after", s.folder),
 			"give this user the right to write the folder")
 	}
 	if s.open {
 		add(driver.Warning, "file-readable",
-			fmt.Sprintf("every user of the machine may read the file (mode %o): whoever reads it can release what others hold", s.mode),
+			fmt.Sprintf("every user of the machine may read the file (mode %o): he sees who holds what, and the owners' secrets, and can keep all from it by a lock of his own on it", s.mode),
 			"chmod o= the file, and give it to a group if several users share it")
 	}
 	if s.writers != nil {

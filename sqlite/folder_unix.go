@@ -7,7 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
+
+// mayWrite reports whether this user has the right to write a file or a folder. It does not open it: to close a file lets go of the locks that this process
+// has on it.
+func mayWrite(path string) bool {
+	err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS)
+	return !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EROFS)
+}
 
 // flushFolder makes sure that a new file is found again after a crash of the
 // machine.

@@ -24,6 +24,8 @@ import (
 // by a newer version of this package; or others than this user and root could write or
 // replace it, see [WithSharing]. Nothing is changed in a file that is refused.
 //
+// A file that this user may read and not write is opened as well: it can be listed and examined, and all that would change it fails for good.
+//
 // [Engine.Close] must be called in the end.
 func Open(path string, opts ...Option) (*Engine, error) {
 	c, err := machineClock()
@@ -69,6 +71,7 @@ func prepare(path string, c clock, s Sharing) (*Engine, error) {
 	e := &Engine{
 		path:      absolute,
 		sharing:   s,
+		readOnly:  looksOnly(absolute),
 		file:      file,
 		clock:     c,
 		busyLimit: busyLimit,
@@ -163,6 +166,9 @@ func create(path string, s Sharing) error {
 // found makes sure that the file is ours and of this boot, and founds it if it is empty.
 func (e *Engine) found() error {
 	ctx := context.Background()
+	if e.readOnly {
+		return e.lookOver()
+	}
 	if err := e.inspect(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +27,28 @@ func openAsNobody(paths []string) error {
 		return err
 	}
 	for _, path := range paths {
-		_, err := Open(path)
+		e, err := Open(path)
+		if err == nil {
+			if page, failed := e.List(context.Background(), driver.Query{}); failed != nil || len(page) != 1 {
+				return fmt.Errorf("the listing is %v, %w", page, failed)
+			}
+			if err := e.Leaks(context.Background(), driver.Query{}, func(driver.Leak) bool { return true }); err != nil {
+				return err
+			}
+			x, failed := e.Examine(context.Background())
+			if failed != nil {
+				return failed
+			}
+			for _, f := range x.Findings {
+				if f.Severity == driver.Critical || f.Code == "rights-look" && f.Severity != driver.Note {
+					return fmt.Errorf("found %+v", f)
+				}
+			}
+			_, err = e.Take(context.Background(), lock("a"))
+			if failed := e.Close(); failed != nil {
+				return failed
+			}
+		}
 		fmt.Println(driver.IsPermanent(err), err)
 	}
 	return nil
@@ -43,16 +66,24 @@ func TestFilesWithoutTheRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		held := lock("held")
+		held.TTL = time.Hour
+		mustTake(t, e, held)
 		if err := errors.Join(e.Close(), os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
-	readOnly, unreadable := make("read-only", 0o444), make("unreadable", 0o600)
+	readOnly, unreadable, used := make("read-only", 0o444), make("unreadable", 0o600), make("used", 0o444)
+	e, err := Open(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
 	if err := errors.Join(os.Chmod(filepath.Dir(folder), 0o755), os.Chmod(folder, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{readOnly, unreadable, filepath.Join(folder, "new")}
+	paths := []string{readOnly, used, unreadable, filepath.Join(folder, "new")}
 	p := start(t, "open as nobody", paths...)
 	for _, path := range paths {
 		var permanent bool

@@ -22,6 +22,9 @@ type view struct {
 // f may be called several times, each time on a file that the calls before have
 // not changed.
 func (e *Engine) change(ctx context.Context, c *conn, f func(*view) error) error {
+	if e.readOnly {
+		return e.failure(errReadOnly)
+	}
 	if err := e.enter(ctx); err != nil {
 		return e.failure(err)
 	}
@@ -136,6 +139,9 @@ func (e *Engine) read(ctx context.Context, f func(*view) error) error {
 		return e.failure(ctx.Err())
 	}
 	defer func() { e.readers <- c }()
+	if e.readOnly {
+		return e.failure(e.readReadOnly(ctx, f))
+	}
 	var t turn
 	for {
 		err := f(&view{conn: c, now: e.clock.now()})
