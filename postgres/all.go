@@ -36,7 +36,10 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	}
 	grants := make([]driver.Grant, len(batch))
 	for i := range batch {
-		grants[i] = driver.Grant{Token: uint64(first[i]), Tokens: int(granted[i]), Start: sent}
+		if grants[i], err = grantOf(first[i], int64(granted[i]), max(batch[i].Tokens, 1)); err != nil {
+			return nil, err
+		}
+		grants[i].Start = sent
 	}
 	return grants, nil
 }

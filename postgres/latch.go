@@ -44,6 +44,8 @@ func askLatch(ctx context.Context, ask askFunc, of purpose, query string, args .
 		return driver.LatchState{}, driver.ErrNotSet
 	case err != nil:
 		return driver.LatchState{}, err
+	case *generation <= 0 || *count < 0:
+		return driver.LatchState{}, errLatch
 	}
 	return driver.LatchState{Generation: uint64(*generation), Count: int(*count), TTL: max(*remains, 0)}, nil
 }

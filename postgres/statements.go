@@ -29,7 +29,7 @@ func statementsIn(schema string) statements {
 
 		latchSet:   in("SELECT leasehold.latch_set($1::text, $2::text, $3::integer, $4::interval)"),
 		latchDown:  in("SELECT generation, count, remains FROM leasehold.latch_down($1::text, $2::text, $3::interval)"),
-		latchState: in("SELECT generation, count, expires - clock_timestamp() FROM leasehold.latches WHERE name = $1::text AND expires > clock_timestamp()"),
+		latchState: in("SELECT generation, count, " + left + " FROM leasehold.latches WHERE name = $1::text AND expires > clock_timestamp()"),
 		latchWait:  in("SELECT generation, count, remains FROM leasehold.latch_wait($1::text, $2::bigint, $3::bigint)"),
 
 		// A place that a request works on at this moment is left out: each waiter looks then, which moves its own.
@@ -42,7 +42,9 @@ func statementsIn(schema string) statements {
 				holder = excluded.holder, who = excluded.who, why = excluded.why, outcome = excluded.outcome`),
 		trim: in(`DELETE FROM leasehold.removals WHERE id IN
 			(SELECT id FROM leasehold.removals ORDER BY at DESC, id DESC OFFSET $1::integer FOR UPDATE SKIP LOCKED)`),
-		records: in("SELECT id, at, kind, name, token, holder, who, why, outcome FROM leasehold.removals ORDER BY at DESC, id DESC LIMIT $1::integer"),
+		records: in(`SELECT id, at, kind, name, token, holder, who, why, outcome FROM leasehold.removals
+			WHERE isfinite(at) AND kind BETWEEN 1 AND 3 AND token BETWEEN 0 AND 9007199254740991 AND outcome BETWEEN 0 AND 255
+			ORDER BY at DESC, id DESC LIMIT $1::integer`),
 
 		keys: in(`
 			SELECT name FROM leasehold.holders WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND expires > clock_timestamp()
@@ -50,13 +52,14 @@ func statementsIn(schema string) statements {
 			SELECT name FROM leasehold.waiters WHERE kind = $1::smallint AND name >= $2::text AND name <= $3::text AND ` + living + `
 			ORDER BY name LIMIT $4::integer`),
 		latches: in(`
-			SELECT name, generation, count, expires - clock_timestamp() FROM leasehold.latches
-			WHERE name >= $1::text AND name <= $2::text AND expires > clock_timestamp() ORDER BY name LIMIT $3::integer`),
+			SELECT name, generation, count, ` + left + ` FROM leasehold.latches
+			WHERE name >= $1::text AND name <= $2::text AND expires > clock_timestamp() AND generation > 0 AND count >= 0 ORDER BY name LIMIT $3::integer`),
 		holders: in(`
-			SELECT kind, name, token, mode, weight, holder, expires - clock_timestamp(), clock_timestamp() - granted FROM leasehold.holders
+			SELECT kind, name, CASE WHEN token BETWEEN 1 AND 9007199254740991 THEN token ELSE 0 END, (mode <> 0)::integer, weight, holder, ` + left + `,
+				` + since("granted") + ` FROM leasehold.holders
 			WHERE kind = $1::smallint AND name = ANY ($2::text[]) AND expires > clock_timestamp() ORDER BY name, token`),
 		waiters: in(`
-			SELECT kind, name, mode, weight, holder, clock_timestamp() - joined FROM leasehold.waiters
+			SELECT kind, name, (mode <> 0)::integer, weight, holder, ` + since("joined") + ` FROM leasehold.waiters
 			WHERE kind = $1::smallint AND name = ANY ($2::text[]) AND ` + living + ` ORDER BY name, seq`),
 
 		holderLeaks: in(`
@@ -78,6 +81,14 @@ func statementsIn(schema string) statements {
 
 const ofTake = `($1::smallint, $2::text, $3::text, $4::smallint, $5::integer, $6::integer, $7::interval, $8::integer,
 	$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`
+
+// left is what is left of a lease. Somebody else may have written any moment there, such as infinity, from which nothing can be taken away.
+const left = `(least(expires, clock_timestamp() + interval '100 years') - clock_timestamp())`
+
+// since is how long ago a moment was.
+func since(column string) string {
+	return "(clock_timestamp() - least(greatest(" + column + ", clock_timestamp() - interval '100 years'), clock_timestamp()))"
+}
 
 // living is whether a waiter lives, without locking anything: see the function waits. The number of an advisory lock stands in two columns.
 const living = `(CASE WHEN listener IS NULL THEN alive_until > clock_timestamp() ELSE listener IN (

@@ -74,7 +74,17 @@ func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener
 	if a.waiting {
 		e.wanted.Add(r.Key)
 	}
-	return driver.Grant{Token: uint64(a.token), Tokens: a.tokens, Start: sent}, nil
+	g, err := grantOf(a.token, int64(a.tokens), max(r.Tokens, 1))
+	g.Start = sent
+	return g, err
+}
+
+// grantOf makes a grant of what the server says, if it can be one.
+func grantOf(token, tokens int64, asked int) (driver.Grant, error) {
+	if token < 1 || token > driver.MaxToken || tokens < 1 || tokens > driver.MaxToken-token+1 {
+		return driver.Grant{}, errTokens
+	}
+	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(asked)))}, nil
 }
 
 func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, listener int64) (a answer, err error) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -91,14 +92,19 @@ func (e *Engine) heard(message string) {
 	switch {
 	case w == nil: // it has given up; the core releases
 	case word == "g" && len(numbers) == 6:
-		w.given(gift{
-			grant:   driver.Grant{Token: uint64(numbers[1]), Tokens: int(numbers[2]), TTL: micros(numbers[3])},
-			at:      time.UnixMicro(numbers[4]),
-			waiting: numbers[5] > 0,
-		})
+		g, err := grantOf(numbers[1], numbers[2], tokensPerGrant)
+		if g.TTL = micros(numbers[3]); err != nil || g.TTL <= 0 {
+			w.poke() // no function has said that: a look tells
+			return
+		}
+		w.given(gift{grant: g, at: time.UnixMicro(numbers[4]), waiting: numbers[5] > 0})
 	case word == "h" && len(numbers) == 2:
 		w.leads(micros(numbers[1]))
 	}
 }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+// micros are so many microseconds, or the longest time there is.
+func micros(n int64) time.Duration {
+	const most = math.MaxInt64 / 2 / int64(time.Microsecond) // something may be added to it
+	return time.Duration(max(min(n, most), -most)) * time.Microsecond
+}

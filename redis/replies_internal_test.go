@@ -102,6 +102,25 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
+// Whatever a server says of the lease in the way, a waiter looks again: not at once, and not never.
+func FuzzPauses(f *testing.F) {
+	for _, ms := range []int64{0, -1, 1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 - 1} {
+		for looks := range 4 {
+			f.Add(ms, int64(looks), uint8(looks), 3*looks)
+		}
+	}
+	ways := []string{"P", "S", "-"}
+	f.Fuzz(func(t *testing.T, ms, place int64, flags uint8, looks int) {
+		_, _, no, _ := readTake([]any{int64(0), int64(1), ms, place, int64(flags & 1)}, driver.Request{Tokens: 1})
+		w := &waiter{way: ways[int(flags>>1)%len(ways)], wake: make(chan struct{}, 1), looks: max(looks, 0)}
+		w.refused(driver.Now(), no)
+		w.since = driver.Now()
+		if pause := w.pause(); pause < time.Millisecond || pause > lookEvery {
+			t.Errorf("%d ms, at place %d: a pause of %s", ms, place, pause)
+		}
+	})
+}
+
 // A message is believed only if a script can have sent it.
 func FuzzMessages(f *testing.F) {
 	for _, numbers := range [][]any{

@@ -230,6 +230,6 @@ func since(then, now int64, unit time.Duration) time.Duration {
 
 // span is so many milliseconds, or the longest time there is: a key may be told to last for longer.
 func span(ms int64) time.Duration {
-	const most = math.MaxInt64 / int64(time.Millisecond)
+	const most = math.MaxInt64 / 2 / int64(time.Millisecond) // something may be added to it
 	return time.Duration(max(min(ms, most), -most)) * time.Millisecond
 }

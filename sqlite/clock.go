@@ -1,6 +1,9 @@
 package sqlite
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // clock is what leases in a file end by. All processes that share the file must
 // read the same one.
@@ -32,5 +35,6 @@ func micros(d time.Duration) int64 {
 
 // duration is the way back from microseconds.
 func duration(micros int64) time.Duration {
-	return time.Duration(micros) * time.Microsecond
+	const most = math.MaxInt64 / 2 / int64(time.Microsecond) // something may be added to it
+	return time.Duration(max(min(micros, most), -most)) * time.Microsecond
 }

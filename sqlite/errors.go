@@ -17,6 +17,10 @@ var (
 	errBoot   = errors.New("the file has been opened under another start of the machine, or by another kernel: close the engine and open the path again; machines and virtual machines cannot share a file")
 	errSpent  = errors.New("the file has given out all tokens below 2^53: use a new file, once nobody compares its tokens with the old ones")
 
+	errLatch  = errors.New("somebody else has written into the latch: delete its row from the table latches")
+	errTokens = errors.New("somebody else has written into the row of the holder: release the lock by force")
+	errLast   = errors.New("somebody else has written into the table meta: set its column last to a number above all tokens that were given")
+
 	// errMark asks for the mark to be raised, and the transaction to be done again.
 	errMark = errors.New("the mark is reached")
 )
@@ -40,7 +44,7 @@ func (e *Engine) unknown(err error) error {
 }
 
 func isPermanent(err error) bool {
-	for _, known := range []error{errClosed, errMoved, errBoot, errSpent, errReadOnly} {
+	for _, known := range []error{errClosed, errMoved, errBoot, errSpent, errReadOnly, errLatch, errTokens, errLast} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -17,12 +17,16 @@ type latch struct {
 
 // readLatch answers driver.ErrNotSet if there is none, or its time has run out.
 func (v *view) readLatch(name string) (l latch, err error) {
-	err = v.row([]any{&l.Generation, &l.Count, &l.setBy, &l.expires},
+	var generation int64
+	err = v.row([]any{&generation, &l.Count, &l.setBy, &l.expires},
 		"SELECT generation, count, set_id, expires FROM latches WHERE name = ? AND expires > ?", name, v.now)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return l, driver.ErrNotSet
+	case err == nil && (generation <= 0 || l.Count < 0):
+		return l, errLatch
 	}
-	l.TTL = duration(l.expires - v.now)
+	l.Generation, l.TTL = uint64(generation), duration(l.expires-v.now)
 	return l, err
 }
 

@@ -61,7 +61,7 @@ func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
 			ORDER BY name LIMIT ?5`
 		if kind == driver.Latch {
 			query = `
-				SELECT name FROM latches WHERE ?1 AND name >= ?2 AND name < ?3 AND expires > ?4
+				SELECT name FROM latches WHERE ?1 AND name >= ?2 AND name < ?3 AND expires > ?4 AND generation > 0 AND count >= 0
 				ORDER BY name LIMIT ?5`
 		}
 		k := driver.Key{Kind: kind}
@@ -116,13 +116,13 @@ func (v *view) holders(k driver.Key) (holders []driver.Holder, err error) {
 	var granted sql.NullInt64
 	err = v.each([]any{&h.Token, &h.Mode, &h.Weight, &h.Holder, &expires, &granted}, func() bool {
 		h.TTL, h.Age = duration(expires-v.now), -1
-		if granted.Valid {
+		if granted.Valid && 0 <= granted.Int64 && granted.Int64 <= v.now {
 			h.Age = duration(v.now - granted.Int64)
 		}
 		holders = append(holders, h)
 		return true
 	}, `
-		SELECT token, mode, weight, holder, expires, granted FROM holders
+		SELECT iif(token BETWEEN 1 AND 9007199254740991, token, 0), mode <> 0, weight, holder, expires, granted FROM holders
 		WHERE kind = ? AND name = ? AND expires > ? ORDER BY token`, k.Kind, k.Name, v.now)
 	return holders, err
 }
@@ -132,11 +132,11 @@ func (v *view) queue(k driver.Key) (queue []driver.Waiter, err error) {
 	var w driver.Waiter
 	var joined int64
 	err = v.each([]any{&w.Mode, &w.Weight, &w.Holder, &joined}, func() bool {
-		w.Age = duration(v.now - joined)
+		w.Age = max(duration(v.now-max(joined, 0)), 0)
 		queue = append(queue, w)
 		return true
 	}, `
-		SELECT mode, weight, holder, joined FROM waiters
+		SELECT mode <> 0, weight, holder, joined FROM waiters
 		WHERE kind = ? AND name = ? AND alive_until > ? ORDER BY seq`, k.Kind, k.Name, v.now)
 	return queue, err
 }

@@ -24,7 +24,7 @@ func (v *view) look(k driver.Key, owner string) (h holding, err error) {
 	err = v.row([]any{&h.holders, &h.weight, &h.exclusive, &h.expired, &nextEnd, &token, &tokens, &h.anyQueue}, `
 		SELECT
 			count(*) FILTER (WHERE expires > ?3),
-			coalesce(sum(weight) FILTER (WHERE expires > ?3), 0),
+			coalesce(sum(min(max(weight, 1), 2147483647)) FILTER (WHERE expires > ?3), 0),
 			coalesce(max(mode = ?5) FILTER (WHERE expires > ?3), 0),
 			count(*) FILTER (WHERE expires <= ?3),
 			min(expires) FILTER (WHERE expires > ?3),

@@ -38,7 +38,8 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 			r.At = time.UnixMicro(at).UTC()
 			all = append(all, r)
 			return true
-		}, "SELECT id, at, kind, name, token, holder, who, why, outcome FROM removals ORDER BY at DESC, id DESC LIMIT ?", limit)
+		}, `SELECT id, at, kind, name, token, holder, who, why, outcome FROM removals
+			WHERE kind BETWEEN 1 AND 3 AND token BETWEEN 0 AND 9007199254740991 AND outcome BETWEEN 0 AND 255 ORDER BY at DESC, id DESC LIMIT ?`, limit)
 	})
 	if err != nil {
 		return nil, err

@@ -57,10 +57,13 @@ func (e *Engine) tryTake(v *view, r driver.Request) (grant driver.Grant, seq int
 
 // again extends the lease of one who holds already.
 func again(v *view, r driver.Request, h holding) (driver.Grant, int64, error) {
+	if h.token < 1 || h.token > driver.MaxToken || h.tokens < 1 || int64(h.tokens) > driver.MaxToken-h.token+1 {
+		return driver.Grant{}, 0, errTokens
+	}
 	ttl := micros(r.TTL)
 	_, err := v.exec("UPDATE holders SET ttl = max(ttl, ?), expires = max(expires, ?) WHERE kind = ? AND name = ? AND token = ?",
 		ttl, v.now+ttl, r.Kind, r.Name, h.token)
-	return driver.Grant{Token: uint64(h.token), Tokens: h.tokens, Start: v.start}, 0, err
+	return driver.Grant{Token: uint64(h.token), Tokens: min(h.tokens, max(r.Tokens, 1)), Start: v.start}, 0, err
 }
 
 // stand returns the owner's place in the queue, or zero, and whether nobody stands before it.

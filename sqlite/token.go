@@ -21,7 +21,7 @@ func (e *Engine) mint(v *view, n int) (first int64, err error) {
 	var last int64
 	err = v.row([]any{&last}, `
 		UPDATE meta SET last = last + ?1
-		WHERE last + ?1 <= min(mark, ?3) AND boot = ?2
+		WHERE last >= 0 AND last + ?1 <= min(mark, ?3) AND boot = ?2
 		RETURNING last`, n, e.clock.boot, int64(driver.MaxToken))
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, e.whyNone(v)
@@ -39,11 +39,14 @@ func (e *Engine) mint(v *view, n int) (first int64, err error) {
 // whyNone tells why no token could be given out.
 func (e *Engine) whyNone(v *view) error {
 	var boot string
-	if err := v.row([]any{&boot}, "SELECT boot FROM meta"); err != nil {
+	var last int64
+	switch err := v.row([]any{&boot, &last}, "SELECT boot, last FROM meta"); {
+	case err != nil:
 		return err
-	}
-	if boot != e.clock.boot {
+	case boot != e.clock.boot:
 		return errBoot
+	case last < 0:
+		return errLast
 	}
 	return errMark
 }
