@@ -47,7 +47,7 @@ func TestWatchIsLost(t *testing.T) {
 // A server that is silent is left for another one, although no request waits for long.
 func TestSilentServerIsLeft(t *testing.T) {
 	t.Parallel()
-	const timeout = 20 * time.Second
+	const timeout = time.Minute
 	s := zookeeper.SharedServer(t)
 	a, b := redisserver.ProxyForTest(t, s.Addr()), redisserver.ProxyForTest(t, s.Addr())
 	e := engineOn(t, timeout, a.Addr(), b.Addr())

@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/zookeeper"
@@ -13,8 +12,8 @@ import (
 func TestSessionOfHolderExpires(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
-	a := engineOn(t, 10*time.Second, s.Addr())
-	b := engineOn(t, 10*time.Second, s.Addr())
+	a := engineOn(t, unending, s.Addr()) // nobody but the test ends it
+	b := engineOn(t, unending, s.Addr())
 	first, alone := wish(a, "holder expires"), wish(a, "holder expires, too")
 	before := take(t, a, first)
 	take(t, a, alone)

@@ -26,7 +26,7 @@ func goTo(e *Engine, timeout time.Duration) (back func()) {
 // one who waits. Shorter leases can be had, and what is held can be released.
 func TestShorterSessionsAreToldOf(t *testing.T) {
 	t.Parallel()
-	e := openAt(t, server(t))
+	e := openAt(t, server(t), WithSessionTimeout(longSession))
 	held, queued, free, brief := lock(t, "held"), lock(t, "held"), lock(t, "free"), lock(t, "brief")
 	brief.TTL = 300 * time.Millisecond
 	g := mustTake(t, e, held)
