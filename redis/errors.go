@@ -47,7 +47,6 @@ var refusals = []string{
 
 // hopeless are the first words of those that it will always give.
 var hopeless = map[string]string{
-	"NOPERM":    "see the smallest rights in docs/engines/redis.md",
 	"NOAUTH":    "give a password",
 	"WRONGPASS": "give the right user and password",
 	"WRONGTYPE": "the key holds something of another program; use another prefix or name",
@@ -85,19 +84,22 @@ func explain(err error) error {
 	if err == nil || driver.HadNoEffect(err) {
 		return err
 	}
+	reply, replied := errors.AsType[redis.Error](err)
 	err = fmt.Errorf("redis: %w", err)
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	if !replied {
 		return err
 	}
 	text := strings.TrimPrefix(reply.Error(), "ERR ")
+	if strings.HasPrefix(text, "NOPERM ") || strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
+		return lackingRight(reply)
+	}
 	for word, mend := range hopeless {
 		if strings.HasPrefix(text, word+" ") {
 			return driver.Permanent(fmt.Errorf("%w: %s", err, mend))
 		}
 	}
-	if strings.HasPrefix(text, "unknown command") || strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
-		return driver.Permanent(fmt.Errorf("%w: %s", err, hopeless["NOPERM"]))
+	if strings.HasPrefix(text, "unknown command") {
+		return driver.Permanent(fmt.Errorf("%w: the engine needs it; see the smallest rights in docs/engines/redis.md", err))
 	}
 	if strings.Contains(text, "SPENT") {
 		return errSpent

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,6 +38,14 @@ func (p *place) command(l glance, on *server) string {
 	return p.evalsha
 }
 
+// access is how the keys of a name are needed there, as in words of ACL SETUSER.
+func (p *place) access() string {
+	if p.looking {
+		return "%R"
+	}
+	return ""
+}
+
 // peek runs a script that looks, on the server that keeps a name. While the slot of the name is on its way to another server, it tries again, as runBy does.
 func (e *Engine) peek(ctx context.Context, l glance) (any, error) {
 	answer, _, err := whileMoving(ctx, func() (any, *server, error) { return e.peekNow(ctx, l) })
@@ -66,38 +73,11 @@ func (e *Engine) peekNow(ctx context.Context, l glance) (any, *server, error) {
 			on, err = e.sights.learn(ctx, l.names, on)
 		default:
 			e.sights.doubt(l.names, err)
-			return nil, on, aboutKeys(l.names, explain(err))
+			return nil, on, aboutKeys(l.names, e.sights.access(), explain(err))
 		}
 	}
 	return nil, nil, errScripts
 }
-
-// isDenied reports whether a server has refused a request before it was begun, for lack of a right.
-func isDenied(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM")
-}
-
-// aboutKeys names the keys of a name in an error that says that the user may not touch one of them. The server does not.
-func aboutKeys(n names, err error) error {
-	if err == nil || !isDenied(err) || !strings.Contains(err.Error(), "keys") {
-		return err
-	}
-	return driver.Permanent(&keysError{n, err})
-}
-
-// keysError is that the user may not touch the keys of a name.
-type keysError struct {
-	names names
-	err   error
-}
-
-// Error implements error.
-func (e *keysError) Error() string {
-	return e.err.Error() + " (the keys are " + e.names.value + " and those that begin with " + e.names.beside + ")"
-}
-
-// Unwrap returns what the server has said.
-func (e *keysError) Unwrap() error { return e.err }
 
 // closedBy asks for how long grants are closed, without leaving a marker where there is none.
 func (e *Engine) closedBy(ctx context.Context) (time.Duration, error) {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,7 +42,7 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 	})
 	if err != nil {
 		p.doubt(n, err)
-		return nil, noEffect(aboutKeys(n, explain(err))) // whatever it was, nothing was asked for yet
+		return nil, noEffect(aboutKeys(n, p.access(), explain(err))) // whatever it was, nothing was asked for yet
 	}
 	return found, nil
 }
@@ -116,13 +117,17 @@ func (p *place) allowed(ctx context.Context, tx *redis.Tx, s *server, f facts, n
 	}
 	answer, err := run(ctx, s.program.sha[by], n.all(), publish).Slice()
 	if err != nil {
-		return aboutKeys(n, explain(err))
+		return aboutKeys(n, p.access(), explain(err))
 	}
 	if len(answer) < 2 {
 		return errReply
 	}
 	if missing, _ := answer[0].([]any); len(missing) > 0 {
-		return driver.Permanent(fmt.Errorf("redis: the user may not do what the scripts do: %v is missing: %s", missing, hopeless["NOPERM"]))
+		e := &RightsError{}
+		for _, command := range missing {
+			e.Missing = append(e.Missing, strings.ToLower(fmt.Sprint("+", command)))
+		}
+		return driver.Permanent(e)
 	}
 	s.mute = answer[1] != int64(1)
 	s.loud = len(answer) > 2 && answer[2] == int64(1)

@@ -94,7 +94,7 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		}
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)
-			return answer, on, aboutKeys(n, explain(err))
+			return answer, on, aboutKeys(n, e.place.access(), explain(err))
 		}
 		if on, err = e.place.learn(ctx, n, on); err != nil {
 			return nil, nil, err

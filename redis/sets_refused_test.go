@@ -74,7 +74,8 @@ func TestLookersChangeNothing(t *testing.T) {
 	endless := leak(t, admin, "b")
 	before := snapshot(t, s)
 	for what, err := range writes(t.Context(), e, held, token, endless) {
-		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), "smallest rights in docs/engines/redis.md") {
+		lacks, named := errors.AsType[*redis.RightsError](err)
+		if !named || !driver.IsPermanent(err) || !slices.Equal(lacks.Missing, []string{"+evalsha"}) || !strings.Contains(err.Error(), "smallest rights in docs/engines/redis.md") {
 			t.Errorf("%s: %v, want a permanent error that says which right is missing, and where it is told", what, err)
 		}
 	}
@@ -243,5 +244,33 @@ func TestRightToWaitForReplicas(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s waited for nothing", user)
 		}
+	}
+}
+
+// A program, and who looks, can be kept to some names. Other names are refused, and are told by their keys.
+func TestRightsToSomeNames(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	trust(t, s)
+	for role, keys := range map[string][]string{
+		"lock": {"~lock:shop:*", "~{lock:shop:*", "~{lock:}:guard"},
+		"look": {"%R~lock:shop:*", "%R~{lock:shop:*"},
+	} {
+		rights := slices.DeleteFunc(documentedRights(t, role), func(word string) bool { return strings.Contains(word, "~") })
+		addUser(t, s, role, append(rights, keys...))
+	}
+	e := openURL(t, "redis://lock:"+userPassword+"@"+s.Addr())
+	takes(t, e, lasting("shop:1", time.Minute))
+	_, err := e.Take(t.Context(), lasting("carts:1", time.Minute))
+	if lacks, named := errors.AsType[*redis.RightsError](err); !named || !slices.Equal(lacks.Missing, []string{"~lock:carts:1", "~{lock:carts:1}:*"}) {
+		t.Errorf("a lock of another name: %v", err)
+	}
+	e = openURL(t, "redis://look:"+userPassword+"@"+s.Addr())
+	if page, err := e.List(t.Context(), driver.Query{Prefix: "shop:"}); err != nil || len(page) != 1 {
+		t.Errorf("listed %v, %v", page, err)
+	}
+	_, err = e.List(t.Context(), driver.Query{Name: "carts:1"})
+	if lacks, named := errors.AsType[*redis.RightsError](err); !named || !slices.Equal(lacks.Missing, []string{"%R~lock:carts:1", "%R~{lock:carts:1}:*"}) {
+		t.Errorf("a look at another name: %v", err)
 	}
 }
