@@ -100,6 +100,13 @@ func (c card) bytes() []byte {
 	return append(b, c.holder...)
 }
 
+const (
+	// longest is longer than any lease.
+	longest = 366 * 24 * time.Hour
+	// mostPermits is the largest size there is.
+	mostPermits = 1<<31 - 1
+)
+
 // readCard reads a value. What no engine has written stands for nobody's exclusive place: as long as it is there, nobody gets in.
 func readCard(value []byte) card {
 	strange := card{state: keptExclusive, weight: 1, size: 1}
@@ -111,7 +118,8 @@ func readCard(value []byte) card {
 	weight, err2 := strconv.Atoi(words[2])
 	size, err3 := strconv.Atoi(words[3])
 	c := card{state: state(words[0][0]), ttl: time.Duration(ttl) * time.Millisecond, weight: weight, size: size, holder: words[5]}
-	if !c.readMark(words[4]) || err1 != nil || err2 != nil || err3 != nil || c.state < keptExclusive || c.state > keptShared || weight < 1 || size < weight || c.ttl < 0 {
+	if !c.readMark(words[4]) || err1 != nil || err2 != nil || err3 != nil || c.state < keptExclusive || c.state > keptShared ||
+		weight < 1 || size < weight || size > mostPermits || ttl < 0 || ttl > longest.Milliseconds() {
 		return strange
 	}
 	return c
@@ -127,5 +135,5 @@ func (c *card) readMark(word string) (ok bool) {
 	session, err1 := strconv.ParseInt(id, 16, 64)
 	ms, err2 := strconv.ParseInt(grace, 10, 64)
 	c.session, c.grace = clientv3.LeaseID(session), time.Duration(ms)*time.Millisecond
-	return mark != "" && err1 == nil && err2 == nil && session > 0 && ms > 0
+	return mark != "" && err1 == nil && err2 == nil && session > 0 && ms > 0 && ms <= longest.Milliseconds()
 }

@@ -57,7 +57,7 @@ func (l line) inside(kind driver.Kind) int {
 	used := 0
 	for i, p := range l {
 		switch {
-		case kind == driver.Semaphore && used+p.weight > p.size:
+		case kind == driver.Semaphore && p.weight > p.size-used:
 			return i
 		case kind == driver.Lock && i > 0 && !(p.state.shared() && l[i-1].state.shared()):
 			return i

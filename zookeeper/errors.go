@@ -19,6 +19,8 @@ var (
 	errSpent     = driver.Permanent(errors.New("zookeeper: the ensemble has given out all tokens below 2^53: use a new one, once nobody compares its tokens with old ones"))
 	errShorter   = driver.NoEffect(errors.New("zookeeper: a server gives shorter sessions than when the engine was opened, shorter than this lease needs: set the same maxSessionTimeout on all of them, and open the engine again"))
 
+	errMadeUp = errors.New("zookeeper: somebody has put nodes with numbers that no server has counted beside the places of the name: remove them")
+
 	// errGone says that a place is not there any more.
 	errGone = errors.New("the place is gone")
 )

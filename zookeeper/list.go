@@ -42,7 +42,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 			if len(page) == q.Limit {
 				break
 			}
-			found, err := e.statuses(ctx, part, q.Queue)
+			found, err := e.statuses(ctx, part, q)
 			if err != nil {
 				return nil, surprise(err)
 			}
@@ -81,10 +81,15 @@ func wanted(q driver.Query, k driver.Key) bool {
 }
 
 // statuses tells of names, but not of those that are free.
-func (e *Engine) statuses(ctx context.Context, keys []driver.Key, queue bool) (page []driver.Status, err error) {
+func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query) (page []driver.Status, err error) {
 	all := make([]driver.Status, len(keys))
 	errs := make([]error, len(keys))
-	each(len(keys), func(i int) { all[i], errs[i] = e.status(ctx, keys[i], queue) })
+	each(len(keys), func(i int) {
+		all[i], errs[i] = e.status(ctx, keys[i], q.Queue)
+		if q.Name == "" && errors.Is(errs[i], errMadeUp) {
+			errs[i] = nil // it is left out: nobody gets it either
+		}
+	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,10 @@ func (e *Engine) look(ctx context.Context, k driver.Key) ([]seat, error) {
 	if errors.Is(err, zk.ErrNoNode) {
 		err = errGone
 	}
-	return lineUp(names), err
+	if err != nil {
+		return nil, err
+	}
+	return lineUp(names)
 }
 
 // consider says how the one at a place stands. It answers errGone if the place, or one that it depends on, has gone.

@@ -33,8 +33,15 @@ func (r record) bytes() []byte {
 // recordOf reads the data of a place. That of another program is empty.
 func recordOf(data []byte) (r record) {
 	_ = json.Unmarshal(data, &r)
+	r.TTL = max(min(r.TTL, longestRecord.Milliseconds()), 0)
+	if r.Token > driver.MaxToken {
+		r.Token = 0 // it is none
+	}
 	return r
 }
+
+// longestRecord is longer than any lease, and than any place is kept.
+const longestRecord = 366 * 24 * time.Hour
 
 // millis rounds up, so that nothing is shorter than was asked for.
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

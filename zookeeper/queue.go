@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,8 +70,10 @@ func parseSeat(name string) (s seat, ok bool) {
 	return s, err == [3]error{} && s.weight > 0 && s.size > 0
 }
 
-// line up those who hold and wait, in order. Sequences run over after 2^31 of them, so what counts is which of two is behind the other.
-func lineUp(names []string) []seat {
+// lineUp lines up those who hold and wait, in order. Sequences run over after 2^31 of them, so what counts is which of two is behind the other: the first one
+// comes behind the widest gap. All that servers have counted lie close together. Where they do not, somebody has made up the number of a node, and
+// different orders could be seen by different programs: then there is none.
+func lineUp(names []string) ([]seat, error) {
 	seats := make([]seat, 0, len(names))
 	for _, name := range names {
 		if s, ok := parseSeat(name); ok {
@@ -78,15 +81,22 @@ func lineUp(names []string) []seat {
 		}
 	}
 	slices.SortFunc(seats, func(a, b seat) int {
-		switch behind := a.seq - b.seq; {
-		case behind < 0:
-			return -1
-		case behind > 0:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(uint32(a.seq), uint32(b.seq)), strings.Compare(a.name, b.name))
 	})
-	return seats
+	first, widest := 0, int64(1)<<32
+	for i := range seats {
+		gap := int64(uint32(seats[i].seq)) - int64(uint32(seats[(i+len(seats)-1)%len(seats)].seq))
+		if i == 0 {
+			gap += 1 << 32
+		}
+		if i == 0 || gap > widest {
+			first, widest = i, gap
+		}
+	}
+	if widest < 1<<31 {
+		return nil, errMadeUp
+	}
+	return slices.Concat(seats[first:], seats[:first]), nil
 }
 
 // holding returns how many of a queue hold: those who may enter together, from its head. Nobody behind one who must wait enters, so that a

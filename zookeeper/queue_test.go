@@ -22,7 +22,11 @@ func seatsOf(first int32, words string) []seat {
 		names = append(names, fmt.Sprintf("%s%s%010d", kept, stem(word[0], weight, size, idOf(fmt.Sprint(i)), newNonce()), first+int32(i)))
 	}
 	slices.Reverse(names) // the server tells them in any order
-	return lineUp(names)
+	seats, err := lineUp(names)
+	if err != nil {
+		panic(err)
+	}
+	return seats
 }
 
 func TestWhoHolds(t *testing.T) {

@@ -109,7 +109,10 @@ func (w *vigil) watchNode(ctx context.Context, which int, name string) ([]byte, 
 func (w *vigil) watchAll(ctx context.Context, v verdict) (ready bool, err error) {
 	names, s, err := w.e.client.watchChildren(ctx, w.p.parent)
 	w.posts[ahead] = post{w.p.parent, s}
-	seats := lineUp(names)
+	if err != nil {
+		return true, err
+	}
+	seats, err := lineUp(names)
 	at := find(seats, w.p.name)
 	if err != nil || at < 0 {
 		return true, err

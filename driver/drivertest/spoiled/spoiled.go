@@ -88,8 +88,16 @@ func (r *Trial) request(q driver.Request) driver.Request {
 	r.owners++
 	q.Owner = fmt.Sprintf("%sowner%d", r.Prefix, r.owners)
 	q.Size, q.Weight = max(q.Size, 1), max(q.Weight, 1)
-	q.TTL, q.Tokens, q.Holder = ttl, 1, "the trial"
+	q.TTL, q.Tokens, q.Holder = r.ttl(), 1, "the trial"
 	return q
+}
+
+// ttl is as long as the engine gives leases, and not for ever.
+func (r *Trial) ttl() time.Duration {
+	if most := r.A.Abilities().MaxTTL; most > 0 {
+		return min(most, ttl)
+	}
+	return ttl
 }
 
 // take asks once, and judges a grant.
@@ -197,7 +205,7 @@ func (r *Trial) renew(t testing.TB, e driver.Engine, q driver.Request) error {
 	t.Helper()
 	err := errors.New("not reported")
 	r.call(t, "Renew", func(ctx context.Context) {
-		e.Renew(ctx, []driver.Renewal{{Hold: holdOf(q), TTL: ttl}}, func(_ int, outcome error) { err = outcome })
+		e.Renew(ctx, []driver.Renewal{{Hold: holdOf(q), TTL: r.ttl()}}, func(_ int, outcome error) { err = outcome })
 	})
 	return err
 }
