@@ -61,8 +61,9 @@
 //
 // The first lock makes the tables: its user needs CREATE on the database, or on the schema if that is there. docs/engines/postgres.md has the grants for
 // users who only look, who lock, and who take locks away. A request that lacks one fails with a [*RightsError]. The tables hold the owner secrets of those
-// who hold and wait, which who only looks need not see. Whoever may connect to the database can listen to messages, and make up one that grants a lock, which is
-// believed until the first renewal: let nobody in who is not trusted so far. Messages and the arguments of functions in pg_stat_activity show no secrets,
+// who hold and wait, which who only looks need not see. Whoever may connect to the database can listen to messages, and send some that make waiters look too
+// early or up to ten seconds late, but none that is taken for a grant; and take the advisory locks of names, which keeps others from those: let nobody in who
+// is not trusted so far. Messages and the arguments of functions in pg_stat_activity show no secrets,
 // as long as statements have parameters (pgx in the mode simple_protocol writes them into the text). The log of a server that logs statements with
 // their parameters shows them: set log_parameter_max_length to 0 there.
 //

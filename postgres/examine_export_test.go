@@ -22,3 +22,6 @@ func SweepNow(ctx context.Context, e *Engine) error {
 	var none any
 	return e.ask(ctx, locking, []any{&none}, "SELECT "+quoted(e.schema)+".sweep()::text")
 }
+
+// HintOf stands for a ticket in messages that are no grant.
+func HintOf(ticket int64) uint64 { return hintOf(ticket) }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/postgres"
 )
 
 // The connection that listens is made as those of the pool are, whose password may change.
@@ -75,6 +77,63 @@ func TestAMessageThatWasMadeUp(t *testing.T) {
 	releases(t, a, r)
 	if g := within(t, granted, patience); g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
+	}
+}
+
+// Nor by whoever listens: what he hears before a grant is nothing that he can make one of.
+func TestAMessageThatWasOverheard(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	a, b := open(t, pool, schema), open(t, pool, schema)
+	readers := []driver.Request{lock("name"), lock("name")}
+	var last driver.Grant
+	for i := range readers {
+		readers[i].Mode = driver.Shared
+		last = takes(t, a, readers[i])
+	}
+	granted := waits(t, b, lock("name"))
+	eavesdropper, err := pgx.Connect(t.Context(), shared(t).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eavesdropper.Close(context.Background())
+	var listener int64
+	if err := pool.QueryRow(t.Context(), "SELECT listener FROM "+schema+".waiters").Scan(&listener); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eavesdropper.Exec(t.Context(), fmt.Sprintf("LISTEN leasehold_%d", listener)); err != nil {
+		t.Fatal(err)
+	}
+	releases(t, a, readers[0]) // the one who waits hears when the next lease ends
+	heard, err := eavesdropper.WaitForNotification(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Fields(heard.Payload) {
+		_, err := eavesdropper.Exec(t.Context(), `SELECT pg_notify('leasehold_' || $1::bigint,
+			concat_ws(' ', 'g', $2::text, 7, 1, 5000000, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0))`, listener, word)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	releases(t, a, readers[1])
+	if g := within(t, granted, patience); g.Token <= last.Token {
+		t.Errorf("token %d follows %d: %q was enough to make a grant up", g.Token, last.Token, heard.Payload)
+	}
+}
+
+// What a waiter is told before the grant finds it: the tables and the engine have the same number for it.
+func TestHintsFindTheirWaiter(t *testing.T) {
+	t.Parallel()
+	pool, schema := place(t)
+	for _, ticket := range []int64{0, 7, 1<<63 - 1} {
+		var hint string
+		if err := pool.QueryRow(t.Context(), "SELECT "+schema+".hint($1)", ticket).Scan(&hint); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("%016x", postgres.HintOf(ticket)); hint != want {
+			t.Errorf("the hint of %d is %s, want %s", ticket, hint, want)
+		}
 	}
 }
 

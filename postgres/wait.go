@@ -77,6 +77,10 @@ func (e *Engine) heard(message string) {
 		e.ears.stir(rest)
 		return
 	}
+	if word == "h" {
+		e.hinted(rest)
+		return
+	}
 	var numbers []int64
 	for text := range strings.FieldsSeq(rest) {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -85,21 +89,31 @@ func (e *Engine) heard(message string) {
 		}
 		numbers = append(numbers, n)
 	}
-	if len(numbers) == 0 {
+	if word != "g" || len(numbers) != 6 {
 		return
 	}
 	w := e.waiters.ticket(numbers[0])
-	switch {
-	case w == nil: // it has given up; the core releases
-	case word == "g" && len(numbers) == 6:
-		g, err := grantOf(numbers[1], numbers[2], tokensPerGrant)
-		if g.TTL = micros(numbers[3]); err != nil || g.TTL <= 0 {
-			w.poke() // no function has said that: a look tells
-			return
-		}
-		w.given(gift{grant: g, at: time.UnixMicro(numbers[4]), waiting: numbers[5] > 0})
-	case word == "h" && len(numbers) == 2:
-		w.leads(micros(numbers[1]))
+	if w == nil { // it has given up; the core releases
+		return
+	}
+	g, err := grantOf(numbers[1], numbers[2], tokensPerGrant)
+	if g.TTL = micros(numbers[3]); err != nil || g.TTL <= 0 {
+		w.poke() // no function has said that: a look tells
+		return
+	}
+	w.given(gift{grant: g, at: time.UnixMicro(numbers[4]), waiting: numbers[5] > 0})
+}
+
+// hinted takes in that a waiter is the head of the queue, and when the lease in front ends.
+func (e *Engine) hinted(message string) {
+	hint, ends, _ := strings.Cut(message, " ")
+	h, err := strconv.ParseUint(hint, 16, 64)
+	if err != nil {
+		return
+	}
+	n, err := strconv.ParseInt(ends, 10, 64)
+	if w := e.waiters.hint(h); w != nil && err == nil {
+		w.leads(micros(n))
 	}
 }
 

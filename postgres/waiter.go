@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +27,7 @@ const (
 // waiter is an owner of this process that has joined, or is about to.
 type waiter struct {
 	key    driver.Key
-	ticket int64 // stands for the owner in messages, which others might read, and must not guess, or they could make a grant up
+	ticket int64 // stands for the owner in the message of a grant: others must neither guess it nor hear it before, or they could make one up
 	wake   chan struct{}
 
 	mu     sync.Mutex
@@ -106,7 +109,9 @@ func (w *waiter) given(g gift) {
 		}
 		g.grant.Start = w.sent.Add(max(surely, 0))
 	}
-	w.gift = &g
+	if w.gift == nil { // whoever has heard of the first could make up another
+		w.gift = &g
+	}
 }
 
 // unheard notes that messages may have been lost: the waiter looks at once.
@@ -163,11 +168,13 @@ type waiters struct {
 	mu       sync.Mutex
 	byOwner  map[string]*waiter
 	byTicket map[int64]*waiter
+	byHint   map[uint64]*waiter
 	byKey    map[driver.Key]int // how many wait
 }
 
 func (ws *waiters) init() {
 	ws.byOwner, ws.byTicket, ws.byKey = make(map[string]*waiter), make(map[int64]*waiter), make(map[driver.Key]int)
+	ws.byHint = make(map[uint64]*waiter)
 }
 
 func (ws *waiters) find(owner string) *waiter {
@@ -180,6 +187,19 @@ func (ws *waiters) ticket(n int64) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byTicket[n]
+}
+
+func (ws *waiters) hint(h uint64) *waiter {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.byHint[h]
+}
+
+// hintOf stands for a ticket in messages that are no grant: see the function hint of the tables, which has it in hexadecimal.
+func hintOf(ticket int64) uint64 {
+	var digits [20]byte
+	sum := sha256.Sum256(strconv.AppendInt(digits[:0], ticket, 10))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // want reports whether anybody of this process waits for a key.
@@ -210,7 +230,7 @@ func (ws *waiters) add(owner string, k driver.Key) (w *waiter, added bool) {
 	w = ws.byOwner[owner]
 	if added = w == nil; added {
 		w = &waiter{key: k, ticket: rand.Int64(), wake: make(chan struct{}, 1)}
-		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
+		ws.byOwner[owner], ws.byTicket[w.ticket], ws.byHint[hintOf(w.ticket)] = w, w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
 	}
@@ -231,6 +251,7 @@ func (ws *waiters) forget(owner string) {
 	ws.count.Add(-1)
 	delete(ws.byOwner, owner)
 	delete(ws.byTicket, w.ticket)
+	delete(ws.byHint, hintOf(w.ticket))
 	if ws.byKey[w.key]--; ws.byKey[w.key] == 0 {
 		delete(ws.byKey, w.key)
 	}
