@@ -26,6 +26,16 @@ var mutants = []overlay.Fault{
 		Edits: []overlay.Edit{{File: "server.go", From: "case !f.modeKnown():", To: "case false:"}},
 		Test:  "TestModeIsReadAndNeverAssumed", Says: "want a permanent error",
 	},
+	{
+		Name:  "looks sent as scripts that may write",
+		Edits: []overlay.Edit{{File: "looking.go", From: "e.sights.evalsha = true, evalshaToLook", To: "e.sights.evalsha = true, evalsha"}},
+		Test:  "TestLookersChangeNothing", Says: `lacks \+evalsha`,
+	},
+	{
+		Name:  "servers met for locking by who looks",
+		Edits: []overlay.Edit{{File: "search.go", From: "place: &e.sights", To: "place: &e.place"}},
+		Test:  "TestLookersChangeNothing", Says: `lacks \+evalsha`,
+	},
 }
 
 // Each fault has its place in the code. Make mutants checks that it is found.

@@ -111,12 +111,12 @@ func asLocker(ctx context.Context, x errand) error {
 			if err := <-waited; err != nil {
 				return err
 			}
-			if err := a.Downgrade(ctx, hold(waiter)); err != nil {
+			if err := a.Downgrade(ctx, hold(waiter)); err != nil && !driver.IsNo(err) { // what was waited for is short at first
 				return err
 			}
 			down := hold(waiter)
 			down.Mode = driver.Shared
-			if err := a.Release(ctx, driver.Release{Hold: down}); err != nil {
+			if err := a.Release(ctx, driver.Release{Hold: down}); err != nil && !driver.IsNo(err) {
 				return err
 			}
 		}
