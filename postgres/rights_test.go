@@ -216,7 +216,7 @@ func (r *rightsTest) refuses(user string, deeds map[string]func(e *postgres.Engi
 func (r *rightsTest) held(name string) (owner *postgres.Engine, l driver.Request, g driver.Grant) {
 	r.Helper()
 	owner = open(r, r.pool, r.schema, postgres.WithMaxTTL(time.Hour))
-	l = lockFor(name, time.Minute)
+	l = lockFor(name, time.Hour)
 	g, err := owner.Take(r.Context(), l)
 	if err != nil {
 		r.Fatal(err)

@@ -33,6 +33,7 @@ func listAsNobody(args []string) error {
 		return err
 	}
 	defer e.Close()
+	e.busyLimit = 5 * time.Minute // however slow the machine is
 	for lists := 0; ; lists++ {
 		page, err := e.List(context.Background(), driver.Query{Name: "held"})
 		if err != nil || len(page) != 1 || len(page[0].Holders) != 1 {

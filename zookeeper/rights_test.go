@@ -82,7 +82,7 @@ type rightsTest struct {
 // newRightsTest makes the nodes that stay.
 func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *rightsTest {
 	t.Helper()
-	r := &rightsTest{T: t, prefix: "/rights-" + rand.Text(), admin: r0(t, "admin")}
+	r := &rightsTest{T: t, prefix: "/rights-" + rand.Text(), admin: session(t, "admin")}
 	for _, node := range []string{"", "/lock", "/semaphore"} {
 		acl := append(zk.AuthACL(zk.PermAll), staying["/leasehold"+node]...)
 		if _, err := r.admin.Create(r.prefix+node, nil, 0, acl); err != nil {
@@ -91,9 +91,9 @@ func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *ri
 	}
 	open := func(user string, others []zk.ACL) *Engine {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		e, err := New(ctx, []string{server(t).Addr()}, WithPrefix(r.prefix), WithAuth(user, passwordOf(user)), func(c *config) error {
+		e, err := New(ctx, []string{server(t).Addr()}, WithPrefix(r.prefix), WithAuth(user, passwordOf(user)), WithSessionTimeout(longSession), WithTimeout(time.Minute), func(c *config) error {
 			c.others = others
 			return nil
 		})
@@ -107,8 +107,8 @@ func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *ri
 	return r
 }
 
-// r0 is a session of somebody without an engine.
-func r0(t *testing.T, user string) *zk.Conn {
+// session is one of somebody without an engine.
+func session(t *testing.T, user string) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{server(t).Addr()}, longSession, zk.WithLogInfo(false), zk.WithLogger(nowhere{}))
 	if err != nil {
@@ -121,9 +121,16 @@ func r0(t *testing.T, user string) *zk.Conn {
 	return conn
 }
 
+// lasting asks for a lock that outlives the test, however slow the machine is.
+func lasting(t testing.TB, name string) driver.Request {
+	r := lock(t, name)
+	r.TTL = 5 * time.Minute
+	return r
+}
+
 // locks has one user take what is free, and what another one has made and lets go.
 func (r *rightsTest) locks(e, other *Engine) error {
-	free := lock(r, "free")
+	free := lasting(r, "free")
 	if _, err := e.Take(r.Context(), free); err != nil {
 		return err
 	}
@@ -131,7 +138,7 @@ func (r *rightsTest) locks(e, other *Engine) error {
 		return err
 	}
 	name := "made by " + other.config.user
-	first, second := lock(r, name), lock(r, name)
+	first, second := lasting(r, name), lasting(r, name)
 	if _, err := other.Take(r.Context(), first); err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func (r *rightsTest) locks(e, other *Engine) error {
 
 // operates takes a lock away, and sweeps.
 func (r *rightsTest) operates() error {
-	victim := lock(r, "victim")
+	victim := lasting(r, "victim")
 	g, err := r.lock.Take(r.Context(), victim)
 	if err != nil {
 		return err
@@ -179,7 +186,7 @@ func (r *rightsTest) operates() error {
 // looks sees what others hold.
 func (r *rightsTest) looks(holders ...*Engine) error {
 	for i, e := range holders {
-		held := lock(r, fmt.Sprint("held ", i))
+		held := lasting(r, fmt.Sprint("held ", i))
 		if _, err := e.Take(r.Context(), held); err != nil {
 			return err
 		}
@@ -248,23 +255,23 @@ func TestDocumentedRightsAreEnough(t *testing.T) {
 	if err := r.all(); err != nil {
 		t.Fatal(err)
 	}
-	permits := lock(r, "permits")
+	permits := lasting(r, "permits")
 	permits.Kind, permits.Size = driver.Semaphore, 2
 	mustTake(t, r.lock, permits)
 	if page, err := r.look.List(t.Context(), driver.Query{Kind: driver.Semaphore}); err != nil || len(page) != 1 {
 		t.Errorf("semaphores are listed as %+v, %v", page, err)
 	}
 
-	held := lock(r, "held")
+	held := lasting(r, "held")
 	g := mustTake(t, r.lock, held)
-	waits := lock(r, "held")
+	waits := lasting(r, "held")
 	waits.Join = true
 	refused := map[string]error{
 		"Release":      r.look.Release(t.Context(), driver.Release{Hold: hold(held)}),
 		"ForceRelease": r.look.ForceRelease(t.Context(), held.Key, g.Token),
 		"Sweep":        r.look.Sweep(t.Context(), driver.Leak{Key: held.Key, Sort: driver.Remains, Mark: "0.0"}),
 	}
-	_, refused["Take"] = r.look.Take(t.Context(), lock(r, "another"))
+	_, refused["Take"] = r.look.Take(t.Context(), lasting(r, "another"))
 	_, refused["Take of what is held"] = r.look.Take(t.Context(), waits)
 	_, refused["List by who locks"] = r.lock.List(t.Context(), driver.Query{})
 	for what, err := range refused {
@@ -282,7 +289,7 @@ func TestDocumentedRightsAreEnough(t *testing.T) {
 		"shop":         {r.prefix, path.Dir(node)},
 		"shop_operate": {r.prefix},
 	} {
-		conn := r0(t, user)
+		conn := session(t, user)
 		for _, at := range paths {
 			_, setError := conn.Set(at, []byte("x"), -1)
 			all := []error{setError}
