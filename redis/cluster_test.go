@@ -51,6 +51,22 @@ func TestCluster(t *testing.T) {
 		t.Parallel()
 		readFromReplicas(t, c, pipelined(readsReplicas), redis.WithPolling())
 	})
+	t.Run("AutoPipeline/LooksGoToMasters", func(t *testing.T) {
+		t.Parallel()
+		looksGoToMasters(t, c, pipelined(readsReplicas))
+	})
+}
+
+// looksGoToMasters looks through a client that sends to replicas what only reads, and does not show it.
+func looksGoToMasters(t *testing.T, c *redisserver.Cluster, client newClient) {
+	e := unguarded(t, cluster(c))
+	for i := range 20 {
+		name := fmt.Sprint(t.Name(), i)
+		takes(t, e, lasting(name, time.Minute))
+		if page, err := unguarded(t, client).List(t.Context(), driver.Query{Kind: driver.Lock, Name: name}); err != nil || len(page) != 1 {
+			t.Errorf("%s: %v, %v", name, page, err)
+		}
+	}
 }
 
 func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient) {

@@ -58,17 +58,23 @@ func (e *Engine) peekNow(ctx context.Context, l glance) (any, *server, error) {
 		return nil, nil, errClosed
 	}
 	on, err := e.sights.server(ctx, l.names, false)
-	for range 6 {
+	for try := range 6 {
 		if err != nil {
 			return nil, nil, err
 		}
+		by := e.sights.command(l, on)
+		if try >= 2 { // the scripts have been loaded, and are not where it was sent: at a replica
+			by = evalsha
+		}
 		var answer any
-		answer, err = e.evaluate(ctx, newWords(l.keys, l.args...).send(ctx, e.sights.command(l, on), on.program, l.script))
+		answer, err = e.evaluate(ctx, newWords(l.keys, l.args...).send(ctx, by, on.program, l.script))
 		switch {
 		case err == nil:
 			return answer, on, nil
 		case l.aloud && on.loud && isDenied(err): // with the keys of this name
 			l.aloud, err = false, nil
+		case by != e.sights.evalsha && isDenied(err): // the last resort of who may not write
+			return nil, on, errScripts
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			on, err = e.sights.learn(ctx, l.names, on)
 		default:
