@@ -64,9 +64,7 @@ func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.kill()
 		e.ears.running.Wait()
-		e.tables.mu.Lock() // so that nobody begins to make them any more
-		e.tables.mu.Unlock()
-		e.tables.running.Wait()
+		e.tables.stop()
 		if e.flights != nil {
 			e.flights.stop()
 		}

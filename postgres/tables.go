@@ -17,6 +17,7 @@ const makeLimit = 30 * time.Second
 type tables struct {
 	due     atomic.Bool // they were missing, or those of an earlier version, and are this engine's to make
 	mu      sync.Mutex
+	stopped bool
 	making  *making // nil if nobody makes them
 	running sync.WaitGroup
 }
@@ -27,14 +28,14 @@ type making struct {
 	err  error
 }
 
-// make makes the tables if that is due. It changes no lock, so a request that was not sent for its sake had no effect.
+// makeTables makes the tables if that is due. It changes no lock, so a request that was not sent for its sake had no effect.
 func (e *Engine) makeTables(ctx context.Context) error {
 	t := &e.tables
 	if !t.due.Load() {
 		return nil
 	}
 	t.mu.Lock()
-	if e.life.Err() != nil {
+	if t.stopped {
 		t.mu.Unlock()
 		return errClosed
 	}
@@ -66,6 +67,14 @@ func (e *Engine) runMaking() {
 	t.making.err = err
 	close(t.making.done)
 	t.making = nil
+}
+
+// stop waits until nobody makes the tables any more. The life of the engine has ended.
+func (t *tables) stop() {
+	t.mu.Lock()
+	t.stopped = true
+	t.mu.Unlock()
+	t.running.Wait()
 }
 
 // bare reports whether there are no tables yet, so that there is nothing to see. Another program may have made them since this engine was opened.

@@ -91,6 +91,9 @@ func TestFilesWithoutTheRights(t *testing.T) {
 		if _, err := fmt.Sscan(line, &permanent); err != nil || !permanent {
 			t.Errorf("%s: %q, want a permanent error", path, line)
 		}
+		if looks := path == readOnly || path == used; looks != strings.Contains(line, "may look") {
+			t.Errorf("%s: %q", path, line)
+		}
 		for _, part := range []string{path, "right"} {
 			if !strings.Contains(line, part) {
 				t.Errorf("%q does not contain %q", line, part)
