@@ -19,6 +19,10 @@ var mutants = []overlay.Fault{{
 		To:   "inSchema(schema, strings.Replace(string(text), \"" + number + "\", \"base.oid::bigint\", 1))",
 	}},
 	Test: "TestDumpOfARestoredDatabase",
+}, {
+	Name:  "tables made by who looks",
+	Edits: []overlay.Edit{{File: "removals.go", From: "bare, err := e.bare(ctx); bare || err != nil", To: "err := e.makeTables(ctx); err != nil"}},
+	Test:  "TestLookingMakesNothing", Says: "the listing is",
 }}
 
 // Each fault has its place in the code, and in the statements. Make mutants checks that it is found.

@@ -22,3 +22,18 @@ func TestPollingKeepsThePlaceWhileClosed(t *testing.T) {
 		t.Errorf("one who is told looks after %v", d)
 	}
 }
+
+// Whoever has heard the message of a grant has its ticket, and could send another one before the waiter has looked.
+func TestFirstGrantCounts(t *testing.T) {
+	t.Parallel()
+	var all waiters
+	all.init()
+	w, _ := all.add("owner", driver.Key{Kind: driver.Lock, Name: "name"})
+	w.asks(driver.Now())
+	for _, token := range []uint64{64, 128} {
+		w.given(gift{grant: driver.Grant{Token: token, Tokens: 1, TTL: time.Second}, at: time.Now()})
+	}
+	if g, _ := w.taken(); g == nil || g.grant.Token != 64 {
+		t.Errorf("the grant is %+v, want that of the first message", g)
+	}
+}

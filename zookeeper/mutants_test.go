@@ -14,6 +14,10 @@ var mutants = []overlay.Fault{{
 		To:   "on.session == c.session {\n\t\tc.heard, c.lasts = driver.Now(), cover(on.timeout)",
 	}},
 	Test: "TestConnectionCountsWithATransaction", Says: "without a transaction the session surely lasts",
+}, {
+	Name:  "nodes that programs make kept from all others",
+	Edits: []overlay.Edit{{File: "options.go", From: "append(zk.AuthACL(zk.PermAll), c.others...)", To: "zk.AuthACL(zk.PermAll)"}},
+	Test:  "TestDocumentedRightsAreEnough", Says: "lacks the right",
 }}
 
 // Each fault has its place in the code. Make mutants checks that it is found.
