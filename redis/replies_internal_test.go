@@ -107,6 +107,7 @@ func FuzzPauses(f *testing.F) {
 	for _, ms := range []int64{0, -1, 1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 - 1} {
 		for looks := range 4 {
 			f.Add(ms, int64(looks), uint8(looks), 3*looks)
+			f.Add(ms, int64(-looks), uint8(looks), looks) // at the head
 		}
 	}
 	ways := []string{"P", "S", "-"}
