@@ -115,12 +115,13 @@ func TestUsers(t *testing.T) {
 	_, err := admin.AuthEnable(t.Context())
 	must(t, err)
 	const word = "its%3Apass%2Fword"
-	must(t, opened(t, "etcd://worker:"+word+"@"+s.Addr()))
+	const patient = "dial_timeout=1m&timeout=1m"
+	must(t, opened(t, "etcd://worker:"+word+"@"+s.Addr()+"?"+patient))
 	for url, says := range map[string]string{
-		"etcd://guest:" + word + "@" + s.Addr():                     "give it to a role of the user",
-		"etcd://worker:secret%20word@" + s.Addr():                   "give the right user and password",
-		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/": "give it to a role of the user",
-		"etcd://" + s.Addr():                                        "give user and password",
+		"etcd://guest:" + word + "@" + s.Addr() + "?" + patient:                "give it to a role of the user",
+		"etcd://worker:secret%20word@" + s.Addr() + "?" + patient:              "give the right user and password",
+		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/&" + patient: "give it to a role of the user",
+		"etcd://" + s.Addr() + "?" + patient:                                   "give user and password",
 	} {
 		err := opened(t, url)
 		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "word@") || strings.Contains(err.Error(), "secret word") {

@@ -24,9 +24,9 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 	for name, client := range all {
 		engines[name] = unguarded(t, client)
 		for shard := range 3 {
-			r := lasting(tagOn(shard)+name, time.Minute)
+			r := lasting(tagOn(shard)+name, 10*time.Minute)
 			takes(t, engines[name], r)
-			batches[name] = append(batches[name], driver.Renewal{Hold: hold(r), TTL: time.Minute})
+			batches[name] = append(batches[name], driver.Renewal{Hold: hold(r), TTL: 10 * time.Minute})
 		}
 		route := func(shard int) uint32 { return engines[name].Route(lock(tagOn(shard) + "another").Key) }
 		if route(0) == 0 || route(0) == route(1) || route(1) == route(2) || route(2) == route(0) || route(1) != engines[name].Route(batches[name][1].Key) {
@@ -71,7 +71,7 @@ func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	}
 	for shard := 1; shard < 3; shard++ {
 		for range several {
-			r := lasting(tagOn(shard)+t.Name(), time.Minute)
+			r := lasting(tagOn(shard)+t.Name(), 10*time.Minute)
 			takes(t, e, r)
 			release(t, e, r)
 		}

@@ -70,7 +70,7 @@ func startedSuite(t *testing.T, client newClient) {
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(*testing.T) drivertest.Place {
 			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
-				e := started{unguarded(t, client), new(sync.WaitGroup)}
+				e := started{unguarded(t, client, longLeases), new(sync.WaitGroup)}
 				t.Cleanup(e.under.Wait)
 				return e
 			}}

@@ -31,7 +31,7 @@ func TestShorterSessionsAreToldOf(t *testing.T) {
 	brief.TTL = 300 * time.Millisecond
 	g := mustTake(t, e, held)
 	queued = join(t, e, queued)
-	back := goTo(e, time.Second)
+	back := goTo(e, 30*time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for what, ask := range map[string]func() error{

@@ -160,7 +160,7 @@ func TestExporterOnAMajority(t *testing.T) {
 		s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 		servers, addresses = append(servers, s), append(addresses, s.Addr())
 	}
-	m := newMachine(t).use("redlock://" + withPassword("") + strings.Join(addresses, ",") + "?" + unguarded)
+	m := newMachine(t).use("redlock://" + withPassword("") + strings.Join(addresses, ",") + "?node_timeout=10s&" + unguarded)
 	m.hold("a")
 	s := m.export()
 	up := func(values ...int) (lines []string) {

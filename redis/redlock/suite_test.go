@@ -7,6 +7,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/redis"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
@@ -22,7 +23,9 @@ func suite(t *testing.T, n int) {
 	at := addresses(servers(t, n))
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(*testing.T) drivertest.Place {
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return settled{open(t, at, patient)} }}
+			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
+				return settled{open(t, at, unhurried, redlock.WithNodes(redis.WithMaxTTL(10*time.Minute)))}
+			}}
 		},
 		TTL:      time.Second,
 		Patience: 30 * time.Second, // each request is many, which a busy machine takes long for under stress
