@@ -99,6 +99,11 @@ func blank(text, secret string) string {
 		spelled = append(spelled, decoded)
 	}
 	for _, s := range spelled {
+		if valid := strings.ToValidUTF8(s, "\ufffd"); valid != s { // as texts of holders are
+			spelled = append(spelled, valid)
+		}
+	}
+	for _, s := range spelled {
 		quoted := strconv.Quote(s)
 		for _, one := range []string{s, oneLine(s), quoted[1 : len(quoted)-1], oneLine(quoted[1 : len(quoted)-1])} {
 			text = strings.ReplaceAll(text, one, shown)
