@@ -59,7 +59,7 @@ func FuzzReplies(f *testing.F) {
 // A message is believed only if the functions can have sent it.
 func FuzzMessages(f *testing.F) {
 	for _, numbers := range [][]any{
-		{5, 1, 5000000, 1, 0}, {-5, 1, 5000000, 1, 0}, {0, 1, 5000000, 1, 0}, {1 << 53, 1, 5000000, 1, 0}, {int64(6e18), int64(6e18), 5000000, 1, 0}, {5, -1, 5000000, 1, 0}, {5, 1, -1, 1, 0},
+		{5, 1, 5000000, 1, 0}, {-5, 1, 5000000, 1, 0}, {0, 1, 5000000, 1, 0}, {int64(1 << 53), 1, 5000000, 1, 0}, {int64(6e18), int64(6e18), 5000000, 1, 0}, {5, -1, 5000000, 1, 0}, {5, 1, -1, 1, 0},
 		{5, 1, int64(math.MaxInt64), 1, 0}, {5, 1, 5000000, int64(math.MinInt64), -1},
 	} {
 		f.Add(fmt.Sprintf("g 7 %d %d %d %d %d", numbers...))

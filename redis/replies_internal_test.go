@@ -125,7 +125,7 @@ func FuzzPauses(f *testing.F) {
 // A message is believed only if a script can have sent it.
 func FuzzMessages(f *testing.F) {
 	for _, numbers := range [][]any{
-		{5, 1, 2000, 1, 0}, {-5, 1, 2000, 1, 0}, {0, 1, 2000, 1, 0}, {1 << 53, 1, 2000, 1, 0}, {int64(6e18), int64(6e18), 2000, 1, 0}, {5, -1, 2000, 1, 0},
+		{5, 1, 2000, 1, 0}, {-5, 1, 2000, 1, 0}, {0, 1, 2000, 1, 0}, {int64(1 << 53), 1, 2000, 1, 0}, {int64(6e18), int64(6e18), 2000, 1, 0}, {5, -1, 2000, 1, 0},
 		{5, 1, -1, 1, 0}, {5, 1, 0, 1, 0}, {5, 1, int64(math.MaxInt64), 1, 0}, {5, 1, 2000, int64(math.MaxInt64), 0}, {5, 1, 2000, int64(math.MinInt64), -1},
 	} {
 		f.Add(fmt.Sprintf("g 1 %d %d %d %d %d", numbers...))
