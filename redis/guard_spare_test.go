@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -114,6 +115,35 @@ func TestSpareServerThatWasInUse(t *testing.T) {
 	if refusedAsClosed(t, open(t, at.client, redis.WithMaxTTL(maxTTL)), lasting("b", maxTTL)).Unseen {
 		t.Error("it is said that nobody has seen it in use")
 	}
+}
+
+// A program that starts after the spare has been put in place believes its marker. It grants nothing any more either, once somebody who knows better has
+// closed the spare for everybody.
+func TestSpareServerIsClosedForThoseWhoBelievedIt(t *testing.T) {
+	t.Parallel()
+	const maxTTL = time.Minute
+	first, spare := redisserver.ForTest(t, redisserver.Config{}), redisserver.ForTest(t, redisserver.Config{})
+	trust(t, first)
+	trust(t, spare)
+	var at address
+	at.Store(first)
+	knew := open(t, at.client, redis.WithMaxTTL(maxTTL))
+	takes(t, knew, lasting("a", maxTTL))
+	at.Store(spare)
+	first.Kill()
+	believes := open(t, at.client, redis.WithMaxTTL(maxTTL))
+	takes(t, believes, lasting("b", maxTTL))
+	eventually(t, "the spare is met", func() bool {
+		_, err := knew.Take(t.Context(), lasting("c", maxTTL))
+		_, closed := errors.AsType[*redis.ClosedError](err)
+		return closed
+	})
+	eventually(t, "it is closed for everybody", func() bool {
+		r := lasting(rand.Text(), maxTTL)
+		_, err := believes.Take(t.Context(), r)
+		_, closed := errors.AsType[*redis.ClosedError](err)
+		return closed
+	})
 }
 
 // A server that nobody has seen in use is opened by a word. Those who wait hear of it.

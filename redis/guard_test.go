@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -202,6 +203,49 @@ func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
 	f.promoted = first
 	f.during(t)
 	f.afterwards(t)
+}
+
+// Redis forgets that a master was promoted when it has had no replica for a while (repl-backlog-ttl, by default an hour). Then it is called as in its first life as a master. Who knew it then, and
+// has slept since, does not take it for open: its marker says what has happened.
+func TestGuardOverANameOfAFormerLife(t *testing.T) {
+	t.Parallel()
+	const maxTTL = time.Minute
+	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
+	first, second := r.Master, r.Replicas[0]
+	trust(t, first)
+	var at address
+	at.Store(first)
+	idle := open(t, at.client, redis.WithMaxTTL(maxTTL))
+	takes(t, idle, lasting("a", maxTTL))
+
+	promote(t, second, first)
+	trust(t, second)
+	at.Store(second)
+	command(t, first, "CLIENT", "KILL", "TYPE", "normal")
+	if err := first.AwaitReplicaOf(second); err != nil {
+		t.Fatal(err)
+	}
+	holder, held := open(t, at.client, redis.WithMaxTTL(maxTTL)), lasting("b", maxTTL)
+	var ends time.Time
+	lostBy(t, second, []*redisserver.Server{first}, func() {
+		ends = time.Now().Add(maxTTL)
+		takes(t, holder, held)
+	})
+	command(t, first, "CONFIG", "SET", "repl-backlog-ttl", "1")
+	command(t, first, "REPLICAOF", "NO", "ONE")
+	at.Store(first)
+	eventually(t, "the server has forgotten its promotion", func() bool {
+		id, err := first.Info("master_replid2")
+		return err == nil && strings.Trim(id, "0") == ""
+	})
+	eventually(t, "the one who has slept finds it closed", func() bool {
+		_, err := idle.Take(t.Context(), held)
+		if err == nil && time.Now().Before(ends) {
+			t.Fatal("two hold the lock")
+		}
+		_, closed := errors.AsType[*redis.ClosedError](err)
+		return closed
+	})
 }
 
 // promote makes a replica the master of its master.

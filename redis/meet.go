@@ -65,9 +65,10 @@ func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n na
 	return nil
 }
 
-// verified notes that a server was what it is at a moment. If it is one of a list, its marker is read each time: it may be in another list by now.
+// verified notes that a server was what it is at a moment. Its marker is read each time: somebody who knows more may have closed it since, and it may be in
+// another list by now.
 func (p *place) verified(ctx context.Context, tx *redis.Tx, f facts, n names, s *server, moment time.Duration) error {
-	if p.looking || p.config.among == nil || !p.config.guard || f.cluster() {
+	if p.looking || !p.config.guard || f.cluster() {
 		s.verified.Store(int64(moment))
 		return nil
 	}

@@ -23,7 +23,7 @@ type crossing struct {
 	open    bool          // "odd" can be reached
 	fork    bool          // "good" speaks again once "odd" was reached
 	visits  int           // how often that was
-	limit   time.Duration // the longest for reaching "good" since then
+	limit   time.Duration // for reaching "good" the first time after that
 	current net.Conn
 }
 
@@ -45,8 +45,9 @@ func (x *crossing) dial(ctx context.Context, network, address string) (net.Conn,
 		return nil, errNoWay // to "odd" first
 	case x.isMute:
 		addr = x.mute
-		deadline, _ := ctx.Deadline()
-		x.limit = max(x.limit, time.Until(deadline))
+		if deadline, _ := ctx.Deadline(); x.limit == 0 {
+			x.limit = time.Until(deadline)
+		}
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err == nil && odd {

@@ -58,7 +58,7 @@ func TestShorterSessionsAreToldOf(t *testing.T) {
 // One who waits while the session becomes shorter is told so when its turn comes, and does not ask for ever.
 func TestAWaiterIsToldOfAShorterSession(t *testing.T) {
 	t.Parallel()
-	e, other := openAt(t, server(t)), openAt(t, server(t))
+	e, other := openAt(t, server(t), WithSessionTimeout(longSession)), openAt(t, server(t), WithSessionTimeout(longSession))
 	held := lock(t, "a")
 	mustTake(t, other, held)
 	queued := join(t, e, lock(t, "a"))
@@ -70,7 +70,7 @@ func TestAWaiterIsToldOfAShorterSession(t *testing.T) {
 		_, armed := e.client.spotAt(p.path())
 		return armed
 	})
-	goTo(e, time.Second)
+	goTo(e, 30*time.Second)
 	mustRelease(t, other, held)
 	select {
 	case w := <-done:
