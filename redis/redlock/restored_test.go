@@ -138,3 +138,45 @@ func TestRaiseAfterARestartIsNoVote(t *testing.T) {
 		t.Fatalf("the last token there is %v: it was not asked to raise it, so nothing is shown: %v", token, err)
 	}
 }
+
+// A lock is taken away by a majority and granted to the next one. A server of that majority dies and comes back with what it knew before. The one from whom it was taken away
+// has the key there again, and on the server that missed all this; but one of the two has no vote.
+func TestYesOfAServerWithoutAVoteRenewsNothing(t *testing.T) {
+	t.Parallel()
+	const ttl = time.Minute // the test takes a small part of it
+	s := servers(t, 3)
+	guarded := guardedFor(ttl)
+	vote(t, addresses(s), guarded)
+	first := openGuarded(t, addresses(s), guarded...)
+	held := by("first", "name", ttl)
+	began := time.Now()
+	g, err := first.Take(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all(t, s, "name", true)
+	tell(t, s[0], "SAVE")
+	away := redisserver.ProxyForTest(t, s[2].Addr())
+	away.Refuse()
+	operator := openGuarded(t, []string{s[0].Addr(), s[1].Addr(), away.Addr()}, guarded...)
+	if err := operator.ForceRelease(t.Context(), held.Key, g.Token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operator.Take(t.Context(), by("next", "name", ttl)); err != nil {
+		t.Fatal(err)
+	}
+	s[0].Kill()
+	if err := s[0].Restart(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "all servers have answered", func() bool { // a connection to the server before may break first
+		err = renews(t, first, held)
+		return err == nil || driver.IsNo(err)
+	})
+	if time.Since(began) > ttl-time.Second {
+		t.Fatal("this machine is too slow to show it: the lease of the next one may have ended")
+	}
+	if !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("two hold the lock: the one from whom it was taken away renews: %v", err)
+	}
+}

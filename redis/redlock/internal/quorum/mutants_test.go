@@ -24,6 +24,9 @@ var mutants = []mutant{
 	{"what had no answer is not dropped again", "drop.go", "(t.doubt && all || t.owed && !e.nodes[i].silent.Load())", "false", "TestLostReleaseOfALostBallotIsRepeated"},
 	{"node above the token counts", "take.go", "if g.first == b.token && g.last >= b.lease().last", "if g.first >= b.token && g.last >= b.lease().last", "TestNodeThatGrantsMoreThanTheTokenDoesNotCount"},
 	{"one renewal is enough", "renew.go", "\tcase t.yes >= e.need:\n\t\treturn nil, true", "\tcase t.yes >= 1:\n\t\treturn nil, true", "TestSchedules"},
+	{"yes without a vote renews", "renew.go", "case a.err == nil && a.closed:", "case false:", "TestYesOfAPlaceWithoutAVoteRenewsNothing"},
+	{"yes without a vote renews while others are silent", "renew.go", "case all && t.last == nil:", "case all && t.yes+t.weak >= e.need:", "TestYesOfAPlaceWithoutAVoteRenewsNothing"},
+	{"yes without a vote never renews", "renew.go", "case all && t.last == nil:", "case false:", "TestRestartsEndNoLeaseThatIsKept"},
 	{"lease counted from the answers", "take.go", "Start: b.start}, nil", "Start: driver.Now()}, nil", "TestSchedules"},
 }
 

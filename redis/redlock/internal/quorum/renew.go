@@ -9,9 +9,16 @@ import (
 )
 
 // tally is what the nodes have said of one item of a batch.
+//
+// A node without a vote may have forgotten that the lease was taken away and granted to another one, and have got its key back from its disk. So its yes counts only
+// if all nodes with a vote say yes: the other one was granted it by a majority, and of that no node is left that has not been restarted since.
 type tally struct {
-	yes, no, answers int
-	last             error // that is neither
+	yes, no int
+	weak    int  // yes of nodes without a vote
+	veto    bool // a node with a vote has said no
+	answers int
+	last    error // that is neither yes nor no
+	decided bool
 }
 
 // Renew implements [driver.Engine]. Each item is reported as soon as a majority has decided it.
@@ -27,7 +34,7 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 	for open := len(items); open > 0; {
 		select {
 		case a := <-answers:
-			if outcome, decided := e.tally(&tallies[a.item], a.err); decided {
+			if outcome, decided := e.tally(&tallies[a.item], a); decided {
 				open--
 				report(a.item, outcome)
 			}
@@ -41,8 +48,9 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 
 // renewed is what one node says of one item.
 type renewed struct {
-	item int
-	err  error
+	item   int
+	err    error
+	closed bool // the node has no vote now
 }
 
 // renewOn renews all items on one node.
@@ -50,8 +58,16 @@ func (e *Engine) renewOn(ctx context.Context, n *node, items []driver.Renewal, a
 	seen := make([]bool, len(items))
 	tell := func(i int, err error) {
 		seen[i] = true
+		a := renewed{item: i, err: err}
+		if o, ok := n.Node.(opener); ok && (err == nil || driver.IsNo(err)) {
+			opens, unknown := o.Opens(ctx)
+			a.closed = !opens.IsZero()
+			if err == nil {
+				a.err = unknown
+			}
+		}
 		select {
-		case answers <- renewed{i, err}:
+		case answers <- a:
 		case <-gone:
 		}
 	}
@@ -70,26 +86,42 @@ func (e *Engine) renewOn(ctx context.Context, n *node, items []driver.Renewal, a
 }
 
 // tally takes in one answer, and reports whether it has decided the item.
-func (e *Engine) tally(t *tally, err error) (outcome error, decided bool) {
-	if t.yes >= e.need || t.no > len(e.nodes)-e.need {
+func (e *Engine) tally(t *tally, a renewed) (outcome error, decided bool) {
+	if t.decided {
 		return nil, false // before
 	}
 	t.answers++
 	switch {
-	case err == nil:
+	case a.err == nil && a.closed:
+		t.weak++
+	case a.err == nil:
 		t.yes++
-	case driver.IsNo(err):
+	case driver.IsNo(a.err):
 		t.no++
+		t.veto = t.veto || !a.closed
 	default:
-		t.last = err
+		t.last = a.err
 	}
+	outcome, t.decided = e.renewal(t)
+	return outcome, t.decided
+}
+
+// renewal is what the answers come to, and whether that is decided.
+func (e *Engine) renewal(t *tally) (outcome error, decided bool) {
+	refuse := t.no
+	if t.veto {
+		refuse += t.weak
+	}
+	all := t.answers == len(e.nodes)
 	switch {
 	case t.yes >= e.need:
 		return nil, true
-	case t.no > len(e.nodes)-e.need:
+	case refuse > len(e.nodes)-e.need:
 		return driver.ErrNotHeld, true
-	case t.answers == len(e.nodes):
-		return fmt.Errorf("%d of %d nodes have renewed it, %d refuse: %w", t.yes, len(e.nodes), t.no, t.last), true
+	case all && t.last == nil: // no node with a vote says no
+		return nil, true
+	case all:
+		return fmt.Errorf("%d of %d nodes have renewed it, and %d that have no vote yet, %d refuse: %w", t.yes, len(e.nodes), t.weak, t.no, t.last), true
 	}
 	return nil, false
 }
