@@ -101,16 +101,22 @@ func (e *Engine) each(do func(i int, m *member) error) error {
 	return errors.Join(errs...)
 }
 
-// mayEnd is an error if the servers of an old list that are not among these are a majority of it.
+// mayEnd is an error if the servers of an old list that are not among these are a majority of it. A server that is on its way from there into this list was
+// counted when that began, by a change that was broken off. Others may have arrived since, and nobody can tell whence. So such servers are not held against
+// this list; but they count for it if another server is still in the old one.
 func (l *list) mayEnd(before []string) error {
-	among := map[string]int{}
+	among, leaves := map[string]int{}, map[string]bool{}
 	for _, word := range before {
-		old, _, _ := strings.Cut(word, changing)
+		old, to, _ := strings.Cut(word, changing)
 		if old != noList && old != l.own {
 			among[old]++
+			leaves[old] = leaves[old] || to != l.own
 		}
 	}
 	for word, here := range among {
+		if !leaves[word] {
+			continue
+		}
 		size, _, _ := strings.Cut(word, "-")
 		n, err := strconv.Atoi(size)
 		if others := n - here; err != nil || others >= n/2+1 {
