@@ -3,6 +3,7 @@ package quorum
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -264,5 +265,42 @@ func TestLateGrantIsNotUsed(t *testing.T) {
 				t.Errorf("%+v: %d places are free", c, s.free())
 			}
 		}
+	})
+}
+
+// Two try at the same moment, and two of five places are frozen. One has the arbiter, the other one both of the rest. Neither has a majority before one gives way: that is the one whom
+// the arbiter refuses, and does so long before the other one gives up.
+func TestWhomTheArbiterRefusesGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 5)
+		order := s.client(steady).arbiters(key)
+		near := func(to ...*node) network { // 5 ms away, and the others twice as far
+			return network{plan: func(place int, _ string) fate {
+				if slices.ContainsFunc(to, func(n *node) bool { return n.index == place }) {
+					return fate{before: 5 * ms, after: 5 * ms}
+				}
+				return fate{before: 10 * ms, after: 10 * ms}
+			}}
+		}
+		refused, chosen := s.client(near(order[1], order[2])), s.client(near(order[0]))
+		for _, n := range order[3:] {
+			s.places[n.index].freeze()
+		}
+		gaveWay := make(chan error)
+		go func() {
+			_, err := refused.Take(t.Context(), request("refused"))
+			gaveWay <- err
+		}()
+		var err error
+		if d := took(func() { _, err = chosen.Take(t.Context(), request("chosen")) }); err != nil || d > nodeTimeout/2 {
+			t.Errorf("the one with the arbiter, after %v: %v", d, err)
+		}
+		if err := <-gaveWay; !errors.Is(err, driver.ErrHeld) {
+			t.Errorf("the one whom the arbiter refuses: %v", err)
+		}
+		for _, p := range s.places {
+			p.thaw()
+		}
+		time.Sleep(2 * time.Second) // what has waited for them goes on
 	})
 }

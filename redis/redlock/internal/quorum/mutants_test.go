@@ -27,6 +27,7 @@ var mutants = []mutant{
 	{"yes without a vote renews", "renew.go", "case a.err == nil && a.closed:", "case false:", "TestYesOfAPlaceWithoutAVoteRenewsNothing"},
 	{"yes without a vote renews while others are silent", "renew.go", "case all && t.last == nil:", "case all && t.yes+t.weak >= e.need:", "TestYesOfAPlaceWithoutAVoteRenewsNothing"},
 	{"yes without a vote never renews", "renew.go", "case all && t.last == nil:", "case false:", "TestRestartsEndNoLeaseThatIsKept"},
+	{"whom the arbiter refuses does not give way", "take.go", "if !b.hangs() || b.repeats >= leastHanging && driver.Now().Since(b.start) >= b.persistence()/10 {", "if !b.hangs() {", "TestWhomTheArbiterRefusesGivesWay"},
 	{"lease counted from the answers", "take.go", "Start: b.start}, nil", "Start: driver.Now()}, nil", "TestSchedules"},
 }
 

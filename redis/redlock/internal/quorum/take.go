@@ -180,6 +180,9 @@ func (b *ballot) count(ctx context.Context) (driver.Grant, error) {
 		case b.token != 0 && b.standing()+b.pending < need:
 			err, _ := b.verdict()
 			return b.lost(err)
+		case b.token == 0 && again == nil && b.hangs() && b.arbitration() == Held && !b.votes[b.arbiter.index].again:
+			err, _ := b.verdict() // give way
+			return b.lost(err)
 		case b.token == 0 && b.granted+b.pending < need:
 			err, sure := b.verdict()
 			if again == nil && (b.pending == 0 || sure && b.arbitration() != Undecided) {
@@ -292,13 +295,17 @@ func (b *ballot) mayAsk() bool {
 		return false
 	case Held:
 		// All others give way to the one whom the arbiter does not refuse, so when many ask at once, one of them gets it. But who could still have a majority, if
-		// only those would answer who do not, may wait for them in vain.
-		if !b.hangs() {
+		// only those would answer who do not, may wait for them in vain. It asks for a while, as most often a release is late, and then gives way: the one whom the
+		// arbiter has granted the name needs its votes, and asks for longer.
+		if !b.hangs() || b.repeats >= leastHanging && driver.Now().Since(b.start) >= b.persistence()/10 {
 			return false
 		}
 	}
 	return driver.Now().Since(b.start) < b.persistence()
 }
+
+// leastHanging is how often the arbiter is asked again at least, however slow it answers, before one whom it refuses gives way.
+const leastHanging = 3
 
 // hangs reports whether a majority has answered, and neither grants the name nor refuses it.
 func (b *ballot) hangs() bool {
