@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func (l *listing) kind(ctx context.Context, kind driver.Kind) error {
 		}
 		for _, kv := range part {
 			n, ok := l.e.name(kind, string(kv.Key))
-			if !ok {
+			if !ok || !strings.HasPrefix(n, l.q.Prefix) { // a prefix with a zero byte reaches into the places of a name
 				continue
 			}
 			if n != name {

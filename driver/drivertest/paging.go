@@ -79,9 +79,10 @@ func listInPages(e *env) {
 	}
 }
 
+// listByPrefixKindAndName has names that a prefix could reach if it were a path, a pattern or a part of SQL.
 func listByPrefixKindAndName(e *env) {
 	a := e.open()
-	for _, n := range []string{"a", "ab", "abc", "aB", "b", "a%", "a_c", "a*"} {
+	for _, n := range []string{"a", "ab", "abc", "aB", "b", "a%", "a_c", "a*", "a/b", "a/../c", "..", "c%2fd", "[c]", "c\\*d", "é", "\n"} {
 		e.take(a, e.lock(n))
 	}
 	if e.can.Semaphores {
@@ -101,6 +102,20 @@ func listByPrefixKindAndName(e *env) {
 	expect(driver.Query{Kind: driver.Lock, Prefix: "a%"}, "a%")
 	expect(driver.Query{Kind: driver.Lock, Prefix: "a_"}, "a_c")
 	expect(driver.Query{Kind: driver.Lock, Prefix: "a*"}, "a*")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "a/"}, "a/../c", "a/b")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "a/.."}, "a/../c")
+	expect(driver.Query{Kind: driver.Lock, Prefix: ".."}, "..")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "../"})
+	expect(driver.Query{Kind: driver.Lock, Prefix: "c/"}) // not what is written as %2f
+	expect(driver.Query{Kind: driver.Lock, Prefix: "c%2"}, "c%2fd")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "c\\"}, "c\\*d")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "[c"}, "[c]")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "[a-z]"})
+	expect(driver.Query{Kind: driver.Lock, Prefix: "?"})
+	expect(driver.Query{Kind: driver.Lock, Prefix: "\n"}, "\n")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "é"}, "é")
+	expect(driver.Query{Kind: driver.Lock, Prefix: "a\x00"})
+	expect(driver.Query{Prefix: strings.Repeat("x", 2*maxName)})
 	expect(driver.Query{Prefix: "x"})
 	expect(driver.Query{Kind: driver.Latch})
 	expect(driver.Query{Kind: driver.Lock, Name: e.prefix + "ab"}, "ab")

@@ -83,3 +83,26 @@ func FuzzBeside(f *testing.F) {
 		}
 	})
 }
+
+// Whoever may name one key does not reach the mark of another one: no two keys have the same mark.
+func TestNoTwoKeysShareAMark(t *testing.T) {
+	t.Parallel()
+	key := map[string]string{} // of a mark
+	longer := []string{""}
+	for range 5 {
+		var next []string
+		for _, stem := range longer {
+			for _, piece := range []string{"{", "}", ":", "a", ":fence"} {
+				next = append(next, stem+piece)
+			}
+		}
+		longer = next
+		for _, k := range next {
+			m := redisfence.Beside(k)
+			if other, taken := key[m.Key]; taken && m.Key != "" {
+				t.Fatalf("the keys %q and %q share the mark %q", other, k, m.Key)
+			}
+			key[m.Key] = k
+		}
+	}
+}

@@ -299,6 +299,7 @@ func TestWrongUse(t *testing.T) {
 		"field without key": fail(redisfence.Mark{Field: "a"}, 1),
 		"beside nothing":    fail(redisfence.Beside(""), 1),
 		"beside odd key":    fail(redisfence.Beside("odd}key"), 1),
+		"beside a tag":      fail(redisfence.Beside("{data}"), 1),
 		"token 0":           fail(m, 0),
 		"token 2^53":        fail(m, fence.MaxToken+1),
 		"largest uint64":    fail(m, math.MaxUint64),

@@ -21,11 +21,15 @@ type Mark struct {
 }
 
 // Beside returns a mark for what is kept under a key: the key with ":fence" after it, in the same slot of a Cluster. So "stock:7" is marked by "{stock:7}:fence", and "{user:7}:cart" by
-// "{user:7}:cart:fence". A key with a brace but no hash tag, such as "odd}key", has none: the Mark is empty, and its use is refused. Use a [Mark.Field], or a Key that you have
-// chosen yourself.
+// "{user:7}:cart:fence". A key that is nothing but its hash tag, such as "{stock:7}", has none, since that would be the mark of "stock:7"; nor has one with a brace but no hash
+// tag, such as "odd}key": the Mark is empty, and its use is refused. Use a [Mark.Field], or a Key that you have chosen yourself.
+//
+// No two keys have the same mark. But a key that ends in ":fence" may be the mark of another one: whoever lets others choose keys refuses those.
 func Beside(key string) Mark {
-	switch {
-	case hashTag(key) != key:
+	switch tag := hashTag(key); {
+	case key == "{"+tag+"}":
+		return Mark{}
+	case tag != key:
 		return Mark{Key: key + ":fence"}
 	case key == "" || strings.ContainsRune(key, '}'):
 		return Mark{}
@@ -35,7 +39,7 @@ func Beside(key string) Mark {
 
 func (m Mark) valid(token uint64) error {
 	if m.Key == "" {
-		return &fence.ValueError{Field: "mark", Value: `""`, Allowed: "a key in the slot of the data, as Beside returns it for keys with a hash tag or without braces"}
+		return &fence.ValueError{Field: "mark", Value: `""`, Allowed: "a key in the slot of the data, as Beside returns it for keys without braces, or with more than a hash tag"}
 	}
 	return fence.Valid("mark", token)
 }
