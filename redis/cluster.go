@@ -49,6 +49,9 @@ func (n node) has(slot uint16) bool {
 	return slices.ContainsFunc(n.areas, func(a area) bool { return a.first <= int(slot) && int(slot) <= a.last })
 }
 
+// gives reports whether it is giving a slot to another.
+func (n node) gives(slot uint16) bool { return strings.Contains(n.own, fmt.Sprintf("[%d->-", slot)) }
+
 // ranges are its slots as text, as in "0-99,200-200".
 func (n node) ranges() string {
 	var b strings.Builder

@@ -20,7 +20,7 @@ var (
 )
 
 // ClosedError is why no lease is granted for a while: on a server that nobody has seen in use, after a failover or a restart, and in a Cluster after the slot
-// of the name was moved to another master.
+// of the name was moved to another master, or was to be.
 type ClosedError struct {
 	// Open is about when leases are granted again.
 	Open time.Time
@@ -35,7 +35,7 @@ func (e *ClosedError) Error() string {
 	if e.Unseen {
 		return "grants are closed " + until + ": nobody has seen this server in use; `leasehold open` opens it if nothing was ever locked there"
 	}
-	return "grants are closed " + until + ": the server was started or promoted, or has got the slot of the name from another one, and may lack leases " +
+	return "grants are closed " + until + ": the server was started or promoted, or the slot of the name was moved, and it may lack leases " +
 		"that still run; `leasehold open` opens it if none was lost"
 }
 

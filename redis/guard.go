@@ -34,12 +34,15 @@ func (c *config) record(first uint16) string {
 
 const partGuard = "guard"
 
+// stateMoving is that of a marker of a slot that was on its way to another server. See guard.lua.
+const stateMoving = "moving"
+
 // mark is what guard.lua has answered.
 type mark struct {
-	left   time.Duration
-	state  string
-	nodes  string
-	unused string // the marker itself, if it is there only because there was none: nobody has seen the server in use
+	left  time.Duration
+	state string
+	nodes string
+	raw   string // the marker itself, if its state is new or moving: more is to be found out then
 }
 
 // readMark reads the answer.
@@ -108,7 +111,7 @@ func (p *place) read(ctx context.Context, n names, on *server) error {
 func (p *place) readSlot(ctx context.Context, tx *redis.Tx, n names, on *server) (m mark, err error) {
 	for range 3 {
 		m, err = readMark(tx.EvalSha(ctx, on.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(-1)...).Result())
-		if err != nil || m.unused == "" {
+		if err != nil || m.raw == "" {
 			return m, err
 		}
 		left, err := p.had(ctx, tx, n, on, m)
@@ -123,27 +126,45 @@ func (p *place) readSlot(ctx context.Context, tx *redis.Tx, n names, on *server)
 // errChanged is that a marker is not any more what it was.
 var errChanged = errors.New("redis: the marker has changed")
 
-// had returns for how long a slot stays closed that nobody has used yet: as long as its master, if that one has had it all the time. There is a
-// marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile. Else it returns errChanged.
+// had returns for how long a slot stays closed that nobody has used yet, or that was on its way to another master. If the marker has changed meanwhile, it
+// returns errChanged.
 func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m mark) (time.Duration, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {
 		return 0, explain(err)
 	}
 	me, found := self(text)
-	if !found || !me.has(n.slot()) {
+	switch {
+	case !found || !me.has(n.slot()) || me.gives(n.slot()):
 		return m.left, nil // it is being moved
+	case m.state == stateMoving:
+		return p.since(ctx, tx, n, on, m, "", 0)
 	}
-	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], []string{p.config.record(me.first())},
-		p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "").Result())
-	if err != nil || list[0] == 0 {
+	record := []string{p.config.record(me.first())}
+	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], record, p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "").Result())
+	if err != nil {
 		return m.left, err
 	}
-	open := 0
-	if list[2] == 0 {
-		open = 1
+	left := m.left
+	if list[0] == 1 {
+		// There is a marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile.
+		open := 0
+		if list[2] == 0 {
+			open = 1
+		}
+		left, err = p.since(ctx, tx, n, on, m, list[1], open)
+	} else if now, wrong := tx.Get(ctx, p.marker(n)).Result(); wrong != nil || now != m.raw {
+		err = errChanged
 	}
-	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.unused, list[1], open).Int64()
+	if err != nil {
+		return left, err
+	}
+	return left, explain(tx.EvalSha(ctx, on.program.sha[guardMarked], record, n.slot()).Err())
+}
+
+// since writes into a marker since when its server has had the slot, and returns for how long that stays closed.
+func (p *place) since(ctx context.Context, tx *redis.Tx, n names, on *server, m mark, since any, open int) (time.Duration, error) {
+	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, since, open).Int64()
 	switch {
 	case err != nil:
 		return m.left, explain(err)
@@ -151,6 +172,23 @@ func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m ma
 		return m.left, errChanged
 	}
 	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// shutMoving shuts a slot that a server was found to be giving away. If the move is broken off, leases that have left are missing there. Where the marker
+// has left as well, or the client is sent on, there is nothing to shut.
+func (p *place) shutMoving(ctx context.Context, n names, on *server) error {
+	marker := p.marker(n)
+	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
+		return tx.EvalSha(ctx, on.program.sha[guardMoving], []string{marker}).Err()
+	})
+}
+
+// meetMoving is called by whoever finds a slot on its way to another server. What many find at the same time is done once.
+func (p *place) meetMoving(ctx context.Context, n names, on *server) {
+	if on == nil || p.looking || !p.config.guard || !p.clustered() {
+		return
+	}
+	_, _ = p.await(ctx, n, topic{server: on, slot: p.slot(n), moving: true}, nil) // the next who asks finds it, too
 }
 
 // numbers reads the answer of guard_master.lua.

@@ -201,7 +201,14 @@ func (m mastered) asks(identity, epoch, ranges string, slot int, by string) (had
 // aged makes the record older than the longest lease.
 func (m mastered) aged(identity, epoch, ranges string) {
 	m.t.Helper()
-	command(m.t, m.server, "SET", m.record, fmt.Sprintf("%s 1 %s %s %s", identity, ms(time.Hour), epoch, ranges))
+	command(m.t, m.server, "SET", m.record, fmt.Sprintf("%s 1 %s %s %s -", identity, ms(time.Hour), epoch, ranges))
+}
+
+// marks says that slots have markers now.
+func (m mastered) marks(identity string, slots ...string) {
+	m.t.Helper()
+	c := config{prefix: DefaultPrefix}
+	command(m.t, m.server, append([]string{"EVAL", c.assemble(identity, true).text[guardMarked], "1", m.record}, slots...)...)
 }
 
 func TestGuardOfASlotWithoutAMarker(t *testing.T) {
@@ -243,6 +250,41 @@ func TestGuardOfASlotWithoutAMarker(t *testing.T) {
 		"but not for a later life": {func(m mastered) (bool, time.Duration) {
 			m.asks("a", "1", "0-99", 7, "somebody: a reason")
 			return m.asks("b", "1", "0-99", 8, "")
+		}, false, true},
+		"a slot that has lost its marker is closed": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
+			m.marks("a", "7", "99")
+			return m.asks("a", "1", "0-99", 99, "")
+		}, false, true},
+		"and others are not": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
+			m.marks("a", "7", "99")
+			m.marks("a", "7")
+			return m.asks("a", "1", "0-99", 98, "")
+		}, true, false},
+		"also if the record was made anew since": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
+			m.marks("a", "7")
+			m.asks("a", "2", "0-99", 8, "")
+			return m.asks("a", "2", "0-99", 7, "")
+		}, false, true},
+		"but not in another life of the master": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
+			m.marks("a", "7")
+			m.marks("b", "8")
+			m.asks("b", "2", "0-99", 9, "")
+			m.asks("b", "2", "0-99", 7, "")
+			return m.asks("b", "2", "0-99", 8, "")
+		}, true, true},
+		"nor where somebody has declared it open": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
+			m.marks("a", "7")
+			m.asks("a", "1", "0-99", 0, "somebody: a reason")
+			return m.asks("a", "1", "0-99", 7, "")
+		}, true, false},
+		"a record of an earlier version counts as none": {func(m mastered) (bool, time.Duration) {
+			command(m.t, m.server, "SET", m.record, "a 1 1 1 0-99")
+			return m.asks("a", "1", "0-99", 7, "")
 		}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {

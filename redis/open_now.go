@@ -92,7 +92,8 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, program *program,
 	if !found {
 		return "", errMoving
 	}
-	err = tx.EvalSha(ctx, program.sha[guardMaster], []string{e.record(me.first())}, e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), by).Err()
+	record := []string{e.record(me.first())}
+	err = tx.EvalSha(ctx, program.sha[guardMaster], record, e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), by).Err()
 	if err != nil {
 		return "", explain(err)
 	}
@@ -112,12 +113,19 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, program *program,
 			}
 			return nil
 		})
-		for _, cmd := range cmds {
+		marked := make([]any, 0, step)
+		for i, cmd := range cmds {
+			if cmd, ok := cmd.(*redis.Cmd); ok && cmd.Val() == int64(1) {
+				marked = append(marked, some[i])
+			}
 			if err := explain(cmd.Err()); err != nil && !moving(err) { // nothing is granted in a slot on its way
 				return "", fmt.Errorf("redis: some slots of %s are open, and others not: %w", me.address, err)
 			}
 		}
 		if len(cmds) == 0 {
+			return "", explain(err)
+		}
+		if err := tx.EvalSha(ctx, program.sha[guardMarked], record, marked...).Err(); err != nil {
 			return "", explain(err)
 		}
 	}

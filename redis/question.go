@@ -23,6 +23,7 @@ type topic struct {
 	server *server
 	slot   uint16
 	gate   bool // it is about the marker of the slot there
+	moving bool // the slot is on its way from there, and the marker is to say so
 }
 
 // slow is after how long without an answer a question is asked again: on another connection, as that of the first may be dead. After that it
@@ -92,9 +93,12 @@ func (p *place) question(ctx context.Context, n names, about topic, lacks *serve
 
 // answer answers a question. It goes on when those who asked have gone: others may have come.
 func (p *place) answer(ctx context.Context, q *question, about topic, n names) {
-	if about.gate {
+	switch {
+	case about.gate:
 		q.err = p.read(ctx, n, about.server)
-	} else {
+	case about.moving:
+		q.err = p.shutMoving(ctx, n, about.server)
+	default:
 		q.server, q.err = p.ask(ctx, n, q.lacks)
 	}
 	p.mu.Lock()

@@ -130,6 +130,9 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			case c.cmd.Err() != nil:
 				b.engine.place.doubt(c.names, c.cmd.Err())
 				b.fail(c.items, explain(c.cmd.Err()))
+				if moving(c.cmd.Err()) {
+					b.engine.place.meetMoving(ctx, c.names, b.on)
+				}
 			case err != nil:
 				b.fail(c.items, err)
 			default:
@@ -147,6 +150,11 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			} else {
 				for _, c := range again {
 					b.fail(c.items, err)
+				}
+				if moving(err) { // the client was sent on to where the slot is going
+					for _, c := range again {
+						b.engine.place.meetMoving(ctx, c.names, b.on)
+					}
 				}
 				again = nil
 			}

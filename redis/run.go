@@ -94,9 +94,16 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		}
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)
+			if moving(err) {
+				e.place.meetMoving(ctx, n, on)
+			}
 			return answer, on, aboutKeys(n, e.place.access(), explain(err))
 		}
+		knew := on
 		if on, err = e.place.learn(ctx, n, on); err != nil {
+			if moving(err) { // the client was sent on to where the slot is going
+				e.place.meetMoving(ctx, n, knew)
+			}
 			return nil, nil, err
 		}
 	}

@@ -50,6 +50,8 @@ const (
 	rightsToLook
 	guard
 	guardMaster
+	guardMarked
+	guardMoving
 	guardSince
 	guardOpen
 	listNodes
@@ -99,6 +101,10 @@ var (
 	guardLua string
 	//go:embed scripts/guard_master.lua
 	guardMasterLua string
+	//go:embed scripts/guard_marked.lua
+	guardMarkedLua string
+	//go:embed scripts/guard_moving.lua
+	guardMovingLua string
 	//go:embed scripts/guard_since.lua
 	guardSinceLua string
 	//go:embed scripts/guard_open.lua
@@ -124,7 +130,7 @@ var (
 var sources = [scriptCount]*string{
 	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
 	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, rightsToLook: &rightsToLookLua,
-	guard: &guardLua, guardMaster: &guardMasterLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, listNodes: &nodesLua, together: &togetherLua,
+	guard: &guardLua, guardMaster: &guardMasterLua, guardMarked: &guardMarkedLua, guardMoving: &guardMovingLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, listNodes: &nodesLua, together: &togetherLua,
 	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
 }
 

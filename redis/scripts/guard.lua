@@ -1,11 +1,12 @@
 -- guard.lua: says for how long no lease may be granted in what a marker guards, a server or one slot of a Cluster, because leases that another server
 -- has granted may be missing there. IDENTITY is that of the server on which it runs.
 --   KEYS  the marker: "<identity of the server that granted last> <state> <since when (ms)> <the longest ttl (ms)> <nodes> <by whom it was opened>"
---         state: open, or shut until the longest ttl has passed: new (there was no marker: nobody has seen the server in use) or other (another server's)
+--         state: open, or shut until the longest ttl has passed: new (there was no marker: nobody has seen the server in use) or other (another server's),
+--         or shut until somebody finds that the slot stays, and the longest ttl has passed: moving (it was on its way to another server)
 --         nodes: in which list of servers that are used together it is (see nodes.lua), - if in none
 --   ARGV  the longest ttl (ms), how long ago another server was seen in the place of this one (ms, -1 if there was none),
 --         for how long a server that was seen is believed to be there (ms), and whatever to only look
---   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it is new, or nothing}.
+--   Answers {for how many ms grants stay closed, state, nodes as they are in the marker, the marker if it is new or moving, or nothing}.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -19,7 +20,10 @@ elseif away >= 0 and since < now - away + tonumber(ARGV[3]) then
   state, since, by = 'other', now, ''
 end
 local left = 0
-if state ~= 'open' or longest > before and by == '' then -- who has opened it may not have known of leases that are this long
+if state == 'moving' then
+  longest = math.max(longest, before)
+  left = longest
+elseif state ~= 'open' or longest > before and by == '' then -- who has opened it may not have known of leases that are this long
   longest = math.max(longest, before)
   since = math.min(since, now) -- the clock may have been set back
   left = math.max(since + longest - now, 0)
@@ -30,4 +34,4 @@ if marker ~= raw and not ARGV[4] then
   call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
   call('SET', KEYS[1], marker)
 end
-return {left, state, nodes, state == 'new' and marker or ''}
+return {left, state, nodes, (state == 'new' or state == 'moving') and marker or ''}

@@ -1,12 +1,14 @@
--- guard_since.lua: writes into a new marker since when its server has had what it guards. See guard.lua and guard_master.lua.
+-- guard_since.lua: writes into a marker that is new, or of a slot that stays, since when its server has had what it guards. See guard.lua and guard_master.lua.
 --   KEYS  the marker
---   ARGV  the marker as it must still be, since when (ms), 1 if it is open whenever that was
+--   ARGV  the marker as it must still be, since when (ms) or nothing for now, 1 if it is open whenever that was
 --   Answers for how many ms grants stay closed, or -1 if it is another marker.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
 local who, state, longest, nodes = string.match(ARGV[1], '^(%S+) (%l+) %d+ (%d+) (%S+)$')
-local left = ARGV[3] == '1' and 0 or math.max(tonumber(ARGV[2]) + tonumber(longest) - now, 0)
-call('SET', KEYS[1], string.format('%s %s %.0f %s %s', who, left == 0 and 'open' or state, tonumber(ARGV[2]), longest, nodes))
+local since = tonumber(ARGV[2]) or now
+local left = ARGV[3] == '1' and 0 or math.max(since + tonumber(longest) - now, 0)
+state = left == 0 and 'open' or state == 'moving' and 'other' or state
+call('SET', KEYS[1], string.format('%s %s %.0f %s %s', who, state, since, longest, nodes))
 return left
