@@ -29,16 +29,30 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 				return err
 			}
 		}
+		var seen *reading
 		if stranger {
-			if err := p.meet(ctx, tx, s, f, n); err != nil {
+			if seen, err = p.meet(ctx, tx, s, f, n); err != nil {
 				return err
+			}
+			if seen != nil {
+				p.verified(s, seen, moment) // before anybody else can find it, and take it for open
 			}
 		}
 		found = p.remember(f, n, s)
 		if f.replica { // it is in its place no more
 			return nil
 		}
-		return p.verified(ctx, tx, f, n, found, moment)
+		if p.looking || !p.config.guard || f.cluster() {
+			found.verified.Store(int64(moment))
+			return nil
+		}
+		if seen == nil {
+			if seen, err = p.readAgain(ctx, tx, n, found); err != nil {
+				return err
+			}
+		}
+		p.verified(found, seen, moment)
+		return nil
 	})
 	if err != nil {
 		p.doubt(n, err)
@@ -47,52 +61,54 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 	return found, nil
 }
 
-// meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed. In a Cluster each
-// slot has a marker of its own, which is read when a script finds that it does not say open. Who only looks leaves the marker alone.
-func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) error {
-	if p.looking {
-		return p.allowed(ctx, tx, s, f, n, rightsToLook)
-	}
-	if err := p.allowed(ctx, tx, s, f, n, rights); err != nil || !p.config.guard || f.cluster() {
-		return err
-	}
-	marker, asked := p.marker(n), driver.Now()
-	m, err := readMark(tx.EvalSha(ctx, s.program.sha[guard], []string{marker}, p.config.guardArgs(p.away(f, n))...).Result())
-	if err != nil {
-		return err
-	}
-	s.gate.Store(newGate(s, asked, m.left, m.state))
-	return nil
+// reading is what a marker said, and when it was asked for.
+type reading struct {
+	mark  mark
+	asked driver.Instant
 }
 
-// verified notes that a server was what it is at a moment. Its marker is read each time: somebody who knows more may have closed it since, and it may be in
-// another list by now.
-func (p *place) verified(ctx context.Context, tx *redis.Tx, f facts, n names, s *server, moment time.Duration) error {
-	if p.looking || !p.config.guard || f.cluster() {
-		s.verified.Store(int64(moment))
-		return nil
+// meet makes the acquaintance of a server: it learns what the user may do there, and from the marker for how long grants stay closed. In a Cluster each
+// slot has a marker of its own, which is read when a script finds that it does not say open. Who only looks leaves the marker alone.
+func (p *place) meet(ctx context.Context, tx *redis.Tx, s *server, f facts, n names) (*reading, error) {
+	if p.looking {
+		return nil, p.allowed(ctx, tx, s, f, n, rightsToLook)
 	}
-	asked := driver.Now()
-	read := func() (mark, error) {
-		return readMark(tx.EvalSha(ctx, s.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(-1)...).Result())
+	if err := p.allowed(ctx, tx, s, f, n, rights); err != nil || !p.config.guard || f.cluster() {
+		return nil, err
 	}
-	m, err := read()
+	return p.readMarker(ctx, tx, n, s, p.away(f, n))
+}
+
+// readAgain reads the marker of a server that is known. It is read each time that the server is verified: somebody who knows more may have closed it
+// since, and it may be in another list by now.
+func (p *place) readAgain(ctx context.Context, tx *redis.Tx, n names, s *server) (*reading, error) {
+	seen, err := p.readMarker(ctx, tx, n, s, -1)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") { // they were removed
 		if err = p.load(ctx, tx, s.program); err == nil {
-			m, err = read()
+			seen, err = p.readMarker(ctx, tx, n, s, -1)
 		}
 	}
+	return seen, err
+}
+
+func (p *place) readMarker(ctx context.Context, tx *redis.Tx, n names, s *server, away time.Duration) (*reading, error) {
+	asked := driver.Now()
+	m, err := readMark(tx.EvalSha(ctx, s.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(away)...).Result())
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return &reading{m, asked}, nil
+}
+
+// verified notes that a server was what it is at a moment, and what its marker said then. An answer that comes late says what was.
+func (p *place) verified(s *server, seen *reading, moment time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if before := s.verified.Load(); s.list.Load() == nil || int64(moment) >= before { // an answer that comes late says what was
-		s.list.Store(&m.nodes)
-		s.gate.Store(newGate(s, asked, m.left, m.state))
+	if s.list.Load() == nil || int64(moment) >= s.verified.Load() {
+		s.list.Store(&seen.mark.nodes)
+		s.gate.Store(newGate(s, seen.asked, seen.mark.left, seen.mark.state))
 		s.verified.Store(int64(moment))
 	}
-	return nil
 }
 
 // away is how long ago another server was seen in the place of this one. It may have been there for verifyEvery after that, and granted
