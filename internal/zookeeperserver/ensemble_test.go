@@ -1,6 +1,8 @@
 package zookeeperserver
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +44,15 @@ func TestEnsembleElects(t *testing.T) {
 			t.Error("a server runs after Kill")
 		}
 	}
+	breakEpoch(t, e.Servers[0])
 	noErr(t, e.Restart())
 	noErr(t, e.Servers[0].EndSession(id))
+}
+
+// breakEpoch leaves the files of a server as if it had been killed while it wrote the number of a new leader.
+func breakEpoch(t *testing.T, s *Server) {
+	t.Helper()
+	dir := filepath.Join(s.Dir(), dataFolder, "version-2")
+	noErr(t, os.WriteFile(filepath.Join(dir, currentEpoch), []byte("0"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, epochAside), nil, 0o600))
 }

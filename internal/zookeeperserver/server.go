@@ -78,6 +78,11 @@ func (s *Server) Restart() error {
 
 // Launch is Restart that does not wait.
 func (s *Server) Launch() (*process.Process, error) {
+	if s.Run() == nil {
+		if err := mendEpoch(filepath.Join(s.Dir(), dataFolder)); err != nil {
+			return nil, err
+		}
+	}
 	return s.Server.Launch(exec.Command(s.program.java, s.program.arguments(s.Dir())...))
 }
 
