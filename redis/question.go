@@ -13,6 +13,7 @@ type question struct {
 	lacks    *server // has been seen to lack the scripts
 	asked    time.Time
 	patience time.Duration // after which it is asked again
+	answered bool          // guarded by the place's mu; done is closed right after that
 	done     chan struct{}
 	server   *server
 	err      error
@@ -55,8 +56,8 @@ func (p *place) learn(ctx context.Context, n names, lacks *server) (*server, err
 
 // await returns a question that has been answered.
 func (p *place) await(ctx context.Context, n names, about topic, lacks *server) (*question, error) {
-	for {
-		q := p.question(ctx, n, about, lacks)
+	for q := (*question)(nil); ; {
+		q = p.question(ctx, n, about, lacks, q)
 		late := time.NewTimer(time.Until(q.asked.Add(q.patience)))
 		select {
 		case <-q.done:
@@ -70,10 +71,14 @@ func (p *place) await(ctx context.Context, n names, about topic, lacks *server) 
 	}
 }
 
-// question returns the one that is under way, or a new one.
-func (p *place) question(ctx context.Context, n names, about topic, lacks *server) *question {
+// question returns the one that is under way, or a new one, to somebody who has waited for the last one until it was late. That one
+// may just have been answered, and is as good as any: whoever began anew then, with the first patience, might meet with the same again and again.
+func (p *place) question(ctx context.Context, n names, about topic, lacks *server, last *question) *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if last != nil && last.answered {
+		return last
+	}
 	before := p.asking[about]
 	late := before != nil && time.Since(before.asked) >= before.patience
 	if before != nil && !late && (before.lacks == lacks || lacks == nil) {
@@ -102,6 +107,7 @@ func (p *place) answer(ctx context.Context, q *question, about topic, n names) {
 		q.server, q.err = p.ask(ctx, n, q.lacks)
 	}
 	p.mu.Lock()
+	q.answered = true
 	if p.asking[about] == q {
 		delete(p.asking, about)
 	}
