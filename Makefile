@@ -40,10 +40,11 @@ schedules: redis ## Run many more seeded schedules, and hand-overs, than "make t
 	go test -count 1 -timeout 2h -run '^TestSchedules$$' -v ./redis/internal/simulator -schedules 3000
 	go test -count 1 -timeout 1h -run '^TestOrderOfThousandsOfHandOvers$$' ./redis -handovers 20000
 
-# For an hour each: make fuzz FUZZTIME=1h. FUZZTOTAL=5m bounds all of them together, FUZZ="FuzzA FuzzB" runs these, and FUZZPARALLEL=1 uses one processor.
+# For an hour each: make fuzz FUZZTIME=1h. FUZZTOTAL=5m bounds all of them together, and FUZZ="FuzzA FuzzB" runs these. FUZZJOBS=2 FUZZPARALLEL=1 runs two at a
+# time, with one processor each.
 .PHONY: fuzz
-fuzz: redis etcd postgresql zookeeper ## Run all fuzz targets, one after the other, FUZZTIME=1m each
-	FUZZTIME=$(or $(FUZZTIME),1m) FUZZTOTAL=$(FUZZTOTAL) scripts/fuzz.sh $(FUZZ)
+fuzz: redis etcd postgresql zookeeper ## Run all fuzz targets, FUZZTIME=1m each
+	FUZZTIME=$(or $(FUZZTIME),1m) FUZZTOTAL=$(FUZZTOTAL) FUZZJOBS=$(FUZZJOBS) FUZZPARALLEL=$(FUZZPARALLEL) scripts/fuzz.sh $(FUZZ)
 
 .PHONY: mutants
 mutants: compiler spin redis etcd postgresql zookeeper ## Check that the tests find the faults that are planted in the code (takes some minutes)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of all modules, one after the other: each for FUZZTIME, or for an equal part of FUZZTOTAL, if that is set, and no longer than FUZZTIME.
+# Runs every fuzz target of all modules, FUZZJOBS at a time (1 unless said otherwise): each for FUZZTIME, or so that all of them take about FUZZTOTAL, if that is
+# set, and no longer than FUZZTIME. FUZZPARALLEL is how many processors each of them uses (2 unless said otherwise).
 #
 #   scripts/fuzz.sh [NAME...]
 #
@@ -35,36 +36,46 @@ if [ ${#targets[@]} -eq 0 ]; then
 	exit 1
 fi
 if [ -n "${FUZZTOTAL:-}" ]; then
-	part=$(($(seconds "$FUZZTOTAL") / ${#targets[@]}))
+	part=$(($(seconds "$FUZZTOTAL") * ${FUZZJOBS:-1} / ${#targets[@]}))
 	each=$((part < each ? part : each))
 	each=$((each > 0 ? each : 1))
 fi
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'rm -r "$logs"' EXIT
 
 # overran tells whether a run failed for nothing but that its time was over: with a time, Go sometimes counts the end of the time as a failure of the target
 # (https://go.dev/issue/75804, mended in Go 1.27). An input that fails is always told of, and written down.
 overran() {
-	grep -qx ' *context deadline exceeded' "$log" &&
-		! grep -qE 'Failing input written to|failure while testing seed corpus|^panic: |^fatal error: |_test\.go:[0-9]+: ' "$log"
+	grep -qx ' *context deadline exceeded' "$1" &&
+		! grep -qE 'Failing input written to|failure while testing seed corpus|^panic: |^fatal error: |_test\.go:[0-9]+: ' "$1"
 }
 
-failed=()
-for target in "${targets[@]}"; do
-	file=${target% *} name=${target#* }
-	echo "fuzz.sh: $name in $(dirname "$file"), for ${each}s"
+# fuzz runs one target, and tells at its end how that went.
+fuzz() {
+	local file=${1% *} name=${1#* } log="$logs/${1#* }" failed=
+	log+=".$RANDOM" # packages may have targets of the same name
 	# What an input does is bounded by the target itself: -timeout is for one that stands still.
-	if ! go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" -parallel "${FUZZPARALLEL:-2}" -timeout "$((each + 600))s" "$(dirname "$file")" >"$log" 2>&1; then
-		if ! overran; then
-			failed+=("$name")
-			tail -n 200 "$log"
-			continue
-		fi
+	go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" -parallel "${FUZZPARALLEL:-2}" -timeout "$((each + 600))s" "$(dirname "$file")" >"$log" 2>&1 ||
+		overran "$log" || failed=yes
+	echo "fuzz.sh: $name in $(dirname "$file"), for ${each}s: $(grep -E '^fuzz: elapsed' "$log" | tail -n 1)"
+	if [ -n "$failed" ]; then
+		tail -n 200 "$log"
+		echo "$name" >>"$logs/failed"
 	fi
-	grep -E '^fuzz: elapsed' "$log" | tail -n 1
+}
+
+running=0
+for target in "${targets[@]}"; do
+	if [ "$running" -ge "${FUZZJOBS:-1}" ]; then
+		wait -n
+		running=$((running - 1))
+	fi
+	fuzz "$target" &
+	running=$((running + 1))
 done
-if [ ${#failed[@]} -gt 0 ]; then
-	echo "fuzz.sh: failed: ${failed[*]}" >&2
+wait
+if [ -e "$logs/failed" ]; then
+	echo "fuzz.sh: failed: $(paste -sd ' ' "$logs/failed")" >&2
 	exit 1
 fi
