@@ -19,6 +19,7 @@ type ask struct {
 	began  time.Time // zero: now; only observers want to know
 	told   bool      // observers were told that it waits, and not yet that it does not any more
 	heard  bool      // somebody has said since the call began that it is held: the engine, or the holder in this process
+	kept   bool      // a hold counts among the leases of the client in place of the call
 	outage time.Time // since when the engine has not answered; zero if it has, or was not asked yet
 }
 
@@ -81,6 +82,22 @@ func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
 			return outer.again(ctx, a)
 		}
 	}
+	if err := c.begins(l, a.op, 1); err != nil {
+		if a.turn {
+			c.queue.Done(l.key)
+		}
+		return nil, err
+	}
+	lease, err := l.get(ctx, a)
+	if !a.kept {
+		c.ends(1)
+	}
+	return lease, err
+}
+
+// get gets a lease in the queue of this process, or from the engine.
+func (l *lock) get(ctx context.Context, a *ask) (*Lease, error) {
+	c := l.client
 	waiting := ctx
 	if !a.try {
 		var cancel context.CancelFunc
@@ -110,6 +127,7 @@ func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
 		}
 		return nil, err
 	}
+	a.kept = true
 	return l.granted(ctx, a, gift{hold: h, tenure: h.tenure, token: h.token}, false), nil
 }
 
@@ -125,13 +143,15 @@ func (l *lock) patience(ctx context.Context) (context.Context, context.CancelFun
 // over, and nothing at all if it is the caller's turn to ask the engine.
 func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
 	c := l.client
-	for {
+	for most := c.maxWaiters; ; most = 0 { // who has waited once is not sent away any more
 		l.tellWaits(ctx, a, Waiting{Local: true})
-		turn := c.queue.Wait(waiting, c.life.Done(), l.key, l.want(a))
+		turn := c.queue.Wait(waiting, c.life.Done(), l.key, most, l.want(a))
 		a.heard = a.heard || turn.Held
 		over := l.ended(waiting, a.op, a.unheard(errUnheard))
 		g := turn.Gift
 		switch {
+		case turn.Full && over == nil:
+			return nil, l.crowdedHere(a.op)
 		case !turn.Mine:
 			return nil, over
 		case g.hold == nil:
@@ -157,10 +177,12 @@ func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
 // look waits until somebody in the queue of this process knows that it is held, and returns ErrHeld then; that somebody asks is no answer. It returns
 // nothing if it is the caller's turn to ask the engine.
 func (l *lock) look(ctx context.Context, a *ask) error {
-	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.life.Done(), l.key)
+	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.life.Done(), l.key, l.client.maxWaiters)
 	switch over := l.ended(ctx, a.op, errUnheard); {
 	case turn.Held && !turn.Mine:
 		return l.failure(a.op, ErrHeld, nil)
+	case turn.Full && over == nil:
+		return l.crowdedHere(a.op)
 	case over != nil && turn.Mine:
 		l.client.queue.Done(l.key)
 		return over
@@ -224,7 +246,7 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 	c := l.client
 	h := newHold(l, a, turn)
 	r := h.request()
-	r.Join = !a.try
+	r.Join, r.Waiters = !a.try, c.maxWaiters
 	var (
 		answered bool  // the engine has answered here
 		reason   error // why it waits, if the engine says more than that it is held
@@ -248,6 +270,7 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 				l.tellWaits(ctx, a, Waiting{Reason: reason})
 			}
 			answered, touched, failures = true, true, 0
+			r.Waiters = 0 // who has a place in the queue keeps it
 			g, err = h.wait(ctx, r)
 		}
 		if !g.Start.IsZero() {
@@ -259,12 +282,15 @@ func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
 			}
 			err = driver.Spent(err) // what came too late is released
 		}
-		if a.outage.IsZero() {
+		crowded := errors.Is(err, driver.ErrCrowded)
+		if a.outage.IsZero() && !crowded {
 			a.outage = time.Now()
 		}
 		over := because(l.ended(ctx, a.op, a.unheard(errUnheard)), reason)
 		switch {
 		case over != nil:
+		case crowded:
+			over = l.crowded(a.op, errors.New("they wait on the engine"))
 		case !a.heard || driver.IsPermanent(err) || time.Since(a.outage) > l.ttl:
 			over = l.failure(a.op, ErrUnavailable, err)
 		default:

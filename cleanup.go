@@ -41,7 +41,8 @@ func (h *hold) send(r driver.Release) error {
 func (h *hold) clean(now driver.Instant) bool {
 	r := &h.lock.client.renewer
 	at := r.at(now)
-	h.phase, h.failures, h.next = cleaning, 0, at
+	h.become(cleaning)
+	h.failures, h.next = 0, at
 	h.forget = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requestTimeout
 	return r.set(h, at)
 }
@@ -115,7 +116,7 @@ func (h *hold) swept(sent time.Duration, err error) {
 	}
 	at := c.renewer.now()
 	if (err == nil || driver.IsNo(err)) && sent >= h.uncertain {
-		h.phase = over
+		h.become(over)
 		return
 	}
 	next := at + c.jitter(backoff(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second)))
@@ -145,7 +146,7 @@ func (h *hold) closed() error {
 		}
 		return h.giveUp(ErrClosed)
 	case cleaning:
-		h.phase = over
+		h.become(over)
 		r := h.toRelease(h.keep())
 		h.mu.Unlock()
 		if hopeless {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -26,10 +27,13 @@ type Client struct {
 	ownText        bool // holder was set by the caller
 	requestTimeout time.Duration
 	handOver       int
+	maxWaiters     int
+	maxLeases      int
 	random         func(n int64) int64 // below n
 	defaults       settings
 	err            error // why nothing works: a value given to New
 
+	leases  atomic.Int64 // that there are, and that calls ask for
 	queue   localqueue.Queue[driver.Key, want, gift]
 	renewer renewer
 	gates   gates
@@ -56,6 +60,8 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		holder:         self().String(),
 		requestTimeout: DefaultRequestTimeout,
 		handOver:       64,
+		maxWaiters:     DefaultMaxWaiters,
+		maxLeases:      DefaultMaxLeases,
 		random:         rand.Int64N,
 		defaults:       settings{ttl: DefaultTTL},
 	}

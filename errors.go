@@ -20,6 +20,12 @@ var (
 	// latter is an ErrUnavailable as well if nobody has said that it is held.
 	ErrTimeout = errors.New("not granted within the wait limit")
 
+	// ErrCrowded: as many wait for the name as WithMaxWaiters allows. The caller does not wait.
+	ErrCrowded = errors.New("too many wait for it")
+
+	// ErrFull: the client has and asks for as many leases as WithMaxLeases allows. Nothing has been sent to the engine.
+	ErrFull = errors.New("the client has too many leases")
+
 	// ErrUnavailable: the engine did not answer, or answered with an error; errors.As finds the
 	// engine's own error behind it. The caller has no lease, and whether others have one is not known. If a request may have taken effect all
 	// the same, it is being undone in the background.

@@ -20,7 +20,7 @@ var permanent = driver.Permanent(errors.New("no rights"))
 
 // sentinels are all that a caller may have to tell apart.
 var sentinels = []error{
-	leasehold.ErrHeld, leasehold.ErrTimeout, leasehold.ErrUnavailable, leasehold.ErrLost, leasehold.ErrReleased,
+	leasehold.ErrHeld, leasehold.ErrCrowded, leasehold.ErrFull, leasehold.ErrTimeout, leasehold.ErrUnavailable, leasehold.ErrLost, leasehold.ErrReleased,
 	leasehold.ErrMaxHold, leasehold.ErrUnknown, leasehold.ErrUnsupported, leasehold.ErrUpgrade, leasehold.ErrClosed,
 	leasehold.ErrInvalid, leasehold.ErrNotSet, leasehold.ErrNoLeader, context.Canceled, context.DeadlineExceeded,
 }

@@ -201,14 +201,15 @@ func (h *hold) admit(g driver.Grant, start driver.Instant) error {
 		return errTooLate
 	}
 	h.token, h.spare = g.Token, max(g.Tokens-1, 0)
-	h.phase, h.count, h.failures = held, 1, 0
+	h.become(held)
+	h.count, h.failures = 1, 0
 	h.handles.Store(1)
 	h.next = h.renewAfter(start)
 	if h.short = ttl < l.ttl; h.short {
 		h.next = 0 // renew at once
 	}
 	if !h.schedule(now) {
-		h.phase = asking
+		h.become(asking)
 		return ErrClosed
 	}
 	if h.turn && (h.mode == driver.Shared || l.key.Kind != driver.Lock) {
@@ -285,7 +286,8 @@ func nothing() {}
 // calls what end returns.
 func (h *hold) end(cause error) (after func()) {
 	endings, turn := h.endings, h.turn
-	h.phase, h.cause, h.endings, h.turn = over, cause, nil, false
+	h.become(over)
+	h.cause, h.endings, h.turn = cause, nil, false
 	h.lock.client.renewer.remove(h)
 	if len(endings) == 0 && !turn {
 		return nothing

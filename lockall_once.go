@@ -18,6 +18,12 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, a *ask) (*LeaseSet,
 	if !ok || !c.abilities.All || len(locks) < 2 || first.ended(ctx, "", nil) != nil || slices.ContainsFunc(locks, func(l *lock) bool { return l.entered(ctx) }) {
 		return nil, nil
 	}
+	if err := c.begins(first, a.op, len(locks)); err != nil {
+		first.tellFailed(ctx, a, err)
+		return nil, err
+	}
+	uncounted := len(locks)
+	defer func() { c.ends(uncounted) }()
 	for i, l := range locks {
 		if !c.queue.Try(l.key) {
 			c.turnsDone(locks[min(1, i):i])
@@ -40,6 +46,7 @@ func (c *Client) takeAll(ctx context.Context, locks []*lock, a *ask) (*LeaseSet,
 	}
 	touched := !driver.HadNoEffect(err)
 	set, err := grantAll(ctx, a, holds, grants, start, err)
+	uncounted -= len(set.leases)
 	if err == nil {
 		return set, nil
 	}

@@ -19,7 +19,7 @@ func (c *Client) Mutex(name string, opts ...Option) *Mutex {
 // Lock waits until the lock is granted, until ctx ends, or for as long as
 // WaitLimit allows. Waiters are served in their order where the engine is fair.
 //
-// It returns ErrTimeout, ErrUnavailable, ErrInvalid, ErrClosed or an error of ctx. An engine that
+// It returns ErrTimeout, ErrCrowded, ErrFull, ErrUnavailable, ErrInvalid, ErrClosed or an error of ctx. An engine that
 // cannot be reached at first is reported at once; one that stops answering while Lock waits, for others in this process too, is
 // given one ttl to come back.
 //

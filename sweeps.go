@@ -92,7 +92,7 @@ func (h *hold) sweepOnce() {
 		h.mu.Unlock()
 		return
 	case at >= h.forget:
-		h.phase = over
+		h.become(over)
 		h.mu.Unlock()
 		c.log.Warn("clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 		return

@@ -63,7 +63,8 @@ type Engine interface {
 	// It answers with ErrHeld if somebody else holds the name in a way that
 	// excludes the request, or if others have waited for longer (where the engine
 	// is fair). With Request.Join set, a refused owner has joined the queue
-	// before Take returns, so that a following Wait finds its place.
+	// before Take returns, so that a following Wait finds its place. If there is no
+	// room in the queue (Request.Waiters), it answers with ErrCrowded.
 	//
 	// A Take by an owner that already holds makes its lease last at least
 	// Request.TTL from now and answers with the tokens of the first grant.
@@ -129,6 +130,9 @@ type Abilities struct {
 
 	// Raise: Take heeds Request.Floor, and the engine is a Raiser.
 	Raise bool
+
+	// Waiters: Take heeds Request.Waiters.
+	Waiters bool
 
 	// Votes: the engine is a Voter.
 	Votes bool

@@ -20,6 +20,10 @@ var (
 	// time has run out.
 	ErrNotSet = errors.New("latch is not set")
 
+	// ErrCrowded is the answer of a Take with Join that was refused, and for which there is no room in the queue: Request.Waiters wait already. The owner
+	// neither holds nor waits.
+	ErrCrowded = Permanent(errors.New("as many wait as may"))
+
 	// ErrSilent says in a Vote that the place has not answered in time.
 	ErrSilent = errors.New("no answer")
 
@@ -83,10 +87,10 @@ func IsPermanent(err error) bool {
 	return errors.As(err, &m) && m.permanent
 }
 
-// IsNo reports whether err is one of the definite answers ErrHeld, ErrNotHeld
+// IsNo reports whether err is one of the definite answers ErrHeld, ErrCrowded, ErrNotHeld
 // and ErrNotSet.
 func IsNo(err error) bool {
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotSet)
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrCrowded) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotSet)
 }
 
 // Spent marks err, an error of Take, Wait or TakeAll, after which the engine has named the owner in a release of its own,

@@ -102,6 +102,10 @@ type Request struct {
 	// Join asks Take to queue the owner if the request is refused.
 	Join bool
 
+	// Waiters is how many may wait for the key: a Take with Join whose owner would be one more answers ErrCrowded. Whoever has a place keeps it, so it
+	// does not concern owners that wait already, nor Wait. Zero means no limit. Only engines with the ability Waiters know of it.
+	Waiters int
+
 	// Holder is a public text about the holder for listings, such as "host:pid program".
 	Holder string
 }

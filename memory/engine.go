@@ -82,6 +82,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Force:      true,
 		All:        true,
 		Raise:      true,
+		Waiters:    true,
 		Records:    true,
 		Fair:       true,
 		Local:      true,
@@ -104,7 +105,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 }
 
 // take grants the request, or refuses it with ErrHeld and the owner's place in the queue, if
-// it has one. The caller has locked the shard.
+// it has one, or with ErrCrowded. The caller has locked the shard.
 func (e *Engine) take(s *shard, r *driver.Request) (driver.Grant, *waiter, error) {
 	now := e.now()
 	en := s.entries[r.Name]
@@ -122,6 +123,9 @@ func (e *Engine) take(s *shard, r *driver.Request) (driver.Grant, *waiter, error
 	}
 	w := en.queue.find(r.Owner)
 	if w == nil && r.Join {
+		if r.Waiters > 0 && en.queue.len() >= r.Waiters {
+			return driver.Grant{}, nil, driver.ErrCrowded
+		}
 		w = s.join(en, r, now)
 		e.serve(s, r.Name, en)
 	}

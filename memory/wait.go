@@ -9,7 +9,7 @@ import (
 // Wait implements [driver.Engine]. When ctx ends it leaves the queue itself, and
 // passes on a grant that it got at that moment.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0
 	s := e.shard(r.Key)
 	for ctx.Err() == nil {
 		start := driver.Now()

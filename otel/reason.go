@@ -19,6 +19,8 @@ var reasons = []struct {
 	{leasehold.ErrReleased, "ended"},
 	{leasehold.ErrLost, "ended"},
 	{leasehold.ErrMaxHold, "ended"},
+	{leasehold.ErrCrowded, "crowded"},
+	{leasehold.ErrFull, "full"},
 	{leasehold.ErrUpgrade, "upgrade"},
 	{context.DeadlineExceeded, "deadline"},
 	{context.Canceled, "cancelled"},

@@ -34,7 +34,7 @@ func TestSeriesAreThereBeforeAnythingHappens(t *testing.T) {
 	}
 	want := map[string]int{
 		"wait_seconds": 1, "hold_seconds": 1, "renewal_slack_seconds": 1, "held": 1, "waiters": 1, "in_danger_total": 1, "fencing_rejections_total": 1,
-		"grants_total": 2, "failures_total": 9, "renewals_total": 3, "releases_total": 3, "lost_total": 5,
+		"grants_total": 2, "failures_total": 11, "renewals_total": 3, "releases_total": 3, "lost_total": 5,
 	}
 	if !maps.Equal(n, want) {
 		t.Errorf("there are %v series, want %v", n, want)

@@ -202,6 +202,7 @@ func TestReasons(t *testing.T) {
 	for err, reason := range map[error]string{
 		leasehold.ErrHeld: "held", leasehold.ErrTimeout: "timeout", leasehold.ErrUnavailable: "unavailable", leasehold.ErrClosed: "closed",
 		context.Canceled: "cancelled", context.DeadlineExceeded: "deadline", leasehold.ErrUpgrade: "upgrade",
+		leasehold.ErrCrowded: "crowded", leasehold.ErrFull: "full",
 		leasehold.ErrReleased: "ended", leasehold.ErrLost: "ended", leasehold.ErrMaxHold: "ended", errors.New("news"): "other",
 	} {
 		before := c.value(t, "failures_total", "reason", reason)

@@ -18,6 +18,8 @@ const (
 	unavailable               // the engine did not answer, or not well
 	closed                    // the client was closed
 	ended                     // the lease to be entered again is over
+	crowded                   // as many wait as may
+	full                      // the client has as many leases as it may
 	upgrade                   // a read lock was to become a write lock
 	otherwise                 // none of these
 
@@ -26,7 +28,7 @@ const (
 
 // String is the value of the label reason.
 func (r reason) String() string {
-	return [reasons]string{"held", "timeout", "deadline", "cancelled", "unavailable", "closed", "ended", "upgrade", "other"}[r]
+	return [reasons]string{"held", "timeout", "deadline", "cancelled", "unavailable", "closed", "ended", "crowded", "full", "upgrade", "other"}[r]
 }
 
 // reasonOf tells the reason for an error of a call.
@@ -45,6 +47,10 @@ func reasonOf(err error) reason {
 		return closed
 	case errors.Is(err, leasehold.ErrReleased), errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrMaxHold):
 		return ended
+	case errors.Is(err, leasehold.ErrCrowded):
+		return crowded
+	case errors.Is(err, leasehold.ErrFull):
+		return full
 	case errors.Is(err, leasehold.ErrUpgrade):
 		return upgrade
 	case errors.Is(err, context.DeadlineExceeded):

@@ -80,6 +80,7 @@ type check struct {
 var concerns = []concern{
 	{"Exclusion", exclusion},
 	{"Queue", queue},
+	{"Waiters", waiters},
 	{"Tokens", tokens},
 	{"Expiry", expiry},
 	{"Renewal", renewal},

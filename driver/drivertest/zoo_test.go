@@ -46,7 +46,7 @@ func TestZoo(t *testing.T) {
 			t.Errorf("%s has not caught it: %v\n%s", caught, err, out)
 		}
 	}
-	for _, a := range slices.Concat(zoo, latecomers, misnamers, operators) {
+	for _, a := range slices.Concat(zoo, latecomers, misnamers, crowds, operators) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			expectFailure(t, a.name, a.caught)
@@ -66,7 +66,7 @@ func TestAnimal(t *testing.T) {
 	}
 	h := crashing(0)
 	if name != amnesia {
-		all := slices.Concat(zoo, latecomers, misnamers, operators)
+		all := slices.Concat(zoo, latecomers, misnamers, crowds, operators)
 		i := slices.IndexFunc(all, func(a animal) bool { return a.name == name })
 		if i < 0 {
 			t.Fatalf("no animal %q", name)

@@ -50,6 +50,8 @@ type Turn[G any] struct {
 	// Gift is what came with it, if Gifted is set.
 	Gift   G
 	Gifted bool
+	// Full is set if the caller did not wait, since as many others do as may.
+	Full bool
 	// Held is set if at some moment of the wait whoever had the turn knew that it is held.
 	Held bool
 }
@@ -104,18 +106,18 @@ func (q *Queue[K, W, G]) SetHeld(k K, held bool) {
 	}
 }
 
-// Wait waits for the turn of k. If ctx ends or stop is closed first, it gives up its place. If the turn came at the same moment,
+// Wait waits for the turn of k, unless as many as most wait for it already; 0 is no limit. If ctx ends or stop is closed first, it gives up its place. If the turn came at the same moment,
 // the caller has it: it must look at ctx itself.
-func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, want W) Turn[G] {
-	return q.wait(ctx, stop, k, &waiter[W, G]{want: want})
+func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, most int, want W) Turn[G] {
+	return q.wait(ctx, stop, k, most, &waiter[W, G]{want: want})
 }
 
 // WaitUnlessHeld is Wait for a caller who gives up as soon as it is known that it is held. A gift is never given to it.
-func (q *Queue[K, W, G]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K) Turn[G] {
-	return q.wait(ctx, stop, k, &waiter[W, G]{unless: true})
+func (q *Queue[K, W, G]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K, most int) Turn[G] {
+	return q.wait(ctx, stop, k, most, &waiter[W, G]{unless: true})
 }
 
-func (q *Queue[K, W, G]) wait(ctx context.Context, stop <-chan struct{}, k K, w *waiter[W, G]) Turn[G] {
+func (q *Queue[K, W, G]) wait(ctx context.Context, stop <-chan struct{}, k K, most int, w *waiter[W, G]) Turn[G] {
 	q.mu.Lock()
 	if q.try(k) {
 		q.mu.Unlock()
@@ -125,6 +127,11 @@ func (q *Queue[K, W, G]) wait(ctx context.Context, stop <-chan struct{}, k K, w 
 	if w.unless && l.held {
 		q.mu.Unlock()
 		return Turn[G]{Held: true}
+	}
+	if most > 0 && l.length >= most {
+		held := l.held
+		q.mu.Unlock()
+		return Turn[G]{Full: true, Held: held}
 	}
 	w.turn = make(chan Turn[G], 1)
 	l.push(w)

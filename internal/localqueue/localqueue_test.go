@@ -21,7 +21,7 @@ func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct
 	p := &place{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		t := q.Wait(ctx, stop, k, want)
+		t := q.Wait(ctx, stop, k, 0, want)
 		p.gift, p.gifted, p.ok, p.held = t.Gift, t.Gifted, t.Mine, t.Held
 	}()
 	synctest.Wait()
@@ -204,7 +204,7 @@ func TestWaitUnlessHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		look := func(ctx context.Context) <-chan Turn[string] {
 			c := make(chan Turn[string], 1)
-			go func() { c <- q.WaitUnlessHeld(ctx, nil, "a") }()
+			go func() { c <- q.WaitUnlessHeld(ctx, nil, "a", 0) }()
 			synctest.Wait()
 			return c
 		}
@@ -260,7 +260,7 @@ func TestNoTurnIsLost(t *testing.T) {
 				of = t.Context()
 			}
 			wg.Go(func() {
-				if q.Wait(of, stop, 0, i).Mine {
+				if q.Wait(of, stop, 0, 0, i).Mine {
 					mu.Lock()
 					turns++
 					mu.Unlock()
@@ -295,4 +295,34 @@ func TestAFreeKeyCostsNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+func TestNoMoreThanTheLimitWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		q.Try("a")
+		one, two := wait(t.Context(), q, nil, "a", 1), wait(t.Context(), q, nil, "a", 2)
+		full := func(k string, most int, want Turn[string]) {
+			t.Helper()
+			if got := q.Wait(t.Context(), nil, k, most, 3); got != want {
+				t.Errorf("with a limit of %d, %s: %+v, want %+v", most, k, got, want)
+			}
+		}
+		full("a", 2, Turn[string]{Full: true})
+		full("a", 1, Turn[string]{Full: true})
+		full("b", 1, Turn[string]{Mine: true}) // a free turn is had at once
+		if got := q.WaitUnlessHeld(t.Context(), nil, "a", 2); got != (Turn[string]{Full: true}) {
+			t.Errorf("with a limit of 2, unless it is held: %+v", got)
+		}
+		q.SetHeld("a", true)
+		full("a", 2, Turn[string]{Full: true, Held: true})
+		if got := q.WaitUnlessHeld(t.Context(), nil, "a", 2); got != (Turn[string]{Held: true}) {
+			t.Errorf("with a limit of 2, unless it is held, which it is: %+v", got)
+		}
+		q.Done("a")
+		if !one.over() || two.over() {
+			t.Error("those who wait already must be served as ever")
+		}
+		q.Done("a")
+		q.Done("a")
+	})
 }

@@ -1,0 +1,278 @@
+package leasehold_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// expectTold expects an error that is want and nothing else, and says these parts.
+func expectTold(t *testing.T, err, want error, parts ...string) {
+	t.Helper()
+	expectOnly(t, err, want)
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error %v does not say %q", err, part)
+		}
+	}
+}
+
+// More than so many callers of one process do not wait for one name, and nothing is sent for the others.
+func TestALimitOfWaitersInOneProcess(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		const most = 5
+		c := newClient(t, e, leasehold.WithMaxWaiters(most))
+		order := c.RWMutex("order")
+		held := take(t, order.Lock)
+		requests := e.sent()
+		var waiting []*outcome[*leasehold.Lease]
+		for i := range most {
+			waiting = append(waiting, line(t, []asker{order.Lock, order.RLock}[i%2])...)
+		}
+		for _, f := range []asker{order.Lock, order.RLock, c.Mutex("order").Lock, campaign(c.Election("order"), "me")} {
+			_, err := f(t.Context())
+			expectTold(t, err, leasehold.ErrCrowded, "order", "in this process", "WithMaxWaiters", fmt.Sprint(most))
+		}
+		if n := e.sent() - requests; n != 0 {
+			t.Errorf("%d requests were sent for callers who wait, or are sent away", n)
+		}
+		_, err := order.TryLock(t.Context())
+		expectOnly(t, err, leasehold.ErrHeld) // a try does not wait
+		take(t, c.Mutex("another").Lock)
+
+		release(t, held)
+		first := waiting[0].gets(t)
+		waiting = append(waiting[1:], line(t, order.Lock)...) // there is room again
+		release(t, first)
+		for _, o := range waiting {
+			release(t, o.gets(t))
+		}
+	})
+}
+
+// On the engine one caller of each process waits, and only so many processes do.
+func TestALimitOfWaitersOnTheEngine(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		held := take(t, newClient(t, e).Mutex("order").Lock)
+		var waiting []*outcome[*leasehold.Lease]
+		for range 3 {
+			waiting = append(waiting, line(t, newClient(t, e, leasehold.WithMaxWaiters(3)).Mutex("order").Lock)...)
+		}
+		late := newClient(t, e, leasehold.WithMaxWaiters(3)).Mutex("order")
+		for range 2 {
+			takes := e.sent("Take")
+			_, err := late.Lock(t.Context())
+			expectTold(t, err, leasehold.ErrCrowded, "order", "on the engine", "WithMaxWaiters", "3")
+			if n := e.sent("Take") - takes; n != 1 {
+				t.Errorf("%d takes were sent, want 1: the answer would be the same", n)
+			}
+		}
+		if n := waitingOn(t, e, "order"); n != 3 || e.sent("Release") != 0 {
+			t.Errorf("%d wait, and %d releases were sent; want 3, and none for those who are sent away", n, e.sent("Release"))
+		}
+		release(t, held)
+		release(t, waiting[0].gets(t))
+		waiting = append(waiting[1:], line(t, late.Lock)...)
+		for _, o := range waiting {
+			release(t, o.gets(t))
+		}
+	})
+}
+
+// Those who wait behind one who is sent away ask for themselves.
+func TestTheNextInLineAsksAfterOneIsSentAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		held := take(t, newClient(t, e).Mutex("order").Lock)
+		first := line(t, newClient(t, e).Mutex("order").Lock)[0]
+		asked, answer := make(chan struct{}), make(chan struct{})
+		c := newClient(t, e, leasehold.WithMaxWaiters(1))
+		e.fail(func(c call) error {
+			if c.method == "Take" {
+				e.fail(nil)
+				close(asked)
+				<-answer
+			}
+			return nil
+		})
+		second := begin(t.Context(), c.Mutex("order").Lock)
+		<-asked
+		third := line(t, c.Mutex("order").Lock)[0]
+		release(t, held)
+		other := first.gets(t)
+		fourth := line(t, newClient(t, e).Mutex("order").Lock)[0]
+		close(answer)
+		second.fails(t, leasehold.ErrCrowded)
+		third.fails(t, leasehold.ErrCrowded)
+		release(t, other)
+		release(t, fourth.gets(t))
+		release(t, take(t, c.Mutex("order").Lock))
+	})
+}
+
+// A waiter who has had a place waits on, also if the engine has lost it: whoever waits meanwhile.
+func TestWhoHasWaitedIsNotSentAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		held := take(t, newClient(t, e).Mutex("order").Lock)
+		trouble := make(chan struct{})
+		e.fail(func(c call) error {
+			if c.method != "Wait" {
+				return nil
+			}
+			e.fail(nil)
+			<-trouble
+			return driver.Spent(errLost) // it must go on as another owner
+		})
+		waits := line(t, newClient(t, e, leasehold.WithMaxWaiters(1)).Mutex("order").Lock)[0]
+		others := line(t, newClient(t, e).Mutex("order").Lock, newClient(t, e).Mutex("order").Lock)
+		close(trouble)
+		time.Sleep(leasehold.DefaultTTL / 4)
+		waits.waits(t)
+		if n := waitingOn(t, e, "order"); n != 3 {
+			t.Errorf("%d wait on the engine, want 3", n)
+		}
+		release(t, held)
+		for _, o := range append(others, waits) {
+			release(t, o.gets(t))
+		}
+	})
+}
+
+// A client has and asks for so many leases, and no more.
+func TestALimitOfLeases(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		const most = 4
+		c := newClient(t, e, leasehold.WithMaxLeases(most))
+		other := take(t, newClient(t, e).Mutex("held").Lock)
+		first := take(t, c.Mutex("first").Lock)
+		again, err := c.Mutex("first").Lock(first.Context()) // counts once
+		expect(t, err, nil)
+		take(t, permits(c.Semaphore("permits", 3), 2))
+		reader := take(t, c.RWMutex("read").RLock)
+		waiting := line(t, c.Mutex("held").Lock)[0]
+		requests := e.sent()
+		for name, f := range map[string]asker{
+			"lock": c.Mutex("free").Lock, "try": c.Mutex("free").TryLock, "read": c.RWMutex("read").RLock,
+			"wait": c.Mutex("held").Lock, "permits": permits(c.Semaphore("permits", 3), 1), "campaign": campaign(c.Election("free"), "me"),
+			"all": func(ctx context.Context) (*leasehold.Lease, error) {
+				_, err := c.LockAll(ctx, "free", "free 2")
+				return nil, err
+			},
+		} {
+			t.Log(name)
+			_, err := f(t.Context())
+			expectTold(t, err, leasehold.ErrFull, "WithMaxLeases", fmt.Sprint(most))
+		}
+		if n := e.sent() - requests; n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+		release(t, reader)
+		_, err = c.LockAll(t.Context(), "free", "free 2") // two would be one too many
+		expectOnly(t, err, leasehold.ErrFull)
+		take(t, c.Mutex("free").Lock)
+		_, err = c.Mutex("free 2").Lock(t.Context())
+		expectOnly(t, err, leasehold.ErrFull)
+		release(t, again)
+		_, err = c.Mutex("free 2").Lock(t.Context())
+		expectOnly(t, err, leasehold.ErrFull)
+		release(t, first)
+		take(t, c.Mutex("free 2").Lock)
+		release(t, other)
+		release(t, waiting.gets(t))
+		release(t, takeAll(t, c, "free 3"))
+	})
+}
+
+// What comes to nothing is not counted for ever, however it ends.
+func TestAllThatEndsMakesRoom(t *testing.T) {
+	inOneStepAndNot(t, func(t *testing.T, e *spy) {
+		const most = 3
+		c := newClient(t, e, leasehold.WithMaxLeases(most))
+		held := take(t, newClient(t, e).Mutex("held").Lock)
+		m := c.Mutex("name")
+		fill := func(why string) {
+			t.Helper()
+			var leases []*leasehold.Lease
+			for i := range most {
+				leases = append(leases, take(t, c.Mutex(fmt.Sprint("fill ", i)).Lock))
+			}
+			_, err := m.TryLock(t.Context())
+			expectOnly(t, err, leasehold.ErrFull)
+			for _, l := range leases {
+				release(t, l)
+			}
+			if t.Failed() {
+				t.Fatal("after ", why)
+			}
+		}
+		for range 2 * most {
+			_, err := c.Mutex("held").TryLock(t.Context())
+			expectOnly(t, err, leasehold.ErrHeld)
+			_, err = c.Mutex("held", leasehold.WaitLimit(time.Millisecond)).Lock(t.Context())
+			expectOnly(t, err, leasehold.ErrTimeout)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, err = c.LockAll(ctx, "a", "held")
+			expect(t, err, context.DeadlineExceeded)
+			cancel()
+			time.Sleep(time.Second) // whoever has waited is cleaned up
+		}
+		fill("tries and waits")
+		for range 2 * most {
+			release(t, takeAll(t, c, "a", "b", "c"))
+		}
+		fill("locks of several names")
+		handed := take(t, m.Lock)
+		waiting := line(t, slices.Repeat([]asker{m.Lock}, most-1)...)
+		release(t, handed)
+		for _, o := range waiting {
+			release(t, o.gets(t))
+		}
+		fill("hand-overs")
+		for range 2 * most {
+			lose(t, c, leasehold.KindLock, take(t, m.Lock))
+			time.Sleep(2 * leasehold.DefaultTTL)
+		}
+		fill("leases that were lost")
+		for range 2 * most {
+			lease := take(t, c.Mutex("name", leasehold.MaxHold(time.Second)).Lock)
+			<-lease.Context().Done()
+			time.Sleep(2 * leasehold.DefaultTTL)
+		}
+		fill("leases that ended")
+		release(t, held)
+	})
+}
+
+// What may be left on the engine counts until it is cleaned up.
+func TestLeftoversCountAmongTheLeases(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		c := newClient(t, e, leasehold.WithMaxLeases(2))
+		e.fail(func(call) error { return errLost })
+		for range 2 {
+			_, err := c.Mutex("name").TryLock(t.Context())
+			expectOnly(t, err, leasehold.ErrUnavailable)
+		}
+		_, err := c.Mutex("name").TryLock(t.Context())
+		expectOnly(t, err, leasehold.ErrFull)
+		e.fail(nil)
+		time.Sleep(3 * leasehold.DefaultTTL)
+		release(t, take(t, c.Mutex("name").Lock))
+		release(t, takeAll(t, c, "a", "b"))
+	})
+}
+
+func TestBadLimits(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		for _, bad := range []int{0, -1, 1 << 40} {
+			_, err := newClient(t, e, leasehold.WithMaxWaiters(bad)).Mutex("n").Lock(t.Context())
+			expectRefusal(t, err, "limit of waiters", fmt.Sprint(bad))
+			_, err = newClient(t, e, leasehold.WithMaxLeases(bad)).Mutex("n").Lock(t.Context())
+			expectRefusal(t, err, "limit of leases", fmt.Sprint(bad))
+		}
+	})
+}
