@@ -51,6 +51,8 @@ import (
 // Engine is a place where locks are kept. All methods may be called from many
 // goroutines at the same time.
 //
+// It is a [fmt.Formatter] as well, by which every verb prints a short text: package fmt would go through all that is inside, to owners and passwords.
+//
 // Each method but Wait must return soon after ctx ends. The core does not rely
 // on it: unless [Abilities.Local] is set it abandons a call that overstays, and
 // undoes what the call may still do.

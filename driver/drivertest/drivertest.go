@@ -104,6 +104,7 @@ var concerns = []concern{
 	{"Names", names},
 	{"Stress", stress},
 	{"Leak", leak},
+	{"Printing", printing},
 }
 
 // Run tests that an engine keeps the contract of package driver. Its tests run in
