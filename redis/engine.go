@@ -121,6 +121,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		All:        true,
 		Examine:    true,
 		Raise:      true,
+		Waiters:    true,
 		Walk:       true,
 		Leaks:      true,
 		Records:    true,

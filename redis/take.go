@@ -104,12 +104,12 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	case r.Mode == driver.Shared:
 		mode, size = "s", 1<<31-1
 	}
-	way, ticket, process := "", uint64(0), ""
+	way, ticket, process, waiters := "", uint64(0), "", 0
 	if w != nil {
-		way, ticket, process = w.how(), w.ticket, e.ears.process
+		way, ticket, process, waiters = w.how(), w.ticket, e.ears.process, r.Waiters
 	}
 	answer, on, err := e.runBy(ctx, e.confirmed, take, n, flagged, newWords(n.all(),
-		r.Owner, millis(r.TTL), max(r.Tokens, 1), least(r), public(r.Holder), mode, weight, size, way, ticket, process, placeOf(r.Place, r.Owner), ""))
+		r.Owner, millis(r.TTL), max(r.Tokens, 1), least(r), public(r.Holder), mode, weight, size, way, ticket, process, placeOf(r.Place, r.Owner), waiters, ""))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
@@ -151,6 +151,9 @@ func whileClosed(joined bool, closed *ClosedError) error {
 
 // readTake reads the answer of the script.
 func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, no refusal, err error) {
+	if answer == any(int64(0)) {
+		return g, false, no, driver.ErrCrowded
+	}
 	list, err := integers(answer, 3)
 	switch {
 	case err != nil:

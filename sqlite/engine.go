@@ -62,6 +62,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Leaks:      true,
 		Records:    true,
 		Examine:    true,
+		Waiters:    true,
 		Fair:       true,
 	}
 }

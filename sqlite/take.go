@@ -107,9 +107,30 @@ func (v *view) join(r driver.Request, seq int64) (int64, error) {
 	if _, err := v.exec("DELETE FROM waiters WHERE owner = ? AND kind = ? AND name = ?", r.Owner, r.Kind, r.Name); err != nil {
 		return 0, err
 	}
+	if err := v.admit(r); err != nil {
+		return 0, err
+	}
 	err := v.row([]any{&seq}, `
 		INSERT INTO waiters (kind, name, owner, mode, weight, size, alive_until, joined, holder)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
 		r.Kind, r.Name, r.Owner, r.Mode, r.Weight, r.Size, end, v.now, r.Holder)
 	return seq, err
+}
+
+// admit answers with ErrCrowded if there is no room in the queue for one more. The dead leave it then, wherever they stand.
+func (v *view) admit(r driver.Request) error {
+	for last := false; r.Waiters > 0; last = true {
+		var n int
+		err := v.row([]any{&n}, "SELECT count(*) FROM (SELECT 1 FROM waiters WHERE kind = ? AND name = ? LIMIT ?)", r.Kind, r.Name, r.Waiters)
+		switch {
+		case err != nil || n < r.Waiters:
+			return err
+		case last:
+			return driver.ErrCrowded
+		}
+		if _, err := v.exec("DELETE FROM waiters WHERE kind = ? AND name = ? AND alive_until <= ?", r.Kind, r.Name, v.now); err != nil {
+			return err
+		}
+	}
+	return nil
 }

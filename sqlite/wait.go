@@ -9,7 +9,7 @@ import (
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0
 	for {
 		grant, seq, err := e.enqueue(ctx, r)
 		if ctx.Err() != nil {

@@ -29,7 +29,8 @@ func (e *env) sentAway(engine driver.Engine, r driver.Request) {
 	e.Helper()
 	switch g, err := engine.Take(e.ctx, r); {
 	case !errors.Is(err, driver.ErrCrowded):
-		e.Fatalf("Take with Join, where %d wait and no more may, answered token %d, %v; want ErrCrowded", r.Waiters, g.Token, err)
+		e.Fatalf("Take with Join, where no more than %d may wait, answered token %d, %v; want ErrCrowded",
+			r.Waiters, g.Token, err)
 	case !driver.HadNoEffect(err) || !driver.IsPermanent(err) || errors.Is(err, driver.ErrHeld):
 		e.Errorf("%v must be no ErrHeld, and marked with Permanent", err)
 	}
@@ -101,9 +102,6 @@ func whoWaitsKeepsThePlace(e *env) {
 		e.refused(b, first)
 		e.refused(a, second)
 	}
-	first.Waiters, second.Waiters = 1, 1
-	e.refused(b, first)
-	e.refused(a, second)
 	line := []*waiter{e.wait(b, first), e.wait(a, second)}
 	e.wantWaiting(a, r.Key, 2)
 	e.release(a, r)
@@ -164,7 +162,7 @@ func waitIsNeverSentAway(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	e.refused(a, e.among("name", 1))
+	e.join(a, e.among("name", 1))
 	second := e.wait(b, e.among("name", 1)) // as one does whose place has gone
 	e.eventually("two wait", func() bool { return e.waiting(a, r.Key) == 2 })
 	second.waits()

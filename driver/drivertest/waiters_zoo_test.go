@@ -11,16 +11,24 @@ import (
 // crowds are engines that send the wrong ones away, or nobody.
 var crowds = []animal{
 	{"lets everybody wait", "Waiters/NoMoreThanTheLimit", requests(func(r *driver.Request) { r.Waiters = 0 })},
-	{"lets one too many wait", "Waiters/NoMoreThanTheLimit", requests(func(r *driver.Request) {
-		if r.Waiters > 0 {
-			r.Waiters++
-		}
-	})},
-	{"sends those away who wait", "Waiters/WhoWaitsKeepsThePlace", func(e *memory.Engine) driver.Engine { return forgetsWhoWaits{e} }},
-	{"sends away who waits for what is free", "Waiters/WhatIsFreeIsGranted", func(e *memory.Engine) driver.Engine { return forgetsWhoWaits{e} }},
-	{"queues those whom it sends away", "Waiters/WhoIsSentAwayLeavesNothing", func(e *memory.Engine) driver.Engine { return queuesAll{e} }},
-	{"sends away in Wait", "Waiters/WaitIsNeverSentAway", func(e *memory.Engine) driver.Engine { return sendsAwayLate{e} }},
+	{"lets one too many wait", "Waiters/NoMoreThanTheLimit", requests(oneTooMany)},
+	{"sends those away who wait", "Waiters/WhoWaitsKeepsThePlace", sendsAllAway},
+	{"sends away who holds", "Waiters/WhatIsFreeIsGranted", sendsAllAway},
+	{"queues those whom it sends away", "Waiters/WhoIsSentAwayLeavesNothing", queuesThem},
+	{"sends away in Wait", "Waiters/WaitIsNeverSentAway", sendsAwayInWait},
 }
+
+func oneTooMany(r *driver.Request) {
+	if r.Waiters > 0 {
+		r.Waiters++
+	}
+}
+
+func sendsAllAway(e *memory.Engine) driver.Engine { return forgetsWhoWaits{e} }
+
+func queuesThem(e *memory.Engine) driver.Engine { return queuesAll{e} }
+
+func sendsAwayInWait(e *memory.Engine) driver.Engine { return sendsAwayLate{e} }
 
 // forgetsWhoWaits counts those who wait, whoever asks.
 type forgetsWhoWaits struct{ *memory.Engine }

@@ -2,10 +2,12 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
 --         mode (x exclusive, s shared), weight, size,
---         way ("" not to join; P, S, - to join), ticket, process, place in the queue ("" for the owner), closed
+--         way ("" not to join; P, S, - to join), ticket, process, place in the queue ("" for the owner),
+--         how many may wait (0: no limit), closed
 --   Answers {token, tokens, waiting}: granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never), place (0 is the head, -1 none), 1 if the holder is of another kind}: refused.
-local OWNER, FLOOR, PLACE, CLOSED = ARGV[1], ARGV[4], ARGV[12], ARGV[13]
+--   0: refused, and as many wait as may. The owner has not joined.
+local OWNER, FLOOR, PLACE, CLOSED = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
 if PLACE == '' then PLACE = OWNER end
 
 -- use entry.lua
@@ -43,10 +45,27 @@ if CLOSED == '' and not late and (not head or head == PLACE) and fits(mode, weig
   mark()
   return {token, tokens, call('ZCARD', QUEUE)}
 end
+-- crowded tells whether there is no room for one more. It looks whether a few of those who wait are gone, other ones
+-- each time: behind a lock that is held for long nobody else does, and they would fill the queue for ever.
+local function crowded()
+  local most = tonumber(ARGV[13])
+  if most == 0 then return false end
+  local n = call('ZCARD', QUEUE)
+  if n < most then return false end
+  local from = now % n
+  for _, place in ipairs(call('ZRANGE', QUEUE, from, from + 7)) do
+    local w = waiter(place)
+    local gone = not w or now - w.seen >= LINGER and (w.way == '-' or tell(w, '?') == 0)
+    if gone and leave(place) then n = n - 1 end
+  end
+  return n >= most
+end
+
 if ARGV[9] ~= '' and not late then
   local joined = now
   if before then joined = before.joined end
   if not call('ZSCORE', QUEUE, PLACE) then
+    if crowded() then return 0 end
     call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, PLACE)
   end
   call('HSET', INFO, 'w' .. PLACE, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
