@@ -21,7 +21,7 @@ type Client struct {
 	engine         driver.Engine
 	abilities      driver.Abilities
 	starter        driver.Starter // nil if the engine has not the ability Starts
-	log            *slog.Logger
+	log            journal
 	observers      observers
 	holder         string
 	ownText        bool // holder was set by the caller
@@ -56,7 +56,7 @@ type Client struct {
 func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
 		engine:         engine,
-		log:            slog.New(slog.DiscardHandler),
+		log:            journal{to: slog.New(slog.DiscardHandler)},
 		holder:         self().String(),
 		requestTimeout: DefaultRequestTimeout,
 		handOver:       64,
@@ -110,6 +110,7 @@ func (c *Client) Close() error {
 		}
 		c.work.Wait()
 		c.crew.close()
+		c.log.close()
 		c.unset = c.failed.join()
 	})
 	return c.unset

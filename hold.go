@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -274,7 +275,7 @@ func (h *hold) finish(how Loss, clean bool) {
 	}
 	h.mu.Unlock()
 	end()
-	c.log.Warn("lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "cause", event.Cause.Error(), "reason", event.Reason, "held", event.Held)
+	c.log.write(slog.LevelWarn, "lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "cause", event.Cause.Error(), "reason", event.Reason, "held", event.Held)
 	for _, o := range c.observers.lost {
 		o.ObserveLost(event)
 	}

@@ -118,14 +118,15 @@ func Label(class string) Option {
 type ClientOption func(*Client)
 
 // WithLogger sets where the client logs what nobody is there to be told: leases lost, in danger, or
-// dropped without release, and clean-up that failed. By default it is silent.
+// dropped without release, and clean-up that failed. Of each message there are at most 20 lines in 10 s, and one that says how many were left out;
+// a [LostObserver] and its like hear of each. By default it is silent.
 func WithLogger(l *slog.Logger) ClientOption {
 	return func(c *Client) {
 		if l == nil {
 			c.defaults.refuse("logger", "nil", "a *slog.Logger; leave the option out for silence")
 			return
 		}
-		c.log = l
+		c.log.to = l
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func (c *Client) ForceRelease(ctx context.Context, kind Kind, name string, token
 	if r.Outcome = outcome(err); r.Outcome != driver.Asked {
 		// The lock is gone whether or not this is written down, and the record of before says what was meant.
 		if failed := c.record(context.WithoutCancel(ctx), r); failed != nil {
-			c.log.Warn("the outcome of a forced release was not recorded", "kind", r.Kind, "name", r.Name, "token", r.Token, "outcome", r.Outcome, "error", failed)
+			c.log.write(slog.LevelWarn, "the outcome of a forced release was not recorded", "kind", r.Kind, "name", r.Name, "token", r.Token, "outcome", r.Outcome, "error", failed)
 		}
 	}
 	return about(err, r.Key)

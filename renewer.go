@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 
@@ -209,7 +210,7 @@ func (h *hold) tellDanger(left time.Duration) func() {
 	c := h.lock.client
 	event := InDanger{About: h.lock.about(h.mode), Token: h.token, Left: left}
 	return func() {
-		c.log.Warn("lease in danger: the engine does not confirm its renewal", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "left", left)
+		c.log.write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "left", left)
 		for _, o := range c.observers.danger {
 			o.ObserveDanger(event)
 		}
@@ -217,5 +218,5 @@ func (h *hold) tellDanger(left time.Duration) func() {
 }
 
 func (h *hold) tellDropped() {
-	h.lock.client.log.Error("lease dropped without Release: it is no longer renewed; call Release, or use Do", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
+	h.lock.client.log.write(slog.LevelError, "lease dropped without Release: it is no longer renewed; call Release, or use Do", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 }

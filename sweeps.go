@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 )
 
@@ -94,7 +95,7 @@ func (h *hold) sweepOnce() {
 	case at >= h.forget:
 		h.become(over)
 		h.mu.Unlock()
-		c.log.Warn("clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
+		c.log.write(slog.LevelWarn, "clean-up given up: the engine did not answer; the lock is free when its ttl has passed", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 		return
 	}
 	h.failures++

@@ -1,0 +1,93 @@
+package leasehold_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+)
+
+// page keeps the lines of a log, with their time.
+type page struct {
+	mu    sync.Mutex
+	times []time.Time
+	lines map[string]int // how many of each message were written
+	left  int            // how many were not, as it says
+}
+
+func (p *page) Enabled(context.Context, slog.Level) bool { return true }
+func (p *page) WithAttrs([]slog.Attr) slog.Handler       { return p }
+func (p *page) WithGroup(string) slog.Handler            { return p }
+
+func (p *page) Handle(_ context.Context, r slog.Record) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.times = append(p.times, r.Time)
+	p.lines[r.Message]++
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "lines" {
+			p.left += int(a.Value.Int64())
+		}
+		return true
+	})
+	return nil
+}
+
+// An engine loses all leases and answers nothing for an hour, while a program holds hundreds of locks and goes on asking. Its log has a few lines a second, and says how many were left out.
+func TestAnEngineThatIsDownDoesNotFloodTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSpy()
+		p := &page{lines: map[string]int{}}
+		lost := &losses{}
+		c := leasehold.New(e, leasehold.WithLogger(slog.New(p)), leasehold.WithObserver(lost), leasehold.WithDefaults(leasehold.TTL(10*time.Second)))
+		const locks = 300
+		for i := range locks {
+			_, err := c.Mutex(fmt.Sprint("held ", i)).Lock(t.Context())
+			noErr(t, err)
+		}
+		e.fail(func(call) error { return errors.New("down") })
+		for i := range 3600 {
+			_, _ = c.Mutex(fmt.Sprint("asked ", i%500)).TryLock(t.Context())
+			time.Sleep(time.Second)
+		}
+		e.fail(nil)
+		noErr(t, c.Close())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		most, first := 0, 0
+		for i, at := range p.times {
+			for at.Sub(p.times[first]) > 10*time.Second {
+				first++
+			}
+			most = max(most, i-first+1)
+		}
+		if most > 5*21 {
+			t.Errorf("%d lines in 10 s", most)
+		}
+		if n := lost.n.Load(); n != locks {
+			t.Errorf("observers heard of %d lost leases, want %d", n, locks)
+		}
+		written := 0
+		for text, n := range p.lines {
+			if !strings.HasPrefix(text, "more of the same") {
+				written += n
+			}
+		}
+		if p.lines["lease lost"] == 0 || p.left == 0 || written+p.left < 2*locks {
+			t.Errorf("%v were written, and %d left out; want all to be told of", p.lines, p.left)
+		}
+	})
+}
+
+// losses counts lost leases.
+type losses struct{ n atomic.Int64 }
+
+func (l *losses) ObserveLost(leasehold.Lost) { l.n.Add(1) }
