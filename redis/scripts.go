@@ -26,6 +26,8 @@ var (
 	latchingLua string
 	//go:embed scripts/leaking.lua
 	leakingLua string
+	//go:embed scripts/lasting.lua
+	lastingLua string
 )
 
 // script is one of the scripts that the engine runs.
@@ -219,7 +221,7 @@ func (c *config) assemble(identity string, clustered bool) *program {
 // templates are the scripts in parts, some of which are constants for which assemble puts values.
 var templates = sync.OnceValue(func() (all [scriptCount][]string) {
 	for i, source := range sources {
-		all[i] = parts(common.Replace(*source))
+		all[i] = parts(whole(*source))
 	}
 	return all
 })
@@ -244,9 +246,12 @@ func parts(text string) (all []string) {
 	return append(all, text[at:])
 }
 
+// whole is a script with the common parts in it, of which one has another.
+func whole(source string) string { return common.Replace(common.Replace(source)) }
+
 // common puts them in.
 var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
-	"-- use leaking.lua\n", leakingLua, "-- use latching.lua\n", latchingLua)
+	"-- use leaking.lua\n", leakingLua, "-- use lasting.lua\n", lastingLua, "-- use latching.lua\n", latchingLua)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

@@ -11,7 +11,7 @@ func TestPartsOfScripts(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "A", "a", "AB c DE", "aB Ba A1 1A _A A_ A", "A,B.C\nD", "éA Aé"}
 	for _, source := range sources {
-		texts = append(texts, common.Replace(*source))
+		texts = append(texts, whole(*source))
 	}
 	word := regexp.MustCompile(`\b[A-Z]+\b`)
 	for _, text := range texts {

@@ -48,8 +48,9 @@ local function counter()
   return tonumber(last or 0), marked == 'q'
 end
 
+-- use lasting.lua
 local function count(last, marked)
-  call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', RETENTION)
+  call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', lasting(last))
 end
 
 -- waits tells whether anybody waits.

@@ -11,11 +11,12 @@ if by == ARGV[1] then
   return 1
 end
 if before and left > 0 then return 0 end
+-- use lasting.lua
 local last, marked = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+)(q?)') -- see entry.lua
 local generation = math.max(tonumber(last or 0) + 1, tonumber(ARGV[4]))
 if generation > MAX then error('SPENT') end
 generation = string.format('%.0f', generation)
-redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', RETENTION)
+redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', lasting(tonumber(generation)))
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'by', ARGV[1], 'left', ARGV[2], 'generation', generation)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])

@@ -3,7 +3,7 @@
 --
 -- What the parts of a name may have left behind:
 --   value    a lease without an end; or word of shared holders, without an end, of whom none holds any more
---   token    one that is kept for longer than RETENTION
+--   token    one that is kept for a minute more than lasting.lua says, or without an end
 --   queue    waiters that are gone; or places without an end of which no record is left: who is there writes one every ten seconds
 --   holders  shared holders, without an end, of whom the value knows nothing
 --   info     records, without an end, of nobody
@@ -34,7 +34,7 @@ end
 
 function leaks.token()
   local ms = call('PTTL', TOKEN)
-  if (ms == -1 or ms > RETENTION) and string.find(call('GET', TOKEN), '^%d+q?$') then return 'token', 1, '' end
+  if (ms == -1 or ms > lasting(counter()) + 60000) and string.find(call('GET', TOKEN), '^%d+q?$') then return 'token', 1, '' end
 end
 
 -- queue looks at so many places behind one, and returns the last one, too, if there are more.

@@ -10,7 +10,7 @@ local PART, FLOOR, BEFORE, CLOSED = ARGV[1], ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local sort, count, found, dead = leaks[PART](ARGV[4], ARGV[5])
 if sort ~= ARGV[2] or sort ~= 'waiters' and found ~= ARGV[3] then return {0, ''} end
 if sort == 'token' then -- the token itself is kept: those to come must be larger
-  call('PEXPIRE', TOKEN, RETENTION)
+  call('PEXPIRE', TOKEN, lasting(counter()))
   return {1, ''}
 end
 if sort == 'waiters' then

@@ -7,6 +7,7 @@
 -- It looks at all names before it changes anything: what a script has done before an error stays done. See entry.lua for what
 -- stands in the keys, and take_free.lua for how long that of the token lasts.
 local call, FLOOR, CLOSED = redis.call, ARGV[#ARGV - 1], ARGV[#ARGV]
+-- use lasting.lua
 local floor, answer, before = tonumber(FLOOR), {}, {}
 for i = 1, #KEYS, 2 do
   local owner, n = ARGV[2 * i - 1], tonumber(ARGV[2 * i + 1])
@@ -27,7 +28,7 @@ for i = 1, #KEYS, 2 do
     call('SET', KEYS[i], string.format('%s%.0f %d %s\n%s', ARGV[2 * i - 1], token, n, FLOOR, ARGV[2 * i + 2]), 'PX', ARGV[2 * i])
     local to = string.format('%.0f', token + n - 1)
     if token > floor or last == 0 or floor - floor % PERIOD > last then
-      call('SET', KEYS[i + 1], to, 'PX', RETENTION)
+      call('SET', KEYS[i + 1], to, 'PX', lasting(token))
     else
       call('SET', KEYS[i + 1], to, 'KEEPTTL')
     end

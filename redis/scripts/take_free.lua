@@ -4,4 +4,5 @@
 --   Answers the token: granted. 1: granted, with the floor as token. -1: held by somebody else without an end. -2 or less: for
 --           another -2 - the answer (ms). 0: ask with take.lua.
 local call, value, counter, text, ttl, least, most = redis.call, KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+-- use lasting.lua
 -- use taking.lua

@@ -6,6 +6,7 @@
 --   if it finds some kinds of errors in a list.)
 local call, releases, answers = redis.call, tonumber(ARGV[1]), {}
 -- use exclusive.lua
+-- use lasting.lua
 local function take(value, counter, text, ttl, least, most)
 -- use taking.lua
 end
