@@ -2,6 +2,8 @@ package leasehold
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -27,7 +29,7 @@ const (
 
 // Examine asks each place where the engine keeps locks how it is, and finds what endangers its promises. It changes nothing. The findings are those of the
 // engine, and what can be told of any engine: places that do not answer, that grant nothing for a while, whose clocks are wrong, or that are slow for
-// the client's default ttl (WithDefaults). The worst come first.
+// the client's default ttl (WithDefaults); and, where a listing need not search, names for which nearly as many wait as may (WithMaxWaiters). The worst come first.
 //
 // It returns ErrUnsupported on an engine that cannot tell, and otherwise the errors of List.
 func (c *Client) Examine(ctx context.Context) (Examination, error) {
@@ -42,7 +44,33 @@ func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if err != nil {
 		return Examination{}, err
 	}
+	x.Findings = append(x.Findings, c.queues(ctx, x.Places)...)
 	return assess(x, c.abilities.Votes, c.defaults.ttl), nil
+}
+
+// someNames is for how many names Examine looks how many wait.
+const someNames = 1000
+
+// queues finds names for which nearly as many wait as may. It looks where that is one request, and if all places answer.
+func (c *Client) queues(ctx context.Context, places []Place) (found []Finding) {
+	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(places, func(p Place) bool { return p.Err != nil }) {
+		return nil
+	}
+	all, err := c.List(ctx, Query{Limit: someNames})
+	if err != nil {
+		return nil // whatever keeps from listing is found by the engine
+	}
+	for _, s := range all {
+		if s.Waiting < c.maxWaiters-c.maxWaiters/10 {
+			continue
+		}
+		found = append(found, Finding{
+			Severity: Warning, Code: "long-queue",
+			Text: fmt.Sprintf("%d wait for the %s %q, and with a limit of %d (WithMaxWaiters, --max-waiters) those who come then are sent away", s.Waiting, s.Kind, s.Name, c.maxWaiters),
+			Mend: "find out who keeps it for so long (leasehold inspect), or why so many want it; or allow more",
+		})
+	}
+	return found
 }
 
 // assess adds what is found in the places of any engine. With majority, a majority of those that vote is enough; else each of them is needed.

@@ -2,6 +2,7 @@ package leasehold_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/memory"
 )
 
 // expectTold expects an error that is want and nothing else, and says these parts.
@@ -275,4 +277,42 @@ func TestBadLimits(t *testing.T) {
 			expectRefusal(t, err, "limit of leases", fmt.Sprint(bad))
 		}
 	})
+}
+
+// Examine tells of names for which nearly as many wait as may.
+func TestExamineFindsLongQueues(t *testing.T) {
+	t.Parallel()
+	long := func(most int, places ...driver.Place) string {
+		e := &examined{Engine: memory.New(), x: driver.Examination{Places: places}}
+		c := leasehold.New(e, leasehold.WithMaxWaiters(most))
+		defer c.Close()
+		for i := range 10 {
+			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour, Join: true}
+			if _, err := e.Take(t.Context(), r); i > 0 && !errors.Is(err, driver.ErrHeld) {
+				t.Fatal(err)
+			}
+		}
+		x, err := c.Examine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range x.Findings {
+			if f.Code == "long-queue" && f.Severity == leasehold.Warning {
+				return f.Text + f.Mend
+			}
+		}
+		return ""
+	}
+	for most, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
+		told := long(most)
+		if found := told != ""; found != want {
+			t.Errorf("with 9 who wait, and a limit of %d: %q", most, told)
+		}
+		if want && (!strings.Contains(told, `9 wait for the lock "order"`) || !strings.Contains(told, fmt.Sprint("limit of ", most))) {
+			t.Errorf("told is %q", told)
+		}
+	}
+	if told := long(9, driver.Place{Name: "silent", Err: driver.ErrSilent}); told != "" {
+		t.Errorf("while a place is silent, nothing more is asked of it: %q", told)
+	}
 }

@@ -45,6 +45,7 @@ var abilities = []ability{
 	{"semaphores", func(a able) string { return yes(a.Semaphores) }},
 	{"latches", func(a able) string { return yes(a.Latches) }},
 	{"waiters are served in their order", func(a able) string { return yes(a.Fair) }},
+	{"a limit of waiters (`WithMaxWaiters`) on the engine", func(a able) string { return yes(a.Waiters) }},
 	{"several names in one step", func(a able) string { return yes(a.All) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
 	{"release by force", func(a able) string { return yes(a.Force) }},

@@ -41,6 +41,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"negative wait", run("--wait", "-1s", "a"), 64, []string{"-1s", "0 or more"}},
 		{"endless wait", run("--wait", "+Inf", "a"), 64, []string{"+Inf", "duration"}},
 		{"wait, but do not", run("-n", "--wait", "5s", "a"), 64, []string{"--nonblock", "--wait 5s", "one of them"}},
+		{"max-waiters 0", run("--max-waiters", "0", "a"), 64, []string{"--max-waiters 0", "1 to 2147483647"}},
 		{"max-hold 0", run("--max-hold", "0", "a"), 64, []string{"--max-hold 0s", "it must be at least 100ms"}},
 		{"max-hold too short", run("--max-hold", "99ms", "a"), 64, []string{"--max-hold 99ms", "it must be at least 100ms"}},
 		{"kill-after over a third of the ttl", run("--kill-after", "11s", "a"), 64, []string{"--kill-after 11s", "at most 10s", "--ttl"}},

@@ -65,7 +65,7 @@ func (s *site) run(t *testing.T, can driver.Abilities, folders ...string) {
 		},
 		Condition: func(name string) (bool, error) {
 			has, known := map[string]bool{
-				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks, "records": can.Records, "examine": can.Examine,
+				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks, "records": can.Records, "examine": can.Examine, "waiters": can.Waiters,
 			}[name]
 			if !known {
 				return false, fmt.Errorf("there is no condition %q", name)

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
-	output, ttl := newOutput(), period(leasehold.DefaultTTL)
+	output, ttl, maxWaiters := newOutput(), period(leasehold.DefaultTTL), leasehold.DefaultMaxWaiters
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what endangers locks, and say what to do about it",
@@ -47,10 +47,11 @@ engine cannot be reached, or its file cannot be used.`,
 					return err
 				}
 				return exit.Silent(verdicts[worst(x)])
-			}, leasehold.WithDefaults(leasehold.TTL(time.Duration(ttl))))
+			}, leasehold.WithDefaults(leasehold.TTL(time.Duration(ttl))), leasehold.WithMaxWaiters(maxWaiters))
 		},
 	}
 	cmd.Flags().Var(&ttl, "ttl", "the ttl of your leases, beside which answers are slow or quick")
+	cmd.Flags().IntVar(&maxWaiters, "max-waiters", maxWaiters, "how many may wait for a lock (`N`) by the limit of your programs, beside which queues are long or short")
 	output.register(cmd)
 	return cmd
 }

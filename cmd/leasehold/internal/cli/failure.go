@@ -21,7 +21,7 @@ func failure(err error) error {
 	switch {
 	case errors.Is(err, leasehold.ErrInvalid), errors.Is(err, leasehold.ErrUnsupported):
 		code = exit.Usage
-	case errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout):
+	case errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout), errors.Is(err, leasehold.ErrCrowded):
 		code = exit.Held
 	case errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrMaxHold):
 		code = exit.Lost

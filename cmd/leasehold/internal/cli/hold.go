@@ -25,7 +25,9 @@ func (a *app) hold(j job) error {
 	// A message that nobody reads must not end this process before its group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	heard := &heard{waits: func(reason error) { a.say("waiting: %s", reason) }}
-	s, err := a.openUnless(signals, func() (*session, error) { return a.open(leasehold.WithObserver(heard)) })
+	s, err := a.openUnless(signals, func() (*session, error) {
+		return a.open(leasehold.WithObserver(heard), leasehold.WithMaxWaiters(j.maxWaiters))
+	})
 	if err != nil {
 		return err
 	}

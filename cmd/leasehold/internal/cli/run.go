@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os/exec"
 	"time"
 
@@ -22,7 +23,7 @@ const runForm = "leasehold run [flags] NAME -- CMD [ARG...]"
 type runFlags struct {
 	nonblock, shared, skipOK bool
 	wait                     period
-	slots                    int
+	slots, maxWaiters        int
 	ttl, minHold, maxHold    period
 	onLost                   choice
 	killAfter                period
@@ -65,7 +66,7 @@ could only wait for in vain is refused at once, with 75.
 Exit codes: that of CMD; 128+N if signal N ended CMD, or the waiting; 64 wrong usage; 69 the
 engine cannot be reached or does not answer, so that it is not known whether somebody holds
 the lock; 70 lease lost before CMD ended, or --max-hold reached; 75 held, or not granted in
-time; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75, 126, 127.`,
+time, or waited for by too many; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75, 126, 127.`,
 		Example: `  leasehold run nightly -- backup --full
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
@@ -91,6 +92,7 @@ time; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75,
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait")
 	flags.VarP(&f.wait, "wait", "w", "wait at most so long; 0 is --nonblock (default for ever)")
+	flags.IntVar(&f.maxWaiters, "max-waiters", leasehold.DefaultMaxWaiters, "if `N` wait for the lock already, do not wait, too")
 	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
 	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; at most the longest of the engine, which also limits the default")
@@ -138,6 +140,8 @@ func (f *runFlags) check() error {
 		return exit.Errorf(exit.Usage, "--slots and --shared contradict each other: permits have no read mode")
 	case f.given("slots") && f.slots < 1:
 		return exit.Errorf(exit.Usage, "--slots %d is not allowed: it must be at least 1", f.slots)
+	case f.maxWaiters < 1 || f.maxWaiters > math.MaxInt32:
+		return exit.Errorf(exit.Usage, "--max-waiters %d is not allowed: it must be 1 to 2147483647; for not waiting at all there is --nonblock", f.maxWaiters)
 	case f.given("max-hold") && time.Duration(f.maxHold) < leasehold.MinTTL:
 		return exit.Errorf(exit.Usage, "--max-hold %s is not allowed: it must be at least %s; leave it out for no limit", time.Duration(f.maxHold), leasehold.MinTTL)
 	case f.maxHold > 0 && f.minHold > f.maxHold:

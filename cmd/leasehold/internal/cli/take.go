@@ -136,12 +136,14 @@ func (j job) whole(ctx context.Context, l *leasehold.Lease) error {
 
 // refused says why there is no lease.
 func (j job) refused(err error) error {
-	held, late := errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout)
+	held, late, crowded := errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout), errors.Is(err, leasehold.ErrCrowded)
 	switch {
-	case (held || late) && j.skipOK:
+	case (held || late || crowded) && j.skipOK:
 		return &exit.Error{Code: exit.OK} // nothing went wrong, so there is nothing to say
 	case held:
 		return exit.Errorf(j.conflictCode, "%q is held by somebody else: see leasehold inspect, or wait with --wait", j.name)
+	case crowded:
+		return exit.Errorf(j.conflictCode, "%q is waited for by as many as --max-waiters allows, %d: see leasehold inspect, or allow more", j.name, j.maxWaiters)
 	case late:
 		return exit.Errorf(j.conflictCode, "%q was not free within %s: see leasehold inspect, or wait longer", j.name, j.wait.String())
 	}
