@@ -1,0 +1,21 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The version of the tables is how many files have been run: the number of each is its position, and nothing comes in between.
+func TestMigrationsAreNumbered(t *testing.T) {
+	t.Parallel()
+	list, err := files.ReadDir("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range list {
+		if number := fmt.Sprintf("%04d_", i+1); !strings.HasPrefix(f.Name(), number) {
+			t.Errorf("%s has the position %s", f.Name(), number)
+		}
+	}
+}
