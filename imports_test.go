@@ -33,7 +33,7 @@ var observing = []string{"prometheus", "otel"}
 
 // tools are what tests, benchmarks and demos are made with: they start servers, plant faults, and read what the project ships.
 var tools = []string{
-	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped",
+	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped", "internal/urlfuzz",
 }
 
 // among are what engines have in common.
