@@ -95,6 +95,8 @@ var (
 	latchDownLua string
 	//go:embed scripts/latch_look.lua
 	latchLookLua string
+	//go:embed scripts/allowed.lua
+	allowedLua string
 	//go:embed scripts/rights.lua
 	rightsLua string
 	//go:embed scripts/rights_look.lua
@@ -251,7 +253,7 @@ func whole(source string) string { return common.Replace(common.Replace(source))
 
 // common puts them in.
 var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
-	"-- use leaking.lua\n", leakingLua, "-- use lasting.lua\n", lastingLua, "-- use latching.lua\n", latchingLua)
+	"-- use leaking.lua\n", leakingLua, "-- use lasting.lua\n", lastingLua, "-- use latching.lua\n", latchingLua, "-- use allowed.lua\n", allowedLua)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
