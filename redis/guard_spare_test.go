@@ -89,20 +89,27 @@ func TestSpareServer(t *testing.T) {
 	})
 }
 
+// replacedByAServerInUse replaces a server, under its address, by one that was in use elsewhere. It returns an engine that knew the first one.
+func replacedByAServerInUse(t *testing.T, maxTTL time.Duration) (at *address, knew *redis.Engine) {
+	t.Helper()
+	first, spare := redisserver.ForTest(t, redisserver.Config{}), redisserver.ForTest(t, redisserver.Config{})
+	trust(t, first)
+	trust(t, spare)
+	at = new(address)
+	at.Store(first)
+	knew = open(t, at.client, redis.WithMaxTTL(maxTTL))
+	takes(t, knew, lasting("a", maxTTL))
+	at.Store(spare)
+	first.Kill()
+	return at, knew
+}
+
 // A spare may have been in use elsewhere: it has a marker that says that it is open. Who knew the server before does not believe it, and says so in the
 // marker, to those who come later.
 func TestSpareServerThatWasInUse(t *testing.T) {
 	t.Parallel()
 	const maxTTL = time.Minute
-	first, spare := redisserver.ForTest(t, redisserver.Config{}), redisserver.ForTest(t, redisserver.Config{})
-	trust(t, first)
-	trust(t, spare)
-	var at address
-	at.Store(first)
-	knew := open(t, at.client, redis.WithMaxTTL(maxTTL))
-	takes(t, knew, lasting("a", maxTTL))
-	at.Store(spare)
-	first.Kill()
+	at, knew := replacedByAServerInUse(t, maxTTL)
 	other := lasting("b", maxTTL)
 	eventually(t, "the spare is met", func() bool {
 		_, err := knew.Take(t.Context(), other)
@@ -122,15 +129,7 @@ func TestSpareServerThatWasInUse(t *testing.T) {
 func TestSpareServerIsClosedForThoseWhoBelievedIt(t *testing.T) {
 	t.Parallel()
 	const maxTTL = time.Minute
-	first, spare := redisserver.ForTest(t, redisserver.Config{}), redisserver.ForTest(t, redisserver.Config{})
-	trust(t, first)
-	trust(t, spare)
-	var at address
-	at.Store(first)
-	knew := open(t, at.client, redis.WithMaxTTL(maxTTL))
-	takes(t, knew, lasting("a", maxTTL))
-	at.Store(spare)
-	first.Kill()
+	at, knew := replacedByAServerInUse(t, maxTTL)
 	believes := open(t, at.client, redis.WithMaxTTL(maxTTL))
 	takes(t, believes, lasting("b", maxTTL))
 	eventually(t, "the spare is met", func() bool {
