@@ -98,7 +98,7 @@ spin:
 	@scripts/need.sh spin spin
 
 .PHONY: matrix
-matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes hours)
+matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes more than an hour)
 	scripts/matrix.sh
 
 .PHONY: models
@@ -114,7 +114,7 @@ lint: ## Check format, vet, staticcheck, go.mod files and links
 	scripts/check-links.sh
 
 .PHONY: modules
-modules: ## Build each module by itself, as those who import it do
+modules: ## Build each module by itself, without go.work
 	GOWORK=off scripts/each-module.sh go build ./...
 
 LIBRARY := . ./driver/... ./etcd ./fence ./internal/... ./memory ./postgres ./prometheus/... ./redis ./redis/redisfence ./sqlite ./zookeeper

@@ -3,7 +3,7 @@
 #
 #   scripts/matrix.sh [SERVER...]
 #
-# SERVER is a name of the list below, and all of them if none is given: that takes an hour or so. The page has the latest result of each, also of those
+# SERVER is a name of the list below, and all of them if none is given: that takes more than an hour. The page has the latest result of each, also of those
 # that are not run this time; bin/matrix keeps them, so it may be run for one server after the other. It fails if a test does, after the page was written.
 # LEASEHOLD_MATRIX_RUN is a pattern of tests, as for go test -run, if not all are wanted: the page says so. The race detector is left to make race, where
 # these tests are compiled from the same code.
