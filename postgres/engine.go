@@ -52,6 +52,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Leaks:      true,
 		Records:    true,
 		Examine:    true,
+		Waiters:    true,
 		Fair:       true,
 		Prompt:     true,
 		MaxTTL:     e.maxTTL,

@@ -3,20 +3,22 @@ package postgres
 // statements are the requests of an engine. Each is one statement, so that a pooler that gives each transaction another connection does no harm. The
 // types are written out, so that they are the same in all modes of pgx.
 type statements struct {
-	take, takeShut, takeAll, renew, release, releaseShut, atOnce, force, downgrade string
-	latchSet, latchDown, latchState, latchWait                                     string
-	move                                                                           string
-	record, trim, records                                                          string
-	keys, holders, waiters, latches                                                string
-	holderLeaks, waiterLeaks, latchLeaks                                           string
-	sweepLeak                                                                      string
+	take, takeShut, takeAmong, takeAmongShut, takeAll, renew, release, releaseShut, atOnce, force, downgrade string
+	latchSet, latchDown, latchState, latchWait                                                               string
+	move                                                                                                     string
+	record, trim, records                                                                                    string
+	keys, holders, waiters, latches                                                                          string
+	holderLeaks, waiterLeaks, latchLeaks                                                                     string
+	sweepLeak                                                                                                string
 }
 
 func statementsIn(schema string) statements {
 	in := func(text string) string { return inSchema(schema, text) }
 	return statements{
-		take:     in("SELECT leasehold.take" + ofTake),
-		takeShut: in("SELECT leasehold.take_shut" + ofTake),
+		take:          in("SELECT leasehold.take" + ofTake + ")"),
+		takeShut:      in("SELECT leasehold.take_shut" + ofTake + ")"),
+		takeAmong:     in("SELECT leasehold.take" + ofTake + ", $15::integer)"),
+		takeAmongShut: in("SELECT leasehold.take_shut" + ofTake + ", $15::integer)"),
 		takeAll: in(`SELECT first, granted, opens - clock_timestamp() FROM leasehold.take_all($1::text[], $2::text[], $3::interval[], $4::integer[], $5::text[],
 			$6::interval, $7::boolean)`),
 		renew:       in("SELECT leasehold.renew($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::interval[])"),
@@ -80,7 +82,7 @@ func statementsIn(schema string) statements {
 }
 
 const ofTake = `($1::smallint, $2::text, $3::text, $4::smallint, $5::integer, $6::integer, $7::interval, $8::integer,
-	$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean)`
+	$9::boolean, $10::bigint, $11::bigint, $12::text, $13::interval, $14::boolean`
 
 // left is what is left of a lease. Somebody else may have written any moment there, such as infinity, from which nothing can be taken away.
 const left = `(least(expires, clock_timestamp() + interval '100 years') - clock_timestamp())`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -11,8 +12,8 @@ import (
 
 // answer is what the function take answers.
 type answer struct {
-	token   int64 // 0 if it was refused
-	tokens  int
+	token   int64         // 0 if it was refused
+	tokens  int           // below 0 if it was refused, and there is no room in the queue
 	at      time.Time     // by the clock of the server
 	opens   time.Duration // for how long nothing is granted, as leases may have been lost; 0 if it is not for that
 	ends    time.Duration // when the first lease in the way ends: below 0 if it has, and a transaction keeps the row; unknown if there is none
@@ -62,6 +63,9 @@ func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener
 	if err != nil {
 		return driver.Grant{}, err
 	}
+	if a.crowded() {
+		return driver.Grant{}, driver.ErrCrowded
+	}
 	if a.token == 0 {
 		if w != nil && r.Join {
 			w.refused(sent, a, listener == 0)
@@ -97,11 +101,18 @@ func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, liste
 		ticket = w.ticket
 	}
 	errand := e.errandOfTake(r, w)
+	queries := [...]string{e.statements.take, e.statements.takeShut}
+	args := []any{
+		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
+		ear, ticket, r.Holder, e.maxTTL, e.guard,
+	}
+	if r.Join && r.Waiters > 0 {
+		queries = [...]string{e.statements.takeAmong, e.statements.takeAmongShut}
+		args = append(args, int32(min(r.Waiters, math.MaxInt32)))
+	}
 	var said []*int64
-	for _, query := range []string{e.statements.take, e.statements.takeShut} {
-		err = e.fly(ctx, errand, &said, query,
-			int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
-			ear, ticket, r.Holder, e.maxTTL, e.guard)
+	for _, query := range queries {
+		err = e.fly(ctx, errand, &said, query, args...)
 		if err != nil {
 			return a, err
 		}
@@ -124,9 +135,8 @@ func answered(said []*int64) (a answer) {
 		return *said[i], true
 	}
 	tokens, _ := number(1)
-	if token, granted := number(0); granted {
-		a.token, a.tokens = token, int(tokens)
-	}
+	a.tokens = int(tokens)
+	a.token, _ = number(0)
 	at, _ := number(2)
 	a.at = time.UnixMicro(at)
 	if opens, some := number(3); some {
@@ -140,6 +150,9 @@ func answered(said []*int64) (a answer) {
 	a.ahead, a.waiting = int(ahead), waiting > 0
 	return a
 }
+
+// crowded reports whether one who was refused found no room in the queue.
+func (a answer) crowded() bool { return a.token == 0 && a.tokens < 0 }
 
 // refusal is the answer to one who was refused, and who may wait.
 func (a answer) refusal(waits bool) error {

@@ -16,7 +16,7 @@ const lookLimit = 5 * time.Second
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
