@@ -68,17 +68,28 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if t.files.ServerName != "" { // the client takes the name from the address otherwise, whatever the configuration of TLS says
 		dial = append(dial, grpc.WithAuthority(t.files.ServerName))
 	}
+	var who *login
+	if t.user != "" {
+		who = newLogin(t.user, t.password)
+		dial = append(dial, who.options()...)
+	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,
 		DialTimeout:          t.dialTimeout,
 		DialKeepAliveTime:    aliveEvery,
 		DialKeepAliveTimeout: aliveLimit,
 		TLS:                  tlsConfig,
-		Username:             t.user,
-		Password:             t.password,
 		Logger:               zap.NewNop(),
 		DialOptions:          dial,
 	})
+	if err == nil && who != nil {
+		client.Username = t.user // for doctor
+		ctx, cancel := context.WithTimeout(context.Background(), t.dialTimeout)
+		if err = who.renew(ctx, client.ActiveConnection(), nil); err != nil {
+			_ = client.Close() // the error to be told is another one
+		}
+		cancel()
+	}
 	if err != nil {
 		if err = explain(err); driver.IsPermanent(err) {
 			return nil, err
