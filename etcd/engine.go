@@ -89,6 +89,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Force:      true,
 		All:        true,
 		Examine:    true,
+		Waiters:    true,
 		Fair:       true,
 		Prompt:     true,
 		MaxTTL:     maxTTL,

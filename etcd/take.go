@@ -199,6 +199,11 @@ func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.G
 		a.seen = 0
 		start, err := a.e.lengthen(ctx, a.m, own, a.TTL)
 		return driver.Grant{Token: uint64(own.created), Start: start}, errors.Is(err, errChanged), err
+	case a.tooMany(l, own, revision):
+		if err := a.withdraw(ctx, *own); err != nil {
+			return g, false, driver.Spent(unsure{err})
+		}
+		return g, false, driver.ErrCrowded
 	case a.queue != nil && own.session == a.queue.id:
 		if err := a.e.members.stands(a.m, own.whereabouts(), a.queue, false, placeLife); err != nil {
 			return g, false, err
@@ -206,6 +211,12 @@ func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.G
 		a.e.members.refused(a.m, l, revision)
 	}
 	return g, false, driver.ErrHeld
+}
+
+// tooMany reports whether as many wait before the owner as may, and it has joined just now. Who has joined before keeps the place. Of several who
+// join at once each sees who has come before, so there are never more who stay; for a moment there are those who are sent away.
+func (a *attempt) tooMany(l line, own *place, revision int64) bool {
+	return a.Waiters > 0 && a.queue != nil && own.created == revision && l.find(a.m.mark)-l.inside(a.Kind) >= a.Waiters
 }
 
 // outcome is the error of an attempt: that the last request had no effect does not say so of one before.

@@ -22,7 +22,7 @@ var errMoved = errors.New("etcd: the line has changed")
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0
 	m, err := e.members.enter(ctx, r.Key, r.Owner)
 	if err != nil {
 		return driver.Grant{}, err

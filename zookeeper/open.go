@@ -57,6 +57,7 @@ func open(ctx context.Context, c config) (*Engine, error) {
 		Shared:     true,
 		Semaphores: true,
 		Force:      true,
+		Waiters:    true,
 		Fair:       true,
 		Prompt:     true,
 		Examine:    true,

@@ -137,12 +137,15 @@ type verdict struct {
 	left time.Duration
 	// behind says that others are behind it.
 	behind bool
+	// before is how many wait before it, if it waits.
+	before int
 }
 
 // judge says how the one with that index stands.
 func judge(seats []seat, at int) verdict {
 	me := seats[at]
-	v := verdict{holds: at < holding(seats, false), behind: at < len(seats)-1}
+	inside := holding(seats, false)
+	v := verdict{holds: at < inside, behind: at < len(seats)-1, before: max(at-inside, 0)}
 	if v.holds {
 		return v
 	}

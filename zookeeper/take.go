@@ -71,7 +71,7 @@ func (e *Engine) take(ctx context.Context, r *driver.Request, c claim, from driv
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	return e.result(ctx, r, p, from)
+	return e.result(ctx, r, p, from, r.Waiters)
 }
 
 // settleIn takes a name that is free. It answers ErrNodeExists if it may not be.
@@ -157,8 +157,9 @@ func (e *Engine) build(ctx context.Context, path string) error {
 	return nil
 }
 
-// result says what has become of a place, which does not stay if nobody wants to wait there.
-func (e *Engine) result(ctx context.Context, r *driver.Request, p *place, from driver.Instant) (driver.Grant, error) {
+// result says what has become of a place, which does not stay if nobody wants to wait there, or if as many wait before it as may. Of several who join at
+// once each sees who has come before, so there are never more who stay; for a moment there are those who are sent away.
+func (e *Engine) result(ctx context.Context, r *driver.Request, p *place, from driver.Instant, most int) (driver.Grant, error) {
 	v, err := e.consider(ctx, p)
 	switch {
 	case err != nil:
@@ -167,10 +168,14 @@ func (e *Engine) result(ctx context.Context, r *driver.Request, p *place, from d
 		return e.grant(ctx, p, r.TTL, from)
 	}
 	e.places.crowd(r.Key)
-	if !r.Join {
+	crowded := r.Join && most > 0 && v.before >= most
+	if !r.Join || crowded {
 		if err := e.leave(ctx, p); err != nil && !errors.Is(err, errGone) {
 			return driver.Grant{}, driver.Spent(undecided(err)) // the place may stand in its owner's way for a moment
 		}
+	}
+	if crowded {
+		return driver.Grant{}, driver.ErrCrowded
 	}
 	return driver.Grant{}, driver.ErrHeld
 }
@@ -221,7 +226,7 @@ func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place, from d
 	granted := p.granted
 	e.places.mu.Unlock()
 	if !granted {
-		return e.result(ctx, r, p, from)
+		return e.result(ctx, r, p, from, 0)
 	}
 	return e.grant(ctx, p, r.TTL, from)
 }

@@ -16,7 +16,7 @@ const slowLook = 10 * time.Second
 
 // Wait implements [driver.Engine]. It watches the place that must go before it can be its turn, and its own.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0
 	c := claim{r.Key, idOf(r.Owner)}
 	for {
 		if err := e.client.allows(r.TTL); err != nil {

@@ -2,6 +2,8 @@ package drivertest
 
 import (
 	"errors"
+	"sync"
+	"sync/atomic"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -9,6 +11,7 @@ import (
 // Those who would be one too many in a queue are sent away, and nobody else is.
 var waiters = []check{
 	{"NoMoreThanTheLimit", noMoreThanTheLimit},
+	{"NoMoreThanTheLimitAtOnce", noMoreThanTheLimitAtOnce},
 	{"WhoWaitsKeepsThePlace", whoWaitsKeepsThePlace},
 	{"RoomWhenOneHasGone", roomWhenOneHasGone},
 	{"WhoIsSentAwayLeavesNothing", whoIsSentAwayLeavesNothing},
@@ -74,6 +77,41 @@ func noMoreThanTheLimit(e *env) {
 	e.release(a, r)
 	e.serveAll(line)
 	e.free(a, r)
+}
+
+// noMoreThanTheLimitAtOnce lets many join at the same moment.
+func noMoreThanTheLimitAtOnce(e *env) {
+	e.needs(e.can.Waiters, "limit of waiters")
+	const most, many = 4, 12
+	engines := []driver.Engine{e.open(), e.open(), e.open()}
+	r := e.lock("name")
+	e.take(engines[0], r)
+	var joined, away atomic.Int32
+	var work sync.WaitGroup
+	for i := range many {
+		engine := engines[i%len(engines)]
+		work.Go(func() {
+			one := e.among("name", most)
+			_, err := engine.Take(e.ctx, one)
+			for try := 0; try < 10 && !driver.IsNo(err) && driver.HadNoEffect(err); try++ {
+				_, err = engine.Take(e.ctx, one) // the engine was busy
+			}
+			switch {
+			case errors.Is(err, driver.ErrHeld):
+				e.wait(engine, one)
+				joined.Add(1)
+			case errors.Is(err, driver.ErrCrowded):
+				away.Add(1)
+			default:
+				e.Errorf("Take with Join of what another holds: %v", err)
+			}
+		})
+	}
+	work.Wait()
+	if joined.Load() != most || away.Load() != many-most {
+		e.Errorf("%d wait and %d were sent away, want %d and %d", joined.Load(), away.Load(), most, many-most)
+	}
+	e.wantWaiting(engines[0], r.Key, most)
 }
 
 // serveAll lets all waiters hold, one after the other.
