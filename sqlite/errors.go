@@ -19,6 +19,7 @@ var (
 
 	errLatch  = errors.New("somebody else has written into the latch: delete its row from the table latches")
 	errTokens = errors.New("somebody else has written into the row of the holder: release the lock by force")
+	errMeta   = errors.New("somebody else has emptied the table meta, so nobody knows which tokens were given: stop all programs, and use a new file, once nobody compares its tokens with the old ones")
 	errLast   = errors.New("somebody else has written into the table meta: set its column last to a number above all tokens that were given")
 
 	// errMark asks for the mark to be raised, and the transaction to be done again.

@@ -2,10 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -34,7 +37,8 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 		if err := e.read(ctx, func(v *view) error { return v.row([]any{&s.journal}, "PRAGMA journal_mode") }); err != nil {
 			return driver.Examination{}, err
 		}
-		if err := e.read(ctx, func(v *view) error { return v.row([]any{new(string)}, "SELECT boot FROM meta") }); err != nil {
+		err := e.read(ctx, func(v *view) error { return v.row([]any{&s.last}, "SELECT last FROM meta") })
+		if s.emptied = errors.Is(err, sql.ErrNoRows); err != nil && !s.emptied {
 			return driver.Examination{}, err
 		}
 		if took := time.Since(began); p.RoundTrip < 0 || took < p.RoundTrip {
@@ -53,6 +57,8 @@ type state struct {
 	open      bool  // every user of the machine may read it
 	folder    error // why nothing can be made in the folder
 	writers   error // who else may write or replace it
+	emptied   bool  // nobody knows which tokens were given
+	last      int64 // the last token
 	free      int64 // bytes on the disk for this user; negative if not known
 	log       int64 // bytes
 	wallClock bool
@@ -86,6 +92,14 @@ func (s state) judge(path string) (all []driver.Finding) {
 			fmt.Sprintf("the journal mode is %q and not wal: something else has changed the file, and readers "+
 				"and writers wait for each other", s.journal),
 			"stop all programs that use the file, and start them again")
+	}
+	if s.emptied || s.last < 0 {
+		why := errMeta
+		if !s.emptied {
+			why = errLast
+		}
+		text, mend, _ := strings.Cut(why.Error(), ": ")
+		add(driver.Critical, "tokens-damaged", text+"; nothing can be locked", mend)
 	}
 	if s.folder != nil && !s.looks {
 		add(driver.Warning, "folder-not-writable",

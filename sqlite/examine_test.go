@@ -85,6 +85,7 @@ func TestExamineJudges(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*state){
 		"":                            func(*state) {},
+		"critical tokens-damaged":     func(s *state) { s.emptied = true },
 		"critical journal-mode":       func(s *state) { s.journal = "delete" },
 		"warning folder-not-writable": func(s *state) { s.folder = errors.New("permission denied") },
 		"warning file-readable":       func(s *state) { s.mode, s.open = 0o664, true },

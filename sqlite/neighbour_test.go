@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
@@ -72,5 +75,27 @@ func do(t testing.TB, e *Engine, statements ...string) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Somebody has emptied the table that counts tokens. Whoever locks, opens the file or examines it is told so, and what to do.
+func TestATableOfTokensThatIsEmpty(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	e := openFile(t, path)
+	do(t, e, "DELETE FROM meta")
+	_, took := e.Take(t.Context(), driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "owner", Size: 1, Weight: 1, TTL: time.Minute, Tokens: 1})
+	other, opened := Open(t.Context(), path)
+	if opened == nil {
+		_ = other.Close()
+	}
+	for what, err := range map[string]error{"Take": took, "Open": opened} {
+		if err == nil || !strings.Contains(err.Error(), errMeta.Error()) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	found, err := e.Examine(t.Context())
+	if err != nil || !slices.ContainsFunc(found.Findings, func(f driver.Finding) bool { return f.Code == "tokens-damaged" && f.Severity == driver.Critical }) {
+		t.Errorf("Examine: %+v, %v", found.Findings, err)
 	}
 }

@@ -180,6 +180,9 @@ func (e *Engine) found() error {
 		if h, err = readHeader(v.conn); err == nil && h.ours() {
 			err = v.row([]any{&h.boot, &h.recorded},
 				"SELECT boot, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'removals') FROM meta")
+			if errors.Is(err, sql.ErrNoRows) {
+				err = errMeta
+			}
 		}
 		return err
 	})

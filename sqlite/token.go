@@ -41,6 +41,8 @@ func (e *Engine) whyNone(v *view) error {
 	var boot string
 	var last int64
 	switch err := v.row([]any{&boot, &last}, "SELECT boot, last FROM meta"); {
+	case errors.Is(err, sql.ErrNoRows):
+		return errMeta
 	case err != nil:
 		return err
 	case boot != e.clock.boot:

@@ -358,7 +358,17 @@ func (r *Trial) operate(t testing.TB) {
 		}
 	}
 	if x, ok := r.B.(driver.Examiner); ok && can.Examine {
-		r.call(t, "Examine", func(ctx context.Context) { _, _ = x.Examine(ctx) })
+		r.call(t, "Examine", func(ctx context.Context) {
+			found, err := x.Examine(ctx)
+			if err != nil {
+				t.Fatalf("Examine tells of nothing at all: %v", err)
+			}
+			for _, f := range found.Findings {
+				if f.Code == "" || f.Text == "" || f.Mend == "" || f.Severity.String() == "" {
+					t.Fatalf("a finding without words: %+v", f)
+				}
+			}
+		})
 	}
 	if x, ok := r.B.(driver.Recorder); ok && can.Records {
 		r.call(t, "Records", func(ctx context.Context) { _, _ = x.Records(ctx, 10) })
