@@ -85,7 +85,7 @@ func TestATableOfTokensThatIsEmpty(t *testing.T) {
 	e := openFile(t, path)
 	do(t, e, "DELETE FROM meta")
 	_, took := e.Take(t.Context(), driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "owner", Size: 1, Weight: 1, TTL: time.Minute, Tokens: 1})
-	other, opened := Open(t.Context(), path)
+	other, opened := Open(path)
 	if opened == nil {
 		_ = other.Close()
 	}
