@@ -51,7 +51,7 @@ func TestLastTokenOfAClockThatIsAhead(t *testing.T) {
 	}
 	any := func(name, floor string) {
 		command(t, s, "EVAL", p.text[take], "5", name, name+":token", name+":queue", name+":holders", name+":info",
-			"owner", "1000", "1", floor, "text", "s", "1", "9", "", "0", "", "", "")
+			"owner", "1000", "1", floor, "text", "s", "1", "9", "", "0", "", "", "0", "")
 		command(t, s, "DEL", name)
 	}
 	raised := func(name, floor string) {

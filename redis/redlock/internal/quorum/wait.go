@@ -15,7 +15,7 @@ const firstPause = 500 * time.Microsecond
 
 // Wait implements [driver.Engine]. It queues at the arbiter of the name, and then asks the other nodes.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join = true
+	r.Join, r.Waiters = true, 0 // a place at the arbiter is one of several that it may have
 	a := e.attempts.begin(r, len(e.nodes))
 	defer e.attempts.end(a)
 	e.attempts.wait(a)
