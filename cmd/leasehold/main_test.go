@@ -28,7 +28,7 @@ const patience = time.Minute
 // binary is the command under test. All tests here run it as a real process.
 var (
 	binary     string
-	buildFlags = []string{"build"}
+	buildFlags = []string{"build", "-ldflags=-s -w"} // which is faster to link
 )
 
 func TestMain(m *testing.M) {

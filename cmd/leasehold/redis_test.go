@@ -215,7 +215,7 @@ func TestForeignHolderIsSeenAndExcludesUs(t *testing.T) {
 
 func TestManyShellsCountOnRedis(t *testing.T) {
 	t.Parallel()
-	const shells, each = 8, 12
+	const shells, each = 8, 6
 	m := newMachine(t).use(redisserver.ForTest(t, redisserver.Config{}).URL() + "?" + unguarded)
 	file := filepath.Join(m.home, "f")
 	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {

@@ -32,7 +32,7 @@ func TestTokensGrow(t *testing.T) {
 
 func TestTwoShellsCount(t *testing.T) {
 	t.Parallel()
-	const each = 50
+	const each = 20
 	m := newMachine(t)
 	file := filepath.Join(m.home, "f")
 	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {

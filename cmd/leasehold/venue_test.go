@@ -32,7 +32,7 @@ var venues = []venue{
 	{"memory", func(*testing.T) *site { return &site{url: "memory:"} }, []string{"memory"}},
 	{"sqlite", openSQLite, []string{"every", "sqlite"}},
 	{"redis", openServer, []string{"every", "redis"}},
-	{"cluster", openCluster, []string{"every", "redis"}},
+	{"cluster", openCluster, onClusters},
 	{"redlock", openMajority, []string{"every", "redis", "redlock"}},
 	{"postgres", openPostgres, []string{"every", "servers"}},
 	{"etcd", openEtcd, []string{"every", "servers"}},
