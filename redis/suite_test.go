@@ -36,9 +36,10 @@ func TestContractOnOneServer(t *testing.T) {
 	suite(t, standalone(s))
 }
 
+// TestContractOnOtherSetUps has one with replicas.
 func TestContractOnACluster(t *testing.T) {
 	t.Parallel()
-	suite(t, pipelined(cluster(redisserver.ClusterForTest(t, 3, 1, redisserver.Config{}))), redis.WithoutFailoverGuard())
+	suite(t, pipelined(cluster(redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}))), redis.WithoutFailoverGuard())
 }
 
 // A server that is told to write down everything at once loses no lock when it crashes.
