@@ -32,7 +32,8 @@ QUIET := -gcflags=github.com/go-zookeeper/zk=-race=false -gcflags=modernc.org/..
 RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
 # What takes longest comes first.
-LONGEST := ./torture ./cmd/leasehold ./redis ./torture/fencing ./redis/redlock . ./zookeeper ./etcd ./postgres
+LONGEST := ./torture ./redis ./cmd/leasehold ./zookeeper ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./redis/interop ./driver/drivertest \
+	./torture/fencing ./internal/zookeeperserver
 
 .PHONY: schedules
 schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
