@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,18 @@ func (n node) has(slot uint16) bool {
 
 // gives reports whether it is giving a slot to another.
 func (n node) gives(slot uint16) bool { return strings.Contains(n.own, fmt.Sprintf("[%d->-", slot)) }
+
+// slots are its slots, some hundreds at a time.
+func (n node) slots() iter.Seq[[]uint16] {
+	const most = 500
+	var all []uint16
+	for _, a := range n.areas {
+		for slot := a.first; slot <= a.last; slot++ {
+			all = append(all, uint16(slot))
+		}
+	}
+	return slices.Chunk(all, most)
+}
 
 // ranges are its slots as text, as in "0-99,200-200".
 func (n node) ranges() string {

@@ -157,7 +157,7 @@ func (e *Engine) askMaster(ctx context.Context, c redis.Cmdable, v *visit, progr
 		return err
 	}
 	list, err := numbers(c.EvalShaRO(ctx, program.sha[guardMaster], []string{record},
-		e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), "", "look").Result())
+		e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), "", "", "look").Result())
 	if err != nil {
 		return err
 	}

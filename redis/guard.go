@@ -138,33 +138,43 @@ func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m ma
 	case !found || !me.has(n.slot()) || me.gives(n.slot()):
 		return m.left, nil // it is being moved
 	case m.state == stateMoving:
-		return p.since(ctx, tx, n, on, m, "", 0)
+		return p.since(m, tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, "", 0))
 	}
 	record := []string{p.config.record(me.first())}
-	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], record, p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "").Result())
-	if err != nil {
+	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], record, p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "", "").Result())
+	if err == nil && list[3] == 0 {
+		err = p.noteMarkers(ctx, tx, on, record, me)
+	}
+	switch {
+	case moving(err):
+		return m.left, nil // the record is on its way, and this slot is not
+	case err != nil:
 		return m.left, err
-	}
-	left := m.left
-	if list[0] == 1 {
-		// There is a marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile.
-		open := 0
-		if list[2] == 0 {
-			open = 1
+	case list[0] == 0:
+		now, err := tx.Get(ctx, p.marker(n)).Result()
+		if err == nil && now != m.raw {
+			err = errChanged
 		}
-		left, err = p.since(ctx, tx, n, on, m, list[1], open)
-	} else if now, wrong := tx.Get(ctx, p.marker(n)).Result(); wrong != nil || now != m.raw {
-		err = errChanged
+		return m.left, explain(err)
 	}
-	if err != nil {
-		return left, err
+	open := 0
+	if list[2] == 0 {
+		open = 1
 	}
-	return left, explain(tx.EvalSha(ctx, on.program.sha[guardMarked], record, n.slot()).Err())
+	// There is a marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile.
+	// That the slot has one is noted in the same breath: nobody who dies in between leaves the record without it.
+	var since *redis.Cmd
+	_, _ = tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		since = pipe.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, list[1], open)
+		pipe.EvalSha(ctx, on.program.sha[guardMarked], record, n.slot())
+		return nil
+	})
+	return p.since(m, since)
 }
 
-// since writes into a marker since when its server has had the slot, and returns for how long that stays closed.
-func (p *place) since(ctx context.Context, tx *redis.Tx, n names, on *server, m mark, since any, open int) (time.Duration, error) {
-	ms, err := tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, since, open).Int64()
+// since reads the answer of guard_since.lua: for how long the slot stays closed.
+func (p *place) since(m mark, answer *redis.Cmd) (time.Duration, error) {
+	ms, err := answer.Int64()
 	switch {
 	case err != nil:
 		return m.left, explain(err)
@@ -174,21 +184,49 @@ func (p *place) since(ctx context.Context, tx *redis.Tx, n names, on *server, m 
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// shutMoving shuts a slot that a server was found to be giving away. If the move is broken off, leases that have left are missing there. Where the marker
-// has left as well, or the client is sent on, there is nothing to shut.
-func (p *place) shutMoving(ctx context.Context, n names, on *server) error {
-	marker := p.marker(n)
+// shutMoving shuts a slot that is being given away, on whichever server has its marker: who asks may have taken another one for its master.
+func (p *place) shutMoving(ctx context.Context, n names) error {
+	marker := p.config.slotMarker(n.slot())
 	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
-		return tx.EvalSha(ctx, on.program.sha[guardMoving], []string{marker}).Err()
+		f, err := inquire(ctx, tx)
+		if err != nil {
+			return err
+		}
+		program := p.config.assemble(f.identity(), true)
+		shut := func() error { return tx.EvalSha(ctx, program.sha[guardMoving], []string{marker}).Err() }
+		err = shut()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			if err = p.load(ctx, tx, program); err == nil {
+				err = shut()
+			}
+		}
+		return err
 	})
 }
 
-// meetMoving is called by whoever finds a slot on its way to another server. What many find at the same time is done once.
-func (p *place) meetMoving(ctx context.Context, n names, on *server) {
-	if on == nil || p.looking || !p.config.guard || !p.clustered() {
+// meetMoving is called by whoever finds a slot on its way to another server. What many find at the same time is done once. It waits for that a little:
+// the server that has the marker may be frozen, and the next who asks finds it, too.
+func (p *place) meetMoving(ctx context.Context, n names) {
+	if p.looking || !p.config.guard || p.single() {
 		return
 	}
-	_, _ = p.await(ctx, n, topic{server: on, slot: p.slot(n), moving: true}, nil) // the next who asks finds it, too
+	ctx, cancel := context.WithTimeout(ctx, longestPause)
+	defer cancel()
+	_, _ = p.await(ctx, n, topic{slot: n.slot(), moving: true}, nil)
+}
+
+// confirm looks by itself where a slot is of which it was only thought to have changed its server along with others. If it is half moved, it is shut; else its
+// marker is read, so that it names the server that has it now.
+func (p *place) confirm(ctx context.Context, n names) {
+	if p.looking || !p.config.guard || p.single() {
+		return
+	}
+	switch on, err := p.learn(ctx, n, nil); {
+	case moving(err):
+		p.meetMoving(ctx, n)
+	case err == nil:
+		_, _ = p.look(ctx, n, on) // who is to be granted something looks again
+	}
 }
 
 // numbers reads the answer of guard_master.lua.
@@ -196,7 +234,7 @@ func numbers(answer any, err error) ([]int64, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	return integers(answer, 3)
+	return integers(answer, 4)
 }
 
 // shut is what a script answers that finds its slot closed, or without a marker of this server. Nothing has been done.

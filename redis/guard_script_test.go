@@ -187,10 +187,10 @@ type mastered struct {
 }
 
 // asks asks as a master with so many slots, and returns whether it had a slot since the record was made, and for how long grants stay closed there.
-func (m mastered) asks(identity, epoch, ranges string, slot int, by string) (had bool, left time.Duration) {
+func (m mastered) asks(identity, epoch, ranges string, slot int, by string, marked ...string) (had bool, left time.Duration) {
 	m.t.Helper()
 	c := config{prefix: DefaultPrefix}
-	reply, err := m.server.Command("EVAL", c.assemble(identity, true).text[guardMaster], "1", m.record, ms(time.Hour), epoch, ranges, strconv.Itoa(slot), by)
+	reply, err := m.server.Command("EVAL", c.assemble(identity, true).text[guardMaster], "1", m.record, ms(time.Hour), epoch, ranges, strconv.Itoa(slot), by, strings.Join(marked, ""))
 	list, err := numbers(reply, err)
 	if err != nil {
 		m.t.Fatal(err)
@@ -201,14 +201,17 @@ func (m mastered) asks(identity, epoch, ranges string, slot int, by string) (had
 // aged makes the record older than the longest lease.
 func (m mastered) aged(identity, epoch, ranges string) {
 	m.t.Helper()
-	command(m.t, m.server, "SET", m.record, fmt.Sprintf("%s 1 %s %s %s -", identity, ms(time.Hour), epoch, ranges))
+	command(m.t, m.server, "SET", m.record, fmt.Sprintf("%s 1 %s %s %s %s", identity, ms(time.Hour), epoch, ranges, noMarkers))
 }
 
-// marks says that slots have markers now.
-func (m mastered) marks(identity string, slots ...string) {
+// noMarkers says that no slot has a marker.
+var noMarkers = strings.Repeat("0", slots/4)
+
+// marks says that a slot has a marker now, or which slots have one.
+func (m mastered) marks(identity string, marked string) {
 	m.t.Helper()
 	c := config{prefix: DefaultPrefix}
-	command(m.t, m.server, append([]string{"EVAL", c.assemble(identity, true).text[guardMarked], "1", m.record}, slots...)...)
+	command(m.t, m.server, "EVAL", c.assemble(identity, true).text[guardMarked], "1", m.record, marked)
 }
 
 func TestGuardOfASlotWithoutAMarker(t *testing.T) {
@@ -221,8 +224,14 @@ func TestGuardOfASlotWithoutAMarker(t *testing.T) {
 		"a master that nobody has seen is closed": {func(m mastered) (bool, time.Duration) { return m.asks("a", "1", "0-99", 7, "") }, false, true},
 		"the second slot waits no longer than the first": {func(m mastered) (bool, time.Duration) {
 			m.asks("a", "1", "0-99", 7, "")
+			m.marks("a", noMarkers)
 			return m.asks("a", "1", "0-99", 8, "")
 		}, true, true},
+		"but before somebody has looked for markers nothing is known of it": {func(m mastered) (bool, time.Duration) {
+			m.asks("a", "1", "0-99", 7, "")
+			m.marks("a", "7")
+			return m.asks("a", "1", "0-99", 8, "")
+		}, false, true},
 		"a slot that its master has had for long is open": {func(m mastered) (bool, time.Duration) {
 			m.aged("a", "1", "0-99,200-200")
 			return m.asks("a", "1", "0-99,200-200", 200, "")
@@ -244,44 +253,42 @@ func TestGuardOfASlotWithoutAMarker(t *testing.T) {
 			return m.asks("b", "1", "0-99", 7, "")
 		}, false, true},
 		"what is declared open is open": {func(m mastered) (bool, time.Duration) {
-			m.asks("a", "1", "0-99", 7, "somebody: a reason")
+			m.asks("a", "1", "0-99", 7, "somebody: a reason", noMarkers)
 			return m.asks("a", "1", "0-99", 8, "")
 		}, true, false},
 		"but not for a later life": {func(m mastered) (bool, time.Duration) {
-			m.asks("a", "1", "0-99", 7, "somebody: a reason")
+			m.asks("a", "1", "0-99", 7, "somebody: a reason", noMarkers)
 			return m.asks("b", "1", "0-99", 8, "")
 		}, false, true},
 		"a slot that has lost its marker is closed": {func(m mastered) (bool, time.Duration) {
 			m.aged("a", "1", "0-99")
-			m.marks("a", "7", "99")
+			m.marks("a", "7")
+			m.marks("a", "99")
 			return m.asks("a", "1", "0-99", 99, "")
 		}, false, true},
 		"and others are not": {func(m mastered) (bool, time.Duration) {
 			m.aged("a", "1", "0-99")
-			m.marks("a", "7", "99")
+			m.marks("a", "99")
+			m.marks("a", "9"+noMarkers[1:])
+			m.marks("a", "7")
 			m.marks("a", "7")
 			return m.asks("a", "1", "0-99", 98, "")
 		}, true, false},
-		"also if the record was made anew since": {func(m mastered) (bool, time.Duration) {
+		"also one that was looked for with others": {func(m mastered) (bool, time.Duration) {
 			m.aged("a", "1", "0-99")
-			m.marks("a", "7")
+			m.marks("a", "0a"+noMarkers[2:])
+			m.marks("a", "95"+noMarkers[2:])
+			return m.asks("a", "1", "0-99", 7, "")
+		}, false, true},
+		"once the record is made anew, somebody has to look again": {func(m mastered) (bool, time.Duration) {
+			m.aged("a", "1", "0-99")
 			m.asks("a", "2", "0-99", 8, "")
 			return m.asks("a", "2", "0-99", 7, "")
 		}, false, true},
-		"but not in another life of the master": {func(m mastered) (bool, time.Duration) {
-			m.aged("a", "1", "0-99")
-			m.marks("a", "7")
-			m.marks("b", "8")
-			m.asks("b", "2", "0-99", 9, "")
-			m.asks("b", "2", "0-99", 7, "")
-			return m.asks("b", "2", "0-99", 8, "")
-		}, true, true},
-		"nor where somebody has declared it open": {func(m mastered) (bool, time.Duration) {
-			m.aged("a", "1", "0-99")
-			m.marks("a", "7")
-			m.asks("a", "1", "0-99", 0, "somebody: a reason")
-			return m.asks("a", "1", "0-99", 7, "")
-		}, true, false},
+		"one that has a marker when all are declared open": {func(m mastered) (bool, time.Duration) {
+			m.asks("a", "1", "0-99", 0, "somebody: a reason", "8"+noMarkers[1:])
+			return m.asks("a", "1", "0-99", 3, "")
+		}, false, true},
 		"a record of an earlier version counts as none": {func(m mastered) (bool, time.Duration) {
 			command(m.t, m.server, "SET", m.record, "a 1 1 1 0-99")
 			return m.asks("a", "1", "0-99", 7, "")

@@ -23,6 +23,7 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 		stranger := s == nil
 		if stranger {
 			s = &server{identity: f.identity(), program: p.config.assemble(f.identity(), f.cluster())}
+			s.verified.Store(int64(-verifyEvery)) // it has not been
 		}
 		if stranger || s == lacks {
 			if err := p.load(ctx, tx, s.program); err != nil {
@@ -34,7 +35,7 @@ func (p *place) ask(ctx context.Context, n names, lacks *server) (found *server,
 			if seen, err = p.meet(ctx, tx, s, f, n); err != nil {
 				return err
 			}
-			if seen != nil {
+			if seen != nil && !f.replica {
 				p.verified(s, seen, moment) // before anybody else can find it, and take it for open
 			}
 		}

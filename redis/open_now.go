@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,7 +83,8 @@ func (e *Engine) openServer(ctx context.Context, tx *redis.Tx, by string) (strin
 	return e.called(v), explain(err)
 }
 
-// openMaster opens a master of a Cluster: its record for the slots without a marker, and then the markers that there are.
+// openMaster opens a master of a Cluster: its record for the slots without a marker, and then the markers that there are. Slots on their way stay as they
+// are: what has left may be missing.
 func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, program *program, by string) (string, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {
@@ -92,40 +94,29 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, program *program,
 	if !found {
 		return "", errMoving
 	}
-	record := []string{e.record(me.first())}
-	err = tx.EvalSha(ctx, program.sha[guardMaster], record, e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), by).Err()
+	marked, err := e.markers(ctx, tx, me)
 	if err != nil {
 		return "", explain(err)
 	}
-	var all []uint16
-	for _, a := range me.areas {
-		for slot := a.first; slot <= a.last; slot++ {
-			all = append(all, uint16(slot))
-		}
+	record := []string{e.record(me.first())}
+	err = tx.EvalSha(ctx, program.sha[guardMaster], record, e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), by, marked).Err()
+	if err != nil {
+		return "", explain(err)
 	}
-	const step = 500
-	for len(all) > 0 {
-		some := all[:min(step, len(all))]
-		all = all[len(some):]
+	for some := range me.slots() {
+		some = slices.DeleteFunc(some, me.gives)
 		cmds, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, slot := range some {
 				p.EvalSha(ctx, program.sha[guardOpen], []string{e.slotMarker(slot)}, e.maxTTL.Milliseconds(), by, 1)
 			}
 			return nil
 		})
-		marked := make([]any, 0, step)
-		for i, cmd := range cmds {
-			if cmd, ok := cmd.(*redis.Cmd); ok && cmd.Val() == int64(1) {
-				marked = append(marked, some[i])
-			}
-			if err := explain(cmd.Err()); err != nil && !moving(err) { // nothing is granted in a slot on its way
-				return "", fmt.Errorf("redis: some slots of %s are open, and others not: %w", me.address, err)
+		for _, cmd := range cmds {
+			if err := cmd.Err(); err != nil && !away(err) {
+				return "", fmt.Errorf("redis: some slots of %s are open, and others not: %w", me.address, explain(err))
 			}
 		}
-		if len(cmds) == 0 {
-			return "", explain(err)
-		}
-		if err := tx.EvalSha(ctx, program.sha[guardMarked], record, marked...).Err(); err != nil {
+		if len(cmds) == 0 && len(some) > 0 {
 			return "", explain(err)
 		}
 	}

@@ -102,7 +102,7 @@ func (p *place) answer(ctx context.Context, q *question, about topic, n names) {
 	case about.gate:
 		q.err = p.read(ctx, n, about.server)
 	case about.moving:
-		q.err = p.shutMoving(ctx, n, about.server)
+		q.err = p.shutMoving(ctx, n)
 	default:
 		q.server, q.err = p.ask(ctx, n, q.lacks)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,6 +21,7 @@ type batch struct {
 	items  []driver.Renewal
 	report func(i int, err error)
 	on     *server
+	unsure []names // of which it is not known that their slots are where they were renewed
 }
 
 // call is one script of a batch, and the items that it renews.
@@ -80,6 +82,8 @@ func (b *batch) renew(ctx context.Context, items []int) {
 		on, err := b.engine.place.server(ctx, b.engine.names(b.items[items[0]].Key), false)
 		if err != nil {
 			b.fail(items, err)
+			b.unsure = append(b.unsure, b.engine.names(b.items[items[0]].Key))
+			b.confirm(ctx)
 			return
 		}
 		b.on = on
@@ -109,7 +113,31 @@ func (b *batch) renew(ctx context.Context, items []int) {
 		c.items = append(c.items, i)
 	}
 	b.send(ctx, calls)
+	b.confirm(ctx)
 }
+
+// confirm sees in the background where slots are that were not found where they were thought to be: renewals do not wait for it. It takes one after the
+// other, for after a failover they may be thousands.
+func (b *batch) confirm(ctx context.Context) {
+	place := &b.engine.place
+	if len(b.unsure) == 0 || !place.clustered() {
+		return
+	}
+	go func() {
+		done := map[uint16]bool{}
+		for _, n := range b.unsure {
+			if !done[n.slot()] && !b.engine.ears.closed() {
+				done[n.slot()] = true
+				bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmWithin)
+				place.confirm(bounded, n)
+				cancel()
+			}
+		}
+	}()
+}
+
+// confirmWithin bounds each look at where a slot is.
+const confirmWithin = 10 * time.Second
 
 func (b *batch) shared(i int, n names) *call {
 	r := &b.items[i]
@@ -125,13 +153,16 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			switch {
 			case c.cmd == nil: // not even sent
 				b.fail(c.items, err)
+				if moving(err) {
+					b.unsure = append(b.unsure, c.names)
+				}
 			case try < 3 && (redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
 				again = append(again, c)
 			case c.cmd.Err() != nil:
 				b.engine.place.doubt(c.names, c.cmd.Err())
 				b.fail(c.items, explain(c.cmd.Err()))
-				if moving(c.cmd.Err()) {
-					b.engine.place.meetMoving(ctx, c.names, b.on)
+				if moving(c.cmd.Err()) || redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") {
+					b.unsure = append(b.unsure, c.names)
 				}
 			case err != nil:
 				b.fail(c.items, err)
@@ -139,6 +170,9 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 				shared = append(shared, b.read(c)...)
 			}
 			c.cmd = nil
+		}
+		for _, c := range again {
+			b.unsure = append(b.unsure, c.names) // the client may have been sent on to where the slot is going
 		}
 		if len(again) > 0 {
 			on, err := b.engine.place.learn(ctx, again[0].names, b.on)
@@ -150,11 +184,6 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			} else {
 				for _, c := range again {
 					b.fail(c.items, err)
-				}
-				if moving(err) { // the client was sent on to where the slot is going
-					for _, c := range again {
-						b.engine.place.meetMoving(ctx, c.names, b.on)
-					}
 				}
 				again = nil
 			}

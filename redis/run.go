@@ -61,6 +61,9 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 	}
 	on, err := e.place.server(ctx, n, may != never)
 	if err != nil {
+		if moving(err) {
+			e.place.meetMoving(ctx, n)
+		}
 		return nil, nil, err
 	}
 	for range 6 {
@@ -95,14 +98,13 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			e.place.doubt(n, err)
 			if moving(err) {
-				e.place.meetMoving(ctx, n, on)
+				e.place.meetMoving(ctx, n)
 			}
 			return answer, on, aboutKeys(n, e.place.access(), explain(err))
 		}
-		knew := on
 		if on, err = e.place.learn(ctx, n, on); err != nil {
 			if moving(err) { // the client was sent on to where the slot is going
-				e.place.meetMoving(ctx, n, knew)
+				e.place.meetMoving(ctx, n)
 			}
 			return nil, nil, err
 		}

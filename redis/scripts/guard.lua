@@ -31,7 +31,7 @@ elseif state ~= 'open' or longest > before and by == '' then -- who has opened i
 end
 local marker = string.format('%s %s %.0f %.0f %s', IDENTITY, state, since, math.max(longest, before), nodes) .. (by ~= '' and ' ' .. by or '')
 if marker ~= raw and not ARGV[4] then
-  call('DEL', KEYS[1]) -- needs no memory: when the server has none left, what follows the first change is allowed
+  call('PEXPIRE', KEYS[1], LONGEST) -- needs no memory: when the server has none left, what follows the first change is allowed
   call('SET', KEYS[1], marker)
 end
 return {left, state, nodes, (state == 'new' or state == 'moving') and marker or ''}

@@ -10,6 +10,6 @@ if who ~= IDENTITY or nodes ~= ARGV[1] then return nodes or '-' end
 if ARGV[3] then
   state, since, longest, by = 'other', now, math.max(longest, tonumber(ARGV[3])), ''
 end
-call('DEL', KEYS[1]) -- see guard.lua
+call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
 call('SET', KEYS[1], string.format('%s %s %.0f %.0f %s', who, state, since, longest, ARGV[2]) .. (by ~= '' and ' ' .. by or ''))
 return ARGV[2]

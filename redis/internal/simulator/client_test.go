@@ -106,6 +106,8 @@ func settle(cmd redis.Cmder, answer any) error {
 	switch c := cmd.(type) {
 	case interface{ SetVal(any) }:
 		c.SetVal(answer)
+	case *redis.IntCmd:
+		c.SetVal(answer.(int64))
 	case interface{ SetVal(string) }:
 		c.SetVal(answer.(string))
 	default:
