@@ -80,8 +80,6 @@ func TestManyLocksOneSessionNoWrites(t *testing.T) {
 	sessions, err := client.Get(t.Context(), etcd.DefaultPrefix+"session/", clientv3.WithPrefix())
 	must(t, err)
 	session := clientv3.LeaseID(sessions.Kvs[0].Lease)
-	before, err := client.Status(t.Context(), s.Addr())
-	must(t, err)
 	left := func() int64 {
 		l, err := client.TimeToLive(t.Context(), session)
 		must(t, err)
@@ -89,21 +87,32 @@ func TestManyLocksOneSessionNoWrites(t *testing.T) {
 	}
 	first := left()
 	time.Sleep(3100 * time.Millisecond) // so that the session has to be kept alive
-	for range 3 {
-		e.Renew(t.Context(), batch, func(i int, err error) {
-			if err != nil {
-				t.Errorf("item %d: %v", i, err)
-			}
-		})
+	writes := func() string {
+		before, err := client.Status(t.Context(), s.Addr())
+		must(t, err)
+		for range 3 {
+			e.Renew(t.Context(), batch, func(i int, err error) {
+				if err != nil {
+					t.Errorf("item %d: %v", i, err)
+				}
+			})
+		}
+		after, err := client.Status(t.Context(), s.Addr())
+		must(t, err)
+		if after.Header.Revision == before.Header.Revision && after.RaftIndex == before.RaftIndex {
+			return ""
+		}
+		return fmt.Sprintf("renewals took the revision from %d to %d, and the log from %d to %d",
+			before.Header.Revision, after.Header.Revision, before.RaftIndex, after.RaftIndex)
+	}
+	// A server that has just been started writes once by itself: the version of its cluster.
+	if wrong := writes(); wrong != "" {
+		if wrong = writes(); wrong != "" {
+			t.Error(wrong)
+		}
 	}
 	if now := left(); now < first-1 {
 		t.Errorf("the session lasts for another %d s, and for %d s when it began", now, first)
-	}
-	after, err := client.Status(t.Context(), s.Addr())
-	must(t, err)
-	if after.Header.Revision != before.Header.Revision || after.RaftIndex != before.RaftIndex {
-		t.Errorf("renewals took the revision from %d to %d, and the log from %d to %d",
-			before.Header.Revision, after.Header.Revision, before.RaftIndex, after.RaftIndex)
 	}
 }
 

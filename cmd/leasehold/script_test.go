@@ -17,7 +17,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// The files in testdata/script are sessions with the command: those in "every" on each engine that processes share, those in "redis" on each that keeps locks
+// The files in testdata/script are sessions with the command: those in "every" on sqlite and a Redis server, and by make long on each engine that processes share, those in "redis" on each that keeps locks
 // in Redis, those in "servers" on the others that have servers. They find:
 //
 //   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, what the names of a script begin with; $DOWN, $WRONG, $NORIGHTS and $HALF (see

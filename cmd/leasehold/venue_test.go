@@ -32,11 +32,11 @@ var venues = []venue{
 	{"memory", func(*testing.T) *site { return &site{url: "memory:"} }, []string{"memory"}},
 	{"sqlite", openSQLite, []string{"every", "sqlite"}},
 	{"redis", openServer, []string{"every", "redis"}},
-	{"cluster", openCluster, onClusters},
-	{"redlock", openMajority, []string{"every", "redis", "redlock"}},
-	{"postgres", openPostgres, []string{"every", "servers"}},
-	{"etcd", openEtcd, []string{"every", "servers"}},
-	{"zookeeper", openZooKeeper, []string{"every", "servers"}},
+	{"cluster", openCluster, append([]string{"redis"}, onMore...)},
+	{"redlock", openMajority, append([]string{"redis", "redlock"}, onMore...)},
+	{"postgres", openPostgres, append([]string{"servers"}, onMore...)},
+	{"etcd", openEtcd, append([]string{"servers"}, onMore...)},
+	{"zookeeper", openZooKeeper, append([]string{"servers"}, onMore...)},
 }
 
 func openSQLite(t *testing.T) *site {

@@ -1,0 +1,6 @@
+//go:build long && unix
+
+package main
+
+// onMore are the folders of scripts that run on engines other than sqlite and one Redis server, besides their own: all that are for every engine.
+var onMore = []string{"every"}
