@@ -14,7 +14,7 @@ build: ## Build the command: bin/leasehold
 .PHONY: test
 test: redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests (takes six minutes)
 	go list -test -export work >/dev/null # compiles all before the first test runs, which it would slow down
-	go test -vet=off -p 3 -timeout 30m $(LONGEST) work # vet is a part of make lint
+	go test -vet=off -p 4 -timeout 30m $(LONGEST) work # vet is a part of make lint
 
 .PHONY: race
 race: compiler redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests with the race detector (takes ten minutes)
