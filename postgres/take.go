@@ -147,7 +147,7 @@ func answered(said []*int64) (a answer) {
 	}
 	ahead, _ := number(5)
 	waiting, _ := number(6)
-	a.ahead, a.waiting = int(ahead), waiting > 0
+	a.ahead, a.waiting = int(max(0, min(ahead, math.MaxInt32))), waiting > 0 // pauses are computed from it
 	return a
 }
 

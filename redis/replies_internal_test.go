@@ -109,6 +109,8 @@ func FuzzPauses(f *testing.F) {
 			f.Add(ms, int64(looks), uint8(looks), 3*looks)
 			f.Add(ms, int64(-looks), uint8(looks), looks) // at the head
 		}
+		f.Add(ms, int64(math.MaxInt64), uint8(4), 0) // polls
+		f.Add(ms, int64(math.MinInt64), uint8(4), 0)
 	}
 	ways := []string{"P", "S", "-"}
 	f.Fuzz(func(t *testing.T, ms, place int64, flags uint8, looks int) {
