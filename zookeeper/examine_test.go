@@ -43,7 +43,7 @@ func wantFound(t *testing.T, e *zookeeper.Engine, want ...string) []driver.Place
 // Nothing is found where all is well, and each server is a place with its figures. What fails is then found, one after the other.
 func TestExamineAnEnsemble(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, briskly)
+	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{Tick: briskly.Tick})
 	engine := engineOn(t, 20*time.Second, e.Addrs()...)
 	leader, err := e.AwaitLeader()
 	if err != nil {

@@ -30,15 +30,20 @@ type env struct {
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
 	e := &env{T: t, place: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, late: h.Late, prefix: "test-" + rand.Text() + "/"}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*h.Patience)
-	t.Cleanup(cancel)
-	e.ctx = ctx
+	e.afresh()
 	e.can = e.open().Abilities()
 	e.long = 10 * time.Minute
 	if e.can.MaxTTL > 0 {
 		e.long = min(e.long, e.can.MaxTTL)
 	}
 	return e
+}
+
+// afresh gives the check its whole time again, after one of many steps: how long all of them take together says how busy the machine is, and no more.
+func (e *env) afresh() {
+	ctx, cancel := context.WithTimeout(e.Context(), 4*e.patience)
+	e.Cleanup(cancel)
+	e.ctx = ctx
 }
 
 // open opens another engine, as another process would. It is connected then: on a busy machine that alone may take as long as a short lease.

@@ -37,11 +37,13 @@ func namesAreApart(e *env) {
 		}
 	}
 	for _, r := range all {
+		e.afresh()
 		if _, err := a.Take(e.ctx, r); err != nil {
 			e.Errorf("Take of %s %q, while others are held: %v", r.Kind, r.Name, err)
 		}
 	}
 	for _, r := range all {
+		e.afresh()
 		e.status(b, r.Key)
 		other := r
 		other.Owner = "another-" + r.Owner
@@ -50,6 +52,7 @@ func namesAreApart(e *env) {
 		}
 	}
 	for i, r := range all {
+		e.afresh()
 		if err := e.renew(a, r, e.long); err != nil {
 			e.Errorf("Renew of %s %q: %v", r.Kind, r.Name, err)
 		}
@@ -57,9 +60,10 @@ func namesAreApart(e *env) {
 			e.Errorf("Release of %s %q: %v", r.Kind, r.Name, err)
 		}
 		left := len(all) - i - 1
-		if left%16 != 0 { // a listing of so many takes long on some engines
+		if left%48 != 0 { // a listing of so many takes long on some engines
 			continue
 		}
+		e.afresh()
 		if held := len(e.list(b, driver.Query{})); held != left {
 			e.Fatalf("%d are held after the Release of %s %q, want %d", held, r.Kind, r.Name, left)
 		}
