@@ -7,6 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// ErrNoAnswer is what a look ends with that a server leaves without an answer.
+var ErrNoAnswer = errNoAnswer
+
 // Trust declares a server open, for engines with any longest ttl: so they grant leases there at once.
 func Trust(ctx context.Context, server *redis.Client) error {
 	e, err := New(server)

@@ -145,7 +145,7 @@ func TestSetsOfRightsEndSomewhere(t *testing.T) {
 func TestEachSetOfRightsInACluster(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: everything})
-	admin := openURL(t, "redis+cluster://"+strings.Join(c.Addrs(), ",")+"?guard=off")
+	admin := openURL(t, "redis+cluster://"+strings.Join(c.Addrs(), ",")+patiently+"&guard=off")
 	raw := cluster(c)(t)
 	do := map[string]func(ctx context.Context, e *redis.Engine, name string) error{
 		"look": func(ctx context.Context, e *redis.Engine, _ string) error {
@@ -179,16 +179,16 @@ func TestEachSetOfRightsInACluster(t *testing.T) {
 		for _, node := range c.Nodes {
 			addUser(t, node, user, rights)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 		defer cancel()
-		e := openURL(t, "redis+cluster://"+user+":"+userPassword+"@"+strings.Join(c.Addrs(), ",")+"?guard=off")
+		e := openURL(t, "redis+cluster://"+user+":"+userPassword+"@"+strings.Join(c.Addrs(), ",")+patiently+"&guard=off")
 		if role == "operate" {
-			e = openURL(t, "redis+cluster://"+user+":"+userPassword+"@"+strings.Join(c.Addrs(), ","))
+			e = openURL(t, "redis+cluster://"+user+":"+userPassword+"@"+strings.Join(c.Addrs(), ",")+patiently)
 		}
-		if err := do[role](ctx, e, user); err != nil {
+		if err := answered(ctx, user, func(name string) error { return do[role](ctx, e, name) }); err != nil {
 			all = append(all, "error "+err.Error())
 		}
-		x, err := e.Examine(ctx)
+		x, err := examined(ctx, e)
 		if err != nil {
 			all = append(all, "error "+err.Error())
 		}
