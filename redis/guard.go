@@ -184,51 +184,6 @@ func (p *place) since(m mark, answer *redis.Cmd) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// shutMoving shuts a slot that is being given away, on whichever server has its marker: who asks may have taken another one for its master.
-func (p *place) shutMoving(ctx context.Context, n names) error {
-	marker := p.config.slotMarker(n.slot())
-	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
-		f, err := inquire(ctx, tx)
-		if err != nil {
-			return err
-		}
-		program := p.config.assemble(f.identity(), true)
-		shut := func() error { return tx.EvalSha(ctx, program.sha[guardMoving], []string{marker}).Err() }
-		err = shut()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			if err = p.load(ctx, tx, program); err == nil {
-				err = shut()
-			}
-		}
-		return err
-	})
-}
-
-// meetMoving is called by whoever finds a slot on its way to another server. What many find at the same time is done once. It waits for that a little:
-// the server that has the marker may be frozen, and the next who asks finds it, too.
-func (p *place) meetMoving(ctx context.Context, n names) {
-	if p.looking || !p.config.guard || p.single() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, longestPause)
-	defer cancel()
-	_, _ = p.await(ctx, n, topic{slot: n.slot(), moving: true}, nil)
-}
-
-// confirm looks by itself where a slot is of which it was only thought to have changed its server along with others. If it is half moved, it is shut; else its
-// marker is read, so that it names the server that has it now.
-func (p *place) confirm(ctx context.Context, n names) {
-	if p.looking || !p.config.guard || p.single() {
-		return
-	}
-	switch on, err := p.learn(ctx, n, nil); {
-	case moving(err):
-		p.meetMoving(ctx, n)
-	case err == nil:
-		_, _ = p.look(ctx, n, on) // who is to be granted something looks again
-	}
-}
-
 // numbers reads the answer of guard_master.lua.
 func numbers(answer any, err error) ([]int64, error) {
 	if err != nil {

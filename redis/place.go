@@ -98,14 +98,7 @@ func (p *place) guess(n names) *server {
 	return nil
 }
 
-// settle writes down which server keeps names.
-func (p *place) settle(n names, s *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.settled(n, s)
-}
-
-// settled is settle while mu is held. A server to which no route leads any more is forgotten: it has mostly been replaced, and if it
+// settled writes down which server keeps names. mu is held. A server to which no route leads any more is forgotten: it has mostly been replaced, and if it
 // comes back, it is met again.
 func (p *place) settled(n names, s *server) {
 	routes := *p.routes.Load()

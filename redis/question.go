@@ -25,6 +25,7 @@ type topic struct {
 	slot   uint16
 	gate   bool // it is about the marker of the slot there
 	moving bool // the slot is on its way from there, and the marker is to say so
+	silent bool // it may be, and a server is not heard of; see meetSilence
 }
 
 // slow is after how long without an answer a question is asked again: on another connection, as that of the first may be dead. After that it
@@ -103,6 +104,8 @@ func (p *place) answer(ctx context.Context, q *question, about topic, n names) {
 		q.err = p.read(ctx, n, about.server)
 	case about.moving:
 		q.err = p.shutMoving(ctx, n)
+	case about.silent:
+		q.err = p.shutGiven(ctx, n)
 	default:
 		q.server, q.err = p.ask(ctx, n, q.lacks)
 	}

@@ -22,6 +22,7 @@ type batch struct {
 	report func(i int, err error)
 	on     *server
 	unsure []names // of which it is not known that their slots are where they were renewed
+	silent []names // of which nothing was heard
 }
 
 // call is one script of a batch, and the items that it renews.
@@ -82,7 +83,7 @@ func (b *batch) renew(ctx context.Context, items []int) {
 		on, err := b.engine.place.server(ctx, b.engine.names(b.items[items[0]].Key), false)
 		if err != nil {
 			b.fail(items, err)
-			b.unsure = append(b.unsure, b.engine.names(b.items[items[0]].Key))
+			b.wonder(b.engine.names(b.items[items[0]].Key), err)
 			b.confirm(ctx)
 			return
 		}
@@ -120,11 +121,20 @@ func (b *batch) renew(ctx context.Context, items []int) {
 // other, for after a failover they may be thousands.
 func (b *batch) confirm(ctx context.Context) {
 	place := &b.engine.place
-	if len(b.unsure) == 0 || !place.clustered() {
+	if len(b.unsure)+len(b.silent) == 0 || !place.clustered() || !place.config.guard {
 		return
 	}
 	go func() {
 		done := map[uint16]bool{}
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmWithin)
+		for _, n := range b.silent {
+			if !done[n.slot()] && bounded.Err() == nil && !b.engine.ears.closed() {
+				done[n.slot()] = true
+				_ = place.shutGiven(bounded, n)
+			}
+		}
+		cancel()
+		clear(done)
 		for _, n := range b.unsure {
 			if !done[n.slot()] && !b.engine.ears.closed() {
 				done[n.slot()] = true
@@ -136,7 +146,7 @@ func (b *batch) confirm(ctx context.Context) {
 	}()
 }
 
-// confirmWithin bounds each look at where a slot is.
+// confirmWithin bounds each look at where a slot is, and all together at those of which nothing was heard: they may be thousands, too.
 const confirmWithin = 10 * time.Second
 
 func (b *batch) shared(i int, n names) *call {
@@ -153,17 +163,13 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			switch {
 			case c.cmd == nil: // not even sent
 				b.fail(c.items, err)
-				if moving(err) {
-					b.unsure = append(b.unsure, c.names)
-				}
+				b.wonder(c.names, err)
 			case try < 3 && (redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
 				again = append(again, c)
 			case c.cmd.Err() != nil:
 				b.engine.place.doubt(c.names, c.cmd.Err())
 				b.fail(c.items, explain(c.cmd.Err()))
-				if moving(c.cmd.Err()) || redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") {
-					b.unsure = append(b.unsure, c.names)
-				}
+				b.wonder(c.names, c.cmd.Err())
 			case err != nil:
 				b.fail(c.items, err)
 			default:
@@ -177,10 +183,7 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 		if len(again) > 0 {
 			on, err := b.engine.place.learn(ctx, again[0].names, b.on)
 			if err == nil {
-				b.on = on
-				for _, c := range again { // they were thought to be together, and are so mostly still
-					b.engine.place.settle(c.names, on)
-				}
+				b.on = on // they were thought to be together, and are so mostly still; confirm sees to the others
 			} else {
 				for _, c := range again {
 					b.fail(c.items, err)
@@ -189,6 +192,16 @@ func (b *batch) send(ctx context.Context, calls []*call) {
 			}
 		}
 		calls = append(again, shared...)
+	}
+}
+
+// wonder notes that a slot may not be where it was thought to be.
+func (b *batch) wonder(n names, err error) {
+	switch {
+	case moving(err) || redis.HasErrorPrefix(err, "NOSCRIPT"):
+		b.unsure = append(b.unsure, n)
+	case unheard(err):
+		b.silent = append(b.silent, n)
 	}
 }
 
@@ -219,6 +232,11 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 	})
 	if count == nil { // the server was not even reached
 		e.place.doubt(calls[0].names, err)
+		if moving(err) && len(calls) > 1 { // but for this slot it may be
+			calls[0].cmd = redis.NewCmd(ctx)
+			calls[0].cmd.SetErr(err)
+			return b.exchange(ctx, calls[1:])
+		}
 		return explain(err)
 	}
 	return e.enough(count)

@@ -64,6 +64,7 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 		if moving(err) {
 			e.place.meetMoving(ctx, n)
 		}
+		e.place.meetSilence(ctx, n, err)
 		return nil, nil, err
 	}
 	for range 6 {
@@ -100,6 +101,7 @@ func (e *Engine) runNow(ctx context.Context, send func(context.Context, once) (a
 			if moving(err) {
 				e.place.meetMoving(ctx, n)
 			}
+			e.place.meetSilence(ctx, n, err)
 			return answer, on, aboutKeys(n, e.place.access(), explain(err))
 		}
 		if on, err = e.place.learn(ctx, n, on); err != nil {

@@ -1,0 +1,78 @@
+//go:build long
+
+package redis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+// More servers that fail while a slot is on its way to them.
+func TestMoreMovesToAServerThatFails(t *testing.T) {
+	t.Parallel()
+	freezes := func(t *testing.T, to *redisserver.Server) func() {
+		must(t, to.Pause())
+		return func() { must(t, to.Resume()) }
+	}
+	t.Run("it is gone, for a hasty client", func(t *testing.T) { toAServerThatFails(t, hasty, dies) })
+	t.Run("it is frozen", func(t *testing.T) { toAServerThatFails(t, cluster, freezes) })
+	t.Run("it is frozen, for a hasty client", func(t *testing.T) { toAServerThatFails(t, hasty, freezes) })
+}
+
+// More who may meet a slot whose marker has left.
+func TestMoreMarkersThatComeBackBeforeALock(t *testing.T) {
+	t.Parallel()
+	t.Run("somebody who was there has asked", func(t *testing.T) {
+		comesBackFirst(t, func(_ *testing.T, m *slotMoves) {
+			_ = takesWithin(200*time.Millisecond, m.second, lasting(tagOn(0)+"new", slotMaxTTL))
+		})
+	})
+	t.Run("somebody who comes now has asked", func(t *testing.T) {
+		comesBackFirst(t, func(t *testing.T, m *slotMoves) {
+			_ = takesWithin(time.Second, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)), m.held)
+		})
+	})
+}
+
+// A lock leaves a second time for the server to which renewals of its slot were sent on before, and its move is broken off.
+func TestRenewalsThatAreSentOnAgain(t *testing.T) {
+	t.Parallel()
+	m := newSlotMoves(t)
+	moved := m.inAnotherSlot()
+	takes(t, m.holder, moved)
+	slot, err := m.StartMigration(redisserver.Slot(moved.Name), m.to)
+	must(t, err)
+	must(t, slot.Finish())
+	m.move(t, m.start(t), m.onlyHeld)
+	m.meet(t, func() { m.renew(t, moved, m.held) })
+	m.bringBack(t, m.onlyHeld)
+	_, err = m.second.OpenNow(t.Context(), "a test: all has come back")
+	must(t, err)
+	m.move(t, m.start(t), m.onlyHeld)
+	m.meet(t, func() { m.renew(t, moved, m.held) })
+	m.breakOff(t)
+	m.nobody(t, "after the second move was broken off")
+	m.closed(t, "after the second move was broken off")
+}
+
+// What stays is renewed also with replicas that confirm, and also if what comes first is on its way.
+func TestRenewalsWithReplicasBesideASlotThatIsMoved(t *testing.T) {
+	t.Parallel()
+	m := newSlotMoves(t)
+	stays := m.inAnotherSlot()
+	takes(t, m.holder, stays)
+	m.holder = open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL), redis.WithReplicas(1, 50*time.Millisecond))
+	m.renew(t, m.held, stays)
+	m.move(t, m.start(t), m.onlyHeld)
+	key := "lock:" + stays.Name
+	command(t, m.from, "PEXPIRE", key, "5000")
+	items := []driver.Renewal{{Hold: hold(m.held), TTL: slotMaxTTL}, {Hold: hold(stays), TTL: slotMaxTTL}}
+	m.holder.Renew(t.Context(), items, func(int, error) {}) // there are no replicas
+	if left := command(t, m.from, "PTTL", key).(int64); left < 10000 {
+		t.Errorf("the lease of what stays has %d ms left: it was not renewed", left)
+	}
+}
