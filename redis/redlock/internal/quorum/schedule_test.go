@@ -12,7 +12,7 @@ import (
 
 var (
 	// The race detector makes each schedule many times slower.
-	schedules = flag.Int("schedules", map[bool]int{false: 1000, true: 100}[raceEnabled], "how many seeded schedules TestSchedules runs; make schedules runs many")
+	schedules = flag.Int("schedules", map[bool]int{false: 500, true: 100}[raceEnabled], "how many seeded schedules TestSchedules runs; make schedules runs many")
 	oneSeed   = flag.Uint64("seed", 0, "run only the schedule of this seed, and print what happens in it")
 )
 
