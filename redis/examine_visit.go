@@ -161,7 +161,7 @@ func (e *Engine) askMaster(ctx context.Context, c redis.Cmdable, v *visit, progr
 	if err != nil {
 		return err
 	}
-	v.place.Closed = time.Duration(list[2]) * time.Millisecond
+	v.place.Closed = span(list[2])
 	return nil
 }
 

@@ -63,7 +63,7 @@ func readMark(answer any, err error) (m mark, _ error) {
 		}
 		texts[i] = text
 	}
-	return mark{time.Duration(ms) * time.Millisecond, texts[0], texts[1], texts[2]}, nil
+	return mark{span(ms), texts[0], texts[1], texts[2]}, nil
 }
 
 // guardArgs are those of guard.lua. away is how long ago another server was seen in the place of this one; negative if there was none.
@@ -181,7 +181,7 @@ func (p *place) since(m mark, answer *redis.Cmd) (time.Duration, error) {
 	case ms < 0:
 		return m.left, errChanged
 	}
-	return time.Duration(ms) * time.Millisecond, nil
+	return span(ms), nil
 }
 
 // numbers reads the answer of guard_master.lua.
