@@ -27,6 +27,8 @@ type Server struct {
 	config   Config
 	user     func() *syscall.SysProcAttr
 
+	templated bool // it counts as a user of the template
+
 	mu sync.Mutex // held while processes are started, ended, paused or resumed
 }
 
@@ -34,11 +36,7 @@ type Server struct {
 func Start() (*Server, error) { return StartWith(Config{}) }
 
 // StartWith is Start for a server that is to be otherwise.
-func StartWith(c Config) (*Server, error) {
-	return start(c, func(s *Server) error {
-		return s.tool("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
-	})
-}
+func StartWith(c Config) (*Server, error) { return start(c, (*Server).copyTemplate) }
 
 // start starts a server in a new folder, in which fill puts the data.
 func start(c Config, fill func(*Server) error) (s *Server, err error) {
@@ -60,7 +58,7 @@ func startOnce(postgres string, c Config, fill func(*Server) error) (_ *Server, 
 			return nil, err
 		}
 	}
-	if s.first, err = process.NewServer("postgresserver: the server", "", "postgres-", func() { ports.Release(s.port) }); err != nil {
+	if s.first, err = process.NewServer("postgresserver: the server", "", "postgres-", s.release); err != nil {
 		return nil, err
 	}
 	if s.user, err = unprivileged(s.first.Dir()); err == nil {
@@ -73,6 +71,12 @@ func startOnce(postgres string, c Config, fill func(*Server) error) (_ *Server, 
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// release gives back what the server shares with others.
+func (s *Server) release() {
+	ports.Release(s.port)
+	s.leaveTemplate()
 }
 
 // tool runs a program that comes with the server, as the server's user.
