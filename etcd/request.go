@@ -29,7 +29,7 @@ func (e *Engine) txn(ctx context.Context, cmps []*pb.Compare, then, otherwise []
 	defer over()
 	var way route
 	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize, way.peer(), way.end())
-	return t, e.lacking(ctx, way.written(ctx, err), needsOf(cmps, then, otherwise))
+	return t, e.lacking(ctx, way.written(ctx, err), func() []need { return needsOf(cmps, then, otherwise) })
 }
 
 // route is where a request that writes has gone. gRPC tells to whom, if there was a connection for it, and that it has ended: without that, an
@@ -61,7 +61,7 @@ func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespons
 	}
 	defer over()
 	a, err := e.kv.Range(ctx, r, anySize)
-	return a, e.lacking(ctx, noEffect(explain(clientv3.ContextError(ctx, err))), []need{{false, string(r.Key), string(r.RangeEnd)}})
+	return a, e.lacking(ctx, noEffect(explain(clientv3.ContextError(ctx, err))), func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} })
 }
 
 // deletes sends the removal of one key, and returns how many there were.
@@ -73,7 +73,7 @@ func (e *Engine) deletes(ctx context.Context, path string) (int64, error) {
 	defer over()
 	var way route
 	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, way.peer(), way.end())
-	return d.GetDeleted(), e.lacking(ctx, way.written(ctx, err), []need{{true, path, ""}})
+	return d.GetDeleted(), e.lacking(ctx, way.written(ctx, err), func() []need { return []need{{true, path, ""}} })
 }
 
 // look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.

@@ -79,12 +79,12 @@ func denied(err error) bool {
 
 // lacking makes an error of a refusal for lack of a right that says which. All other errors stay as they are. The server does not say it, so it is asked
 // for each by a transaction that does nothing.
-func (e *Engine) lacking(ctx context.Context, err error, needs []need) error {
+func (e *Engine) lacking(ctx context.Context, err error, needs func() []need) error {
 	if !denied(err) {
 		return err
 	}
 	var missing, all []string
-	for _, n := range needs {
+	for _, n := range needs() {
 		right := n.String()
 		if slices.Contains(all, right) {
 			continue
