@@ -16,6 +16,7 @@ import (
 
 // Whatever a neighbour writes beside the places of a name, or into them, nobody crashes, hangs, or believes that it holds; and all other names are told of.
 func FuzzWhatNeighboursWrite(f *testing.F) {
+	add := spoiled.Seeds(f)
 	s := etcdserver.ForTest(f, etcdserver.Config{Volatile: true})
 	engine := func() *etcd.Engine {
 		e, err := etcd.Open("etcd://" + s.Addr())
@@ -38,7 +39,7 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		"2 18446744073710 1 1 m h", "3 18446744073710 1 1 m@5.18446744073710 h",
 	} {
 		for form := range uint8(5) {
-			f.Add(uint8(i)+form, form, "stranger", card, form%2 == 0)
+			add(uint8(i)+form, form, "stranger", card, form%2 == 0)
 		}
 	}
 	round := 0

@@ -41,22 +41,23 @@ var (
 
 // Whatever somebody writes into the tables, nobody crashes, hangs, or believes that it holds; and all other names are told of.
 func FuzzWhatNeighboursWrite(f *testing.F) {
+	add := spoiled.Seeds(f)
 	pool, schema := place(f)
 	a, b := open(f, pool, schema), open(f, pool, schema)
 	for form := range uint8(len(spoiling)) {
 		for i := range uint8(14) {
 			switch (i + form) % 3 {
 			case 0:
-				f.Add(i, form, i, i, i, i, i, "owner", "text")
+				add(i, form, i, i, i, i, i, "owner", "text")
 			case 1:
-				f.Add(i, form, uint8(1), i, uint8(0), uint8(0), i, "x", "\u202e")
+				add(i, form, uint8(1), i, uint8(0), uint8(0), i, "x", "\u202e")
 			case 2:
-				f.Add(i, form, i, uint8(1), uint8(1), i, uint8(0), "", "")
+				add(i, form, i, uint8(1), uint8(1), i, uint8(0), "", "")
 			}
 		}
 	}
 	// Leases of less than no time, in the first row of a name.
-	f.Add(uint8(spoiled.Exclusive), uint8(4), uint8(2), uint8(1), uint8(1), uint8(2), uint8(2), "", "")
+	add(uint8(spoiled.Exclusive), uint8(4), uint8(2), uint8(1), uint8(1), uint8(2), uint8(2), "", "")
 	round := 0
 	f.Fuzz(func(t *testing.T, state, form, n1, n2, n3, m1, m2 uint8, x, y string) {
 		round++

@@ -91,6 +91,7 @@ func many(key, score, name string) []any {
 
 // Whatever a neighbour writes into the keys of a name, nobody crashes, hangs, or believes that it holds; and all other names are told of.
 func FuzzWhatNeighboursWrite(f *testing.F) {
+	seed := spoiled.Seeds(f)
 	s := redisserver.ForTest(f, redisserver.Config{})
 	client := goredis.NewClient(&goredis.Options{Addr: s.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	engine := func() *redis.Engine {
@@ -104,7 +105,7 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	f.Cleanup(func() { _ = client.Close() })
 	a, b := engine(), engine()
 	add := func(state spoiled.State, form, key uint8, x, y string, score float64, ms int64) {
-		f.Add(uint8(state), form, key, x, y, score, ms, uint8(3), uint8(13), "", "", 0.0, int64(0))
+		seed(uint8(state), form, key, x, y, score, ms, uint8(3), uint8(13), "", "", 0.0, int64(0))
 	}
 	for key := range uint8(15) {
 		add(spoiled.Exclusive, 0, key, "x", "", 0, 0)

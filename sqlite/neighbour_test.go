@@ -34,15 +34,16 @@ var spoiling = []string{
 
 // Whatever somebody writes into the file, nobody crashes, hangs, or believes that he holds; and all other names are told of.
 func FuzzWhatNeighboursWrite(f *testing.F) {
+	add := spoiled.Seeds(f)
 	path := newPath(f)
 	a, b := openFile(f, path), openFile(f, path)
 	numbers := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, driver.MaxToken, driver.MaxToken + 1, 255, 256, 1 << 40}
 	for form := range uint8(len(spoiling)) {
 		for i, n := range numbers {
 			m := numbers[(i+3)%len(numbers)]
-			f.Add(uint8(i), form, n, n, n, n, n, "owner", "text")
-			f.Add(uint8(i+1), form, n, m, int64(0), m, n, "", "\xff\x00")
-			f.Add(uint8(i+2), form, int64(1), int64(1), n, m, int64(1), "x", "")
+			add(uint8(i), form, n, n, n, n, n, "owner", "text")
+			add(uint8(i+1), form, n, m, int64(0), m, n, "", "\xff\x00")
+			add(uint8(i+2), form, int64(1), int64(1), n, m, int64(1), "x", "")
 		}
 	}
 	round := 0

@@ -16,6 +16,7 @@ import (
 
 // Whatever nodes a neighbour makes beside the places of a name, and whatever it writes into them, nobody crashes, hangs, or believes that it holds; and all other names are told of.
 func FuzzWhatNeighboursWrite(f *testing.F) {
+	add := spoiled.Seeds(f)
 	s := ownServer(f)
 	a, b := openAt(f, s), openAt(f, s)
 	conn, _, err := zk.Connect([]string{s.Addr()}, time.Minute, zk.WithLogger(silent{}))
@@ -28,7 +29,7 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		"w-1-1-a-b-99999999999", "w-1-1-a-b--2147483648", "p--5-5-a-b-0000000001", "w-1-1---1", "q-1-1-a-b-0000000001", "kp-3-5-a-b-0000000000", "%zz",
 	} {
 		for j, data := range []string{"", "{", `{"holder":"x","ttl":9223372036854775807,"token":18446744073709551615}`, `{"ttl":-9223372036854775808,"token":0,"shared":true}`} {
-			f.Add(uint8(i+j), uint8(j), node, data)
+			add(uint8(i+j), uint8(j), node, data)
 		}
 	}
 	round := 0

@@ -1,0 +1,19 @@
+package spoiled
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+)
+
+// Seeds returns a function that adds seeds to f. Each takes servers dozens of requests, so an ordinary run of the tests tries a third of them, always the same.
+// A run that fuzzes starts with all.
+func Seeds(f *testing.F) (add func(values ...any)) {
+	fuzzes := flag.Lookup("test.fuzz").Value.String() != ""
+	dice := rand.New(rand.NewPCG(1, 1))
+	return func(values ...any) {
+		if dice.IntN(3) == 0 || fuzzes {
+			f.Add(values...)
+		}
+	}
+}
