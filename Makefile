@@ -12,7 +12,7 @@ build: ## Build the command: bin/leasehold
 	go build -o bin/leasehold ./cmd/leasehold
 
 .PHONY: test
-test: redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests (takes six minutes)
+test: redis etcd postgresql pgbouncer zookeeper prometheus tmux ## Run all tests (takes five minutes)
 	go list -test -export work >/dev/null # compiles all before the first test runs, which it would slow down
 	go test -vet=off -p 4 -timeout 30m $(LONGEST) work # vet is a part of make lint
 
