@@ -21,6 +21,7 @@ type turns struct {
 	total int
 
 	joining sync.Mutex // held while somebody joins, so that it is known who joined first
+	more    sync.Cond  // of joining: somebody has joined, or the test is over
 	joined  []string
 	atOnce  int // how many were granted it without a wait
 
@@ -44,6 +45,7 @@ func (q *turns) one(ctx context.Context, e *redis.Engine) error {
 		if err == nil {
 			q.atOnce++
 		}
+		q.more.Broadcast()
 		q.joining.Unlock()
 		if errors.Is(err, driver.ErrHeld) {
 			g, err = e.Wait(ctx, r)
@@ -55,7 +57,13 @@ func (q *turns) one(ctx context.Context, e *redis.Engine) error {
 			return fmt.Errorf("token %d was granted while another holds", g.Token)
 		}
 		q.granted, q.tokens = append(q.granted, r), append(q.tokens, g.Token)
+		turns := len(q.granted)
 		q.holding.Unlock()
+		q.joining.Lock()
+		for len(q.joined) <= turns && turns < q.total && ctx.Err() == nil { // or there would be nobody to hand over to
+			q.more.Wait()
+		}
+		q.joining.Unlock()
 		if err := e.Release(ctx, driver.Release{Hold: hold(r)}); err != nil {
 			return fmt.Errorf("release of token %d: %w", g.Token, err)
 		}
@@ -70,8 +78,14 @@ func TestOrderOfThousandsOfHandOvers(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	q := &turns{total: *handOvers}
+	q.more.L = &q.joining
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a second on an idle machine
 	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		q.joining.Lock()
+		defer q.joining.Unlock()
+		q.more.Broadcast()
+	})()
 	var work sync.WaitGroup
 	var over atomic.Bool
 	for range 3 {

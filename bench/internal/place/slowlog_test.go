@@ -11,24 +11,24 @@ import (
 // The longest command is that of while it was looked, and the server has its settings back, whatever comes of it.
 func TestLongestCommand(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"slowlog-log-slower-than 12345"}})
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"slowlog-log-slower-than 12345", "enable-debug-command yes"}})
 	r, err := OpenRedis(t.Context(), s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	busy := func(n string) func() error {
+	sleep := func(seconds string) func() error {
 		return func() error {
-			_, err := s.Command("EVAL", "local at = 0 while at < tonumber(ARGV[1]) do at = at + 1 end", "0", n)
+			_, err := s.Command("DEBUG", "SLEEP", seconds)
 			return err
 		}
 	}
-	long, err := r.Longest(t.Context(), busy("2000000"))
-	if err != nil || long < 5*time.Millisecond {
-		t.Errorf("two million steps took %v, %v", long, err)
+	long, err := r.Longest(t.Context(), sleep("0.02"))
+	if err != nil || long < 20*time.Millisecond {
+		t.Errorf("a sleep of 20 ms took %v, %v", long, err)
 	}
-	if short, err := r.Longest(t.Context(), busy("1")); err != nil || short >= long {
-		t.Errorf("one step took %v, %v", short, err)
+	if short, err := r.Longest(t.Context(), sleep("0")); err != nil || short >= long {
+		t.Errorf("a sleep of no time took %v, %v", short, err)
 	}
 	failed := errors.New("failed")
 	if _, err := r.Longest(t.Context(), func() error { return failed }); !errors.Is(err, failed) {
