@@ -79,7 +79,7 @@ func (s *sight) settings(ctx context.Context, c *pgx.Conn, _ string) error {
 	var up int64
 	var pid uint32
 	err := c.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('server_version_num')::integer, pg_is_in_recovery(),
-	(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000000)::bigint, current_setting('transaction_read_only') = 'on',
+	(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::numeric * 1000000::numeric)::bigint, current_setting('transaction_read_only') = 'on',
 	current_setting('transaction_isolation'), current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
 	current_setting('autovacuum') = 'on' AND current_setting('track_counts') = 'on',
 	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::integer, current_setting('max_connections')::integer, pg_backend_pid()`).
@@ -106,7 +106,7 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 		return nil
 	}
 	var longest int64
-	err := c.QueryRow(ctx, "SELECT version, (extract(epoch FROM longest) * 1000000)::bigint FROM "+quoted(schema)+".meta").Scan(&s.migration, &longest)
+	err := c.QueryRow(ctx, "SELECT version, (extract(epoch FROM longest)::numeric * 1000000::numeric)::bigint FROM "+quoted(schema)+".meta").Scan(&s.migration, &longest)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 		return nil
 	}
 	var closed int64
-	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp() THEN extract(epoch FROM opens - clock_timestamp()) * 1000000 ELSE 0 END), $1)::bigint
+	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp() THEN extract(epoch FROM opens - clock_timestamp())::numeric * 1000000::numeric ELSE 0::numeric END), $1)::bigint
 	FROM `+quoted(schema)+`.alive WHERE id = `+quoted(schema)+`.here('`+quoted(schema)+`.origin')`, longest).Scan(&closed)
 	s.place.Closed = time.Duration(closed) * time.Microsecond
 	return err
@@ -127,7 +127,7 @@ func (s *sight) facts(ctx context.Context, c *pgx.Conn, schema string) error {
 
 // idle finds transactions that have done nothing for long, and keep locks taken all the time.
 func (s *sight) idle(ctx context.Context, c *pgx.Conn, schema string, long time.Duration) error {
-	rows, err := c.Query(ctx, `SELECT a.pid, (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000000)::bigint FROM pg_stat_activity a
+	rows, err := c.Query(ctx, `SELECT a.pid, (extract(epoch FROM clock_timestamp() - a.xact_start)::numeric * 1000000::numeric)::bigint FROM pg_stat_activity a
 	WHERE a.state LIKE 'idle in transaction%' AND a.xact_start < clock_timestamp() - make_interval(secs => $1) AND EXISTS (SELECT FROM pg_locks l
 		JOIN pg_class r ON r.oid = l.relation JOIN pg_namespace n ON n.oid = r.relnamespace
 		WHERE l.pid = a.pid AND l.granted AND l.mode = 'RowShareLock' AND r.relname = 'holders' AND n.nspname = $2
