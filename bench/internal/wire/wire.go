@@ -45,9 +45,8 @@ type tcpConn struct {
 }
 
 func (c *tcpConn) Write(p []byte) (int, error) {
-	n, err := c.TCPConn.Write(p)
-	c.reader.read(p[:n])
-	return n, err
+	c.reader.read(p) // before: the answer may be there when Write returns
+	return c.TCPConn.Write(p)
 }
 
 type conn struct {
@@ -56,7 +55,6 @@ type conn struct {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.reader.read(p[:n])
-	return n, err
+	c.reader.read(p) // before: the answer may be there when Write returns
+	return c.Conn.Write(p)
 }
