@@ -61,7 +61,8 @@ func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespons
 	}
 	defer over()
 	a, err := e.kv.Range(ctx, r, anySize)
-	return a, e.lacking(ctx, noEffect(explain(clientv3.ContextError(ctx, err))), func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} })
+	err = noEffect(explain(clientv3.ContextError(ctx, err)))
+	return a, e.lacking(ctx, err, func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} })
 }
 
 // deletes sends the removal of one key, and returns how many there were.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -56,14 +57,8 @@ func TestFunctionsOfANeighbourAreNotCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		t.Errorf("%s looks where others may create functions", name)
-	}
-	if err := rows.Err(); err != nil {
-		t.Error(err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(names) > 0 {
+		t.Errorf("these look where others may create functions: %q, %v", names, err)
 	}
 }

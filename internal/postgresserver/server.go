@@ -85,6 +85,11 @@ func (s *Server) tool(name string, args ...string) error {
 	if err != nil {
 		return err
 	}
+	return s.run(program, args...)
+}
+
+// run runs a program to its end, as the server's user.
+func (s *Server) run(program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.SysProcAttr = s.first.Dir(), s.user()
 	if out, err := cmd.CombinedOutput(); err != nil {

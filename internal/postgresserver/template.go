@@ -2,15 +2,14 @@ package postgresserver
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 )
 
-// template is a database that no server has used. The servers of this process start on copies of it: to make one takes a second of the processor, to copy
-// it less than a tenth of that. It is made for the first server, and removed when no server is left.
+// template is a database that no server has used. The servers of this process start on copies of it: to make one takes a
+// second of the processor, to copy it less than a tenth of that. It is made for the first server, and removed when no
+// server is left.
 var template struct {
 	mu    sync.Mutex
 	users int
@@ -28,12 +27,7 @@ func (s *Server) copyTemplate() error {
 			return err
 		}
 	}
-	cmd := exec.Command("cp", "-Rp", filepath.Join(template.dir, "data"), s.data())
-	cmd.Dir, cmd.SysProcAttr = s.first.Dir(), s.user()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("postgresserver: %s: %w\n%s", cmd, err, out)
-	}
-	return nil
+	return s.run("cp", "-Rp", filepath.Join(template.dir, "data"), s.data())
 }
 
 // makeTemplate makes it. The caller has locked it.
@@ -43,8 +37,8 @@ func (s *Server) makeTemplate() error {
 		return err
 	}
 	if _, err = unprivileged(dir); err == nil {
-		err = s.tool("initdb", "--pgdata", filepath.Join(dir, "data"), "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C",
-			"--no-sync", "--no-instructions")
+		err = s.tool("initdb", "--pgdata", filepath.Join(dir, "data"), "--username", "postgres",
+			"--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
