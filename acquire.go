@@ -9,370 +9,379 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ask is what one call asks for.
-type ask struct {
-	op     string
-	mode   driver.Mode
-	weight int // permits; 0 for locks
-	try    bool
-	turn   bool      // has the turn of the local queue already
-	began  time.Time // zero: now; only observers want to know
-	told   bool      // observers were told that it waits, and not yet that it does not any more
-	heard  bool      // somebody has said since the call began that it is held: the engine, or the holder in this process
-	kept   bool      // a hold counts among the leases of the client in place of the call
-	outage time.Time // since when the engine has not answered; zero if it has, or was not asked yet
+// acquisition is one call that wants a lease: what it asks for, and how far it has come.
+type acquisition struct {
+	op           string
+	mode         driver.Mode
+	weight       int // permits; 0 for locks
+	try          bool
+	hasTurn      bool      // the call already has the turn of the local queue
+	began        time.Time // start of the call; zero until an observer needs it
+	waitObserved bool      // a Waiting event was observed, and its end was not
+	knownHeld    bool      // since the call began, the engine or a holder here has said that the name is held
+	counted      bool      // a hold is counted among the leases of the client, instead of the call
+	outageSince  time.Time // start of the engine's outage; zero if it has answered or was not asked yet
 }
 
 var (
 	// errWaitLimit is the cause of a context that WaitLimit has ended.
 	errWaitLimit = errors.New("wait limit")
-	// errTryLimit is the cause of the context of a try that has waited for what another caller of this process hears.
-	errTryLimit = errors.New("time for a try")
-	// errUnheard lies behind the error of a call whose time was up before anybody had said that it is held.
-	errUnheard = errors.New("the engine has not said in time whether it is held")
+	// errTryTimeout is the cause of the context of a try that waited in vain for what another caller of this process
+	// learns.
+	errTryTimeout = errors.New("time for a try")
+	// errNotKnownHeld is part of the error of a call that ended before anybody had said that the name is held.
+	errNotKnownHeld = errors.New("the engine has not said in time whether it is held")
 )
 
-// acquire gets a lease: by re-entry, from the holder before in this process, or
-// from the engine.
-func (l *lock) acquire(ctx context.Context, a *ask) (*Lease, error) {
+// acquire gets a lease by re-entry, from the previous holder in this process, or from the engine.
+func (l *lock) acquire(ctx context.Context, a *acquisition) (*Lease, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	if o := &l.client.observers; a.began.IsZero() && (o.grant != nil || o.fail != nil) {
 		a.began = time.Now()
 	}
-	lease, err := l.find(ctx, a)
+	lease, err := l.acquireOrReenter(ctx, a)
 	if err != nil {
-		l.tellFailed(ctx, a, err)
+		l.observeFailed(ctx, a, err)
 		return nil, err
 	}
 	return lease, nil
 }
 
-func (l *lock) tellFailed(ctx context.Context, a *ask, err error) {
+func (l *lock) observeFailed(ctx context.Context, a *acquisition, err error) {
 	for _, o := range l.client.observers.fail {
-		o.ObserveFail(Failed{About: l.about(a.mode), Context: ctx, Err: err, Waited: time.Since(a.began), AfterWait: a.told})
+		o.ObserveFail(Failed{
+			About: l.about(a.mode), Context: ctx, Err: err, Waited: time.Since(a.began), AfterWait: a.waitObserved,
+		})
 	}
 }
 
-// granted makes a lease of what was granted, and tells the observers.
-func (l *lock) granted(ctx context.Context, a *ask, g gift, handedOver bool) *Lease {
+// newGrantedLease creates the lease for a grant, and observes the grant.
+func (l *lock) newGrantedLease(ctx context.Context, a *acquisition, g turnTransfer, handedOver bool) *Lease {
 	g.hold.mu.Lock()
-	lease := newLease(ctx, g.hold, g.tenure, g.token)
+	lease := newLeaseLocked(ctx, g.hold, g.tenure, g.token)
 	g.hold.mu.Unlock()
 	for _, o := range l.client.observers.grant {
 		o.ObserveGrant(Granted{
-			About: l.about(a.mode), Context: ctx, Token: g.token, Waited: time.Since(a.began), HandedOver: handedOver, AfterWait: a.told,
+			About: l.about(a.mode), Context: ctx, Token: g.token, Waited: time.Since(a.began),
+			HandedOver: handedOver, AfterWait: a.waitObserved,
 		})
 	}
-	a.told = false
+	a.waitObserved = false
 	return lease
 }
 
-func (l *lock) find(ctx context.Context, a *ask) (*Lease, error) {
+func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
-	if err := l.ended(ctx, a.op, nil); err != nil {
-		if a.turn {
-			c.queue.Done(l.key)
+	if err := l.callError(ctx, a.op, nil); err != nil {
+		if a.hasTurn {
+			c.queue.EndTurn(l.key)
 		}
-		return nil, err // a caller who has given up gets nothing, even if it is free
+		return nil, err // a caller who has given up gets nothing, even if the lock is free
 	}
 	if l.key.Kind == driver.Lock {
 		if outer, ok := ctx.Value(l).(*Lease); ok {
-			return outer.again(ctx, a)
+			return outer.reenter(ctx, a)
 		}
 	}
-	if err := c.begins(l, a.op, 1); err != nil {
-		if a.turn {
-			c.queue.Done(l.key)
+	if err := c.countLeases(l, a.op, 1); err != nil {
+		if a.hasTurn {
+			c.queue.EndTurn(l.key)
 		}
 		return nil, err
 	}
-	lease, err := l.get(ctx, a)
-	if !a.kept {
-		c.ends(1)
+	lease, err := l.acquireInTurn(ctx, a)
+	if !a.counted {
+		c.uncountLeases(1)
 	}
 	return lease, err
 }
 
-// get gets a lease in the queue of this process, or from the engine.
-func (l *lock) get(ctx context.Context, a *ask) (*Lease, error) {
+// acquireInTurn gets a lease from the local queue or from the engine.
+func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
 	waiting := ctx
 	if !a.try {
 		var cancel context.CancelFunc
-		waiting, cancel = l.patience(ctx)
+		waiting, cancel = l.withWaitLimit(ctx)
 		defer cancel()
 	}
 
-	// A try for something that others of this process may hold too does not ask
-	// them: only the engine knows.
+	// A try for a name that several callers of this process can hold at once does not ask them: only the engine knows
+	// whether there is room.
 	queued := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	if queued && !a.turn && !c.queue.Try(l.key) {
+	if queued && !a.hasTurn && !c.queue.Try(l.key) {
 		if a.try {
 			var cancel context.CancelFunc
-			waiting, cancel = context.WithTimeoutCause(ctx, c.limit(validity(l.ttl)), errTryLimit)
+			waiting, cancel = context.WithTimeoutCause(ctx, c.requestLimit(validity(l.ttl)), errTryTimeout)
 			defer cancel()
-			if err := l.look(waiting, a); err != nil {
+			if err := l.tryForTurn(waiting, a); err != nil {
 				return nil, err
 			}
-		} else if lease, err := l.line(ctx, waiting, a); lease != nil || err != nil {
+		} else if lease, err := l.waitForTurn(ctx, waiting, a); lease != nil || err != nil {
 			return lease, err
 		}
 	}
-	h, err := l.ask(waiting, a, queued)
+	h, err := l.acquireFromEngine(waiting, a, queued)
 	if err != nil {
 		if queued {
-			l.turnOver(a)
+			l.endTurn(a)
 		}
 		return nil, err
 	}
-	a.kept = true
-	return l.granted(ctx, a, gift{hold: h, tenure: h.tenure, token: h.token}, false), nil
+	a.counted = true
+	return l.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false), nil
 }
 
-// patience returns ctx with the wait limit, if there is one.
-func (l *lock) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+// withWaitLimit returns ctx, ended by the wait limit if there is one.
+func (l *lock) withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if l.waitLimit == 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, l.waitLimit, errWaitLimit)
 }
 
-// line waits in the queue of this process. It returns a lease if the holder before has handed its own
-// over, and nothing at all if it is the caller's turn to ask the engine.
-func (l *lock) line(ctx, waiting context.Context, a *ask) (*Lease, error) {
+// waitForTurn waits in the local queue. It returns a lease if the previous holder has handed its hold over. It returns
+// neither a lease nor an error if it is the caller's turn to ask the engine.
+func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
-	for most := c.maxWaiters; ; most = 0 { // who has waited once is not sent away any more
-		l.tellWaits(ctx, a, Waiting{Local: true})
-		turn := c.queue.Wait(waiting, c.life.Done(), l.key, most, l.want(a))
-		a.heard = a.heard || turn.Held
-		over := l.ended(waiting, a.op, a.unheard(errUnheard))
-		g := turn.Gift
+	for maxWaiters := c.maxWaiters; ; maxWaiters = 0 { // a caller that has waited is not refused later
+		l.observeWaiting(ctx, a, Waiting{Local: true})
+		turn := c.queue.Wait(waiting, c.lifetime.Done(), l.key, maxWaiters, l.turnRequest(a))
+		a.knownHeld = a.knownHeld || turn.Held
+		callErr := l.callError(waiting, a.op, a.unlessKnownHeld(errNotKnownHeld))
+		g := turn.Value
 		switch {
-		case turn.Full && over == nil:
-			return nil, l.crowdedHere(a.op)
-		case !turn.Mine:
-			return nil, over
+		case turn.TooMany && callErr == nil:
+			return nil, l.tooManyLocalWaitersError(a.op)
+		case !turn.HasTurn:
+			return nil, callErr
 		case g.hold == nil:
-			a.outage = g.outage
-			if over != nil {
-				l.turnOver(a)
+			a.outageSince = g.outageSince
+			if callErr != nil {
+				l.endTurn(a)
 			}
-			return nil, over
+			return nil, callErr
 		}
-		lease := l.granted(ctx, a, g, true)
-		if over != nil {
+		lease := l.newGrantedLease(ctx, a, g, true)
+		if callErr != nil {
 			lease.Release()
-			return nil, over
+			return nil, callErr
 		}
-		// The one before gave it in good faith, but time may have passed until this goroutine ran.
-		if g.hold.check() {
+		// The lease was valid when it was handed over, but time may have passed until this goroutine ran.
+		if g.hold.endIfExpired() {
 			return lease, nil
 		}
 		lease.Release()
 	}
 }
 
-// look waits until somebody in the queue of this process knows that it is held, and returns ErrHeld then; that somebody asks is no answer. It returns
-// nothing if it is the caller's turn to ask the engine.
-func (l *lock) look(ctx context.Context, a *ask) error {
-	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.life.Done(), l.key, l.client.maxWaiters)
-	switch over := l.ended(ctx, a.op, errUnheard); {
-	case turn.Held && !turn.Mine:
-		return l.failure(a.op, ErrHeld, nil)
-	case turn.Full && over == nil:
-		return l.crowdedHere(a.op)
-	case over != nil && turn.Mine:
-		l.client.queue.Done(l.key)
-		return over
+// tryForTurn waits until the caller of this process that has the turn knows that the name is held, and then returns
+// ErrHeld. That the other caller is still asking is no answer. It returns nil if it is the caller's turn to ask the
+// engine.
+func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
+	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.lifetime.Done(), l.key, l.client.maxWaiters)
+	switch callErr := l.callError(ctx, a.op, errNotKnownHeld); {
+	case turn.Held && !turn.HasTurn:
+		return l.newError(a.op, ErrHeld, nil)
+	case turn.TooMany && callErr == nil:
+		return l.tooManyLocalWaitersError(a.op)
+	case callErr != nil && turn.HasTurn:
+		l.client.queue.EndTurn(l.key)
+		return callErr
 	default:
-		return over
+		return callErr
 	}
 }
 
-// turnOver ends the caller's turn in the queue of this process. The next one goes on where this one has come to: each would
-// else bear with the same outage from its beginning.
-func (l *lock) turnOver(a *ask) {
+// endTurn ends the caller's turn of the local queue. The next caller inherits the start of the outage: otherwise each
+// of them would wait for the same outage from its beginning.
+func (l *lock) endTurn(a *acquisition) {
 	queue := &l.client.queue
-	if a.outage.IsZero() || !queue.Pass(l.key, func(want) (gift, bool) { return gift{outage: a.outage}, true }) {
-		queue.Done(l.key)
+	passOutage := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: a.outageSince}, true }
+	if a.outageSince.IsZero() || !queue.HandOver(l.key, passOutage) {
+		queue.EndTurn(l.key)
 	}
 }
 
-// learned takes in that the engine says that it is held.
-func (l *lock) learned(a *ask, turn bool) {
-	a.heard, a.outage = true, time.Time{}
+// noteHeld notes that the engine has said that the name is held.
+func (l *lock) noteHeld(a *acquisition, turn bool) {
+	a.knownHeld, a.outageSince = true, time.Time{}
 	if turn {
 		l.client.queue.SetHeld(l.key, true)
 	}
 }
 
-// unheard returns why it is not known that it is held, or nil if that is known.
-func (a *ask) unheard(why error) error {
-	if a.heard {
+// unlessKnownHeld returns nil if it is known that the name is held, and err otherwise.
+func (a *acquisition) unlessKnownHeld(err error) error {
+	if a.knownHeld {
 		return nil
 	}
-	return why
+	return err
 }
 
-// ended returns the error for a call whose context has ended or whose client is closed. If nobody has told the caller that it is held, that
-// is unknown, for the reason unheard: no answer is not taken for one.
-func (l *lock) ended(ctx context.Context, op string, unheard error) error {
+// callError returns the error of a call whose context has ended or whose client is closed, or nil. notKnown says why it
+// is not known that the name is held, or is nil if that is known: without an answer the error is not ErrTimeout or
+// ErrHeld, but ErrUnavailable.
+func (l *lock) callError(ctx context.Context, op string, notKnown error) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {
-	case err == nil && l.client.life.Err() == nil:
+	case err == nil && l.client.lifetime.Err() == nil:
 		return nil
-	case l.client.life.Err() != nil && (err == nil || errors.Is(cause, ErrClosed)):
-		return l.failure(op, ErrClosed, nil)
-	case errors.Is(cause, errTryLimit) && unheard == nil:
+	case l.client.lifetime.Err() != nil && (err == nil || errors.Is(cause, ErrClosed)):
+		return l.newError(op, ErrClosed, nil)
+	case errors.Is(cause, errTryTimeout) && notKnown == nil:
 		return nil
-	case errors.Is(cause, errTryLimit), errors.Is(cause, errWaitLimit) && unheard != nil:
-		return l.failure(op, ErrUnavailable, unheard)
+	case errors.Is(cause, errTryTimeout), errors.Is(cause, errWaitLimit) && notKnown != nil:
+		return l.newError(op, ErrUnavailable, notKnown)
 	case errors.Is(cause, errWaitLimit):
-		return l.failure(op, ErrTimeout, nil)
-	case unheard == nil || !errors.Is(err, context.DeadlineExceeded):
+		return l.newError(op, ErrTimeout, nil)
+	case notKnown == nil || !errors.Is(err, context.DeadlineExceeded):
 	case cause == err:
-		cause = fmt.Errorf("%w: %w", ErrUnavailable, unheard)
+		cause = fmt.Errorf("%w: %w", ErrUnavailable, notKnown)
 	default:
-		cause = fmt.Errorf("%w: %w: %w", cause, ErrUnavailable, unheard)
+		cause = fmt.Errorf("%w: %w: %w", cause, ErrUnavailable, notKnown)
 	}
-	return l.failure(op, err, cause)
+	return l.newError(op, err, cause)
 }
 
-// ask asks the engine until it says yes or there is no point any more. It does so as one owner for as long as no
-// release has named that one, and then as another, at the same place in the queue.
-func (l *lock) ask(ctx context.Context, a *ask, turn bool) (*hold, error) {
+// acquireFromEngine asks the engine until it grants or the call ends. It keeps its owner until a release has named that
+// owner, and then goes on with a new one at the same place in the queue.
+func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool) (*hold, error) {
 	c := l.client
 	h := newHold(l, a, turn)
-	r := h.request()
-	r.Join, r.Waiters = !a.try, c.maxWaiters
+	r := h.takeRequest()
+	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
 	var (
-		answered bool  // the engine has answered here
-		reason   error // why it waits, if the engine says more than that it is held
-		touched  bool  // it may have something of this owner
+		answered bool  // the engine has answered this call
+		reason   error // why the call waits, if the engine says more than that the name is held
+		mayHold  bool  // the engine may have something of this owner
 		failures int
 	)
 	for {
 		start := driver.Now()
 		g, err := h.take(ctx, r)
-		touched = touched || !driver.HadNoEffect(err)
+		mayHold = mayHold || !driver.HadNoEffect(err)
 		if errors.Is(err, driver.ErrHeld) {
-			l.learned(a, turn)
+			l.noteHeld(a, turn)
 			if a.try {
-				if over := l.ended(ctx, a.op, nil); over != nil {
-					return nil, over
+				if callErr := l.callError(ctx, a.op, nil); callErr != nil {
+					return nil, callErr
 				}
-				return nil, l.failure(a.op, ErrHeld, beyond(err))
+				return nil, l.newError(a.op, ErrHeld, heldReason(err))
 			}
 			if !answered {
-				reason = beyond(err)
-				l.tellWaits(ctx, a, Waiting{Reason: reason})
+				reason = heldReason(err)
+				l.observeWaiting(ctx, a, Waiting{Reason: reason})
 			}
-			answered, touched, failures = true, true, 0
-			r.Waiters = 0 // who has a place in the queue keeps it
+			answered, mayHold, failures = true, true, 0
+			r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
 			g, err = h.wait(ctx, r)
 		}
 		if !g.Start.IsZero() {
 			start = g.Start
 		}
 		if err == nil {
-			if err = h.admit(g, start); err == nil {
+			if err = h.accept(g, start); err == nil {
 				return h, nil
 			}
-			err = driver.Spent(err) // what came too late is released
+			err = driver.Spent(err) // a grant that came too late is released
 		}
-		crowded := errors.Is(err, driver.ErrCrowded)
-		if a.outage.IsZero() && !crowded {
-			a.outage = time.Now()
+		tooMany := errors.Is(err, driver.ErrTooManyWaiters)
+		if a.outageSince.IsZero() && !tooMany {
+			a.outageSince = time.Now()
 		}
-		over := because(l.ended(ctx, a.op, a.unheard(errUnheard)), reason)
+		callErr := withReason(l.callError(ctx, a.op, a.unlessKnownHeld(errNotKnownHeld)), reason)
 		switch {
-		case over != nil:
-		case crowded:
-			over = l.crowded(a.op, errors.New("they wait on the engine"))
-		case !a.heard || driver.IsPermanent(err) || time.Since(a.outage) > l.ttl:
-			over = l.failure(a.op, ErrUnavailable, err)
+		case callErr != nil:
+		case tooMany:
+			callErr = l.tooManyWaitersError(a.op, errors.New("they wait on the engine"))
+		case !a.knownHeld || driver.IsPermanent(err) || time.Since(a.outageSince) > l.ttl:
+			callErr = l.newError(a.op, ErrUnavailable, err)
 		default:
-			// A caller who already waits its turn, here or in the queue of this process, rides out an outage of up to one ttl.
+			// A caller that is waiting already, here or in the local queue, waits through an outage of up to one ttl.
 			failures++
 			if turn {
 				c.queue.SetHeld(l.key, false)
 			}
 			if driver.IsSpent(err) {
-				next := h.successor(a)
-				if touched {
-					h.abandon()
+				next := h.withFreshOwner(a)
+				if mayHold {
+					h.cleanUp()
 				}
-				h, touched = next, false
+				h, mayHold = next, false
 				r.Owner = h.owner
 			}
-			c.pause(ctx, failures)
+			c.waitBeforeRetry(ctx, failures)
 			continue
 		}
-		if touched {
-			h.abandon()
+		if mayHold {
+			h.cleanUp()
 		}
-		return nil, over
+		return nil, callErr
 	}
 }
 
-// tellWaits tells of the beginning of a wait.
-func (l *lock) tellWaits(ctx context.Context, a *ask, event Waiting) {
+// observeWaiting observes that a call begins to wait.
+func (l *lock) observeWaiting(ctx context.Context, a *acquisition, event Waiting) {
 	if l.client.observers.wait == nil {
 		return
 	}
-	event.About, event.Context, event.Again = l.about(a.mode), ctx, a.told
-	a.told = true
+	event.About, event.Context, event.Again = l.about(a.mode), ctx, a.waitObserved
+	a.waitObserved = true
 	for _, o := range l.client.observers.wait {
 		o.ObserveWait(event)
 	}
 }
 
-// beyond returns an ErrHeld of the engine if it says more than that.
-func beyond(held error) error {
+// heldReason returns an ErrHeld of the engine if it says more than that the name is held, and nil otherwise.
+func heldReason(held error) error {
 	if _, only := held.(*driver.HeldError); only || held == driver.ErrHeld {
 		return nil
 	}
 	return held
 }
 
-// because adds the reason for a wait to the error that ended it, unless that has a cause of its own.
-func because(over, reason error) error {
-	if e, ok := errors.AsType[*Error](over); ok && reason != nil && (e.Cause == nil || e.Cause == e.Err) {
+// withReason makes the reason of a wait the cause of the error that ended it, unless that error has a cause of its own.
+func withReason(callErr, reason error) error {
+	if e, ok := errors.AsType[*Error](callErr); ok && reason != nil && (e.Cause == nil || e.Cause == e.Err) {
 		e.Cause = reason
 	}
-	return over
+	return callErr
 }
 
-// request is what the owner asks for, without waiting for it.
-func (h *hold) request() driver.Request {
+// takeRequest returns the request that takes the lock for the owner without waiting.
+func (h *hold) takeRequest() driver.Request {
 	l := h.lock
-	r := driver.Request{Key: l.key, Owner: h.owner, Place: h.place, Mode: h.asked, Size: l.size, Weight: h.weight, TTL: l.ttl, Tokens: 1, Holder: l.holder}
-	if h.turn && l.plain() {
+	r := driver.Request{
+		Key: l.key, Owner: h.owner, Place: h.place, Mode: h.requestedMode, Size: l.size, Weight: h.weight, TTL: l.ttl,
+		Tokens: 1, Holder: l.holder,
+	}
+	if h.hasTurn && l.isPlain() {
 		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.handOver)
 	}
 	return r
 }
 
-// pause waits before a request is tried again: randomly, so that many callers do not
-// come back at the same moment, and longer each time, up to a second.
-func (c *Client) pause(ctx context.Context, failures int) {
+// waitBeforeRetry waits before a request is sent again. The wait is random, so that many callers do not come back at
+// the same moment, and grows with the failures up to a second.
+func (c *Client) waitBeforeRetry(ctx context.Context, failures int) {
 	t := time.NewTimer(c.jitter(backoff(25*time.Millisecond, failures, time.Second)))
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-	case <-c.life.Done():
+	case <-c.lifetime.Done():
 	}
 }
 
-// backoff doubles first with each failure after the first, up to most.
-func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
-	return min(first<<min(max(failures-1, 0), 16), most)
+// backoff returns first, doubled with each failure after the first one, and at most limit.
+func backoff(first time.Duration, failures int, limit time.Duration) time.Duration {
+	return min(first<<min(max(failures-1, 0), 16), limit)
 }
 
-// jitter returns a random time between half of d and d.
+// jitter returns a random duration between d/2 and d.
 func (c *Client) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(c.random(int64(d/2+1)))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// One goroutine, a free name: what the library itself costs.
+// One goroutine and a free name: the cost of the library itself.
 func BenchmarkLockRelease(b *testing.B) {
 	m := leasehold.New(memory.New()).Mutex("free")
 	ctx := context.Background()
@@ -26,7 +26,7 @@ func BenchmarkLockRelease(b *testing.B) {
 	}
 }
 
-// 64 goroutines of one process pass one lock around.
+// 64 goroutines of one process hand over one lock.
 func BenchmarkHandOver64(b *testing.B) {
 	m := leasehold.New(memory.New()).Mutex("busy")
 	ctx := context.Background()
@@ -52,8 +52,8 @@ func BenchmarkHandOver64(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "hand-overs/s")
 }
 
-// What a held lease costs: memory, goroutines, and, as cpu-share, the part of one core that renewing all of
-// them takes while time passes as it does.
+// The cost of a held lease: memory, goroutines, and, as cpu-share, the part of one core that renewing all of them takes
+// in real time.
 func BenchmarkHeld100k(b *testing.B) {
 	const leases = 100_000
 	for b.Loop() {

@@ -14,50 +14,49 @@ import (
 	"github.com/leasehold-go/leasehold/internal/localqueue"
 )
 
-// Client makes locks on one engine. One client per process and engine is
-// best: its locks share their renewals, and its callers wait for each other without asking the
-// engine. All methods may be used by many goroutines at the same time.
+// Client makes locks on one engine. Use one client per process and engine: its locks share their renewals, and its
+// callers wait for each other without asking the engine. All methods are safe for concurrent use.
 type Client struct {
 	engine         driver.Engine
 	abilities      driver.Abilities
-	starter        driver.Starter // nil if the engine has not the ability Starts
-	log            journal
+	starter        driver.Starter // nil unless the engine has the ability Starts
+	log            limitedLog
 	observers      observers
 	holder         string
-	ownText        bool // holder was set by the caller
+	holderGiven    bool // holder was set with WithHolder
 	requestTimeout time.Duration
 	handOver       int
 	maxWaiters     int
 	maxLeases      int
-	random         func(n int64) int64 // below n
+	random         func(n int64) int64 // returns a number below n
 	defaults       settings
-	err            error // why nothing works: a value given to New
+	err            error // a value given to New that is not allowed: every call fails with it
 
-	leases  atomic.Int64 // that there are, and that calls ask for
-	queue   localqueue.Queue[driver.Key, want, gift]
-	renewer renewer
-	gates   gates
-	crew    crew
-	started sync.Pool // of *started that have been answered
-	ending  span      // of callers whose context can end
-	endless span      // of others
-	sweeps  sweeps
+	leaseCount    atomic.Int64 // leases of the client, and calls that ask for one
+	queue         localqueue.Queue[driver.Key, turnRequest, turnTransfer]
+	renewer       renewer
+	takeLimiters  takeLimiters
+	workers       workerPool
+	pendingTakes  sync.Pool     // of *pendingTake that have been answered
+	cancellable   sharedContext // for requests of callers whose context can end
+	uncancellable sharedContext // for all other requests
+	cleanups      cleanupQueue
 
-	life   context.Context // ends with Close
-	end    context.CancelCauseFunc
-	work   sync.WaitGroup // background requests
-	close  sync.Once
-	failed failures // of Close
-	unset  error    // what Close returned
+	lifetime    context.Context // ends with Close
+	endLifetime context.CancelCauseFunc
+	background  sync.WaitGroup // requests that Close waits for
+	closeOnce   sync.Once
+	closeErrs   errorList // errors of the releases of Close
+	closeErr    error     // what Close returned
 }
 
-// New returns a client of the engine. It starts nothing and sends nothing. A nil engine or an option
-// that is not allowed is reported as a *ValueError by the first use of the client.
+// New returns a client of the engine. It starts no goroutine and sends nothing. A nil engine or an option that is not
+// allowed is reported as a *ValueError by the first use of the client.
 func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
 		engine:         engine,
-		log:            journal{to: slog.New(slog.DiscardHandler)},
-		holder:         self().String(),
+		log:            limitedLog{logger: slog.New(slog.DiscardHandler)},
+		holder:         thisProcess().String(),
 		requestTimeout: DefaultRequestTimeout,
 		handOver:       64,
 		maxWaiters:     DefaultMaxWaiters,
@@ -65,25 +64,25 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		random:         rand.Int64N,
 		defaults:       settings{ttl: DefaultTTL},
 	}
-	c.life, c.end = context.WithCancelCause(context.Background())
-	c.renewer.born = driver.Now()
-	c.renewer.seen = c.renewer.born
-	c.renewer.timer = time.AfterFunc(time.Hour, c.tick)
+	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
+	c.renewer.start = driver.Now()
+	c.renewer.lastRun = c.renewer.start
+	c.renewer.timer = time.AfterFunc(time.Hour, c.runRenewer)
 	c.renewer.timer.Stop()
 	if engine != nil {
 		c.abilities = engine.Abilities()
 	}
-	if most := c.abilities.MaxTTL; most > 0 {
-		c.defaults.ttl = min(DefaultTTL, most)
+	if maxTTL := c.abilities.MaxTTL; maxTTL > 0 {
+		c.defaults.ttl = min(DefaultTTL, maxTTL)
 	}
 	for _, o := range opts {
 		o(c)
 	}
 	if engine == nil {
-		c.err = invalid("engine", nil, "an engine, as from memory.New")
+		c.err = newValueError("engine", nil, "an engine, as from memory.New")
 		return c
 	}
-	c.gates.init(engine)
+	c.takeLimiters.init(engine)
 	if c.abilities.Starts {
 		c.starter, _ = engine.(driver.Starter)
 	}
@@ -91,54 +90,53 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	return c
 }
 
-// Close releases whatever the client still holds, ends its background work, and makes all further
-// calls fail with ErrClosed. If the engine does not answer, Close gives up when a request has had its
-// time, and returns an ErrUnknown for each lease that stays behind; such a lock is free
-// when its ttl has passed. The engine stays open: it belongs to the caller. Close may be
-// called again; it then returns the same.
+// Close releases everything that the client still holds, ends its background work, and makes all further calls fail
+// with ErrClosed. If the engine does not answer, Close gives up after one request timeout and returns an ErrUnknown for
+// each lease that is left; such a lock becomes free when its ttl has passed. The engine stays open: it belongs to the
+// caller. Close may be called again, and then returns the same.
 func (c *Client) Close() error {
-	c.close.Do(func() {
-		c.end(ErrClosed)
-		holds := append(c.renewer.stop(), c.sweeps.stop()...)
-		slots := make(chan struct{}, maxSweeps)
+	c.closeOnce.Do(func() {
+		c.endLifetime(ErrClosed)
+		holds := append(c.renewer.stop(), c.cleanups.stop()...)
+		slots := make(chan struct{}, maxCleanups)
 		for _, h := range holds {
 			slots <- struct{}{}
-			c.work.Go(func() {
-				c.failed.add(h.closed())
+			c.background.Go(func() {
+				c.closeErrs.add(h.endOnClose())
 				<-slots
 			})
 		}
-		c.work.Wait()
-		c.crew.close()
+		c.background.Wait()
+		c.workers.close()
 		c.log.close()
-		c.unset = c.failed.join()
+		c.closeErr = c.closeErrs.join()
 	})
-	return c.unset
+	return c.closeErr
 }
 
-// failures collects errors from many goroutines.
-type failures struct {
+// errorList collects errors from many goroutines.
+type errorList struct {
 	mu   sync.Mutex
 	errs []error
 }
 
-func (f *failures) add(err error) {
+func (e *errorList) add(err error) {
 	if err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.errs = append(f.errs, err)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.errs = append(e.errs, err)
 	}
 }
 
-// hopeless reports whether the engine has left a request without an answer.
-func (f *failures) hopeless() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.ContainsFunc(f.errs, func(err error) bool { return errors.Is(err, errNoAnswer) })
+// hasNoAnswer reports whether the engine has not answered a request.
+func (e *errorList) hasNoAnswer() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(e.errs, func(err error) bool { return errors.Is(err, errNoAnswer) })
 }
 
-func (f *failures) join() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return errors.Join(f.errs...)
+func (e *errorList) join() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return errors.Join(e.errs...)
 }

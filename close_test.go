@@ -18,7 +18,8 @@ import (
 func TestCloseReleasesWhatIsHeld(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
-		leases := []*leasehold.Lease{take(t, c.Mutex("a").Lock), take(t, c.RWMutex("b").RLock), take(t, permits(c.Semaphore("c", 2), 2))}
+		leases := []*leasehold.Lease{take(t, c.Mutex("a").Lock), take(t, c.RWMutex("b").RLock),
+			take(t, permits(c.Semaphore("c", 2), 2))}
 		theirs := take(t, other.Mutex("d").Lock)
 		for _, l := range leases {
 			wantCause(t, l.Context(), nil)
@@ -36,24 +37,25 @@ func TestCloseReleasesWhatIsHeld(t *testing.T) {
 	})
 }
 
-func TestCloseSendsWaitersHome(t *testing.T) {
+func TestCloseEndsWaiting(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := leasehold.New(e), newClient(t, e)
 		held := take(t, other.Mutex("order").Lock)
 		set(t, other.Latch("start"), 1, true)
 		take(t, permits(other.Semaphore("rooms", 1), 1))
-		waiting := line(t, c.Mutex("order").Lock, c.Mutex("order").Lock, c.RWMutex("order").RLock, permits(c.Semaphore("rooms", 1), 1))
-		many, latch := begin(t.Context(), all(c, "a", "order")), begin(t.Context(), waitFor(c.Latch("start")))
-		many.waits(t)
-		latch.waits(t)
+		waiting := queueUp(t, c.Mutex("order").Lock, c.Mutex("order").Lock, c.RWMutex("order").RLock,
+			permits(c.Semaphore("rooms", 1), 1))
+		many, latch := start(t.Context(), all(c, "a", "order")), start(t.Context(), waitFor(c.Latch("start")))
+		many.wantWaiting(t)
+		latch.wantWaiting(t)
 		expect(t, c.Close(), nil)
 		for _, o := range waiting {
-			o.over()
+			o.settle()
 			expectOnly(t, o.err, leasehold.ErrClosed)
 		}
-		many.over()
+		many.settle()
 		expectOnly(t, many.err, leasehold.ErrClosed)
-		latch.over()
+		latch.settle()
 		expectOnly(t, latch.err, leasehold.ErrClosed)
 		if n := waitingOn(t, e, "order"); n != 0 {
 			t.Errorf("%d still wait on the engine", n)
@@ -91,7 +93,10 @@ func TestAfterCloseEverythingFails(t *testing.T) {
 			"Extend":     func() error { return lease.Extend(ctx, time.Minute) },
 			"Downgrade":  func() error { return lease.Downgrade(ctx) },
 			"Release":    lease.Release,
-			"re-entry":   func() error { _, err := c.Mutex("held").Lock(context.WithoutCancel(lease.Context())); return err },
+			"re-entry": func() error {
+				_, err := c.Mutex("held").Lock(context.WithoutCancel(lease.Context()))
+				return err
+			},
 		} {
 			t.Log(name)
 			expectOnly(t, f(), leasehold.ErrClosed)
@@ -132,7 +137,7 @@ func TestCloseOfAClientThatWasNeverUsed(t *testing.T) {
 }
 
 // A grant that arrives when the client is closed must not stay.
-func TestCloseWhileARequestIsUnderWay(t *testing.T) {
+func TestCloseWhileARequestIsInFlight(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := leasehold.New(e)
 		resume := make(chan struct{})
@@ -142,18 +147,18 @@ func TestCloseWhileARequestIsUnderWay(t *testing.T) {
 			}
 			return nil
 		})
-		asking := begin(t.Context(), c.Mutex("order").Lock)
-		asking.waits(t)
+		asking := start(t.Context(), c.Mutex("order").Lock)
+		asking.wantWaiting(t)
 		expect(t, c.Close(), nil)
 		close(resume)
-		asking.over()
+		asking.settle()
 		expectOnly(t, asking.err, leasehold.ErrClosed)
 		e.fail(nil)
 		release(t, take(t, newClient(t, e).Mutex("order").TryLock))
 	})
 }
 
-// However many leases there are, and whatever the engine does, Close comes back.
+// However many leases there are, and whatever the engine does, Close returns.
 func TestCloseIsBounded(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		if e.can.Local {
@@ -188,23 +193,24 @@ func TestCloseLeavesNoTimerBehind(t *testing.T) {
 	})
 }
 
-// gate is an observer that holds up the first lease in danger, and so the look at those due at the same time.
-type gate struct {
+// blockingObserver is an observer that blocks at the first lease in danger, and so blocks the handling of
+// leases that are due at the same time.
+type blockingObserver struct {
 	once            sync.Once
 	reached, resume chan struct{}
 }
 
-func (g *gate) ObserveDanger(leasehold.InDanger) {
+func (g *blockingObserver) ObserveDanger(leasehold.InDanger) {
 	g.once.Do(func() {
 		close(g.reached)
 		<-g.resume
 	})
 }
 
-// Leases that the client looks at when it is closed are closed like all others.
+// Leases that are being handled when the client is closed are closed like all others.
 func TestCloseMissesNoLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		g := &gate{reached: make(chan struct{}), resume: make(chan struct{})}
+		g := &blockingObserver{reached: make(chan struct{}), resume: make(chan struct{})}
 		c := leasehold.New(e, leasehold.WithObserver(g))
 		var leases []*leasehold.Lease
 		for i := range 5 {
@@ -217,10 +223,10 @@ func TestCloseMissesNoLease(t *testing.T) {
 			return nil
 		})
 		<-g.reached
-		closing := begin(t.Context(), func(context.Context) (struct{}, error) { return struct{}{}, c.Close() })
-		closing.over()
+		closing := start(t.Context(), func(context.Context) (struct{}, error) { return struct{}{}, c.Close() })
+		closing.settle()
 		close(g.resume)
-		closing.gets(t)
+		closing.wantValue(t)
 		synctest.Wait()
 		for _, l := range leases {
 			wantCause(t, l.Context(), leasehold.ErrClosed)
@@ -240,24 +246,24 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 		theirs := take(t, newClient(t, e).Mutex("order").Lock)
 		set(t, newClient(t, e).Latch("start"), 1, true)
 		synctest.Wait()
-		others := inside() // those of the other client
+		others := goroutinesInside() // those of the other client
 		c := leasehold.New(e)
 		take(t, c.Mutex("mine").Lock)
-		line(t, c.Mutex("order").Lock, c.Mutex("order").Lock)
-		begin(t.Context(), waitFor(c.Latch("start"))).waits(t)
-		if n := inside(); n == others {
+		queueUp(t, c.Mutex("order").Lock, c.Mutex("order").Lock)
+		start(t.Context(), waitFor(c.Latch("start"))).wantWaiting(t)
+		if n := goroutinesInside(); n == others {
 			t.Error("the test does not see the goroutines of the package")
 		}
 		expect(t, c.Close(), nil)
 		synctest.Wait()
-		if n := inside(); n != others {
+		if n := goroutinesInside(); n != others {
 			t.Errorf("%d goroutines are left", n-others)
 		}
 		release(t, theirs)
 	})
 }
 
-// A renewal that is under way need not be waited for.
+// Close need not wait for a renewal that is in flight.
 func TestCloseEndsRenewals(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		if e.can.Local {
@@ -284,13 +290,14 @@ func TestCloseEndsRenewals(t *testing.T) {
 	})
 }
 
-// inside returns how many goroutines of the caller's bubble have a function of the package on their stack.
-func inside() (n int) {
+// goroutinesInside returns how many goroutines of the caller's bubble have a function of the package on their stack.
+func goroutinesInside() (n int) {
 	stacks := make([]byte, 1<<20)
 	own := string(stacks[:runtime.Stack(stacks, false)])
 	_, bubble, _ := strings.Cut(own[:strings.Index(own, "\n")], "synctest bubble")
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "synctest bubble"+bubble) && strings.Contains(stack, "github.com/leasehold-go/leasehold.") {
+		if strings.Contains(stack, "synctest bubble"+bubble) &&
+			strings.Contains(stack, "github.com/leasehold-go/leasehold.") {
 			n++
 		}
 	}

@@ -2,59 +2,60 @@ package leasehold
 
 import "context"
 
-// leaseContext is the context of a lease. It holds on to the lease, so that a caller who keeps
-// only the context does not count as having dropped the lease.
+// leaseContext is the context of a lease. It refers to the lease, so that a caller who keeps only the context does not
+// count as having dropped the lease.
 type leaseContext struct {
 	context.Context
 	lease *Lease
-	outer *leaseContext // that of another lease, from which it comes; nil if there is none
+	outer *leaseContext // the context of another lease that this one was derived from, or nil
 }
 
-// enclosing is the key under which a context has the innermost leaseContext that it comes from.
-type enclosing struct{}
+// innermostKey is the key of the innermost leaseContext that a context is derived from.
+type innermostKey struct{}
 
-// newLeaseContext returns the context of l, which must be ended with the lease.
+// newLeaseContext returns the context of l. The caller cancels it when the lease ends.
 func newLeaseContext(l *Lease) (*leaseContext, context.CancelCauseFunc) {
 	parent := l.parent
 	if direct, ok := parent.(*leaseContext); ok {
-		parent = unlooked{direct}
+		parent = withoutCheck{direct}
 	}
 	ctx, cancel := context.WithCancelCause(parent)
-	outer, _ := l.parent.Value(enclosing{}).(*leaseContext)
+	outer, _ := l.parent.Value(innermostKey{}).(*leaseContext)
 	return &leaseContext{ctx, l, outer}, cancel
 }
 
-// unlooked is a leaseContext that does not look at the clock. What is derived from it looks by itself, at all leases that it
-// comes from: LockAll of many names would look at each of them for each of the others.
-type unlooked struct{ *leaseContext }
+// withoutCheck is a leaseContext that does not compare the clock with the deadline. Contexts that are derived from it
+// do so for all leases that they come from. Otherwise LockAll of many names would check each lease for each of the
+// others.
+type withoutCheck struct{ *leaseContext }
 
-func (c unlooked) Done() <-chan struct{} { return c.Context.Done() }
-func (c unlooked) Err() error            { return c.Context.Err() }
+func (c withoutCheck) Done() <-chan struct{} { return c.Context.Done() }
+func (c withoutCheck) Err() error            { return c.Context.Err() }
 
-// Done looks at the clock first: a process that was stopped past its deadline finds its context done
-// at first sight, even before the timers have caught up.
+// Done first checks the deadline: a process that was stopped past its deadline finds its context done at once, even
+// before its timers have run.
 func (c *leaseContext) Done() <-chan struct{} {
-	c.look()
+	c.endIfOver()
 	return c.Context.Done()
 }
 
-// Err looks at the clock first, as Done does.
+// Err first checks the deadline, as Done does.
 func (c *leaseContext) Err() error {
-	c.look()
+	c.endIfOver()
 	return c.Context.Err()
 }
 
-// look ends the context if its lease, or one of those that it comes from, is over.
-func (c *leaseContext) look() {
+// endIfOver ends the context if its lease has ended, or a lease that the context was derived from.
+func (c *leaseContext) endIfOver() {
 	for ; c != nil; c = c.outer {
-		c.lease.ended()
+		c.lease.endedErr()
 	}
 }
 
-// Value finds the lease for whoever asks for the same name: the key is the lock that is looked for.
+// Value returns the lease if key is a lock of the same client and name. That is how re-entry finds it.
 func (c *leaseContext) Value(key any) any {
 	switch l := key.(type) {
-	case enclosing:
+	case innermostKey:
 		return c
 	case *lock:
 		if mine := c.lease.hold.lock; l.client == mine.client && l.key == mine.key {

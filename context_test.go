@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// Whoever ends a lease tells its contexts one after the other. Nobody may see meanwhile that the lease is over and the context is not. Here the
-// one who tells is held up at the context of another lease, which was entered again.
+// Ending a lease cancels its contexts one after the other. Nobody may see in between that the lease has ended and its
+// context has not. Here cancelling blocks at the context of another lease, which was entered again.
 func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -32,7 +32,7 @@ func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 				c := newClient(t, memory.New())
 				m := c.Mutex("order", leasehold.TTL(ttl), leasehold.NoRenew())
 				same := context.WithoutCancel(take(t, m.Lock).Context())
-				held := &heldUp{Context: same, until: make(chan struct{})}
+				held := &blockingContext{Context: same, until: make(chan struct{})}
 				enter := func(ctx context.Context) *leasehold.Lease {
 					return take(t, func(context.Context) (*leasehold.Lease, error) { return m.Lock(ctx) })
 				}
@@ -45,7 +45,7 @@ func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 				held.up.Store(true)
 				defer close(held.until)
 				go test.end(c, lease)
-				synctest.Wait() // it is held up, or asleep until the deadline
+				synctest.Wait() // it is blocked, or asleep until the deadline
 				if test.want == leasehold.ErrLost {
 					time.Sleep(ttl)
 				}
@@ -57,14 +57,14 @@ func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 	}
 }
 
-// heldUp is a context that holds up whoever asks it for Done, as the end of a context that comes from it does.
-type heldUp struct {
+// blockingContext is a context that blocks callers of Done, which cancelling a context that is derived from it does.
+type blockingContext struct {
 	context.Context
 	up    atomic.Bool
 	until chan struct{}
 }
 
-func (h *heldUp) Done() <-chan struct{} {
+func (h *blockingContext) Done() <-chan struct{} {
 	if h.up.Load() {
 		<-h.until
 	}
@@ -81,7 +81,8 @@ func wantDone(t *testing.T, ctx context.Context, cause error) {
 	wantCause(t, ctx, cause)
 }
 
-// While nobody has had the time to look at the clock, whoever looks at a context does so himself: also at the leases that it comes from.
+// If no timer has run yet, reading a context checks the deadlines itself, also those of leases that it was derived
+// from.
 func TestContextLooksAtTheClock(t *testing.T) {
 	t.Parallel()
 	look := map[string]func(context.Context) bool{
@@ -111,13 +112,13 @@ func TestContextLooksAtTheClock(t *testing.T) {
 					expect(t, err, nil)
 					contexts[name] = []context.Context{inner.Context(), lease.Context()}
 				}
-				time.Sleep(ttl) // both have the same deadline; the one who ends them is held up at the first
+				time.Sleep(ttl) // both have the same deadline, and whoever ends them is blocked at the first
 				synctest.Wait()
 				delete(contexts, late.lost)
 				for name := range contexts {
 					for _, ctx := range contexts[name] {
 						if !over(ctx) {
-							t.Error("a context does not know that it is over")
+							t.Error("a context has not ended")
 						}
 					}
 				}
@@ -132,7 +133,7 @@ func derived(ctx context.Context) context.Context {
 	return ctx
 }
 
-// lateObserver holds up whoever ends a lease.
+// lateObserver blocks whoever ends a lease.
 type lateObserver struct {
 	lost  string // the first
 	until chan struct{}

@@ -13,12 +13,14 @@ import (
 // ownKey is a key of a context.
 type ownKey struct{}
 
-// Whoever has the lease, its context, or one that comes from it, has not dropped it, even if nothing else of it is left in the program.
+// Keeping the lease, its context, or a context that is derived from it means that the lease is not dropped, even if
+// nothing else refers to it.
 func TestLeasesInUseAreNotDropped(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		over := make(chan struct{})
-		got := func(l *leasehold.Lease, err error) *leasehold.Lease { // which does not keep it
+		// a variable of the goroutine, which does not keep it
+		got := func(l *leasehold.Lease, err error) *leasehold.Lease {
 			expect(t, err, nil)
 			return l
 		}
@@ -49,7 +51,8 @@ func TestLeasesInUseAreNotDropped(t *testing.T) {
 		keep(over, all.Context())
 		go c.Mutex("do").Do(t.Context(), func(context.Context, *leasehold.Lease) error { <-over; return nil })
 
-		// The garbage collector tells when it likes, and not in the time of the bubble: it has done so when one that was dropped is gone.
+		// The garbage collector runs when it likes, and not in the bubble's time: it has run when a dropped lease is
+		// gone.
 		_, err = c.Mutex("dropped").Lock(t.Context())
 		expect(t, err, nil)
 		for round, after := 0, 0; after < 6; round++ {

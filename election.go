@@ -9,35 +9,36 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Election is a mutex whose holder has a name: the leader. It shares its name with a Mutex.
+// Election is a mutex whose holder, the leader, has an ID. It shares its name with a Mutex.
 type Election struct{ lock *lock }
 
-// Leader is who leads.
+// Leader is the current leader of an election.
 type Leader struct {
-	// ID is what the leader gave to Campaign.
+	// ID is what the leader passed to Campaign.
 	ID string
 	// Token is the leader's fencing token: a later leader has a larger one.
 	Token uint64
 }
 
-// Election returns the election with that name.
+// Election returns the election with that name. A name or option that is not allowed is reported by the first call that
+// uses the election.
 func (c *Client) Election(name string, opts ...Option) *Election {
 	return &Election{newLock(c, driver.Lock, name, 1, opts)}
 }
 
-// Campaign waits until the caller leads. Others see it as id, 1 to 1024 bytes of valid UTF-8 without NUL. The
-// caller leads until the lease ends: Release resigns, and the context of the lease tells of a lead that was
+// Campaign waits until the caller is the leader. Others see it as id: 1 to 1024 bytes of valid UTF-8 without NUL. The
+// caller leads until the lease ends: Release resigns, and the context of the lease is cancelled when the leadership is
 // lost. Errors are those of Mutex.Lock.
 func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
 	if e.lock.err == nil && !validText(id) {
-		return nil, invalid("leader's id", id, allowedText)
+		return nil, newValueError("leader's id", id, allowedText)
 	}
 	candidate := *e.lock
-	candidate.holder, candidate.named = id, true
-	return candidate.acquire(ctx, &ask{op: "campaign for"})
+	candidate.holder, candidate.hasOwnHolderText = id, true
+	return candidate.acquire(ctx, &acquisition{op: "campaign for"})
 }
 
-// Leader returns who leads at the moment, ErrNoLeader if nobody does, or the errors of Client.List.
+// Leader returns the current leader. It returns ErrNoLeader if there is none, and otherwise the errors of Client.List.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if e.lock.err != nil {
 		return Leader{}, e.lock.err
@@ -53,12 +54,12 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 			}
 		}
 	}
-	return Leader{}, e.lock.failure("find the leader of", ErrNoLeader, nil)
+	return Leader{}, e.lock.newError("find the leader of", ErrNoLeader, nil)
 }
 
-// Observe yields who leads, now and after each change, until ctx ends, the caller stops, or the
-// client is closed. While nobody leads it yields the zero Leader. It looks once a second, or more often if the ttl is short, so
-// it may miss a leader that led for less. An error is yielded, too, and observing goes on, unless the election itself is invalid.
+// Observe yields the leader now and after each change, until ctx ends, the caller stops, or the client is closed. While
+// there is no leader it yields the zero Leader. It polls once a second, or more often if the ttl is short, so it may
+// miss a leader that led for less. An error is yielded too, and Observe goes on, unless the election itself is invalid.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		if e.lock.err != nil {
@@ -73,7 +74,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			switch {
 			case errors.Is(err, ErrNoLeader):
 				err = nil
-			case err != nil && e.lock.over(ctx, err):
+			case err != nil && e.lock.isFinal(ctx, err):
 				return
 			}
 			if (err != nil || first || now != last) && !yield(now, err) {
@@ -86,14 +87,14 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			case <-tick.C:
 			case <-ctx.Done():
 				return
-			case <-e.lock.client.life.Done():
+			case <-e.lock.client.lifetime.Done():
 				return
 			}
 		}
 	}
 }
 
-// over reports whether err is no trouble that passes.
-func (l *lock) over(ctx context.Context, err error) bool {
+// isFinal reports whether err will not pass: ctx has ended or the client is closed.
+func (l *lock) isFinal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, ErrClosed)
 }

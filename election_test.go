@@ -10,7 +10,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// campaign stands for election under an id.
+// campaign campaigns with an ID.
 func campaign(e *leasehold.Election, id string) asker {
 	return func(ctx context.Context) (*leasehold.Lease, error) { return e.Campaign(ctx, id) }
 }
@@ -22,8 +22,8 @@ func TestOneLeadsAndAllKnowWho(t *testing.T) {
 		expectOnly(t, err, leasehold.ErrNoLeader)
 
 		reign := take(t, campaign(here, "Anna"))
-		next := begin(t.Context(), campaign(there, "Béla"))
-		next.waits(t)
+		next := start(t.Context(), campaign(there, "Béla"))
+		next.wantWaiting(t)
 		for _, e := range []*leasehold.Election{here, there} {
 			leader, err := e.Leader(t.Context())
 			if want := (leasehold.Leader{ID: "Anna", Token: reign.Token()}); err != nil || leader != want {
@@ -31,7 +31,7 @@ func TestOneLeadsAndAllKnowWho(t *testing.T) {
 			}
 		}
 		release(t, reign) // resign
-		successor := next.gets(t)
+		successor := next.wantValue(t)
 		leader, err := here.Leader(t.Context())
 		if want := (leasehold.Leader{ID: "Béla", Token: successor.Token()}); err != nil || leader != want {
 			t.Errorf("the leader is %+v, %v, want %+v", leader, err, want)
@@ -42,19 +42,19 @@ func TestOneLeadsAndAllKnowWho(t *testing.T) {
 	})
 }
 
-// Each candidate has a name of its own, so a lead is not handed on inside a process: the engine must know.
+// Each candidate has a holder text of its own, so leadership is not handed over inside a process: the engine must know.
 func TestCandidatesOfOneProcessAreToldApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		election := newClient(t, e).Election("king")
 		var reigns []*outcome[*leasehold.Lease]
 		ids := []string{"Anna", "Béla", "Cleo"}
 		for _, id := range ids {
-			o := begin(t.Context(), campaign(election, id))
-			o.over()
+			o := start(t.Context(), campaign(election, id))
+			o.settle()
 			reigns = append(reigns, o)
 		}
 		for i, o := range reigns {
-			lease := o.gets(t)
+			lease := o.wantValue(t)
 			leader, err := election.Leader(t.Context())
 			if err != nil || leader.ID != ids[i] || leader.Token != lease.Token() {
 				t.Errorf("the leader is %+v, %v, want %s", leader, err, ids[i])
@@ -84,12 +84,12 @@ func TestAReaderIsNoLeader(t *testing.T) {
 	})
 }
 
-func TestObserveTellsEachChange(t *testing.T) {
+func TestObserveYieldsEachChange(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		election := c.Election("king")
 		ctx, stop := context.WithCancel(t.Context())
-		seen := begin(ctx, func(ctx context.Context) (ids []string, err error) {
+		seen := start(ctx, func(ctx context.Context) (ids []string, err error) {
 			for leader, err := range newClient(t, e).Election("king").Observe(ctx) {
 				if err != nil {
 					return ids, err
@@ -98,23 +98,23 @@ func TestObserveTellsEachChange(t *testing.T) {
 			}
 			return ids, nil
 		})
-		anna := begin(t.Context(), campaign(election, "Anna"))
+		anna := start(t.Context(), campaign(election, "Anna"))
 		time.Sleep(1100 * time.Millisecond)
-		release(t, anna.gets(t))
+		release(t, anna.wantValue(t))
 		time.Sleep(1100 * time.Millisecond)
 		first := take(t, campaign(election, "Béla"))
 		time.Sleep(1100 * time.Millisecond)
-		second := begin(t.Context(), campaign(election, "Béla")) // the same id, another lead
-		second.waits(t)
+		second := start(t.Context(), campaign(election, "Béla")) // the same ID, another leadership
+		second.wantWaiting(t)
 		release(t, first)
 		time.Sleep(5 * time.Second)
-		release(t, second.gets(t))
+		release(t, second.wantValue(t))
 		time.Sleep(1100 * time.Millisecond)
-		seen.waits(t)
+		seen.wantWaiting(t)
 		stop()
-		got := seen.gets(t)
+		got := seen.wantValue(t)
 		if got[0] != "Anna" {
-			got = got[1:] // the observer may have looked before the first campaign
+			got = got[1:] // Observe may have polled before the first campaign
 		}
 		if want := []string{"Anna", "", "Béla", "Béla", ""}; !slices.Equal(got, want) {
 			t.Errorf("saw %q, want %q", got, want)
@@ -122,7 +122,7 @@ func TestObserveTellsEachChange(t *testing.T) {
 	})
 }
 
-func TestObserveGoesOnAfterATrouble(t *testing.T) {
+func TestObserveGoesOnAfterAnError(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		election := newClient(t, e).Election("king")
 		take(t, campaign(election, "Anna"))
@@ -150,10 +150,10 @@ func TestObserveGoesOnAfterATrouble(t *testing.T) {
 
 func TestObserveEndsWithItsContextTheCallerAndTheClient(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		watch := func(c *leasehold.Client, most int) func(context.Context) (int, error) {
+		watch := func(c *leasehold.Client, limit int) func(context.Context) (int, error) {
 			return func(ctx context.Context) (n int, err error) {
 				for range c.Election("king").Observe(ctx) {
-					if n++; n == most {
+					if n++; n == limit {
 						break
 					}
 				}
@@ -162,16 +162,16 @@ func TestObserveEndsWithItsContextTheCallerAndTheClient(t *testing.T) {
 		}
 		c, closing := newClient(t, e), newClient(t, e)
 		ctx, cancel := context.WithCancel(t.Context())
-		byContext, byClient := begin(ctx, watch(c, 0)), begin(t.Context(), watch(closing, 0))
-		if n := begin(t.Context(), watch(c, 1)).gets(t); n != 1 {
+		byContext, byClient := start(ctx, watch(c, 0)), start(t.Context(), watch(closing, 0))
+		if n := start(t.Context(), watch(c, 1)).wantValue(t); n != 1 {
 			t.Errorf("saw %d leaders after leaving at the first", n)
 		}
-		byContext.waits(t)
+		byContext.wantWaiting(t)
 		cancel()
-		byContext.gets(t)
-		byClient.waits(t)
+		byContext.wantValue(t)
+		byClient.wantWaiting(t)
 		closing.Close()
-		byClient.gets(t)
+		byClient.wantValue(t)
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// spy is a memory engine that writes down what it is asked, and fails where a test wants it to.
+// spy is a memory engine that records what it is asked, and fails where a test says so.
 type spy struct {
 	*memory.Engine
 	can driver.Abilities
@@ -39,15 +39,15 @@ func newSpy() *spy {
 	return &spy{Engine: e, can: e.Abilities()}
 }
 
-// fail makes each request fail for which before returns an error: it has no effect, but the client
-// cannot know. A nil function makes all requests work again. before may block.
+// fail makes each request fail for which before returns an error: it has no effect, but the client cannot know that.
+// With a nil function all requests work again. before may block.
 func (s *spy) fail(before func(call) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = before
 }
 
-// loseReplies makes the reply to each request get lost for which after returns an error.
+// loseReplies loses the reply to each request for which after returns an error.
 func (s *spy) loseReplies(after func(call) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *spy) last(t *testing.T, method string) call {
 	return call{}
 }
 
-// owners returns every secret that was sent.
+// owners returns every owner that was sent.
 func (s *spy) owners() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *spy) owners() []string {
 	return all
 }
 
-// spied sends one request through the spy.
-func spied[T any](s *spy, c call, f func() (T, error)) (T, error) {
+// runSpied sends one request through the spy.
+func runSpied[T any](s *spy, c call, f func() (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()
 	s.calls = append(s.calls, c)
@@ -115,7 +115,7 @@ func spied[T any](s *spy, c call, f func() (T, error)) (T, error) {
 }
 
 func (s *spy) do(c call, f func() error) error {
-	_, err := spied(s, c, func() (struct{}, error) { return struct{}{}, f() })
+	_, err := runSpied(s, c, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
@@ -123,7 +123,7 @@ func (s *spy) Abilities() driver.Abilities { return s.can }
 
 func (s *spy) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := call{ctx: ctx, method: "Take", name: r.Name, owner: r.Owner, mode: r.Mode, tokens: r.Tokens, ttl: r.TTL}
-	return spied(s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
+	return runSpied(s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
 }
 
 // StartTake implements driver.Starter.
@@ -132,13 +132,14 @@ func (s *spy) StartTake(ctx context.Context, r driver.Request, done func(driver.
 }
 
 func (s *spy) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens, ttl: batch[0].TTL}
-	return spied(s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
+	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens,
+		ttl: batch[0].TTL}
+	return runSpied(s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
 }
 
 func (s *spy) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := call{method: "Wait", name: r.Name, owner: r.Owner, mode: r.Mode, tokens: r.Tokens, ttl: r.TTL}
-	return spied(s, c, func() (driver.Grant, error) { return s.Engine.Wait(ctx, r) })
+	return runSpied(s, c, func() (driver.Grant, error) { return s.Engine.Wait(ctx, r) })
 }
 
 func (s *spy) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
@@ -157,7 +158,8 @@ func (s *spy) Release(ctx context.Context, r driver.Release) error {
 }
 
 func (s *spy) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	return spied(s, call{method: "List", name: q.Name}, func() ([]driver.Status, error) { return s.Engine.List(ctx, q) })
+	return runSpied(s, call{method: "List", name: q.Name},
+		func() ([]driver.Status, error) { return s.Engine.List(ctx, q) })
 }
 
 func (s *spy) Downgrade(ctx context.Context, h driver.Hold) error {
@@ -166,7 +168,8 @@ func (s *spy) Downgrade(ctx context.Context, h driver.Hold) error {
 }
 
 func (s *spy) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	return s.do(call{method: "ForceRelease", name: k.Name}, func() error { return s.Engine.ForceRelease(ctx, k, token) })
+	return s.do(call{method: "ForceRelease", name: k.Name},
+		func() error { return s.Engine.ForceRelease(ctx, k, token) })
 }
 
 func (s *spy) Record(ctx context.Context, r driver.Removal) error {
@@ -175,30 +178,34 @@ func (s *spy) Record(ctx context.Context, r driver.Removal) error {
 }
 
 func (s *spy) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
-	return spied(s, call{method: "Records"}, func() ([]driver.Removal, error) { return s.Engine.Records(ctx, limit) })
+	return runSpied(s, call{method: "Records"}, func() ([]driver.Removal, error) {
+		return s.Engine.Records(ctx, limit)
+	})
 }
 
 func (s *spy) TrySet(ctx context.Context, set driver.LatchSet) (bool, error) {
 	c := call{method: "TrySet", name: set.Name, owner: set.ID, ttl: set.TTL}
-	return spied(s, c, func() (bool, error) { return s.Engine.TrySet(ctx, set) })
+	return runSpied(s, c, func() (bool, error) { return s.Engine.TrySet(ctx, set) })
 }
 
 func (s *spy) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
 	c := call{method: "CountDown", name: d.Name, owner: d.ID, ttl: d.TTL}
-	return spied(s, c, func() (driver.LatchState, error) { return s.Engine.CountDown(ctx, d) })
+	return runSpied(s, c, func() (driver.LatchState, error) { return s.Engine.CountDown(ctx, d) })
 }
 
 func (s *spy) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	return spied(s, call{method: "LatchState", name: name}, func() (driver.LatchState, error) { return s.Engine.LatchState(ctx, name) })
+	return runSpied(s, call{method: "LatchState", name: name},
+		func() (driver.LatchState, error) { return s.Engine.LatchState(ctx, name) })
 }
 
 func (s *spy) WaitLatch(ctx context.Context, name string, generation uint64) error {
-	return s.do(call{method: "WaitLatch", name: name}, func() error { return s.Engine.WaitLatch(ctx, name, generation) })
+	return s.do(call{method: "WaitLatch", name: name},
+		func() error { return s.Engine.WaitLatch(ctx, name, generation) })
 }
 
-// onBoth runs a test in virtual time with each sort of engine: one that is called in place, and those that the
-// client guards against, as it does against a server, of which one is asked without a goroutine. A bubble that ends with goroutines left fails, so each
-// such test also shows that nothing leaks.
+// onBoth runs a test in virtual time with each sort of engine: one that is called directly, and two that are called as
+// a server is, one of them without a goroutine. A bubble that ends with goroutines left fails, so each of these tests
+// also shows that nothing leaks.
 func onBoth(t *testing.T, test func(t *testing.T, engine *spy)) {
 	t.Helper()
 	t.Parallel()
@@ -222,7 +229,8 @@ func newClient(t *testing.T, engine driver.Engine, opts ...leasehold.ClientOptio
 	return client
 }
 
-// take calls f, which asks for a lease, and expects to get it. The lease is not dropped before the end of the test.
+// take calls f, which asks for a lease, and expects to get it. It keeps the lease from being dropped before the end of
+// the test.
 func take(t *testing.T, f asker) *leasehold.Lease {
 	t.Helper()
 	lease, err := f(t.Context())
@@ -248,7 +256,7 @@ func release(t *testing.T, lease interface{ Release() error }) {
 	}
 }
 
-// lose takes the lock away from the holder, and lets the holder find out.
+// lose takes the lock away from its holder, and lets the holder find out.
 func lose(t *testing.T, c *leasehold.Client, kind leasehold.Kind, lease *leasehold.Lease) {
 	t.Helper()
 	if err := c.ForceRelease(t.Context(), kind, lease.Name(), lease.Token()); err != nil {
@@ -280,15 +288,15 @@ func wantCause(t *testing.T, ctx context.Context, cause error) {
 	}
 }
 
-// outcome is that of a call in the background.
+// outcome is the outcome of a call in the background.
 type outcome[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
 }
 
-// begin calls f in the background.
-func begin[T any](ctx context.Context, f func(context.Context) (T, error)) *outcome[T] {
+// start calls f in the background.
+func start[T any](ctx context.Context, f func(context.Context) (T, error)) *outcome[T] {
 	o := &outcome[T]{done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
@@ -297,8 +305,8 @@ func begin[T any](ctx context.Context, f func(context.Context) (T, error)) *outc
 	return o
 }
 
-// over reports whether the call has returned, once everybody in the bubble has come to rest.
-func (o *outcome[T]) over() bool {
+// settle reports whether the call has returned, once every goroutine of the bubble is idle.
+func (o *outcome[T]) settle() bool {
 	synctest.Wait()
 	select {
 	case <-o.done:
@@ -308,18 +316,18 @@ func (o *outcome[T]) over() bool {
 	}
 }
 
-// waits expects that the call has not returned.
-func (o *outcome[T]) waits(t *testing.T) {
+// wantWaiting expects that the call has not returned.
+func (o *outcome[T]) wantWaiting(t *testing.T) {
 	t.Helper()
-	if o.over() {
+	if o.settle() {
 		t.Fatalf("the call has returned %v, %v; it should wait", o.value, o.err)
 	}
 }
 
-// gets expects that the call has succeeded.
-func (o *outcome[T]) gets(t *testing.T) T {
+// wantValue expects that the call has succeeded.
+func (o *outcome[T]) wantValue(t *testing.T) T {
 	t.Helper()
-	if !o.over() {
+	if !o.settle() {
 		t.Fatal("the call still waits")
 	}
 	if o.err != nil {
@@ -328,10 +336,10 @@ func (o *outcome[T]) gets(t *testing.T) T {
 	return o.value
 }
 
-// fails expects that the call has returned this error.
-func (o *outcome[T]) fails(t *testing.T, targets ...error) {
+// wantErr expects that the call has returned this error.
+func (o *outcome[T]) wantErr(t *testing.T, targets ...error) {
 	t.Helper()
-	if !o.over() {
+	if !o.settle() {
 		t.Fatal("the call still waits")
 	}
 	expect(t, o.err, targets...)

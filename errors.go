@@ -9,81 +9,77 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Errors of this package, for errors.Is. Every error that a call returns is one of
-// these or an error of the caller's context, wrapped in an [*Error] or a [*ValueError].
+// Errors of this package, for use with errors.Is. Every error that a call returns is one of these, or an error of the
+// caller's context, wrapped in an [*Error] or a [*ValueError].
 var (
-	// ErrHeld: a try found the name held by somebody else, or others waiting for it.
+	// ErrHeld: a try found that somebody else holds the name, or that others wait for it.
 	ErrHeld = errors.New("held by somebody else")
 
-	// ErrTimeout: the limit set with WaitLimit has passed, and the engine has said meanwhile that it is held. If nobody has said so, it is
-	// ErrUnavailable. The end of the caller's own context is reported as context.Canceled or context.DeadlineExceeded instead; the
-	// latter is an ErrUnavailable as well if nobody has said that it is held.
+	// ErrTimeout: the limit set with WaitLimit has passed, and the engine has said meanwhile that the name is held. If
+	// nobody has said so, the error is ErrUnavailable. When the caller's own context ends, the error is
+	// context.Canceled or context.DeadlineExceeded instead; the latter is an ErrUnavailable as well if nobody has said
+	// that the name is held.
 	ErrTimeout = errors.New("not granted within the wait limit")
 
-	// ErrCrowded: as many wait for the name as WithMaxWaiters allows. The caller does not wait.
-	ErrCrowded = errors.New("too many wait for it")
+	// ErrTooManyWaiters: as many callers wait for the name as WithMaxWaiters allows. This caller does not wait.
+	ErrTooManyWaiters = errors.New("too many wait for it")
 
 	// ErrFull: the client has and asks for as many leases as WithMaxLeases allows. Nothing has been sent to the engine.
 	ErrFull = errors.New("the client has too many leases")
 
-	// ErrUnavailable: the engine did not answer, or answered with an error; errors.As finds the
-	// engine's own error behind it. The caller has no lease, and whether others have one is not known. If a request may have taken effect all
-	// the same, it is being undone in the background.
+	// ErrUnavailable: the engine did not answer, or answered with an error; errors.As finds the engine's own error. The
+	// caller has no lease, and it is not known whether others have one. If a request may have taken effect, it is
+	// undone in the background.
 	ErrUnavailable = errors.New("engine not available")
 
-	// ErrLost: the lease is over although it was not released: the engine said that somebody
-	// else has it or that it has expired, or it could not be renewed before its
-	// deadline. Whatever the work under it has written since may collide with
-	// others.
+	// ErrLost: the lease has ended without being released. The engine said that somebody else has it or that it has
+	// expired, or it could not be renewed before its deadline. Anything written under it since then may collide with
+	// the writes of others.
 	ErrLost = errors.New("lease lost")
 
-	// ErrReleased: the lease has been released. It is the cause of the lease's context, and the
-	// answer of calls that come later.
+	// ErrReleased: the lease has been released. It is the cause of the lease's context, and the error of later calls.
 	ErrReleased = errors.New("lease released")
 
-	// ErrMaxHold: the lease has been ended because it was held for as long as MaxHold allows.
+	// ErrMaxHold: the lease has ended because it was held for as long as MaxHold allows.
 	ErrMaxHold = errors.New("lease held for the longest time allowed")
 
-	// ErrUnknown: the engine did not confirm a release. The lease is over for the caller either
-	// way; the release is repeated in the background, and if the engine stays away
-	// the lock is free when its ttl has passed.
+	// ErrUnknown: the engine did not confirm a release. The lease has ended for the caller in any case. The release is
+	// repeated in the background; if the engine stays unavailable, the lock becomes free when its ttl has passed.
 	ErrUnknown = errors.New("release not confirmed by the engine")
 
-	// ErrUnsupported: the engine has no such ability, as its documentation says. Use
-	// another engine, or another kind of lock.
+	// ErrUnsupported: the engine lacks this ability, as its documentation says. Use another engine, or another kind of
+	// lock.
 	ErrUnsupported = errors.New("not supported by this engine")
 
-	// ErrUpgrade: the caller holds a read lock on the name and asks for the write lock. Two who
-	// do so would wait for each other for ever; release the read lock first.
+	// ErrUpgrade: the caller holds a read lock on the name and asks for the write lock. Two callers that do so would
+	// wait for each other for ever. Release the read lock first.
 	ErrUpgrade = errors.New("a read lock cannot become a write lock: release it first")
 
-	// ErrNested: a write lock that has been entered more than once cannot become a read lock, since the others count on
-	// it. Release the inner leases first.
+	// ErrNested: a write lock that has been entered more than once cannot become a read lock, because the other leases
+	// rely on it. Release the inner leases first.
 	ErrNested = errors.New("the lock is held by more than one lease: release the inner ones first")
 
 	// ErrClosed: the client has been closed.
 	ErrClosed = errors.New("client closed")
 
-	// ErrInvalid: a value that was passed in is not allowed. errors.As finds the *ValueError, which
-	// says which and why. Nothing has been sent to the engine.
+	// ErrInvalid: an argument is not allowed. errors.As finds the *ValueError, which says which one and why. Nothing
+	// has been sent to the engine.
 	ErrInvalid = errors.New("invalid value")
 
-	// ErrNotSet: the latch was never set, or has been forgotten because nobody counted it
-	// down for as long as its TTL.
+	// ErrNotSet: the latch was never set, or it was forgotten because nobody counted it down for as long as its TTL.
 	ErrNotSet = errors.New("latch is not set")
 
-	// ErrNoLeader: nobody leads at the moment.
+	// ErrNoLeader: there is no leader at the moment.
 	ErrNoLeader = errors.New("no leader")
 )
 
-// Error says which call failed on what, and why.
+// Error says which call failed, on which name, and why.
 type Error struct {
-	Op   string // the call, as in "lock"
+	Op   string // the call, such as "lock"
 	Kind Kind   // of the name
-	Name string // what was to be locked
+	Name string // the name that the call was about; empty if it was about none
 	Err  error  // one of the errors of this package, or of the caller's context
-	// Cause is what lies behind Err: an error of the engine, the cause of the
-	// caller's context, or nil.
+	// Cause is the reason for Err: an error of the engine, the cause of the caller's context, or nil.
 	Cause error
 }
 
@@ -111,11 +107,11 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, e.Cause}
 }
 
-// ValueError says which value is not allowed and what is. It is an ErrInvalid.
+// ValueError says which value is not allowed, and what is allowed. It is an ErrInvalid.
 type ValueError struct {
-	Field   string // as in "TTL"
-	Value   string // as given, shortened
-	Allowed string // as in "100ms to 24h0m0s"
+	Field   string // such as "TTL"
+	Value   string // the value, shortened
+	Allowed string // such as "100ms to 24h0m0s"
 }
 
 // Error implements error.
@@ -126,11 +122,11 @@ func (e *ValueError) Error() string {
 // Unwrap returns ErrInvalid.
 func (e *ValueError) Unwrap() error { return ErrInvalid }
 
-func invalid(field string, value any, allowed string) *ValueError {
+func newValueError(field string, value any, allowed string) *ValueError {
 	text := fmt.Sprint(value)
-	const most = 64
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	const maxLen = 64
+	if len(text) > maxLen {
+		text = strings.ToValidUTF8(text[:maxLen], "") + "…"
 	}
 	if _, ok := value.(string); ok {
 		text = strconv.Quote(text)
@@ -138,7 +134,7 @@ func invalid(field string, value any, allowed string) *ValueError {
 	return &ValueError{Field: field, Value: text, Allowed: allowed}
 }
 
-// fromEngine turns the error of a request into what a caller sees.
+// fromEngine turns the error of a request into the error that a caller sees.
 func fromEngine(err error) (sentinel, cause error) {
 	switch {
 	case errors.Is(err, driver.ErrHeld):

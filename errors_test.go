@@ -12,15 +12,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// errLost is what a test's engine says when a request or its reply was lost.
+// errLost is the error of a test's engine when a request or its reply was lost.
 var errLost = errors.New("connection reset")
 
-// permanent is what it says when trying again is pointless.
+// permanent is the error of a test's engine when trying again is pointless.
 var permanent = driver.Permanent(errors.New("no rights"))
 
-// sentinels are all that a caller may have to tell apart.
+// sentinels are all errors that a caller may have to tell apart.
 var sentinels = []error{
-	leasehold.ErrHeld, leasehold.ErrCrowded, leasehold.ErrFull, leasehold.ErrTimeout, leasehold.ErrUnavailable, leasehold.ErrLost, leasehold.ErrReleased,
+	leasehold.ErrHeld, leasehold.ErrTooManyWaiters, leasehold.ErrFull, leasehold.ErrTimeout,
+	leasehold.ErrUnavailable, leasehold.ErrLost, leasehold.ErrReleased,
 	leasehold.ErrMaxHold, leasehold.ErrUnknown, leasehold.ErrUnsupported, leasehold.ErrUpgrade, leasehold.ErrClosed,
 	leasehold.ErrInvalid, leasehold.ErrNotSet, leasehold.ErrNoLeader, context.Canceled, context.DeadlineExceeded,
 }
@@ -43,7 +44,7 @@ func TestReasonsForNotGettingALockAreToldApart(t *testing.T) {
 		_, err := c.Mutex("order").TryLock(t.Context())
 		expectOnly(t, err, leasehold.ErrHeld)
 
-		// Both from the queue inside the process and from that of the engine.
+		// In the local queue as well as in that of the engine.
 		for _, c := range []*leasehold.Client{c, newClient(t, e)} {
 			limited := c.Mutex("order", leasehold.WaitLimit(time.Second))
 			began := time.Now()
@@ -59,39 +60,41 @@ func TestReasonsForNotGettingALockAreToldApart(t *testing.T) {
 			cancel()
 
 			ctx, cancel = context.WithCancel(t.Context())
-			waiting := begin(ctx, limited.Lock)
-			waiting.waits(t)
+			waiting := start(ctx, limited.Lock)
+			waiting.wantWaiting(t)
 			cancel()
-			waiting.over()
+			waiting.settle()
 			expectOnly(t, waiting.err, context.Canceled)
 
 			why := errors.New("the user went home")
 			ctx, because := context.WithCancelCause(t.Context())
-			waiting = begin(ctx, limited.Lock)
-			waiting.waits(t)
+			waiting = start(ctx, limited.Lock)
+			waiting.wantWaiting(t)
 			because(why)
-			waiting.fails(t, context.Canceled, why)
+			waiting.wantErr(t, context.Canceled, why)
 		}
 
 		other := newClient(t, e)
-		waiting := begin(t.Context(), other.Mutex("order").Lock)
-		waiting.waits(t)
+		waiting := start(t.Context(), other.Mutex("order").Lock)
+		waiting.wantWaiting(t)
 		expect(t, other.Close(), nil)
-		waiting.over()
+		waiting.settle()
 		expectOnly(t, waiting.err, leasehold.ErrClosed)
 	})
 }
 
-func TestAnEngineInTroubleIsReportedAtOnce(t *testing.T) {
+func TestAnEngineThatFailsIsReportedAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
-		for name, trouble := range map[string]error{"unknown": errLost, "no effect": driver.NoEffect(errLost), "permanent": driver.Permanent(errLost)} {
+		for name, trouble := range map[string]error{"unknown": errLost, "no effect": driver.NoEffect(errLost),
+			"permanent": driver.Permanent(errLost)} {
 			e.fail(func(call) error { return trouble })
 			began := time.Now()
-			for _, f := range []asker{c.Mutex("order").Lock, c.Mutex("order").TryLock, permits(c.Semaphore("s", 1), 1)} {
+			for _, f := range []asker{c.Mutex("order").Lock, c.Mutex("order").TryLock,
+				permits(c.Semaphore("s", 1), 1)} {
 				_, err := f(t.Context())
 				expectOnly(t, err, leasehold.ErrUnavailable)
-				expect(t, err, errLost) // the engine's own error is behind it
+				expect(t, err, errLost) // the engine's own error is wrapped
 			}
 			if took := time.Since(began); took != 0 {
 				t.Errorf("%s: took %v", name, took)
@@ -102,7 +105,7 @@ func TestAnEngineInTroubleIsReportedAtOnce(t *testing.T) {
 	})
 }
 
-// A reply that is lost may stand for a grant. What is left of it is undone, so that others need not wait for the ttl.
+// A lost reply may stand for a grant. What is left of it is undone, so that others need not wait for the ttl.
 func TestALostReplyLeavesNothingBehind(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
@@ -120,7 +123,7 @@ func TestALostReplyLeavesNothingBehind(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Millisecond {
 			t.Errorf("the name was free after %v", took)
 		}
-		time.Sleep(2 * leasehold.DefaultTTL) // the clean-up comes to its end
+		time.Sleep(2 * leasehold.DefaultTTL) // the clean-up ends
 	})
 }
 
@@ -220,7 +223,7 @@ func TestAnErrorSaysWhichCallFailedOnWhatAndWhy(t *testing.T) {
 	})
 }
 
-// Whoever sets no limit of their own need not know that there is one inside.
+// Callers that set no limit of their own need not know that there is one inside.
 func TestAHangingEngineIsNotTheCallersDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		if e.can.Local {

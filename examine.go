@@ -10,28 +10,30 @@ import (
 )
 
 type (
-	// Examination is what Examine has found out.
+	// Examination is the result of Examine.
 	Examination = driver.Examination
-	// Place is somewhere locks are kept: a server, a node, a file.
-	Place = driver.Place
-	// Finding is something that should be looked after.
+	// Server is a server where locks are kept; on sqlite it is the file.
+	Server = driver.Server
+	// Finding is a problem that Examine has found, and how to fix it.
 	Finding = driver.Finding
 	// Severity is how bad a finding is.
 	Severity = driver.Severity
 )
 
-// The severities.
+// The severities of findings.
 const (
-	Note     = driver.Note     // nothing is wrong, but one should know
-	Warning  = driver.Warning  // a fault that is to be expected would break a promise, or cost much time
+	Note     = driver.Note     // nothing is wrong, but it is good to know
+	Warning  = driver.Warning  // a fault that is likely to happen would break a promise, or take much time
 	Critical = driver.Critical // a promise may be broken now, or locks do not work
 )
 
-// Examine asks each place where the engine keeps locks how it is, and finds what endangers its promises. It changes nothing. The findings are those of the
-// engine, and what can be told of any engine: places that do not answer, that grant nothing for a while, whose clocks are wrong, or that are slow for
-// the client's default ttl (WithDefaults); and, where a listing need not search, names for which nearly as many wait as may (WithMaxWaiters). The worst come first.
+// Examine asks each server of the engine for its state, and finds what endangers the promises. It changes nothing. The
+// findings are those of the engine, and those that any engine can have: servers that do not answer, that grant nothing
+// for a while, whose clocks are wrong, or that are slow for the client's default ttl (WithDefaults). Where a listing
+// need not search, it also finds names that have nearly as many waiters as WithMaxWaiters allows. The worst findings
+// come first.
 //
-// It returns ErrUnsupported on an engine that cannot tell, and otherwise the errors of List.
+// It returns ErrUnsupported if the engine cannot be examined, and otherwise the errors of List.
 func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if c.err != nil {
 		return Examination{}, c.err
@@ -44,21 +46,23 @@ func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if err != nil {
 		return Examination{}, err
 	}
-	x.Findings = append(x.Findings, c.queues(ctx, x.Places)...)
-	return assess(x, c.abilities.Votes, c.defaults.ttl), nil
+	x.Findings = append(x.Findings, c.findLongQueues(ctx, x.Servers)...)
+	return assessServers(x, c.abilities.Votes, c.defaults.ttl), nil
 }
 
-// someNames is for how many names Examine looks how many wait.
-const someNames = 1000
+// queueSampleSize is how many names Examine checks for long queues.
+const queueSampleSize = 1000
 
-// queues finds names for which nearly as many wait as may. It looks where that is one request, and if all places answer.
-func (c *Client) queues(ctx context.Context, places []Place) (found []Finding) {
-	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(places, func(p Place) bool { return p.Err != nil }) {
+// findLongQueues finds names that have nearly as many waiters as are allowed. It does so only if a listing is one
+// request, and if all servers answer.
+func (c *Client) findLongQueues(ctx context.Context, places []Server) (found []Finding) {
+	failed := func(p Server) bool { return p.Err != nil }
+	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(places, failed) {
 		return nil
 	}
-	all, err := c.List(ctx, Query{Limit: someNames})
+	all, err := c.List(ctx, Query{Limit: queueSampleSize})
 	if err != nil {
-		return nil // whatever keeps from listing is found by the engine
+		return nil // the engine's own findings tell why it cannot list
 	}
 	for _, s := range all {
 		if s.Waiting < c.maxWaiters-c.maxWaiters/10 {
@@ -66,19 +70,21 @@ func (c *Client) queues(ctx context.Context, places []Place) (found []Finding) {
 		}
 		found = append(found, Finding{
 			Severity: Warning, Code: "long-queue",
-			Text: fmt.Sprintf("%d wait for the %s %q, and with a limit of %d (WithMaxWaiters, --max-waiters) those who come then are sent away", s.Waiting, s.Kind, s.Name, c.maxWaiters),
-			Mend: "find out who keeps it for so long (leasehold inspect), or why so many want it; or allow more",
+			Text: fmt.Sprintf("%d wait for the %s %q, and with a limit of %d (WithMaxWaiters, --max-waiters) "+
+				"further callers are refused", s.Waiting, s.Kind, s.Name, c.maxWaiters),
+			Fix: "find out who holds it for so long (leasehold inspect), or why so many want it; or raise the limit",
 		})
 	}
 	return found
 }
 
-// assess adds what is found in the places of any engine. With majority, a majority of those that vote is enough; else each of them is needed.
-func assess(x Examination, majority bool, ttl time.Duration) Examination {
-	j := assessment{places: x.Places, majority: majority, ttl: ttl, findings: x.Findings}
-	j.silent()
-	j.closed()
-	j.clocks()
-	j.slow()
-	return Examination{Places: x.Places, Findings: j.sorted()}
+// assessServers adds the findings that any engine can have. With majority, a majority of the servers that vote is
+// enough; otherwise each of them is needed.
+func assessServers(x Examination, majority bool, ttl time.Duration) Examination {
+	j := assessment{places: x.Servers, majority: majority, ttl: ttl, findings: x.Findings}
+	j.judgeSilent()
+	j.judgeClosed()
+	j.judgeClocks()
+	j.judgeSlow()
+	return Examination{Servers: x.Servers, Findings: j.sortFindings()}
 }

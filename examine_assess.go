@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// assessment collects findings about places.
+// assessment collects findings about servers.
 type assessment struct {
-	places   []Place
+	places   []Server
 	majority bool
 	ttl      time.Duration
 	findings []Finding
 }
 
-func (j *assessment) find(s Severity, code, place, text, mend string) {
-	j.findings = append(j.findings, Finding{Severity: s, Code: code, Place: place, Text: text, Mend: mend})
+func (a *assessment) add(s Severity, code, server, text, fix string) {
+	a.findings = append(a.findings, Finding{Severity: s, Code: code, Server: server, Text: text, Fix: fix})
 }
 
-// enough reports whether locks work without the places that are not well: a majority of those that vote is.
-func (j *assessment) enough(well func(Place) bool) bool {
+// isMajorityWell reports whether locks work without the servers that are not well, because a majority of the voters is.
+func (a *assessment) isMajorityWell(well func(Server) bool) bool {
 	voters, left := 0, 0
-	for _, p := range j.places {
+	for _, p := range a.places {
 		if p.Votes {
 			voters++
 			if well(p) {
@@ -31,20 +31,20 @@ func (j *assessment) enough(well func(Place) bool) bool {
 			}
 		}
 	}
-	return j.majority && left > voters/2
+	return a.majority && left > voters/2
 }
 
-// grants reports whether a place grants leases, as far as is known.
-func grants(p Place) bool { return p.Err == nil && p.Closed == 0 }
+// isGranting reports whether a server grants leases, as far as is known.
+func isGranting(p Server) bool { return p.Err == nil && p.Closed == 0 }
 
-// silent finds places that say nothing, or refuse to.
-func (j *assessment) silent() {
-	enough := j.enough(grants)
-	for _, p := range j.places {
+// judgeSilent finds servers that do not answer, or answer with an error.
+func (a *assessment) judgeSilent() {
+	enough := a.isMajorityWell(isGranting)
+	for _, p := range a.places {
 		if p.Err == nil {
 			continue
 		}
-		severity, consequence := Critical, "locks that need it cannot be had or renewed"
+		severity, consequence := Critical, "locks that need it can neither be taken nor renewed"
 		switch {
 		case !p.Votes:
 			severity, consequence = Warning, "no lock needs it now, but it may have to take over"
@@ -52,19 +52,21 @@ func (j *assessment) silent() {
 			severity, consequence = Warning, "locks work, as a majority is left"
 		}
 		if errors.Is(p.Err, ErrSilent) {
-			j.find(severity, "place-silent", p.Name,
+			a.add(severity, "server-silent", p.Name,
 				"it does not answer: "+consequence,
-				"look whether it runs, and whether the network lets this machine through")
+				"check that it runs, and that the network lets this machine through")
 			continue
 		}
-		j.find(severity, "place-error", p.Name, fmt.Sprintf("nothing could be found out: %s; %s", p.Err, consequence), "see to what the error says")
+		a.add(severity, "server-error", p.Name,
+			fmt.Sprintf("it could not be examined: %s; %s", p.Err, consequence),
+			"fix what the error says")
 	}
 }
 
-// closed finds places that grant nothing for a while.
-func (j *assessment) closed() {
-	enough := j.enough(grants)
-	for _, p := range j.places {
+// judgeClosed finds servers that grant nothing for a while.
+func (a *assessment) judgeClosed() {
+	enough := a.isMajorityWell(isGranting)
+	for _, p := range a.places {
 		if p.Closed <= 0 || !p.Votes {
 			continue
 		}
@@ -72,106 +74,115 @@ func (j *assessment) closed() {
 		if enough {
 			severity, consequence = Warning, "locks work, as a majority is left"
 		}
-		j.find(severity, "grants-closed", p.Name,
-			fmt.Sprintf("it was started or promoted a short while ago, or nobody has seen it in use: it may lack leases, and grants nothing for another %s: "+
-				"%s", short(p.Closed), consequence),
-			"wait; and find out why it was restarted. If it is new, or nothing is missing, leasehold open opens a Redis server at once")
+		a.add(severity, "grants-closed", p.Name,
+			fmt.Sprintf("it was started or promoted a short while ago, or nobody has seen it in use: "+
+				"it may lack leases, and grants nothing for another %s: %s", formatShort(p.Closed), consequence),
+			"wait; and find out why it was restarted. If it is new, or nothing is missing, "+
+				"leasehold open opens a Redis server at once")
 	}
 }
 
-// mostApart is by how much two clocks may differ. NTP keeps them far closer.
-const mostApart = time.Second
+// maxClockDifference is how much two clocks may differ. NTP keeps them far closer.
+const maxClockDifference = time.Second
 
-// clocks finds clocks that are wrong.
-func (j *assessment) clocks() {
-	var timed, wrong []Place
-	for _, p := range j.places {
+// judgeClocks finds clocks that are wrong.
+func (a *assessment) judgeClocks() {
+	var timed, wrong []Server
+	for _, p := range a.places {
 		if p.Err == nil && p.HasClock {
 			timed = append(timed, p)
-			if p.Ahead.Abs() > mostApart+unsure(p) {
+			if p.Ahead.Abs() > maxClockDifference+clockUncertainty(p) {
 				wrong = append(wrong, p)
 			}
 		}
 	}
 	const (
-		meaning = "Leases are measured as durations, so this breaks nothing by itself. But one of the clocks is wrong: if it is then set, " +
-			"leases end early on a server that ends " +
-			"them by its clock, and names whose last token was lost may get smaller tokens from a machine that is behind"
-		mend = "let NTP set the clocks, slowly"
+		meaning = "Leases are measured as durations, so this breaks nothing by itself. " +
+			"But one of the clocks is wrong: if it is then set, leases end early on a server that ends them by its " +
+			"clock, and names whose last token was lost may get smaller tokens from a machine that is behind"
+		fix = "let NTP set the clocks, slowly"
 	)
-	if low, high := spread(timed); len(wrong) == len(timed) && len(timed) > 1 && high.Ahead-low.Ahead <= mostApart+unsure(low)+unsure(high) {
-		j.find(Warning, "clock-difference", "", fmt.Sprintf("the clock of this machine is %s all the others. %s", apart(-low.Ahead), meaning), mend)
+	low, high := extremeClocks(timed)
+	differ := high.Ahead-low.Ahead > maxClockDifference+clockUncertainty(low)+clockUncertainty(high)
+	if len(wrong) == len(timed) && len(timed) > 1 && !differ {
+		a.add(Warning, "clock-difference", "",
+			fmt.Sprintf("the clock of this machine is %s all the others. %s", describeAhead(-low.Ahead), meaning),
+			fix)
 		return
 	}
 	for _, p := range wrong {
-		j.find(Warning, "clock-difference", p.Name, fmt.Sprintf("its clock is %s that of this machine. %s", apart(p.Ahead), meaning), mend)
+		a.add(Warning, "clock-difference", p.Name,
+			fmt.Sprintf("its clock is %s that of this machine. %s", describeAhead(p.Ahead), meaning),
+			fix)
 	}
-	if len(wrong) > 0 || len(timed) < 2 {
-		return
-	}
-	if low, high := spread(timed); high.Ahead-low.Ahead > mostApart+unsure(low)+unsure(high) {
-		j.find(Warning, "clock-difference", "",
-			fmt.Sprintf("the clock of %s is %s that of %s. %s", high.Name, apart(high.Ahead-low.Ahead), low.Name, meaning),
-			mend)
+	if len(wrong) == 0 && len(timed) > 1 && differ {
+		ahead := describeAhead(high.Ahead - low.Ahead)
+		a.add(Warning, "clock-difference", "",
+			fmt.Sprintf("the clock of %s is %s that of %s. %s", high.Name, ahead, low.Name, meaning),
+			fix)
 	}
 }
 
-// unsure is by how much a reading of a place's clock may be wrong.
-func unsure(p Place) time.Duration { return max(p.RoundTrip, 0) / 2 }
+// clockUncertainty is how far off a reading of a server's clock may be.
+func clockUncertainty(p Server) time.Duration { return max(p.RoundTrip, 0) / 2 }
 
-// spread returns the places whose clocks are furthest behind and ahead.
-func spread(all []Place) (low, high Place) {
+// extremeClocks returns the servers whose clocks are furthest behind and furthest ahead.
+func extremeClocks(all []Server) (low, high Server) {
 	if len(all) == 0 {
 		return low, high
 	}
-	byClock := func(a, b Place) int { return cmp.Compare(a.Ahead, b.Ahead) }
+	byClock := func(a, b Server) int { return cmp.Compare(a.Ahead, b.Ahead) }
 	return slices.MinFunc(all, byClock), slices.MaxFunc(all, byClock)
 }
 
-func apart(ahead time.Duration) string {
+func describeAhead(ahead time.Duration) string {
 	if ahead < 0 {
-		return short(-ahead) + " behind"
+		return formatShort(-ahead) + " behind"
 	}
-	return short(ahead) + " ahead of"
+	return formatShort(ahead) + " ahead of"
 }
 
-// slow finds places that take too long for the ttl: a lease is renewed each third of it.
-func (j *assessment) slow() {
-	quick := j.enough(func(p Place) bool { return grants(p) && p.RoundTrip <= j.ttl/10 })
-	for _, p := range j.places {
-		if !p.Votes || p.Err != nil || p.RoundTrip <= j.ttl/10 {
+// judgeSlow finds servers that are too slow for the ttl: a lease is renewed every third of it.
+func (a *assessment) judgeSlow() {
+	quick := a.isMajorityWell(func(p Server) bool { return isGranting(p) && p.RoundTrip <= a.ttl/10 })
+	for _, p := range a.places {
+		if !p.Votes || p.Err != nil || p.RoundTrip <= a.ttl/10 {
 			continue
 		}
 		severity, limit, consequence := Warning, "a tenth", "a little more, and renewals come too late"
-		if p.RoundTrip > j.ttl/3 {
+		if p.RoundTrip > a.ttl/3 {
 			severity, limit, consequence = Critical, "a third", "renewals come too late, and leases are lost"
 		}
 		if quick {
 			severity, consequence = Warning, "the others do not wait for it"
 		}
-		j.find(severity, "slow", p.Name,
-			fmt.Sprintf("the quickest of its answers took %s, more than %s of the ttl of %s: "+
-				"%s", short(p.RoundTrip), limit, short(j.ttl), consequence),
-			"bring it closer, find out what keeps it busy, or take a longer ttl")
+		a.add(severity, "slow", p.Name,
+			fmt.Sprintf("its quickest answer took %s, more than %s of the ttl of %s: %s",
+				formatShort(p.RoundTrip), limit, formatShort(a.ttl), consequence),
+			"move it closer, find out what keeps it busy, or use a longer ttl")
 	}
 }
 
-// sorted returns the findings, the worst first, and then in the order of places.
-func (j *assessment) sorted() []Finding {
+// sortFindings returns the findings, the worst first, and then in the order of servers.
+func (a *assessment) sortFindings() []Finding {
 	at := map[string]int{"": -1}
-	for i, p := range j.places {
+	for i, p := range a.places {
 		if _, known := at[p.Name]; !known {
 			at[p.Name] = i
 		}
 	}
-	slices.SortStableFunc(j.findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(at[a.Place], at[b.Place]), cmp.Compare(a.Code, b.Code))
+	slices.SortStableFunc(a.findings, func(x, y Finding) int {
+		return cmp.Or(
+			cmp.Compare(y.Severity, x.Severity),
+			cmp.Compare(at[x.Server], at[y.Server]),
+			cmp.Compare(x.Code, y.Code),
+		)
 	})
-	return j.findings
+	return a.findings
 }
 
-// short is a duration with as many digits as one wants to read.
-func short(d time.Duration) string {
+// formatShort formats a duration with few digits.
+func formatShort(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:
 		return d.Round(time.Second).String()

@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// examined is an engine that tells what a test has it tell.
+// examined is an engine that returns what a test says.
 type examined struct {
 	driver.Engine
 	x        driver.Examination
@@ -38,99 +38,121 @@ func examinedBy(t *testing.T, e *examined, opts ...leasehold.ClientOption) (leas
 	return c.Examine(t.Context())
 }
 
-// What is found in the places of any engine, and how bad it is.
-func TestExamineJudgesPlaces(t *testing.T) {
+// The findings about servers that any engine can have, and how severe they are.
+func TestExamineJudgesServers(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
-	well := func(name string, changes ...func(*driver.Place)) driver.Place {
-		p := driver.Place{Name: name, Votes: true, Uptime: time.Hour, RoundTrip: ms, HasClock: true}
+	well := func(name string, changes ...func(*driver.Server)) driver.Server {
+		p := driver.Server{Name: name, Votes: true, Uptime: time.Hour, RoundTrip: ms, HasClock: true}
 		for _, change := range changes {
 			change(&p)
 		}
 		return p
 	}
-	silent := func(p *driver.Place) {
+	silent := func(p *driver.Server) {
 		p.Err, p.RoundTrip, p.HasClock = fmt.Errorf("it is gone: %w", driver.ErrSilent), -1, false
 	}
-	broken := func(p *driver.Place) { p.Err, p.RoundTrip, p.HasClock = errors.New("no password"), -1, false }
-	closed := func(p *driver.Place) { p.Closed = 40 * time.Second }
-	follows := func(p *driver.Place) { p.Votes = false }
-	ahead := func(d time.Duration) func(*driver.Place) { return func(p *driver.Place) { p.Ahead = d } }
-	slow := func(d time.Duration) func(*driver.Place) { return func(p *driver.Place) { p.RoundTrip = d } }
+	broken := func(p *driver.Server) { p.Err, p.RoundTrip, p.HasClock = errors.New("no password"), -1, false }
+	closed := func(p *driver.Server) { p.Closed = 40 * time.Second }
+	follows := func(p *driver.Server) { p.Votes = false }
+	ahead := func(d time.Duration) func(*driver.Server) { return func(p *driver.Server) { p.Ahead = d } }
+	slow := func(d time.Duration) func(*driver.Server) { return func(p *driver.Server) { p.RoundTrip = d } }
 	for name, c := range map[string]struct {
-		places   []driver.Place
+		places   []driver.Server
 		majority bool
 		want     string
 	}{
-		"one that is well":                  {places: []driver.Place{well("a")}},
-		"nothing":                           {},
-		"one that is silent":                {places: []driver.Place{well("a", silent)}, want: "critical place-silent a"},
-		"one that refuses":                  {places: []driver.Place{well("a", broken)}, want: "critical place-error a"},
-		"a replica that is silent":          {places: []driver.Place{well("a"), well("b", silent, follows)}, want: "warning place-silent b"},
-		"one of several, all needed":        {places: []driver.Place{well("a"), well("b", silent), well("c")}, want: "critical place-silent b"},
-		"one of three":                      {places: []driver.Place{well("a"), well("b", silent), well("c")}, majority: true, want: "warning place-silent b"},
-		"two of three":                      {places: []driver.Place{well("a", silent), well("b", broken), well("c")}, majority: true, want: "critical place-silent a, critical place-error b"},
-		"two of four":                       {places: []driver.Place{well("a", silent), well("b", silent), well("c"), well("d")}, majority: true, want: "critical place-silent a, critical place-silent b"},
-		"one silent, one closed, of three":  {places: []driver.Place{well("a", silent), well("b", closed), well("c")}, majority: true, want: "critical place-silent a, critical grants-closed b"},
-		"one silent, one closed, of five":   {places: []driver.Place{well("a", silent), well("b", closed), well("c"), well("d"), well("e")}, majority: true, want: "warning place-silent a, warning grants-closed b"},
-		"replicas make no majority":         {places: []driver.Place{well("a"), well("b", silent), well("c", silent), well("d", follows), well("e", follows)}, majority: true, want: "critical place-silent b, critical place-silent c"},
-		"one that grants nothing yet":       {places: []driver.Place{well("a", closed)}, want: "critical grants-closed a"},
-		"a replica that would not":          {places: []driver.Place{well("a"), well("b", closed, follows)}},
-		"a clock that is ahead":             {places: []driver.Place{well("a", ahead(10*time.Second))}, want: "warning clock-difference a"},
-		"a clock that is behind":            {places: []driver.Place{well("a"), well("b", ahead(-10*time.Second)), well("c")}, want: "warning clock-difference b"},
-		"a clock that may be right":         {places: []driver.Place{well("a", ahead(1100*ms), slow(300*ms))}, want: "warning slow a"},
-		"a clock a little off":              {places: []driver.Place{well("a", ahead(900*ms))}},
-		"the clock of this machine":         {places: []driver.Place{well("a", ahead(10*time.Second)), well("b", ahead(10*time.Second))}, want: "warning clock-difference "},
-		"clocks apart, this one between":    {places: []driver.Place{well("a", ahead(-800*ms)), well("b"), well("c", ahead(800*ms))}, want: "warning clock-difference "},
-		"clocks all wrong, each by its own": {places: []driver.Place{well("a", ahead(-5*time.Second)), well("b", ahead(5*time.Second))}, want: "warning clock-difference a, warning clock-difference b"},
-		"slow":                              {places: []driver.Place{well("a", slow(150*ms))}, want: "warning slow a"},
-		"too slow":                          {places: []driver.Place{well("a", slow(400*ms))}, want: "critical slow a"},
-		"too slow, but others are not":      {places: []driver.Place{well("a", slow(400*ms)), well("b"), well("c")}, majority: true, want: "warning slow a"},
-		"too slow, with too few that are not": {places: []driver.Place{well("a", slow(400*ms)), well("b", slow(150*ms)), well("c")}, majority: true,
-			want: "critical slow a, warning slow b"},
-		"a replica that is slow": {places: []driver.Place{well("a"), well("b", slow(time.Second), follows)}},
+		"one that is well": {places: []driver.Server{well("a")}},
+		"nothing":          {},
+		"one that is silent": {places: []driver.Server{well("a", silent)},
+			want: "critical server-silent a"},
+		"one that refuses": {places: []driver.Server{well("a", broken)},
+			want: "critical server-error a"},
+		"a replica that is silent": {places: []driver.Server{well("a"), well("b", silent, follows)},
+			want: "warning server-silent b"},
+		"one of several, all needed": {places: []driver.Server{well("a"), well("b", silent), well("c")},
+			want: "critical server-silent b"},
+		"one of three": {places: []driver.Server{well("a"), well("b", silent), well("c")},
+			majority: true, want: "warning server-silent b"},
+		"two of three": {places: []driver.Server{well("a", silent), well("b", broken), well("c")},
+			majority: true, want: "critical server-silent a, critical server-error b"},
+		"two of four": {places: []driver.Server{well("a", silent), well("b", silent), well("c"),
+			well("d")}, majority: true, want: "critical server-silent a, critical server-silent b"},
+		"one silent, one closed, of three": {places: []driver.Server{well("a", silent), well("b", closed), well("c")},
+			majority: true, want: "critical server-silent a, critical grants-closed b"},
+		"one silent, one closed, of five": {places: []driver.Server{well("a", silent), well("b", closed), well("c"),
+			well("d"), well("e")}, majority: true, want: "warning server-silent a, warning grants-closed b"},
+		"replicas make no majority": {places: []driver.Server{well("a"), well("b", silent), well("c", silent),
+			well("d", follows), well("e", follows)}, majority: true,
+			want: "critical server-silent b, critical server-silent c"},
+		"one that grants nothing yet": {places: []driver.Server{well("a", closed)},
+			want: "critical grants-closed a"},
+		"a replica that would not": {places: []driver.Server{well("a"), well("b", closed, follows)}},
+		"a clock that is ahead": {places: []driver.Server{well("a", ahead(10*time.Second))},
+			want: "warning clock-difference a"},
+		"a clock that is behind": {places: []driver.Server{well("a"), well("b", ahead(-10*time.Second)),
+			well("c")}, want: "warning clock-difference b"},
+		"a clock that may be right": {places: []driver.Server{well("a", ahead(1100*ms), slow(300*ms))},
+			want: "warning slow a"},
+		"a clock a little off": {places: []driver.Server{well("a", ahead(900*ms))}},
+		"the clock of this machine": {places: []driver.Server{well("a", ahead(10*time.Second)),
+			well("b", ahead(10*time.Second))}, want: "warning clock-difference "},
+		"clocks apart, this one between": {places: []driver.Server{well("a", ahead(-800*ms)), well("b"),
+			well("c", ahead(800*ms))}, want: "warning clock-difference "},
+		"clocks all wrong, each by its own": {places: []driver.Server{well("a", ahead(-5*time.Second)),
+			well("b", ahead(5*time.Second))}, want: "warning clock-difference a, warning clock-difference b"},
+		"slow":     {places: []driver.Server{well("a", slow(150*ms))}, want: "warning slow a"},
+		"too slow": {places: []driver.Server{well("a", slow(400*ms))}, want: "critical slow a"},
+		"too slow, but others are not": {places: []driver.Server{well("a", slow(400*ms)), well("b"), well("c")},
+			majority: true, want: "warning slow a"},
+		"too slow, with too few that are not": {
+			places:   []driver.Server{well("a", slow(400*ms)), well("b", slow(150*ms)), well("c")},
+			majority: true, want: "critical slow a, warning slow b"},
+		"a replica that is slow": {places: []driver.Server{well("a"), well("b", slow(time.Second), follows)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, err := examinedBy(t, &examined{x: driver.Examination{Places: c.places}, majority: c.majority}, leasehold.WithDefaults(leasehold.TTL(time.Second)))
+			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.places}, majority: c.majority},
+				leasehold.WithDefaults(leasehold.TTL(time.Second)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var found []string
 			for _, f := range x.Findings {
-				found = append(found, fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place))
-				if f.Text == "" || f.Mend == "" {
+				found = append(found, fmt.Sprint(f.Severity, " ", f.Code, " ", f.Server))
+				if f.Text == "" || f.Fix == "" {
 					t.Errorf("nothing is said of %+v", f)
 				}
 			}
 			if got := strings.Join(found, ", "); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
-			if !slices.Equal(x.Places, c.places) {
-				t.Errorf("the places are %+v", x.Places)
+			if !slices.Equal(x.Servers, c.places) {
+				t.Errorf("the places are %+v", x.Servers)
 			}
 		})
 	}
 }
 
-// The findings of the engine stand among the others, the worst first, and then in the order of places.
+// The engine's findings are sorted among the others: the worst first, and then in the order of servers.
 func TestExamineSortsFindings(t *testing.T) {
 	t.Parallel()
-	places := []driver.Place{{Name: "b", Votes: true}, {Name: "a", Votes: true, Err: driver.ErrSilent}}
+	places := []driver.Server{{Name: "b", Votes: true}, {Name: "a", Votes: true, Err: driver.ErrSilent}}
 	f := func(s leasehold.Severity, code, place string) driver.Finding {
-		return driver.Finding{Severity: s, Code: code, Place: place}
+		return driver.Finding{Severity: s, Code: code, Server: place}
 	}
-	x, err := examinedBy(t, &examined{x: driver.Examination{Places: places, Findings: []driver.Finding{
-		f(leasehold.Note, "n", "b"), f(leasehold.Warning, "w", "a"), f(leasehold.Warning, "w", "b"), f(leasehold.Critical, "z", "b"), f(leasehold.Critical, "z", ""), f(leasehold.Critical, "y", "b"),
+	x, err := examinedBy(t, &examined{x: driver.Examination{Servers: places, Findings: []driver.Finding{
+		f(leasehold.Note, "n", "b"), f(leasehold.Warning, "w", "a"), f(leasehold.Warning, "w", "b"),
+		f(leasehold.Critical, "z", "b"), f(leasehold.Critical, "z", ""), f(leasehold.Critical, "y", "b"),
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, f := range x.Findings {
-		got = append(got, f.Code+f.Place)
+		got = append(got, f.Code+f.Server)
 	}
-	if want := []string{"z", "yb", "zb", "place-silenta", "wb", "wa", "nb"}; !slices.Equal(got, want) {
+	if want := []string{"z", "yb", "zb", "server-silenta", "wb", "wa", "nb"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %q, want %q", got, want)
 	}
 }
@@ -141,7 +163,8 @@ func TestExamineErrors(t *testing.T) {
 	if _, err := c.Examine(t.Context()); !errors.Is(err, leasehold.ErrUnsupported) {
 		t.Errorf("an engine that cannot tell: %v", err)
 	}
-	if _, err := examinedBy(t, &examined{err: driver.NoEffect(errors.New("it burns"))}); !errors.Is(err, leasehold.ErrUnavailable) || !strings.Contains(err.Error(), "it burns") {
+	_, err := examinedBy(t, &examined{err: driver.NoEffect(errors.New("it burns"))})
+	if !errors.Is(err, leasehold.ErrUnavailable) || !strings.Contains(err.Error(), "it burns") {
 		t.Errorf("an engine that fails: %v", err)
 	}
 	if _, err := leasehold.New(nil).Examine(t.Context()); !errors.Is(err, leasehold.ErrInvalid) {
@@ -161,9 +184,9 @@ func TestExamineErrors(t *testing.T) {
 	c.Close()
 }
 
-// What endangers locks, and what to do about it.
+// Examine finds what endangers locks, and says how to fix it.
 func ExampleClient_Examine() {
-	client := leasehold.New(memory.New()) // one on Redis, say: memory has nothing to tell
+	client := leasehold.New(memory.New()) // usually on Redis and the like: memory cannot be examined
 	defer client.Close()
 	x, err := client.Examine(context.Background())
 	if errors.Is(err, leasehold.ErrUnsupported) {
@@ -172,7 +195,7 @@ func ExampleClient_Examine() {
 	}
 	for _, f := range x.Findings {
 		if f.Severity >= leasehold.Warning {
-			fmt.Println(f.Severity, f.Place, f.Text, f.Mend)
+			fmt.Println(f.Severity, f.Server, f.Text, f.Fix)
 		}
 	}
 	// Output: nothing to examine

@@ -40,7 +40,7 @@ func Example() {
 	// after the release: <nil>
 }
 
-// One client per process and engine is best. What is still held when it is closed is released.
+// Use one client per process and engine. Close releases what is still held.
 func ExampleClient() {
 	ctx := context.Background()
 	engine := memory.New()
@@ -62,7 +62,7 @@ func ExampleClient() {
 	// leasehold: lock "order:1001": client closed
 }
 
-// Lock waits until it is its turn, until its context ends, or as long as WaitLimit allows.
+// Lock waits until the lock is granted, until its context ends, or for as long as WaitLimit allows.
 func ExampleMutex_Lock() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -76,7 +76,7 @@ func ExampleMutex_Lock() {
 	}
 	defer lease.Release() // works when ctx has ended, too
 
-	_, err = m.Lock(ctx) // somebody else
+	_, err = m.Lock(ctx) // another caller
 	fmt.Println(errors.Is(err, leasehold.ErrTimeout))
 	// Output: true
 }
@@ -104,7 +104,7 @@ func ExampleMutex_TryLock() {
 	// somebody else does it
 }
 
-// Do releases the lock whatever happens.
+// Do releases the lock in any case.
 func ExampleMutex_Do() {
 	client := leasehold.New(memory.New())
 	defer client.Close()
@@ -120,7 +120,7 @@ func ExampleMutex_Do() {
 	// <nil>
 }
 
-// Whoever holds a lock may take it again: the context of the lease says who that is.
+// The holder of a lock may take it again: the context of its lease tells who it is.
 func ExampleMutex_reentry() {
 	client := leasehold.New(memory.New())
 	defer client.Close()
@@ -141,7 +141,7 @@ func ExampleMutex_reentry() {
 	// <nil>
 }
 
-// Many read at the same time, one writes.
+// Many readers at the same time, or one writer.
 func ExampleRWMutex() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -169,7 +169,7 @@ func ExampleRWMutex() {
 	// a writer: <nil>
 }
 
-// At most so much at the same time, whoever asks for it.
+// A semaphore limits how much is used at the same time.
 func ExampleSemaphore() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -192,7 +192,7 @@ func ExampleSemaphore() {
 	// one more: <nil>
 }
 
-// A latch lets those who wait go on when all others have arrived.
+// The latch lets the waiter go on when all others have arrived.
 func ExampleLatch() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -256,7 +256,7 @@ func ExampleLeaseSet_Token() {
 	// leasehold: name "account:1" is not allowed: it must be one of the 2 names of the set
 }
 
-// One leads at a time, and everybody can see who.
+// One candidate leads at a time, and everybody can see which.
 func ExampleElection() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -279,7 +279,7 @@ func ExampleElection() {
 	// true
 }
 
-// Observe goes through the leaders as they come and go.
+// Observe yields the leaders as they come and go.
 func ExampleElection_Observe() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -308,7 +308,7 @@ func ExampleElection_Observe() {
 	// nobody leads
 }
 
-// The context of a lease ends with it, and says why.
+// The context of a lease ends with the lease, and says why.
 func ExampleLease_Context() {
 	client := leasehold.New(memory.New())
 	defer client.Close()
@@ -326,7 +326,7 @@ func ExampleLease_Context() {
 	// lease released
 }
 
-// A token lets the resource refuse a writer that has been paused for so long that somebody else has the lock.
+// With a token the resource can refuse a writer that was paused for so long that somebody else has the lock.
 func ExampleLease_Token() {
 	ctx := context.Background()
 	engine := memory.New()
@@ -382,7 +382,7 @@ func ExampleLease_Extend() {
 	// true
 }
 
-// A writer that has written lets readers in, without a moment in which another writer could come between.
+// A writer that has written lets readers in, and no other writer can come between.
 func ExampleLease_Downgrade() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -403,7 +403,7 @@ func ExampleLease_Downgrade() {
 	// a reader: <nil>
 }
 
-// MaxHold ends a lease whose holder has hung, however well it is renewed.
+// MaxHold ends a lease whose holder hangs, even if its renewals succeed.
 func ExampleMaxHold() {
 	client := leasehold.New(memory.New())
 	defer client.Close()
@@ -416,12 +416,12 @@ func ExampleMaxHold() {
 	// Output: lease held for the longest time allowed
 }
 
-// grants is an observer that counts. It implements the one interface that it is interested in.
+// grants is an observer that counts. It implements only the interface that it needs.
 type grants map[string]int
 
 func (g grants) ObserveGrant(e leasehold.Granted) { g[e.Label]++ }
 
-// Observers hear of events. Count them by label: names have no bound.
+// Observers are told of events. Count them by label: names are unbounded.
 func ExampleWithObserver() {
 	ctx := context.Background()
 	counts := grants{}
@@ -439,12 +439,15 @@ func ExampleWithObserver() {
 	// Output: map[order:2]
 }
 
-// A client is silent unless it is given a logger. Then it logs what nobody is there to be told.
+// A client logs nothing unless it has a logger. Then it logs events that no caller is told.
 func ExampleWithLogger() {
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { // what differs each time
-			if a.Key == slog.TimeKey || a.Key == "held" {
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch a.Key {
+			case slog.TimeKey, "held": // differ each time
+				return slog.Attr{}
+			case "cause": // keeps the line short
 				return slog.Attr{}
 			}
 			return a
@@ -453,20 +456,20 @@ func ExampleWithLogger() {
 	engine := memory.New()
 	for _, opts := range [][]leasehold.ClientOption{nil, {leasehold.WithLogger(log)}} {
 		client := leasehold.New(engine, opts...)
-		lease, err := client.Mutex("order:1001").Lock(ctx)
+		lease, err := client.Mutex("order:7").Lock(ctx)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		client.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token())
-		lease.Extend(ctx, time.Minute) // finds out that the lease is lost
+		client.ForceRelease(ctx, leasehold.KindLock, "order:7", lease.Token())
+		lease.Extend(ctx, time.Minute) // notices that the lease is lost
 		client.Close()
 	}
 	// Output:
-	// level=WARN msg="lease lost" kind=lock name=order:1001 token=2 cause="lease lost" reason="the engine says that it is not held any more"
+	// level=WARN msg="lease lost" kind=lock name=order:7 token=2 reason="the engine says that it is not held any more"
 }
 
-// Inspect tells who holds a name and who waits for it, on any machine.
+// Inspect shows who holds a name and who waits for it, on any machine.
 func ExampleClient_Inspect() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
@@ -490,7 +493,7 @@ func ExampleClient_Inspect() {
 	// Output: lock order:1001 is held by billing-3 with token 1
 }
 
-// An operator takes a lock away from a holder that hangs. The token makes sure that it is that one.
+// An operator takes a lock away from a holder that hangs. The token makes sure that it is that holder.
 func ExampleClient_ForceRelease() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New())
@@ -510,7 +513,7 @@ func ExampleClient_ForceRelease() {
 	// the holder: true
 }
 
-// Whoever takes a lock away says who it is and why. The record tells what has become of it.
+// An operator that takes a lock away says who they are and why. The record shows the outcome.
 func ExampleClient_Removals() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
@@ -537,7 +540,7 @@ func ExampleClient_Removals() {
 	// Output: lock order:1001, held by billing-3: removed by ada, since its process hangs
 }
 
-// All goes through everything, however much that is, and asks the engine for more while the caller goes on.
+// All yields everything, and asks the engine for more as the caller goes on.
 func ExampleClient_All() {
 	ctx := context.Background()
 	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
@@ -587,7 +590,7 @@ func (t *tampered) Sweep(context.Context, driver.Leak) error {
 	return nil
 }
 
-// What was left behind is first found, and then swept, one by one.
+// Leaks are first found, and then swept one by one.
 func ExampleClient_Sweep() {
 	ctx := context.Background()
 	client := leasehold.New(&tampered{Engine: memory.New()})
@@ -607,7 +610,7 @@ func ExampleClient_Sweep() {
 	// gone: true
 }
 
-// The text about a holder tells which process holds, unless it was set with WithHolder.
+// The holder text tells which process holds, unless it was set with WithHolder.
 func ExampleParseHolder() {
 	for _, text := range []string{"web-1:4711 billing order", "web-1:4711 billing", "node 7"} {
 		p, ok := leasehold.ParseHolder(text)
@@ -635,7 +638,7 @@ func ExampleValueError() {
 	// leasehold: TTL 1ms is not allowed: it must be 100ms to 24h0m0s
 }
 
-// The error of a call says what was asked for and what lies behind it.
+// The error of a call says what was asked for, and why it failed.
 func ExampleError() {
 	client := leasehold.New(memory.New())
 	defer client.Close()

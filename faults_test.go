@@ -15,40 +15,43 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// passedOn returns a lease whose hold has tokens for one more, and the call that waits for it.
-func passedOn(t *testing.T, m interface {
+// handedOverWithTokens returns a lease whose hold has another reserved token, and the call that waits for it.
+func handedOverWithTokens(t *testing.T, m interface {
 	Lock(context.Context) (*leasehold.Lease, error)
 }) (*leasehold.Lease, *outcome[*leasehold.Lease]) {
 	t.Helper()
 	first := take(t, m.Lock)
-	waiting := line(t, m.Lock, m.Lock)
+	waiting := queueUp(t, m.Lock, m.Lock)
 	release(t, first)
-	return waiting[0].gets(t), waiting[1]
+	return waiting[0].wantValue(t), waiting[1]
 }
 
-// From the moment in which a downgrade is sent the lease is no more than a read lock, whatever becomes of the answer:
-// readers may be in, so it is not handed on, or entered again, as a write lock.
+// From the moment when a downgrade is sent, the lease is only a read lock, whatever the outcome: readers may hold the
+// lock, so it must not be handed over or entered again as a write lock.
 func TestDowngradeOfUnknownOutcomeIsNoWriteLock(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]drivertest.Fault{
 		"reply lost": {Break: true},
-		"under way":  {Before: time.Second},
+		"in flight":  {Before: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
 				m := newClient(t, n).RWMutex("a")
-				lease, next := passedOn(t, m)
+				lease, next := handedOverWithTokens(t, m)
 				n.on(fault, drivertest.Downgrade)
-				downgraded := begin(t.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, lease.Downgrade(ctx) })
-				downgraded.over()
+				downgraded := start(t.Context(), func(ctx context.Context) (struct{}, error) {
+					return struct{}{}, lease.Downgrade(ctx)
+				})
+				downgraded.settle()
 				_, err := m.Lock(lease.Context())
 				wantErr(t, err, leasehold.ErrUpgrade)
 				noErr(t, lease.Release())
-				writer := next.gets(t)
-				time.Sleep(2 * time.Second) // what was under way has arrived
-				if _, err := newClient(t, n.engine).RWMutex("a").TryRLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
+				writer := next.wantValue(t)
+				time.Sleep(2 * time.Second) // the request has arrived
+				_, err = newClient(t, n.engine).RWMutex("a").TryRLock(t.Context())
+				if !errors.Is(err, leasehold.ErrHeld) {
 					t.Errorf("a reader beside a writer: %v", err)
 				}
 				noErr(t, writer.Release())
@@ -71,10 +74,10 @@ func TestDowngradeUnderReentryIsRefused(t *testing.T) {
 	})
 }
 
-// longAgo is an engine whose grants count from a ttl ago: they come too late.
-type longAgo struct{ *network }
+// pastGrants is an engine whose grants start one ttl ago: they come too late.
+type pastGrants struct{ *network }
 
-func (e longAgo) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (e pastGrants) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := e.network.Take(ctx, r)
 	g.Start = driver.Now().Add(-r.TTL)
 	return g, err
@@ -84,7 +87,8 @@ func TestAtLeastDoesNotKeepWhatNobodyHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		_, err := newClient(t, longAgo{n}).Mutex("a", leasehold.TTL(ttl), leasehold.AtLeast(time.Hour)).Lock(t.Context())
+		m := newClient(t, pastGrants{n}).Mutex("a", leasehold.TTL(ttl), leasehold.AtLeast(time.Hour))
+		_, err := m.Lock(t.Context())
 		wantErr(t, err, leasehold.ErrUnavailable)
 		time.Sleep(3 * ttl)
 		if !n.free(t, "a") {
@@ -120,13 +124,13 @@ func TestCloseFinishesTheCleanUp(t *testing.T) {
 		lease := take(t, client.Mutex("a").Lock)
 		n.on(drivertest.Fault{Before: 2 * time.Second, FailBefore: true}, drivertest.Release)
 		wantErr(t, lease.Release(), leasehold.ErrUnknown)
-		time.Sleep(time.Second) // the clean-up's own release is under way
+		time.Sleep(time.Second) // the clean-up's own release is in flight
 		n.heal()
 		noErr(t, client.Close())
 		if !n.free(t, "a") {
 			t.Error("Close says that all is well, and the lock is held")
 		}
-		time.Sleep(2 * time.Second) // what was under way arrives
+		time.Sleep(2 * time.Second) // the request arrives
 	})
 }
 
@@ -145,14 +149,14 @@ func TestForeignClientIsNotBlamed(t *testing.T) {
 func TestReleasedLeaseKeepsItsLastDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		lease, next := passedOn(t, newClient(t, memory.New()).Mutex("a", leasehold.TTL(ttl)))
+		lease, next := handedOverWithTokens(t, newClient(t, memory.New()).Mutex("a", leasehold.TTL(ttl)))
 		deadline := lease.Deadline()
 		noErr(t, lease.Release())
 		time.Sleep(ttl)
 		if moved := lease.Deadline().Sub(deadline); moved != 0 {
 			t.Errorf("the deadline has moved by %v", moved)
 		}
-		noErr(t, next.gets(t).Release())
+		noErr(t, next.wantValue(t).Release())
 	})
 }
 
@@ -162,10 +166,10 @@ func TestLeadIsNeverHandedOver(t *testing.T) {
 		e := newClient(t, memory.New(), leasehold.WithHolder("me")).Election("a")
 		campaign := func(ctx context.Context) (*leasehold.Lease, error) { return e.Campaign(ctx, "me") }
 		first := take(t, campaign)
-		waiting := line(t, campaign, campaign)
+		waiting := queueUp(t, campaign, campaign)
 		release(t, first)
-		release(t, waiting[0].gets(t))
-		lead := waiting[1].gets(t)
+		release(t, waiting[0].wantValue(t))
+		lead := waiting[1].wantValue(t)
 		if leader, err := e.Leader(t.Context()); err != nil || leader.Token != lead.Token() {
 			t.Errorf("the leader is %+v, %v; want token %d", leader, err, lead.Token())
 		}
@@ -173,7 +177,7 @@ func TestLeadIsNeverHandedOver(t *testing.T) {
 	})
 }
 
-// shortWait gives waiters a first lease of a second.
+// shortWait grants waiters a first lease of one second.
 type shortWait struct{ *memory.Engine }
 
 func (e shortWait) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -187,9 +191,9 @@ func TestShortFirstLeaseGrowsToItsTTLWithoutRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := shortWait{memory.New()}
 		holder := take(t, newClient(t, e).Mutex("a").Lock)
-		waiting := line(t, newClient(t, e).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()).Lock)[0]
+		waiting := queueUp(t, newClient(t, e).Mutex("a", leasehold.TTL(ttl), leasehold.NoRenew()).Lock)[0]
 		release(t, holder)
-		lease := waiting.gets(t)
+		lease := waiting.wantValue(t)
 		began := time.Now()
 		<-lease.Context().Done()
 		if lasted := time.Since(began); lasted < validity-10*time.Millisecond || lasted > validity+10*time.Millisecond {
@@ -199,7 +203,7 @@ func TestShortFirstLeaseGrowsToItsTTLWithoutRenewal(t *testing.T) {
 }
 
 // reconnecting is an engine that refuses to wait, whose second Take is slow, and whose later ones arrive when nobody
-// expects them any more.
+// waits for them any more.
 type reconnecting struct {
 	*memory.Engine
 	takes atomic.Int32
@@ -227,7 +231,7 @@ func (e *reconnecting) Take(ctx context.Context, r driver.Request) (driver.Grant
 	return driver.Grant{}, errors.New("connection broken")
 }
 
-// That an older request turns out to have had no effect says nothing about a later one.
+// That an earlier request turns out to have had no effect says nothing about a later one.
 func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,10 +239,10 @@ func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
 		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
 		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := begin(ctx, client.Mutex("a").Lock)
+		waiting := start(ctx, client.Mutex("a").Lock)
 		time.Sleep(420 * time.Millisecond)
 		cancel()
-		waiting.over()
+		waiting.settle()
 		wantErr(t, waiting.err, context.Canceled)
 		release(t, holder)
 		time.Sleep(15 * time.Second)
@@ -250,7 +254,7 @@ func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
 	})
 }
 
-// straggling is an engine whose second Take ends, with an error, long after everybody has gone on.
+// straggling is an engine whose second Take returns an error long after its caller has gone on.
 type straggling struct{ reconnecting }
 
 func (e *straggling) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -268,17 +272,17 @@ func (e *straggling) Take(ctx context.Context, r driver.Request) (driver.Grant, 
 	return e.Engine.Take(ctx, r)
 }
 
-// A request that ends late cleans up, and does not change why the lease has ended.
+// A request that returns late is cleaned up, and does not change why the lease has ended.
 func TestLateAnswerDoesNotChangeTheCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &straggling{reconnecting{Engine: memory.New()}}
 		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
 		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
-		waiting := begin(t.Context(), client.Mutex("a", leasehold.TTL(time.Second), leasehold.NoRenew()).Lock)
+		waiting := start(t.Context(), client.Mutex("a", leasehold.TTL(time.Second), leasehold.NoRenew()).Lock)
 		time.Sleep(400 * time.Millisecond)
 		release(t, holder)
-		lease := waiting.gets(t)
+		lease := waiting.wantValue(t)
 		<-lease.Context().Done()
 		time.Sleep(20 * time.Second)
 		wantErr(t, lease.Release(), leasehold.ErrLost)

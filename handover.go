@@ -6,54 +6,57 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// handOverFor is how long a lock may go round inside this process before the engine is asked again. It
-// bounds how long a waiter elsewhere stands back, on engines that cannot tell that there is one.
-const handOverFor = 10 * time.Millisecond
+// maxHandOverTime limits how long a lock is handed over inside this process before the engine is asked again. So it
+// limits how long a waiter elsewhere is passed over, on engines that cannot tell that there is one.
+const maxHandOverTime = 10 * time.Millisecond
 
-// want is what a caller in the queue of this process wants.
-type want struct {
+// turnRequest is what a caller in the local queue wants.
+type turnRequest struct {
 	ttl   time.Duration
 	label string
 	plain bool
 }
 
-// gift is a tenure of a hold that is handed over; without a hold, it is since when the engine has not answered the one before.
-type gift struct {
-	hold   *hold
-	tenure uint32
-	token  uint64
-	outage time.Time
+// turnTransfer is what a caller gets along with its turn: a tenure of a hold that is handed over, or, without a hold,
+// the start of the outage that the previous caller has seen.
+type turnTransfer struct {
+	hold        *hold
+	tenure      uint32
+	token       uint64
+	outageSince time.Time
 }
 
-func (l *lock) want(a *ask) want {
-	return want{ttl: l.ttl, label: l.label, plain: l.plain() && a.mode == driver.Exclusive}
+func (l *lock) turnRequest(a *acquisition) turnRequest {
+	return turnRequest{ttl: l.ttl, label: l.label, plain: l.isPlain() && a.mode == driver.Exclusive}
 }
 
-// pass hands the hold to the next in the queue of this process, as a new tenure with a token of its own
-// from those reserved, and reports whether it did. To the engine it is the same owner: no request is
-// sent. mu is held.
-func (h *hold) pass() bool {
+// handOverLocked hands the hold to the next caller in the local queue, as a new tenure with one of the reserved tokens,
+// and reports whether it did. No request is sent: the engine sees the same owner.
+func (h *hold) handOverLocked() bool {
 	l := h.lock
 	c := l.client
-	if !h.turn || h.spare == 0 || h.mode != driver.Exclusive || h.dropped || !l.plain() || c.life.Err() != nil {
+	if !h.hasTurn || h.spareTokens == 0 || h.mode != driver.Exclusive || h.dropped || !l.isPlain() {
+		return false
+	}
+	if c.lifetime.Err() != nil {
 		return false
 	}
 	now := driver.Now()
-	if now.Since(h.origin) > handOverFor || h.left(now) < l.ttl/3 {
+	if now.Since(h.grantedAt) > maxHandOverTime || h.remainingLocked(now) < l.ttl/3 {
 		return false
 	}
 	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {
 		return false
 	}
-	return c.queue.Pass(l.key, func(w want) (gift, bool) {
+	return c.queue.HandOver(l.key, func(w turnRequest) (turnTransfer, bool) {
 		if !w.plain || w.ttl != l.ttl || w.label != l.label {
-			return gift{}, false
+			return turnTransfer{}, false
 		}
 		h.tenure++
 		h.token++
-		h.spare--
-		h.count, h.since, h.endings = 1, now, nil
+		h.spareTokens--
+		h.openLeases, h.tenureStart, h.contextEnds = 1, now, nil
 		h.handles.Store(1)
-		return gift{hold: h, tenure: h.tenure, token: h.token}, true
+		return turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true
 	})
 }

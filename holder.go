@@ -9,17 +9,18 @@ import (
 	"unicode"
 )
 
-// Process is what the text about a holder says if it was not set with WithHolder: the process that holds.
+// Process describes the process that holds a lock. It is the default of WithHolder.
 type Process struct {
+	// Host is the name of the host, and PID the process id.
 	Host string
 	PID  int
-	// Program is the name of its file.
+	// Program is the name of the program's file.
 	Program string
-	// Label is the class of the lock, see Label, and mostly empty.
+	// Label is the class of the lock (see the option Label), and usually empty.
 	Label string
 }
 
-// String is the text about a holder: "host:pid program", and the label behind it if there is one.
+// String returns the holder text: "host:pid program", followed by the label if there is one.
 func (p Process) String() string {
 	text := p.Host + ":" + strconv.Itoa(p.PID) + " " + p.Program
 	if p.Label != "" {
@@ -28,8 +29,7 @@ func (p Process) String() string {
 	return text
 }
 
-// ParseHolder reads the text about a holder. It is not ok of a text that was set with WithHolder, or by
-// another program.
+// ParseHolder parses a holder text. ok is false if the text was set with WithHolder or written by another program.
 func ParseHolder(text string) (p Process, ok bool) {
 	where, rest, _ := strings.Cut(text, " ")
 	colon := strings.LastIndexByte(where, ':')
@@ -48,18 +48,18 @@ func ParseHolder(text string) (p Process, ok bool) {
 	return p, true
 }
 
-// self is this process.
-var self = sync.OnceValue(func() Process {
+// thisProcess returns the description of this process.
+var thisProcess = sync.OnceValue(func() Process {
 	host, _ := os.Hostname() // "" if it fails
 	program := ""
 	if len(os.Args) > 0 {
 		program = filepath.Base(os.Args[0])
 	}
-	return Process{Host: word(host), PID: os.Getpid(), Program: word(program)}
+	return Process{Host: singleWord(host), PID: os.Getpid(), Program: singleWord(program)}
 })
 
-// word makes of a text one word that does no harm on a terminal.
-func word(text string) string {
+// singleWord makes a text a single word that is safe to print on a terminal.
+func singleWord(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
 			return '_'
@@ -72,9 +72,9 @@ func word(text string) string {
 	return text
 }
 
-// holderOf is the public text about the holder of a lock with that label. A label that does not fit is left out.
-func (c *Client) holderOf(label string) string {
-	if !c.ownText && label != "" {
+// holderText returns the holder text of a lock with that label. A label that is too long is left out.
+func (c *Client) holderText(label string) string {
+	if !c.holderGiven && label != "" {
 		if text := c.holder + " " + label; validText(text) {
 			return text
 		}

@@ -9,19 +9,19 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// isSelf reports whether a text about a holder is that of this process.
+// isSelf reports whether a holder text is that of this process.
 func isSelf(text, label string) bool {
 	p, ok := leasehold.ParseHolder(text)
 	host, _ := os.Hostname()
 	return ok && p.Host == host && p.PID == os.Getpid() && p.Program == filepath.Base(os.Args[0]) && p.Label == label
 }
 
-// holderOf returns the text about the one who holds a name.
+// holderOf returns the text of the holder of a name.
 func holderOf(t *testing.T, c *leasehold.Client, name string) string {
 	t.Helper()
 	all, err := c.Inspect(t.Context(), name)
 	if err != nil || len(all) != 1 || len(all[0].Holders) == 0 {
-		t.Fatalf("%s is %+v, %v; want one who holds it", name, all, err)
+		t.Fatalf("%s is %+v, %v; want one holder", name, all, err)
 	}
 	return all[0].Holders[0].Holder
 }
@@ -53,26 +53,26 @@ func TestHoldersAreKnownByTheirProcess(t *testing.T) {
 		}
 		release(t, set)
 
-		waiting := begin(t.Context(), newClient(t, e).Mutex("mutex", leasehold.Label("waits")).Lock)
-		waiting.waits(t)
+		waiting := start(t.Context(), newClient(t, e).Mutex("mutex", leasehold.Label("waits")).Lock)
+		waiting.wantWaiting(t)
 		all, err := c.Inspect(t.Context(), "mutex")
 		if err != nil || len(all) != 1 || len(all[0].Queue) != 1 || !isSelf(all[0].Queue[0].Holder, "waits") {
-			t.Errorf("the one who waits is %+v, %v", all, err)
+			t.Errorf("the waiter is %+v, %v", all, err)
 		}
 		expect(t, c.Close(), nil)
-		waiting.gets(t)
+		waiting.wantValue(t)
 	})
 }
 
-// Whoever gets a lock from another lock of the same client is known by the right label.
+// A caller that a lock is handed over to, by another lock of the same client, is shown with its own label.
 func TestAHandOverShowsWhoHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		first := take(t, c.Mutex("n", leasehold.Label("one")).Lock)
-		next := begin(t.Context(), c.Mutex("n", leasehold.Label("two")).Lock)
-		next.waits(t)
+		next := start(t.Context(), c.Mutex("n", leasehold.Label("two")).Lock)
+		next.wantWaiting(t)
 		release(t, first)
-		second := next.gets(t)
+		second := next.wantValue(t)
 		if text := holderOf(t, c, "n"); !isSelf(text, "two") {
 			t.Errorf("the holder is %q", text)
 		}
@@ -80,8 +80,8 @@ func TestAHandOverShowsWhoHolds(t *testing.T) {
 	})
 }
 
-// A text of one's own is all that others see.
-func TestATextOfOnesOwn(t *testing.T) {
+// Others see only the text of WithHolder.
+func TestAHolderTextOfTheCaller(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		label := leasehold.Label("secret project")
 		c := newClient(t, e, leasehold.WithHolder("billing-3"), leasehold.WithDefaults(label))
@@ -100,7 +100,7 @@ func TestATextOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A label may be what a text about a holder may not.
+// A label may be longer than a holder text.
 func TestALabelThatDoesNotFit(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
@@ -136,8 +136,10 @@ func TestParseHolder(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", " ", ":", "a", "a b", "host:1", "host:1 ", "host:1  p", ":1 p", "h: p", "h:0 p", "h:-1 p", "h:+1 p", "h:01 p", "h:1x p", "h:1.5 p",
-		"h:99999999999999999999 p", "h:1 p ", "host-a:1\tbilling", "h 1:1 p", "billing-3", "node 7", "\xff", "::", "h:１ p",
+		"", " ", ":", "a", "a b", "host:1", "host:1 ", "host:1  p", ":1 p", "h: p", "h:0 p", "h:-1 p", "h:+1 p",
+		"h:01 p", "h:1x p", "h:1.5 p",
+		"h:99999999999999999999 p", "h:1 p ", "host-a:1\tbilling", "h 1:1 p", "billing-3", "node 7",
+		"\xff", "::", "h:１ p",
 	} {
 		if got, ok := leasehold.ParseHolder(text); ok || got != (leasehold.Process{}) {
 			t.Errorf("%q is taken for %+v, %v", text, got, ok)
@@ -145,14 +147,15 @@ func TestParseHolder(t *testing.T) {
 	}
 }
 
-// Whatever the text, it is either no process or says what the process says.
+// Any text is either no process, or is the text of the process that it is parsed as.
 func FuzzParseHolder(f *testing.F) {
 	for _, text := range []string{"host-a:1 billing", "h:1 p a b", "h:+1 p", "h:1 p ", "::1 "} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p, ok := leasehold.ParseHolder(text)
-		if ok && (p.String() != text || p.Host == "" || p.PID < 1 || p.Program == "") || !ok && p != (leasehold.Process{}) {
+		if ok && (p.String() != text || p.Host == "" || p.PID < 1 || p.Program == "") ||
+			!ok && p != (leasehold.Process{}) {
 			t.Errorf("%q is %+v, %v", text, p, ok)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 
 const home = "github.com/leasehold-go/leasehold"
 
-// source is one Go file, as far as the rules care.
+// source is one Go file, as far as the rules need it.
 type source struct {
 	module  string // folder of its go.mod, "." for the root
 	dir     string // its own folder, from the root
@@ -24,22 +24,30 @@ type source struct {
 	imports []string
 }
 
-// users are the folders of modules that use the library as everybody does, so that they may import
-// everything. All other modules are engines or observers.
+// users are the folders of modules that use the library as programs do, so they may import everything. All other
+// modules are engines or observers.
 var users = []string{"cmd", "bench", "torture", "redis/interop"}
 
-// observing are the modules of observers, which count or trace what happens to locks on any engine, and their examples.
+// observing are the modules of observers, which count or trace events on any engine, and their examples.
 var observing = []string{"prometheus", "otel"}
 
-// tools are what tests, benchmarks and demos are made with: they start servers, plant faults, and read what the project ships.
+// tools are what tests, benchmarks and demos use: they start servers, plant faults, and read what the project ships.
 var tools = []string{
-	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver", "internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/shipped", "internal/urlfuzz",
+	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver",
+	"internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/deployfiles",
+	"internal/urlfuzz",
 }
 
 // among are what engines have in common.
-var among = []string{"internal/overdue", "internal/engineurl", "internal/keyset", "internal/exposure", "internal/ownpath"}
+var among = []string{
+	"internal/overdue", "internal/engineurl", "internal/keyset", "internal/contended", "internal/exposure",
+	"internal/ownpath",
+}
 
-// resource are the folders of the resource's side of a lock, which knows nothing of locks.
+// observersShare are what observers have in common. They read the errors and events of the core.
+var observersShare = []string{"internal/reason"}
+
+// resource are the folders for the resource that a lock protects. They know nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}
 
 // breach returns why a file must not import something, or "" if it may. Imports point inward only.
@@ -71,7 +79,7 @@ func (s source) breach(imported string) string {
 			return "drivertest knows only driver"
 		}
 	case under(s.dir, "internal"):
-		if !under(to, "internal") {
+		if !under(to, "internal") && !(to == "" && slices.Contains(observersShare, s.dir)) {
 			return "internal packages know nothing further out"
 		}
 	case slices.Contains(resource, s.dir):
@@ -79,15 +87,18 @@ func (s source) breach(imported string) string {
 			return "the resource's side knows driver, and that of Redis knows fence"
 		}
 	case s.test && under(s.dir, "redis/redlock"):
-		return "" // it is an engine made of others: its tests simulate them, and use it through the core
+		return "" // an engine made of others: its tests simulate them, and use it through the core
 	case s.test && s.dir == "redis/internal/simulator":
 		return "" // it runs the engine through the core, as programs do
 	case observer:
-		if to != "" && to != "driver" && to != "fence" && !s.example() && !s.test {
-			return "an observer knows the core, driver and the resource's side, and no engine"
+		if to != "" && to != "driver" && to != "fence" && !slices.Contains(observersShare, to) && !s.example() &&
+			!s.test {
+			return "an observer knows the core, driver, the resource's side and what observers have in common, " +
+				"and no engine"
 		}
 	case engine:
-		if to != "driver" && !slices.Contains(among, to) && !(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
+		if to != "driver" && !slices.Contains(among, to) &&
+			!(s.test && (under(to, "driver/drivertest") || slices.Contains(tools, to))) {
 			return "an engine knows only driver and what engines have in common, and its tests drivertest and the tools"
 		}
 	case s.dir == ".":
@@ -100,7 +111,7 @@ func (s source) breach(imported string) string {
 	return ""
 }
 
-// example reports whether the file is part of a program that shows how something is used.
+// example reports whether the file is part of an example program.
 func (s source) example() bool { return path.Base(s.dir) == "example" }
 
 // within reports whether an import is one of this project's, or of the standard library.
@@ -143,7 +154,8 @@ func sources(t *testing.T) (all []source) {
 		p = filepath.ToSlash(p)
 		name := d.Name()
 		if d.IsDir() {
-			if p != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor") {
+			if p != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" ||
+				name == "vendor") {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil {
@@ -192,7 +204,8 @@ func TestImportsPointInward(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue", "fence", "redis/redisfence"} {
+	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue", "fence",
+		"redis/redisfence"} {
 		if !dirs[must] {
 			t.Errorf("the test has not seen folder %s", must)
 		}
@@ -210,7 +223,7 @@ func TestTheRootModuleRequiresNothing(t *testing.T) {
 	}
 }
 
-// The rules themselves catch what they are for.
+// The rules detect what they are for.
 func TestTheImportRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -247,6 +260,7 @@ func TestTheImportRules(t *testing.T) {
 		{"etcd", "etcd", false, home + "/internal/engineurl", true},
 		{"redis", "redis", false, home + "/internal/keyset", true},
 		{"redis", "redis", false, home + "/internal/keyset/x", false},
+		{"etcd", "etcd", false, home + "/internal/contended", true},
 		{"etcd", "etcd", false, home + "/internal/agenda", false},
 		{"etcd", "etcd", false, home, false},
 		{"etcd", "etcd", true, home, false},
@@ -299,7 +313,7 @@ func TestTheImportRules(t *testing.T) {
 		{"sqlite", "sqlite", true, home + "/driver/drivertest", true},
 		{"sqlite", "sqlite", true, home + "/sqlite", true},
 		{"sqlite", "sqlite", true, home, false},
-		{"sqlite", "sqlite", false, home + "x/y", true}, // somebody else's
+		{"sqlite", "sqlite", false, home + "x/y", true}, // of another project
 		{"redis", "redis", true, home + "/internal/redisserver", true},
 		{"redis", "redis", true, home + "/internal/redisserver/x", false},
 		{"redis", "redis", true, home + "/internal/agenda", false},
@@ -320,10 +334,17 @@ func TestTheImportRules(t *testing.T) {
 		{"prometheus", "prometheus", false, home + "/internal/process", false},
 		{"prometheus", "prometheus", false, home + "/internal/redisserver", false},
 		{"prometheus", "prometheus", true, home + "/memory", true},
-		{"prometheus", "prometheus", true, home + "/internal/shipped", true},
-		{"prometheus", "prometheus", false, home + "/internal/shipped", false},
+		{"prometheus", "prometheus", true, home + "/internal/deployfiles", true},
+		{"prometheus", "prometheus", false, home + "/internal/deployfiles", false},
 		{"prometheus", "prometheus/example", false, home + "/memory", true},
 		{"otel", "otel", false, home, true},
+		{"otel", "otel", false, home + "/internal/reason", true},
+		{"otel", "otel", false, home + "/internal/reason/x", false},
+		{"etcd", "etcd", false, home + "/internal/reason", false},
+		{".", "memory", false, home + "/internal/reason", false},
+		{".", "internal/reason", false, home, true},
+		{".", "internal/reason", false, home + "/driver", false},
+		{".", "internal/reason", false, home + "/memory", false},
 		{"otel", "otel", false, home + "/memory", false},
 		{"otel", "otel", true, home + "/memory", true},
 		{"cmd/leasehold", "cmd/leasehold/internal/run", false, home, true},
@@ -337,7 +358,8 @@ func TestTheImportRules(t *testing.T) {
 	} {
 		s := source{module: c.module, dir: c.dir, test: c.test}
 		if why := s.breach(c.imported); (why == "") != c.allowed {
-			t.Errorf("%s (test: %v) imports %s: allowed %v, want %v: %s", c.dir, c.test, c.imported, why == "", c.allowed, why)
+			t.Errorf("%s (test: %v) imports %s: allowed %v, want %v: %s", c.dir, c.test, c.imported, why == "",
+				c.allowed, why)
 		}
 	}
 	for gomod, want := range map[string]string{

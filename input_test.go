@@ -89,7 +89,8 @@ func TestBadNames(t *testing.T) {
 func TestGoodNames(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
-		for _, name := range []string{"n", strings.Repeat("n", 1024), strings.Repeat("ä", 512), "{a}b", " ", "a\nb", "a b\t", "日本", "../x", "*"} {
+		for _, name := range []string{"n", strings.Repeat("n", 1024), strings.Repeat("ä", 512), "{a}b", " ", "a\nb",
+			"a b\t", "日本", "../x", "*"} {
 			lease := take(t, c.Mutex(name).Lock)
 			if lease.Name() != name {
 				t.Errorf("the name is %q, want %q", lease.Name(), name)
@@ -123,13 +124,14 @@ func TestBadOptions(t *testing.T) {
 			c := newClient(t, e)
 			_, err := c.Mutex("n", bad.option).Lock(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
-			_, err = c.Semaphore("n", 1, leasehold.TTL(time.Minute), bad.option, leasehold.TTL(time.Second)).Acquire(t.Context(), 1)
+			s := c.Semaphore("n", 1, leasehold.TTL(time.Minute), bad.option, leasehold.TTL(time.Second))
+			_, err = s.Acquire(t.Context(), 1)
 			expectRefusal(t, err, bad.field, bad.value)
 			_, err = c.Latch("n", bad.option).TrySet(t.Context(), 1)
 			expectRefusal(t, err, bad.field, bad.value)
 			_, err = c.Election("n", bad.option).Campaign(t.Context(), "me")
 			expectRefusal(t, err, bad.field, bad.value)
-			// As a default of the client it spoils all calls.
+			// As a default of the client it makes all calls fail.
 			c = newClient(t, e, leasehold.WithDefaults(bad.option))
 			_, err = c.Mutex("n").TryLock(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
@@ -254,7 +256,7 @@ func TestTheEnginesLongestLease(t *testing.T) {
 	})
 }
 
-// With a nil engine every method of every type says so, and none panics, also those that are still to come.
+// With a nil engine every method of every type returns an error, and none panics. That includes future methods.
 func TestANilEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +271,7 @@ func TestANilEngine(t *testing.T) {
 			for i := range v.NumMethod() {
 				method := v.Type().Method(i).Name
 				if method == "Close" || method == "Format" {
-					continue // have nothing to complain about
+					continue // have nothing to check
 				}
 				f := v.Method(i)
 				var in []reflect.Value
@@ -288,14 +290,14 @@ func TestANilEngine(t *testing.T) {
 					default:
 						switch {
 						case out.Kind() == reflect.Func && out.Type().CanSeq2():
-							told := 0
+							yielded := 0
 							for _, err := range out.Seq2() {
 								calls++
-								told++
+								yielded++
 								expectRefusal(t, err.Interface().(error), "engine", "nil")
 							}
-							if told != 1 {
-								t.Errorf("%v.%s told of %d errors", v.Type(), method, told)
+							if yielded != 1 {
+								t.Errorf("%v.%s yielded %d errors", v.Type(), method, yielded)
 							}
 						case out.Kind() == reflect.Pointer && !out.IsNil():
 							walk(out)
@@ -315,7 +317,7 @@ func TestANilEngine(t *testing.T) {
 	})
 }
 
-// goodValue returns a value that a call may be given.
+// goodValue returns a value that a call accepts.
 func goodValue(t *testing.T, of reflect.Type) reflect.Value {
 	t.Helper()
 	v := reflect.New(of).Elem()
@@ -339,14 +341,14 @@ func goodValue(t *testing.T, of reflect.Type) reflect.Value {
 	return v
 }
 
-// An engine's answer that cannot be right ends the call, and nothing stays behind.
+// An impossible answer of the engine ends the call, and nothing is left.
 func TestAnEngineThatGrantsAWaiterWithoutAStart(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		held := take(t, newClient(t, e).Mutex("n").Lock)
-		waiting := begin(t.Context(), newClient(t, noStart{e}).Mutex("n").Lock)
-		waiting.waits(t)
+		waiting := start(t.Context(), newClient(t, noStart{e}).Mutex("n").Lock)
+		waiting.wantWaiting(t)
 		release(t, held)
-		waiting.over()
+		waiting.settle()
 		expectOnly(t, waiting.err, leasehold.ErrUnavailable)
 		time.Sleep(time.Second)
 		release(t, take(t, newClient(t, e).Mutex("n").TryLock))

@@ -38,15 +38,15 @@ func TestALatchLetsGoAtZero(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		here, there := newClient(t, e).Latch("start"), newClient(t, e).Latch("start")
 		set(t, here, 2, true)
-		local, remote := begin(t.Context(), waitFor(here)), begin(t.Context(), waitFor(there))
+		local, remote := start(t.Context(), waitFor(here)), start(t.Context(), waitFor(there))
 		countDown(t, there, 1)
 		wantCount(t, here, 1)
-		local.waits(t)
-		remote.waits(t)
+		local.wantWaiting(t)
+		remote.wantWaiting(t)
 		countDown(t, here, 0)
-		local.gets(t)
-		remote.gets(t)
-		expect(t, there.Wait(t.Context()), nil) // who comes later does not wait
+		local.wantValue(t)
+		remote.wantValue(t)
+		expect(t, there.Wait(t.Context()), nil) // a later caller does not wait
 	})
 }
 
@@ -82,22 +82,22 @@ func TestOnlyOneSetsALatch(t *testing.T) {
 	})
 }
 
-// Whoever waits waits for the count that stood then, also if the latch is set anew before they look again.
+// Waiting is for the count of that moment, even if the latch is set anew before the waiter polls again.
 func TestALatchCanBeSetAgainFromZero(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("round")
 		set(t, l, 1, true)
-		first := begin(t.Context(), waitFor(l))
-		first.waits(t)
+		first := start(t.Context(), waitFor(l))
+		first.wantWaiting(t)
 		countDown(t, l, 0)
 		set(t, l, 2, true)
-		first.gets(t)
+		first.wantValue(t)
 
-		second := begin(t.Context(), waitFor(l))
+		second := start(t.Context(), waitFor(l))
 		countDown(t, l, 1)
-		second.waits(t)
+		second.wantWaiting(t)
 		countDown(t, l, 0)
-		second.gets(t)
+		second.wantValue(t)
 	})
 }
 
@@ -105,13 +105,13 @@ func TestALatchIsForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("start", leasehold.TTL(time.Minute))
 		set(t, l, 3, true)
-		waiting := begin(t.Context(), waitFor(l))
+		waiting := start(t.Context(), waitFor(l))
 		time.Sleep(50 * time.Second)
-		countDown(t, l, 2) // it lives for a minute from here
+		countDown(t, l, 2) // its ttl of a minute starts here
 		time.Sleep(50 * time.Second)
-		waiting.waits(t)
+		waiting.wantWaiting(t)
 		time.Sleep(11 * time.Second)
-		waiting.fails(t, leasehold.ErrNotSet)
+		waiting.wantErr(t, leasehold.ErrNotSet)
 		_, err := l.CountDown(t.Context())
 		expect(t, err, leasehold.ErrNotSet)
 		set(t, l, 1, true)
@@ -131,10 +131,10 @@ func TestWaitingForALatchEnds(t *testing.T) {
 		defer cancel()
 		expectOnly(t, c.Latch("start", leasehold.WaitLimit(time.Hour)).Wait(ctx), context.DeadlineExceeded)
 		ctx, cancel = context.WithCancel(t.Context())
-		waiting := begin(ctx, waitFor(c.Latch("start")))
-		waiting.waits(t)
+		waiting := start(ctx, waitFor(c.Latch("start")))
+		waiting.wantWaiting(t)
 		cancel()
-		waiting.over()
+		waiting.settle()
 		expectOnly(t, waiting.err, context.Canceled)
 	})
 }
@@ -144,7 +144,8 @@ func TestTheWaitLimitOfALatchHoldsWhenTheEngineHangs(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("start", leasehold.WaitLimit(time.Second))
 		set(t, l, 1, true)
-		for method, want := range map[string]error{"LatchState": leasehold.ErrUnavailable, "WaitLatch": leasehold.ErrTimeout} {
+		for method, want := range map[string]error{"LatchState": leasehold.ErrUnavailable,
+			"WaitLatch": leasehold.ErrTimeout} {
 			resume := make(chan struct{})
 			e.fail(func(c call) error {
 				if c.method == method {
@@ -178,7 +179,7 @@ func TestACountDownWhoseReplyIsLostCountsOnce(t *testing.T) {
 		if lost != 2 || e.sent("CountDown") != 3 {
 			t.Errorf("%d replies were lost, %d requests sent", lost, e.sent("CountDown"))
 		}
-		countDown(t, l, 1) // and another call counts for itself
+		countDown(t, l, 1) // another call is another count
 	})
 }
 
@@ -198,12 +199,12 @@ func TestASetWhoseReplyIsLostStillSaysYes(t *testing.T) {
 	})
 }
 
-func TestALatchOnAnEngineThatStaysAway(t *testing.T) {
+func TestALatchOnAnEngineThatDoesNotAnswer(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("start")
 		set(t, l, 1, true)
-		waiting := begin(t.Context(), waitFor(l))
-		waiting.waits(t)
+		waiting := start(t.Context(), waitFor(l))
+		waiting.wantWaiting(t)
 		e.fail(func(call) error { return errLost })
 		began := time.Now()
 		_, err := l.CountDown(t.Context())
@@ -211,14 +212,14 @@ func TestALatchOnAnEngineThatStaysAway(t *testing.T) {
 		if took := time.Since(began); took > 2*leasehold.DefaultRequestTimeout {
 			t.Errorf("it was given up after %v", took)
 		}
-		waiting.waits(t) // its request is still with the engine
+		waiting.wantWaiting(t) // the engine still has its request
 		e.fail(nil)
 		countDown(t, l, 0)
-		waiting.gets(t)
+		waiting.wantValue(t)
 	})
 }
 
-func TestWaitingForALatchRidesOutAShortOutage(t *testing.T) {
+func TestWaitingForALatchSurvivesAShortOutage(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("start")
 		set(t, l, 1, true)
@@ -230,18 +231,18 @@ func TestWaitingForALatchRidesOutAShortOutage(t *testing.T) {
 			}
 			return nil
 		})
-		waiting := begin(t.Context(), waitFor(l))
+		waiting := start(t.Context(), waitFor(l))
 		time.Sleep(4 * time.Second)
-		waiting.waits(t)
+		waiting.wantWaiting(t)
 		countDown(t, l, 0)
-		waiting.gets(t)
+		waiting.wantValue(t)
 		if failed != 3 {
 			t.Errorf("%d requests failed", failed)
 		}
 	})
 }
 
-func TestAPermanentTroubleOfALatchIsReportedAtOnce(t *testing.T) {
+func TestAPermanentErrorOfALatchIsReportedAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		l := newClient(t, e).Latch("start")
 		e.fail(func(call) error { return permanent })

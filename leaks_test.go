@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// sweeper is an engine on which things are left behind.
+// sweeper is an engine with leaks.
 type sweeper struct {
 	*spy
 	find  func(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error
@@ -26,21 +26,23 @@ func (s sweeper) Sweep(ctx context.Context, l driver.Leak) error {
 	return s.do(call{ctx: ctx, method: "Sweep", name: l.Name}, func() error { return s.sweep(ctx, l) })
 }
 
-// leaky returns a client of an engine on which things are left behind.
-func leaky(t *testing.T, s sweeper) *leasehold.Client {
+// newLeakyClient returns a client of an engine with leaks.
+func newLeakyClient(t *testing.T, s sweeper) *leasehold.Client {
 	t.Helper()
 	s.can.Leaks = true
 	return newClient(t, s)
 }
 
 var someLeaks = []leasehold.Leak{
-	{Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Sort: leasehold.EndlessLease, Token: 7, Holder: "someone", Count: 1, Mark: "m1"},
-	{Key: driver.Key{Kind: driver.Lock, Name: "order:2"}, Place: "a:1", Sort: leasehold.DeadWaiters, Count: 3, Mark: "m2"},
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Sort: leasehold.EndlessLease, Token: 7, Holder: "someone",
+		Count: 1, Mark: "m1"},
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:2"}, Server: "a:1", Sort: leasehold.DeadWaiters, Count: 3,
+		Mark: "m2"},
 	{Key: driver.Key{Kind: driver.Latch, Name: "start"}, Sort: leasehold.Remains, Count: 1},
 }
 
-// tellLeaks tells leaks until it is told to stop.
-func tellLeaks(visit func(driver.Leak) bool) {
+// visitLeaks visits leaks until visit returns false.
+func visitLeaks(visit func(driver.Leak) bool) {
 	for _, l := range someLeaks {
 		if !visit(l) {
 			return
@@ -59,20 +61,22 @@ func leaksOf(c *leasehold.Client, ctx context.Context, q leasehold.Query) (all [
 
 func TestLeaksArePassedOn(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		var heard driver.Query
-		var told int
-		c := leaky(t, sweeper{spy: e, find: func(_ context.Context, q driver.Query, visit func(driver.Leak) bool) error {
-			heard = q
-			q.Progress(12)
-			tellLeaks(visit)
-			return nil
-		}})
-		got, err := leaksOf(c, t.Context(), leasehold.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n", Progress: func(n int) { told = n }})
+		var query driver.Query
+		var progress int
+		c := newLeakyClient(t,
+			sweeper{spy: e, find: func(_ context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+				query = q
+				q.Progress(12)
+				visitLeaks(visit)
+				return nil
+			}})
+		got, err := leaksOf(c, t.Context(), leasehold.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n",
+			Progress: func(n int) { progress = n }})
 		if err != nil || !slices.Equal(got, someLeaks) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if heard.Prefix != "order:" || heard.Kind != leasehold.KindLock || heard.Name != "n" || told != 12 {
-			t.Errorf("the engine heard %+v, and told %d", heard, told)
+		if query.Prefix != "order:" || query.Kind != leasehold.KindLock || query.Name != "n" || progress != 12 {
+			t.Errorf("the engine got %+v, and reported %d", query, progress)
 		}
 		e.calls = nil
 		for l, err := range c.Leaks(t.Context(), leasehold.Query{Progress: func(int) {}}) {
@@ -87,17 +91,18 @@ func TestLeaksArePassedOn(t *testing.T) {
 	})
 }
 
-func TestLeaksOnAnEngineInTrouble(t *testing.T) {
+func TestLeaksOnAnEngineThatFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		c := leaky(t, sweeper{spy: e, find: func(ctx context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
-			tellLeaks(visit)
-			return errors.Join(errLost, ctx.Err())
-		}})
+		c := newLeakyClient(t,
+			sweeper{spy: e, find: func(ctx context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
+				visitLeaks(visit)
+				return errors.Join(errLost, ctx.Err())
+			}})
 		got, err := leaksOf(c, t.Context(), leasehold.Query{})
 		expectOnly(t, err, leasehold.ErrUnavailable)
 		expect(t, err, errLost)
 		if len(got) != len(someLeaks) {
-			t.Errorf("before the error it told of %+v", got)
+			t.Errorf("before the error it yielded %+v", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -117,7 +122,7 @@ func TestLeaksOnAnEngineInTrouble(t *testing.T) {
 
 func TestLeaksThatCannotBe(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		// The ability decides.
+		// The ability decides, not the method.
 		for _, c := range []*leasehold.Client{newClient(t, e), newClient(t, sweeper{spy: e})} {
 			_, err := leaksOf(c, t.Context(), leasehold.Query{})
 			expectOnly(t, err, leasehold.ErrUnsupported)
@@ -134,7 +139,8 @@ func TestLeaksThatCannotBe(t *testing.T) {
 // aboutLeak expects an error that says which name it is about.
 func aboutLeak(t *testing.T, err error) {
 	t.Helper()
-	if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != someLeaks[0].Name || failed.Kind != someLeaks[0].Kind {
+	if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != someLeaks[0].Name ||
+		failed.Kind != someLeaks[0].Kind {
 		t.Errorf("the error does not say what it is about: %v", err)
 	}
 }
@@ -143,7 +149,7 @@ func TestSweepHasThreeOutcomes(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var swept []leasehold.Leak
 		var answer error
-		c := leaky(t, sweeper{spy: e, sweep: func(_ context.Context, l driver.Leak) error {
+		c := newLeakyClient(t, sweeper{spy: e, sweep: func(_ context.Context, l driver.Leak) error {
 			swept = append(swept, l)
 			return answer
 		}})
@@ -169,7 +175,7 @@ func TestSweepHasThreeOutcomes(t *testing.T) {
 
 func TestSweepEnds(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		c := leaky(t, sweeper{spy: e, sweep: func(ctx context.Context, _ driver.Leak) error {
+		c := newLeakyClient(t, sweeper{spy: e, sweep: func(ctx context.Context, _ driver.Leak) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})

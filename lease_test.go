@@ -14,13 +14,13 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// ttl is the lease of these tests; all of them run in virtual time.
+// ttl is that of the leases in these tests, all of which run in virtual time.
 const ttl = 10 * time.Second
 
-// validity is what may be relied on of a lease: ttl less 1 % and 2 ms.
+// validity is how long a lease may be relied on: ttl less 1 % and 2 ms.
 const validity = ttl - ttl/100 - 2*time.Millisecond
 
-// network stands between a client and its engine; the test may change what it does.
+// network is between a client and its engine. A test may give it faults.
 type network struct {
 	*drivertest.Faulty
 	engine *memory.Engine
@@ -30,7 +30,8 @@ type network struct {
 
 func newNetwork() *network {
 	n := &network{engine: memory.New(), count: map[drivertest.Method]*atomic.Int64{}}
-	for _, m := range []drivertest.Method{drivertest.Take, drivertest.Wait, drivertest.Renew, drivertest.Release, drivertest.List, drivertest.Downgrade} {
+	for _, m := range []drivertest.Method{drivertest.Take, drivertest.Wait, drivertest.Renew, drivertest.Release,
+		drivertest.List, drivertest.Downgrade} {
 		n.count[m] = new(atomic.Int64)
 	}
 	n.Faulty = drivertest.NewFaulty(n.engine, func(op drivertest.Op) drivertest.Fault {
@@ -45,7 +46,7 @@ func newNetwork() *network {
 	return n
 }
 
-// on lets the fault happen to all requests of these methods, from now on.
+// on makes the fault happen to all requests of these methods from now on.
 func (n *network) on(fault drivertest.Fault, methods ...drivertest.Method) {
 	rule := func(op drivertest.Op) drivertest.Fault {
 		for _, m := range methods {
@@ -64,7 +65,7 @@ func (n *network) heal() {
 	n.Resume()
 }
 
-// free reports whether the engine has nothing of the name, nor a queue.
+// free reports whether the engine has no holder and no queue of the name.
 func (n *network) free(t *testing.T, name string) bool {
 	t.Helper()
 	all, err := n.engine.List(context.Background(), driver.Query{Name: name})
@@ -97,7 +98,7 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
-// wantTook fails unless about so much (virtual) time has passed since began.
+// wantTook fails unless about that much (virtual) time has passed since began.
 func wantTook(t *testing.T, began time.Time, want time.Duration) {
 	t.Helper()
 	if took := time.Since(began); took < want-2*time.Millisecond || took > want+2*time.Millisecond {
@@ -129,7 +130,7 @@ func TestDeadlineCountsFromBeforeTheRequest(t *testing.T) {
 	})
 }
 
-func TestGrantThatComesTooLateIsNone(t *testing.T) {
+func TestGrantThatComesTooLateIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -170,16 +171,17 @@ func TestLeaseEndsAtItsDeadlineWhileTheEngineHangs(t *testing.T) {
 		n := newNetwork()
 		lost := make(lostEvents, 1)
 		danger := make(dangerEvents, 1)
-		m := newClient(t, n, leasehold.WithObserver(lost, danger)).Mutex("a", leasehold.TTL(ttl), leasehold.Label("jobs"))
+		m := newClient(t, n, leasehold.WithObserver(lost, danger)).Mutex("a", leasehold.TTL(ttl),
+			leasehold.Label("jobs"))
 		lease := lock(t, m)
 		ctx := lease.Context()
-		time.Sleep(ttl / 2) // one renewal went well
+		time.Sleep(ttl / 2) // one renewal has succeeded
 		deadline := lease.Deadline()
 		n.on(drivertest.Fault{Hang: true}, drivertest.Renew, drivertest.Release, drivertest.Take)
 
 		e := <-danger
 		if left := time.Until(deadline); (left-ttl/3).Abs() > 2*time.Millisecond || e.Left != left {
-			t.Errorf("told of danger %v before the deadline (event says %v), want %v", left, e.Left, ttl/3)
+			t.Errorf("danger was observed %v before the deadline (event says %v), want %v", left, e.Left, ttl/3)
 		}
 		<-ctx.Done()
 		wantEnd(t, lease, deadline, leasehold.ErrLost)
@@ -188,7 +190,7 @@ func TestLeaseEndsAtItsDeadlineWhileTheEngineHangs(t *testing.T) {
 		}
 		wantErr(t, lease.Release(), leasehold.ErrLost)
 
-		// What hung may still have prolonged the lease: it is cleaned up.
+		// The request that hung may still have extended the lease: it is cleaned up.
 		n.heal()
 		time.Sleep(2 * ttl)
 		if !n.free(t, "a") {
@@ -197,7 +199,7 @@ func TestLeaseEndsAtItsDeadlineWhileTheEngineHangs(t *testing.T) {
 	})
 }
 
-func TestShortTroubleIsRiddenOut(t *testing.T) {
+func TestShortOutageIsSurvived(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]drivertest.Fault{
 		"request lost":      {FailBefore: true},
@@ -290,7 +292,7 @@ func TestReleaseWorksWithAnEndedContext(t *testing.T) {
 		if got := n.count[drivertest.Release].Load(); got != 1 {
 			t.Errorf("%d releases were sent, want 1", got)
 		}
-		wantErr(t, context.Cause(lease.Context()), context.Canceled) // the caller's own end came first
+		wantErr(t, context.Cause(lease.Context()), context.Canceled) // the caller's own context ended first
 	})
 }
 
@@ -362,7 +364,7 @@ func TestTakeOfUnknownOutcomeIsUndone(t *testing.T) {
 	}
 }
 
-func TestWaiterRidesOutAnOutage(t *testing.T) {
+func TestWaiterSurvivesAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -414,7 +416,7 @@ func TestWaiterGivesUpAfterAnOutageOfOneTTL(t *testing.T) {
 	})
 }
 
-func TestCancelledWaiterLeavesNoGhost(t *testing.T) {
+func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]drivertest.Fault{
 		"healthy":      {},
@@ -463,7 +465,7 @@ func TestShortFirstLeaseIsRenewedAtOnce(t *testing.T) {
 	})
 }
 
-// shortFirst gives a first lease of one second.
+// shortFirst grants a first lease of one second.
 type shortFirst struct{ *network }
 
 func (e shortFirst) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// expectTold expects an error that is want and nothing else, and says these parts.
+// expectTold expects an error that is want and nothing else, and contains these parts.
 func expectTold(t *testing.T, err, want error, parts ...string) {
 	t.Helper()
 	expectOnly(t, err, want)
@@ -26,73 +26,75 @@ func expectTold(t *testing.T, err, want error, parts ...string) {
 	}
 }
 
-// More than so many callers of one process do not wait for one name, and nothing is sent for the others.
+// In one process no more callers than the limit wait for one name, and nothing is sent for the others.
 func TestALimitOfWaitersInOneProcess(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		const most = 5
-		c := newClient(t, e, leasehold.WithMaxWaiters(most))
+		const limit = 5
+		c := newClient(t, e, leasehold.WithMaxWaiters(limit))
 		order := c.RWMutex("order")
 		held := take(t, order.Lock)
 		requests := e.sent()
 		var waiting []*outcome[*leasehold.Lease]
-		for i := range most {
-			waiting = append(waiting, line(t, []asker{order.Lock, order.RLock}[i%2])...)
+		for i := range limit {
+			waiting = append(waiting, queueUp(t, []asker{order.Lock, order.RLock}[i%2])...)
 		}
 		for _, f := range []asker{order.Lock, order.RLock, c.Mutex("order").Lock, campaign(c.Election("order"), "me")} {
 			_, err := f(t.Context())
-			expectTold(t, err, leasehold.ErrCrowded, "order", "in this process", "WithMaxWaiters", fmt.Sprint(most))
+			expectTold(t, err, leasehold.ErrTooManyWaiters, "order", "in this process", "WithMaxWaiters",
+				fmt.Sprint(limit))
 		}
 		if n := e.sent() - requests; n != 0 {
-			t.Errorf("%d requests were sent for callers who wait, or are sent away", n)
+			t.Errorf("%d requests were sent for callers that wait, or are refused", n)
 		}
 		_, err := order.TryLock(t.Context())
 		expectOnly(t, err, leasehold.ErrHeld) // a try does not wait
 		take(t, c.Mutex("another").Lock)
 
 		release(t, held)
-		first := waiting[0].gets(t)
-		waiting = append(waiting[1:], line(t, order.Lock)...) // there is room again
+		first := waiting[0].wantValue(t)
+		waiting = append(waiting[1:], queueUp(t, order.Lock)...) // there is room again
 		release(t, first)
 		for _, o := range waiting {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 	})
 }
 
-// On the engine one caller of each process waits, and only so many processes do.
+// On the engine one caller of each process waits, and no more processes than the limit do.
 func TestALimitOfWaitersOnTheEngine(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		held := take(t, newClient(t, e).Mutex("order").Lock)
 		var waiting []*outcome[*leasehold.Lease]
 		for range 3 {
-			waiting = append(waiting, line(t, newClient(t, e, leasehold.WithMaxWaiters(3)).Mutex("order").Lock)...)
+			waiting = append(waiting, queueUp(t, newClient(t, e, leasehold.WithMaxWaiters(3)).Mutex("order").Lock)...)
 		}
 		late := newClient(t, e, leasehold.WithMaxWaiters(3)).Mutex("order")
 		for range 2 {
 			takes := e.sent("Take")
 			_, err := late.Lock(t.Context())
-			expectTold(t, err, leasehold.ErrCrowded, "order", "on the engine", "WithMaxWaiters", "3")
+			expectTold(t, err, leasehold.ErrTooManyWaiters, "order", "on the engine", "WithMaxWaiters", "3")
 			if n := e.sent("Take") - takes; n != 1 {
 				t.Errorf("%d takes were sent, want 1: the answer would be the same", n)
 			}
 		}
 		if n := waitingOn(t, e, "order"); n != 3 || e.sent("Release") != 0 {
-			t.Errorf("%d wait, and %d releases were sent; want 3, and none for those who are sent away", n, e.sent("Release"))
+			t.Errorf("%d wait, and %d releases were sent; want 3, and none for those that are refused", n,
+				e.sent("Release"))
 		}
 		release(t, held)
-		release(t, waiting[0].gets(t))
-		waiting = append(waiting[1:], line(t, late.Lock)...)
+		release(t, waiting[0].wantValue(t))
+		waiting = append(waiting[1:], queueUp(t, late.Lock)...)
 		for _, o := range waiting {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 	})
 }
 
-// Those who wait behind one who is sent away ask for themselves.
-func TestTheNextInLineAsksAfterOneIsSentAway(t *testing.T) {
+// Callers that wait behind one that is refused ask for themselves.
+func TestTheNextWaiterAsksAfterOneIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		held := take(t, newClient(t, e).Mutex("order").Lock)
-		first := line(t, newClient(t, e).Mutex("order").Lock)[0]
+		first := queueUp(t, newClient(t, e).Mutex("order").Lock)[0]
 		asked, answer := make(chan struct{}), make(chan struct{})
 		c := newClient(t, e, leasehold.WithMaxWaiters(1))
 		e.fail(func(c call) error {
@@ -103,23 +105,23 @@ func TestTheNextInLineAsksAfterOneIsSentAway(t *testing.T) {
 			}
 			return nil
 		})
-		second := begin(t.Context(), c.Mutex("order").Lock)
+		second := start(t.Context(), c.Mutex("order").Lock)
 		<-asked
-		third := line(t, c.Mutex("order").Lock)[0]
+		third := queueUp(t, c.Mutex("order").Lock)[0]
 		release(t, held)
-		other := first.gets(t)
-		fourth := line(t, newClient(t, e).Mutex("order").Lock)[0]
+		other := first.wantValue(t)
+		fourth := queueUp(t, newClient(t, e).Mutex("order").Lock)[0]
 		close(answer)
-		second.fails(t, leasehold.ErrCrowded)
-		third.fails(t, leasehold.ErrCrowded)
+		second.wantErr(t, leasehold.ErrTooManyWaiters)
+		third.wantErr(t, leasehold.ErrTooManyWaiters)
 		release(t, other)
-		release(t, fourth.gets(t))
+		release(t, fourth.wantValue(t))
 		release(t, take(t, c.Mutex("order").Lock))
 	})
 }
 
-// A waiter who has had a place waits on, also if the engine has lost it: whoever waits meanwhile.
-func TestWhoHasWaitedIsNotSentAway(t *testing.T) {
+// A waiter that has had a place waits on, even if the engine has lost the place, whoever else waits.
+func TestAWaiterIsNotRefusedLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		held := take(t, newClient(t, e).Mutex("order").Lock)
 		trouble := make(chan struct{})
@@ -129,39 +131,40 @@ func TestWhoHasWaitedIsNotSentAway(t *testing.T) {
 			}
 			e.fail(nil)
 			<-trouble
-			return driver.Spent(errLost) // it must go on as another owner
+			return driver.Spent(errLost) // the call must go on with another owner
 		})
-		waits := line(t, newClient(t, e, leasehold.WithMaxWaiters(1)).Mutex("order").Lock)[0]
-		others := line(t, newClient(t, e).Mutex("order").Lock, newClient(t, e).Mutex("order").Lock)
+		waits := queueUp(t, newClient(t, e, leasehold.WithMaxWaiters(1)).Mutex("order").Lock)[0]
+		others := queueUp(t, newClient(t, e).Mutex("order").Lock, newClient(t, e).Mutex("order").Lock)
 		close(trouble)
 		time.Sleep(leasehold.DefaultTTL / 4)
-		waits.waits(t)
+		waits.wantWaiting(t)
 		if n := waitingOn(t, e, "order"); n != 3 {
 			t.Errorf("%d wait on the engine, want 3", n)
 		}
 		release(t, held)
 		for _, o := range append(others, waits) {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 	})
 }
 
-// A client has and asks for so many leases, and no more.
+// A client has and asks for no more leases than the limit.
 func TestALimitOfLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		const most = 4
-		c := newClient(t, e, leasehold.WithMaxLeases(most))
+		const limit = 4
+		c := newClient(t, e, leasehold.WithMaxLeases(limit))
 		other := take(t, newClient(t, e).Mutex("held").Lock)
 		first := take(t, c.Mutex("first").Lock)
 		again, err := c.Mutex("first").Lock(first.Context()) // counts once
 		expect(t, err, nil)
 		take(t, permits(c.Semaphore("permits", 3), 2))
 		reader := take(t, c.RWMutex("read").RLock)
-		waiting := line(t, c.Mutex("held").Lock)[0]
+		waiting := queueUp(t, c.Mutex("held").Lock)[0]
 		requests := e.sent()
 		for name, f := range map[string]asker{
 			"lock": c.Mutex("free").Lock, "try": c.Mutex("free").TryLock, "read": c.RWMutex("read").RLock,
-			"wait": c.Mutex("held").Lock, "permits": permits(c.Semaphore("permits", 3), 1), "campaign": campaign(c.Election("free"), "me"),
+			"wait": c.Mutex("held").Lock, "permits": permits(c.Semaphore("permits", 3), 1),
+			"campaign": campaign(c.Election("free"), "me"),
 			"all": func(ctx context.Context) (*leasehold.Lease, error) {
 				_, err := c.LockAll(ctx, "free", "free 2")
 				return nil, err
@@ -169,13 +172,13 @@ func TestALimitOfLeases(t *testing.T) {
 		} {
 			t.Log(name)
 			_, err := f(t.Context())
-			expectTold(t, err, leasehold.ErrFull, "WithMaxLeases", fmt.Sprint(most))
+			expectTold(t, err, leasehold.ErrFull, "WithMaxLeases", fmt.Sprint(limit))
 		}
 		if n := e.sent() - requests; n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
 		release(t, reader)
-		_, err = c.LockAll(t.Context(), "free", "free 2") // two would be one too many
+		_, err = c.LockAll(t.Context(), "free", "free 2") // two are one too many
 		expectOnly(t, err, leasehold.ErrFull)
 		take(t, c.Mutex("free").Lock)
 		_, err = c.Mutex("free 2").Lock(t.Context())
@@ -186,22 +189,22 @@ func TestALimitOfLeases(t *testing.T) {
 		release(t, first)
 		take(t, c.Mutex("free 2").Lock)
 		release(t, other)
-		release(t, waiting.gets(t))
+		release(t, waiting.wantValue(t))
 		release(t, takeAll(t, c, "free 3"))
 	})
 }
 
-// What comes to nothing is not counted for ever, however it ends.
+// Calls that fail are not counted for ever, however they end.
 func TestAllThatEndsMakesRoom(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
-		const most = 3
-		c := newClient(t, e, leasehold.WithMaxLeases(most))
+		const limit = 3
+		c := newClient(t, e, leasehold.WithMaxLeases(limit))
 		held := take(t, newClient(t, e).Mutex("held").Lock)
 		m := c.Mutex("name")
 		fill := func(why string) {
 			t.Helper()
 			var leases []*leasehold.Lease
-			for i := range most {
+			for i := range limit {
 				leases = append(leases, take(t, c.Mutex(fmt.Sprint("fill ", i)).Lock))
 			}
 			_, err := m.TryLock(t.Context())
@@ -213,7 +216,7 @@ func TestAllThatEndsMakesRoom(t *testing.T) {
 				t.Fatal("after ", why)
 			}
 		}
-		for range 2 * most {
+		for range 2 * limit {
 			_, err := c.Mutex("held").TryLock(t.Context())
 			expectOnly(t, err, leasehold.ErrHeld)
 			_, err = c.Mutex("held", leasehold.WaitLimit(time.Millisecond)).Lock(t.Context())
@@ -222,26 +225,26 @@ func TestAllThatEndsMakesRoom(t *testing.T) {
 			_, err = c.LockAll(ctx, "a", "held")
 			expect(t, err, context.DeadlineExceeded)
 			cancel()
-			time.Sleep(time.Second) // whoever has waited is cleaned up
+			time.Sleep(time.Second) // the waiter is cleaned up
 		}
 		fill("tries and waits")
-		for range 2 * most {
+		for range 2 * limit {
 			release(t, takeAll(t, c, "a", "b", "c"))
 		}
 		fill("locks of several names")
 		handed := take(t, m.Lock)
-		waiting := line(t, slices.Repeat([]asker{m.Lock}, most-1)...)
+		waiting := queueUp(t, slices.Repeat([]asker{m.Lock}, limit-1)...)
 		release(t, handed)
 		for _, o := range waiting {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 		fill("hand-overs")
-		for range 2 * most {
+		for range 2 * limit {
 			lose(t, c, leasehold.KindLock, take(t, m.Lock))
 			time.Sleep(2 * leasehold.DefaultTTL)
 		}
 		fill("leases that were lost")
-		for range 2 * most {
+		for range 2 * limit {
 			lease := take(t, c.Mutex("name", leasehold.MaxHold(time.Second)).Lock)
 			<-lease.Context().Done()
 			time.Sleep(2 * leasehold.DefaultTTL)
@@ -252,7 +255,7 @@ func TestAllThatEndsMakesRoom(t *testing.T) {
 }
 
 // What may be left on the engine counts until it is cleaned up.
-func TestLeftoversCountAmongTheLeases(t *testing.T) {
+func TestWhatIsNotCleanedUpCountsAmongTheLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e, leasehold.WithMaxLeases(2))
 		e.fail(func(call) error { return errLost })
@@ -284,15 +287,16 @@ func TestBadLimits(t *testing.T) {
 	})
 }
 
-// Examine tells of names for which nearly as many wait as may.
+// Examine finds names that have nearly as many waiters as are allowed.
 func TestExamineFindsLongQueues(t *testing.T) {
 	t.Parallel()
-	long := func(most int, places ...driver.Place) string {
-		e := &examined{Engine: memory.New(), x: driver.Examination{Places: places}}
-		c := leasehold.New(e, leasehold.WithMaxWaiters(most))
+	longQueues := func(limit int, places ...driver.Server) string {
+		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: places}}
+		c := leasehold.New(e, leasehold.WithMaxWaiters(limit))
 		defer c.Close()
 		for i := range 10 {
-			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour, Join: true}
+			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour,
+				Join: true}
 			if _, err := e.Take(t.Context(), r); i > 0 && !errors.Is(err, driver.ErrHeld) {
 				t.Fatal(err)
 			}
@@ -303,21 +307,22 @@ func TestExamineFindsLongQueues(t *testing.T) {
 		}
 		for _, f := range x.Findings {
 			if f.Code == "long-queue" && f.Severity == leasehold.Warning {
-				return f.Text + f.Mend
+				return f.Text + f.Fix
 			}
 		}
 		return ""
 	}
-	for most, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
-		told := long(most)
-		if found := told != ""; found != want {
-			t.Errorf("with 9 who wait, and a limit of %d: %q", most, told)
+	for limit, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
+		text := longQueues(limit)
+		if found := text != ""; found != want {
+			t.Errorf("with 9 waiters and a limit of %d: %q", limit, text)
 		}
-		if want && (!strings.Contains(told, `9 wait for the lock "order"`) || !strings.Contains(told, fmt.Sprint("limit of ", most))) {
-			t.Errorf("told is %q", told)
+		if want && (!strings.Contains(text, `9 wait for the lock "order"`) ||
+			!strings.Contains(text, fmt.Sprint("limit of ", limit))) {
+			t.Errorf("the text is %q", text)
 		}
 	}
-	if told := long(9, driver.Place{Name: "silent", Err: driver.ErrSilent}); told != "" {
-		t.Errorf("while a place is silent, nothing more is asked of it: %q", told)
+	if text := longQueues(9, driver.Server{Name: "silent", Err: driver.ErrSilent}); text != "" {
+		t.Errorf("listed although a server is silent: %q", text)
 	}
 }

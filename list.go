@@ -6,23 +6,23 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// What a listing is made of. The secret by which an owner is known never appears in it.
+// The parts of a listing. The owner, which is secret, never appears in it.
 type (
 	// Query says what to list.
 	Query = driver.Query
 	// Status is what is known of one name.
 	Status = driver.Status
-	// Holder is one who holds.
+	// Holder is one holder of a name.
 	Holder = driver.Holder
-	// Waiter is one who waits.
+	// Waiter is one waiter for a name.
 	Waiter = driver.Waiter
-	// LatchState is what a latch stands at.
+	// LatchState is the state of a latch.
 	LatchState = driver.LatchState
 )
 
-// List tells what is held and waited for, by anybody, ordered by kind and then by name. At most
-// Query.Limit entries come at once (1000 by default): set Query.After to the Key of the last one for more. It
-// returns ErrUnavailable, ErrInvalid, ErrClosed or an error of ctx.
+// List returns the names that anybody holds or waits for, ordered by kind and then by name. It returns at most
+// Query.Limit entries (1000 by default): for more, set Query.After to the Key of the last one. It returns
+// ErrUnavailable, ErrInvalid, ErrClosed or an error of ctx.
 func (c *Client) List(ctx context.Context, q Query) ([]Status, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -36,40 +36,40 @@ func (c *Client) List(ctx context.Context, q Query) ([]Status, error) {
 func (c *Client) checkQuery(q Query) error {
 	switch {
 	case q.Limit < 0:
-		return invalid("limit", q.Limit, "0 (for 1000) or more")
+		return newValueError("limit", q.Limit, "0 (for 1000) or more")
 	case q.Kind > KindLatch:
-		return invalid("kind", q.Kind, "KindLock, KindSemaphore, KindLatch, or 0 for all")
+		return newValueError("kind", q.Kind, "KindLock, KindSemaphore, KindLatch, or 0 for all")
 	}
 	return nil
 }
 
-// Inspect tells all about one name: an entry for each kind in which somebody holds it or waits for
-// it, with the queue, and none if it is free. Errors are those of List.
+// Inspect returns everything about one name, including the queue: one entry for each kind in which somebody holds it or
+// waits for it, and none if it is free. Errors are those of List.
 func (c *Client) Inspect(ctx context.Context, name string) ([]Status, error) {
 	if c.err == nil && !validText(name) {
-		return nil, invalid("name", name, allowedText)
+		return nil, newValueError("name", name, allowedText)
 	}
 	return c.List(ctx, Query{Name: name, Queue: true})
 }
 
-// about makes an error say what it is about.
-func about(err error, k driver.Key) error {
+// withKey adds the kind and the name to an *Error.
+func withKey(err error, k driver.Key) error {
 	if e, ok := err.(*Error); ok {
 		e.Kind, e.Name = k.Kind, k.Name
 	}
 	return err
 }
 
-// clientRequest sends a request that has nothing to do with a lease.
+// clientRequest sends a request that is not about a lease.
 func clientRequest[T any](ctx context.Context, c *Client, op string, f func(context.Context) (T, error)) (T, error) {
 	var none T
-	if c.life.Err() != nil {
+	if c.lifetime.Err() != nil {
 		return none, &Error{Op: op, Err: ErrClosed}
 	}
 	if err := ctx.Err(); err != nil {
 		return none, &Error{Op: op, Err: err, Cause: context.Cause(ctx)}
 	}
-	v, err := request(ctx, c, c.requestTimeout, f, ignore)
+	v, err := sendRequest(ctx, c, c.requestTimeout, f, discard)
 	switch {
 	case err == nil:
 		return v, nil

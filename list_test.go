@@ -8,7 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-func TestInspectTellsAllAboutAName(t *testing.T) {
+func TestInspectReturnsAllAboutAName(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e, leasehold.WithHolder("host-a:1"))
 		lease := take(t, c.Mutex("n", leasehold.TTL(time.Minute)).Lock)
@@ -16,16 +16,19 @@ func TestInspectTellsAllAboutAName(t *testing.T) {
 		set(t, c.Latch("n"), 7, true)
 		take(t, c.Mutex("other").Lock)
 		time.Sleep(5 * time.Second)
-		line(t, newClient(t, e, leasehold.WithHolder("host-b:2")).Mutex("n").Lock, newClient(t, e, leasehold.WithHolder("host-c:3")).RWMutex("n").RLock)
+		queueUp(t, newClient(t, e, leasehold.WithHolder("host-b:2")).Mutex("n").Lock,
+			newClient(t, e, leasehold.WithHolder("host-c:3")).RWMutex("n").RLock)
 		time.Sleep(2 * time.Second)
 
 		all, err := c.Inspect(t.Context(), "n")
 		expect(t, err, nil)
-		if len(all) != 3 || all[0].Kind != leasehold.KindLock || all[1].Kind != leasehold.KindSemaphore || all[2].Kind != leasehold.KindLatch {
+		if len(all) != 3 || all[0].Kind != leasehold.KindLock || all[1].Kind != leasehold.KindSemaphore ||
+			all[2].Kind != leasehold.KindLatch {
 			t.Fatalf("got %+v", all)
 		}
 		h := all[0].Holders[0]
-		if h.Token != lease.Token() || h.Holder != "host-a:1" || h.Weight != 1 || h.Age != 7*time.Second || h.TTL != 53*time.Second {
+		if h.Token != lease.Token() || h.Holder != "host-a:1" || h.Weight != 1 || h.Age != 7*time.Second ||
+			h.TTL != 53*time.Second {
 			t.Errorf("the holder is %+v", h)
 		}
 		if all[0].Waiting != 2 || len(all[0].Queue) != 2 {
@@ -87,14 +90,14 @@ func TestForceReleaseTakesALockAway(t *testing.T) {
 		c, other := newClient(t, e), newClient(t, e)
 		lease := take(t, c.Mutex("n").Lock)
 		began := time.Now()
-		waiting := begin(t.Context(), other.Mutex("n").Lock)
-		waiting.waits(t)
+		waiting := start(t.Context(), other.Mutex("n").Lock)
+		waiting.wantWaiting(t)
 
 		expectOnly(t, other.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()+1), leasehold.ErrLost)
 		expectOnly(t, other.ForceRelease(t.Context(), leasehold.KindSemaphore, "n", lease.Token()), leasehold.ErrLost)
-		waiting.waits(t)
+		waiting.wantWaiting(t)
 		expect(t, other.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
-		next := waiting.gets(t)
+		next := waiting.wantValue(t)
 
 		<-lease.Context().Done() // at its next renewal
 		wantCause(t, lease.Context(), leasehold.ErrLost)
@@ -103,7 +106,7 @@ func TestForceReleaseTakesALockAway(t *testing.T) {
 		}
 		expect(t, lease.Release(), leasehold.ErrLost)
 		wantCause(t, next.Context(), nil)
-		// The token of before is of no use against the one who holds now.
+		// The previous token is of no use against the current holder.
 		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), leasehold.ErrLost)
 		release(t, next)
 	})
@@ -120,7 +123,7 @@ func TestForceReleaseGivesPermitsBack(t *testing.T) {
 	})
 }
 
-func TestListOnAnEngineInTrouble(t *testing.T) {
+func TestListOnAnEngineThatFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		e.fail(func(call) error { return errLost })

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// LeaseSet is the leases on several names, held together.
+// LeaseSet is a set of leases on several names that are held together.
 type LeaseSet struct{ leases []*Lease }
 
-// LockAll waits for the locks of all names. It is all or nothing: if one cannot be had, those taken
-// are released. A name that is given twice counts once.
+// LockAll waits for the locks of all names. It is all or nothing: if one cannot be granted, the others are released. A
+// name that is given twice counts once.
 //
-// If all are free, and the engine can take them in one step, that is one request. Otherwise it takes them one after the
-// other, in sorted order, so that two who want the same names never wait for each other for ever.
+// If all are free and the engine can take them in one step, LockAll sends one request. Otherwise it takes them one
+// after the other, in sorted order, so that two callers that want the same names never wait for each other for ever.
 //
-// Options are those of the client, see WithDefaults; a WaitLimit is for all names together. Errors are those of
+// The options are those of the client, see WithDefaults; a WaitLimit is for all names together. Errors are those of
 // Mutex.Lock.
 func (c *Client) LockAll(ctx context.Context, names ...string) (*LeaseSet, error) {
 	if len(names) == 0 {
-		return nil, invalid("number of names", 0, "at least 1")
+		return nil, newValueError("number of names", 0, "at least 1")
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	began := time.Now()
@@ -32,20 +32,20 @@ func (c *Client) LockAll(ctx context.Context, names ...string) (*LeaseSet, error
 			return nil, err // before anything is sent
 		}
 	}
-	a := ask{op: "lock", began: began}
-	if set, err := c.takeAll(ctx, locks, &a); set != nil || err != nil {
+	a := acquisition{op: "lock", began: began}
+	if set, err := c.takeTogether(ctx, locks, &a); set != nil || err != nil {
 		return set, err
 	}
-	return c.takeEach(ctx, locks, a)
+	return c.takeInTurn(ctx, locks, a)
 }
 
-// takeEach takes locks one after the other. With first.turn, the caller has the turn of the first one's local queue.
-func (c *Client) takeEach(ctx context.Context, locks []*lock, first ask) (*LeaseSet, error) {
+// takeInTurn takes locks one after the other. If first.hasTurn is set, the caller has the turn of the first name.
+func (c *Client) takeInTurn(ctx context.Context, locks []*lock, first acquisition) (*LeaseSet, error) {
 	set := new(LeaseSet)
 	inner, began, a := ctx, first.began, first
 	for i, l := range locks {
 		if i > 0 {
-			a = ask{op: first.op, heard: a.heard}
+			a = acquisition{op: first.op, knownHeld: a.knownHeld}
 		}
 		if limit := c.defaults.waitLimit; limit > 0 {
 			l.waitLimit = max(time.Until(began.Add(limit)), 1)
@@ -53,19 +53,20 @@ func (c *Client) takeEach(ctx context.Context, locks []*lock, first ask) (*Lease
 		lease, err := l.acquire(inner, &a)
 		if err != nil {
 			if cause := context.Cause(inner); cause != nil && ctx.Err() == nil && errors.Is(err, inner.Err()) {
-				err = l.failure("lock all, while waiting for", cause, nil) // a lease on one of the names before has ended
+				err = l.newError("lock all, while waiting for", cause, nil) // an earlier lease of the set has ended
 			}
 			set.Release()
 			return nil, err
 		}
 		set.leases = append(set.leases, lease)
-		// Each lease's context comes from the one before: the last ends with the first that is lost.
+		// Each lease's context is derived from that of the lease before: the last context ends with the first lease
+		// that is lost.
 		inner = lease.Context()
 	}
 	return set, nil
 }
 
-// Context returns a context for the work under all the locks: it is cancelled as soon as one of them ends. See
+// Context returns a context for the work under all the locks. It is cancelled as soon as one of the leases ends. See
 // Lease.Context.
 func (s *LeaseSet) Context() context.Context { return s.leases[len(s.leases)-1].Context() }
 
@@ -83,18 +84,18 @@ func (s *LeaseSet) Deadline() time.Time {
 // Leases returns the leases, sorted by name. Each has its own token.
 func (s *LeaseSet) Leases() []*Lease { return slices.Clone(s.leases) }
 
-// Token returns the fencing token of one of the names, and an ErrInvalid if it is none of them.
+// Token returns the fencing token of one of the names, and an ErrInvalid if the name is not in the set.
 func (s *LeaseSet) Token(name string) (uint64, error) {
 	for _, l := range s.leases {
 		if l.Name() == name {
 			return l.Token(), nil
 		}
 	}
-	return 0, invalid("name", name, "one of the "+strconv.Itoa(len(s.leases))+" names of the set")
+	return 0, newValueError("name", name, "one of the "+strconv.Itoa(len(s.leases))+" names of the set")
 }
 
-// Release releases all leases, the last one first, and returns the errors of those that had ended or could
-// not be confirmed. See Lease.Release.
+// Release releases all leases, the last one first. It returns the errors of those that had ended or whose release was
+// not confirmed. See Lease.Release.
 func (s *LeaseSet) Release() error {
 	var errs []error
 	for _, l := range slices.Backward(s.leases) {

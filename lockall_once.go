@@ -10,75 +10,79 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// takeAll tries once to take all locks in one request. Without a set and an error, they are to be taken one after the
-// other; with a.turn, the caller then still has the turn of the first one's local queue, and so has lost no place in it.
-func (c *Client) takeAll(ctx context.Context, locks []*lock, a *ask) (*LeaseSet, error) {
+// takeTogether tries once to take all locks in one request. If it returns neither a set nor an error, the caller takes
+// them one after the other. If a.hasTurn is set then, the caller keeps the turn of the first name, and so has lost no
+// place.
+func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition) (*LeaseSet, error) {
 	engine, ok := c.engine.(driver.AllTaker)
 	first := locks[0]
-	if !ok || !c.abilities.All || len(locks) < 2 || first.ended(ctx, "", nil) != nil || slices.ContainsFunc(locks, func(l *lock) bool { return l.entered(ctx) }) {
+	if !ok || !c.abilities.All || len(locks) < 2 || first.callError(ctx, "", nil) != nil {
 		return nil, nil
 	}
-	if err := c.begins(first, a.op, len(locks)); err != nil {
-		first.tellFailed(ctx, a, err)
+	if slices.ContainsFunc(locks, func(l *lock) bool { return l.isHeldBy(ctx) }) {
+		return nil, nil
+	}
+	if err := c.countLeases(first, a.op, len(locks)); err != nil {
+		first.observeFailed(ctx, a, err)
 		return nil, err
 	}
 	uncounted := len(locks)
-	defer func() { c.ends(uncounted) }()
+	defer func() { c.uncountLeases(uncounted) }()
 	for i, l := range locks {
 		if !c.queue.Try(l.key) {
-			c.turnsDone(locks[min(1, i):i])
-			a.turn = i > 0
+			c.endTurns(locks[min(1, i):i])
+			a.hasTurn = i > 0
 			return nil, nil
 		}
 	}
-	waiting, cancel := first.patience(ctx)
+	waiting, cancel := first.withWaitLimit(ctx)
 	defer cancel()
 	holds := make([]*hold, len(locks))
 	for i, l := range locks {
 		holds[i] = newHold(l, a, true)
 	}
 	start := driver.Now()
-	grants, err := c.sendAll(waiting, engine, holds)
-	if errors.Is(err, driver.ErrHeld) || errors.Is(err, driver.ErrApart) {
-		c.turnsDone(locks[1:])
-		a.turn, a.heard = true, errors.Is(err, driver.ErrHeld)
+	grants, err := c.sendTakeAll(waiting, engine, holds)
+	if errors.Is(err, driver.ErrHeld) || errors.Is(err, driver.ErrNotTogether) {
+		c.endTurns(locks[1:])
+		a.hasTurn, a.knownHeld = true, errors.Is(err, driver.ErrHeld)
 		return nil, nil
 	}
-	touched := !driver.HadNoEffect(err)
-	set, err := grantAll(ctx, a, holds, grants, start, err)
+	mayHold := !driver.HadNoEffect(err)
+	set, err := acceptAll(ctx, a, holds, grants, start, err)
 	uncounted -= len(set.leases)
 	if err == nil {
 		return set, nil
 	}
 	rest := holds[len(set.leases):]
-	over := rest[0].lock.ended(waiting, a.op, errUnheard)
-	if over == nil {
-		over = rest[0].lock.failure(a.op, ErrUnavailable, err)
+	callErr := rest[0].lock.callError(waiting, a.op, errNotKnownHeld)
+	if callErr == nil {
+		callErr = rest[0].lock.newError(a.op, ErrUnavailable, err)
 	}
-	if touched {
-		abandonAll(rest)
+	if mayHold {
+		cleanUpAll(rest)
 	}
-	c.turnsDone(locks[len(set.leases):])
-	rest[0].lock.tellFailed(ctx, a, over)
+	c.endTurns(locks[len(set.leases):])
+	rest[0].lock.observeFailed(ctx, a, callErr)
 	set.Release()
-	return nil, over
+	return nil, callErr
 }
 
-// entered reports whether ctx comes from the context of a lease on the name, which is then entered again.
-func (l *lock) entered(ctx context.Context) bool { return ctx.Value(l) != nil }
+// isHeldBy reports whether ctx is derived from the context of a lease on the name, which is then entered again.
+func (l *lock) isHeldBy(ctx context.Context) bool { return ctx.Value(l) != nil }
 
-func (c *Client) turnsDone(locks []*lock) {
+func (c *Client) endTurns(locks []*lock) {
 	for _, l := range locks {
-		c.queue.Done(l.key)
+		c.queue.EndTurn(l.key)
 	}
 }
 
-// sendAll sends one request for all holds.
-func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*hold) ([]driver.Grant, error) {
+// sendTakeAll sends one request for all holds.
+func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds []*hold) ([]driver.Grant, error) {
 	batch := make([]driver.Request, len(holds))
 	ttl := MaxTTL
 	for i, h := range holds {
-		batch[i] = h.request()
+		batch[i] = h.takeRequest()
 		ttl = min(ttl, batch[i].TTL)
 	}
 	var grants []driver.Grant
@@ -86,16 +90,16 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 	if c.abilities.Local {
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
-		gate := c.gates.of(batch[0].Key) // an engine takes only names of one server in one step
-		limit, held := c.letIn(ctx, gate, c.limit(validity(ttl)))
-		if held != nil {
-			return nil, held
+		limiter := c.takeLimiters.forKey(batch[0].Key) // an engine takes only names of one server in one step
+		limit, refused := c.admitTake(ctx, limiter, c.requestLimit(validity(ttl)))
+		if refused != nil {
+			return nil, refused
 		}
-		sent := make([]sending, len(holds))
+		sent := make([]sentRequest, len(holds))
 		for i, h := range holds {
-			sent[i] = h.sends()
+			sent[i] = h.beginRequest()
 		}
-		grants, err = request(ctx, c, limit, func(ctx context.Context) ([]driver.Grant, error) {
+		grants, err = sendRequest(ctx, c, limit, func(ctx context.Context) ([]driver.Grant, error) {
 			return engine.TakeAll(ctx, batch)
 		}, func(grants []driver.Grant, err error) {
 			for i, s := range sent {
@@ -103,12 +107,12 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 				if i < len(grants) {
 					g = grants[i]
 				}
-				s.late(g, err)
+				s.noteLateAnswer(g, err)
 			}
 		})
-		gate.leave(c.renewer.now(), err == nil || driver.IsNo(err))
+		limiter.done(c.renewer.now(), err == nil || driver.IsNo(err))
 		for _, h := range holds {
-			h.note(err, h.lock.ttl)
+			h.noteUncertain(err, h.lock.ttl)
 		}
 	}
 	if err == nil && len(grants) != len(batch) {
@@ -117,9 +121,11 @@ func (c *Client) sendAll(ctx context.Context, engine driver.AllTaker, holds []*h
 	return grants, err
 }
 
-// grantAll makes leases of grants, each under the context of the one before. With an error, which may be that of the request,
-// the set has the leases of those before the first hold for which there is none.
-func grantAll(ctx context.Context, a *ask, holds []*hold, grants []driver.Grant, start driver.Instant, err error) (*LeaseSet, error) {
+// acceptAll makes leases of grants, each with a context derived from that of the lease before. On an error, which may
+// be that of the request, the set has the leases of the holds before the first one without a lease.
+func acceptAll(
+	ctx context.Context, a *acquisition, holds []*hold, grants []driver.Grant, start driver.Instant, err error,
+) (*LeaseSet, error) {
 	set := new(LeaseSet)
 	if err != nil {
 		return set, err
@@ -129,21 +135,21 @@ func grantAll(ctx context.Context, a *ask, holds []*hold, grants []driver.Grant,
 		if !grants[i].Start.IsZero() {
 			from = grants[i].Start
 		}
-		if err := h.admit(grants[i], from); err != nil {
+		if err := h.accept(grants[i], from); err != nil {
 			return set, err
 		}
-		lease := h.lock.granted(ctx, a, gift{hold: h, tenure: h.tenure, token: h.token}, false)
+		lease := h.lock.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false)
 		set.leases = append(set.leases, lease)
 		ctx = lease.Context()
 	}
 	return set, nil
 }
 
-// abandonAll ends attempts that lead to nothing, all at the same time: once the client is closed, each of them waits for its release.
-func abandonAll(holds []*hold) {
-	var work sync.WaitGroup
+// cleanUpAll cleans up holds at the same time: if the client is closed, each of them waits for its release.
+func cleanUpAll(holds []*hold) {
+	var all sync.WaitGroup
 	for _, h := range holds {
-		work.Go(h.abandon)
+		all.Go(h.cleanUp)
 	}
-	work.Wait()
+	all.Wait()
 }

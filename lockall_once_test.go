@@ -13,7 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver/drivertest"
 )
 
-// What is not free is waited for in order: one try in one step, and then name by name.
+// If not all are free, the names are waited for in order: one request for all, and then name by name.
 func TestLockAllTriesOnceAndThenTakesEach(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []string{"a", "b", "c"} {
@@ -21,8 +21,8 @@ func TestLockAllTriesOnceAndThenTakesEach(t *testing.T) {
 			onBoth(t, func(t *testing.T, e *spy) {
 				c, other := newClient(t, e), newClient(t, e)
 				held := take(t, other.Mutex(taken).Lock)
-				waiting := begin(t.Context(), all(c, "c", "b", "a"))
-				waiting.waits(t)
+				waiting := start(t.Context(), all(c, "c", "b", "a"))
+				waiting.wantWaiting(t)
 				if n := e.sent("TakeAll"); n != 1 {
 					t.Errorf("%d requests for all names, want one", n)
 				}
@@ -30,14 +30,15 @@ func TestLockAllTriesOnceAndThenTakesEach(t *testing.T) {
 					t.Errorf("%d wait on the engine, want one", n)
 				}
 				release(t, held)
-				release(t, waiting.gets(t))
+				release(t, waiting.wantValue(t))
 				release(t, takeAll(t, other, "a", "b", "c"))
 			})
 		})
 	}
 }
 
-// Who has the turn of a name in this process would be overtaken; and nobody would get a lease that is to be entered again.
+// The caller of this process that has the turn of a name would be overtaken, and a lease that is to be entered again
+// would not be granted.
 func TestLockAllAsksNameByNameWhereOneStepWouldBeWrong(t *testing.T) {
 	t.Parallel()
 	for name, begun := range map[string]func(t *testing.T, c *leasehold.Client) context.Context{
@@ -57,13 +58,13 @@ func TestLockAllAsksNameByNameWhereOneStepWouldBeWrong(t *testing.T) {
 			onBoth(t, func(t *testing.T, e *spy) {
 				c := newClient(t, e)
 				ctx, cancel := context.WithCancel(begun(t, c))
-				asking := begin(ctx, all(c, "a", "b", "c"))
-				asking.over()
+				asking := start(ctx, all(c, "a", "b", "c"))
+				asking.settle()
 				if n := e.sent("TakeAll"); n != 0 {
 					t.Errorf("%d requests for all names", n)
 				}
 				cancel()
-				if asking.over(); asking.err == nil {
+				if asking.settle(); asking.err == nil {
 					release(t, asking.value)
 				}
 				release(t, take(t, c.Mutex("b").TryLock)) // no turn was kept
@@ -81,23 +82,23 @@ func TestLockAllOfOneNameIsALock(t *testing.T) {
 	})
 }
 
-// picky is an engine that cannot take these names in one step.
-type picky struct{ *spy }
+// unableTogether is an engine that cannot take these names in one step.
+type unableTogether struct{ *spy }
 
-func (picky) TakeAll(context.Context, []driver.Request) ([]driver.Grant, error) {
-	return nil, driver.ErrApart
+func (unableTogether) TakeAll(context.Context, []driver.Request) ([]driver.Grant, error) {
+	return nil, driver.ErrNotTogether
 }
 
-func TestLockAllTakesEachWhereNamesAreApart(t *testing.T) {
+func TestLockAllTakesEachWhereNamesAreNotTogether(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		release(t, takeAll(t, newClient(t, picky{e}), "a", "b"))
+		release(t, takeAll(t, newClient(t, unableTogether{e}), "a", "b"))
 		if n := e.sent("Take"); n != 2 {
 			t.Errorf("%d requests for single names, want two", n)
 		}
 	})
 }
 
-// A caller who was refused in one step has not lost the place that it had in the queue of its process.
+// A caller that was refused in one step keeps its place in the local queue.
 func TestLockAllKeepsItsTurn(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
@@ -109,21 +110,21 @@ func TestLockAllKeepsItsTurn(t *testing.T) {
 			}
 			return nil
 		})
-		many := begin(t.Context(), all(c, "a", "b"))
-		many.waits(t)
-		later := begin(t.Context(), c.Mutex("a").Lock)
-		later.waits(t)
+		many := start(t.Context(), all(c, "a", "b"))
+		many.wantWaiting(t)
+		later := start(t.Context(), c.Mutex("a").Lock)
+		later.wantWaiting(t)
 		close(resume)
-		many.waits(t)
+		many.wantWaiting(t)
 		release(t, held)
-		set := many.gets(t)
-		later.waits(t)
+		set := many.wantValue(t)
+		later.wantWaiting(t)
 		release(t, set)
-		release(t, later.gets(t))
+		release(t, later.wantValue(t))
 	})
 }
 
-// The turns go back also if the caller goes away at the moment in which it was refused.
+// The turns end even if the caller gives up at the moment when it is refused.
 func TestLockAllGivesItsTurnsBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
@@ -143,7 +144,7 @@ func TestLockAllGivesItsTurnsBack(t *testing.T) {
 	})
 }
 
-// alive checks that nothing stands in the way of names that a client has asked for in vain, there or on the engine.
+// alive checks that nothing blocks names that a client has asked for in vain, in the client or on the engine.
 func alive(t *testing.T, n *network, c *leasehold.Client, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -169,7 +170,8 @@ func TestLockAllOfUnknownOutcomeLeavesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
 				var seen events
-				c := newClient(t, n, leasehold.WithDefaults(leasehold.TTL(ttl)), leasehold.WithRequestTimeout(time.Hour), leasehold.WithObserver(&seen))
+				c := newClient(t, n, leasehold.WithDefaults(leasehold.TTL(ttl)),
+					leasehold.WithRequestTimeout(time.Hour), leasehold.WithObserver(&seen))
 				n.on(fault, drivertest.TakeAll)
 				began := time.Now()
 				_, err := c.LockAll(t.Context(), "b", "a")
@@ -177,8 +179,9 @@ func TestLockAllOfUnknownOutcomeLeavesNothing(t *testing.T) {
 				if took := time.Since(began); took > validity {
 					t.Errorf("took %v, longer than the lease would last", took)
 				}
-				if failed := one[leasehold.Failed](t, &seen); failed.Name != "a" || failed.Err != err || len(seen.all) != 1 {
-					t.Errorf("heard %+v", seen.all)
+				if failed := one[leasehold.Failed](t, &seen); failed.Name != "a" || failed.Err != err ||
+					len(seen.all) != 1 {
+					t.Errorf("observed %+v", seen.all)
 				}
 				time.Sleep(5 * ttl)
 				n.heal()
@@ -189,7 +192,8 @@ func TestLockAllOfUnknownOutcomeLeavesNothing(t *testing.T) {
 	}
 }
 
-// What arrives when the client is closed must go, too, and Close does not wait for each name by itself.
+// A request that arrives when the client is closed must be undone as well, and Close does not wait for each name by
+// itself.
 func TestLockAllWhileTheClientIsClosed(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]drivertest.Fault{
@@ -202,8 +206,8 @@ func TestLockAllWhileTheClientIsClosed(t *testing.T) {
 				n := newNetwork()
 				c := leasehold.New(n)
 				n.on(fault, drivertest.TakeAll)
-				asking := begin(t.Context(), all(c, "a", "b", "c"))
-				asking.waits(t)
+				asking := start(t.Context(), all(c, "a", "b", "c"))
+				asking.wantWaiting(t)
 				noErr(t, c.Close())
 				began := time.Now()
 				n.on(drivertest.Fault{Before: time.Second}, drivertest.Release)
@@ -216,7 +220,7 @@ func TestLockAllWhileTheClientIsClosed(t *testing.T) {
 	}
 }
 
-func TestLockAllIsGivenUpWhileUnderWay(t *testing.T) {
+func TestLockAllIsGivenUpWhileInFlight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ctx     func(context.Context) (context.Context, context.CancelFunc)
@@ -235,7 +239,8 @@ func TestLockAllIsGivenUpWhileUnderWay(t *testing.T) {
 		"deadline": {ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		}, want: []error{context.DeadlineExceeded, leasehold.ErrUnavailable}},
-		"wait limit": {ctx: context.WithCancel, options: []leasehold.Option{leasehold.WaitLimit(time.Second)}, want: []error{leasehold.ErrUnavailable}},
+		"wait limit": {ctx: context.WithCancel, options: []leasehold.Option{leasehold.WaitLimit(time.Second)},
+			want: []error{leasehold.ErrUnavailable}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -258,13 +263,13 @@ func TestLockAllIsGivenUpWhileUnderWay(t *testing.T) {
 	}
 }
 
-// odd is an engine that changes its grants.
-type odd struct {
+// changedGrants is an engine that changes its grants.
+type changedGrants struct {
 	*network
 	change func([]driver.Grant) []driver.Grant
 }
 
-func (e odd) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
+func (e changedGrants) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
 	grants, err := e.network.TakeAll(ctx, batch)
 	return e.change(grants), err
 }
@@ -287,7 +292,8 @@ func TestLockAllGivesBackWhatIsOfNoUse(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork()
 				var seen events
-				c := newClient(t, odd{n, change}, leasehold.WithDefaults(leasehold.TTL(ttl), leasehold.AtLeast(0)), leasehold.WithObserver(&seen))
+				c := newClient(t, changedGrants{n, change},
+					leasehold.WithDefaults(leasehold.TTL(ttl), leasehold.AtLeast(0)), leasehold.WithObserver(&seen))
 				_, err := c.LockAll(t.Context(), "a", "b", "c")
 				expectOnly(t, err, leasehold.ErrUnavailable)
 				seen.balance(t)
@@ -299,7 +305,7 @@ func TestLockAllGivesBackWhatIsOfNoUse(t *testing.T) {
 	}
 }
 
-func TestObserversOfLockAllHearOfEachName(t *testing.T) {
+func TestObserversOfLockAllAreToldOfEachName(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		var seen events
 		c := newClient(t, e, leasehold.WithObserver(&seen), leasehold.WithDefaults(leasehold.Label("account")))
@@ -310,9 +316,9 @@ func TestObserversOfLockAllHearOfEachName(t *testing.T) {
 			return nil
 		})
 		set := takeAll(t, c, "a", "b")
-		granted := heard[leasehold.Granted](&seen)
+		granted := eventsOf[leasehold.Granted](&seen)
 		if len(granted) != 2 || len(seen.all) != 2 {
-			t.Fatalf("heard %+v", seen.all)
+			t.Fatalf("observed %+v", seen.all)
 		}
 		for i, g := range granted {
 			l := set.Leases()[i]
@@ -328,7 +334,7 @@ func TestObserversOfLockAllHearOfEachName(t *testing.T) {
 	})
 }
 
-// The time of the first try counts, too.
+// The time of the first try counts as well.
 func TestWaitOfLockAllCountsFromTheCall(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
@@ -340,11 +346,11 @@ func TestWaitOfLockAllCountsFromTheCall(t *testing.T) {
 			}
 			return nil
 		})
-		waiting := begin(t.Context(), all(c, "a", "b"))
+		waiting := start(t.Context(), all(c, "a", "b"))
 		time.Sleep(3 * time.Second)
 		release(t, held)
-		waiting.gets(t)
-		for i, g := range heard[leasehold.Granted](&seen) {
+		waiting.wantValue(t)
+		for i, g := range eventsOf[leasehold.Granted](&seen) {
 			if want := []time.Duration{time.Second, 2 * time.Second}[i]; g.Waited != want {
 				t.Errorf("%s has waited %v, want %v", g.Name, g.Waited, want)
 			}
@@ -358,23 +364,25 @@ func TestOptionsOfLockAll(t *testing.T) {
 		option leasehold.Option
 		check  func(*testing.T, *leasehold.LeaseSet, *leasehold.Client)
 	}{
-		"AtLeast": {leasehold.AtLeast(time.Second), func(t *testing.T, set *leasehold.LeaseSet, other *leasehold.Client) {
-			release(t, set)
-			for _, name := range []string{"a", "b"} {
-				_, err := other.Mutex(name).TryLock(t.Context())
-				expect(t, err, leasehold.ErrHeld)
-			}
-			time.Sleep(time.Second)
-			release(t, takeAll(t, other, "a", "b"))
-		}},
-		"MaxHold": {leasehold.MaxHold(time.Minute), func(t *testing.T, set *leasehold.LeaseSet, other *leasehold.Client) {
-			time.Sleep(59 * time.Second)
-			wantCause(t, set.Context(), nil)
-			time.Sleep(time.Second)
-			synctest.Wait() // the end is due at this very moment
-			wantCause(t, set.Context(), leasehold.ErrMaxHold)
-			expectOnly(t, set.Release(), leasehold.ErrMaxHold)
-		}},
+		"AtLeast": {leasehold.AtLeast(time.Second),
+			func(t *testing.T, set *leasehold.LeaseSet, other *leasehold.Client) {
+				release(t, set)
+				for _, name := range []string{"a", "b"} {
+					_, err := other.Mutex(name).TryLock(t.Context())
+					expect(t, err, leasehold.ErrHeld)
+				}
+				time.Sleep(time.Second)
+				release(t, takeAll(t, other, "a", "b"))
+			}},
+		"MaxHold": {leasehold.MaxHold(time.Minute),
+			func(t *testing.T, set *leasehold.LeaseSet, other *leasehold.Client) {
+				time.Sleep(59 * time.Second)
+				wantCause(t, set.Context(), nil)
+				time.Sleep(time.Second)
+				synctest.Wait() // the end is due at this very moment
+				wantCause(t, set.Context(), leasehold.ErrMaxHold)
+				expectOnly(t, set.Release(), leasehold.ErrMaxHold)
+			}},
 		"NoRenew": {leasehold.NoRenew(), func(t *testing.T, set *leasehold.LeaseSet, other *leasehold.Client) {
 			time.Sleep(leasehold.DefaultTTL)
 			wantCause(t, set.Context(), leasehold.ErrLost)
@@ -398,7 +406,7 @@ func TestOptionsOfLockAll(t *testing.T) {
 	}
 }
 
-// Callers of one process and of others, with overlapping names, in one step or not: nobody gets in beside another.
+// Callers of one process and of others, with overlapping names, in one step or not, exclude each other.
 func TestLockAllExcludes(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		const names = 4
@@ -408,7 +416,7 @@ func TestLockAllExcludes(t *testing.T) {
 		for i := range 8 {
 			c := clients[i%2]
 			mine := []int{i % names, (i + 1) % names}
-			calls = append(calls, begin(t.Context(), func(ctx context.Context) (int, error) {
+			calls = append(calls, start(t.Context(), func(ctx context.Context) (int, error) {
 				for n := range 10 {
 					set, err := c.LockAll(ctx, fmt.Sprint(mine[0]), fmt.Sprint(mine[1]))
 					if err != nil {
@@ -432,7 +440,7 @@ func TestLockAllExcludes(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, o := range calls {
-			o.gets(t)
+			o.wantValue(t)
 		}
 	})
 }

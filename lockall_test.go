@@ -23,7 +23,8 @@ func takeAll(t *testing.T, c *leasehold.Client, names ...string) *leasehold.Leas
 	return set
 }
 
-// inOneStepAndNot runs a test as onBoth does, with an engine that takes several locks in one step, and with one that cannot.
+// inOneStepAndNot runs a test as onBoth does, with an engine that takes several locks in one step and with one that
+// does not.
 func inOneStepAndNot(t *testing.T, test func(t *testing.T, engine *spy)) {
 	t.Helper()
 	t.Parallel()
@@ -69,7 +70,7 @@ func TestLockAllTakesNamesInOrderAndOnce(t *testing.T) {
 			expect(t, err, leasehold.ErrHeld)
 		}
 		release(t, set)
-		release(t, set) // again: the same answer
+		release(t, set) // again: the same result
 		wantCause(t, set.Context(), leasehold.ErrReleased)
 		release(t, takeAll(t, other, "b", "a", "c"))
 	})
@@ -80,26 +81,26 @@ func TestLockAllIsAllOrNothing(t *testing.T) {
 		c, other := newClient(t, e), newClient(t, e)
 		take(t, other.Mutex("c").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := begin(ctx, all(c, "a", "b", "c"))
-		waiting.waits(t)
+		waiting := start(ctx, all(c, "a", "b", "c"))
+		waiting.wantWaiting(t)
 		_, err := other.Mutex("a").TryLock(t.Context())
 		expect(t, err, leasehold.ErrHeld)
 		cancel()
-		waiting.fails(t, context.Canceled)
+		waiting.wantErr(t, context.Canceled)
 		for _, n := range []string{"a", "b"} {
 			release(t, take(t, other.Mutex(n).TryLock))
 		}
 	})
 }
 
-func TestTwoWhoWantTheSameNamesDoNotWaitForEver(t *testing.T) {
+func TestTwoCallersOfTheSameNamesDoNotWaitForEver(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		var calls []*outcome[int]
 		for _, caller := range []func(context.Context) (*leasehold.LeaseSet, error){
 			all(c, "a", "b", "c"), all(c, "c", "b", "a"), all(newClient(t, e), "b", "c", "a"),
 		} {
-			calls = append(calls, begin(t.Context(), func(ctx context.Context) (int, error) {
+			calls = append(calls, start(t.Context(), func(ctx context.Context) (int, error) {
 				for n := range 20 {
 					set, err := caller(ctx)
 					if err != nil {
@@ -115,7 +116,7 @@ func TestTwoWhoWantTheSameNamesDoNotWaitForEver(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, o := range calls {
-			o.gets(t)
+			o.wantValue(t)
 		}
 	})
 }
@@ -147,7 +148,7 @@ func TestLockAllHasOneWaitLimitForAllNames(t *testing.T) {
 		other := newClient(t, e)
 		held := takeAll(t, other, "a", "b")
 		began := time.Now()
-		waiting := begin(t.Context(), all(c, "a", "b"))
+		waiting := start(t.Context(), all(c, "a", "b"))
 		time.Sleep(2 * time.Second)
 		release(t, held.Leases()[0]) // a
 		<-waiting.done
@@ -159,8 +160,8 @@ func TestLockAllHasOneWaitLimitForAllNames(t *testing.T) {
 	})
 }
 
-// A lease that is lost while the set waits for the next name ends the call. The caller's own context has not ended,
-// and must not be blamed.
+// A lease that is lost while the set waits for the next name ends the call. The caller's own context has not ended, and
+// must not be blamed.
 func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 	t.Parallel()
 	for name, cause := range map[string]error{"lost": leasehold.ErrLost, "held for too long": leasehold.ErrMaxHold} {
@@ -172,15 +173,15 @@ func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 				}
 				c, other := newClient(t, e, leasehold.WithDefaults(opts...)), newClient(t, e)
 				take(t, other.Mutex("b").Lock)
-				waiting := begin(t.Context(), all(c, "a", "b"))
-				waiting.waits(t)
+				waiting := start(t.Context(), all(c, "a", "b"))
+				waiting.wantWaiting(t)
 				held, err := other.Inspect(t.Context(), "a")
 				expect(t, err, nil)
 				if cause == leasehold.ErrLost {
 					expect(t, other.ForceRelease(t.Context(), leasehold.KindLock, "a", held[0].Holders[0].Token), nil)
 				}
 				time.Sleep(leasehold.DefaultTTL / 2)
-				waiting.fails(t, cause)
+				waiting.wantErr(t, cause)
 				if errors.Is(waiting.err, context.Canceled) {
 					t.Errorf("the caller's context is blamed: %v", waiting.err)
 				}

@@ -5,15 +5,17 @@ type Loss uint8
 
 // The ways to lose a lease.
 const (
-	// LossRefused: the engine said that it is not held any more. It was released by force, or has expired there, or the engine has forgotten it.
+	// LossRefused: the engine said that the lease is no longer held. It was released by force, has expired there, or
+	// the engine has forgotten it.
 	LossRefused Loss = iota + 1
-	// LossDeadline: no renewal was confirmed before the deadline. The engine did not answer, or the process or its machine stood still.
+	// LossDeadline: no renewal was confirmed before the deadline. The engine did not answer, or the process or its
+	// machine was stopped.
 	LossDeadline
-	// LossDropped: all leases were dropped without Release, so that it was not renewed. That is a mistake of the program.
+	// LossDropped: all leases were dropped without Release, and so were not renewed. That is a bug in the program.
 	LossDropped
-	// LossNotRenewed: it has ended as NoRenew wants it.
+	// LossNotRenewed: the lease has ended as NoRenew says.
 	LossNotRenewed
-	// LossMaxHold: it was held for as long as MaxHold allows.
+	// LossMaxHold: the lease was held for as long as MaxHold allows.
 	LossMaxHold
 )
 
@@ -34,7 +36,7 @@ func (l Loss) String() string {
 	return "unknown"
 }
 
-// cause is what the lease's context tells.
+// cause returns the cause of the lease's context.
 func (l Loss) cause() error {
 	if l == LossMaxHold {
 		return ErrMaxHold
@@ -42,7 +44,7 @@ func (l Loss) cause() error {
 	return ErrLost
 }
 
-// reason says it in a sentence.
+// reason returns the loss as a sentence.
 func (l Loss) reason() string {
 	switch l {
 	case LossRefused:

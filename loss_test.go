@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Observers hear in a word how a lease was lost, and it is the right one.
+// Observers are told in one word how a lease was lost, and the word is right.
 func TestHowALeaseWasLost(t *testing.T) {
 	for how, lose := range map[leasehold.Loss]func(t *testing.T, e *spy, c *leasehold.Client){
 		leasehold.LossRefused: func(t *testing.T, e *spy, c *leasehold.Client) {
@@ -25,7 +25,7 @@ func TestHowALeaseWasLost(t *testing.T) {
 		leasehold.LossDropped: func(t *testing.T, e *spy, c *leasehold.Client) {
 			_, err := c.Mutex("order").Lock(t.Context())
 			expect(t, err, nil)
-			// The garbage collector tells when it likes, and not in the time of the bubble.
+			// The garbage collector runs when it likes, and not in the bubble's time.
 			for range 2000 {
 				runtime.GC()
 				time.Sleep(leasehold.DefaultTTL / 3)
@@ -64,11 +64,11 @@ func TestHowALeaseWasLost(t *testing.T) {
 func ends(t *testing.T, lease *leasehold.Lease, cause error) {
 	t.Helper()
 	<-lease.Context().Done()
-	synctest.Wait()                   // until it is told
-	expect(t, lease.Release(), cause) // who only waits for the channel has dropped the lease
+	synctest.Wait()                   // until it is observed
+	expect(t, lease.Release(), cause) // keeping only the channel counts as dropping the lease
 }
 
-func TestWordsForLosses(t *testing.T) {
+func TestLossesAsWords(t *testing.T) {
 	t.Parallel()
 	for how, word := range map[leasehold.Loss]string{
 		leasehold.LossRefused: "refused", leasehold.LossDeadline: "deadline", leasehold.LossDropped: "dropped",

@@ -19,24 +19,24 @@ func TestOnlyOneHoldsAMutex(t *testing.T) {
 			_, err := m.TryLock(t.Context())
 			expect(t, err, leasehold.ErrHeld)
 		}
-		local, remote := begin(t.Context(), same.Lock), begin(t.Context(), theirs.Lock)
-		local.waits(t)
-		remote.waits(t)
+		local, remote := start(t.Context(), same.Lock), start(t.Context(), theirs.Lock)
+		local.wantWaiting(t)
+		remote.wantWaiting(t)
 		release(t, lease)
-		if local.over() == remote.over() {
+		if local.settle() == remote.settle() {
 			t.Fatal("exactly one of two waiters must have been let in")
 		}
-		if !local.over() {
+		if !local.settle() {
 			local, remote = remote, local
 		}
-		remote.waits(t)
-		release(t, local.gets(t))
-		release(t, remote.gets(t))
+		remote.wantWaiting(t)
+		release(t, local.wantValue(t))
+		release(t, remote.wantValue(t))
 		release(t, take(t, mine.TryLock))
 	})
 }
 
-func TestNamesHaveNothingToDoWithEachOther(t *testing.T) {
+func TestNamesAreIndependent(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		take(t, c.Mutex("a").Lock)
@@ -45,7 +45,7 @@ func TestNamesHaveNothingToDoWithEachOther(t *testing.T) {
 	})
 }
 
-func TestALeaseTellsNameTokenAndDeadline(t *testing.T) {
+func TestALeaseHasNameTokenAndDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		m := newClient(t, e).Mutex("order", leasehold.TTL(10*time.Second))
 		var last uint64
@@ -58,7 +58,7 @@ func TestALeaseTellsNameTokenAndDeadline(t *testing.T) {
 				t.Errorf("token %d follows %d", lease.Token(), last)
 			}
 			last = lease.Token()
-			// The ttl, less 1 % and 2 ms for clocks that differ.
+			// The ttl, less 1 % and 2 ms for clocks with different rates.
 			if left := time.Until(lease.Deadline()); left > 9898*time.Millisecond || left < 9800*time.Millisecond {
 				t.Errorf("the deadline is %v away", left)
 			}
@@ -79,7 +79,7 @@ func TestAReleasedLeaseIsOver(t *testing.T) {
 
 		next := take(t, m.Lock)
 		before := e.sent("Release")
-		release(t, lease) // once more: the answer of the first time
+		release(t, lease) // again: the same result
 		if e.sent("Release") != before {
 			t.Error("a second Release was sent to the engine")
 		}
@@ -89,7 +89,7 @@ func TestAReleasedLeaseIsOver(t *testing.T) {
 	})
 }
 
-// A context that is asked for late tells as much as one that was there all the time.
+// A context that is first asked for after the end has the same cause.
 func TestAContextAskedForAfterTheEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		m := newClient(t, e).Mutex("order")
@@ -164,11 +164,13 @@ func TestDoHoldsTheLockWhileItRuns(t *testing.T) {
 		expect(t, c.RWMutex("n").RDo(t.Context(), work), nil)
 		expect(t, c.Mutex("n").Do(t.Context(), work), nil)
 		expect(t, c.Semaphore("n", 3).Do(t.Context(), 2, work), nil)
-		expect(t, c.RWMutex("o").Do(t.Context(), func(context.Context, *leasehold.Lease) error { ran++; return nil }), nil)
+		run := func(context.Context, *leasehold.Lease) error { ran++; return nil }
+		expect(t, c.RWMutex("o").Do(t.Context(), run), nil)
 		if ran != 4 {
 			t.Fatalf("%d functions ran, want 4", ran)
 		}
-		if held, err := c.List(t.Context(), leasehold.Query{Kind: leasehold.KindSemaphore}); err != nil || len(held) != 0 {
+		if held, err := c.List(t.Context(), leasehold.Query{Kind: leasehold.KindSemaphore}); err != nil ||
+			len(held) != 0 {
 			t.Fatalf("%v, %v are held after Do", held, err)
 		}
 	})
@@ -206,15 +208,17 @@ func TestDoReleasesWhenItsContextEnds(t *testing.T) {
 func TestDoReturnsTheErrorOfItsFunction(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		mine := errors.New("mine")
-		err := newClient(t, e).Mutex("order").Do(t.Context(), func(context.Context, *leasehold.Lease) error { return mine })
+		err := newClient(t, e).Mutex("order").Do(t.Context(),
+			func(context.Context, *leasehold.Lease) error { return mine })
 		if err != mine { // not wrapped
 			t.Fatalf("got error %v, want %v", err, mine)
 		}
 	})
 }
 
-// Work that ends because its context has ended does not know why. Whoever called Do must: what was written may collide with others.
-func TestDoTellsWhyTheWorkWasBrokenOff(t *testing.T) {
+// Work that ends because its context was cancelled does not know why. The caller of Do must: what was written may
+// collide with the writes of others.
+func TestDoSaysWhyTheWorkWasCancelled(t *testing.T) {
 	own := errors.New("own")
 	for name, fn := range map[string]func(context.Context) error{
 		"error of the context": func(ctx context.Context) error { return ctx.Err() },
@@ -235,11 +239,16 @@ func TestDoTellsWhyTheWorkWasBrokenOff(t *testing.T) {
 					do   func() error
 					want error
 				}{
-					{func() error { return c.Mutex("order", leasehold.NoRenew()).Do(t.Context(), work) }, leasehold.ErrLost},
-					{func() error { return c.Mutex("order", leasehold.MaxHold(time.Second)).Do(t.Context(), work) }, leasehold.ErrMaxHold},
-					{func() error { return c.RWMutex("order", leasehold.NoRenew()).Do(t.Context(), work) }, leasehold.ErrLost},
-					{func() error { return c.RWMutex("order", leasehold.NoRenew()).RDo(t.Context(), work) }, leasehold.ErrLost},
-					{func() error { return c.Semaphore("order", 2, leasehold.NoRenew()).Do(t.Context(), 1, work) }, leasehold.ErrLost},
+					{func() error { return c.Mutex("order", leasehold.NoRenew()).Do(t.Context(), work) },
+						leasehold.ErrLost},
+					{func() error { return c.Mutex("order", leasehold.MaxHold(time.Second)).Do(t.Context(), work) },
+						leasehold.ErrMaxHold},
+					{func() error { return c.RWMutex("order", leasehold.NoRenew()).Do(t.Context(), work) },
+						leasehold.ErrLost},
+					{func() error { return c.RWMutex("order", leasehold.NoRenew()).RDo(t.Context(), work) },
+						leasehold.ErrLost},
+					{func() error { return c.Semaphore("order", 2, leasehold.NoRenew()).Do(t.Context(), 1, work) },
+						leasehold.ErrLost},
 				} {
 					expect(t, call.do(), result, call.want)
 				}
@@ -248,7 +257,7 @@ func TestDoTellsWhyTheWorkWasBrokenOff(t *testing.T) {
 	}
 }
 
-func TestDoTellsThatTheLeaseWasLost(t *testing.T) {
+func TestDoSaysThatTheLeaseWasLost(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		err := c.Mutex("order").Do(t.Context(), func(ctx context.Context, lease *leasehold.Lease) error {

@@ -15,28 +15,28 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// events is an observer that hears everything.
+// events is an observer that records everything.
 type events struct {
 	mu  sync.Mutex
 	all []any
 }
 
-func (e *events) hear(event any) {
+func (e *events) record(event any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, event)
 }
 
-func (e *events) ObserveGrant(g leasehold.Granted)    { e.hear(g) }
-func (e *events) ObserveWait(w leasehold.Waiting)     { e.hear(w) }
-func (e *events) ObserveFail(f leasehold.Failed)      { e.hear(f) }
-func (e *events) ObserveRenew(r leasehold.Renewed)    { e.hear(r) }
-func (e *events) ObserveDanger(d leasehold.InDanger)  { e.hear(d) }
-func (e *events) ObserveLost(l leasehold.Lost)        { e.hear(l) }
-func (e *events) ObserveRelease(r leasehold.Released) { e.hear(r) }
+func (e *events) ObserveGrant(g leasehold.Granted)    { e.record(g) }
+func (e *events) ObserveWait(w leasehold.Waiting)     { e.record(w) }
+func (e *events) ObserveFail(f leasehold.Failed)      { e.record(f) }
+func (e *events) ObserveRenew(r leasehold.Renewed)    { e.record(r) }
+func (e *events) ObserveDanger(d leasehold.InDanger)  { e.record(d) }
+func (e *events) ObserveLost(l leasehold.Lost)        { e.record(l) }
+func (e *events) ObserveRelease(r leasehold.Released) { e.record(r) }
 
-// heard returns the events of one type, in order.
-func heard[T any](e *events) (of []T) {
+// eventsOf returns the events of one type, in order.
+func eventsOf[T any](e *events) (of []T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, event := range e.all {
@@ -47,19 +47,19 @@ func heard[T any](e *events) (of []T) {
 	return of
 }
 
-// waiting is how many calls wait, by the events.
+// waiting returns how many calls wait, according to the events.
 func (e *events) waiting() (n int) {
-	for _, w := range heard[leasehold.Waiting](e) {
+	for _, w := range eventsOf[leasehold.Waiting](e) {
 		if !w.Again {
 			n++
 		}
 	}
-	for _, g := range heard[leasehold.Granted](e) {
+	for _, g := range eventsOf[leasehold.Granted](e) {
 		if g.AfterWait {
 			n--
 		}
 	}
-	for _, f := range heard[leasehold.Failed](e) {
+	for _, f := range eventsOf[leasehold.Failed](e) {
 		if f.AfterWait {
 			n--
 		}
@@ -67,20 +67,20 @@ func (e *events) waiting() (n int) {
 	return n
 }
 
-// balance expects that each lease that was granted has ended once, under the same label, and each wait.
+// balance expects that each granted lease has ended once, under the same label, and that each wait has.
 func (e *events) balance(t *testing.T) {
 	t.Helper()
 	if n := e.waiting(); n != 0 {
 		t.Errorf("by the events, %d calls wait; none does", n)
 	}
 	held := map[string]int{}
-	for _, g := range heard[leasehold.Granted](e) {
+	for _, g := range eventsOf[leasehold.Granted](e) {
 		held[g.Label]++
 	}
-	for _, l := range heard[leasehold.Lost](e) {
+	for _, l := range eventsOf[leasehold.Lost](e) {
 		held[l.Label]--
 	}
-	for _, r := range heard[leasehold.Released](e) {
+	for _, r := range eventsOf[leasehold.Released](e) {
 		held[r.Label]--
 	}
 	for label, n := range held {
@@ -93,44 +93,46 @@ func (e *events) balance(t *testing.T) {
 // one expects that there was one event of a type, and returns it.
 func one[T any](t *testing.T, e *events) T {
 	t.Helper()
-	of := heard[T](e)
+	of := eventsOf[T](e)
 	if len(of) != 1 {
-		t.Fatalf("heard %d times of %T, want once: %+v", len(of), *new(T), of)
+		t.Fatalf("observed %d times: %T, want once: %+v", len(of), *new(T), of)
 	}
 	return of[0]
 }
 
-func TestObserversHearOfGrantAndRelease(t *testing.T) {
+func TestObserversAreToldOfGrantAndRelease(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen, also events
 		c := newClient(t, e, leasehold.WithObserver(&seen), leasehold.WithObserver(&also))
 		held := take(t, newClient(t, e).Mutex("order:1").Lock)
-		waiting := begin(t.Context(), c.RWMutex("order:1", leasehold.Label("order")).RLock)
+		waiting := start(t.Context(), c.RWMutex("order:1", leasehold.Label("order")).RLock)
 		time.Sleep(2 * time.Second)
 		release(t, held)
-		lease := waiting.gets(t)
+		lease := waiting.wantValue(t)
 		time.Sleep(3 * time.Second)
 		release(t, lease)
 		release(t, lease)
 
 		about := leasehold.About{Kind: leasehold.KindLock, Name: "order:1", Label: "order", Shared: true}
-		granted := leasehold.Granted{About: about, Context: t.Context(), Token: lease.Token(), Waited: 2 * time.Second, AfterWait: true}
+		granted := leasehold.Granted{About: about, Context: t.Context(), Token: lease.Token(), Waited: 2 * time.Second,
+			AfterWait: true}
 		if got, want := one[leasehold.Granted](t, &seen), granted; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		if got, want := one[leasehold.Released](t, &seen), (leasehold.Released{About: about, Token: lease.Token(), Held: 3 * time.Second}); got != want {
+		want := leasehold.Released{About: about, Token: lease.Token(), Held: 3 * time.Second}
+		if got := one[leasehold.Released](t, &seen); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if got := one[leasehold.Waiting](t, &seen); got != (leasehold.Waiting{About: about, Context: t.Context()}) {
 			t.Errorf("got %+v, want a wait for the engine, without a reason", got)
 		}
 		if len(seen.all) != 3 || len(also.all) != 3 {
-			t.Errorf("heard %+v and %+v", seen.all, also.all)
+			t.Errorf("observed %+v and %+v", seen.all, also.all)
 		}
 	})
 }
 
-// Who waits for something else than other holders is told for what, at once and in the error.
+// A call that waits for another reason than other holders is told the reason, at once and in its error.
 func TestReasonForWaiting(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		closed := errors.New("nothing is granted before noon")
@@ -153,9 +155,9 @@ func TestReasonForWaiting(t *testing.T) {
 			wantErr(t, refused, leasehold.ErrHeld)
 			wantErr(t, late, leasehold.ErrTimeout)
 			wantErr(t, gone, context.DeadlineExceeded)
-			waits := heard[leasehold.Waiting](&seen)
+			waits := eventsOf[leasehold.Waiting](&seen)
 			if len(waits) != 2 {
-				t.Fatalf("heard of %d waits, want 2: %+v", len(waits), waits)
+				t.Fatalf("observed %d waits, want 2: %+v", len(waits), waits)
 			}
 			seen.all = nil
 			why := name == "order:1"
@@ -169,7 +171,7 @@ func TestReasonForWaiting(t *testing.T) {
 	})
 }
 
-func TestObserversHearOfFailures(t *testing.T) {
+func TestObserversAreToldOfFailures(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		c := newClient(t, e, leasehold.WithObserver(&seen))
@@ -183,13 +185,15 @@ func TestObserversHearOfFailures(t *testing.T) {
 		e.fail(func(call) error { return errLost })
 		_, unavailable := s.Acquire(t.Context(), 2)
 		e.fail(nil)
-		failures := heard[leasehold.Failed](&seen)
+		failures := eventsOf[leasehold.Failed](&seen)
 		want := []error{refused, timeout, gone, unavailable}
-		if waits := heard[leasehold.Waiting](&seen); len(waits) != 1 || len(failures) != len(want) || len(seen.all) != len(want)+1 {
-			t.Fatalf("heard %+v", seen.all)
+		if waits := eventsOf[leasehold.Waiting](&seen); len(waits) != 1 || len(failures) != len(want) ||
+			len(seen.all) != len(want)+1 {
+			t.Fatalf("observed %+v", seen.all)
 		}
 		for i, f := range failures {
-			if f.Err != want[i] || f.AfterWait != (i == 1) || f.Label != "room" || f.Kind != leasehold.KindSemaphore || f.Name != "rooms" {
+			if f.Err != want[i] || f.AfterWait != (i == 1) || f.Label != "room" || f.Kind != leasehold.KindSemaphore ||
+				f.Name != "rooms" {
 				t.Errorf("got %+v, want %v", f, want[i])
 			}
 		}
@@ -199,8 +203,8 @@ func TestObserversHearOfFailures(t *testing.T) {
 	})
 }
 
-// A caller's mistake says nothing about the lock.
-func TestObserversHearNothingOfBadInput(t *testing.T) {
+// An invalid call says nothing about the lock.
+func TestObserversAreNotToldOfBadInput(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		c := newClient(t, e, leasehold.WithObserver(&seen))
@@ -208,19 +212,20 @@ func TestObserversHearNothingOfBadInput(t *testing.T) {
 		c.Mutex("n", leasehold.TTL(0)).TryLock(t.Context())
 		c.Semaphore("n", 1).Acquire(t.Context(), 2)
 		if len(seen.all) != 0 {
-			t.Errorf("heard %+v", seen.all)
+			t.Errorf("observed %+v", seen.all)
 		}
 	})
 }
 
-func TestObserversHearOfRenewalDangerAndLoss(t *testing.T) {
+func TestObserversAreToldOfRenewalDangerAndLoss(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		c := newClient(t, e, leasehold.WithObserver(&seen))
 		lease := take(t, c.Mutex("order:1", leasehold.Label("order"), leasehold.TTL(9*time.Second)).Lock)
 		time.Sleep(3100 * time.Millisecond)
 		renewed := one[leasehold.Renewed](t, &seen)
-		if renewed.Err != nil || renewed.Token != lease.Token() || renewed.Label != "order" || renewed.Slack < 5*time.Second || renewed.Slack > 6*time.Second {
+		if renewed.Err != nil || renewed.Token != lease.Token() || renewed.Label != "order" ||
+			renewed.Slack < 5*time.Second || renewed.Slack > 6*time.Second {
 			t.Errorf("got %+v", renewed)
 		}
 		e.fail(func(c call) error {
@@ -234,26 +239,28 @@ func TestObserversHearOfRenewalDangerAndLoss(t *testing.T) {
 		if late := time.Since(lost); late > 0 {
 			t.Errorf("the context ended %v after the deadline", late)
 		}
-		for _, r := range heard[leasehold.Renewed](&seen)[1:] {
+		for _, r := range eventsOf[leasehold.Renewed](&seen)[1:] {
 			expectOnly(t, r.Err, leasehold.ErrUnavailable)
 		}
 		danger := one[leasehold.InDanger](t, &seen)
-		if danger.Token != lease.Token() || danger.Label != "order" || danger.Left < 2900*time.Millisecond || danger.Left > 3*time.Second {
+		if danger.Token != lease.Token() || danger.Label != "order" || danger.Left < 2900*time.Millisecond ||
+			danger.Left > 3*time.Second {
 			t.Errorf("got %+v", danger)
 		}
 		expect(t, lease.Release(), leasehold.ErrLost)
 		loss := one[leasehold.Lost](t, &seen)
-		if loss.Token != lease.Token() || loss.Label != "order" || loss.Cause != leasehold.ErrLost || loss.How != leasehold.LossDeadline || loss.Reason == "" || loss.Held < 11*time.Second {
+		if loss.Token != lease.Token() || loss.Label != "order" || loss.Cause != leasehold.ErrLost ||
+			loss.How != leasehold.LossDeadline || loss.Reason == "" || loss.Held < 11*time.Second {
 			t.Errorf("got %+v", loss)
 		}
-		if len(heard[leasehold.Released](&seen)) != 0 {
+		if len(eventsOf[leasehold.Released](&seen)) != 0 {
 			t.Error("a lost lease was released, too")
 		}
 		seen.balance(t)
 	})
 }
 
-func TestDangerIsToldAgainOnlyAfterARenewal(t *testing.T) {
+func TestDangerIsObservedAgainOnlyAfterARenewal(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order", leasehold.TTL(9*time.Second))
@@ -265,35 +272,35 @@ func TestDangerIsToldAgainOnlyAfterARenewal(t *testing.T) {
 				}
 				return nil
 			})
-			for len(heard[leasehold.InDanger](&seen)) < round {
+			for len(eventsOf[leasehold.InDanger](&seen)) < round {
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(time.Second)
 			e.fail(nil)
 			time.Sleep(2 * time.Second)
-			if n := len(heard[leasehold.InDanger](&seen)); n != round {
-				t.Fatalf("danger was told %d times in %d rounds", n, round)
+			if n := len(eventsOf[leasehold.InDanger](&seen)); n != round {
+				t.Fatalf("danger was observed %d times in %d rounds", n, round)
 			}
 			wantCause(t, lease.Context(), nil)
 		}
 	})
 }
 
-func TestObserversHearThatALeaseWasHandedOver(t *testing.T) {
+func TestObserversAreToldOfAHandOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order")
-		before, lease, waiting := handedOn(t, m, 1)
+		before, lease, waiting := handedOver(t, m, 1)
 		release(t, lease)
-		release(t, waiting[0].gets(t))
+		release(t, waiting[0].wantValue(t))
 		var handed []bool
-		for _, g := range heard[leasehold.Granted](&seen) {
+		for _, g := range eventsOf[leasehold.Granted](&seen) {
 			handed = append(handed, g.HandedOver)
 		}
 		if fmt.Sprint(handed) != "[false false true true]" {
 			t.Errorf("handed over: %v", handed)
 		}
-		released := heard[leasehold.Released](&seen)
+		released := eventsOf[leasehold.Released](&seen)
 		if released[1].Token != before.Token() || released[2].Token != lease.Token() {
 			t.Errorf("released %+v", released)
 		}
@@ -301,17 +308,17 @@ func TestObserversHearThatALeaseWasHandedOver(t *testing.T) {
 	})
 }
 
-// Each caller counts under its own label, also if it got the lease from one with another.
-func TestLabelsDoNotMixWhenALeaseIsHandedOn(t *testing.T) {
+// Each caller counts under its own label, even if the lease was handed over by one with another label.
+func TestLabelsDoNotMixWhenALeaseIsHandedOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
 		c := newClient(t, e, leasehold.WithObserver(&seen))
 		labelled := func(label string) asker { return c.Mutex("n", leasehold.Label(label)).Lock }
 		held := take(t, labelled("a"))
-		waiting := line(t, labelled("a"), labelled("b"), labelled("b"), labelled("a"))
+		waiting := queueUp(t, labelled("a"), labelled("b"), labelled("b"), labelled("a"))
 		release(t, held)
 		for _, o := range waiting {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 		seen.balance(t)
 	})
@@ -341,8 +348,8 @@ func TestCloseEndsLeasesForObserversToo(t *testing.T) {
 	})
 }
 
-// An observer implements what it likes.
-func TestAnObserverHearsOnlyWhatItAskedFor(t *testing.T) {
+// An observer implements only what it needs.
+func TestAnObserverIsToldOnlyWhatItImplements(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		grants := make(grantsOnly, 1)
 		c := newClient(t, e, leasehold.WithObserver(grants))
@@ -358,7 +365,7 @@ type grantsOnly chan leasehold.Granted
 
 func (o grantsOnly) ObserveGrant(g leasehold.Granted) { o <- g }
 
-// Whoever knows the secret of an owner can release its lock. It must not be seen anywhere.
+// An owner is enough to release its lock. It must not be visible anywhere.
 func TestOwnersAreSeenNowhere(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var seen events
@@ -372,8 +379,8 @@ func TestOwnersAreSeenNowhere(t *testing.T) {
 			}
 		}
 		m := c.Mutex("order")
-		lost, refused := take(t, m.Lock), begin(t.Context(), c.RWMutex("order", leasehold.WaitLimit(time.Hour)).RLock)
-		refused.waits(t)
+		lost, refused := take(t, m.Lock), start(t.Context(), c.RWMutex("order", leasehold.WaitLimit(time.Hour)).RLock)
+		refused.wantWaiting(t)
 		status, err := c.Inspect(t.Context(), "order")
 		show(m, lost, lost.Context(), status, err)
 		derived, cancel := context.WithTimeout(lost.Context(), time.Hour)
@@ -381,9 +388,9 @@ func TestOwnersAreSeenNowhere(t *testing.T) {
 		show(derived)
 		lose(t, c, leasehold.KindLock, lost)
 		show(lost.Release(), context.Cause(lost.Context()))
-		release(t, refused.gets(t))
+		release(t, refused.wantValue(t))
 
-		e.fail(func(call) error { return errLost }) // all that can fail
+		e.fail(func(call) error { return errLost }) // everything that can fail
 		_, err = m.Lock(t.Context())
 		show(err)
 		_, err = c.Latch("start").CountDown(t.Context())
@@ -419,7 +426,7 @@ func TestOwnersAreSeenNowhere(t *testing.T) {
 	})
 }
 
-// lockedBuffer is a buffer that many may write to.
+// lockedBuffer is a buffer for concurrent writers.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

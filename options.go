@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what may be asked for.
+// Limits and defaults of options.
 const (
-	// DefaultTTL is how long a lease lasts unless TTL says otherwise, or the engine gives shorter leases only: then it is the longest of those.
+	// DefaultTTL is how long a lease lasts unless TTL says otherwise. If the engine has a shorter longest lease, that
+	// is the default.
 	DefaultTTL = 30 * time.Second
-	// MinTTL is the shortest lease: below it, the time for a request and the
-	// allowance for clocks leave too little to work in.
+	// MinTTL is the shortest lease. A shorter one would leave too little time after a request and the allowance for
+	// clocks.
 	MinTTL = 100 * time.Millisecond
 	// MaxTTL is the longest lease. An engine may have a lower limit of its own.
 	MaxTTL = 24 * time.Hour
@@ -38,14 +39,13 @@ type settings struct {
 
 func (s *settings) refuse(field string, value any, allowed string) {
 	if s.err == nil {
-		s.err = invalid(field, value, allowed)
+		s.err = newValueError(field, value, allowed)
 	}
 }
 
-// TTL sets how long a lease lasts if it is not renewed, and so how long a lock stays
-// taken after its holder has died: 100 ms to 24 h, by default 30 s. Renewal
-// comes every third of it. Shorter frees the lock of a dead holder sooner;
-// longer rides out longer troubles of the network.
+// TTL sets how long a lease lasts if it is not renewed, and so how long a lock stays taken after its holder has died:
+// 100 ms to 24 h, by default 30 s. A lease is renewed every third of its ttl. A shorter ttl frees the lock of a dead
+// holder sooner; a longer one survives longer outages of the network.
 func TTL(d time.Duration) Option {
 	return func(s *settings) {
 		if d < MinTTL || d > MaxTTL {
@@ -56,14 +56,13 @@ func TTL(d time.Duration) Option {
 	}
 }
 
-// NoRenew lets the lease end at its first deadline: it is not renewed, unless by
-// Lease.Extend.
+// NoRenew lets the lease end at its first deadline: only Lease.Extend renews it.
 func NoRenew() Option {
 	return func(s *settings) { s.noRenew = true }
 }
 
-// MaxHold ends a lease that has been held for d, however well its renewal works: its
-// context is cancelled with ErrMaxHold and the lock is given up. At least 100 ms; by default there is no limit.
+// MaxHold ends a lease that has been held for d, even if its renewals succeed: its context is cancelled with ErrMaxHold
+// and the lock is released. At least 100 ms; by default there is no limit.
 func MaxHold(d time.Duration) Option {
 	return func(s *settings) {
 		if d < MinTTL {
@@ -74,10 +73,9 @@ func MaxHold(d time.Duration) Option {
 	}
 }
 
-// AtLeast keeps the lock taken for d after it was granted, even if it is released
-// sooner, so that a job which several machines start at about the same time runs once although
-// it is quick and their clocks differ. At most 24 h; by default a release frees the lock at once.
-// A holder that dies frees the lock after its ttl all the same.
+// AtLeast keeps the lock taken for d after it was granted, even if it is released sooner. So a short job that several
+// machines start at about the same time runs once, although their clocks differ. At most 24 h; by default a release
+// frees the lock at once. If the holder dies, the lock becomes free after its ttl all the same.
 func AtLeast(d time.Duration) Option {
 	return func(s *settings) {
 		if d < 0 || d > MaxTTL {
@@ -88,8 +86,8 @@ func AtLeast(d time.Duration) Option {
 	}
 }
 
-// WaitLimit limits how long Lock and its kin wait; after that they return ErrTimeout, or ErrUnavailable if the engine has not said by then
-// that it is held. By default they wait until their context ends.
+// WaitLimit limits how long Lock and similar calls wait. After that they return ErrTimeout, or ErrUnavailable if the
+// engine has not said by then that the name is held. By default they wait until their context ends.
 func WaitLimit(d time.Duration) Option {
 	return func(s *settings) {
 		if d <= 0 {
@@ -100,9 +98,9 @@ func WaitLimit(d time.Duration) Option {
 	}
 }
 
-// Label sets the class under which observers count the lock, as in "order". Use few
-// different ones: names have no bound and so are no good for metrics. Others see it in
-// the text about the holder, unless that was set with WithHolder.
+// Label sets the class under which observers count the lock, as in "order". Use few different labels: names are
+// unbounded and so not suited for metrics. Others see the label in the holder text, unless that was set with
+// WithHolder.
 func Label(class string) Option {
 	return func(s *settings) {
 		if len(class) > MaxName || !utf8.ValidString(class) {
@@ -117,35 +115,35 @@ func Label(class string) Option {
 // *ValueError by the first call that uses the client.
 type ClientOption func(*Client)
 
-// WithLogger sets where the client logs what nobody is there to be told: leases lost, in danger, or
-// dropped without release, and clean-up that failed. Of each message there are at most 20 lines in 10 s, and one that says how many were left out;
-// a [LostObserver] and its like hear of each. By default it is silent.
+// WithLogger sets where the client logs events that no caller is told: leases lost, in danger, or dropped without
+// release, and clean-up that failed. Each message is logged at most 20 times in 10 s, followed by the number of
+// suppressed lines; a [LostObserver] and the like are told every time. By default the client logs nothing.
 func WithLogger(l *slog.Logger) ClientOption {
 	return func(c *Client) {
 		if l == nil {
 			c.defaults.refuse("logger", "nil", "a *slog.Logger; leave the option out for silence")
 			return
 		}
-		c.log.to = l
+		c.log.logger = l
 	}
 }
 
-// WithHolder sets the public text that tells others who holds a lock: 1 to 1024 bytes of valid UTF-8 without NUL. By default it is that of Process,
-// with the host, the process id, the name of the program, and the label of the lock. Set it where these should not be seen, or
-// to what you know a process by. It must not be secret: it is stored with the lock, and whoever can list locks can read it.
+// WithHolder sets the public text that tells others who holds a lock: 1 to 1024 bytes of valid UTF-8 without NUL. By
+// default it is that of Process: the host, the process id, the name of the program, and the label of the lock. Set it
+// if others must not see these, or to a name by which you know the process. It must not be a secret: it is stored with
+// the lock, and anybody who can list locks can read it.
 func WithHolder(text string) ClientOption {
 	return func(c *Client) {
 		if !validText(text) {
 			c.defaults.refuse("holder", text, allowedText)
 			return
 		}
-		c.holder, c.ownText = text, true
+		c.holder, c.holderGiven = text, true
 	}
 }
 
-// WithRequestTimeout limits how long one request to the engine may take, by default
-// 5 s; requests for leases with a short ttl are given less. It does not limit how long
-// Lock waits for its turn.
+// WithRequestTimeout limits how long one request to the engine may take, by default 5 s; requests for leases with a
+// short ttl have less. It does not limit how long Lock waits.
 func WithRequestTimeout(d time.Duration) ClientOption {
 	return func(c *Client) {
 		if d <= 0 {
@@ -156,21 +154,20 @@ func WithRequestTimeout(d time.Duration) ClientOption {
 	}
 }
 
-// WithHandOver limits how often in a row a lock is handed to the next waiter of this process
-// without asking the engine, by default 64 times. It also ends after 10 ms, and as
-// soon as the engine knows of a waiter elsewhere. Zero turns it off: each grant is then the
-// engine's own.
-func WithHandOver(most int) ClientOption {
+// WithHandOver limits how often in a row a lock is handed over to the next waiter of this process without a request to
+// the engine, by default 64 times. The hand-overs also end after 10 ms, and as soon as the engine knows of a waiter
+// elsewhere. Zero turns them off: the engine makes every grant.
+func WithHandOver(n int) ClientOption {
 	return func(c *Client) {
-		if most < 0 || most > 10_000 {
-			c.defaults.refuse("hand-over limit", most, "0 to 10000")
+		if n < 0 || n > 10_000 {
+			c.defaults.refuse("hand-over limit", n, "0 to 10000")
 			return
 		}
-		c.handOver = most
+		c.handOver = n
 	}
 }
 
-// WithDefaults sets options for all locks of the client. Those of a lock come on top.
+// WithDefaults sets options for all locks of the client. The options of a lock take precedence.
 func WithDefaults(opts ...Option) ClientOption {
 	return func(c *Client) {
 		for _, o := range opts {

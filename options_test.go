@@ -8,7 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// wantAround expects that a moment is about so far from now.
+// wantAround expects that a moment is about that far from now.
 func wantAround(t *testing.T, moment time.Time, want time.Duration) {
 	t.Helper()
 	if got := time.Until(moment); got < want-10*time.Millisecond || got > want+10*time.Millisecond {
@@ -23,16 +23,16 @@ func TestMaxHoldEndsALease(t *testing.T) {
 		m := c.Mutex("n", leasehold.MaxHold(time.Minute))
 		lease := take(t, m.Lock)
 		began := time.Now()
-		waiting := begin(t.Context(), newClient(t, e).Mutex("n").Lock)
+		waiting := start(t.Context(), newClient(t, e).Mutex("n").Lock)
 		time.Sleep(50 * time.Second)
 		wantAround(t, lease.Deadline(), 10*time.Second)
 		expect(t, lease.Extend(t.Context(), time.Hour), nil)
-		wantAround(t, lease.Deadline(), 10*time.Second) // no extension goes beyond
+		wantAround(t, lease.Deadline(), 10*time.Second) // no extension goes further
 
 		<-lease.Context().Done()
 		wantAround(t, began, -time.Minute)
 		wantCause(t, lease.Context(), leasehold.ErrMaxHold)
-		waiting.gets(t) // the lock was given up at once
+		waiting.wantValue(t) // the lock was released at once
 		expectOnly(t, lease.Release(), leasehold.ErrMaxHold)
 		expectOnly(t, lease.Extend(t.Context(), time.Minute), leasehold.ErrMaxHold)
 		if l := one[leasehold.Lost](t, &seen); l.Cause != leasehold.ErrMaxHold || l.Held < 59*time.Second {
@@ -54,7 +54,8 @@ func TestAReleaseBeforeMaxHold(t *testing.T) {
 
 func TestAtLeastKeepsTheNameTaken(t *testing.T) {
 	t.Parallel()
-	for name, after := range map[string]time.Duration{"released at once": 0, "released later": 40 * time.Second, "released after that": 2 * time.Minute} {
+	for name, after := range map[string]time.Duration{"released at once": 0, "released later": 40 * time.Second,
+		"released after that": 2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, e *spy) {
 				const atLeast = time.Minute // longer than the ttl
@@ -70,13 +71,13 @@ func TestAtLeastKeepsTheNameTaken(t *testing.T) {
 						expect(t, err, leasehold.ErrHeld)
 					}
 				}
-				local, remote := begin(t.Context(), c.Mutex("job").Lock), begin(t.Context(), other.Mutex("job").Lock)
+				local, remote := start(t.Context(), c.Mutex("job").Lock), start(t.Context(), other.Mutex("job").Lock)
 				time.Sleep(time.Until(began.Add(max(atLeast, after))))
-				if !local.over() {
+				if !local.settle() {
 					local, remote = remote, local
 				}
-				release(t, local.gets(t))
-				release(t, remote.gets(t))
+				release(t, local.wantValue(t))
+				release(t, remote.wantValue(t))
 			})
 		})
 	}
@@ -131,8 +132,8 @@ func TestExtendMakesALeaseLast(t *testing.T) {
 	})
 }
 
-// A long extension rides out an outage that the ordinary ttl would not.
-func TestExtendRidesOutAnOutage(t *testing.T) {
+// A long extension survives an outage that the ordinary ttl would not.
+func TestExtendSurvivesAnOutage(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		lease := take(t, newClient(t, e).Mutex("n").Lock)
 		expect(t, lease.Extend(t.Context(), 10*time.Minute), nil)

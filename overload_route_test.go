@@ -14,7 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// twoServers is an engine that keeps names beginning with "a" on a server that may be frozen, and the others on one that is well.
+// twoServers is an engine that keeps names beginning with "a" on a server that may be frozen, and the others on
+// another.
 type twoServers struct {
 	*memory.Engine
 	frozen atomic.Bool
@@ -61,8 +62,8 @@ func (e *twoServers) Release(ctx context.Context, r driver.Release) error {
 	return e.Engine.Release(ctx, r)
 }
 
-// One of several servers is frozen, and with it the renewals of many leases and the takes of many callers. Takes on the other one are as quick as before, from the
-// first moment until those leases are lost.
+// One of two servers is frozen, and so are the renewals of many leases and the takes of many callers. Takes on the
+// other one are as quick as before, from the first moment until those leases are lost.
 func TestFrozenServerSlowsNoTakesOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +83,8 @@ func TestFrozenServerSlowsNoTakesOfOthers(t *testing.T) {
 				}
 			}()
 		}
-		for began := time.Now(); time.Since(began) < leasehold.DefaultTTL+5*time.Second; time.Sleep(100 * time.Millisecond) {
+		const long = leasehold.DefaultTTL + 5*time.Second
+		for began := time.Now(); time.Since(began) < long; time.Sleep(100 * time.Millisecond) {
 			sent := time.Now()
 			lease, err := c.Mutex("b wanted").TryLock(t.Context())
 			if took := time.Since(sent); err != nil || took > 10*time.Millisecond {

@@ -15,20 +15,21 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// slowEngine is an engine that does so much in a second and no more, in the order in which it is asked. What was given up is done all the same.
+// slowEngine is an engine that does only so much in a second, in the order of the requests. It also does what was given
+// up.
 type slowEngine struct {
 	*memory.Engine
 	each time.Duration // for one lock
 
 	mu   sync.Mutex
-	free time.Time // when it has done all that it was asked for
+	free time.Time // when it has done everything that it was asked for
 }
 
 func (e *slowEngine) Abilities() driver.Abilities {
 	return driver.Abilities{Name: "slow", Prompt: true}
 }
 
-// do does f for n locks when its turn has come, or returns when ctx ends before.
+// do calls f for n locks when it is its turn, or returns when ctx ends before.
 func (e *slowEngine) do(ctx context.Context, n int, f func()) error {
 	e.mu.Lock()
 	now := time.Now()
@@ -54,7 +55,8 @@ func (e *slowEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, 
 		err error
 	}
 	answers := make(chan answer, 1)
-	if err := e.do(ctx, 1, func() { g, err := e.Engine.Take(context.Background(), r); answers <- answer{g, err} }); err != nil {
+	take := func() { g, err := e.Engine.Take(context.Background(), r); answers <- answer{g, err} }
+	if err := e.do(ctx, 1, take); err != nil {
 		return driver.Grant{}, err
 	}
 	a := <-answers
@@ -64,7 +66,8 @@ func (e *slowEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, 
 func (e *slowEngine) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	errs := make([]error, len(batch))
 	mine := append([]driver.Renewal(nil), batch...)
-	if e.do(ctx, len(batch), func() { e.Engine.Renew(context.Background(), mine, func(i int, err error) { errs[i] = err }) }) == nil {
+	renew := func() { e.Engine.Renew(context.Background(), mine, func(i int, err error) { errs[i] = err }) }
+	if e.do(ctx, len(batch), renew) == nil {
 		for i, err := range errs {
 			report(i, err)
 		}
@@ -79,8 +82,8 @@ func (e *slowEngine) Release(ctx context.Context, r driver.Release) error {
 	return <-answer
 }
 
-// Many more takes than the engine can do: whoever holds something keeps it, takes are slowed or refused, and afterwards all is as before. Not
-// parallel: other tests count goroutines.
+// Many more takes than the engine can do: holders keep their leases, takes are slowed or refused, and afterwards
+// everything is as before. Not parallel: other tests count goroutines.
 func TestRenewalsGoBeforeTakes(t *testing.T) {
 	const leases, takers = 1_000, 2_000
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +95,7 @@ func TestRenewalsGoBeforeTakes(t *testing.T) {
 			lease, err := c.Mutex(fmt.Sprint("held ", i)).Lock(t.Context())
 			expect(t, err, nil)
 			held = append(held, lease)
-			if i%10 == 0 { // or all would be renewed at about the same time
+			if i%10 == 0 { // otherwise all would be renewed at about the same time
 				time.Sleep(50 * time.Millisecond)
 			}
 		}
@@ -110,7 +113,7 @@ func TestRenewalsGoBeforeTakes(t *testing.T) {
 						lease.Release()
 					case errors.Is(err, leasehold.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 						refused.Add(1)
-					case errors.Is(err, leasehold.ErrHeld): // one that was given up came to hold it, and is undone
+					case errors.Is(err, leasehold.ErrHeld): // one that was given up holds it, and is undone
 					default:
 						t.Error(err)
 					}
@@ -146,28 +149,29 @@ type counter struct{ atomic.Int64 }
 
 func (c *counter) ObserveLost(leasehold.Lost) { c.Add(1) }
 
-// Takes that are held back end with their client, and not when they would have been let through.
-func TestTakesThatAreHeldBackEndWithTheClient(t *testing.T) {
+// Takes that wait for the limiter end with their client, and not when they would have been admitted.
+func TestTakesThatWaitForTheLimiterEndWithTheClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &slowEngine{Engine: memory.New(), each: time.Hour}
 		c := newClient(t, e)
 		var calls []*outcome[*leasehold.Lease]
 		for i := range 200 {
-			calls = append(calls, begin(t.Context(), c.Mutex(fmt.Sprint(i)).TryLock))
+			calls = append(calls, start(t.Context(), c.Mutex(fmt.Sprint(i)).TryLock))
 		}
-		synctest.Wait() // as many as may be are under way, and the others are held back
+		synctest.Wait() // the limit is in flight, and the others wait
 		began, over := time.Now(), 0
-		closed := begin(t.Context(), func(context.Context) (struct{}, error) { return struct{}{}, c.Close() })
+		closed := start(t.Context(), func(context.Context) (struct{}, error) { return struct{}{}, c.Close() })
 		synctest.Wait()
 		for _, call := range calls {
-			if call.over() {
+			if call.settle() {
 				over++
 				expect(t, call.err, leasehold.ErrClosed)
 			}
 		}
 		if over == 0 || time.Since(began) > 0 {
-			t.Errorf("%d of the calls have ended after %v, want those that were held back at once", over, time.Since(began))
+			t.Errorf("%d of the calls have ended after %v, want those that waited for the limiter at once", over,
+				time.Since(began))
 		}
 		<-closed.done
 		for _, call := range calls {

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 )
 
-// newOwner returns 160 bits that nobody can guess, as text. Whoever knows an owner can release
-// what it holds, so it goes to the engine and nowhere else.
+// newOwner returns 160 random bits as text. An owner is enough to release what it holds, so it is sent to the
+// engine and nowhere else.
 func newOwner() string {
 	var b [20]byte
 	rand.Read(b[:]) // never fails

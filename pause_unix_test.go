@@ -20,8 +20,8 @@ import (
 // pausedEnv makes the test binary the process that is paused.
 const pausedEnv = "LEASEHOLD_TEST_PAUSED"
 
-// A process that was stopped past its deadline finds its context done the first time it looks, whatever its timers
-// have done since.
+// A process that was stopped past its deadline finds its context done when it first checks, whatever its timers have
+// done since.
 func TestPausedProcessKnowsAtOnce(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(pausedEnv) != "" {
@@ -45,14 +45,15 @@ func TestPausedProcessKnowsAtOnce(t *testing.T) {
 	}
 	expectLine("held")
 	noErr(t, cmd.Process.Signal(syscall.SIGSTOP))
-	<-time.After(2 * leasehold.MinTTL) // the time that passes is what is tested
-	fmt.Fprintln(stdin, "look")        // it reads this as soon as it goes on
+	<-time.After(2 * leasehold.MinTTL) // the test is about real time
+	fmt.Fprintln(stdin, "look")        // it reads this when it is continued
 	noErr(t, cmd.Process.Signal(syscall.SIGCONT))
 	expectLine("lost")
 }
 
 func paused() {
-	lease, err := leasehold.New(memory.New()).Mutex("a", leasehold.TTL(leasehold.MinTTL), leasehold.NoRenew()).Lock(context.Background())
+	m := leasehold.New(memory.New()).Mutex("a", leasehold.TTL(leasehold.MinTTL), leasehold.NoRenew())
+	lease, err := m.Lock(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return

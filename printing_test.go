@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// Whoever prints a lease, a client, a lock or a context by mistake, in whichever way, tells no owner.
+// Printing a lease, a client, a lock or a context by mistake, in whichever way, prints no owner.
 func TestOwnersAreNotPrinted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSpy()
@@ -25,7 +25,7 @@ func TestOwnersAreNotPrinted(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		type job struct { // as a program has them in structures of its own
+		type job struct { // as in structures of a program
 			Lease any
 			lease any
 		}
@@ -34,7 +34,8 @@ func TestOwnersAreNotPrinted(t *testing.T) {
 			slog.New(handler).Info("mistake", "lease", lease, "client", c, "set", set)
 		}
 		printed := []string{log.String()}
-		for _, value := range []any{lease, c, set, c.Mutex("a"), c.RWMutex("a"), c.Semaphore("a", 1), c.Latch("a"), c.Election("a"), lease.Context(), job{lease, lease}, &job{c, c}} {
+		for _, value := range []any{lease, c, set, c.Mutex("a"), c.RWMutex("a"), c.Semaphore("a", 1), c.Latch("a"),
+			c.Election("a"), lease.Context(), job{lease, lease}, &job{c, c}} {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t"} {
 				printed = append(printed, fmt.Sprintf("%T "+verb, value, value))
 			}
@@ -44,12 +45,12 @@ func TestOwnersAreNotPrinted(t *testing.T) {
 		}
 		owners := e.owners()
 		if len(owners) < 2 {
-			t.Fatal("there are no owners to tell")
+			t.Fatal("there are no owners")
 		}
 		for _, text := range printed {
 			for _, owner := range owners {
 				if strings.Contains(text, owner) || strings.Contains(text, fmt.Sprintf("%x", owner)) {
-					t.Errorf("an owner is told: %.300s", text)
+					t.Errorf("an owner is printed: %.300s", text)
 				}
 			}
 		}

@@ -21,7 +21,8 @@ func rowsOf(t *testing.T, document, heading string) (names []string, rest map[st
 	rest = map[string]string{}
 	for line := range strings.Lines(section) {
 		cells := strings.SplitN(strings.Trim(line, "| \n"), " | ", 2)
-		if !strings.HasPrefix(line, "|") || len(cells) < 2 || strings.HasPrefix(cells[0], "---") || cells[0] == "Fault" {
+		if !strings.HasPrefix(line, "|") || len(cells) < 2 || strings.HasPrefix(cells[0], "---") ||
+			cells[0] == "Fault" {
 			continue
 		}
 		names = append(names, cells[0])

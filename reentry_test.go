@@ -62,8 +62,8 @@ func TestTheLastReleaseFreesTheName(t *testing.T) {
 	}
 }
 
-// Work that still runs under an inner lease is not cut short by the release of the outer one if it has its
-// own context.
+// Work that still runs under an inner lease is not interrupted by the release of the outer one if it has its own
+// context.
 func TestAnInnerLeaseOutlivesTheOuter(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		m := newClient(t, e).Mutex("order")
@@ -78,7 +78,7 @@ func TestAnInnerLeaseOutlivesTheOuter(t *testing.T) {
 	})
 }
 
-// A released lease is over for whoever has it, even while another one keeps the name held.
+// A released lease has ended, even while another one keeps the name held.
 func TestAReleasedInnerLeaseIsOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		m := newClient(t, e).Mutex("order")
@@ -151,7 +151,7 @@ func TestContextsOfTwoLocksNest(t *testing.T) {
 			release(t, inner)
 		}
 		lose(t, c, leasehold.KindLock, first)
-		wantCause(t, second.Context(), leasehold.ErrLost) // work under both is over
+		wantCause(t, second.Context(), leasehold.ErrLost) // work under both has ended
 		release(t, second)                                // but this one was held to the end
 	})
 }
@@ -199,19 +199,19 @@ func TestAReaderCannotBecomeAWriter(t *testing.T) {
 	})
 }
 
-// A reader comes in again although a writer waits: it would otherwise wait for itself.
+// A reader may enter again although a writer waits: otherwise it would wait for itself.
 func TestAReaderReentersPastAWaitingWriter(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		m := newClient(t, e).RWMutex("order")
 		reader := take(t, m.RLock)
-		writer := begin(t.Context(), newClient(t, e).RWMutex("order").Lock)
-		writer.waits(t)
+		writer := start(t.Context(), newClient(t, e).RWMutex("order").Lock)
+		writer.wantWaiting(t)
 		inner, err := m.RLock(reader.Context())
 		expect(t, err, nil)
 		release(t, reader)
-		writer.waits(t)
+		writer.wantWaiting(t)
 		release(t, inner)
-		release(t, writer.gets(t))
+		release(t, writer.wantValue(t))
 	})
 }
 
@@ -234,8 +234,8 @@ func TestALostLeaseCannotBeReentered(t *testing.T) {
 	})
 }
 
-// Many leases come and go under one that is held for long: none of them may leave anything behind in it. Not
-// parallel: it measures memory.
+// Many leases come and go under one that is held for long: none of them may leave anything behind in it. Not parallel:
+// it measures memory.
 func TestReentryLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newClient(t, newSpy()).Mutex("order")

@@ -7,101 +7,137 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Release ends the lease. It does not depend on any context, takes no longer than a request may, and may
-// be called again: it then returns what it returned the first time.
+// Release ends the lease. It does not depend on any context and takes no longer than a request may. It may be called
+// again, and then returns the same.
 //
-// It returns nil if the lock was held to the end, ErrLost or ErrMaxHold if the lease had ended before
-// (the work under it was not protected at its end), and ErrUnknown if the engine did not
-// confirm: the lease is over then, too, and the release is repeated in the background.
+// It returns nil if the lock was held to the end. It returns ErrLost, ErrMaxHold or ErrClosed if the lease
+// had ended before, so that the end of the work was not protected. It returns ErrUnknown if the engine did
+// not confirm: the lease has ended then as well, and the release is repeated in the background.
 func (l *Lease) Release() error {
-	l.release.Do(func() {
-		l.result = l.leave()
+	l.releaseOnce.Do(func() {
+		l.releaseErr = l.releaseOne()
 	})
-	return l.result
+	return l.releaseErr
 }
 
-// leave is the release of one lease. The last one of a tenure ends it.
-func (l *Lease) leave() error {
+// releaseOne releases one lease. The last one of a tenure ends the tenure.
+func (l *Lease) releaseOne() error {
 	h := l.hold
-	h.check()
+	h.endIfExpired()
 	h.mu.Lock()
-	h.unwatch(l)
-	h.handles.Add(-1) // under mu, lest the renewer find a hold that nobody seems to have
-	l.last = h.deadline()
-	if err := l.state(); err != nil {
-		h.mu.Unlock()
-		return h.lock.failure("release", err, nil)
-	}
-	if h.count--; h.count > 0 {
-		l.left = true
-		mine := l.ending
-		h.endings = slices.DeleteFunc(h.endings, func(e *ending) bool { return e == mine })
-		h.mu.Unlock()
-		if mine != nil {
-			mine.cancel(ErrReleased)
-		}
-		return nil
-	}
-	event, endings := h.releasing(), h.endings
-	if !h.pass() {
-		return h.giveUp(ErrReleased)
-	}
+	rest := l.releaseOneLocked()
 	h.mu.Unlock()
-	for _, e := range endings {
-		e.cancel(ErrReleased)
+	return rest.finish()
+}
+
+func (l *Lease) releaseOneLocked() releaseRest {
+	h := l.hold
+	h.unwatchLeaseLocked(l)
+	h.handles.Add(-1) // with hold.mu locked, so that the renewer does not take the hold for a dropped one
+	l.lastDeadline = h.deadlineLocked()
+	if err := l.errLocked(); err != nil {
+		return releaseRest{hold: h, err: h.lock.newError("release", err, nil), after: doNothing}
 	}
-	h.tellReleased(event)
+	if h.openLeases--; h.openLeases > 0 {
+		l.released = true
+		rest := releaseRest{hold: h, after: doNothing}
+		if end := l.contextEnd; end != nil {
+			h.contextEnds = slices.DeleteFunc(h.contextEnds, func(e *contextEnd) bool { return e == end })
+			rest.after = func() { end.cancel(ErrReleased) }
+		}
+		return rest
+	}
+	rest := releaseRest{hold: h, after: doNothing, observe: true, event: h.releaseEventLocked()}
+	ends := h.contextEnds
+	if !h.handOverLocked() {
+		return h.releaseLocked(ErrReleased)
+	}
+	if len(ends) > 0 {
+		rest.after = func() {
+			for _, e := range ends {
+				e.cancel(ErrReleased)
+			}
+		}
+	}
+	return rest
+}
+
+// releaseRest is what a release still has to do once the hold is unlocked. It is a struct rather than a function,
+// because releases are frequent and a struct needs no allocation.
+type releaseRest struct {
+	hold    *hold
+	after   func() // cancels contexts
+	err     error  // the lease had ended before
+	event   Released
+	observe bool // a tenure has ended: observe the event
+	send    bool // the hold has ended: send the request
+	request driver.Release
+	hadTurn bool
+}
+
+// finish returns what Release does.
+func (r *releaseRest) finish() error {
+	r.after()
+	if r.send {
+		r.err = r.sendRequest()
+	}
+	if r.observe {
+		r.event.Err = r.err
+		r.hold.observeReleased(r.event)
+	}
+	return r.err
+}
+
+// sendRequest asks the engine to release the hold, and ends the turn when the engine has answered.
+func (r *releaseRest) sendRequest() error {
+	l := r.hold.lock
+	queue := &l.client.queue
+	if r.hadTurn {
+		queue.SetHeld(l.key, false)
+	}
+	err := r.hold.sendRelease(r.request)
+	if r.hadTurn {
+		queue.EndTurn(l.key)
+	}
+	switch {
+	case driver.IsNo(err):
+		return l.newError("release", ErrLost, nil)
+	case err != nil:
+		return l.newError("release", ErrUnknown, err)
+	}
 	return nil
 }
 
-// releasing is the event of a release that is about to happen. mu is held.
-func (h *hold) releasing() (event Released) {
+// releaseEventLocked returns the event of a release that is about to happen.
+func (h *hold) releaseEventLocked() (event Released) {
 	if h.lock.client.observers.release != nil {
-		event = Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.since.Time())}
+		event = Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.tenureStart.Time())}
 	}
 	return event
 }
 
-func (h *hold) tellReleased(event Released) {
+func (h *hold) observeReleased(event Released) {
 	for _, o := range h.lock.client.observers.release {
 		o.ObserveRelease(event)
 	}
 }
 
-// giveUp ends the hold and tells the engine. The renewer has forgotten the hold before the request is
-// sent, so no renewal follows a release. mu is held, and released.
-func (h *hold) giveUp(cause error) error {
-	l := h.lock
-	c := l.client
-	event := h.releasing()
-	r := h.toRelease(h.keep())
-	turn := h.turn
-	h.turn = false // kept until the engine has answered: others of this process would ask in vain
-	after := h.end(cause)
-	h.mu.Unlock()
-	after()
-	if turn {
-		c.queue.SetHeld(l.key, false)
+// releaseLocked ends the hold; what it returns tells the engine. The renewer forgets the hold before the request is
+// sent, so no renewal follows a release.
+func (h *hold) releaseLocked(cause error) releaseRest {
+	r := releaseRest{
+		hold: h, observe: true, event: h.releaseEventLocked(),
+		send: true, request: h.releaseRequestLocked(h.keepForLocked()), hadTurn: h.hasTurn,
 	}
-	err := h.send(r)
-	if turn {
-		c.queue.Done(l.key)
-	}
-	switch {
-	case driver.IsNo(err):
-		err = l.failure("release", ErrLost, nil)
-	case err != nil:
-		err = l.failure("release", ErrUnknown, err)
-	}
-	event.Err = err
-	h.tellReleased(event)
-	return err
+	h.hasTurn = false // sendRequest ends the turn when the engine has answered: before, others would ask in vain
+	r.after = h.endLocked(cause)
+	return r
 }
 
-// keep is how long the lock must stay taken because of AtLeast. mu is held.
-func (h *hold) keep() time.Duration {
-	if h.lock.atLeast == 0 || h.token == 0 { // a hold without a token was never anybody's
+// keepForLocked returns how long AtLeast still keeps the lock taken.
+func (h *hold) keepForLocked() time.Duration {
+	if h.lock.atLeast == 0 || h.token == 0 { // a hold without a token was never granted to anybody
 		return 0
 	}
-	return max(h.lock.atLeast-time.Since(h.since.Time()), 0)
+	return max(h.lock.atLeast-time.Since(h.tenureStart.Time()), 0)
 }

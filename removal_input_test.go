@@ -23,7 +23,7 @@ func TestRemovalsOfAnEngineWithoutARecord(t *testing.T) {
 	})
 }
 
-// An engine without forced release is not asked for a record of it.
+// An engine without forced release is not asked for records either.
 func TestARemovalThatCannotBe(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
@@ -31,11 +31,15 @@ func TestARemovalThatCannotBe(t *testing.T) {
 			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", token), leasehold.ErrLost)
 		}
 		for _, bad := range []string{"a\x00b", "\xff", strings.Repeat("x", 1025)} {
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy(bad)), leasehold.ErrInvalid)
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor(bad)), leasehold.ErrInvalid)
+			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy(bad)),
+				leasehold.ErrInvalid)
+			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor(bad)),
+				leasehold.ErrInvalid)
 		}
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy("")), "who does it", `""`)
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor("\xff")), "reason", `\xff`)
+		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy("")),
+			"who does it", `""`)
+		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor("\xff")),
+			"reason", `\xff`)
 		e.can.Force = false
 		expectOnly(t, newClient(t, e).ForceRelease(t.Context(), leasehold.KindLock, "n", 1), leasehold.ErrUnsupported)
 		if n := e.sent(); n != 0 {
@@ -44,7 +48,7 @@ func TestARemovalThatCannotBe(t *testing.T) {
 	})
 }
 
-// The text about a holder is others', so it must not keep an operator from taking the lock away.
+// Others write the holder text, so it must not keep an operator from taking the lock away.
 func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
@@ -58,7 +62,8 @@ func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
 		} {
 			lease := take(t, c.Mutex("n").Lock)
 			time.Sleep(time.Microsecond)
-			expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token(), leasehold.RemovedFrom(hostile)), nil)
+			expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token(),
+				leasehold.RemovedFrom(hostile)), nil)
 			if got := removals(t, c)[0]; got.Holder != kept || got.Token != lease.Token() {
 				t.Errorf("of %.20q is kept %.20q (%d bytes)", hostile, got.Holder, len(got.Holder))
 			}

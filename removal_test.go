@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// removals reads the record.
+// removals returns the records.
 func removals(t *testing.T, c *leasehold.Client) []leasehold.Removal {
 	t.Helper()
 	all, err := c.Removals(t.Context(), 0)
@@ -24,7 +24,7 @@ func removals(t *testing.T, c *leasehold.Client) []leasehold.Removal {
 	return all
 }
 
-// removedAs expects one removal on record, with this outcome.
+// removedAs expects one record, with this outcome.
 func removedAs(t *testing.T, c *leasehold.Client, want leasehold.Outcome) leasehold.Removal {
 	t.Helper()
 	all := removals(t, c)
@@ -43,7 +43,7 @@ func (s *spy) methods() (all []string) {
 	return all
 }
 
-// on makes a hook that answers requests of one method.
+// on returns a hook that answers the requests of one method.
 func on(method string, answer func() error) func(call) error {
 	return func(c call) error {
 		if c.method != method {
@@ -73,7 +73,8 @@ func TestARemovalIsRecordedBeforeAndAfter(t *testing.T) {
 		if got.ID == "" || !got.At.Equal(now.Truncate(time.Microsecond)) || got.At.Location() != time.UTC {
 			t.Errorf("it is %q, of %v, want an ID and %v", got.ID, got.At, now)
 		}
-		want := leasehold.Removal{ID: got.ID, At: got.At, Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Token: lease.Token(),
+		want := leasehold.Removal{ID: got.ID, At: got.At, Key: driver.Key{Kind: driver.Lock, Name: "order:1"},
+			Token:  lease.Token(),
 			Holder: "host-a:1 billing", By: "an operator", Why: "it hangs", Outcome: leasehold.RemovalDone}
 		if got != want {
 			t.Errorf("on record is\n%+v, want\n%+v", got, want)
@@ -81,7 +82,7 @@ func TestARemovalIsRecordedBeforeAndAfter(t *testing.T) {
 	})
 }
 
-func TestWhoRemovesIsKnown(t *testing.T) {
+func TestARemovalSaysWhoDidIt(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		first, second := take(t, c.Mutex("a").Lock), take(t, permits(c.Semaphore("b", 3), 2))
@@ -90,7 +91,8 @@ func TestWhoRemovesIsKnown(t *testing.T) {
 			t.Errorf("by default it was removed by %q", by)
 		}
 		time.Sleep(time.Second)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindSemaphore, "b", second.Token(), leasehold.RemovedBy("ada")), nil)
+		expect(t, c.ForceRelease(t.Context(), leasehold.KindSemaphore, "b", second.Token(), leasehold.RemovedBy("ada")),
+			nil)
 		all := removals(t, c)
 		if len(all) != 2 || all[0].By != "ada" || all[0].Kind != leasehold.KindSemaphore || all[0].ID == all[1].ID {
 			t.Errorf("on record is %+v", all)
@@ -98,13 +100,14 @@ func TestWhoRemovesIsKnown(t *testing.T) {
 	})
 }
 
-// What was removed is what was asked for, whatever an option does.
+// The removal is that of the call, whatever an option does.
 func TestAnOptionSaysNothingElse(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		lease, other := take(t, c.Mutex("a").Lock), take(t, c.Mutex("b").Lock)
 		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token(), func(r *leasehold.Removal) {
-			*r = leasehold.Removal{Key: driver.Key{Kind: driver.Lock, Name: "b"}, Token: other.Token(), By: "me", Outcome: leasehold.RemovalGone}
+			*r = leasehold.Removal{Key: driver.Key{Kind: driver.Lock, Name: "b"}, Token: other.Token(), By: "me",
+				Outcome: leasehold.RemovalGone}
 		}), nil)
 		got := removedAs(t, c, leasehold.RemovalDone)
 		if got.Name != "a" || got.Token != lease.Token() || got.ID == "" || got.At.IsZero() || got.By != "me" {
@@ -148,7 +151,8 @@ func TestOutcomesOfARemoval(t *testing.T) {
 					}
 				} else {
 					expectOnly(t, err, test.err)
-					if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != "n" || failed.Kind != leasehold.KindLock {
+					if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != "n" ||
+						failed.Kind != leasehold.KindLock {
 						t.Errorf("the error does not say what it is about: %v", err)
 					}
 				}
@@ -185,7 +189,7 @@ func TestARemovalThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-// That its outcome was not recorded does not make a removal undone.
+// A removal is not undone because its outcome was not recorded.
 func TestAnOutcomeThatCannotBeRecorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		var log bytes.Buffer
@@ -212,7 +216,7 @@ func TestAnOutcomeThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-// The outcome is recorded although the caller waits no longer.
+// The outcome is recorded although the caller no longer waits.
 func TestTheOutcomeIsRecordedAfterTheCallerHasGone(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		e.can.Prompt = true
@@ -227,7 +231,7 @@ func TestTheOutcomeIsRecordedAfterTheCallerHasGone(t *testing.T) {
 	})
 }
 
-func TestARemovalByOneWhoHasGoneAlready(t *testing.T) {
+func TestARemovalByACallerThatHasGone(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		lease := take(t, c.Mutex("n").Lock)

@@ -9,177 +9,187 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// alike is renewals that may take equally long, and go to the same server as far as is known.
-type alike struct {
-	limit time.Duration
-	gate  *gate
+// renewalGroup is what renewals of one batch have in common: how long they may take, and the server as far as is known.
+type renewalGroup struct {
+	limit   time.Duration
+	limiter *takeLimiter
 }
 
-// renew sends the renewals, in batches of those that are alike.
+// renew sends the renewals in batches.
 func (c *Client) renew(holds []*hold) {
-	most := c.abilities.MaxBatch
-	if most <= 0 {
-		most = maxBatch
+	maxSize := c.abilities.MaxBatch
+	if maxSize <= 0 {
+		maxSize = maxBatch
 	}
-	groups := map[alike][]*hold{}
-	var order []alike // so that a schedule that is played again goes the same way
+	groups := map[renewalGroup][]*hold{}
+	var order []renewalGroup // in order, so that a seed reproduces its schedule
 	for _, h := range holds {
-		a := alike{h.renewLimit(), c.gates.of(h.lock.key)}
-		if groups[a] == nil {
-			order = append(order, a)
+		g := renewalGroup{h.renewLimit(), c.takeLimiters.forKey(h.lock.key)}
+		if groups[g] == nil {
+			order = append(order, g)
 		}
-		groups[a] = append(groups[a], h)
+		groups[g] = append(groups[g], h)
 	}
-	for _, a := range order {
-		limit, gate, holds := a.limit, a.gate, groups[a]
+	for _, g := range order {
+		limit, limiter, holds := g.limit, g.limiter, groups[g]
 		for len(holds) > 0 {
-			n := min(len(holds), most)
+			n := min(len(holds), maxSize)
 			batch := holds[:n:n]
 			holds = holds[n:]
 			if c.abilities.Local {
-				c.renewBatch(c.life, batch, nothing)
+				c.renewBatch(c.lifetime, batch, doNothing)
 				continue
 			}
-			awaited := gate.await(c.renewer.now() + lateAfter(limit))
+			pending := limiter.expectRenewals(c.renewer.now() + renewalLateAfter(limit))
 			go func() {
-				ctx, cancel := context.WithTimeoutCause(c.life, limit, errNoAnswer)
+				ctx, cancel := context.WithTimeoutCause(c.lifetime, limit, errNoAnswer)
 				defer cancel()
-				defer awaited.answered()
-				if most := c.renewBatch(ctx, batch, awaited.answered); !most {
-					gate.late(c.renewer.now() + limit)
+				defer pending.finish()
+				if halfAnswered := c.renewBatch(ctx, batch, pending.finish); !halfAnswered {
+					limiter.noteLate(c.renewer.now() + limit)
 				}
 			}()
 		}
 	}
 }
 
-// renewBatch sends one batch. It calls answered when the engine has answered for the half of it, and reports whether it has: where leases are kept
-// on several servers, one of them may be away.
-func (c *Client) renewBatch(ctx context.Context, batch []*hold, answered func()) bool {
+// renewBatch sends one batch. It calls onHalf when the engine has answered for half of it, and reports whether it has:
+// where leases are kept on several servers, one of them may be down.
+func (c *Client) renewBatch(ctx context.Context, batch []*hold, onHalf func()) (halfAnswered bool) {
 	items := make([]driver.Renewal, 0, len(batch))
 	batch = slices.DeleteFunc(batch, func(h *hold) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.phase == held { // it may have been released since it was due
-			items = append(items, driver.Renewal{Hold: h.ref(), TTL: h.lock.ttl})
+		if h.phase == phaseHeld { // it may have been released since it was due
+			items = append(items, driver.Renewal{Hold: h.refLocked(), TTL: h.lock.ttl})
 		}
-		return h.phase != held
+		return h.phase != phaseHeld
 	})
 	if len(batch) == 0 {
 		return true
 	}
-	heard := make([]bool, len(batch))
 	var mu sync.Mutex
-	most, certain := false, 0
+	reported, certain, half := make([]bool, len(batch)), 0, false
 	sent := driver.Now()
 	c.engine.Renew(ctx, items, func(i int, err error) {
 		mu.Lock()
-		again := heard[i]
-		heard[i] = true
+		again := reported[i]
+		reported[i] = true
 		if !again && (err == nil || driver.IsNo(err)) {
 			certain++
 		}
-		half := 2*certain >= len(batch)
-		tell := half && !most
-		most = half
+		wasHalf := half
+		half = 2*certain >= len(batch)
+		isNow := half && !wasHalf
 		mu.Unlock()
-		if tell {
-			answered()
+		if isNow {
+			onHalf()
 		}
 		if !again {
-			batch[i].renewed(sent, err)
+			batch[i].noteRenewal(sent, err)
 		}
 	})
 	mu.Lock()
-	heard, enough := slices.Clone(heard), most
+	answered, halfAnswered := slices.Clone(reported), half
 	mu.Unlock()
 	for i, h := range batch {
-		if !heard[i] {
-			h.renewed(sent, errNoAnswer)
+		if !answered[i] {
+			h.noteRenewal(sent, errNoAnswer)
 		}
 	}
-	return enough
+	return halfAnswered
 }
 
-// lateAfter is after how long renewals without an answer are late, if one may take as long as limit: long before the lease is in danger.
-func lateAfter(limit time.Duration) time.Duration { return limit / 8 }
+// renewalLateAfter returns when a renewal without an answer counts as late, given its limit: long before its lease is
+// in danger.
+func renewalLateAfter(limit time.Duration) time.Duration { return limit / 8 }
 
-// renewed takes in the outcome of a renewal. An old answer is as good as a new one: yes counts from the
-// moment its request was sent, and no is for ever.
-func (h *hold) renewed(sent driver.Instant, err error) {
-	c := h.lock.client
+// noteRenewal takes the outcome of a renewal. A late answer counts like any other: success extends the lease from the
+// moment when the request was sent, and a refusal is final.
+func (h *hold) noteRenewal(sent driver.Instant, err error) {
 	h.mu.Lock()
-	if h.phase != held {
-		h.mu.Unlock()
+	wasHeld := h.phase == phaseHeld
+	var event Renewed
+	after := doNothing
+	if wasHeld {
+		event, after = h.noteRenewalLocked(sent, err)
+	}
+	h.mu.Unlock()
+	after()
+	if !wasHeld {
 		return
 	}
-	now := driver.Now()
-	slack := h.left(now)
-	event := Renewed{About: h.lock.about(h.mode), Token: h.token, Slack: slack}
-	switch {
-	case err == nil:
-		h.prolong(sent, h.lock.ttl)
-		if h.left(now) > 0 {
-			h.failures, h.danger, h.short = 0, false, false
-			h.next = h.renewAfter(sent)
-		}
-		h.schedule(now)
-		h.mu.Unlock()
-	case driver.IsNo(err):
-		event.Err = ErrLost
-		h.refuse()
-	default:
-		event.Err = ErrUnavailable
-		h.next = c.renewer.at(now) + h.retry()
-		h.schedule(now)
-		h.mu.Unlock()
-	}
-	for _, o := range c.observers.renew {
+	for _, o := range h.lock.client.observers.renew {
 		o.ObserveRenew(event)
 	}
 }
 
-// prolong makes the lease last ttl from sent, unless it lasts longer already. mu is held.
-func (h *hold) prolong(sent driver.Instant, ttl time.Duration) {
-	if sent.Since(h.start)+validity(ttl) > h.valid {
-		h.start, h.valid = sent, validity(ttl)
+// noteRenewalLocked is noteRenewal for a hold that is held. The caller unlocks mu and then calls after.
+func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (event Renewed, after func()) {
+	now := driver.Now()
+	event = Renewed{About: h.lock.about(h.mode), Token: h.token, Slack: h.remainingLocked(now)}
+	after = doNothing
+	switch {
+	case err == nil:
+		h.extendLocked(sent, h.lock.ttl)
+		if h.remainingLocked(now) > 0 {
+			h.failures, h.inDanger, h.isFirstLease = 0, false, false
+			h.nextRequest = h.renewAfter(sent)
+		}
+		h.scheduleLocked(now)
+	case driver.IsNo(err):
+		event.Err = ErrLost
+		after = h.refuseLocked()
+	default:
+		event.Err = ErrUnavailable
+		h.nextRequest = h.lock.client.renewer.clockAt(now) + h.retryAfterLocked()
+		h.scheduleLocked(now)
+	}
+	return event, after
+}
+
+// extendLocked makes the lease last for ttl from sent, unless it lasts longer already.
+func (h *hold) extendLocked(sent driver.Instant, ttl time.Duration) {
+	if sent.Since(h.start)+validity(ttl) > h.validity {
+		h.start, h.validity = sent, validity(ttl)
 	}
 }
 
-// extended takes in an Extend that the engine has confirmed.
-func (h *hold) extended(sent driver.Instant, ttl time.Duration) {
+// noteExtended takes an Extend that the engine has confirmed.
+func (h *hold) noteExtended(sent driver.Instant, ttl time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.phase == held {
-		h.prolong(sent, ttl)
-		h.schedule(driver.Now())
+	if h.phase == phaseHeld {
+		h.extendLocked(sent, ttl)
+		h.scheduleLocked(driver.Now())
 	}
 }
 
-// shared takes in a Downgrade that the engine has confirmed: others of this process may now come in, too. The hold
-// has counted as a read lock since before it was sent.
-func (h *hold) shared() {
+// noteDowngraded takes a Downgrade that the engine has confirmed: others of this process may now be granted as well.
+// The hold has counted as a read lock since before the request was sent.
+func (h *hold) noteDowngraded() {
 	h.mu.Lock()
-	turn := h.turn
-	h.turn = false
+	turn := h.hasTurn
+	h.hasTurn = false
 	h.mu.Unlock()
 	if turn {
-		h.lock.client.queue.Done(h.lock.key)
+		h.lock.client.queue.EndTurn(h.lock.key)
 	}
 }
 
-// refused ends a hold of which the engine says that it is none.
-func (h *hold) refused() {
+// noteRefused ends a hold that the engine no longer knows, unless it has ended.
+func (h *hold) noteRefused() {
 	h.mu.Lock()
-	if h.phase != held {
-		h.mu.Unlock()
-		return
+	after := doNothing
+	if h.phase == phaseHeld {
+		after = h.refuseLocked()
 	}
-	h.refuse()
+	h.mu.Unlock()
+	after()
 }
 
-// refuse is refused for a hold that is held. A take that is still under way may yet get the lock for nobody, and is
-// then cleaned up. mu is held, and released.
-func (h *hold) refuse() {
-	h.finish(LossRefused, h.uncertain > h.lock.client.renewer.now())
+// refuseLocked ends a hold that the engine no longer knows. A take that is still in flight may yet take the lock for
+// nobody: then it is cleaned up. The caller unlocks mu and then calls after.
+func (h *hold) refuseLocked() (after func()) {
+	return h.loseLocked(LossRefused, h.uncertain > h.lock.client.renewer.now())
 }

@@ -9,45 +9,44 @@ import (
 	"github.com/leasehold-go/leasehold/internal/agenda"
 )
 
-// renewer looks at each hold when it is due: to renew it, to warn, to end it at its deadline, or to
-// clean up after it. There is one agenda and one timer for all, and no goroutine while
-// nothing is due.
+// renewer handles each hold when it is due: it renews it, warns, ends it at its deadline, or cleans up after it. All
+// holds share one schedule and one timer, and no goroutine runs while nothing is due.
 type renewer struct {
-	born driver.Instant // the zero of its clock
+	start driver.Instant // zero of the renewer's clock
 
-	mu      sync.Mutex
-	agenda  agenda.Agenda[*hold]
-	timer   *time.Timer
-	wake    time.Duration  // when the timer goes off; 0 if it is not set
-	seen    driver.Instant // the last time that somebody looked
-	stopped bool
+	mu       sync.Mutex
+	schedule agenda.Agenda[*hold]
+	timer    *time.Timer
+	timerAt  time.Duration  // when the timer fires; 0 if it is not set
+	lastRun  driver.Instant // when due holds were last taken from the schedule
+	stopped  bool
 }
 
 const (
-	// lookEvery bounds how long the renewer sleeps while anything is held: timers stand
-	// still while the machine is suspended, leases do not.
-	lookEvery = time.Second
-	// jumped is the difference between clocks that makes the renewer look at everything.
-	jumped = 10 * time.Millisecond
-	// maxBatch is how many leases one renewal carries if the engine does not say.
+	// maxSleep limits how long the renewer sleeps while anything is held: timers stop while the machine is suspended,
+	// but leases go on.
+	maxSleep = time.Second
+	// clockJump is the difference between clocks that makes the renewer handle all holds.
+	clockJump = 10 * time.Millisecond
+	// maxBatch is how many leases one renewal carries, unless the engine says otherwise.
 	maxBatch = 512
 )
 
-// at is the time of an instant on the renewer's clock, which runs with Go's monotonic one.
-func (r *renewer) at(i driver.Instant) time.Duration { return i.Time().Sub(r.born.Time()) }
+// clockAt returns an instant on the renewer's clock, which is Go's monotonic clock.
+func (r *renewer) clockAt(i driver.Instant) time.Duration { return i.Time().Sub(r.start.Time()) }
 
-func (r *renewer) now() time.Duration { return time.Since(r.born.Time()) }
+func (r *renewer) now() time.Duration { return time.Since(r.start.Time()) }
 
-// set makes h due at the time at, and reports false if the client is closed.
-func (r *renewer) set(h *hold, at time.Duration) bool {
+// scheduleAt makes h due at the time at, and reports false if the client is closed.
+func (r *renewer) scheduleAt(h *hold, at time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopped {
 		return false
 	}
-	r.agenda.Set(&h.entry, max(at, 0))
-	if r.wake == 0 || at < r.wake {
-		r.arm(at)
+	r.schedule.Set(&h.entry, max(at, 0))
+	if r.timerAt == 0 || at < r.timerAt {
+		r.armLocked(at)
 	}
 	return true
 }
@@ -55,168 +54,176 @@ func (r *renewer) set(h *hold, at time.Duration) bool {
 func (r *renewer) remove(h *hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.agenda.Remove(&h.entry)
+	r.schedule.Remove(&h.entry)
 }
 
-// arm sets the timer. mu is held.
-func (r *renewer) arm(at time.Duration) {
+// armLocked sets the timer.
+func (r *renewer) armLocked(at time.Duration) {
 	now := r.now()
-	at = min(max(at, now), now+lookEvery)
-	r.wake = max(at, 1)
+	at = min(max(at, now), now+maxSleep)
+	r.timerAt = max(at, 1)
 	r.timer.Reset(at - now)
 }
 
-// stop empties the agenda for good and returns what was in it.
+// stop empties the schedule for good and returns what was in it.
 func (r *renewer) stop() []*hold {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = true
 	r.timer.Stop()
-	return r.agenda.All(nil)
+	return r.schedule.All(nil)
 }
 
-// tick looks at what is due.
-func (c *Client) tick() {
-	r := &c.renewer
-	r.mu.Lock()
-	if r.stopped {
-		r.mu.Unlock()
+// runRenewer handles the holds that are due. It runs when the timer fires.
+func (c *Client) runRenewer() {
+	due, now, ok := c.takeDue()
+	if !ok {
 		return
 	}
-	c.work.Add(1) // Close waits for those that are being looked at
-	defer c.work.Done()
-	now := driver.Now()
-	ran := now.Time().Sub(r.seen.Time())
-	r.wake = 0
-	var due []*hold
-	if now.Since(r.seen)-ran > jumped {
-		due = r.agenda.All(nil) // the machine slept, or its clock was set: deadlines have moved
-	} else {
-		due = r.agenda.Due(r.at(now), nil)
-	}
-	r.seen = now
-	r.mu.Unlock()
-
+	defer c.background.Done()
 	var renew []*hold
 	for _, h := range due {
-		if h.due(now) {
+		if h.handleDue(now) {
 			renew = append(renew, h)
 		}
 	}
 	c.renew(renew)
 
+	r := &c.renewer
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if next, any := r.agenda.Next(); any && !r.stopped && (r.wake == 0 || next < r.wake) {
-		r.arm(next)
+	if next, any := r.schedule.Next(); any && !r.stopped && (r.timerAt == 0 || next < r.timerAt) {
+		r.armLocked(next)
 	}
 }
 
-// due does what h is due for, and reports whether it is to be renewed.
-func (h *hold) due(now driver.Instant) (renew bool) {
+// takeDue takes the holds that are due now out of the schedule. ok is false if the client is closed; otherwise the
+// caller must call background.Done when it has handled them.
+func (c *Client) takeDue() (due []*hold, now driver.Instant, ok bool) {
+	r := &c.renewer
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped {
+		return nil, now, false
+	}
+	c.background.Add(1) // Close waits for the holds that are being handled
+	now = driver.Now()
+	ran := now.Time().Sub(r.lastRun.Time())
+	r.timerAt = 0
+	if now.Since(r.lastRun)-ran > clockJump {
+		due = r.schedule.All(nil) // the machine slept, or its clock was set: deadlines have moved
+	} else {
+		due = r.schedule.Due(r.clockAt(now), nil)
+	}
+	r.lastRun = now
+	return due, now, true
+}
+
+// handleDue does what is due for h, and reports whether to renew it.
+func (h *hold) handleDue(now driver.Instant) (renew bool) {
 	c := h.lock.client
-	if c.life.Err() != nil {
-		c.failed.add(h.closed())
+	if c.lifetime.Err() != nil {
+		c.closeErrs.add(h.endOnClose())
 		return false
 	}
 	h.mu.Lock()
-	switch h.phase {
-	case cleaning:
-		swept := h.sweep()
-		h.mu.Unlock()
-		if !swept {
-			c.failed.add(h.closed())
-		}
-		return false
-	case held:
-	default:
-		h.mu.Unlock()
-		return false
-	}
-	left := h.left(now)
-	if left < agenda.Tick {
-		h.expire(now)
-		return false
-	}
-	h.watch()
-	var tell func()
-	if h.handles.Load() <= 0 && !h.dropped {
-		h.dropped = true
-		tell = h.tellDropped
-	}
-	if h.failures > 0 && !h.danger && left-h.dangerous() < agenda.Tick {
-		h.danger = true
-		tell = h.tellDanger(left)
-	}
-	at := h.lock.client.renewer.at(now)
-	if h.renewing() && h.next-at < agenda.Tick {
-		renew = true
-		if most := lateAfter(h.renewLimit()); at-h.next > most && !h.short {
-			c.gates.late(at + most) // nobody has come to it in time
-		}
-		// If nothing is heard of it, it counts as failed and is tried again.
-		h.next = at + h.renewLimit() + h.retry()
-		h.failures++
-	}
-	scheduled := h.schedule(now)
+	renew, open, after := h.handleDueLocked(now)
 	h.mu.Unlock()
-	if tell != nil {
-		tell()
-	}
-	if !scheduled {
-		c.failed.add(h.closed())
+	after()
+	if !open {
+		c.closeErrs.add(h.endOnClose())
 		return false
 	}
 	return renew
 }
 
-// schedule puts the hold where it is due next, and reports false if the client is closed. mu is
-// held, and the phase is held.
-func (h *hold) schedule(now driver.Instant) bool {
-	r := &h.lock.client.renewer
-	deadline := r.at(now) + h.left(now)
-	at := deadline
-	if h.renewing() {
-		at = min(at, h.next)
+// handleDueLocked does the part of handleDue under mu. open is false if the client has been closed. The caller unlocks
+// mu and then calls after.
+func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func()) {
+	switch h.phase {
+	case phaseCleaning:
+		return false, h.startCleanupLocked(), doNothing
+	case phaseHeld:
+	default:
+		return false, true, doNothing
 	}
-	if h.failures > 0 && !h.danger {
-		at = min(at, deadline-h.dangerous())
+	left := h.remainingLocked(now)
+	if left < agenda.Tick {
+		return false, true, h.expireLocked(now)
 	}
-	return r.set(h, at)
+	h.watchLeasesLocked()
+	after = doNothing
+	if h.handles.Load() <= 0 && !h.dropped {
+		h.dropped = true
+		after = h.logDropped
+	}
+	if h.failures > 0 && !h.inDanger && left-h.dangerTime() < agenda.Tick {
+		h.inDanger = true
+		observe, log := h.dangerEventLocked(left), after
+		after = func() { log(); observe() }
+	}
+	at := h.lock.client.renewer.clockAt(now)
+	if h.isRenewedLocked() && h.nextRequest-at < agenda.Tick {
+		renew = true
+		if lateAfter := renewalLateAfter(h.renewLimit()); at-h.nextRequest > lateAfter && !h.isFirstLease {
+			h.lock.client.takeLimiters.noteProcessLate(at + lateAfter) // this process is late
+		}
+		// Unless it is answered before, the renewal counts as failed, and is repeated then.
+		h.nextRequest = at + h.renewLimit() + h.retryAfterLocked()
+		h.failures++
+	}
+	return renew, h.scheduleLocked(now), after
 }
 
-// renewAfter returns when to renew a lease that began at start. Renewals that are due at about the
-// same time are put at the same time, so that they go together.
+// scheduleLocked schedules a hold in phaseHeld for when it is due next, and reports false if the client is closed.
+func (h *hold) scheduleLocked(now driver.Instant) bool {
+	r := &h.lock.client.renewer
+	deadline := r.clockAt(now) + h.remainingLocked(now)
+	at := deadline
+	if h.isRenewedLocked() {
+		at = min(at, h.nextRequest)
+	}
+	if h.failures > 0 && !h.inDanger {
+		at = min(at, deadline-h.dangerTime())
+	}
+	return r.scheduleAt(h, at)
+}
+
+// renewAfter returns when to renew a lease that began at start. It rounds, so that renewals that are due at about the
+// same time go together.
 func (h *hold) renewAfter(start driver.Instant) time.Duration {
-	at := h.lock.client.renewer.at(start) + h.lock.ttl/3
+	at := h.lock.client.renewer.clockAt(start) + h.lock.ttl/3
 	return at - at%max(h.lock.ttl/64, agenda.Tick)
 }
 
-// renewing reports whether the hold is to be renewed. mu is held.
-func (h *hold) renewing() bool { return (!h.lock.noRenew || h.short) && !h.dropped }
+// isRenewedLocked reports whether the hold is renewed.
+func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.isFirstLease) && !h.dropped }
 
-// dangerous is what must be left of a lease for it not to be in danger.
-func (h *hold) dangerous() time.Duration { return h.lock.ttl / 3 }
+// dangerTime returns how much of a lease is left when it is in danger.
+func (h *hold) dangerTime() time.Duration { return h.lock.ttl / 3 }
 
-// renewLimit is how long one renewal may take: short enough for several within the lease.
-func (h *hold) renewLimit() time.Duration { return h.lock.client.limit(h.lock.ttl / 6) }
+// renewLimit returns how long one renewal may take: short enough for several within the lease.
+func (h *hold) renewLimit() time.Duration { return h.lock.client.requestLimit(h.lock.ttl / 6) }
 
-// retry is the time from a failed renewal to the next. mu is held.
-func (h *hold) retry() time.Duration {
+// retryAfterLocked returns the time from a failed renewal to the next.
+func (h *hold) retryAfterLocked() time.Duration {
 	return h.lock.client.jitter(backoff(h.lock.ttl/32, h.failures, h.lock.ttl/8))
 }
 
-func (h *hold) tellDanger(left time.Duration) func() {
+func (h *hold) dangerEventLocked(left time.Duration) func() {
 	c := h.lock.client
 	event := InDanger{About: h.lock.about(h.mode), Token: h.token, Left: left}
 	return func() {
-		c.log.write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal", "kind", event.Kind.String(), "name", event.Name, "token", event.Token, "left", left)
+		c.log.write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal",
+			"kind", event.Kind.String(), "name", event.Name, "token", event.Token, "left", left)
 		for _, o := range c.observers.danger {
 			o.ObserveDanger(event)
 		}
 	}
 }
 
-func (h *hold) tellDropped() {
-	h.lock.client.log.write(slog.LevelError, "lease dropped without Release: it is no longer renewed; call Release, or use Do", "kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
+func (h *hold) logDropped() {
+	h.lock.client.log.write(slog.LevelError,
+		"lease dropped without Release: it is no longer renewed; call Release, or use Do",
+		"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 }

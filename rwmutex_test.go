@@ -14,17 +14,18 @@ import (
 func TestReadersTogetherWriterAlone(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		here, there := newClient(t, e).RWMutex("order"), newClient(t, e).RWMutex("order")
-		readers := []*leasehold.Lease{take(t, here.RLock), take(t, here.TryRLock), take(t, there.RLock), take(t, there.TryRLock)}
+		readers := []*leasehold.Lease{take(t, here.RLock), take(t, here.TryRLock), take(t, there.RLock),
+			take(t, there.TryRLock)}
 		for _, m := range []*leasehold.RWMutex{here, there} {
 			_, err := m.TryLock(t.Context())
 			expect(t, err, leasehold.ErrHeld)
 		}
-		writer := begin(t.Context(), here.Lock)
+		writer := start(t.Context(), here.Lock)
 		for _, r := range readers {
-			writer.waits(t)
+			writer.wantWaiting(t)
 			release(t, r)
 		}
-		w := writer.gets(t)
+		w := writer.wantValue(t)
 		for _, m := range []*leasehold.RWMutex{here, there} {
 			_, err := m.TryRLock(t.Context())
 			expect(t, err, leasehold.ErrHeld)
@@ -48,8 +49,7 @@ func TestARWMutexAndAMutexShareTheirName(t *testing.T) {
 	})
 }
 
-// Whoever waits is served in the order of arrival, so that neither side starves. Readers next to each other get
-// in together.
+// Waiters are served in order, so that neither side starves. Adjacent readers are granted together.
 func TestReadersAndWritersAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, clients := range map[string]int{"of one process": 1, "of many": 7} {
@@ -67,8 +67,8 @@ func TestReadersAndWritersAreServedInOrder(t *testing.T) {
 					if writes {
 						f = m.Lock
 					}
-					o := begin(t.Context(), f)
-					o.waits(t) // also the readers, although a reader holds
+					o := start(t.Context(), f)
+					o.wantWaiting(t) // including the readers, although a reader holds
 					waiting = append(waiting, o)
 				}
 				release(t, first)
@@ -76,9 +76,9 @@ func TestReadersAndWritersAreServedInOrder(t *testing.T) {
 					var leases []*leasehold.Lease
 					for i, o := range waiting {
 						if slices.Contains(together, i) {
-							leases = append(leases, o.gets(t))
+							leases = append(leases, o.wantValue(t))
 						} else if i > together[0] {
-							o.waits(t)
+							o.wantWaiting(t)
 						}
 					}
 					for _, l := range leases {
@@ -139,7 +139,7 @@ func TestAReaderDoesNotStarve(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		began := time.Now()
 		reader := take(t, c.RWMutex("n").RLock)
-		// Before it: one who holds, one of this process, and two turns of the other process.
+		// Before it: one holder, one waiter of this process, and two turns of the other process.
 		if waited := time.Since(began); waited > 5*time.Second {
 			t.Errorf("the reader has waited %v behind three writers that take 1s", waited)
 		}
@@ -153,13 +153,13 @@ func TestDowngradeLetsReadersInAndNoWriter(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		here, there := newClient(t, e).RWMutex("order"), newClient(t, e).RWMutex("order")
 		lease := take(t, here.Lock)
-		local, remote := begin(t.Context(), here.RLock), begin(t.Context(), there.RLock)
-		local.waits(t)
-		remote.waits(t)
+		local, remote := start(t.Context(), here.RLock), start(t.Context(), there.RLock)
+		local.wantWaiting(t)
+		remote.wantWaiting(t)
 		token := lease.Token()
 
 		expect(t, lease.Downgrade(t.Context()), nil)
-		readers := []*leasehold.Lease{local.gets(t), remote.gets(t), lease}
+		readers := []*leasehold.Lease{local.wantValue(t), remote.wantValue(t), lease}
 		if lease.Token() != token {
 			t.Error("the token has changed")
 		}
@@ -169,13 +169,13 @@ func TestDowngradeLetsReadersInAndNoWriter(t *testing.T) {
 			expect(t, err, leasehold.ErrHeld)
 			release(t, take(t, m.TryRLock))
 		}
-		writer := begin(t.Context(), there.Lock)
+		writer := start(t.Context(), there.Lock)
 		time.Sleep(5 * leasehold.DefaultTTL) // it is renewed as before
-		writer.waits(t)
+		writer.wantWaiting(t)
 		for _, r := range readers {
 			release(t, r)
 		}
-		release(t, writer.gets(t))
+		release(t, writer.wantValue(t))
 	})
 }
 
@@ -219,12 +219,12 @@ func TestDowngradeOfALostLease(t *testing.T) {
 		lease := take(t, c.RWMutex("order").Lock)
 		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()), nil)
 		expect(t, lease.Downgrade(t.Context()), leasehold.ErrLost)
-		wantCause(t, lease.Context(), leasehold.ErrLost) // the engine's no ends it at once
+		wantCause(t, lease.Context(), leasehold.ErrLost) // the engine's refusal ends it at once
 		expect(t, lease.Release(), leasehold.ErrLost)
 	})
 }
 
-// Tries for what others may hold too do not stand in each other's way while the engine takes its time.
+// Tries for what others may hold as well do not wait for each other while the engine is slow.
 func TestTriesAtTheSameTime(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
@@ -232,16 +232,17 @@ func TestTriesAtTheSameTime(t *testing.T) {
 		e.fail(func(call) error { <-resume; return nil })
 		var tries []*outcome[*leasehold.Lease]
 		for range 2 {
-			tries = append(tries, begin(t.Context(), c.RWMutex("order").TryRLock), begin(t.Context(), func(ctx context.Context) (*leasehold.Lease, error) {
-				return c.Semaphore("rooms", 2).TryAcquire(ctx, 1)
-			}))
+			tries = append(tries, start(t.Context(), c.RWMutex("order").TryRLock),
+				start(t.Context(), func(ctx context.Context) (*leasehold.Lease, error) {
+					return c.Semaphore("rooms", 2).TryAcquire(ctx, 1)
+				}))
 		}
 		for _, o := range tries {
-			o.waits(t)
+			o.wantWaiting(t)
 		}
 		close(resume)
 		for _, o := range tries {
-			release(t, o.gets(t))
+			release(t, o.wantValue(t))
 		}
 	})
 }

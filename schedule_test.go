@@ -13,17 +13,18 @@ import (
 
 var (
 	// The race detector makes each schedule many times slower.
-	schedules = flag.Int("schedules", map[bool]int{false: 1000, true: 100}[raceEnabled], "how many seeded schedules TestSchedules runs; make schedules runs many")
-	oneSeed   = flag.Uint64("seed", 0, "run only the schedule of this seed, and print what happens in it")
+	schedules = flag.Int("schedules", map[bool]int{false: 1000, true: 100}[raceEnabled],
+		"how many seeded schedules TestSchedules runs; make schedules runs many")
+	oneSeed = flag.Uint64("seed", 0, "run only the schedule of this seed, and print what happens in it")
 )
 
-// Clients on a bad network share an engine whose clock runs at another rate. Requests and replies are delayed and
-// lost, before and after they take effect; some requests are held back, for any time, until somebody else was granted what they are about; the engine hangs; callers give up, pause past their
-// deadlines, and forget to look. Whatever happens, no promise is broken: see world. All of it takes
-// place in virtual time, and the seed decides all of it.
+// Clients on a bad network share an engine whose clock has another rate. Requests and replies are delayed and lost,
+// before and after they take effect; some requests are delayed for any time, until somebody else was granted their
+// name; the engine hangs; callers give up, pause past their deadlines, and forget to check. Whatever happens, no
+// promise is broken: see simulation. Everything happens in virtual time, and the seed decides everything.
 func TestSchedules(t *testing.T) {
 	if *oneSeed != 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that what happens at the same instant has an order, too
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that events of the same instant have an order as well
 		w := runSchedule(t, *oneSeed)
 		t.Logf("schedule %d:\n%s", *oneSeed, strings.Join(w.log, "\n"))
 		return
@@ -46,8 +47,9 @@ func TestSchedules(t *testing.T) {
 	events.wantAll(t)
 }
 
-// A seed stands for one schedule: run again, the same things happen at the same moments. When several are due at the same instant it is up to the
-// scheduler which is the first, and it lets another go first if the machine is too busy to get on with one. Then two of several tries must go the same way.
+// A seed reproduces its schedule: the same events happen at the same moments. The scheduler decides the order of events
+// that are due at the same instant, and may choose another one on a busy machine. So two of several runs must be the
+// same.
 func TestSeedReproducesItsSchedule(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector shuffles goroutines on purpose: make test runs this")
@@ -67,7 +69,7 @@ func TestSeedReproducesItsSchedule(t *testing.T) {
 	}
 }
 
-// sorted is a story without the order of what happens at the same instant.
+// sorted returns a log without the order of events of the same instant.
 func sorted(lines []string) []string {
 	slices.Sort(lines)
 	return lines
@@ -82,20 +84,21 @@ func firstDifference(a, b []string) string {
 	return fmt.Sprintf("one has %d events, and one %d", len(a), len(b))
 }
 
-func runSchedule(t *testing.T, seed uint64) (w *world) {
+func runSchedule(t *testing.T, seed uint64) (w *simulation) {
 	synctest.Test(t, func(t *testing.T) {
-		w = newWorld(t, seed)
+		w = newSimulation(t, seed)
 		w.run()
 		if t.Failed() {
-			t.Fatalf("schedule %d broke a promise; to see it again: go test -run 'TestSchedules$' -seed %d .\n%s", seed, seed, strings.Join(w.log, "\n"))
+			t.Fatalf("schedule %d broke a promise; to see it again: go test -run 'TestSchedules$' -seed %d .\n%s", seed,
+				seed, strings.Join(w.log, "\n"))
 		}
 	})
 	return w
 }
 
-// counts is how often the things happened that the schedules are there to try.
+// counts is how often the events happened that the schedules are meant to test.
 type counts struct {
-	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived, heldBack int
+	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived, delayed int
 }
 
 var totalMu sync.Mutex
@@ -113,14 +116,15 @@ func (c *counts) add(o *counts) {
 	c.unknown += o.unknown
 	c.released += o.released
 	c.outlived += o.outlived
-	c.heldBack += o.heldBack
+	c.delayed += o.delayed
 }
 
 func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
 
-// wantAll fails if something did not happen at all: the schedules would prove nothing about it.
+// wantAll fails if some event never happened: then the schedules would prove nothing about it.
 func (c *counts) wantAll(t *testing.T) {
-	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown, c.released, c.outlived, c.heldBack} {
+	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown,
+		c.released, c.outlived, c.delayed} {
 		if n == 0 {
 			t.Errorf("something never happened: %s", c)
 		}

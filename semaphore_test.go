@@ -34,42 +34,42 @@ func TestWaitersGetPermitsAsTheyComeBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		here, there := newClient(t, e).Semaphore("rooms", 2), newClient(t, e).Semaphore("rooms", 2)
 		one, other := take(t, permits(here, 1)), take(t, permits(here, 1))
-		waiting := line(t, permits(here, 1), permits(there, 2), permits(here, 1))
+		waiting := queueUp(t, permits(here, 1), permits(there, 2), permits(here, 1))
 		release(t, one)
-		first := waiting[0].gets(t)
-		waiting[1].waits(t)
-		waiting[2].waits(t)
+		first := waiting[0].wantValue(t)
+		waiting[1].wantWaiting(t)
+		waiting[2].wantWaiting(t)
 		release(t, other)
 		release(t, first)
-		both := waiting[1].gets(t)
-		waiting[2].waits(t)
+		both := waiting[1].wantValue(t)
+		waiting[2].wantWaiting(t)
 		release(t, both)
-		release(t, waiting[2].gets(t))
+		release(t, waiting[2].wantValue(t))
 	})
 }
 
-// Who asks for many would wait for ever if those who ask for few could pass.
+// A caller that asks for many would wait for ever if callers that ask for few could overtake it.
 func TestABigWaiterIsNotOvertaken(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c, other := newClient(t, e), newClient(t, e)
 		here, there := c.Semaphore("rooms", 3), other.Semaphore("rooms", 3)
 		held := take(t, permits(here, 1))
-		big := begin(t.Context(), permits(here, 3))
-		big.waits(t)
+		big := start(t.Context(), permits(here, 3))
+		big.wantWaiting(t)
 		for _, s := range []*leasehold.Semaphore{here, there} {
-			_, err := s.TryAcquire(t.Context(), 1) // two are free, but spoken for
+			_, err := s.TryAcquire(t.Context(), 1) // two are free, but reserved
 			expect(t, err, leasehold.ErrHeld)
 		}
-		small, remote := begin(t.Context(), permits(here, 1)), begin(t.Context(), permits(there, 1))
-		small.waits(t)
-		remote.waits(t)
+		small, remote := start(t.Context(), permits(here, 1)), start(t.Context(), permits(there, 1))
+		small.wantWaiting(t)
+		remote.wantWaiting(t)
 		release(t, held)
-		all := big.gets(t)
-		small.waits(t)
-		remote.waits(t)
+		all := big.wantValue(t)
+		small.wantWaiting(t)
+		remote.wantWaiting(t)
 		release(t, all)
-		release(t, small.gets(t))
-		release(t, remote.gets(t))
+		release(t, small.wantValue(t))
+		release(t, remote.wantValue(t))
 	})
 }
 
@@ -77,17 +77,17 @@ func TestABigWaiterThatGivesUpMakesRoom(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		take(t, permits(c.Semaphore("rooms", 3), 1))
-		big := begin(t.Context(), permits(c.Semaphore("rooms", 3, leasehold.WaitLimit(time.Second)), 3))
-		big.waits(t)
-		small := begin(t.Context(), permits(c.Semaphore("rooms", 3), 1))
-		small.waits(t)
+		big := start(t.Context(), permits(c.Semaphore("rooms", 3, leasehold.WaitLimit(time.Second)), 3))
+		big.wantWaiting(t)
+		small := start(t.Context(), permits(c.Semaphore("rooms", 3), 1))
+		small.wantWaiting(t)
 		time.Sleep(time.Second)
-		big.fails(t, leasehold.ErrTimeout)
-		release(t, small.gets(t))
+		big.wantErr(t, leasehold.ErrTimeout)
+		release(t, small.wantValue(t))
 	})
 }
 
-func TestPermitsOfTheDeadComeBack(t *testing.T) {
+func TestPermitsOfADeadHolderComeBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		dead := newClient(t, e).Semaphore("rooms", 3, leasehold.NoRenew(), leasehold.TTL(10*time.Second))
 		alive := newClient(t, e).Semaphore("rooms", 3, leasehold.TTL(10*time.Second))
@@ -124,7 +124,7 @@ func TestASemaphoreIsNotReentrant(t *testing.T) {
 		}
 		_, err = s.TryAcquire(second.Context(), 1)
 		expect(t, err, leasehold.ErrHeld)
-		release(t, first) // ends the context that the second came from, not the second
+		release(t, first) // ends the context that the second was derived from, not the second
 		release(t, second)
 	})
 }

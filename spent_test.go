@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// recorded is a memory engine that keeps what it is asked, and on which a test can replace Wait and Take.
+// recorded is a memory engine that records what it is asked, and on which a test can replace Wait and Take.
 type recorded struct {
 	*memory.Engine
 	take, wait func(context.Context, driver.Request) (driver.Grant, error) // nil: those of the memory engine
@@ -32,7 +32,7 @@ func (e *recorded) Abilities() driver.Abilities {
 	return a
 }
 
-// asked notes a take, and checks the rule.
+// asked records a take, and checks the rule.
 func (e *recorded) asked(r driver.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,7 +99,7 @@ func TestSpentOwnerIsNotUsedAgain(t *testing.T) {
 	for name, err := range map[string]error{
 		"in doubt":  driver.Spent(lost),
 		"no effect": driver.Spent(driver.NoEffect(lost)),
-		"too late":  nil, // a grant that counts from too long ago, which the core gives back
+		"too late":  nil, // a grant that starts too long ago, which the core releases
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,10 +115,10 @@ func TestSpentOwnerIsNotUsedAgain(t *testing.T) {
 					return g, granted
 				}
 				holder := take(t, newClient(t, e.Engine).Mutex("a", leasehold.TTL(ttl)).Lock)
-				waiter := line(t, newClient(t, e).Mutex("a", leasehold.TTL(ttl)).Lock)[0]
+				waiter := queueUp(t, newClient(t, e).Mutex("a", leasehold.TTL(ttl)).Lock)[0]
 				release(t, holder)
 				time.Sleep(ttl) // the call asks again
-				lease := waiter.gets(t)
+				lease := waiter.wantValue(t)
 				e.check(t)
 				first, last := e.takes[0], e.takes[len(e.takes)-1]
 				if first.Owner == last.Owner {
@@ -127,7 +127,7 @@ func TestSpentOwnerIsNotUsedAgain(t *testing.T) {
 				if first.Place == "" || first.Place != last.Place {
 					t.Errorf("the place was %q and is %q: it must stay the same", first.Place, last.Place)
 				}
-				// The release of the first owner, which the engine may have sent as well, arrives as late as can be.
+				// The release of the first owner, which the engine may have sent as well, arrives as late as possible.
 				late := driver.Release{Hold: driver.Hold{Key: first.Key, Owner: first.Owner}, Place: first.Place}
 				if err := e.Engine.Release(t.Context(), late); !errors.Is(err, driver.ErrNotHeld) {
 					t.Errorf("a late release: %v", err)
@@ -140,7 +140,7 @@ func TestSpentOwnerIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// A request that is given up may go on, and release its owner at its end: the call goes on as another one.
+// A request that was given up may go on, and release its owner at its end: the call goes on with another owner.
 func TestOwnerOfARequestThatWasGivenUpIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,18 +158,19 @@ func TestOwnerOfARequestThatWasGivenUpIsNotUsedAgain(t *testing.T) {
 			if takes.Add(1) == 2 {
 				<-over
 				// As an engine does that undoes what it cannot confirm.
-				_ = e.Engine.Release(context.Background(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
+				_ = e.Engine.Release(context.Background(),
+					driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
 				return driver.Grant{}, driver.Spent(errors.New("undone"))
 			}
 			return e.Engine.Take(ctx, r)
 		}
-		const long = time.Minute // longer than a request may take, so that the wait rides this out
+		const long = time.Minute // longer than a request may take, so that the call survives this
 		holder := take(t, newClient(t, e.Engine).Mutex("a", leasehold.TTL(long)).Lock)
-		waiter := line(t, newClient(t, e).Mutex("a", leasehold.TTL(long)).Lock)[0]
+		waiter := queueUp(t, newClient(t, e).Mutex("a", leasehold.TTL(long)).Lock)[0]
 		time.Sleep(long / 2)
 		release(t, holder)
-		lease := waiter.gets(t)
-		close(over) // the request that hung ends, and its release arrives
+		lease := waiter.wantValue(t)
+		close(over) // the request that hung returns, and its release arrives
 		synctest.Wait()
 		time.Sleep(2 * long)
 		noErr(t, lease.Release())
@@ -177,7 +178,7 @@ func TestOwnerOfARequestThatWasGivenUpIsNotUsedAgain(t *testing.T) {
 	})
 }
 
-// renamed grants under owners of its own.
+// renamed is an engine that grants under owners of its own.
 type renamed struct{ *recorded }
 
 func (e renamed) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -196,13 +197,14 @@ func TestEngineNamesTheOwner(t *testing.T) {
 		noErr(t, lease.Err())
 		noErr(t, lease.Release())
 		owner := e.takes[0].Owner
-		if len(e.renewals) == 0 || e.renewals[0].Owner != owner || len(e.releases) != 1 || e.releases[0].Owner != owner {
+		if len(e.renewals) == 0 || e.renewals[0].Owner != owner || len(e.releases) != 1 ||
+			e.releases[0].Owner != owner {
 			t.Errorf("granted to another owner than was renewed and released")
 		}
 	})
 }
 
-// What is granted late to an owner of the engine's choice is released under that one.
+// A late grant to an owner that the engine has chosen is released under that owner.
 func TestLateGrantToAnotherOwnerIsReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

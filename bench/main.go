@@ -15,23 +15,23 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/asker"
+	"github.com/leasehold-go/leasehold/bench/internal/contender"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/bench/internal/page"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
 func main() {
-	asker.Main(lib.All)
+	contender.Main(lib.All)
 	log.SetFlags(log.Ltime)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
 }
 
-// options are the flags.
+// options are the command's flags.
 type options struct {
 	only    *regexp.Regexp
 	short   bool
@@ -47,18 +47,24 @@ type options struct {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.Func("run", "run only what `REGEXP` finds in workload/library, as in free or crowd/leasehold", func(text string) (err error) {
-		o.only, err = regexp.Compile(text)
-		return err
-	})
+	f.Func("run", "run only what `REGEXP` finds in workload/library, as in free or crowd/leasehold",
+		func(text string) (err error) {
+			o.only, err = regexp.Compile(text)
+			return err
+		})
 	f.BoolVar(&o.short, "short", false, "run all within two minutes: fewer and shorter rounds")
 	f.StringVar(&o.json, "json", "", "write everything to `FILE`, too")
 	f.BoolVar(&o.check, "check", false, "exit with 1 if a target is missed")
-	f.StringVar(&o.redis, "redis", "", "use the Redis at `ADDR` (host:port), and do not start one; its keys with \"leasehold-bench\" in them are deleted")
+	f.StringVar(&o.redis, "redis", "",
+		"use the Redis at `ADDR` (host:port), and do not start one; its keys with \"leasehold-bench\" in them are "+
+			"deleted")
 	f.StringVar(&o.cpu, "cpuprofile", "", "write a profile of the processor time of all rounds to `FILE`")
-	f.StringVar(&o.from, "from", "", "run nothing, and take the figures from `FILE`, which -json has written on this machine or another")
-	f.StringVar(&o.page, "page", "", "write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
-	f.StringVar(&o.compare, "compare", "", "say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
+	f.StringVar(&o.from, "from", "",
+		"run nothing, and take the figures from `FILE`, which -json has written on this machine or another")
+	f.StringVar(&o.page, "page", "",
+		"write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
+	f.StringVar(&o.compare, "compare", "",
+		"say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
 	err := f.Parse(args)
 	if err == nil && f.NArg() > 0 {
 		err = fmt.Errorf("bench: %q is not a flag: see -help", f.Arg(0))
@@ -67,8 +73,8 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
-// run returns the exit code: 1 for a library that failed, or a target that is missed, if that is to be
-// checked; 2 for what kept the benchmark from running.
+// run returns the exit code: 1 if a library failed, or missed a target with -check; 2 if the
+// benchmark itself could not run.
 func run(ctx context.Context, args []string, out io.Writer) int {
 	o, err := parse(args)
 	switch {
@@ -79,7 +85,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	}
 	var other *report.Document
 	if o.compare != "" {
-		if other, err = read(o.compare); err != nil { // before minutes are spent
+		if other, err = read(o.compare); err != nil { // fail early, not after minutes
 			log.Print(err)
 			return 2
 		}
@@ -109,7 +115,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	return code(d, o.check, agrees)
 }
 
-// code is the exit code of a run that came to its end.
+// code is the exit code of a run that has finished.
 func code(d *report.Document, check, agrees bool) int {
 	if d.Failed() || check && d.Short() || !agrees {
 		return 1
@@ -117,7 +123,7 @@ func code(d *report.Document, check, agrees bool) int {
 	return 0
 }
 
-// document measures, or reads what was measured before.
+// document measures, or reads an earlier measurement.
 func document(ctx context.Context, o options) (*report.Document, error) {
 	if o.from != "" {
 		return read(o.from)
@@ -125,7 +131,7 @@ func document(ctx context.Context, o options) (*report.Document, error) {
 	return profiled(o.cpu, func() (*report.Document, error) { return measure(ctx, o) })
 }
 
-// read returns what was measured before, judged by the targets of today.
+// read returns an earlier measurement, compared with today's targets.
 func read(path string) (*report.Document, error) {
 	d, err := report.Read(path)
 	if err == nil {
@@ -156,15 +162,15 @@ func profiled(path string, f func() (*report.Document, error)) (_ *report.Docume
 }
 
 func measure(ctx context.Context, o options) (_ *report.Document, err error) {
-	places := place.New(o.redis)
+	pool := servers.New(o.redis)
 	defer func() {
-		if closed := places.Close(); err == nil {
+		if closed := pool.Close(); err == nil {
 			err = closed
 		}
 	}()
 	d := report.New()
 	r := &work.Runner{
-		Places: places, Short: o.short, Only: o.only, Log: log.Printf,
+		Pool: pool, Short: o.short, Only: o.only, Log: log.Printf,
 		Mark: "leasehold-bench-" + strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 	var results []work.Result
@@ -180,6 +186,6 @@ func measure(ctx context.Context, o options) (_ *report.Document, err error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("-run %v finds nothing among workload/library, such as free/redsync", o.only)
 	}
-	d.Finish(results, places.About(), work.Targets, lib.All)
+	d.Finish(results, pool.Infos(), work.Targets, lib.All)
 	return d, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold/bench/internal/asker"
+	"github.com/leasehold-go/leasehold/bench/internal/contender"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
@@ -17,17 +17,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	asker.Main(lib.All)
+	contender.Main(lib.All)
 	os.Exit(m.Run())
 }
 
-// The smallest workload, as a user runs it.
+// TestRun runs the smallest workload, as a user does.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	server := redisserver.ForTest(t, redisserver.Config{})
 	file := filepath.Join(t.TempDir(), "out.json")
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"-short", "-run", "^free/(floor|leasehold)$", "-json", file, "-redis", server.Addr()}, &out)
+	code := run(t.Context(),
+		[]string{"-short", "-run", "^free/(floor|leasehold)$", "-json", file, "-redis", server.Addr()}, &out)
 	if code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, &out)
 	}
@@ -44,7 +45,8 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Results) != 1 || len(d.Results[0].Rows) != 2 || len(d.Verdicts) != 1 || len(d.Libraries) != 2 || len(d.Places) != 1 || d.Places[0].Version == "" || d.Machine.Go == "" {
+	if len(d.Results) != 1 || len(d.Results[0].Rows) != 2 || len(d.Verdicts) != 1 || len(d.Libraries) != 2 ||
+		len(d.Servers) != 1 || d.Servers[0].Version == "" || d.Machine.Go == "" {
 		t.Errorf("the file lacks something: %s", text)
 	}
 	if rounds := d.Results[0].Rows[0].Figures[0].Rounds; len(rounds) != d.Results[0].Plan.Rounds {
@@ -55,7 +57,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestWhatCannotRunIsCode2(t *testing.T) {
+func TestBenchmarkThatCannotRunExitsWith2(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"no such flag":   {"-fast"},
@@ -78,23 +80,26 @@ func TestExitCodeOfRun(t *testing.T) {
 		d             *report.Document
 		check, agrees bool
 		want          int
-	}{{failed, false, true, 1}, {short, false, true, 0}, {short, true, true, 1}, {good, true, true, 0}, {good, false, false, 1}} {
+	}{{failed, false, true, 1}, {short, false, true, 0}, {short, true, true, 1}, {good, true, true, 0},
+		{good, false, false, 1}} {
 		if got := code(c.d, c.check, c.agrees); got != c.want {
 			t.Errorf("%+v, check %v: exit code %d, want %d", c.d, c.check, got, c.want)
 		}
 	}
 }
 
-func TestFiguresOfAFileArePrintedJudgedAndCompared(t *testing.T) {
+func TestFiguresOfAFileArePrintedAndCompared(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	figure := func(rate float64) []work.Figure {
-		return []work.Figure{{Metric: "pairs of lock and release", Unit: "/s", Summary: stat.Summarize([]float64{rate})}}
+		return []work.Figure{{Metric: "pairs of lock and release", Unit: "/s",
+			Summary: stat.Summarize([]float64{rate})}}
 	}
 	file := func(name string, rate float64) string {
-		d := &report.Document{Results: []work.Result{{Workload: "free", About: "x", Main: "pairs of lock and release", Base: "floor", Rows: []work.Row{
-			{Library: "floor", Figures: figure(100)}, {Library: "leasehold", Figures: figure(rate)},
-		}}}}
+		d := &report.Document{Results: []work.Result{{Workload: "free", About: "x", Main: "pairs of lock and release",
+			Base: "floor", Rows: []work.Row{
+				{Library: "floor", Figures: figure(100)}, {Library: "leasehold", Figures: figure(rate)},
+			}}}}
 		path := filepath.Join(folder, name)
 		if err := d.Write(path); err != nil {
 			t.Fatal(err)

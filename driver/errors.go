@@ -8,33 +8,35 @@ import (
 
 // Answers of an engine. They are compared with errors.Is.
 var (
-	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer. It may be a HeldError. An engine that waits for something else
-	// returns another error that wraps it and says for what.
+	// ErrHeld is the "no" of Take: somebody else holds, or has waited for longer. The error may be
+	// a HeldError. An engine that waits for something else returns another error that wraps ErrHeld
+	// and says what it waits for.
 	ErrHeld = errors.New("held by another owner")
 
 	// ErrNotHeld is the "no" of Renew, Release, Downgrade and ForceRelease: the owner
 	// (or the holder with that token) does not hold the name.
 	ErrNotHeld = errors.New("not held by this owner")
 
-	// ErrNotSet is the answer of a Latcher for a latch that was never set, or whose
-	// time has run out.
+	// ErrNotSet is the answer of a Latcher for a latch that was never set, or whose TTL has passed.
 	ErrNotSet = errors.New("latch is not set")
 
-	// ErrCrowded is the answer of a Take with Join that was refused, and for which there is no room in the queue: Request.Waiters wait already. The owner
-	// neither holds nor waits.
-	ErrCrowded = Permanent(errors.New("as many wait as may"))
+	// ErrTooManyWaiters answers a Take with Join that was refused because the queue has no room:
+	// Request.MaxWaiters owners wait already. The owner neither holds nor waits.
+	ErrTooManyWaiters = Permanent(errors.New("as many wait as may"))
 
-	// ErrSilent says in a Vote that the place has not answered in time.
+	// ErrSilent says in a Vote or a Server that the server did not answer in time.
 	ErrSilent = errors.New("no answer")
 
-	// ErrApart is the answer of an AllTaker for names that it cannot take in one step, whether or not they are free:
-	// they are kept on different servers, say, or are too many. Nothing was sent that could have an effect.
-	ErrApart = NoEffect(errors.New("the names cannot be taken in one step"))
+	// ErrNotTogether is the answer of an AllTaker for names that it can never take in one step, free or
+	// not: because they are kept on different servers, for example, or are too many. Nothing was
+	// sent that could have an effect.
+	ErrNotTogether = NoEffect(errors.New("the names cannot be taken in one step"))
 )
 
-// HeldError is an ErrHeld that says more.
+// HeldError is an ErrHeld that also says when the first lease ends.
 type HeldError struct {
-	// Left is how long the lease still lasts that ends first, unless it is renewed or released; negative if it has no end.
+	// Left is the time until the earliest lease ends, unless it is renewed or released; negative if
+	// no lease ends.
 	Left time.Duration
 }
 
@@ -49,8 +51,8 @@ func (e *HeldError) Error() string {
 // Unwrap returns ErrHeld.
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// NoEffect marks err as one after which the request certainly has had no effect
-// and will have none. It may be tried again. NoEffect(nil) is nil.
+// NoEffect marks err as the error of a request that certainly has had no effect and will have none.
+// The request may be tried again. NoEffect(nil) is nil.
 func NoEffect(err error) error {
 	if err == nil {
 		return nil
@@ -58,9 +60,9 @@ func NoEffect(err error) error {
 	return &marked{err: err}
 }
 
-// Permanent marks err as NoEffect does, and as one that will come again if the
-// request is repeated: missing rights, a corrupt file, a wrong type at the key.
-// The core gives up at once. Permanent(nil) is nil.
+// Permanent marks err as NoEffect does, and also says that the same error will come back if the
+// request is repeated: missing rights, a corrupt file, a wrong type at the key. The core gives up
+// at once. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -68,8 +70,8 @@ func Permanent(err error) error {
 	return &marked{err: err, permanent: true}
 }
 
-// HadNoEffect reports whether err, an error of an engine, says for sure that
-// the request had no effect: it is a "no", or marked with NoEffect or Permanent.
+// HadNoEffect reports whether err, an error of an engine, says for sure that the request had no
+// effect: err is a "no", or is marked with NoEffect or Permanent.
 func HadNoEffect(err error) bool {
 	switch {
 	case err == nil:
@@ -87,16 +89,18 @@ func IsPermanent(err error) bool {
 	return errors.As(err, &m) && m.permanent
 }
 
-// IsNo reports whether err is one of the definite answers ErrHeld, ErrCrowded, ErrNotHeld
-// and ErrNotSet.
+// IsNo reports whether err is one of the definite answers ErrHeld, ErrTooManyWaiters, ErrNotHeld and
+// ErrNotSet.
 func IsNo(err error) bool {
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrCrowded) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotSet)
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotHeld) ||
+		errors.Is(err, ErrNotSet)
 }
 
-// Spent marks err, an error of Take, Wait or TakeAll, after which the engine has named the owner in a release of its own,
-// whether or not that was answered. Such a release may arrive at any later time, so the owner must never be used in a
-// take again: the core goes on with another owner at the same [Request.Place]. It also releases the spent owner, unless
-// err is marked with NoEffect as well. Spent(nil) is nil.
+// Spent marks err, an error of Take, Wait or TakeAll, to say that the engine has named the owner in
+// a release of its own, whether or not that release was answered. The release may arrive at any
+// later time, so the owner must never be used in a take again: the core goes on with another owner
+// at the same [Request.Place]. The core also releases the spent owner, unless err is marked with
+// NoEffect as well. Spent(nil) is nil.
 func Spent(err error) error {
 	if err == nil {
 		return nil

@@ -6,67 +6,77 @@ import (
 	"time"
 )
 
-// Examiner is what an engine with the ability Examine implements too.
+// Examiner is implemented by an engine with the ability Examine.
 type Examiner interface {
-	// Examine asks each place where locks are kept what it is, and finds what endangers the promises of the engine there. It changes nothing. A place that
-	// does not answer is told of, and is no error; it is one if nothing at all could be found out.
+	// Examine asks each server about itself, and finds what endangers the promises of the engine
+	// there. It changes nothing. A server that does not answer is reported as a Server with an Err;
+	// Examine returns an error only if nothing at all could be found out.
 	//
-	// What concerns all engines alike (silence, clocks, times against the ttl) the core finds in the places by itself.
+	// The core adds the findings that concern all engines alike: silence, clocks, and times
+	// compared with the TTL.
 	Examine(ctx context.Context) (Examination, error)
 }
 
-// Examination is what an Examiner has found out.
+// Examination is the result of Examine.
 type Examination struct {
-	// Places are where locks are kept, in an order that stays the same: servers, nodes, or a file.
-	Places []Place
-	// Findings are what should be looked after. There are none if all is well.
+	// Servers are the servers, nodes or the file that keep the locks, always in the same order.
+	Servers []Server
+	// Findings are the problems that were found. There are none if all is well.
 	Findings []Finding
 }
 
-// Place is somewhere locks are kept.
-type Place struct {
-	// Name is what the place is called, as in "10.0.0.1:6379" or the path of a file. It has no password in it.
+// Server is a server, a node or a file that keeps locks.
+type Server struct {
+	// Name identifies the server, as in "10.0.0.1:6379" or the path of a file. It contains no
+	// password.
 	Name string
-	// Role is what the place does, as in "master", "replica", "leader"; empty if that says nothing.
+	// Role is the role of the server, as in "master", "replica", "leader"; empty if servers of this
+	// engine have no roles.
 	Role string
-	// Version is that of the server, as in "7.0.15" or "Valkey 8.1.8"; empty if it has none.
+	// Version is the version of the server, as in "7.0.15" or "Valkey 8.1.8"; empty if it has none.
 	Version string
-	// Votes reports whether leases are granted there. It is false of a replica.
+	// Votes reports whether this server grants leases. It is false for a replica.
 	Votes bool
-	// Uptime is for how long the server has run, as it says; negative if not known.
+	// Uptime is how long the server has run, as the server reports it; negative if not known.
 	Uptime time.Duration
-	// RoundTrip is how long it took to get an answer to a small request: the least of several. Negative if not known.
+	// RoundTrip is how long a small request took: the shortest of several measurements. Negative if
+	// not known.
 	RoundTrip time.Duration
-	// Ahead is by how much the place's clock is ahead of this machine's, give or take half of the round trip. HasClock is false if the
-	// place has no clock of its own, or does not tell.
+	// Ahead is how far the server's clock is ahead of this machine's, with an uncertainty of half
+	// the round trip. HasClock is false if the server has no clock of its own, or does not tell the
+	// time.
 	Ahead    time.Duration
 	HasClock bool
-	// Closed is for how much longer, about, the place grants nothing to anybody, as it was restarted; 0 if it grants.
+	// Closed is roughly how much longer the server grants nothing to anybody because it was
+	// restarted; 0 if it grants.
 	Closed time.Duration
-	// Err is why nothing is known of the place, and nil if it is. It is an ErrSilent if there was no answer in time.
+	// Err says why nothing is known about the server; nil if something is. It is an ErrSilent if
+	// the server did not answer in time.
 	Err error
 }
 
-// Finding is something that should be looked after.
+// Finding is a problem, or a fact that an operator should know.
 type Finding struct {
 	Severity Severity
-	// Code tells findings apart, for programs: words with hyphens, as in "eviction-policy". It never changes.
+	// Code identifies the kind of finding for programs: words with hyphens, as in
+	// "eviction-policy". It never changes.
 	Code string
-	// Place is the name of the place that it is about, or empty.
-	Place string
+	// Server is the name of the server that the finding is about, or empty.
+	Server string
 	// Text says what was found, and which promise it endangers.
 	Text string
-	// Mend says what to do about it.
-	Mend string
+	// Fix says how to fix it.
+	Fix string
 }
 
 // Severity is how bad a finding is.
 type Severity uint8
 
 const (
-	// Note: nothing is wrong, but one should know.
+	// Note: nothing is wrong, but an operator should know.
 	Note Severity = iota + 1
-	// Warning: locks work, but a fault that is to be expected would break a promise, or cost much time.
+	// Warning: locks work, but a fault that can be expected would break a promise, or cost much
+	// time.
 	Warning
 	// Critical: a promise may be broken now, or locks do not work.
 	Critical

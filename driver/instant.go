@@ -2,20 +2,19 @@ package driver
 
 import "time"
 
-// Instant is a moment on every clock that the machine has: the monotonic clock,
-// the wall clock, and (on Linux) the time that the machine has spent suspended,
-// during which Go's monotonic clock stands still. The deadlines of leases are
-// measured with it, so that whichever clock runs ahead ends a lease: ending
-// early costs a lock, ending late costs the promise.
+// Instant is a moment on every clock of the machine: the monotonic clock, the wall clock, and (on
+// Linux) the time that the machine has spent suspended, during which Go's monotonic clock stands
+// still. Deadlines of leases are measured with it, so the clock that runs ahead of the others ends
+// a lease: ending too early costs a lock, ending too late breaks the promise.
 //
-// Only durations between Instants of one process mean anything. The zero
-// Instant means "not known".
+// Only durations between Instants of one process mean anything. The zero Instant means "not known".
 type Instant struct {
 	time   time.Time
-	asleep time.Duration // suspended so far, counted from an arbitrary start
+	asleep time.Duration // total suspended time, counted from an arbitrary start
 }
 
-// leastSleep tells a suspension from the inexactness of reading two clocks. No machine sleeps for less.
+// leastSleep separates a suspension from the error of reading two clocks. No machine sleeps for
+// less.
 const leastSleep = 10 * time.Millisecond
 
 // Now reads the clocks. It is safe for concurrent use, and follows virtual time
@@ -28,8 +27,8 @@ func Now() Instant {
 // IsZero reports whether i is the zero Instant.
 func (i Instant) IsZero() bool { return i.time.IsZero() }
 
-// Since returns how much time has passed from then to i on the clock that says
-// the most. It may be negative only if i is before then.
+// Since returns the time from then to i on the clock that shows the most. It is negative only if i
+// is before then.
 func (i Instant) Since(then Instant) time.Duration {
 	monotonic := i.time.Sub(then.time)
 	if asleep := i.asleep - then.asleep; asleep >= leastSleep {

@@ -13,9 +13,9 @@ const (
 	clockBoottime  = 7
 )
 
-// fresh is how long a reading of the suspended time is good for. After the machine has woken up, the
-// reading of before is thus used for one more millisecond of its running time, well within
-// the allowance for drift.
+// fresh is how long a reading of the suspended time may be used. So right after the machine has
+// woken up, the earlier reading is used for one more millisecond, well within the allowance for
+// drift.
 const fresh = time.Millisecond
 
 type reading struct {
@@ -38,11 +38,11 @@ func suspended(now time.Time) time.Duration {
 	return r.suspended
 }
 
-// readSuspended takes the difference of CLOCK_BOOTTIME, which counts the time that the machine was
-// suspended, and CLOCK_MONOTONIC, which does not. A pause between the readings would look like a
-// suspension, so a slow reading is done again, and the least uncertain one taken.
+// readSuspended returns the difference between CLOCK_BOOTTIME, which counts the time that the
+// machine was suspended, and CLOCK_MONOTONIC, which does not. A pause between the readings would
+// look like a suspension, so a slow reading is repeated, and the least uncertain one is used.
 func readSuspended() time.Duration {
-	var best, doubt time.Duration
+	var best, uncertainty time.Duration
 	for try := range 3 {
 		before, ok := gettime(clockBoottime)
 		if !ok {
@@ -53,10 +53,10 @@ func readSuspended() time.Duration {
 			return 0
 		}
 		after, _ := gettime(clockBoottime)
-		if took := after - before; try == 0 || took < doubt {
-			best, doubt = before-monotonic, took
+		if took := after - before; try == 0 || took < uncertainty {
+			best, uncertainty = before-monotonic, took
 		}
-		if doubt < time.Millisecond {
+		if uncertainty < time.Millisecond {
 			break
 		}
 	}

@@ -16,10 +16,12 @@ func TestSinceFollowsTheClockThatRunsAhead(t *testing.T) {
 		now  Instant
 		want time.Duration
 	}{
-		"all clocks together":            {then.Add(time.Second), time.Second},
-		"wall clock set forward":         {wall(time.Hour), time.Hour},
-		"asleep, wall clock not told":    {Instant{then.time.Add(time.Second), then.asleep + time.Minute}, time.Minute + time.Second},
-		"inexact reading is no sleep":    {Instant{then.time.Add(time.Second), then.asleep + 5*time.Millisecond}, time.Second},
+		"all clocks together":    {then.Add(time.Second), time.Second},
+		"wall clock set forward": {wall(time.Hour), time.Hour},
+		"asleep, wall clock not told": {Instant{then.time.Add(time.Second), then.asleep + time.Minute},
+			time.Minute + time.Second},
+		"inexact reading is no sleep": {Instant{then.time.Add(time.Second), then.asleep + 5*time.Millisecond},
+			time.Second},
 		"less sleep than before: no one": {Instant{then.time.Add(time.Second), then.asleep - time.Minute}, time.Second},
 	} {
 		if got := c.now.Since(then); got != c.want {

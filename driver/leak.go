@@ -5,51 +5,56 @@ import (
 	"fmt"
 )
 
-// Sweeper is what an engine with the ability Leaks implements too: one on which something may be left behind that does not go away by itself,
-// because another program has tampered with it, or because nobody has come by to clear it away.
+// Sweeper is implemented by an engine with the ability Leaks: something may be left behind there
+// that does not go away by itself, because another program has tampered with it, or because no
+// client has come by to remove it.
 type Sweeper interface {
-	// Leaks tells of what was left behind, in no order. Of the query, Kind, Name, Prefix and Progress count. It changes nothing. For
-	// visit, ctx, time limits and names that come and go, the rules are those of Walk. What is in use is no leak, nor what goes away by itself.
+	// Leaks reports what was left behind, in no particular order. Of the query it uses Kind, Name,
+	// Prefix and Progress. It changes nothing. The rules for visit, ctx, time limits and names that
+	// come and go are those of Walk. Something that is in use, or that goes away by itself, is no
+	// leak.
 	Leaks(ctx context.Context, q Query, visit func(Leak) bool) error
 
-	// Sweep removes a leak that Leaks has told of, and lets the next waiter in. It answers ErrNotHeld, and has changed nothing, if
-	// it is not there any more, or is another one: the lock has an end by now, or another holder. A leak may be made up: Sweep never
-	// removes what Leaks would not tell of.
+	// Sweep removes a leak that Leaks has reported, and lets the next waiter in. It answers
+	// ErrNotHeld, and has changed nothing, if the leak is gone or has changed: the lease ends by
+	// now, or has another holder. A caller may make up a leak: Sweep never removes anything that
+	// Leaks would not report.
 	Sweep(ctx context.Context, l Leak) error
 }
 
 // Leak is something that was left behind.
 type Leak struct {
 	Key
-	// Place is where, on an engine of several places, and empty on all others.
-	Place string
-	// Sort is what it is.
+	// Server names the server on an engine with several servers. It is empty on all others.
+	Server string
+	// Sort says what kind of leak it is.
 	Sort LeakSort
-	// Token is the one of the holder, for an endless lease; 0 if it has none.
+	// Token is the holder's token, for an endless lease; 0 if it has none.
 	Token uint64
 	// Holder is the public text about the holder, for an endless lease.
 	Holder string
-	// Count is how many there are: 1, or the number of waiters.
+	// Count is the number of things left behind: 1, or the number of waiters.
 	Count int
-	// Mark lets the engine know it again. It is not for people, and gives no owner away.
+	// Mark lets the engine recognize the leak. It is not meant for people, and reveals no owner.
 	Mark string
 }
 
-// LeakSort is a sort of leak.
+// LeakSort is a kind of leak.
 type LeakSort uint8
 
 const (
-	// EndlessLease is a lease that never ends: no engine gives one, so another program has.
+	// EndlessLease is a lease that never ends. No engine grants one, so another program has made
+	// it.
 	EndlessLease LeakSort = iota + 1
-	// EndlessToken is the last token of a name that is kept for longer than the engine keeps tokens.
+	// EndlessToken is the last token of a name, kept for longer than the engine keeps tokens.
 	EndlessToken
 	// DeadWaiters are places in a queue whose waiters are gone.
 	DeadWaiters
-	// Remains is what was stored beside a lease, or a latch, that has ended.
+	// Remains is data stored beside a lease, or a latch, that has ended.
 	Remains
 )
 
-// LeakSorts are all the sorts there are.
+// LeakSorts lists all kinds of leak.
 var LeakSorts = [...]LeakSort{EndlessLease, EndlessToken, DeadWaiters, Remains}
 
 // String returns "endless lease", "endless token", "dead waiters" or "remains".

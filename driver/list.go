@@ -12,22 +12,24 @@ type Query struct {
 	Prefix string
 	// After continues a listing behind this key; zero starts at the beginning.
 	After Key
-	// Limit is the most entries to return; zero means 1000.
+	// Limit is the largest number of entries to return; zero means 1000.
 	Limit int
 	// Queue asks for the waiters themselves, not only for their number.
 	Queue bool
-	// Progress, if it is set, is called now and then while an engine searches for names, with how many it has looked through so far,
-	// its own and those of others: never less than before. It is called again, with as many, while the engine looks at names that it has found and there is nothing
-	// to tell. It is called from one goroutine at a time. List does not call it; Walk does, once at least, if it has to search.
+	// Progress, if set, is called from time to time while an engine searches for names, with the
+	// number of names that it has looked through, its own and those of others. The number never
+	// shrinks. Progress is called again with the same number while the engine reads the names that
+	// it has found and has nothing to report yet. Calls do not overlap. List does not call it; Walk
+	// calls it at least once if it has to search.
 	Progress func(searched int)
 }
 
-// Status is what is known of one key.
+// Status is what is known about one key.
 type Status struct {
 	Key
-	// Holders are ordered by token. Expired ones do not appear.
+	// Holders are ordered by token. Expired holders do not appear.
 	Holders []Holder
-	// Waiting is how many wait, as far as the engine knows.
+	// Waiting is the number of waiters, as far as the engine knows.
 	Waiting int
 	// Queue holds the waiters in the order in which they will be served, if the query
 	// asked for it and the engine is fair.
@@ -36,26 +38,26 @@ type Status struct {
 	Latch *LatchState
 }
 
-// Holder is one who holds.
+// Holder is one holder of a key.
 type Holder struct {
 	// Token is the latest token known to be in use, or the first of the grant.
 	Token uint64
 	Mode  Mode
 	// Weight is the number of permits, 1 for a lock.
 	Weight int
-	// Holder is the text of the request.
+	// Holder is Request.Holder.
 	Holder string
-	// TTL is what is left of the lease; NoTTL for one that never ends (a leak).
+	// TTL is what is left of the lease; NoTTL if it never ends (a leak).
 	TTL time.Duration
 	// Age is how long ago the grant was made; negative if not known.
 	Age time.Duration
 }
 
-// NoTTL stands for a lease without an end: no engine gives one, but a key may
-// have been damaged by others.
+// NoTTL stands for a lease without an end. No engine grants one, but other programs may have
+// damaged a key.
 const NoTTL time.Duration = -1
 
-// Waiter is one who waits.
+// Waiter is one waiter of a queue.
 type Waiter struct {
 	Mode   Mode
 	Weight int

@@ -6,50 +6,52 @@ import (
 	"time"
 )
 
-// Recorder is what an engine with the ability Records implements too: it keeps a record of locks that were taken away from their holders. The core
-// writes a record before it calls ForceRelease, and again, with the outcome, after it.
+// Recorder is implemented by an engine with the ability Records: it keeps a record of locks that
+// operators took away from their holders. The core writes a record before it calls ForceRelease,
+// and writes it again, with the outcome, afterwards.
 type Recorder interface {
-	// Record keeps a removal. One with the ID of another takes its place. The latest MaxRemovals are kept, by Removal.At and in whichever order they
-	// are written, for as long as the engine keeps anything.
+	// Record stores a removal. It replaces one with the same ID. The engine keeps the latest
+	// MaxRemovals, by Removal.At and whatever the order in which they are written, for as long as
+	// it keeps anything.
 	Record(ctx context.Context, r Removal) error
 
-	// Records returns the latest removals, the newest first, and at most limit; zero means MaxRemovals.
+	// Records returns the latest removals, newest first, and at most limit; zero means MaxRemovals.
 	Records(ctx context.Context, limit int) ([]Removal, error)
 }
 
-// MaxRemovals is how many removals an engine keeps.
+// MaxRemovals is the number of removals that an engine keeps.
 const MaxRemovals = 1000
 
-// Removal is the record of a lock that was taken away from its holder, or was to be.
+// Removal is the record of a lock that an operator took away from its holder, or tried to.
 type Removal struct {
 	// ID is unique, printable ASCII.
 	ID string
-	// At is when, by the clock of the one who did it, in UTC and to the microsecond.
+	// At is the time of the removal by the operator's clock, in UTC and to the microsecond.
 	At time.Time
 	Key
-	// Token is the holder's: 1 to MaxToken.
+	// Token is the holder's token: 1 to MaxToken.
 	Token uint64
 	// Holder is the public text about the holder, as far as it is known.
 	Holder string
-	// By says who took it away.
+	// By says who took the lock away.
 	By string
-	// Why says what for.
+	// Why is the reason.
 	Why string
-	// Outcome is what has become of it.
+	// Outcome says whether it worked.
 	Outcome Outcome
 }
 
-// Outcome is what has become of a removal.
+// Outcome is the result of a removal.
 type Outcome uint8
 
 const (
-	// Asked: it is about to be removed, or the one who was about to do it is gone, or got no answer.
+	// Asked: the removal is about to happen, or whoever began it has ended or got no answer.
 	Asked Outcome = iota + 1
 	// Removed: the lock was taken away.
 	Removed
 	// Gone: nobody held the lock with that token any more. Nothing was changed.
 	Gone
-	// Refused: it was not removed, for another reason.
+	// Refused: the lock was not removed, for another reason.
 	Refused
 )
 

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Kind says what sort of thing a name stands for. Equal names of different
-// kinds have nothing to do with each other.
+// Kind is the kind of thing that a name stands for. Equal names of different kinds have nothing to
+// do with each other.
 type Kind uint8
 
 const (
-	// Lock is a mutual exclusion lock, with a shared mode where the engine has it.
+	// Lock is a mutual exclusion lock, with a shared mode where the engine has one.
 	Lock Kind = iota + 1
 	// Semaphore is a number of permits.
 	Semaphore
@@ -20,7 +20,7 @@ const (
 	Latch
 )
 
-// Kinds are all the kinds there are, in the order of a listing.
+// Kinds lists all kinds, in the order of a listing.
 var Kinds = [...]Kind{Lock, Semaphore, Latch}
 
 // String returns "lock", "semaphore" or "latch".
@@ -74,37 +74,36 @@ type Request struct {
 	// ASCII. It must not appear in logs, errors or listings. No release has named it before.
 	Owner string
 
-	// Place is the same for all owners that one call uses one after the other, and for
-	// nobody else. An engine that marks errors with Spent keeps a waiter's place in its
-	// queue under it; others need not look at it. Empty stands for Owner. It is a
-	// secret, as Owner is.
+	// Place is the same for all owners that one call uses one after the other, and for nobody else.
+	// An engine that marks errors with Spent keeps a waiter's place in its queue under it; other
+	// engines can ignore it. Empty stands for Owner. Like Owner, it is a secret.
 	Place string
 
 	// Mode is Shared only for kind Lock on engines with that ability.
 	Mode Mode
 
-	// Size and Weight are those of a semaphore: the request is granted only if the
-	// weights of the holders and Weight are together at most Size. Both are 1 for
-	// locks.
+	// Size and Weight describe a semaphore: the request is granted only if the weights of the
+	// holders plus Weight are at most Size. Both are 1 for locks.
 	Size, Weight int
 
 	// TTL is how long the lease lasts. The core has checked it against MaxTTL.
 	TTL time.Duration
 
-	// Tokens is how many tokens in a row to reserve, at least 1. The core gives the
-	// later ones to callers of the same process to whom it hands the lock on.
+	// Tokens is how many tokens in a row to reserve, at least 1. The core gives the later ones to
+	// callers of the same process to which it hands the lock over.
 	Tokens int
 
-	// Floor is the least token that may be granted, below MaxToken; zero leaves it to the engine. Only engines with the
-	// ability Raise know of it.
+	// Floor is the smallest token that may be granted, below MaxToken; zero leaves it to the
+	// engine. Only engines with the ability Raise use it.
 	Floor uint64
 
 	// Join asks Take to queue the owner if the request is refused.
 	Join bool
 
-	// Waiters is how many may wait for the key: a Take with Join whose owner would be one more answers ErrCrowded. Whoever has a place keeps it, so it
-	// does not concern owners that wait already, nor Wait. Zero means no limit. Only engines with the ability Waiters know of it.
-	Waiters int
+	// MaxWaiters is how many owners may wait for the key: a Take with Join that would add one more
+	// answers ErrTooManyWaiters. An owner with a place keeps it, so the limit does not affect owners that
+	// wait already, nor Wait. Zero means no limit. Only engines with the ability Waiters use it.
+	MaxWaiters int
 
 	// Holder is a public text about the holder for listings, such as "host:pid program".
 	Holder string
@@ -116,55 +115,55 @@ type Grant struct {
 	// grant of this key, below 2^53, never zero.
 	Token uint64
 
-	// Tokens is how many tokens, from Token upward, belong to this grant: at least 1 and at
+	// Tokens is how many tokens, counting up from Token, belong to this grant: at least 1 and at
 	// most Request.Tokens. Zero means 1.
 	Tokens int
 
-	// Owner is who holds, if that is not Request.Owner: an engine that needs a fresh owner for
-	// each of its own tries says here which one has succeeded. The core renews and releases
-	// it under this owner. The engine sees to all the others, Request.Owner included.
-	// Empty means Request.Owner.
+	// Owner is the owner that holds, if that is not Request.Owner: an engine that needs a fresh
+	// owner for each of its own attempts names here the one that has succeeded. The core renews and
+	// releases it under this owner. The engine takes care of all the others, including
+	// Request.Owner. Empty means Request.Owner.
 	Owner string
 
-	// TTL is how long the lease lasts counted from Start, if that differs from
-	// Request.TTL: a waiter that is granted the lock by somebody else's release may first
-	// get a short lease, which the core renews at once. Zero means Request.TTL.
+	// TTL is how long the lease lasts counted from Start, if that differs from Request.TTL: a
+	// waiter that is granted the lock by another's release may first get a short lease, which the
+	// core renews at once. Zero means Request.TTL.
 	TTL time.Duration
 
-	// Start is a moment surely not after the one from which the engine counts TTL: one read
-	// before the request that the grant answers was sent. Take may leave it zero, and
-	// the core then uses the moment before its call.
+	// Start is a moment that is certainly not later than the one from which the engine counts TTL:
+	// a reading from before the answered request was sent. Take may leave it zero; the core then
+	// uses the moment before its call.
 	Start Instant
 }
 
-// Hold names what an owner holds.
+// Hold identifies what an owner holds.
 type Hold struct {
 	Key
 	Owner string
 	// Token is the first token of the grant, or zero if the core never learned it.
 	Token uint64
-	// Mode is the mode that was asked for.
+	// Mode is the requested mode.
 	Mode Mode
 }
 
 // Renewal is one item of a batch given to [Engine.Renew].
 type Renewal struct {
 	Hold
-	// TTL is how long the lease lasts from now, at least: a renewal never shortens it.
+	// TTL is how long the lease lasts from now, at least: a renewal never shortens a lease.
 	TTL time.Duration
 }
 
 // Release is what [Engine.Release] is given.
 type Release struct {
 	Hold
-	// Place is that of the request. If the owner waits there, it leaves the queue; if
-	// another owner of the same call does, that one stays. Empty stands for Owner.
+	// Place is Request.Place. If the owner waits there, it leaves the queue; if another owner of
+	// the same call does, that one stays. Empty stands for Owner.
 	Place string
-	// Keep leaves the lock taken for so long from now, whatever was left of its lease, and
-	// then lets it go. Zero releases at once. The owner holds no more in either case.
+	// Keep leaves the lock taken for this long from now, whatever was left of its lease, and then
+	// frees it. Zero releases at once. In either case the owner no longer holds it.
 	Keep time.Duration
 }
 
-// MaxToken is the largest token: what a float64, and so JSON in a browser, can
-// hold exactly.
+// MaxToken is the largest token: the largest integer that a float64, and so JSON in a browser,
+// holds exactly.
 const MaxToken = 1<<53 - 1

@@ -2,16 +2,18 @@ package driver
 
 import "context"
 
-// Walker is what an engine with the ability Walk implements too: one that has to search for names, so that a List of each page would search
-// anew each time.
+// Walker is implemented by an engine with the ability Walk: it has to search for names, so that
+// listing page by page would repeat the search for each page.
 type Walker interface {
-	// Walk tells of everything that the query matches, in the order of List. Query.Limit is of no account; Query.Progress is
-	// told how the search goes on.
+	// Walk reports everything that matches the query, in the order of List. It ignores Query.Limit
+	// and reports the progress of the search to Query.Progress.
 	//
-	// It calls visit, in the goroutine of its caller, with one piece after the other, none of which is empty, and returns nil when all has been told, or as
-	// soon as visit returns false. There need be no deadline: the engine bounds each request that it sends, and looks at a few names in each, so that
-	// others are not locked out. It returns an error soon after ctx ends.
+	// It calls visit, in the caller's goroutine, with one non-empty piece after the other. It
+	// returns nil after the last piece, or as soon as visit returns false. A deadline is not
+	// needed: the engine limits the time of each request that it sends, and reads few names in
+	// each, so that it does not lock others out. It returns an error soon after ctx ends.
 	//
-	// Names that come or go meanwhile may be missed or told. What is there all the time is told exactly once.
+	// Names that come or go meanwhile may be missed or reported. A name that exists all the time is
+	// reported exactly once.
 	Walk(ctx context.Context, q Query, visit func(piece []Status) bool) error
 }

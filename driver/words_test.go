@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Programs tell these apart by their words, which never change.
+// Programs identify these values by their words, which never change.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[fmt.Stringer]string{

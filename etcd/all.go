@@ -12,28 +12,30 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// mostAtOnce is how many locks one transaction takes: servers allow for 128 operations, and for as many conditions, with those for sessions.
-const mostAtOnce = 120
+// maxTakeAll is how many locks one transaction takes. Servers allow 128 operations and 128 conditions per transaction,
+// and some conditions are needed for sessions.
+const maxTakeAll = 120
 
-// TakeAll implements [driver.AllTaker] with one transaction for up to 128 names, and another one if some of the owners hold already.
+// TakeAll implements [driver.AllTaker] with one transaction for up to 120 names, and a second one if some of the owners
+// are holders already.
 func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	if len(batch) > mostAtOnce {
-		return nil, driver.ErrApart
+	if len(batch) > maxTakeAll {
+		return nil, driver.ErrNotTogether
 	}
-	a := joint{e: e, batch: batch}
-	defer a.leave()
+	a := takeAllAttempt{e: e, batch: batch}
+	defer a.endCalls()
 	for _, r := range batch {
-		m, err := e.members.enter(ctx, r.Key, r.Owner)
+		owned, err := e.ownedKeys.beginCall(ctx, r.Key, r.Owner)
 		if err != nil {
 			return nil, err
 		}
-		a.all = append(a.all, m)
+		a.owned = append(a.owned, owned)
 	}
-	for range tries {
+	for range maxTries {
 		grants, err := a.send(ctx)
 		switch {
 		case errors.Is(err, rpctypes.ErrTooManyOps):
-			return nil, driver.ErrApart
+			return nil, driver.ErrNotTogether
 		case !errors.Is(err, errChanged):
 			return grants, err
 		}
@@ -41,26 +43,26 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	return nil, errBusy
 }
 
-// joint is a TakeAll.
-type joint struct {
-	e     *Engine
-	batch []driver.Request
-	all   []*member
-	holds []*place // those of the owners that hold already, as they were read; empty before that
+// takeAllAttempt is one call of TakeAll.
+type takeAllAttempt struct {
+	e          *Engine
+	batch      []driver.Request
+	owned      []*ownedKey
+	ownEntries []*entry // entries of owners that are holders already, as read from the server; empty before that
 
-	on    []*session
-	paths []string
-	start driver.Instant
+	sessions []*session
+	paths    []string
+	start    driver.Instant
 }
 
-func (a *joint) leave() {
-	for _, m := range a.all {
-		a.e.members.leave(m)
+func (a *takeAllAttempt) endCalls() {
+	for _, owned := range a.owned {
+		a.e.ownedKeys.endCall(owned)
 	}
 }
 
-// send tries once. It answers errChanged if another try may get another answer.
-func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
+// send sends one transaction. The error is errChanged if another try may get another answer.
+func (a *takeAllAttempt) send(ctx context.Context) ([]driver.Grant, error) {
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -68,125 +70,127 @@ func (a *joint) send(ctx context.Context) ([]driver.Grant, error) {
 	t, err := a.e.txn(ctx, cmps, puts, reads)
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		a.e.sessions.lost(a.on...)
+		a.e.sessions.noteGone(a.sessions...)
 		return nil, errChanged
 	case err != nil:
 		if !driver.HadNoEffect(err) {
-			for i, m := range a.all {
-				a.e.members.doubt(m, a.batch[i].TTL)
+			for i, owned := range a.owned {
+				a.e.ownedKeys.noteUnknownPut(owned, a.batch[i].TTL)
 			}
 		}
 		return nil, err
 	case t.Succeeded:
-		return a.granted(t.Header.Revision)
+		return a.newGrants(t.Header.Revision)
 	}
-	return nil, a.judge(ctx, t)
+	return nil, a.readRefusal(ctx, t)
 }
 
-// prepare sees to sessions that last. A lease that was longer before stays so.
-func (a *joint) prepare(ctx context.Context) error {
-	a.on, a.paths = a.on[:0], a.paths[:0]
+// prepare gets sessions that last. It never shortens a lease that was longer before.
+func (a *takeAllAttempt) prepare(ctx context.Context) error {
+	a.sessions, a.paths = a.sessions[:0], a.paths[:0]
 	for i, r := range a.batch {
-		s, start, err := a.e.sessions.get(ctx, class(a.ttl(i)))
+		s, start, err := a.e.sessions.get(ctx, sessionSeconds(a.ttl(i)))
 		if err != nil {
 			return err
 		}
-		if i == 0 { // the others lasted at later moments
+		if i == 0 { // the others were known to last at later moments
 			a.start = start
 		}
-		path, err := a.e.members.puts(a.all[i], r.TTL, s)
+		path, err := a.e.ownedKeys.preparePut(a.owned[i], r.TTL, s)
 		if err != nil {
 			return err
 		}
-		if own := a.own(i); own != nil {
+		if own := a.ownEntry(i); own != nil {
 			path = own.path
 		}
-		a.on, a.paths = append(a.on, s), append(a.paths, path)
+		a.sessions, a.paths = append(a.sessions, s), append(a.paths, path)
 	}
 	return nil
 }
 
-// own returns the place of an owner that holds already, or nil.
-func (a *joint) own(i int) *place {
-	if len(a.holds) == 0 {
+// ownEntry returns the entry of an owner that is a holder already, or nil.
+func (a *takeAllAttempt) ownEntry(i int) *entry {
+	if len(a.ownEntries) == 0 {
 		return nil
 	}
-	return a.holds[i]
+	return a.ownEntries[i]
 }
 
-// sessions are those that are named, each once.
-func (a *joint) sessions() (each []*session) {
-	for i, s := range a.on {
-		if !slices.Contains(a.on[:i], s) {
+// distinctSessions returns the sessions of the attempt, each once.
+func (a *takeAllAttempt) distinctSessions() (each []*session) {
+	for i, s := range a.sessions {
+		if !slices.Contains(a.sessions[:i], s) {
 			each = append(each, s)
 		}
 	}
 	return each
 }
 
-// ttl is the longest that an owner has asked for.
-func (a *joint) ttl(i int) time.Duration {
-	if own := a.own(i); own != nil {
+// ttl returns the longest ttl that the owner has asked for.
+func (a *takeAllAttempt) ttl(i int) time.Duration {
+	if own := a.ownEntry(i); own != nil {
 		return max(own.ttl, a.batch[i].TTL)
 	}
 	return a.batch[i].TTL
 }
 
-func (a *joint) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) {
+func (a *takeAllAttempt) transaction() (cmps []*pb.Compare, puts, reads []*pb.RequestOp) {
 	for i, r := range a.batch {
-		s := a.e.places(r.Key)
-		c := cardOf(r, a.all[i].mark)
-		if own := a.own(i); own != nil {
-			c = own.card
-			c.ttl = a.ttl(i)
-			cmps = append(cmps, own.unchanged())
+		kr := a.e.entryRange(r.Key)
+		rec := newRecord(r, a.owned[i].mark)
+		if own := a.ownEntry(i); own != nil {
+			rec = own.record
+			rec.ttl = a.ttl(i)
+			cmps = append(cmps, own.compareUnchanged())
 		} else {
-			cmps = append(cmps, s.noneAfter(0))
+			cmps = append(cmps, kr.compareNoneAfter(0))
 		}
-		puts = append(puts, opPut(a.paths[i], c.on(a.on[i], c.ttl), a.on[i].base))
-		reads = append(reads, opRange(s))
+		puts = append(puts, opPut(a.paths[i], rec.onSession(a.sessions[i], rec.ttl), a.sessions[i].base))
+		reads = append(reads, opRange(kr))
 	}
-	for _, s := range a.sessions() {
-		cmps = append(cmps, exists(s.key))
+	for _, s := range a.distinctSessions() {
+		cmps = append(cmps, compareExists(s.key))
 	}
 	return cmps, puts, reads
 }
 
-// judge finds out what a refusal means: it answers errChanged if all names are free, or their owners' already.
-func (a *joint) judge(ctx context.Context, t *pb.TxnResponse) error {
-	holds := make([]*place, len(a.batch))
+// readRefusal finds out what a refusal means. The error is errChanged if every name is free or held by the owner who
+// asks for it.
+func (a *takeAllAttempt) readRefusal(ctx context.Context, t *pb.TxnResponse) error {
+	ownEntries := make([]*entry, len(a.batch))
 	for i, r := range a.batch {
-		l := readLine(t.Responses[i].GetResponseRange().Kvs)
-		own, inside := l.owned(r.Kind, a.all[i].mark)
-		if len(l) > 0 && !inside {
-			a.e.lookAfter(ctx, r.Key, l)
+		q := readQueue(t.Responses[i].GetResponseRange().Kvs)
+		own, holds := q.findOwned(r.Kind, a.owned[i].mark)
+		if len(q) > 0 && !holds {
+			a.e.expireOrphansSometimes(ctx, r.Key, q)
 			return driver.ErrHeld
 		}
-		holds[i] = own
+		ownEntries[i] = own
 	}
-	a.holds = holds
-	if err := a.e.sessions.check(ctx, a.sessions()...); err != nil { // one of them may be gone
+	a.ownEntries = ownEntries
+	if err := a.e.sessions.verify(ctx, a.distinctSessions()...); err != nil { // one of them may have ended
 		return err
 	}
 	return errChanged
 }
 
-// granted makes grants of a transaction at a revision. Tokens are equal if the keys were created together: each name counts its own.
-func (a *joint) granted(revision int64) ([]driver.Grant, error) {
+// newGrants makes the grants of a transaction at a revision. Grants whose keys were created together have equal tokens,
+// which is fine: tokens are compared per name.
+func (a *takeAllAttempt) newGrants(revision int64) ([]driver.Grant, error) {
 	var grants []driver.Grant
 	var late error
-	for i, m := range a.all {
+	for i, owned := range a.owned {
 		created := revision
 		life := a.batch[i].TTL
-		if own := a.own(i); own != nil {
+		if own := a.ownEntry(i); own != nil {
 			created = own.created
-			if a.e.members.created(m) == 0 {
-				life = max(life, own.ttl) // when it was renewed last is not known
+			if a.e.ownedKeys.createdRevision(owned) == 0 {
+				life = max(life, own.ttl) // the last renewal is not known
 			}
 		}
-		at := whereabouts{a.paths[i], created, graceOf(a.ttl(i))}
-		if err := a.e.members.stands(m, at, a.on[i], true, life); err != nil {
-			late = err // but the others are to be known
+		at := keyState{a.paths[i], created, graceFor(a.ttl(i))}
+		if err := a.e.ownedKeys.noteStored(owned, at, a.sessions[i], true, life); err != nil {
+			late = err // go on: the other keys must be noted, too
 		}
 		grants = append(grants, driver.Grant{Token: uint64(created), Start: a.start})
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// crowd is how many goroutines use one client.
-const crowd = 64
+// manyGoroutines is how many goroutines use one client.
+const manyGoroutines = 64
 
 func benchServer(b *testing.B) (*clientv3.Client, *etcd.Engine) {
 	b.Helper()
@@ -34,7 +34,7 @@ func benchServer(b *testing.B) (*clientv3.Client, *etcd.Engine) {
 	return client, e
 }
 
-// pairs runs taking and releasing, each goroutine on a name of its own.
+// pairs takes and releases locks, each goroutine on a name of its own.
 func pairs(b *testing.B, goroutines int, pair func(name string) error) {
 	b.Helper()
 	if err := pair("warm"); err != nil {
@@ -62,7 +62,8 @@ func pairs(b *testing.B, goroutines int, pair func(name string) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }
 
-// BenchmarkPair takes and releases free names. The floor is what the server is asked for at least: one transaction and one removal.
+// BenchmarkPair takes and releases free names. Floor is the least that a server can be asked for: one transaction and
+// one removal.
 func BenchmarkPair(b *testing.B) {
 	client, e := benchServer(b)
 	lease, err := client.Grant(b.Context(), 60)
@@ -73,7 +74,7 @@ func BenchmarkPair(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, goroutines := range []int{1, crowd} {
+	for _, goroutines := range []int{1, manyGoroutines} {
 		b.Run(fmt.Sprintf("Floor/%d", goroutines), func(b *testing.B) {
 			pairs(b, goroutines, func(name string) error {
 				free := clientv3.Compare(clientv3.CreateRevision(name), "=", 0)
@@ -93,7 +94,8 @@ func BenchmarkPair(b *testing.B) {
 				}
 				g, err := e.Take(b.Context(), r)
 				if err == nil {
-					err = e.Release(b.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Token: g.Token}})
+					h := driver.Hold{Key: r.Key, Owner: r.Owner, Token: g.Token}
+					err = e.Release(b.Context(), driver.Release{Hold: h})
 				}
 				return err
 			})

@@ -5,53 +5,56 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Comparisons of a transaction.
+// The conditions of transactions.
 
-// createdAt compares: a key was created at a revision; 0 if it is not there.
-func createdAt(path string, revision int64) *pb.Compare {
+// compareCreatedAt is true if the key was created at the revision. Revision 0 stands for a key that does not exist.
+func compareCreatedAt(path string, revision int64) *pb.Compare {
 	return &pb.Compare{
 		Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE, Key: []byte(path),
 		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
 	}
 }
 
-// noneAfter compares: no key in a range was created after a revision; with 0, there is none.
-func (s span) noneAfter(revision int64) *pb.Compare {
+// compareNoneAfter is true if no key of the range was created after the revision. With revision 0 it is true if there
+// is no key.
+func (kr keyRange) compareNoneAfter(revision int64) *pb.Compare {
 	return &pb.Compare{
-		Result: pb.Compare_LESS, Target: pb.Compare_CREATE, Key: []byte(s.from), RangeEnd: []byte(s.to),
+		Result: pb.Compare_LESS, Target: pb.Compare_CREATE, Key: []byte(kr.from), RangeEnd: []byte(kr.to),
 		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision + 1},
 	}
 }
 
-// unchanged compares: a place is as it was read.
-func (p place) unchanged() *pb.Compare {
+// compareUnchanged is true if the entry is as it was read.
+func (en entry) compareUnchanged() *pb.Compare {
 	return &pb.Compare{
-		Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(p.path),
-		TargetUnion: &pb.Compare_ModRevision{ModRevision: p.modified},
+		Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(en.path),
+		TargetUnion: &pb.Compare_ModRevision{ModRevision: en.modified},
 	}
 }
 
-// onLease compares: a key is on a lease of etcd.
-func onLease(path string, id clientv3.LeaseID) *pb.Compare {
+// compareEtcdLease is true if the key is attached to the etcd lease.
+func compareEtcdLease(path string, id clientv3.LeaseID) *pb.Compare {
 	return &pb.Compare{
-		Result: pb.Compare_EQUAL, Target: pb.Compare_LEASE, Key: []byte(path), TargetUnion: &pb.Compare_Lease{Lease: int64(id)},
+		Result: pb.Compare_EQUAL, Target: pb.Compare_LEASE, Key: []byte(path),
+		TargetUnion: &pb.Compare_Lease{Lease: int64(id)},
 	}
 }
 
-// exists compares: a key is there.
-func exists(path string) *pb.Compare {
+// compareExists is true if the key exists.
+func compareExists(path string) *pb.Compare {
 	return &pb.Compare{
-		Result: pb.Compare_GREATER, Target: pb.Compare_CREATE, Key: []byte(path), TargetUnion: &pb.Compare_CreateRevision{},
+		Result: pb.Compare_GREATER, Target: pb.Compare_CREATE, Key: []byte(path),
+		TargetUnion: &pb.Compare_CreateRevision{},
 	}
 }
 
-// allShared compares: there are places, and all are shared.
-func (s span) allShared() *pb.Compare {
+// compareAllShared is true if there are entries and all of them are shared.
+func (kr keyRange) compareAllShared() *pb.Compare {
 	return &pb.Compare{
-		Result: pb.Compare_GREATER, Target: pb.Compare_VALUE, Key: []byte(s.from), RangeEnd: []byte(s.to),
+		Result: pb.Compare_GREATER, Target: pb.Compare_VALUE, Key: []byte(kr.from), RangeEnd: []byte(kr.to),
 		TargetUnion: &pb.Compare_Value{Value: []byte(sharedAbove)},
 	}
 }
 
-// all is a list of comparisons, which must all be true.
+// all returns a list of conditions, all of which must be true.
 func all(cmps ...*pb.Compare) []*pb.Compare { return cmps }

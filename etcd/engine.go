@@ -12,26 +12,27 @@ import (
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-// Engine keeps locks in an etcd cluster. It is safe for concurrent use. Any number of engines, in any number of processes, may use one cluster.
+// Engine keeps locks in an etcd cluster. It is safe for concurrent use. Any number of engines, in any number of
+// processes, may use one cluster.
 type Engine struct {
 	keys
-	client  *clientv3.Client
-	kv      pb.KVClient
-	leases  pb.LeaseClient
-	watches clientv3.Watcher
-	limit   time.Duration                           // for a request
-	wires   *wires                                  // of the client, if it is the engine's own
-	weak    func(address string) *exposure.Weakness // of its connections, the same
+	client         *clientv3.Client
+	kv             pb.KVClient
+	leaseClient    pb.LeaseClient
+	watcher        clientv3.Watcher
+	requestTimeout time.Duration                           // the longest that one request may take
+	connections    *connections                            // of the engine's own client; nil otherwise
+	findWeakness   func(address string) *exposure.Weakness // of these connections; nil otherwise
 
-	members  members
-	sessions sessions
-	looks    looks
+	ownedKeys    ownedKeys
+	sessions     sessions
+	orphanChecks orphanChecks
 
-	life       context.Context // ends with Close
-	end        context.CancelFunc
-	background sync.WaitGroup
-	shut       func() error // closes the client, if it is the engine's own
-	closing    func() error
+	ctx         context.Context // done after Close
+	cancel      context.CancelFunc
+	background  sync.WaitGroup
+	closeClient func() error // closes the engine's own client
+	closeOnce   func() error
 }
 
 var (
@@ -41,19 +42,21 @@ var (
 	_ driver.AllTaker   = (*Engine)(nil)
 )
 
-// requestLimit is how long a request may take that has no earlier deadline.
-const requestLimit = 5 * time.Second
+// defaultRequestTimeout limits requests without an earlier deadline.
+const defaultRequestTimeout = 5 * time.Second
 
-// maxTTL is the longest lease, so that sessions stay within what a server gives.
+// maxTTL is the longest lease. It keeps sessions within what servers grant.
 const maxTTL = 365 * 24 * time.Hour
 
-// New makes an engine that works with a client. The client stays the caller's: close it after the engine. Nothing is sent yet. An option that is not
-// allowed is an [*OptionError].
+// New makes an engine that works with client. The client stays the caller's: close it after the engine. New sends
+// nothing. The error is an [*OptionError] if an option is not allowed.
 //
-// The engine works on the connection of the client: a namespace that is put around its parts is not heeded, see [WithPrefix]. Interceptors on it must
-// pass on the options of a call, by which the engine learns whether a request was sent at all, and must not repeat transactions.
+// The engine works on the connection of the client. It ignores a namespace that wraps the client's parts; see
+// [WithPrefix]. Interceptors on the connection must pass on the options of a call, by which the engine learns whether a
+// request was sent at all, and must not repeat transactions.
 //
-// Give the client DialKeepAliveTime and DialKeepAliveTimeout, of 10 s and 3 s, say, so that it leaves a member that hangs.
+// Set the client's DialKeepAliveTime and DialKeepAliveTimeout, to 10 s and 3 s for example, so that it leaves a member
+// that hangs.
 func New(client *clientv3.Client, opts ...Option) (*Engine, error) {
 	if client == nil {
 		return nil, errNoClient
@@ -70,13 +73,16 @@ func New(client *clientv3.Client, opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// assemble makes an engine of what it speaks to a cluster with.
-func assemble(c config, kv pb.KVClient, leases pb.LeaseClient, watches clientv3.Watcher) *Engine {
-	e := &Engine{keys: keys(c), kv: kv, leases: leases, watches: watches, limit: requestLimit, shut: func() error { return nil }}
-	e.life, e.end = context.WithCancel(context.Background())
-	e.members.init(e)
+// assemble makes an engine from the clients of a cluster.
+func assemble(c config, kv pb.KVClient, leases pb.LeaseClient, watcher clientv3.Watcher) *Engine {
+	e := &Engine{
+		keys: keys(c), kv: kv, leaseClient: leases, watcher: watcher, requestTimeout: defaultRequestTimeout,
+		closeClient: func() error { return nil },
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.ownedKeys.init(e)
 	e.sessions.init(e)
-	e.closing = sync.OnceValue(e.finish)
+	e.closeOnce = sync.OnceValue(e.closeAll)
 	return e
 }
 
@@ -96,15 +102,15 @@ func (e *Engine) Abilities() driver.Abilities {
 	}
 }
 
-// Close ends all calls that wait, and closes the client if [Open] has made it. What is held stays held until its session ends, a few seconds after
-// the lease: release it before. Calls after Close are refused. Close may be called many times.
-func (e *Engine) Close() error { return e.closing() }
+// Close ends all waiting calls, and closes the client if [Open] has made it. Locks stay held until their sessions end,
+// a few seconds after the leases, so release them before. Calls after Close fail. Close may be called many times.
+func (e *Engine) Close() error { return e.closeOnce() }
 
-func (e *Engine) finish() error {
+func (e *Engine) closeAll() error {
 	e.sessions.close()
-	e.end()
-	e.members.close()
+	e.cancel()
+	e.ownedKeys.close()
 	e.background.Wait()
-	_ = e.watches.Close() // it tells how they ended
-	return e.shut()
+	_ = e.watcher.Close() // the error only says how the watches ended
+	return e.closeClient()
 }

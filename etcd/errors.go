@@ -12,33 +12,38 @@ import (
 )
 
 var (
-	errClosed  = driver.Permanent(errors.New("the etcd engine has been closed: open another one"))
-	errLate    = driver.NoEffect(errors.New("etcd: sessions are renewed too slowly for this ttl: look at the load of the cluster, or use a longer ttl"))
-	errTerm    = driver.NoEffect(errors.New("etcd: a session was renewed by a member that no longer leads: try again"))
-	errBusy    = driver.NoEffect(errors.New("etcd: the places of the name changed with each try: try again"))
-	errEnding  = driver.NoEffect(errors.New("etcd: the lease has just run out: try again"))
-	errEnded   = errors.New("etcd: the answer came when the lease had run out: try again, or use a longer ttl")
+	errClosed = driver.Permanent(errors.New("the etcd engine has been closed: open another one"))
+	errLate   = driver.NoEffect(errors.New("etcd: sessions are renewed too slowly for this ttl: " +
+		"check the load of the cluster, or use a longer ttl"))
+	errOldLeader = driver.NoEffect(errors.New(
+		"etcd: a session was renewed by a member that no longer leads: try again"))
+	errBusy             = driver.NoEffect(errors.New("etcd: the queue of the name changed with each try: try again"))
+	errJustExpired      = driver.NoEffect(errors.New("etcd: the lease has just expired: try again"))
+	errExpiredMeanwhile = errors.New(
+		"etcd: the answer came after the lease had expired: try again, or use a longer ttl")
 	errSession = errors.New("etcd: the session is gone")
-	errChanged = errors.New("etcd: the place was changed meanwhile")
+	errChanged = errors.New("etcd: the entry was changed meanwhile")
 )
 
 // effect is what an answer says about the effect of a request.
 type effect int
 
 const (
-	none    effect = iota // it was given before anything was changed
-	always                // and will come again
-	unknown               // it may have come with the change
+	none    effect = iota // the request has changed nothing
+	always                // no effect, and a repetition gets the same answer
+	unknown               // the request may have had its effect all the same
 )
 
-// remedies are what can be done about answers of a server.
-var remedies = []struct {
+// fixes says what to do about answers of a server.
+var fixes = []struct {
 	answer error
-	mend   string
+	fix    string
 	effect effect
 }{
-	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", unknown}, // the write that fills it is done, and answered so
-	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and look at its disks", none},
+	// The write that fills the database is done although its answer is ErrNoSpace.
+	{rpctypes.ErrNoSpace, "the database is full, so no lock can be taken: compact it and defragment it, " +
+		"or raise --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)", unknown},
+	{rpctypes.ErrTooManyRequests, "the cluster lags behind: try again, and check its disks", none},
 	{rpctypes.ErrPermissionDenied, "see the smallest rights in docs/engines/etcd.md", always},
 	{rpctypes.ErrUserEmpty, "the cluster wants to know who asks: give user and password", always},
 	{rpctypes.ErrAuthFailed, "give the right user and password", always},
@@ -50,15 +55,16 @@ var remedies = []struct {
 	{rpctypes.ErrGRPCNotSupportedForLearner, "the member is a learner: name members that vote", none},
 }
 
-// explain makes an answer of the contract from an error of the client. What is sure to have had no effect is marked, and everything else is
-// unknown: the request may have reached the leader although its member, or the connection to it, failed.
+// explain turns an error of the client into one of the driver contract. It marks errors of requests that certainly had
+// no effect. The effect of all others is unknown: the request may have reached the leader although the member, or the
+// connection to it, failed.
 func explain(err error) error {
 	if err == nil || driver.HadNoEffect(err) || errors.Is(err, errSession) {
 		return err
 	}
-	for _, r := range remedies {
+	for _, r := range fixes {
 		if strings.Contains(err.Error(), rpctypes.ErrorDesc(r.answer)) {
-			err = fmt.Errorf("etcd: %w: %s", err, r.mend)
+			err = fmt.Errorf("etcd: %w: %s", err, r.fix)
 			switch r.effect {
 			case always:
 				return driver.Permanent(err)
@@ -71,22 +77,24 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case strings.Contains(err.Error(), "authentication handshake failed") || strings.Contains(err.Error(), "server preface"):
-		return fmt.Errorf("etcd: %w: look whether the member hangs, and check that the URL says etcds:// for servers with TLS and etcd:// for those without, and the certificates", err)
+	case strings.Contains(err.Error(), "authentication handshake failed"),
+		strings.Contains(err.Error(), "server preface"):
+		return fmt.Errorf("etcd: %w: find out whether the member hangs, and check that the URL says etcds:// "+
+			"for servers with TLS and etcd:// for those without, and the certificates", err)
 	}
 	return fmt.Errorf("etcd: %w", err)
 }
 
-// unsent marks the error of a context that ended before anything was sent, or while nothing was under way.
-func unsent(ctx context.Context) error { return driver.NoEffect(ctx.Err()) }
+// notSent marks the error of a context that ended before anything was sent, or while no request was in flight.
+func notSent(ctx context.Context) error { return driver.NoEffect(ctx.Err()) }
 
-// unsure is an error without its mark that there was no effect.
-type unsure struct{ error }
+// unmarked hides the mark that says that a request had no effect.
+type unmarked struct{ error }
 
-// Is lets errors.Is see what the error is, but nobody the mark.
-func (u unsure) Is(target error) bool { return errors.Is(u.error, target) }
+// Is lets errors.Is find the error, but not the mark.
+func (u unmarked) Is(target error) bool { return errors.Is(u.error, target) }
 
-// noEffect marks an error of a request that can only read.
+// noEffect marks an error of a request that only reads.
 func noEffect(err error) error {
 	if err == nil || driver.HadNoEffect(err) {
 		return err

@@ -18,26 +18,26 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// Examine implements [driver.Examiner]. Places are the members of the cluster, at the addresses that the engine was given, or else at those that they
-// advertise. It changes nothing.
+// Examine implements [driver.Examiner]. It reports the members of the cluster as servers, by the addresses that the
+// engine was given, or else by those that the members advertise. It changes nothing.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return driver.Examination{}, errClosed
 	}
 	x, err := examine(ctx, e.client, e.prefix)
 	if err == nil {
-		x.Findings = append(x.Findings, e.judgeWires()...)
+		x.Findings = append(x.Findings, e.judgeConnections()...)
 	}
 	return x, noEffect(err)
 }
 
-// judgeWires finds connections of the engine's own client that others can listen to.
-func (e *Engine) judgeWires() (found findings) {
-	if e.weak == nil {
+// judgeConnections finds connections of the engine's own client on which others can listen.
+func (e *Engine) judgeConnections() (found findings) {
+	if e.findWeakness == nil {
 		return nil
 	}
 	for _, endpoint := range e.client.Endpoints() {
-		weak := e.weak(hostOf(endpoint))
+		weak := e.findWeakness(hostOf(endpoint))
 		if weak == nil {
 			continue
 		}
@@ -51,138 +51,144 @@ func (e *Engine) judgeWires() (found findings) {
 }
 
 func examine(ctx context.Context, client *clientv3.Client, prefix string) (driver.Examination, error) {
-	s, err := survey(ctx, client)
+	c, err := examineMembers(ctx, client)
 	if err != nil {
 		return driver.Examination{}, explain(fmt.Errorf("etcd engine: %w", err))
 	}
-	defer s.close()
-	places := s.places()
-	found := s.judge(places)
-	if s.leader() != 0 {
-		if err := judgeRights(ctx, &found, s.answered()[0], client.Username, prefix); err != nil {
+	defer c.close()
+	members := c.namedMembers()
+	found := c.judge(members)
+	if c.leader() != 0 {
+		if err := judgeRights(ctx, &found, c.answered()[0], client.Username, prefix); err != nil {
 			return driver.Examination{}, noEffect(explain(err))
 		}
 	}
 	x := driver.Examination{Findings: found}
-	for _, n := range places {
-		x.Places = append(x.Places, n.place)
+	for _, named := range members {
+		x.Servers = append(x.Servers, named.server)
 	}
 	return x, nil
 }
 
-// examining is for how long an examination waits for servers, in each of its two rounds: the addresses that the engine was given, and those of other members.
-const examining = 2 * time.Second
+// maxRoundTime limits each of the two rounds of an examination: the addresses that the engine was given, and those of
+// other members.
+const maxRoundTime = 2 * time.Second
 
-// trips is how many times the round trip is measured, if there is time.
-const trips = 5
+// roundTrips is how many times the round trip is measured if there is time.
+const roundTrips = 5
 
-// someLeader stands for a leader of whom nobody tells who it is.
-const someLeader = ^uint64(0)
+// unknownLeader stands for a leader that exists although nobody says who it is.
+const unknownLeader = ^uint64(0)
 
-// visit is what was seen of a server at an address.
-type visit struct {
-	address string // host:port
-	conn    *grpc.ClientConn
-	status  *pb.StatusResponse
-	members []*pb.Member // as this server knows them
-	trip    time.Duration
-	hidden  bool  // it does not show the user what it is
-	err     error // why nothing is known
+// memberReport is what an examination has found out about the server at an address.
+type memberReport struct {
+	address   string // host:port
+	conn      *grpc.ClientConn
+	status    *pb.StatusResponse
+	members   []*pb.Member // as known to this server
+	roundTrip time.Duration
+	isHidden  bool  // the server does not show its status to this user
+	err       error // why nothing is known
 }
 
-// visitAll looks at servers at the same time, for no longer than limit. Their connections are to be closed.
-func visitAll(ctx context.Context, client *clientv3.Client, endpoints []string, limit time.Duration) []*visit {
+// visitMembers examines the servers at all endpoints at the same time, for no longer than limit. The caller closes the
+// reports.
+func visitMembers(
+	ctx context.Context, client *clientv3.Client, endpoints []string, limit time.Duration,
+) []*memberReport {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	all := make([]*visit, len(endpoints))
+	reports := make([]*memberReport, len(endpoints))
 	var work sync.WaitGroup
 	for i, endpoint := range endpoints {
-		work.Go(func() { all[i] = look(ctx, client, endpoint) })
+		work.Go(func() { reports[i] = visitMember(ctx, client, endpoint) })
 	}
 	work.Wait()
-	return all
+	return reports
 }
 
-// look asks one server what it is, and who else is in its cluster. It asks the server what it knows by itself, so that there is an answer without a
-// leader, too.
-func look(ctx context.Context, client *clientv3.Client, endpoint string) *visit {
-	v := &visit{address: hostOf(endpoint), trip: -1}
-	if v.conn, v.err = client.Dial(endpoint); v.err != nil {
-		return v
+// visitMember asks one server for its status and for the members of its cluster. It asks only for what the server knows
+// by itself, so that there is an answer without a leader, too.
+func visitMember(ctx context.Context, client *clientv3.Client, endpoint string) *memberReport {
+	rep := &memberReport{address: hostOf(endpoint), roundTrip: -1}
+	if rep.conn, rep.err = client.Dial(endpoint); rep.err != nil {
+		return rep
 	}
-	server := pb.NewMaintenanceClient(v.conn)
+	server := pb.NewMaintenanceClient(rep.conn)
 	began := time.Now()
-	for range trips {
+	for range roundTrips {
 		sent := time.Now()
-		if end, limited := ctx.Deadline(); v.status != nil && limited && sent.Sub(began) > end.Sub(began)/2 {
-			break // it has answered, if slowly, and is to say who else there is
+		if end, limited := ctx.Deadline(); rep.status != nil && limited && sent.Sub(began) > end.Sub(began)/2 {
+			break // slow, but alive: leave time to ask for the other members
 		}
 		s, err := server.Status(ctx, &pb.StatusRequest{})
 		if status.Code(err) == codes.PermissionDenied {
-			v.hidden = true
+			rep.isHidden = true
 			break
 		}
 		if err != nil {
-			v.err = silence(ctx, err)
-			return v
+			rep.err = noAnswerError(ctx, err)
+			return rep
 		}
-		if took := time.Since(sent); v.trip < 0 || took < v.trip {
-			v.trip = took
+		if took := time.Since(sent); rep.roundTrip < 0 || took < rep.roundTrip {
+			rep.roundTrip = took
 		}
-		v.status = s
+		rep.status = s
 	}
 	sent := time.Now()
-	list, err := pb.NewClusterClient(v.conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: v.hidden})
+	list, err := pb.NewClusterClient(rep.conn).MemberList(ctx, &pb.MemberListRequest{Linearizable: rep.isHidden})
 	if err != nil {
-		v.err = silence(ctx, err)
-		return v
+		rep.err = noAnswerError(ctx, err)
+		return rep
 	}
-	if v.members = list.Members; v.hidden {
-		v.trip = time.Since(sent)
-		v.status = &pb.StatusResponse{Header: list.Header, Leader: someLeader, RaftTerm: list.Header.RaftTerm} // who has let it answer
+	if rep.members = list.Members; rep.isHidden {
+		rep.roundTrip = time.Since(sent)
+		// There is a leader, or the server could not have answered.
+		rep.status = &pb.StatusResponse{Header: list.Header, Leader: unknownLeader, RaftTerm: list.Header.RaftTerm}
 	}
-	return v
+	return rep
 }
 
-// close ends the connection.
-func (v *visit) close() {
-	if v.conn != nil {
-		_ = v.conn.Close() // nothing was to be kept
+// close closes the connection.
+func (rep *memberReport) close() {
+	if rep.conn != nil {
+		_ = rep.conn.Close() // nothing is lost
 	}
 }
 
-// silence is the error of a server that has not answered, as the contract has it.
-func silence(ctx context.Context, err error) error {
+// noAnswerError turns the error of a server that has not answered into one of the driver contract.
+func noAnswerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
 		return driver.ErrSilent
 	}
 	return errors.New(status.Convert(err).Message())
 }
 
-// rounds returns for how long each of the two rounds may take, so that there is time left to tell of servers that have not answered.
-func rounds(ctx context.Context) time.Duration {
+// roundTimeout returns how long each of the two rounds may take, so that there is time left to report the servers that
+// have not answered.
+func roundTimeout(ctx context.Context) time.Duration {
 	if end, limited := ctx.Deadline(); limited {
-		return min(examining, time.Until(end)*2/5)
+		return min(maxRoundTime, time.Until(end)*2/5)
 	}
-	return examining
+	return maxRoundTime
 }
 
-// survey looks at the members of the cluster. An error means that nothing could be found out at all.
-func survey(ctx context.Context, client *clientv3.Client) (*sight, error) {
-	limit := rounds(ctx)
+// examineMembers examines the members of the cluster. It returns an error if it could not find out anything.
+func examineMembers(ctx context.Context, client *clientv3.Client) (*clusterReport, error) {
+	limit := roundTimeout(ctx)
 	given := client.Endpoints()
-	s := &sight{given: visitAll(ctx, client, given, limit)}
-	if s.list() == nil {
-		defer s.close()
+	c := &clusterReport{givenAddresses: visitMembers(ctx, client, given, limit)}
+	if c.memberList() == nil {
+		defer c.close()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		var errs []error
-		for _, v := range s.given {
-			errs = append(errs, fmt.Errorf("%s: %w", v.address, v.err))
+		for _, rep := range c.givenAddresses {
+			errs = append(errs, fmt.Errorf("%s: %w", rep.address, rep.err))
 		}
 		return nil, fmt.Errorf("no server tells of its cluster: %w", errors.Join(errs...))
 	}
-	s.other = visitAll(ctx, client, s.unseen(given[0]), limit)
-	return s, nil
+	c.otherMembers = visitMembers(ctx, client, c.unreportedAddresses(given[0]), limit)
+	return c, nil
 }

@@ -13,45 +13,65 @@ import (
 
 func TestOldVersions(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"3.3.27": true, "2.9.0": true, "3.4.0": false, "3.10.1": false, "4.0.0": false, "strange": false, "": false} {
-		if old(version) != want {
+	for version, want := range map[string]bool{
+		"3.3.27": true, "2.9.0": true, "3.4.0": false, "3.10.1": false, "4.0.0": false, "strange": false, "": false,
+	} {
+		if isTooOld(version) != want {
 			t.Errorf("%q is old: %v", version, !want)
 		}
 	}
 }
 
-// seen is a cluster of members, one of which leads.
-func seen(statuses ...*pb.StatusResponse) *sight {
-	s := &sight{}
+// newReport reports a cluster with these members, by their status.
+func newReport(statuses ...*pb.StatusResponse) *clusterReport {
+	c := &clusterReport{}
 	var members []*pb.Member
 	for i, status := range statuses {
 		status.Header = &pb.ResponseHeader{MemberId: uint64(i + 1)}
 		members = append(members, &pb.Member{ID: uint64(i + 1)})
-		s.given = append(s.given, &visit{address: string(rune('a' + i)), status: status})
+		c.givenAddresses = append(c.givenAddresses, &memberReport{address: string(rune('a' + i)), status: status})
 	}
-	for _, v := range s.given {
-		v.members = members
+	for _, rep := range c.givenAddresses {
+		rep.members = members
 	}
-	return s
+	return c
 }
 
-// What real servers of the version that is at hand do not tell is judged by what they would.
-func TestJudgeOfOtherVersions(t *testing.T) {
+// What the servers at hand cannot report, because of their version, is tested with made-up reports.
+func TestJudgeOtherVersions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, second *pb.StatusResponse
-		code, place   string
+		code, server  string
 		severity      driver.Severity
 	}{
-		"old":            {&pb.StatusResponse{Version: "3.3.1"}, &pb.StatusResponse{Version: "3.3.1"}, "old-version", "a", driver.Critical},
-		"different":      {&pb.StatusResponse{Version: "3.5.1"}, &pb.StatusResponse{Version: "3.6.0"}, "different-versions", "", driver.Note},
-		"room":           {&pb.StatusResponse{DbSize: 79, DbSizeQuota: 100}, &pb.StatusResponse{}, "", "", 0},
-		"little room":    {&pb.StatusResponse{DbSize: 80, DbSizeQuota: 100}, &pb.StatusResponse{}, "database-nearly-full", "a", driver.Warning},
-		"perhaps little": {&pb.StatusResponse{}, &pb.StatusResponse{DbSize: 2 << 30}, "database-nearly-full", "b", driver.Note},
-		"two":            {&pb.StatusResponse{}, &pb.StatusResponse{}, "too-few-members", "", driver.Warning},
-		"full":           {&pb.StatusResponse{Errors: []string{"memberID:2 alarm:NOSPACE "}}, &pb.StatusResponse{}, "no-space", "b", driver.Critical},
-		"full, from 3.7": {&pb.StatusResponse{Errors: []string{"memberID:2  alarm:NOSPACE"}}, &pb.StatusResponse{}, "no-space", "b", driver.Critical},
-		"cut off":        {&pb.StatusResponse{}, &pb.StatusResponse{RaftTerm: 9}, "no-leader", "b", driver.Warning},
+		"old": {
+			&pb.StatusResponse{Version: "3.3.1"}, &pb.StatusResponse{Version: "3.3.1"},
+			"old-version", "a", driver.Critical,
+		},
+		"different": {
+			&pb.StatusResponse{Version: "3.5.1"}, &pb.StatusResponse{Version: "3.6.0"},
+			"different-versions", "", driver.Note,
+		},
+		"space": {&pb.StatusResponse{DbSize: 79, DbSizeQuota: 100}, &pb.StatusResponse{}, "", "", 0},
+		"little space": {
+			&pb.StatusResponse{DbSize: 80, DbSizeQuota: 100}, &pb.StatusResponse{},
+			"database-nearly-full", "a", driver.Warning,
+		},
+		"perhaps little space": {
+			&pb.StatusResponse{}, &pb.StatusResponse{DbSize: 2 << 30},
+			"database-nearly-full", "b", driver.Note,
+		},
+		"two": {&pb.StatusResponse{}, &pb.StatusResponse{}, "too-few-members", "", driver.Warning},
+		"full": {
+			&pb.StatusResponse{Errors: []string{"memberID:2 alarm:NOSPACE "}}, &pb.StatusResponse{},
+			"no-space", "b", driver.Critical,
+		},
+		"full, from 3.7": {
+			&pb.StatusResponse{Errors: []string{"memberID:2  alarm:NOSPACE"}}, &pb.StatusResponse{},
+			"no-space", "b", driver.Critical,
+		},
+		"cut off": {&pb.StatusResponse{}, &pb.StatusResponse{RaftTerm: 9}, "no-leader", "b", driver.Warning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,16 +79,16 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 			if name != "cut off" {
 				c.second.Leader = 1
 			}
-			s := seen(c.first, c.second)
+			report := newReport(c.first, c.second)
 			var codes []string
-			for _, f := range s.judge(s.places()) {
-				if f.Code == c.code && f.Place == c.place && f.Severity == c.severity {
+			for _, f := range report.judge(report.namedMembers()) {
+				if f.Code == c.code && f.Server == c.server && f.Severity == c.severity {
 					return
 				}
 				codes = append(codes, f.Code)
 			}
-			if c.code != "" || len(codes) > 1 { // two members are worth a word by themselves
-				t.Errorf("found %q, want %v %q about %q", codes, c.severity, c.code, c.place)
+			if c.code != "" || len(codes) > 1 { // a cluster of two members is a finding by itself
+				t.Errorf("found %q, want %v %q about %q", codes, c.severity, c.code, c.server)
 			}
 		})
 	}
@@ -77,7 +97,8 @@ func TestJudgeOfOtherVersions(t *testing.T) {
 func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"etcd://localhost:1": "", "etcds://h": "", "etcd://h": "note tls-off h:2379", "etcd://h1,[::1],h2": "note tls-off h1:2379, note tls-off h2:2379",
+		"etcd://localhost:1": "", "etcds://h": "", "etcd://h": "note tls-off h:2379",
+		"etcd://h1,[::1],h2": "note tls-off h1:2379, note tls-off h2:2379",
 	} {
 		e, err := openWith(url, func(string) string { return "" })
 		if err != nil {
@@ -85,14 +106,14 @@ func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, f := range e.judgeWires() {
-			got = append(got, fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place))
+		for _, f := range e.judgeConnections() {
+			got = append(got, fmt.Sprint(f.Severity, " ", f.Code, " ", f.Server))
 		}
 		if err := e.Close(); err != nil || strings.Join(got, ", ") != want {
 			t.Errorf("%s: found %q, want %q; %v", url, got, want, err)
 		}
-		e.weak = func(string) *exposure.Weakness { return &exposure.Weakness{Exposed: true} }
-		if f := e.judgeWires(); f[0].Severity != driver.Warning {
+		e.findWeakness = func(string) *exposure.Weakness { return &exposure.Weakness{Exposed: true} }
+		if f := e.judgeConnections(); f[0].Severity != driver.Warning {
 			t.Errorf("a password in clear is a %v", f[0].Severity)
 		}
 	}

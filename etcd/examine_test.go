@@ -20,10 +20,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// quick are servers that lose no time with a disk and with elections.
-var quick = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
+// fastConfig is for servers that lose no time with a disk and with elections.
+var fastConfig = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
 
-// connect makes a client of some addresses, which are those of servers or lead to them.
+// connect makes a client of addresses, which are those of servers or lead to them.
 func connect(t *testing.T, config clientv3.Config, addresses ...string) *clientv3.Client {
 	t.Helper()
 	config.Endpoints, config.Logger = addresses, zap.NewNop()
@@ -40,88 +40,90 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// examined returns what was found, as "severity code place", in order, and the places by their names. Members that say nothing are asked again, as
-// the machine may be busy.
-func examined(t *testing.T, c *clientv3.Client) (places map[string]driver.Place, found []string) {
+// examine returns the findings as "severity code server", in order, and the servers by their names. It examines again
+// if members are silent, since the machine may be busy.
+func examine(t *testing.T, c *clientv3.Client) (servers map[string]driver.Server, found []string) {
 	t.Helper()
 	e, err := etcd.New(c)
 	must(t, err)
 	defer func() { must(t, e.Close()) }()
 	var x driver.Examination
 	for range 3 {
-		if x, err = e.Examine(t.Context()); err == nil && !slices.ContainsFunc(x.Places, silent) {
+		if x, err = e.Examine(t.Context()); err == nil && !slices.ContainsFunc(x.Servers, isSilent) {
 			break
 		}
 	}
 	must(t, err)
 	for _, f := range x.Findings {
-		if f.Text == "" || f.Mend == "" {
+		if f.Text == "" || f.Fix == "" {
 			t.Errorf("nothing is said of %+v", f)
 		}
-		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Server)))
 	}
 	slices.Sort(found)
-	places = map[string]driver.Place{}
-	for _, p := range x.Places {
-		places[p.Name] = p
+	servers = map[string]driver.Server{}
+	for _, p := range x.Servers {
+		servers[p.Name] = p
 	}
-	if len(places) != len(x.Places) {
-		t.Errorf("places have the same name: %+v", x.Places)
+	if len(servers) != len(x.Servers) {
+		t.Errorf("servers have the same name: %+v", x.Servers)
 	}
-	return places, found
+	return servers, found
 }
 
-func silent(p driver.Place) bool { return errors.Is(p.Err, driver.ErrSilent) }
+func isSilent(p driver.Server) bool { return errors.Is(p.Err, driver.ErrSilent) }
 
-// finds fails the test unless exactly this is found.
-func finds(t *testing.T, c *clientv3.Client, want ...string) map[string]driver.Place {
+// mustFind fails the test unless exactly these findings are found.
+func mustFind(t *testing.T, c *clientv3.Client, want ...string) map[string]driver.Server {
 	t.Helper()
-	places, found := examined(t, c)
+	servers, found := examine(t, c)
 	if want = slices.Sorted(slices.Values(want)); !slices.Equal(found, want) {
 		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
 	}
-	return places
+	return servers
 }
 
-// Nothing is found where all is well, and each member is a place, whichever address leads there.
+// Nothing is found in a healthy cluster, and each member is a server, whichever address leads there.
 func TestExamineOfAClusterThatIsWell(t *testing.T) {
 	t.Parallel()
-	c := etcdserver.ClusterForTest(t, 3, quick)
-	for _, given := range [][]string{c.Addrs(), c.Addrs()[1:2], {"http://" + c.Addrs()[2]}, {c.Addrs()[0], cable.ForTest(t, c.Addrs()[0]).Addr()}} {
+	c := etcdserver.ClusterForTest(t, 3, fastConfig)
+	for _, given := range [][]string{
+		c.Addrs(), c.Addrs()[1:2], {"http://" + c.Addrs()[2]}, {c.Addrs()[0], cable.ForTest(t, c.Addrs()[0]).Addr()},
+	} {
 		leader, err := c.Leader()
 		must(t, err)
-		places := finds(t, connect(t, clientv3.Config{}, given...))
+		servers := mustFind(t, connect(t, clientv3.Config{}, given...))
 		for _, m := range c.Members {
-			p := places[m.Addr()]
+			p := servers[m.Addr()]
 			if want := map[bool]string{true: "leader", false: "follower"}[m == leader]; p.Role != want {
 				t.Errorf("%s is a %q, want %s", m.Addr(), p.Role, want)
 			}
 			if p.Err != nil || !p.Votes || p.Version == "" || p.RoundTrip <= 0 || p.HasClock || p.Uptime >= 0 {
-				t.Errorf("the place is %+v", p)
+				t.Errorf("the server is %+v", p)
 			}
 		}
-		if len(places) != 3 {
-			t.Errorf("the places are %+v", places)
+		if len(servers) != 3 {
+			t.Errorf("the servers are %+v", servers)
 		}
 	}
 }
 
 func TestExamineWithMembersDown(t *testing.T) {
 	t.Parallel()
-	c := etcdserver.ClusterForTest(t, 3, quick)
+	c := etcdserver.ClusterForTest(t, 3, fastConfig)
 	client := connect(t, clientv3.Config{}, c.Addrs()...)
 	leader, err := c.Leader()
 	must(t, err)
 	others := c.Others(leader)
 	must(t, others[0].Pause())
-	for name, p := range finds(t, client) { // of what is silent the core tells
-		if frozen := name == others[0].Addr(); frozen != silent(p) || frozen == p.Votes {
+	for name, p := range mustFind(t, client) { // the core reports silent members
+		if frozen := name == others[0].Addr(); frozen != isSilent(p) || frozen == p.Votes {
 			t.Errorf("with a frozen member: %+v", p)
 		}
 	}
 	others[0].Kill()
-	for name, p := range finds(t, connect(t, clientv3.Config{}, leader.Addr())) {
-		if gone := name == others[0].Addr(); gone != (p.Err != nil) || silent(p) || gone == p.Votes {
+	for name, p := range mustFind(t, connect(t, clientv3.Config{}, leader.Addr())) {
+		if gone := name == others[0].Addr(); gone != (p.Err != nil) || isSilent(p) || gone == p.Votes {
 			t.Errorf("with a member that is gone: %+v", p)
 		}
 	}
@@ -135,17 +137,17 @@ func TestExamineWithMembersDown(t *testing.T) {
 			t.Fatal("one of three members has a leader")
 		}
 	}
-	for name, p := range finds(t, client, "critical no-leader") {
+	for name, p := range mustFind(t, client, "critical no-leader") {
 		if there := name == others[1].Addr(); there != (p.Err == nil) || !p.Votes || p.Role != "follower" {
 			t.Errorf("without a leader: %+v", p)
 		}
 	}
 }
 
-// Where nothing can be found out, an error says so, in time.
+// An examination that finds out nothing returns an error in time.
 func TestExamineWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
+	s := etcdserver.ForTest(t, fastConfig)
 	must(t, s.Pause())
 	e, err := etcd.New(connect(t, clientv3.Config{}, s.Addr()))
 	must(t, err)
@@ -162,14 +164,14 @@ func TestExamineWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// One member, and no room left in its database.
+// One member whose database is full.
 func TestExamineFindsAlarms(t *testing.T) {
 	t.Parallel()
-	c := quick
+	c := fastConfig
 	c.Args = []string{"--quota-backend-bytes", fmt.Sprint(16 << 20)}
 	s := etcdserver.ForTest(t, c)
 	client := connect(t, clientv3.Config{}, s.Addr())
-	finds(t, client, "note too-few-members")
+	mustFind(t, client, "note too-few-members")
 	var full error
 	for i := 0; full == nil && i < 100; i++ {
 		_, full = client.Put(t.Context(), fmt.Sprint("key ", i), strings.Repeat("x", 1<<20))
@@ -177,32 +179,33 @@ func TestExamineFindsAlarms(t *testing.T) {
 	if full == nil {
 		t.Fatal("the quota is not heeded")
 	}
-	finds(t, client, "note too-few-members", "critical no-space "+s.Addr())
-	raise := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: id(t, s), Alarm: pb.AlarmType_CORRUPT}
+	mustFind(t, client, "note too-few-members", "critical no-space "+s.Addr())
+	raise := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: memberID(t, s), Alarm: pb.AlarmType_CORRUPT}
 	_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), raise)
 	must(t, err)
-	finds(t, client, "note too-few-members", "critical no-space "+s.Addr(), "critical corrupt "+s.Addr())
+	mustFind(t, client, "note too-few-members", "critical no-space "+s.Addr(), "critical corrupt "+s.Addr())
 }
 
-func id(t *testing.T, s *etcdserver.Server) uint64 {
+func memberID(t *testing.T, s *etcdserver.Server) uint64 {
 	t.Helper()
 	status, err := s.Status()
 	must(t, err)
 	return status.ID
 }
 
-// Members that were added and never came are places, and count.
+// Members that were added and have never run are servers, and count.
 func TestExamineCountsMembers(t *testing.T) {
 	t.Parallel()
-	config := quick
-	config.Args = []string{"--strict-reconfig-check=false"} // it lets nobody in for the first five seconds
+	config := fastConfig
+	// Otherwise members cannot be added in the first five seconds.
+	config.Args = []string{"--strict-reconfig-check=false"}
 	c := etcdserver.ClusterForTest(t, 3, config)
 	client := connect(t, clientv3.Config{}, c.Addrs()[0])
 	_, err := client.MemberAddAsLearner(t.Context(), []string{"http://127.0.0.1:1"})
 	must(t, err)
-	places := finds(t, client)
+	servers := mustFind(t, client)
 	learners := 0
-	for _, p := range places {
+	for _, p := range servers {
 		if p.Role == "learner" {
 			learners++
 			if p.Err == nil || p.Votes {
@@ -210,8 +213,8 @@ func TestExamineCountsMembers(t *testing.T) {
 			}
 		}
 	}
-	if len(places) != 4 || learners != 1 {
-		t.Errorf("the places are %+v", places)
+	if len(servers) != 4 || learners != 1 {
+		t.Errorf("the servers are %+v", servers)
 	}
 	list, err := client.MemberList(t.Context())
 	must(t, err)
@@ -223,45 +226,50 @@ func TestExamineCountsMembers(t *testing.T) {
 	}
 	_, err = client.MemberAdd(t.Context(), []string{"http://127.0.0.1:2"})
 	must(t, err)
-	finds(t, client, "note even-number")
+	mustFind(t, client, "note even-number")
 }
 
-// The addresses of two clusters, or of nothing, are found.
+// Addresses of two clusters, and an address that nobody answers at, are found.
 func TestExamineFindsWrongAddresses(t *testing.T) {
 	t.Parallel()
-	one, two := etcdserver.ForTest(t, quick), etcdserver.ForTest(t, quick)
-	_, found := examined(t, connect(t, clientv3.Config{}, one.Addr(), two.Addr()))
+	one, two := etcdserver.ForTest(t, fastConfig), etcdserver.ForTest(t, fastConfig)
+	_, found := examine(t, connect(t, clientv3.Config{}, one.Addr(), two.Addr()))
 	if !slices.Contains(found, "critical different-clusters") {
 		t.Errorf("found %q", found)
 	}
 	frozen := cable.ForTest(t, one.Addr())
 	frozen.Freeze()
-	places := finds(t, connect(t, clientv3.Config{}, frozen.Addr(), one.Addr()), "note too-few-members", "warning address-silent")
-	if p := places[one.Addr()]; len(places) != 1 || p.Err != nil {
-		t.Errorf("the places are %+v", places)
+	client := connect(t, clientv3.Config{}, frozen.Addr(), one.Addr())
+	servers := mustFind(t, client, "note too-few-members", "warning address-silent")
+	if p := servers[one.Addr()]; len(servers) != 1 || p.Err != nil {
+		t.Errorf("the servers are %+v", servers)
 	}
 }
 
-// What the user may not do is found, with what it may.
+// Missing rights are found, judged by what the user may still do.
 func TestExamineFindsRights(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
+	s := etcdserver.ForTest(t, fastConfig)
 	admin := connect(t, clientv3.Config{}, s.Addr())
 	const password = "correct horse"
+	const prefix = etcd.DefaultPrefix
+	grant := func(role, from, to string, what authpb.Permission_Type) error {
+		return grantPermission(t, admin, role, from, to, what)
+	}
 	for user, may := range map[string]func(role string) error{
 		"root": nil,
 		"all": func(role string) error {
-			return grant(t, admin, role, etcd.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermReadWrite)
+			return grant(role, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermReadWrite)
 		},
 		"some": func(role string) error {
-			must(t, grant(t, admin, role, etcd.DefaultPrefix+"session/", etcd.DefaultPrefix+"session0", clientv3.PermReadWrite))
-			return grant(t, admin, role, etcd.DefaultPrefix+"lock/jobs", etcd.DefaultPrefix+"lock/jobt", clientv3.PermReadWrite)
+			must(t, grant(role, prefix+"session/", prefix+"session0", clientv3.PermReadWrite))
+			return grant(role, prefix+"lock/jobs", prefix+"lock/jobt", clientv3.PermReadWrite)
 		},
 		"sessionless": func(role string) error {
-			return grant(t, admin, role, etcd.DefaultPrefix+"lock/jobs", etcd.DefaultPrefix+"lock/jobt", clientv3.PermReadWrite)
+			return grant(role, prefix+"lock/jobs", prefix+"lock/jobt", clientv3.PermReadWrite)
 		},
-		"reader": func(role string) error { return grant(t, admin, role, "\x00", "\x00", clientv3.PermRead) },
-		"other":  func(role string) error { return grant(t, admin, role, "other", "", clientv3.PermReadWrite) },
+		"reader": func(role string) error { return grant(role, "\x00", "\x00", clientv3.PermRead) },
+		"other":  func(role string) error { return grant(role, "other", "", clientv3.PermReadWrite) },
 	} {
 		_, err := admin.UserAdd(t.Context(), user, password)
 		must(t, err)
@@ -275,27 +283,32 @@ func TestExamineFindsRights(t *testing.T) {
 	}
 	_, err := admin.AuthEnable(t.Context())
 	must(t, err)
-	revision := func() int64 { // servers from 3.6 on tell it to users alone
-		r, err := connect(t, clientv3.Config{Username: "all", Password: password}, s.Addr()).Get(t.Context(), etcd.DefaultPrefix)
+	revision := func() int64 { // servers from 3.6 on tell it only to users
+		c := connect(t, clientv3.Config{Username: "all", Password: password}, s.Addr())
+		r, err := c.Get(t.Context(), prefix)
 		must(t, err)
 		return r.Header.Revision
 	}
 	before := revision()
-	for user, want := range map[string]string{"root": "", "all": "", "some": "note rights-names", "sessionless": "critical rights", "reader": "note rights-look", "other": "critical rights"} {
+	for user, want := range map[string]string{
+		"root": "", "all": "", "some": "note rights-names", "sessionless": "critical rights",
+		"reader": "note rights-look", "other": "critical rights",
+	} {
 		all := []string{"note too-few-members"}
 		as := connect(t, clientv3.Config{Username: user, Password: password}, s.Addr())
-		if hides(t, as) {
+		if hidesStatus(t, as) {
 			all = append(all, "note status-hidden")
 		}
 		if want != "" {
 			all = append(all, want)
 		}
-		finds(t, as, all...)
+		mustFind(t, as, all...)
 	}
-	e, err := etcd.New(admin) // which gives no name
+	e, err := etcd.New(admin) // it has no user name
 	must(t, err)
 	defer func() { must(t, e.Close()) }()
-	if x, err := e.Examine(t.Context()); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "give user and password") {
+	x, err := e.Examine(t.Context())
+	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "give user and password") {
 		t.Errorf("without a user: %+v, %v", x, err)
 	}
 	if after := revision(); after != before {
@@ -303,14 +316,14 @@ func TestExamineFindsRights(t *testing.T) {
 	}
 }
 
-// hides reports whether a server does not show its state to a user, as those of 3.6 show it to the role root alone.
-func hides(t *testing.T, c *clientv3.Client) bool {
+// hidesStatus reports whether a server hides its status from a user. From version 3.6 on only the role root may see it.
+func hidesStatus(t *testing.T, c *clientv3.Client) bool {
 	t.Helper()
 	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(t.Context(), &pb.StatusRequest{})
 	return err != nil
 }
 
-func grant(t *testing.T, c *clientv3.Client, role, from, to string, what authpb.Permission_Type) error {
+func grantPermission(t *testing.T, c *clientv3.Client, role, from, to string, what authpb.Permission_Type) error {
 	t.Helper()
 	_, err := c.RoleGrantPermission(t.Context(), role, from, to, clientv3.PermissionType(what))
 	return err

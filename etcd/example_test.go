@@ -11,7 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/etcd"
 )
 
-// An engine on a cluster of three members. It is given to leasehold.New, whose locks are then shared with all who use the same cluster and prefix.
+// An engine on a cluster of three members, for leasehold.New. All programs that use the same cluster and prefix share
+// its locks.
 func ExampleOpen() {
 	engine, err := etcd.Open("etcd://h1:2379,h2:2379,h3:2379")
 	if err != nil {
@@ -43,7 +44,8 @@ func ExampleNew() {
 	defer engine.Close() // before the client
 }
 
-// A transaction of the program's own that writes only as long as the lock is held, whatever has become of the process meanwhile.
+// A transaction of the program's own that writes only while the lock is held, even if the process was paused
+// meanwhile.
 func ExampleEngine_Guard() {
 	publish := func(ctx context.Context, cluster *clientv3.Client, engine *etcd.Engine, lease etcd.Lease) error {
 		mine, err := engine.Guard(lease)

@@ -8,25 +8,26 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// MarkOf is how an owner appears in the values of its keys.
-var MarkOf = markOf
+// OwnerMark returns how an owner appears in the values of its keys.
+var OwnerMark = ownerMark
 
-// Sent tells the caller that a request has gone to a member.
-var Sent = sent
+// ReportSent reports to the caller that a request was sent to a member.
+var ReportSent = reportSent
 
-// SetLateness sets how long a request is reckoned with that nobody waits for any more. It is for an engine that has not been used yet.
-func SetLateness(e *Engine, d time.Duration) { e.members.lateness = d }
+// SetLateRequestTime sets how long a request may still arrive after nobody waits for it any more. The engine must not
+// have been used yet.
+func SetLateRequestTime(e *Engine, d time.Duration) { e.ownedKeys.lateRequestTime = d }
 
-// Reckons reports whether the engine still reckons with an owner.
-func Reckons(e *Engine, r driver.Request) bool {
-	e.members.mu.Lock()
-	defer e.members.mu.Unlock()
-	return e.members.find(r.Key, r.Owner) != nil
+// IsTracked reports whether the engine still knows of an owner.
+func IsTracked(e *Engine, r driver.Request) bool {
+	e.ownedKeys.mu.Lock()
+	defer e.ownedKeys.mu.Unlock()
+	return e.ownedKeys.findLocked(r.Key, r.Owner) != nil
 }
 
-// Retire lets nobody else come to the sessions that there are.
-func Retire(e *Engine) {
-	for _, s := range e.sessions.all {
+// RetireSessions retires all present sessions of the engine.
+func RetireSessions(e *Engine) {
+	for _, s := range e.sessions.bySeconds {
 		defer e.sessions.retire([]clientv3.LeaseID{s.base})
 	}
 }

@@ -16,34 +16,39 @@ import (
 	"google.golang.org/grpc"
 )
 
-// fake answers like a cluster that a test has made up.
+// fake answers like a cluster, as a test tells it to.
 type fake struct {
 	pb.KVClient
 	pb.LeaseClient
 	clientv3.Watcher
 
-	deaf    bool        // the options of calls do not reach it
-	nowhere atomic.Bool // requests find no connection
+	dropsCallOptions bool        // the options of calls do not arrive
+	unreachable      atomic.Bool // requests find no connection
 
-	mu        sync.Mutex
-	term      uint64                                                        // in which a read is answered
-	written   int64                                                         // revisions since the start
-	ids       int64                                                         // sessions
-	next      int64                                                         // the base of the session that is granted next; 0 if all are called 7, as is the session
-	alive     func() (*pb.LeaseKeepAliveResponse, error)                    // answers who keeps a session alive
-	reads     func(*pb.RangeRequest) *pb.RangeResponse                      // answers who reads places; nil if nobody may
-	writes    func(*pb.TxnRequest) (*pb.TxnResponse, error)                 // answers who sends a transaction; nil if nobody may
-	deletions func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) // answers who removes a key; nil if nobody may
-	watch     chan clientv3.WatchResponse
-	opened    chan clientv3.Op // the watches, if somebody listens
+	mu          sync.Mutex
+	term        uint64 // of answers to reads
+	written     int64  // revisions since the start
+	lastSession int64  // the last session that was granted
+	nextBase    int64  // the base of the next session; 0 makes 7 the ID of all sessions and bases
+
+	keepalives func() (*pb.LeaseKeepAliveResponse, error) // answers keepalives
+	// reads answers reads of a queue; nil forbids them.
+	reads func(*pb.RangeRequest) *pb.RangeResponse
+	// writes answers transactions; nil forbids them.
+	writes func(*pb.TxnRequest) (*pb.TxnResponse, error)
+	// deletions answers removals of a key; nil forbids them.
+	deletions func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
+
+	watch   chan clientv3.WatchResponse
+	watches chan clientv3.Op // gets the watches, if not nil
 }
 
-// errUnasked is what a request gets that is one too many.
-var errUnasked = errors.New("the test did not expect this request")
+// errUnexpectedRequest answers a request that should not have been sent.
+var errUnexpectedRequest = errors.New("the test did not expect this request")
 
 func (f *fake) engine(t *testing.T) *Engine {
 	e := assemble(config{DefaultPrefix}, f, f, f)
-	e.members.id = waited.Owner
+	e.ownedKeys.keyID = waitRequest.Owner
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -52,8 +57,8 @@ func (f *fake) header() *pb.ResponseHeader {
 	return &pb.ResponseHeader{RaftTerm: f.term, Revision: 5 + f.written}
 }
 
-// goesOn makes the revision later.
-func (f *fake) goesOn(to int64) {
+// setRevision makes answers have a later revision.
+func (f *fake) setRevision(to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.written = to - 5
@@ -64,19 +69,19 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 	defer f.mu.Unlock()
 	switch {
 	case r.CountOnly:
-		return &pb.RangeResponse{Header: f.header(), Count: 1}, nil // the session is there
+		return &pb.RangeResponse{Header: f.header(), Count: 1}, nil // the session exists
 	case f.reads == nil:
-		return nil, errUnasked
+		return nil, errUnexpectedRequest
 	}
 	a := f.reads(r)
 	a.Header = f.header()
 	return a, nil
 }
 
-// sent tells the caller that a request has gone to a member, and ended.
-func sent(opts []grpc.CallOption) { ended(opts, new(net.TCPAddr)) }
+// reportSent reports to the caller that a request was sent to a member, and has ended.
+func reportSent(opts []grpc.CallOption) { reportEnd(opts, new(net.TCPAddr)) }
 
-func ended(opts []grpc.CallOption, to net.Addr) {
+func reportEnd(opts []grpc.CallOption, to net.Addr) {
 	for _, o := range opts {
 		switch o := o.(type) {
 		case grpc.PeerCallOption:
@@ -87,61 +92,62 @@ func ended(opts []grpc.CallOption, to net.Addr) {
 	}
 }
 
-func (f *fake) sent(opts []grpc.CallOption) {
+func (f *fake) report(opts []grpc.CallOption) {
 	switch {
-	case f.deaf:
-	case f.nowhere.Load():
-		ended(opts, nil)
+	case f.dropsCallOptions:
+	case f.unreachable.Load():
+		reportEnd(opts, nil)
 	default:
-		sent(opts)
+		reportSent(opts)
 	}
 }
 
 func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
-	f.sent(opts)
+	f.report(opts)
 	if put := r.GetSuccess()[0].GetRequestPut(); strings.HasPrefix(string(put.GetKey()), DefaultPrefix+"session/") {
 		return &pb.TxnResponse{Succeeded: true, Header: f.header()}, nil
 	}
 	f.mu.Lock()
 	writes := f.writes
-	if len(r.Compare) == 0 && readsALine(r.Success) {
-		writes = f.looks
+	if len(r.Compare) == 0 && readsQueue(r.Success) {
+		writes = f.answerReads
 	}
 	f.mu.Unlock()
 	if writes == nil {
-		return nil, errUnasked
+		return nil, errUnexpectedRequest
 	}
-	t, err := writes(r) // which may take its time
+	t, err := writes(r) // it may take a while
 	if err == nil {
 		t.Responses = withSessions(r, t.Succeeded, t.Responses)
 	}
 	return t, err
 }
 
-// readsALine reports whether one of some operations reads the places of a name.
-func readsALine(ops []*pb.RequestOp) bool {
+// readsQueue reports whether one of the operations reads the queue of a name.
+func readsQueue(ops []*pb.RequestOp) bool {
 	return slices.ContainsFunc(ops, func(op *pb.RequestOp) bool { return len(op.GetRequestRange().GetRangeEnd()) > 0 })
 }
 
-// looks answers a transaction that reads the places of a name, and sessions.
-func (f *fake) looks(r *pb.TxnRequest) (*pb.TxnResponse, error) {
+// answerReads answers a transaction that reads the queue of a name and sessions.
+func (f *fake) answerReads(r *pb.TxnRequest) (*pb.TxnResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := &pb.TxnResponse{Succeeded: true, Header: f.header()}
 	for _, op := range r.Success {
 		read := op.GetRequestRange()
 		if strings.HasPrefix(string(read.Key), DefaultPrefix+"session/") {
-			continue // which is added
+			continue // withSessions adds it
 		}
 		if f.reads == nil {
-			return nil, errUnasked
+			return nil, errUnexpectedRequest
 		}
-		t.Responses = append(t.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: f.reads(read)}})
+		answer := &pb.ResponseOp_ResponseRange{ResponseRange: f.reads(read)}
+		t.Responses = append(t.Responses, &pb.ResponseOp{Response: answer})
 	}
 	return t, nil
 }
 
-// withSessions adds to what a test answers that the sessions are there which are asked for.
+// withSessions adds to a test's answers that the requested sessions exist.
 func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp) []*pb.ResponseOp {
 	asked := r.Failure
 	if succeeded {
@@ -155,56 +161,63 @@ func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp) []*pb
 		}
 		if key := string(op.GetRequestRange().GetKey()); strings.HasPrefix(key, DefaultPrefix+"session/") {
 			there := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(key)}}}
-			some = slices.Insert(some, min(i, len(some)), &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: there}})
+			answer := &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: there}}
+			some = slices.Insert(some, min(i, len(some)), answer)
 		}
 	}
 	return some
 }
 
-func (f *fake) DeleteRange(_ context.Context, r *pb.DeleteRangeRequest, opts ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
-	f.sent(opts)
+func (f *fake) DeleteRange(
+	_ context.Context, r *pb.DeleteRangeRequest, opts ...grpc.CallOption,
+) (*pb.DeleteRangeResponse, error) {
+	f.report(opts)
 	if f.deletions == nil {
-		return nil, errUnasked
+		return nil, errUnexpectedRequest
 	}
 	return f.deletions(r)
 }
 
-func (f *fake) LeaseGrant(_ context.Context, r *pb.LeaseGrantRequest, _ ...grpc.CallOption) (*pb.LeaseGrantResponse, error) {
+func (f *fake) LeaseGrant(
+	_ context.Context, r *pb.LeaseGrantRequest, _ ...grpc.CallOption,
+) (*pb.LeaseGrantResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a := &pb.LeaseGrantResponse{ID: 7, TTL: r.TTL}
 	switch {
-	case f.next > 0 && r.TTL >= baseOf(0): // the base of a session
-		a.ID = f.next
-		f.next++
-	case f.next > 0:
-		f.ids++
-		a.ID = 1000 + f.ids
+	case f.nextBase > 0 && r.TTL >= baseSeconds(0): // the base of a session
+		a.ID = f.nextBase
+		f.nextBase++
+	case f.nextBase > 0:
+		f.lastSession++
+		a.ID = 1000 + f.lastSession
 	}
 	return a, nil
 }
 
-func (f *fake) LeaseKeepAlive(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse], error) {
-	return heart{f: f}, nil
+func (f *fake) LeaseKeepAlive(
+	context.Context, ...grpc.CallOption,
+) (grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse], error) {
+	return keepaliveStream{f: f}, nil
 }
 
-// heart is a stream of one that keeps a session alive.
-type heart struct {
+// keepaliveStream is the stream of a keepalive.
+type keepaliveStream struct {
 	grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse]
 	f *fake
 }
 
-func (heart) Send(*pb.LeaseKeepAliveRequest) error { return nil }
+func (keepaliveStream) Send(*pb.LeaseKeepAliveRequest) error { return nil }
 
-func (h heart) Recv() (*pb.LeaseKeepAliveResponse, error) {
+func (h keepaliveStream) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	h.f.mu.Lock()
 	defer h.f.mu.Unlock()
-	return h.f.alive()
+	return h.f.keepalives()
 }
 
 func (f *fake) Watch(_ context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
-	if f.opened != nil {
-		f.opened <- clientv3.OpGet(key, opts...)
+	if f.watches != nil {
+		f.watches <- clientv3.OpGet(key, opts...)
 	}
 	return f.watch
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// A request that never went on its way is known to have had no effect, and one that did is not.
-func TestWhatWasNotSentHadNoEffect(t *testing.T) {
+// A request that was never sent is known to have had no effect, and one that was sent is not.
+func TestUnsentRequestHadNoEffect(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
+	s := etcdserver.ForTest(t, fastConfig)
 	c := cable.ForTest(t, s.Addr())
 	e := engineOn(t, c.Addr())
 	asks := map[string]func(context.Context, driver.Request) error{
@@ -26,9 +26,9 @@ func TestWhatWasNotSentHadNoEffect(t *testing.T) {
 	}
 	for name, ask := range asks {
 		during := func(harm func(), limit time.Duration) error {
-			r := asked(rand.Text())
-			r.TTL = time.Hour // so that the session lasts for another minute without a request
-			taken(t, e, r)
+			r := newRequest(rand.Text())
+			r.TTL = time.Hour // so that the session lasts for a minute without a request
+			mustTake(t, e, r)
 			if name == "Take" {
 				must(t, e.Release(t.Context(), driver.Release{Hold: holdOf(r)}))
 			}
@@ -41,12 +41,13 @@ func TestWhatWasNotSentHadNoEffect(t *testing.T) {
 			}
 			return err
 		}
-		eventually(t, name+" is known to go nowhere", func() bool { // at first it may still be on its way
+		eventually(t, name+" is known to go nowhere", func() bool { // at first it may still be sent
 			err := during(func() { c.Refuse(); c.Cut() }, 300*time.Millisecond)
 			must(t, c.Allow())
 			return driver.HadNoEffect(err)
 		})
-		if err := during(c.Freeze, 2*time.Second); !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) {
+		err := during(c.Freeze, 2*time.Second)
+		if !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) {
 			t.Errorf("%s on a connection that is frozen: %v", name, err)
 		}
 		c.Thaw()

@@ -14,17 +14,17 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// Whatever happens to the connection of one who waits, the grant is not missed, although it happens meanwhile.
+// A waiter does not miss a grant, whatever happens to its connection meanwhile.
 func TestConnectionOfAWaiterBreaks(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
+	s := etcdserver.ForTest(t, fastConfig)
 	client := connect(t, clientv3.Config{}, s.Addr())
-	// compact leaves nothing of what has happened.
+	// compact forgets the whole history.
 	compact := func(t *testing.T) {
 		put, err := client.Put(t.Context(), "any", "thing")
 		must(t, err)
-		if _, err = client.Compact(t.Context(), put.Header.Revision); !errors.Is(err, rpctypes.ErrCompacted) { // another test has gone further
-			must(t, err)
+		if _, err = client.Compact(t.Context(), put.Header.Revision); !errors.Is(err, rpctypes.ErrCompacted) {
+			must(t, err) // otherwise another test has compacted more
 		}
 	}
 	for name, harm := range map[string]func(t *testing.T, c *cable.Cable, release func()){
@@ -68,49 +68,49 @@ func TestConnectionOfAWaiterBreaks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			line := cable.ForTest(t, s.Addr())
-			a, b := engineOn(t, s.Addr()), engineOn(t, line.Addr())
-			r := asked(name)
-			g := taken(t, a, r)
-			w := joined(t, b, asked(name))
+			link := cable.ForTest(t, s.Addr())
+			a, b := engineOn(t, s.Addr()), engineOn(t, link.Addr())
+			r := newRequest(name)
+			g := mustTake(t, a, r)
+			w := joinQueue(t, b, newRequest(name))
 			time.Sleep(50 * time.Millisecond) // it most likely watches by now
-			w.waits()
-			harm(t, line, func() { released(t, a, r) })
-			mended := time.Now()
-			w.granted(g.Token)
-			t.Logf("granted %v after the connection was mended", w.at.Sub(mended))
-			stillHeld(t, b, w.request)
+			w.mustWait()
+			harm(t, link, func() { mustRelease(t, a, r) })
+			fixed := time.Now()
+			w.mustBeGranted(g.Token)
+			t.Logf("granted %v after the connection was restored", w.grantedAt.Sub(fixed))
+			mustRenew(t, b, w.request)
 		})
 	}
 }
 
-// One who is cut off loses the lock, and knows; who comes next has it after that.
+// A holder that is cut off loses the lock and knows it. The next one is granted the lock after that.
 func TestHolderIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
-	line := cable.ForTest(t, s.Addr())
-	a, b := engineOn(t, line.Addr()), engineOn(t, s.Addr())
-	r := asked("name")
+	s := etcdserver.ForTest(t, fastConfig)
+	link := cable.ForTest(t, s.Addr())
+	a, b := engineOn(t, link.Addr()), engineOn(t, s.Addr())
+	r := newRequest("name")
 	r.TTL = 2 * time.Second
-	g := taken(t, a, r)
-	stillHeld(t, a, r)
+	g := mustTake(t, a, r)
+	mustRenew(t, a, r)
 	began := time.Now()
-	line.Freeze()
-	w := joined(t, b, asked("name"))
-	w.granted(g.Token)
-	if took := w.at.Sub(began); took < r.TTL-100*time.Millisecond { // the renewal was sent a moment before
+	link.Freeze()
+	w := joinQueue(t, b, newRequest("name"))
+	w.mustBeGranted(g.Token)
+	if took := w.grantedAt.Sub(began); took < r.TTL-100*time.Millisecond { // the renewal was sent a moment earlier
 		t.Errorf("another has the lock after %v: two hold it", took)
 	} else {
 		t.Logf("the next has the lock %v after a holder with a ttl of %v was cut off", took, r.TTL)
 	}
-	line.Thaw()
-	lost(t, a, r)
-	released(t, a, r)
-	stillHeld(t, b, w.request)
+	link.Thaw()
+	mustBeLost(t, a, r)
+	mustRelease(t, a, r)
+	mustRenew(t, b, w.request)
 }
 
-// One that cannot be reached is tried again soon, however long that lasts.
-func TestUnreachableMemberIsTriedAgain(t *testing.T) {
+// A member that cannot be reached is soon tried again, however long that lasts.
+func TestUnreachableMemberIsRetried(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -122,7 +122,7 @@ func TestUnreachableMemberIsTriedAgain(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_ = conn.Close() // which is no welcome
+			_ = conn.Close() // never serve anything
 			tries <- time.Now()
 		}
 	}()
@@ -132,14 +132,14 @@ func TestUnreachableMemberIsTriedAgain(t *testing.T) {
 		}
 	}()
 	e := engineOn(t, listener.Addr().String())
-	if _, err := e.Take(t.Context(), asked("name")); err == nil || driver.IsNo(err) {
+	if _, err := e.Take(t.Context(), newRequest("name")); err == nil || driver.IsNo(err) {
 		t.Errorf("Take: %v", err)
 	}
 	began := time.Now()
-	for range 7 { // gRPC by itself takes ten seconds and more for the fifth, and ever longer
+	for range 7 { // gRPC's defaults take more than ten seconds for the fifth attempt, and ever longer
 		select {
 		case <-tries:
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatal("it is not tried again")
 		}
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. A place that is kept is its holder's, too.
+// ForceRelease implements [driver.Forcer]. It also removes an entry that is kept after a release.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	if token == 0 || token > driver.MaxToken {
 		return driver.ErrNotHeld
 	}
-	l, _, err := e.look(ctx, k)
+	q, _, err := e.fetchQueue(ctx, k)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(l, func(p place) bool { return p.created == int64(token) })
-	if i < 0 || i >= l.inside(k.Kind) { // those who wait have no token yet
+	i := slices.IndexFunc(q, func(en entry) bool { return en.created == int64(token) })
+	if i < 0 || i >= q.holderCount(k.Kind) { // waiters have no token yet
 		return driver.ErrNotHeld
 	}
-	t, err := e.txn(ctx, all(createdAt(l[i].path, l[i].created)), ops(opDelete(l[i].path)), nil)
+	t, err := e.txn(ctx, all(compareCreatedAt(q[i].path, q[i].created)), ops(opDelete(q[i].path)), nil)
 	if err == nil && !t.Succeeded {
 		err = driver.ErrNotHeld
 	}
@@ -29,22 +29,22 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 
 // Downgrade implements [driver.Downgrader].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
-	mark := markOf(h.Owner)
-	for range tries {
-		l, _, err := e.look(ctx, h.Key)
+	mark := ownerMark(h.Owner)
+	for range maxTries {
+		q, _, err := e.fetchQueue(ctx, h.Key)
 		if err != nil {
 			return err
 		}
-		own, holds := l.owned(h.Kind, mark)
+		own, holds := q.findOwned(h.Kind, mark)
 		switch {
 		case !holds:
 			return driver.ErrNotHeld
 		case own.state == shared:
 			return nil
 		}
-		c := own.card
-		c.state = shared
-		t, err := e.txn(ctx, all(own.unchanged()), ops(opPut(own.path, c, own.lease)), nil)
+		rec := own.record
+		rec.state = shared
+		t, err := e.txn(ctx, all(own.compareUnchanged()), ops(opPut(own.path, rec, own.etcdLease)), nil)
 		if err != nil || t.Succeeded {
 			return err
 		}

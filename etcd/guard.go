@@ -8,11 +8,12 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ErrLeaseLost is the answer of [Engine.Guard] for a lease that is over: it was released or taken away, its time has passed, or the cluster has lost it.
-// So it is for one that this engine has not granted. Compare with errors.Is.
-var ErrLeaseLost = fmt.Errorf("etcd: the lease is over, so its lock does not protect this transaction: do not commit it, and take the lock again (%w)", driver.ErrNotHeld)
+// ErrLeaseLost is the error of [Engine.Guard] for a lease that has ended: it was released or removed, it has expired,
+// or the cluster has lost it. The same holds for a lease that this engine has not granted. Compare with errors.Is.
+var ErrLeaseLost = fmt.Errorf("etcd: the lease is over, so its lock does not protect this transaction: "+
+	"do not commit it, and take the lock again (%w)", driver.ErrNotHeld)
 
-// Lease is what a guard must know of a lease. A *leasehold.Lease has it.
+// Lease is what Guard needs to know about a lease. A *leasehold.Lease implements it.
 type Lease interface {
 	Name() string
 	Token() uint64
@@ -20,7 +21,7 @@ type Lease interface {
 	Err() error
 }
 
-// Guard returns a comparison that is true as long as a lease stands on the server, for a transaction of the caller's own:
+// Guard returns a condition for a transaction of your own that is true as long as the server has the lease:
 //
 //	mine, err := engine.Guard(lease)
 //	...
@@ -29,25 +30,28 @@ type Lease interface {
 //		// the lock was lost, and nothing has been written
 //	}
 //
-// What is written to the same cluster in this way, nobody else can have been granted the lock before: a holder whose process stood still
-// for too long changes nothing. The lease is one that a client of this very engine was granted: a lease of package leasehold, say.
+// When such a transaction writes, nobody else has been granted the lock before: a holder whose process was paused for
+// too long changes nothing. It works only in the same cluster. The lease must have been granted by a client of this
+// very engine; a *leasehold.Lease will do.
 //
-// It returns ErrLeaseLost if the lease is over, or is another engine's. Nothing is sent. Many goroutines may use one comparison, each in as many
-// transactions as it likes, until the lease ends; a transaction that was sent before Release may come after it, and is not done then, unless the lock
-// is kept taken for a while after its release (AtLeast).
+// Guard returns ErrLeaseLost if the lease has ended or belongs to another engine. It sends nothing. The condition is
+// safe for concurrent use, and good for any number of transactions until the lease ends. A transaction that was sent
+// before Release may arrive after it. It is not done then, unless the release keeps the lock taken for a while
+// (AtLeast).
 func (e *Engine) Guard(lease Lease) (clientv3.Cmp, error) {
-	if cause := lease.Err(); cause != nil { // its key may be there for a while yet
+	if cause := lease.Err(); cause != nil { // its key may still exist
 		return clientv3.Cmp{}, fmt.Errorf("%w: %w", ErrLeaseLost, cause)
 	}
 	name, token := lease.Name(), lease.Token()
-	e.members.mu.Lock()
-	defer e.members.mu.Unlock()
+	e.ownedKeys.mu.Lock()
+	defer e.ownedKeys.mu.Unlock()
 	for _, kind := range []driver.Kind{driver.Lock, driver.Semaphore} {
-		for m := e.members.all[driver.Key{Kind: kind, Name: name}]; m != nil; m = m.next {
-			if m.granted && token != 0 && m.created == int64(token) {
-				return clientv3.FromCompare(createdAt(m.path, m.created)), nil
+		for owned := e.ownedKeys.byKey[driver.Key{Kind: kind, Name: name}]; owned != nil; owned = owned.next {
+			if owned.granted && token != 0 && owned.created == int64(token) {
+				return clientv3.FromCompare(compareCreatedAt(owned.path, owned.created)), nil
 			}
 		}
 	}
-	return clientv3.Cmp{}, fmt.Errorf("%w, or give Guard a lease that was granted by the client of this very engine", ErrLeaseLost)
+	return clientv3.Cmp{}, fmt.Errorf(
+		"%w, or give Guard a lease that was granted by the client of this very engine", ErrLeaseLost)
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// waiters is how many clients, each a process of its own as far as the server knows, want the same name.
+// waiters is how many clients want the same name. To the server, each is a process of its own.
 const waiters = 16
 
-// turns lets clients take turns on one name, and reports how long it took from the begin of a release to the next grant.
+// turns lets clients take turns on one name, and reports the time from the start of a release to the next grant.
 func turns(b *testing.B, clients []func(visit func()) error) {
 	b.Helper()
 	var mu sync.Mutex
@@ -62,7 +62,7 @@ func turns(b *testing.B, clients []func(visit func()) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 }
 
-// BenchmarkHandOver lets a crowd of clients take turns.
+// BenchmarkHandOver lets clients take turns on a contended name.
 func BenchmarkHandOver(b *testing.B) {
 	s := etcdserver.ForTest(b, etcdserver.Config{Volatile: true})
 	name := rand.Text()
@@ -106,7 +106,16 @@ func BenchmarkHandOver(b *testing.B) {
 // turn takes a lock, or waits for it, and releases it, as the core does.
 func turn(ctx context.Context, e *etcd.Engine, name string, visit func()) error {
 	r := driver.Request{
-		Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: rand.Text(), Size: 1, Weight: 1, Tokens: 1, TTL: 30 * time.Second, Join: true,
+		Key: driver.Key{
+			Kind: driver.Lock,
+			Name: name,
+		},
+		Owner:  rand.Text(),
+		Size:   1,
+		Weight: 1,
+		Tokens: 1,
+		TTL:    30 * time.Second,
+		Join:   true,
 	}
 	g, err := e.Take(ctx, r)
 	if errors.Is(err, driver.ErrHeld) {

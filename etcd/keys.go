@@ -11,51 +11,54 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Each place of an owner, be it one that holds or one that waits, is one key:
+// Each entry, of a holder or of a waiter, is one etcd key:
 //
 //	<prefix><kind>/<name>\x00<engine><number>
 //
-// No name has a zero byte in it. So the places of one name are a range that no other name has a part in, and names are in the order of
-// listings. Who is before whom says the revision at which a key was created, which nothing but its removal can change.
+// A name contains no zero byte. So the entries of one name are a key range of their own, and names are in the order of
+// listings. The order of the entries is that of the revisions at which their keys were created, which nothing but a
+// removal can change.
 //
-// Whose it is says the value. An engine uses its keys of a name again and again, for one owner after the other: until its history is
-// compacted, which may be never, a server remembers all keys that there were, and goes through those in a range whenever that is read.
+// The value says whose entry it is. An engine uses its keys of a name again, for one owner after the other: until its
+// history is compacted, which may be never, a server remembers all keys that ever existed, and goes through those in a
+// range whenever the range is read.
 type keys struct{ prefix string }
 
-// kind is what the keys of all names of a kind begin with.
-func (k keys) kind(kind driver.Kind) string { return k.prefix + kind.String() + "/" }
+// kindPrefix returns what the keys of all names of a kind begin with.
+func (k keys) kindPrefix(kind driver.Kind) string { return k.prefix + kind.String() + "/" }
 
-// places is the range of keys of a name.
-func (k keys) places(key driver.Key) span {
-	stem := k.kind(key.Kind) + key.Name
-	return span{stem + "\x00", stem + "\x01"}
+// entryRange returns the range of the entries of a name.
+func (k keys) entryRange(key driver.Key) keyRange {
+	path := k.kindPrefix(key.Kind) + key.Name
+	return keyRange{path + "\x00", path + "\x01"}
 }
 
-// place is a key of an engine, by its number.
-func (s span) place(engine string, number int) string {
-	if number == 0 { // most often
-		return s.from + engine
+// entryPath returns the etcd key of an engine with a number.
+func (kr keyRange) entryPath(engine string, number int) string {
+	if number == 0 { // the usual case
+		return kr.from + engine
 	}
-	return s.from + engine + "." + strconv.Itoa(number)
+	return kr.from + engine + "." + strconv.Itoa(number)
 }
 
-// markOf stands for an owner in the cluster, where others may read it who are not to act as the owner.
-func markOf(owner string) string {
+// ownerMark stands for an owner in the cluster. It is a hash, because not everybody who may read the values may act as
+// the owner.
+func ownerMark(owner string) string {
 	sum := sha256.Sum256([]byte(owner))
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 
-// sessionStem is what the keys of sessions begin with, after the prefix.
-const sessionStem = "session/"
+// sessionPrefix is what the keys of sessions begin with, after the engine's prefix.
+const sessionPrefix = "session/"
 
-// session is the key that is there as long as a session lasts. No kind of lock is called so.
-func (k keys) session(id clientv3.LeaseID) string {
-	return k.prefix + sessionStem + strconv.FormatInt(int64(id), 16)
+// sessionPath returns the etcd key that exists as long as a session. No kind of lock is called "session".
+func (k keys) sessionPath(id clientv3.LeaseID) string {
+	return k.prefix + sessionPrefix + strconv.FormatInt(int64(id), 16)
 }
 
-// name takes a key of the kind apart.
-func (k keys) name(kind driver.Kind, path string) (name string, ok bool) {
-	rest, ok := strings.CutPrefix(path, k.kind(kind))
+// nameOf returns the name in an etcd key of the kind.
+func (k keys) nameOf(kind driver.Kind, path string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(path, k.kindPrefix(kind))
 	if !ok {
 		return "", false
 	}
@@ -63,5 +66,5 @@ func (k keys) name(kind driver.Kind, path string) (name string, ok bool) {
 	return name, ok
 }
 
-// span is a range of keys: from is in it, to is not.
-type span struct{ from, to string }
+// keyRange is a range of etcd keys, with from and without to.
+type keyRange struct{ from, to string }

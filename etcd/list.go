@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// defaultLimit is how many entries a listing has unless the query says otherwise.
+	// defaultLimit is the page size of a query without a limit.
 	defaultLimit = 1000
-	// atOnce is how many keys one request reads, so that others are not kept waiting.
-	atOnce = 1000
+	// maxKeysPerRead limits the keys that one request reads, so that other requests are not kept waiting.
+	maxKeysPerRead = 1000
 )
 
-// List implements [driver.Engine]. All entries of one listing existed at one moment. What is left of a lease is said as far as the server
-// knows: the process that holds it may end it a few seconds earlier.
+// List implements [driver.Engine]. All entries of a listing existed at one moment. The remaining time of a lease is
+// what the server knows: the holder's process may end the lease a few seconds earlier.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
 	}
-	for range tries {
+	for range maxTries {
 		l := listing{e: e, q: q}
 		err := l.read(ctx)
 		if errors.Is(err, rpctypes.ErrCompacted) {
-			continue // so slow that its moment has been forgotten
+			continue // too slow: the revision is compacted by now
 		}
 		if err != nil {
 			return nil, err
@@ -42,52 +42,53 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	return nil, errBusy
 }
 
-// listing is a List.
+// listing is one call of List.
 type listing struct {
 	e        *Engine
 	q        driver.Query
-	revision int64 // the moment, once the first request has been answered
+	revision int64 // at which everything is read; set by the first answer
 
-	page   []driver.Status
-	leases []holderLease
+	page       []driver.Status
+	etcdLeases []holderEtcdLease
 }
 
-// holderLease says which lease of etcd tells of a holder in the page.
-type holderLease struct {
+// holderEtcdLease says which etcd lease belongs to a holder in the page.
+type holderEtcdLease struct {
 	entry, holder int
-	lease         clientv3.LeaseID
-	session       bool // it is that of its session
+	etcdLease     clientv3.LeaseID
+	isSession     bool // the etcd lease is that of the holder's session
 }
 
-// remaining is what is left of a lease of etcd, and for how long it was granted; nothing if it has ended.
-type remaining struct{ left, granted time.Duration }
+// remaining says how long an etcd lease still lasts, and for how long it was granted. It is zero if the etcd lease has
+// ended.
+type remaining struct{ left, total time.Duration }
 
 func (l *listing) read(ctx context.Context) error {
 	for _, kind := range driver.Kinds {
 		if kind == driver.Latch || l.q.Kind != 0 && l.q.Kind != kind || kind < l.q.After.Kind {
 			continue
 		}
-		if err := l.kind(ctx, kind); err != nil {
+		if err := l.readKind(ctx, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// kind reads the names of a kind, until the page is full.
-func (l *listing) kind(ctx context.Context, kind driver.Kind) error {
+// readKind reads the names of a kind until the page is full.
+func (l *listing) readKind(ctx context.Context, kind driver.Kind) error {
 	bounds := l.bounds(kind)
 	var name string
 	var kvs []*mvccpb.KeyValue
 	for len(l.page) < l.q.Limit && bounds.from < bounds.to {
-		part, more, err := l.part(ctx, bounds)
+		part, more, err := l.readPart(ctx, bounds)
 		if err != nil {
 			return err
 		}
 		for _, kv := range part {
-			n, ok := l.e.name(kind, string(kv.Key))
-			if !ok || !strings.HasPrefix(n, l.q.Prefix) { // a prefix with a zero byte reaches into the places of a name
-				continue
+			n, ok := l.e.nameOf(kind, string(kv.Key))
+			if !ok || !strings.HasPrefix(n, l.q.Prefix) {
+				continue // a prefix with a zero byte reaches into the entries of a name
 			}
 			if n != name {
 				l.add(driver.Key{Kind: kind, Name: name}, kvs)
@@ -104,8 +105,9 @@ func (l *listing) kind(ctx context.Context, kind driver.Kind) error {
 	return nil
 }
 
-// bounds returns the keys that the query wants. No name contains a zero byte, nor 0xff, which UTF-8 never uses.
-func (l *listing) bounds(kind driver.Kind) span {
+// bounds returns the range of keys that the query asks for. No name contains a zero byte, or 0xff, which UTF-8 never
+// uses.
+func (l *listing) bounds(kind driver.Kind) keyRange {
 	from, to := l.q.Prefix, l.q.Prefix+"\xff"
 	if l.q.Name != "" {
 		from, to = max(from, l.q.Name), min(to, l.q.Name+"\x01")
@@ -113,13 +115,15 @@ func (l *listing) bounds(kind driver.Kind) span {
 	if kind == l.q.After.Kind {
 		from = max(from, l.q.After.Name+"\x01")
 	}
-	stem := l.e.keys.kind(kind)
-	return span{stem + from, stem + to}
+	prefix := l.e.keys.kindPrefix(kind)
+	return keyRange{prefix + from, prefix + to}
 }
 
-// part reads some keys, all as they were at the same moment.
-func (l *listing) part(ctx context.Context, s span) (kvs []*mvccpb.KeyValue, more bool, err error) {
-	r, err := l.e.read(ctx, &pb.RangeRequest{Key: []byte(s.from), RangeEnd: []byte(s.to), Limit: atOnce, Revision: l.revision})
+// readPart reads a part of the range, as of the listing's revision.
+func (l *listing) readPart(ctx context.Context, kr keyRange) (kvs []*mvccpb.KeyValue, more bool, err error) {
+	r, err := l.e.read(ctx, &pb.RangeRequest{
+		Key: []byte(kr.from), RangeEnd: []byte(kr.to), Limit: maxKeysPerRead, Revision: l.revision,
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -129,73 +133,76 @@ func (l *listing) part(ctx context.Context, s span) (kvs []*mvccpb.KeyValue, mor
 	return r.Kvs, r.More, nil
 }
 
-// add puts a name in the page, if there is room and anybody is there.
+// add puts a name into the page, if there is room and the name has entries.
 func (l *listing) add(k driver.Key, kvs []*mvccpb.KeyValue) {
 	if len(kvs) == 0 || len(l.page) == l.q.Limit {
 		return
 	}
-	all := readLine(kvs)
-	in := all.inside(k.Kind)
+	all := readQueue(kvs)
+	in := all.holderCount(k.Kind)
 	st := driver.Status{Key: k, Waiting: len(all) - in}
-	for i, p := range all {
+	for i, en := range all {
 		switch {
 		case i < in:
 			st.Holders = append(st.Holders, driver.Holder{
-				Token: uint64(p.created), Mode: p.state.mode(), Weight: p.weight, Holder: p.holder, TTL: p.ttl, Age: -1,
+				Token: uint64(en.created), Mode: en.state.mode(), Weight: en.weight, Holder: en.holder,
+				TTL: en.ttl, Age: -1,
 			})
-			h := holderLease{len(l.page), i, p.lease, false}
-			if p.session != 0 {
-				h.lease, h.session = p.session, true
+			h := holderEtcdLease{len(l.page), i, en.etcdLease, false}
+			if en.session != 0 {
+				h.etcdLease, h.isSession = en.session, true
 			}
-			l.leases = append(l.leases, h)
+			l.etcdLeases = append(l.etcdLeases, h)
 		case l.q.Queue:
-			st.Queue = append(st.Queue, driver.Waiter{Mode: p.state.mode(), Weight: p.weight, Holder: p.holder, Age: -1})
+			w := driver.Waiter{Mode: en.state.mode(), Weight: en.weight, Holder: en.holder, Age: -1}
+			st.Queue = append(st.Queue, w)
 		}
 	}
 	l.page = append(l.page, st)
 }
 
-// fill asks what is left of the leases of etcd, each once. A place on one of its own lasts no longer than that. One with a session was renewed, most
-// likely, when that was kept alive last.
+// fill asks for the remaining time of the etcd leases, each once. An entry on an etcd lease of its own lasts no longer
+// than that. An entry with a session was most likely renewed when its session was last kept alive.
 func (l *listing) fill(ctx context.Context) error {
 	left := make(map[clientv3.LeaseID]*remaining)
 	var work sync.WaitGroup
-	slots := make(chan struct{}, aside)
-	for _, h := range l.leases {
-		if left[h.lease] != nil || h.lease == clientv3.NoLease {
+	slots := make(chan struct{}, maxParallel)
+	for _, h := range l.etcdLeases {
+		if left[h.etcdLease] != nil || h.etcdLease == clientv3.NoLease {
 			continue
 		}
 		d := new(remaining)
-		left[h.lease] = d
-		slots <- struct{}{} // those at work end with ctx
+		left[h.etcdLease] = d
+		slots <- struct{}{} // the running requests end with ctx
 		work.Go(func() {
 			defer func() { <-slots }()
-			*d = l.e.leaseLeft(ctx, h.lease)
+			*d = l.e.remainingOf(ctx, h.etcdLease)
 		})
 	}
 	work.Wait()
-	for _, h := range l.leases {
-		ttl, d := &l.page[h.entry].Holders[h.holder].TTL, left[h.lease]
+	for _, h := range l.etcdLeases {
+		ttl, d := &l.page[h.entry].Holders[h.holder].TTL, left[h.etcdLease]
 		switch {
 		case d == nil:
 			*ttl = driver.NoTTL
-		case h.session && d.left > 0:
-			*ttl = max(*ttl-(d.granted-d.left), time.Millisecond)
-		case !h.session && d.left > 0 && (*ttl == 0 || d.left < *ttl):
+		case h.isSession && d.left > 0:
+			*ttl = max(*ttl-(d.total-d.left), time.Millisecond)
+		case !h.isSession && d.left > 0 && (*ttl == 0 || d.left < *ttl):
 			*ttl = d.left
 		}
 	}
 	return ctx.Err()
 }
 
-// leaseLeft asks what is left of a lease of etcd. It returns nothing if that is not to be known: the ttl that the holder asked for must do then.
-func (e *Engine) leaseLeft(ctx context.Context, id clientv3.LeaseID) remaining {
-	ctx, over, err := e.bounded(ctx)
+// remainingOf asks how long an etcd lease still lasts. It returns zero if there is no answer: then the listing shows
+// the ttl that the holder asked for.
+func (e *Engine) remainingOf(ctx context.Context, id clientv3.LeaseID) remaining {
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return remaining{}
 	}
-	defer over()
-	r, err := e.leases.LeaseTimeToLive(ctx, &pb.LeaseTimeToLiveRequest{ID: int64(id)})
+	defer end()
+	r, err := e.leaseClient.LeaseTimeToLive(ctx, &pb.LeaseTimeToLiveRequest{ID: int64(id)})
 	if err != nil {
 		return remaining{}
 	}

@@ -11,24 +11,26 @@ import (
 	"google.golang.org/grpc"
 )
 
-// login is how an engine's own client says who asks. A server gives a token for user and password, and forgets it when nobody has used it for a while, when it is started again, or when the user is changed.
+// login tells the cluster which user an engine's own client acts for. A server gives a token for user and password. It
+// forgets the token when nobody has used it for a while, when the server restarts, or when the user is changed.
 //
-// The client of etcd does not do it: it shows the old token when it asks for a new one, for which a server before 3.5 refuses it, and asks again without a pause. Besides, it logs in for each stream, as one that keeps a lease
-// alive is, and that is much work for a server.
+// The etcd client's own login is not used, for two reasons. It shows the old token when it asks for a new one, for
+// which a server before 3.5 refuses it, and asks again without a pause. And it logs in for each stream, such as that of
+// a keepalive, which is much work for a server.
 type login struct {
 	user, password string
 	token          atomic.Pointer[string] // nil before the first login
-	turn           chan struct{}          // has room for the one who logs in
+	loginSlot      chan struct{}          // has room for one call, which logs in
 }
 
-// authService is what logs in, and needs no token.
+// authService is the service that logs users in. It needs no token.
 const authService = "/etcdserverpb.Auth"
 
 func newLogin(user, password string) *login {
-	return &login{user: user, password: password, turn: make(chan struct{}, 1)}
+	return &login{user: user, password: password, loginSlot: make(chan struct{}, 1)}
 }
 
-// options has a client log in so.
+// options makes a client log in.
 func (l *login) options() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithPerRPCCredentials(l), grpc.WithChainUnaryInterceptor(l.intercept)}
 }
@@ -42,33 +44,38 @@ func (l *login) GetRequestMetadata(_ context.Context, uri ...string) (map[string
 	return map[string]string{rpctypes.TokenFieldNameGRPC: *token}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials. The URL says whether there is TLS.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. Whether there is TLS is up to the URL.
 func (l *login) RequireTransportSecurity() bool { return false }
 
-// intercept sends a request, and once more after a new login if the token is not known any more: it has had no effect then. A stream begins after a request.
-func (l *login) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+// intercept sends a request. If the server does not know the token any more, it logs in and sends the request again,
+// since the first one had no effect. Streams need no such care, because each begins after a request.
+func (l *login) intercept(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
 	used := l.token.Load()
 	err := invoke(ctx, method, req, reply, cc, opts...)
-	if !forgotten(err) || strings.HasPrefix(method, authService+"/") {
+	if !isTokenUnknown(err) || strings.HasPrefix(method, authService+"/") {
 		return err
 	}
-	if err := l.renew(ctx, cc, used); err != nil {
+	if err := l.renewToken(ctx, cc, used); err != nil {
 		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// forgotten reports whether a server does not know a token, or what the user may do has changed since.
-func forgotten(err error) bool {
+// isTokenUnknown reports whether a server does not know a token, or the user's rights have changed since it was given.
+func isTokenUnknown(err error) bool {
 	known := rpctypes.Error(err)
-	return errors.Is(known, rpctypes.ErrInvalidAuthToken) || errors.Is(known, rpctypes.ErrUserEmpty) || errors.Is(known, rpctypes.ErrAuthOldRevision)
+	return errors.Is(known, rpctypes.ErrInvalidAuthToken) || errors.Is(known, rpctypes.ErrUserEmpty) ||
+		errors.Is(known, rpctypes.ErrAuthOldRevision)
 }
 
-// renew gets another token than the one that was used, unless somebody else has meanwhile.
-func (l *login) renew(ctx context.Context, cc grpc.ClientConnInterface, used *string) error {
+// renewToken gets another token than the one that was used, unless another call has got one meanwhile.
+func (l *login) renewToken(ctx context.Context, cc grpc.ClientConnInterface, used *string) error {
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case l.loginSlot <- struct{}{}:
+		defer func() { <-l.loginSlot }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

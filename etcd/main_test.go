@@ -7,11 +7,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// together is how many tests run at the same time, unless -parallel says otherwise. They mostly wait: for leases to end, and for servers.
-const together = "16"
+// parallelTests is how many tests run at the same time, unless -parallel says otherwise. They mostly wait for leases to
+// expire, and for servers.
+const parallelTests = "16"
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", together); err != nil {
+	if err := flag.Set("test.parallel", parallelTests); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

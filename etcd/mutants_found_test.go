@@ -8,5 +8,5 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
-// Each planted fault is found by the test that is there to find it.
+// Each planted fault is found by its test.
 func TestMutantsAreFound(t *testing.T) { overlay.Find(t, mutants) }

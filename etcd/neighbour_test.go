@@ -14,7 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// Whatever a neighbour writes beside the places of a name, or into them, nobody crashes, hangs, or believes that it holds; and all other names are told of.
+// Whatever a neighbour writes beside the entries of a name, or into them, nobody crashes, hangs, or wrongly believes to
+// be the holder, and all other names are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
 	add := spoiled.Seeds(f)
 	s := etcdserver.ForTest(f, etcdserver.Config{Volatile: true})
@@ -33,17 +34,19 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = client.Close() })
 	const big = "9223372036854775807"
-	for i, card := range []string{
-		"", "x", "2", "2 30000 1 1 mark holder", "2 -1 1 1 mark h", "2 " + big + " 1 1 mark h", "2 30000 " + big + " " + big + " mark h", "3 1 " + big + " " + big + " m@1.1 h",
-		"2 30000 0 0 mark h", "2 30000 1 1 mark@ffffffff." + big + " h", "2 1 1 1 mark@1.1 h", "9 1 1 1 m h", "2 30000 -5 5 m h", "1 1 1 1 m h", "4 1 1 1 m h", "2 1 1 1 @1.1 h", "\xff\xfe 1 1 1 m h", `{"a":1}`,
+	for i, record := range []string{
+		"", "x", "2", "2 30000 1 1 mark holder", "2 -1 1 1 mark h", "2 " + big + " 1 1 mark h",
+		"2 30000 " + big + " " + big + " mark h", "3 1 " + big + " " + big + " m@1.1 h",
+		"2 30000 0 0 mark h", "2 30000 1 1 mark@ffffffff." + big + " h", "2 1 1 1 mark@1.1 h", "9 1 1 1 m h",
+		"2 30000 -5 5 m h", "1 1 1 1 m h", "4 1 1 1 m h", "2 1 1 1 @1.1 h", "\xff\xfe 1 1 1 m h", `{"a":1}`,
 		"2 18446744073710 1 1 m h", "3 18446744073710 1 1 m@5.18446744073710 h",
 	} {
 		for form := range uint8(5) {
-			add(uint8(i)+form, form, "stranger", card, form%2 == 0)
+			add(uint8(i)+form, form, "stranger", record, form%2 == 0)
 		}
 	}
 	round := 0
-	f.Fuzz(func(t *testing.T, state, form uint8, key, card string, bound bool) {
+	f.Fuzz(func(t *testing.T, state, form uint8, key, record string, bound bool) {
 		round++
 		name := fmt.Sprint("bad ", round)
 		var opts []clientv3.OpOption
@@ -58,29 +61,29 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 					}
 				}
 				for _, kind := range []string{"lock", "semaphore"} {
-					stem := etcd.DefaultPrefix + kind + "/" + name
+					path := etcd.DefaultPrefix + kind + "/" + name
 					switch form % 5 {
 					case 0: // beside the others
-						_, _ = client.Put(ctx, stem+"\x00"+key, card, opts...)
-					case 1: // into all that there are
-						r, err := client.Get(ctx, stem+"\x00", clientv3.WithRange(stem+"\x01"))
+						_, _ = client.Put(ctx, path+"\x00"+key, record, opts...)
+					case 1: // into all entries
+						r, err := client.Get(ctx, path+"\x00", clientv3.WithRange(path+"\x01"))
 						for i := 0; err == nil && i < len(r.Kvs); i++ {
-							_, _ = client.Put(ctx, string(r.Kvs[i].Key), card, opts...)
+							_, _ = client.Put(ctx, string(r.Kvs[i].Key), record, opts...)
 						}
-					case 2: // into all, but for the mark, which is known
-						r, err := client.Get(ctx, stem+"\x00", clientv3.WithRange(stem+"\x01"))
+					case 2: // into all entries, with their owner marks
+						r, err := client.Get(ctx, path+"\x00", clientv3.WithRange(path+"\x01"))
 						for i := 0; err == nil && i < len(r.Kvs); i++ {
-							was, now := strings.SplitN(string(r.Kvs[i].Value), " ", 6), strings.SplitN(card, " ", 6)
+							was, now := strings.SplitN(string(r.Kvs[i].Value), " ", 6), strings.SplitN(record, " ", 6)
 							if len(now) == 6 && len(was) == 6 {
 								now[4] = was[4]
 							}
 							_, _ = client.Put(ctx, string(r.Kvs[i].Key), strings.Join(now, " "), opts...)
 						}
 					case 3: // where no name is
-						_, _ = client.Put(ctx, stem+key, card, opts...)
+						_, _ = client.Put(ctx, path+key, record, opts...)
 					case 4: // many
 						for i := range 20 {
-							_, _ = client.Put(ctx, fmt.Sprint(stem, "\x00", key, i), card, opts...)
+							_, _ = client.Put(ctx, fmt.Sprint(path, "\x00", key, i), record, opts...)
 						}
 					}
 				}

@@ -21,29 +21,29 @@ import (
 //
 //	etcd://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]...
 //
-// with etcds instead of etcd for TLS, and these parameters behind a question mark, each at most once:
+// with etcds instead of etcd for TLS. It may have these parameters behind a question mark, each at most once:
 //
 //	prefix         see WithPrefix
-//	timeout        for a reply of a member, 3s by default; the context of a request ends it earlier
+//	timeout        for a reply of a member, 3s by default; an earlier deadline of the context counts
 //	dial_timeout   for a connection to a member, 2s by default
 //	ca             a file of PEM certificates to trust instead of the system's
 //	cert, key      the PEM files of the client's own certificate
 //	server_name    the name that the servers' certificates must have, by default the host
 //
-// The port is 2379 by default. Name all members: requests go to them in turn, and a member that is gone, or hangs, is left within seconds.
-// User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see [EnvUser]. Certificates are
-// always checked.
+// The default port is 2379. Name all members: requests go to them in turn, and the engine leaves a member that is gone
+// or hangs within seconds. Percent-encode user names and passwords. What the URL leaves out is taken from the
+// environment, see [EnvUser]. Certificates are always verified.
 //
-// A URL that is not allowed is a [*URLError]; other errors are those of files that cannot be read. Nothing is sent yet, unless there is a
-// password: the client then logs in at once, and Open fails if that is refused, or not answered within dial_timeout. No error shows a
-// password.
+// The error is a [*URLError] for a URL that is not allowed, or that of a file that cannot be read. Open sends nothing
+// unless there is a password: then it logs in at once, and fails if the login is refused or not answered within
+// dial_timeout. No error shows a password.
 func Open(rawURL string) (*Engine, error) { return openWith(rawURL, os.Getenv) }
 
-// How soon a member is left that does not answer any more: no server of etcd lets itself be asked more often than each 5 s, nor does the
-// client ask more often than each 10 s.
+// How soon the client leaves a member that does not answer any more. An etcd server does not accept pings more often
+// than every 5 s, and the client does not send them more often than every 10 s.
 const (
-	aliveEvery = 10 * time.Second
-	aliveLimit = 3 * time.Second
+	pingInterval = 10 * time.Second
+	pingTimeout  = 3 * time.Second
 )
 
 func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
@@ -63,30 +63,31 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	for i, a := range t.addresses {
 		endpoints[i] = scheme + a
 	}
-	w := new(wires)
-	dial := []grpc.DialOption{grpc.WithContextDialer(w.dial), grpc.WithConnectParams(again(t.dialTimeout))}
-	if t.files.ServerName != "" { // the client takes the name from the address otherwise, whatever the configuration of TLS says
+	cs := new(connections)
+	dial := []grpc.DialOption{grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout))}
+	if t.files.ServerName != "" {
+		// Otherwise the client takes the name from the address, whatever the TLS configuration says.
 		dial = append(dial, grpc.WithAuthority(t.files.ServerName))
 	}
-	var who *login
+	var l *login
 	if t.user != "" {
-		who = newLogin(t.user, t.password)
-		dial = append(dial, who.options()...)
+		l = newLogin(t.user, t.password)
+		dial = append(dial, l.options()...)
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,
 		DialTimeout:          t.dialTimeout,
-		DialKeepAliveTime:    aliveEvery,
-		DialKeepAliveTimeout: aliveLimit,
+		DialKeepAliveTime:    pingInterval,
+		DialKeepAliveTimeout: pingTimeout,
 		TLS:                  tlsConfig,
 		Logger:               zap.NewNop(),
 		DialOptions:          dial,
 	})
-	if err == nil && who != nil {
-		client.Username = t.user // for doctor
+	if err == nil && l != nil {
+		client.Username = t.user // doctor shows it
 		ctx, cancel := context.WithTimeout(context.Background(), t.dialTimeout)
-		if err = who.renew(ctx, client.ActiveConnection(), nil); err != nil {
-			_ = client.Close() // the error to be told is another one
+		if err = l.renewToken(ctx, client.ActiveConnection(), nil); err != nil {
+			_ = client.Close() // the first error counts
 		}
 		cancel()
 	}
@@ -95,7 +96,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 			return nil, err
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no member answered within %v: start them, or mend the addresses (%w)", t.dialTimeout, err)
+			err = fmt.Errorf("no member answered within %v: start them, or fix the addresses (%w)", t.dialTimeout, err)
 		}
 		return nil, driver.NoEffect(fmt.Errorf("etcd engine: logging in: %w", err))
 	}
@@ -103,13 +104,15 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	e.limit, e.wires = t.timeout, w
-	e.weak = func(address string) *exposure.Weakness { return exposure.Weak(address, tlsConfig, t.password != "") }
-	e.shut = sync.OnceValue(client.Close)
+	e.requestTimeout, e.connections = t.timeout, cs
+	e.findWeakness = func(address string) *exposure.Weakness {
+		return exposure.FindWeakness(address, tlsConfig, t.password != "")
+	}
+	e.closeClient = sync.OnceValue(client.Close)
 	return e, nil
 }
 
-// tlsConfig is nil for a URL without TLS.
+// tlsConfig returns nil for a URL without TLS.
 func (t *target) tlsConfig() (*tls.Config, error) {
 	if !t.tls {
 		return nil, nil

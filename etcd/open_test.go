@@ -23,14 +23,16 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// certificate makes one that vouches for itself, for servers and clients on this machine.
+// certificate makes a self-signed certificate for servers and clients on this machine.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"etcd.test"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"etcd.test"},
+		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -47,15 +49,15 @@ func certificate(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", secret)
 }
 
-// opened takes a lock with an engine of a URL, and answers with what came of it.
-func opened(t *testing.T, url string) error {
+// takeOnce opens an engine, takes a lock with it, and returns the error.
+func takeOnce(t *testing.T, url string) error {
 	t.Helper()
 	e, err := etcd.Open(url)
 	if err != nil {
 		return err
 	}
 	defer func() { must(t, e.Close()) }()
-	r := asked(rand.Text())
+	r := newRequest(rand.Text())
 	if _, err = e.Take(t.Context(), r); err == nil {
 		err = e.Release(t.Context(), driver.Release{Hold: holdOf(r)})
 	}
@@ -65,43 +67,46 @@ func opened(t *testing.T, url string) error {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
-	config := quick
+	config := fastConfig
 	config.Cert, config.Key, config.ClientCA = cert, key, cert
 	s := etcdserver.ForTest(t, config)
-	plain := etcdserver.ForTest(t, quick)
-	good := "etcds://" + s.Addr() + "?ca=" + url.QueryEscape(cert) + "&cert=" + url.QueryEscape(cert) + "&key=" + url.QueryEscape(key)
-	must(t, opened(t, good))
-	must(t, opened(t, good+"&server_name=etcd.test"))
+	plain := etcdserver.ForTest(t, fastConfig)
+	certQuery := url.QueryEscape(cert)
+	good := "etcds://" + s.Addr() + "?ca=" + certQuery + "&cert=" + certQuery + "&key=" + url.QueryEscape(key)
+	must(t, takeOnce(t, good))
+	must(t, takeOnce(t, good+"&server_name=etcd.test"))
 	for url, says := range map[string]string{
 		good + "&server_name=other.test": "certificate is valid for etcd.test",
 		"etcds://" + s.Addr():            "check that the URL says etcds://",
 		"etcd://" + s.Addr():             "check that the URL says etcds://",
 		"etcds://" + plain.Addr():        "check that the URL says etcds://",
 	} {
-		if err := refusal(t, url, says); err == nil || !strings.Contains(err.Error(), says) {
+		if err := refusedTake(t, url, says); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, which does not say %q", url, err, says)
 		}
 	}
 }
 
-// refusal is opened for a request that nobody answers. It gives it more time for as long as the answer does not say why, as on a busy machine.
-func refusal(t *testing.T, address, says string) (err error) {
+// refusedTake is takeOnce for a request that nobody answers. It allows more time until the error is the expected one,
+// since the machine may be busy.
+func refusedTake(t *testing.T, address, says string) (err error) {
 	mark := "?"
 	if strings.Contains(address, mark) {
 		mark = "&"
 	}
 	for limit := 2 * time.Second; limit < time.Minute; limit *= 3 {
-		if err = opened(t, address+mark+"timeout="+limit.String()); err == nil || strings.Contains(err.Error(), says) {
+		err = takeOnce(t, address+mark+"timeout="+limit.String())
+		if err == nil || strings.Contains(err.Error(), says) {
 			break
 		}
 	}
 	return err
 }
 
-// A user needs rights to the keys of the prefix and no others. No error shows a password.
+// A user needs rights to the keys of the prefix and to no others. No error shows a password.
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, quick)
+	s := etcdserver.ForTest(t, fastConfig)
 	admin := connect(t, clientv3.Config{}, s.Addr())
 	for _, user := range []string{"root", "worker", "guest"} {
 		_, err := admin.UserAdd(t.Context(), user, "its:pass/word")
@@ -111,20 +116,22 @@ func TestUsers(t *testing.T) {
 		_, err = admin.UserGrantRole(t.Context(), user, user)
 		must(t, err)
 	}
-	must(t, grant(t, admin, "worker", etcd.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermReadWrite))
+	end := clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix)
+	must(t, grantPermission(t, admin, "worker", etcd.DefaultPrefix, end, clientv3.PermReadWrite))
 	_, err := admin.AuthEnable(t.Context())
 	must(t, err)
 	const word = "its%3Apass%2Fword"
-	const patient = "dial_timeout=1m&timeout=1m"
-	must(t, opened(t, "etcd://worker:"+word+"@"+s.Addr()+"?"+patient))
+	const longTimeouts = "dial_timeout=1m&timeout=1m"
+	must(t, takeOnce(t, "etcd://worker:"+word+"@"+s.Addr()+"?"+longTimeouts))
 	for url, says := range map[string]string{
-		"etcd://guest:" + word + "@" + s.Addr() + "?" + patient:                "give it to a role of the user",
-		"etcd://worker:secret%20word@" + s.Addr() + "?" + patient:              "give the right user and password",
-		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/&" + patient: "give it to a role of the user",
-		"etcd://" + s.Addr() + "?" + patient:                                   "give user and password",
+		"etcd://guest:" + word + "@" + s.Addr() + "?" + longTimeouts:                "give it to a role of the user",
+		"etcd://worker:secret%20word@" + s.Addr() + "?" + longTimeouts:              "give the right user and password",
+		"etcd://worker:" + word + "@" + s.Addr() + "?prefix=other/&" + longTimeouts: "give it to a role of the user",
+		"etcd://" + s.Addr() + "?" + longTimeouts:                                   "give user and password",
 	} {
-		err := opened(t, url)
-		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "word@") || strings.Contains(err.Error(), "secret word") {
+		err := takeOnce(t, url)
+		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "word@") ||
+			strings.Contains(err.Error(), "secret word") {
 			t.Errorf("%s: %v, which does not say %q", url, err, says)
 		}
 	}

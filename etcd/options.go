@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Option changes an engine at its creation.
+// Option changes an engine when it is created.
 type Option func(*config) error
 
 // config is what options change.
 type config struct{ prefix string }
 
-// DefaultPrefix is what keys begin with unless [WithPrefix] says otherwise.
+// DefaultPrefix is what keys begin with unless [WithPrefix] changes it.
 const DefaultPrefix = "leasehold/"
 
-// OptionError says which option has a value that is not allowed.
+// OptionError reports an option whose value is not allowed.
 type OptionError struct {
-	// Option is its name, as in "WithPrefix".
+	// Option is the name of the option, such as "WithPrefix".
 	Option string
-	// Allowed says what may be given.
+	// Allowed says which values are allowed.
 	Allowed string
 }
 
@@ -28,12 +28,12 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("etcd engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// errNoClient is the answer to New without a client.
+// errNoClient is the error of New without a client.
 var errNoClient = errors.New("etcd engine: the client is nil: make one with clientv3.New")
 
-// WithPrefix sets what all keys of the engine begin with. Engines exclude each other only if they have the same prefix. It should not begin
-// like another that is in use, and should end with a slash. 1 to 128 bytes without a zero byte. Defaults to
-// [DefaultPrefix].
+// WithPrefix sets what all keys of the engine begin with. Engines exclude each other only if they have the same prefix.
+// It should end with a slash, and neither extend another prefix that is in use nor begin one. It has 1 to 128 bytes
+// without a zero byte. Defaults to [DefaultPrefix].
 func WithPrefix(prefix string) Option {
 	return func(c *config) error {
 		c.prefix = prefix

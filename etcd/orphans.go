@@ -12,49 +12,52 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// A place whose session is gone is an orphan, as Chubby's locks are that have a lock-delay: its owner may live, and believe that it holds, for its
-// grace at most, since all that it believes it has from a moment at which the majority said that the session was there. Whoever finds an orphan in
-// its way, after the session had ended, gets a lease of etcd for that time, which nobody keeps alive, and puts the place on it, if nobody has
-// changed that. So the cluster itself counts the time and removes the place, even if whoever found it is gone by then. An owner who is still there
-// names a new session, which takes the place off that lease again; which of the two was first, the majority decides.
+// An entry whose session has ended is an orphan. Its owner may still live and believe that it is the holder, but only
+// until its grace has passed: the owner counts from the last moment at which the majority confirmed the session.
+// (Chubby's lock-delay serves the same purpose.) A client that finds an orphan in its way gets an etcd lease for the
+// time of the grace, which nobody keeps alive, and attaches the entry to it unless the entry has changed. So the
+// cluster itself counts the time and removes the entry, even if that client is gone by then. An owner that still lives
+// names a new session, which detaches the entry from that etcd lease again. The majority decides which of the two came
+// first.
 
 const (
-	// leastGrace gives those time who are granted a short lease after a wait.
-	leastGrace = 4 * time.Second
-	// settled is for how long somebody waits before it looks whether those before it live.
-	settled = time.Second
-	// askEvery is how often those who take, and do not wait, look for that.
-	askEvery = time.Second
+	// minGrace leaves holders time that were granted a short lease after a wait.
+	minGrace = 4 * time.Second
+	// orphanCheckDelay is how long a waiter waits before it checks the sessions of those before it.
+	orphanCheckDelay = time.Second
+	// orphanCheckInterval is how often takes that do not wait check the sessions of a name.
+	orphanCheckInterval = time.Second
 )
 
-// graceOf is the grace of a place with a lease of a ttl.
-func graceOf(ttl time.Duration) time.Duration { return max(ttl, leastGrace) }
+// graceFor returns the grace of an entry with a lease of a ttl.
+func graceFor(ttl time.Duration) time.Duration { return max(ttl, minGrace) }
 
-// surely is for how many seconds a lease of etcd is to be asked for that is to last for some time by any clock.
-func surely(d time.Duration) int64 { return wholeSeconds(d + d/64 + 5*time.Millisecond) }
+// certainSeconds returns for how many seconds to request an etcd lease that must last for d by any clock.
+func certainSeconds(d time.Duration) int64 { return wholeSeconds(d + d/64 + 5*time.Millisecond) }
 
-// sessions are those that the places of a line name, each once.
-func (l line) sessions() (all []clientv3.LeaseID) {
+// sessions returns the sessions that the entries name, each once.
+func (q queue) sessions() (all []clientv3.LeaseID) {
 	known := make(map[clientv3.LeaseID]bool)
-	for _, p := range l {
-		if p.session != 0 && !known[p.session] {
-			known[p.session] = true
-			all = append(all, p.session)
+	for _, en := range q {
+		if en.session != 0 && !known[en.session] {
+			known[en.session] = true
+			all = append(all, en.session)
 		}
 	}
 	return all
 }
 
-// sessionsOfAFew are the first of them: servers allow for 128 operations of a transaction.
-func (l line) sessionsOfAFew() []clientv3.LeaseID {
-	const most = 120
-	ids := l.sessions()
-	return ids[:min(len(ids), most)]
+// firstSessions returns as many of them as one transaction can read: servers allow 128 operations.
+func (q queue) firstSessions() []clientv3.LeaseID {
+	const maxSessions = 120
+	ids := q.sessions()
+	return ids[:min(len(ids), maxSessions)]
 }
 
-// orphans returns those of a line whose session is gone, and the revision at which the others had theirs.
-func (e *Engine) orphans(ctx context.Context, l line) (some line, revision int64, err error) {
-	ids := l.sessionsOfAFew()
+// findOrphans returns the entries of a queue whose session has ended, and the revision at which the other sessions
+// existed.
+func (e *Engine) findOrphans(ctx context.Context, q queue) (some queue, revision int64, err error) {
+	ids := q.firstSessions()
 	if len(ids) == 0 {
 		return nil, 0, nil
 	}
@@ -62,135 +65,139 @@ func (e *Engine) orphans(ctx context.Context, l line) (some line, revision int64
 	if err != nil {
 		return nil, 0, noEffect(err)
 	}
-	return l.without(ids, t.Responses), t.Header.Revision, nil
+	return q.withGoneSessions(ids, t.Responses), t.Header.Revision, nil
 }
 
 // opSessions reads the keys of sessions.
 func (e *Engine) opSessions(ids []clientv3.LeaseID) []*pb.RequestOp {
 	reads := make([]*pb.RequestOp, len(ids))
 	for i, id := range ids {
-		reads[i] = opKey(e.keys.session(id))
+		reads[i] = opKey(e.keys.sessionPath(id))
 	}
 	return reads
 }
 
-// without returns those of a line whose session is gone, by what was read of sessions.
-func (l line) without(ids []clientv3.LeaseID, read []*pb.ResponseOp) (some line) {
+// withGoneSessions returns the entries whose session has ended, according to what was read of the sessions.
+func (q queue) withGoneSessions(ids []clientv3.LeaseID, read []*pb.ResponseOp) (some queue) {
 	gone := make(map[clientv3.LeaseID]bool)
 	for i, id := range ids {
 		gone[id] = len(read[i].GetResponseRange().Kvs) == 0
 	}
-	for _, p := range l {
-		if gone[p.session] {
-			some = append(some, p)
+	for _, en := range q {
+		if gone[en.session] {
+			some = append(some, en)
 		}
 	}
 	return some
 }
 
-// settle sees to it that orphans end when their grace is over.
-func (e *Engine) settle(ctx context.Context, orphans line) error {
+// expireOrphans makes the cluster remove orphans when their grace has passed.
+func (e *Engine) expireOrphans(ctx context.Context, orphans queue) error {
 	leases := make(map[int64]clientv3.LeaseID)
-	for _, p := range orphans {
-		seconds := surely(p.grace)
+	for _, en := range orphans {
+		seconds := certainSeconds(en.grace)
 		if leases[seconds] == 0 {
-			lease, _, err := e.lease(ctx, seconds)
+			lease, _, err := e.grantEtcdLease(ctx, seconds)
 			if err != nil {
 				return err
 			}
 			leases[seconds] = lease
 		}
-		if _, err := e.txn(ctx, all(p.unchanged()), ops(opPut(p.path, p.card.ends(), leases[seconds])), nil); err != nil {
-			return noEffect(err) // that it may have comes to the same: it is looked for again
+		put := opPut(en.path, en.record.withoutSession(), leases[seconds])
+		if _, err := e.txn(ctx, all(en.compareUnchanged()), ops(put), nil); err != nil {
+			return noEffect(err) // no matter whether it was done: the next check finds out
 		}
 	}
 	return nil
 }
 
-// lookAfter settles orphans in a line, for one who was refused for them and does not wait. It does so now and then.
-func (e *Engine) lookAfter(ctx context.Context, k driver.Key, l line) {
-	if !e.looks.due(k) {
+// expireOrphansSometimes expires the orphans of a queue for a take that was refused and does not wait. It does so at
+// most once in each orphanCheckInterval.
+func (e *Engine) expireOrphansSometimes(ctx context.Context, k driver.Key, q queue) {
+	if !e.orphanChecks.claim(k) {
 		return
 	}
-	if orphans, _, err := e.orphans(ctx, l); err == nil {
-		_ = e.settle(ctx, orphans) // the next one tries again
+	if orphans, _, err := e.findOrphans(ctx, q); err == nil {
+		_ = e.expireOrphans(ctx, orphans) // the next take tries again
 	}
 }
 
-// looks says when orphans were last looked for in the lines of names.
-type looks struct {
+// orphanChecks notes when the orphans of each name were last looked for.
+type orphanChecks struct {
 	mu   sync.Mutex
 	last map[driver.Key]time.Time
 }
 
-// due reports whether it is time to look again, and notes that.
-func (ls *looks) due(k driver.Key) bool {
-	const most = 1000 // names that are remembered
+// claim reports whether it is time to look for orphans, and if so notes that the caller does it.
+func (ls *orphanChecks) claim(k driver.Key) bool {
+	const maxNames = 1000 // names that are remembered
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if last, some := ls.last[k]; some && time.Since(last) < askEvery {
+	if last, some := ls.last[k]; some && time.Since(last) < orphanCheckInterval {
 		return false
 	}
-	if ls.last == nil || len(ls.last) >= most {
+	if ls.last == nil || len(ls.last) >= maxNames {
 		ls.last = make(map[driver.Key]time.Time)
 	}
 	ls.last[k] = time.Now()
 	return true
 }
 
-// inspect settles the orphans among those before a waiter that has waited for a moment. It returns the revision at which the others had their
-// sessions, or 0 if it is too early for that.
-func (w *waiter) inspect(ctx context.Context, before line) (revision int64, err error) {
-	if time.Since(w.began) < settled {
+// expireOrphansBefore expires the orphans before a waiter that has waited for orphanCheckDelay. It returns the revision
+// at which the other sessions existed, or 0 if it is too early to check.
+func (w *waiter) expireOrphansBefore(ctx context.Context, before queue) (revision int64, err error) {
+	if time.Since(w.startedAt) < orphanCheckDelay {
 		return 0, nil
 	}
-	orphans, revision, err := w.e.orphans(ctx, before)
+	orphans, revision, err := w.e.findOrphans(ctx, before)
 	if err != nil {
 		return 0, err
 	}
-	return max(revision, 1), w.e.settle(ctx, orphans)
+	return max(revision, 1), w.e.expireOrphans(ctx, orphans)
 }
 
-// untilLook is how long a waiter waits before it looks for itself.
-func (w *waiter) untilLook(v view) time.Duration {
-	if v.inspected == 0 && len(v.sessions) > 0 {
-		return max(settled-time.Since(w.began), firstPause)
+// untilPoll returns how long a waiter waits before it reads the queue without having been notified.
+func (w *waiter) untilPoll(v watchView) time.Duration {
+	if v.sessionsSeenAt == 0 && len(v.sessions) > 0 {
+		return max(orphanCheckDelay-time.Since(w.startedAt), minBackoff)
 	}
-	return lookEvery
+	return pollInterval
 }
 
-// lookAgain looks for a waiter that goes on to watch, with one request: whether the line is still as it knows it, and those before it have their sessions. It
-// answers errMoved if not, or if the place is to name another session.
-func (w *waiter) lookAgain(ctx context.Context, v *view) error {
-	if w.on.retired.Load() || w.on.worn(driver.Now()) {
-		return errMoved
+// poll checks for a waiter that goes on to watch, with one request, whether the queue is as the waiter knows it and the
+// sessions before it exist. The error is errQueueChanged if not, or if the waiter has to name another session.
+func (w *waiter) poll(ctx context.Context, v *watchView) error {
+	if w.session.retired.Load() || w.session.isWorn(driver.Now()) {
+		return errQueueChanged
 	}
-	ids := v.before.sessionsOfAFew()
-	t, err := w.e.txn(ctx, nil, append(w.e.opSessions(ids), opRange(w.span)), nil)
+	ids := v.before.firstSessions()
+	t, err := w.e.txn(ctx, nil, append(w.e.opSessions(ids), opRange(w.keyRange)), nil)
 	if err != nil {
 		return noEffect(err)
 	}
-	l := readLine(t.Responses[len(ids)].GetResponseRange().Kvs)
-	same := func(p place) bool { return p.path == v.place.path && p.modified == v.place.modified }
-	at := slices.IndexFunc(l, same)
-	if !v.still(l) || at < 0 || len(l[:at].without(ids, t.Responses)) > 0 {
-		return errMoved
+	q := readQueue(t.Responses[len(ids)].GetResponseRange().Kvs)
+	same := func(en entry) bool { return en.path == v.ownEntry.path && en.modified == v.ownEntry.modified }
+	at := slices.IndexFunc(q, same)
+	if !v.isCurrent(q) || at < 0 || len(q[:at].withGoneSessions(ids, t.Responses)) > 0 {
+		return errQueueChanged
 	}
-	v.revision, v.before = t.Header.Revision, l[:at]
-	if v.inspected == 0 && len(v.sessions) > 0 {
-		v.inspected = t.Header.Revision
+	v.revision, v.before = t.Header.Revision, q[:at]
+	if v.sessionsSeenAt == 0 && len(v.sessions) > 0 {
+		v.sessionsSeenAt = t.Header.Revision
 	}
 	return nil
 }
 
-// watchSessions says when one of the sessions in a view has ended. It returns nil before anybody has looked for them.
-func (w *waiter) watchSessions(ctx context.Context, v view) <-chan struct{} {
-	if v.inspected == 0 {
+// watchSessions returns a channel that is sent to when one of the view's sessions has ended. It returns nil until the
+// sessions have been checked.
+func (w *waiter) watchSessions(ctx context.Context, v watchView) <-chan struct{} {
+	if v.sessionsSeenAt == 0 {
 		return nil
 	}
 	ended := make(chan struct{}, 1)
 	for _, id := range v.sessions {
-		events := w.e.watches.Watch(ctx, w.e.keys.session(id), clientv3.WithRev(v.inspected+1), clientv3.WithFilterPut())
+		events := w.e.watcher.Watch(ctx, w.e.keys.sessionPath(id),
+			clientv3.WithRev(v.sessionsSeenAt+1), clientv3.WithFilterPut())
 		w.e.background.Go(func() {
 			for r := range events { // until ctx ends
 				if len(r.Events) == 0 && r.Err() == nil {

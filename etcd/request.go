@@ -14,40 +14,47 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Requests are made by hand: the methods of the client copy their parts, and the one that keeps a lease alive repeats a request that fails,
-// without a pause. They go over its connection, and so with its user, to its endpoints.
+// Requests bypass the methods of the etcd client: those copy their parts, and the one that keeps a lease alive repeats
+// a failed request without a pause. The requests use the client's connection, and so its user and its endpoints.
 
-// answers of any size are taken, as the client does.
+// anySize accepts answers of any size, as the client does.
 var anySize = grpc.MaxCallRecvMsgSize(math.MaxInt32)
 
 // txn sends one transaction.
-func (e *Engine) txn(ctx context.Context, cmps []*pb.Compare, then, otherwise []*pb.RequestOp) (*pb.TxnResponse, error) {
-	ctx, over, err := e.bounded(ctx)
+func (e *Engine) txn(
+	ctx context.Context, cmps []*pb.Compare, then, otherwise []*pb.RequestOp,
+) (*pb.TxnResponse, error) {
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer over()
-	var way route
-	t, err := e.kv.Txn(ctx, &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}, anySize, way.peer(), way.end())
-	return t, e.lacking(ctx, way.written(ctx, err), func() []need { return needsOf(cmps, then, otherwise) })
+	defer end()
+	var dest destination
+	r := &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}
+	t, err := e.kv.Txn(ctx, r, anySize, dest.peerOption(), dest.finishOption())
+	needs := func() []need { return needsFor(cmps, then, otherwise) }
+	return t, e.explainMissingRight(ctx, dest.writeError(ctx, err), needs)
 }
 
-// route is where a request that writes has gone. gRPC tells to whom, if there was a connection for it, and that it has ended: without that, an
-// interceptor of the caller's may have kept from gRPC that it is asked.
-type route struct {
+// destination records where a writing request was sent. gRPC reports the peer, if there was a connection, and that the
+// request has ended. Without that second report, an interceptor of the caller's may have kept gRPC from seeing the
+// options.
+type destination struct {
 	to    peer.Peer
 	ended atomic.Bool
 }
 
-func (r *route) peer() grpc.CallOption { return grpc.Peer(&r.to) }
+func (dest *destination) peerOption() grpc.CallOption { return grpc.Peer(&dest.to) }
 
-func (r *route) end() grpc.CallOption { return grpc.OnFinish(func(error) { r.ended.Store(true) }) }
+func (dest *destination) finishOption() grpc.CallOption {
+	return grpc.OnFinish(func(error) { dest.ended.Store(true) })
+}
 
-// written explains the error of a request that writes. One that went to nobody has not left this process, and never will: no member could be reached in
-// its time.
-func (r *route) written(ctx context.Context, err error) error {
+// writeError explains the error of a writing request. A request without a peer has not left this process and never
+// will: no member could be reached in time.
+func (dest *destination) writeError(ctx context.Context, err error) error {
 	err = explain(clientv3.ContextError(ctx, err))
-	if r.ended.Load() && r.to.Addr == nil {
+	if dest.ended.Load() && dest.to.Addr == nil {
 		err = noEffect(err)
 	}
 	return err
@@ -55,82 +62,90 @@ func (r *route) written(ctx context.Context, err error) error {
 
 // read sends a request that only reads.
 func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	ctx, over, err := e.bounded(ctx)
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer over()
+	defer end()
 	a, err := e.kv.Range(ctx, r, anySize)
 	err = noEffect(explain(clientv3.ContextError(ctx, err)))
-	return a, e.lacking(ctx, err, func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} })
+	needs := func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} }
+	return a, e.explainMissingRight(ctx, err, needs)
 }
 
-// deletes sends the removal of one key, and returns how many there were.
-func (e *Engine) deletes(ctx context.Context, path string) (int64, error) {
-	ctx, over, err := e.bounded(ctx)
+// deleteKey removes one key and returns how many there were.
+func (e *Engine) deleteKey(ctx context.Context, path string) (int64, error) {
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer over()
-	var way route
-	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, way.peer(), way.end())
-	return d.GetDeleted(), e.lacking(ctx, way.written(ctx, err), func() []need { return []need{{true, path, ""}} })
+	defer end()
+	var dest destination
+	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, dest.peerOption(), dest.finishOption())
+	needs := func() []need { return []need{{true, path, ""}} }
+	return d.GetDeleted(), e.explainMissingRight(ctx, dest.writeError(ctx, err), needs)
 }
 
-// look reads the places of a name, as they are now: the majority has confirmed that nothing newer was written before.
-func (e *Engine) look(ctx context.Context, key driver.Key) (l line, revision int64, err error) {
-	s := e.places(key)
-	r, err := e.read(ctx, &pb.RangeRequest{Key: []byte(s.from), RangeEnd: []byte(s.to)})
+// fetchQueue reads the queue of a name as it is now: the majority confirms that nothing newer was written before.
+func (e *Engine) fetchQueue(ctx context.Context, key driver.Key) (q queue, revision int64, err error) {
+	kr := e.entryRange(key)
+	r, err := e.read(ctx, &pb.RangeRequest{Key: []byte(kr.from), RangeEnd: []byte(kr.to)})
 	if err != nil {
 		return nil, 0, err
 	}
-	return readLine(r.Kvs), r.Header.Revision, nil
+	return readQueue(r.Kvs), r.Header.Revision, nil
 }
 
-// bounded gives a request its limit, unless it ends earlier anyway. The function that it returns is called when the request is over.
-func (e *Engine) bounded(ctx context.Context) (context.Context, func(), error) {
+// withTimeout limits a request, unless its context ends earlier anyway. Call the returned function when the request has
+// ended.
+func (e *Engine) withTimeout(ctx context.Context) (context.Context, func(), error) {
 	switch {
-	case e.life.Err() != nil:
+	case e.ctx.Err() != nil:
 		return nil, nil, errClosed
 	case ctx.Err() != nil:
-		return nil, nil, unsent(ctx)
+		return nil, nil, notSent(ctx)
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= e.limit {
-		return ctx, func() { e.wires.unanswered(ctx) }, nil
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= e.requestTimeout {
+		return ctx, func() { e.connections.noteRequestEnd(ctx) }, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.limit)
+	ctx, cancel := context.WithTimeout(ctx, e.requestTimeout)
 	return ctx, func() {
-		e.wires.unanswered(ctx)
+		e.connections.noteRequestEnd(ctx)
 		cancel()
 	}, nil
 }
 
-// The parts of a transaction.
+// The operations of transactions.
 
 func ops(some ...*pb.RequestOp) []*pb.RequestOp { return some }
 
-func opPut(path string, c card, lease clientv3.LeaseID) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(path), Value: c.bytes(), Lease: int64(lease)}}}
+func opPut(path string, rec record, lease clientv3.LeaseID) *pb.RequestOp {
+	put := &pb.PutRequest{Key: []byte(path), Value: rec.encode(), Lease: int64(lease)}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
 }
 
-// opSession puts the key of a session there.
+// opSession puts the key of a session.
 func opSession(s *session) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(s.key), Lease: int64(s.id)}}}
+	put := &pb.PutRequest{Key: []byte(s.key), Lease: int64(s.id)}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
 }
 
 func opDelete(path string) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(path)}}}
+	removal := &pb.DeleteRangeRequest{Key: []byte(path)}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: removal}}
 }
 
-func opRange(s span) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(s.from), RangeEnd: []byte(s.to)}}}
+func opRange(kr keyRange) *pb.RequestOp {
+	read := &pb.RangeRequest{Key: []byte(kr.from), RangeEnd: []byte(kr.to)}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: read}}
 }
 
-// opKey reads one key, with its value: without it, servers from 3.7 on do not tell the lease that it is on.
+// opKey reads one key with its value: without the value, servers from 3.7 on do not report the key's etcd lease.
 func opKey(path string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(path)}}}
 }
 
 func opTxn(cmps []*pb.Compare, then, otherwise []*pb.RequestOp) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestTxn{RequestTxn: &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}}}
+	inner := &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestTxn{RequestTxn: inner}}
 }

@@ -19,18 +19,19 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// permission is a right on all keys that begin in some way.
+// permission is a right on all keys with a prefix.
 type permission struct {
 	right  string // read, write or readwrite
 	prefix string
 }
 
-// documentedRights are those of a role on the page of the engine: look, lock or operate.
+// documentedRights returns the rights of a role, as the engine's page has them: look, lock or operate.
 func documentedRights(t *testing.T, role string) (all []permission) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/engines/etcd.md")
 	must(t, err)
-	line := regexp.MustCompile(`(?m)^etcdctl role grant-permission ` + role + ` --prefix=true (read|write|readwrite) (\S+)$`)
+	const grant = `(?m)^etcdctl role grant-permission %s --prefix=true (read|write|readwrite) (\S+)$`
+	line := regexp.MustCompile(fmt.Sprintf(grant, role))
 	for _, m := range line.FindAllStringSubmatch(string(page), -1) {
 		all = append(all, permission{m[1], m[2]})
 	}
@@ -40,8 +41,8 @@ func documentedRights(t *testing.T, role string) (all []permission) {
 	return all
 }
 
-// lessOf are the rights with each one taken away: what is missing, and what is left.
-func lessOf(all []permission) map[string][]permission {
+// withoutEachRight takes each right away in turn: from the missing right to the remaining ones.
+func withoutEachRight(all []permission) map[string][]permission {
 	less := map[string][]permission{}
 	for i, p := range all {
 		rest := slices.Delete(slices.Clone(all), i, i+1)
@@ -55,61 +56,70 @@ func lessOf(all []permission) map[string][]permission {
 	return less
 }
 
-// guarded is a server with users.
-type guarded struct {
+// serverWithUsers is a server with users.
+type serverWithUsers struct {
 	server *etcdserver.Server
 	admin  *clientv3.Client
-	engine *etcd.Engine // of one who may do all
+	engine *etcd.Engine // of a user who may do everything
 }
 
-const ofUsers = "secret"
+const userPassword = "secret"
 
-// newGuarded starts a server with a user for each name, with these rights.
-func newGuarded(t *testing.T, users map[string][]permission) *guarded {
+// newServerWithUsers starts a server with these users, each with these rights.
+func newServerWithUsers(t *testing.T, users map[string][]permission) *serverWithUsers {
 	t.Helper()
-	config := quick
+	config := fastConfig
 	config.Args = append(slices.Clone(config.Args), "--bcrypt-cost=4")
 	s := etcdserver.ForTest(t, config)
 	c := connect(t, clientv3.Config{}, s.Addr())
 	users["root"] = nil
-	kinds := map[string]authpb.Permission_Type{"read": clientv3.PermRead, "write": clientv3.PermWrite, "readwrite": clientv3.PermReadWrite}
+	kinds := map[string]authpb.Permission_Type{
+		"read":      clientv3.PermRead,
+		"write":     clientv3.PermWrite,
+		"readwrite": clientv3.PermReadWrite,
+	}
 	for user, rights := range users {
-		_, err := c.UserAdd(t.Context(), user, ofUsers)
+		_, err := c.UserAdd(t.Context(), user, userPassword)
 		must(t, err)
 		_, err = c.RoleAdd(t.Context(), user)
 		must(t, err)
 		for _, p := range rights {
-			must(t, grant(t, c, user, p.prefix, clientv3.GetPrefixRangeEnd(p.prefix), kinds[p.right]))
+			must(t, grantPermission(t, c, user, p.prefix, clientv3.GetPrefixRangeEnd(p.prefix), kinds[p.right]))
 		}
 		_, err = c.UserGrantRole(t.Context(), user, user)
 		must(t, err)
 	}
 	_, err := c.AuthEnable(t.Context())
 	must(t, err)
-	g := &guarded{server: s, admin: connect(t, clientv3.Config{Username: "root", Password: ofUsers}, s.Addr())}
-	g.engine = g.as(t, "root")
+	g := &serverWithUsers{
+		server: s,
+		admin:  connect(t, clientv3.Config{Username: "root", Password: userPassword}, s.Addr()),
+	}
+	g.engine = g.engineAs(t, "root")
 	return g
 }
 
-// as opens an engine for a user.
-func (g *guarded) as(t *testing.T, user string) *etcd.Engine {
+// engineAs opens an engine for a user.
+func (s *serverWithUsers) engineAs(t *testing.T, user string) *etcd.Engine {
 	t.Helper()
-	e, err := etcd.Open("etcd://" + user + ":" + ofUsers + "@" + g.server.Addr())
+	e, err := etcd.Open("etcd://" + user + ":" + userPassword + "@" + s.server.Addr())
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Close()) })
 	return e
 }
 
-// permits asks for one of two permits.
-func permits(name string) driver.Request {
-	r := asked(name)
+// permitRequest asks for one of two permits.
+func permitRequest(name string) driver.Request {
+	r := newRequest(name)
 	r.Kind, r.Size = driver.Semaphore, 2
 	return r
 }
 
-// asLooker does all that looking takes.
-func (g *guarded) asLooker(ctx context.Context, t *testing.T, e *etcd.Engine, _ string) error {
-	for _, q := range []driver.Query{{}, {Kind: driver.Lock, Name: "seen", Queue: true}, {Kind: driver.Semaphore, Name: "seen", Queue: true}} {
+// doReading does everything that only reads.
+func (s *serverWithUsers) doReading(ctx context.Context, t *testing.T, e *etcd.Engine, _ string) error {
+	for _, q := range []driver.Query{
+		{}, {Kind: driver.Lock, Name: "seen", Queue: true}, {Kind: driver.Semaphore, Name: "seen", Queue: true},
+	} {
 		page, err := e.List(ctx, q)
 		if err != nil {
 			return err
@@ -122,16 +132,16 @@ func (g *guarded) asLooker(ctx context.Context, t *testing.T, e *etcd.Engine, _ 
 	return err
 }
 
-// asLocker does all that programs do under locks.
-func (g *guarded) asLocker(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
-	for _, r := range []driver.Request{asked(name), permits(name)} {
+// doLocking does everything that programs do with locks.
+func (s *serverWithUsers) doLocking(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
+	for _, r := range []driver.Request{newRequest(name), permitRequest(name)} {
 		if _, err := e.Take(ctx, r); err != nil {
 			return err
 		}
-		if err := renew(ctx, e, r); err != nil {
+		if err := renewOnce(ctx, e, r); err != nil {
 			return err
 		}
-		next := asked(name)
+		next := newRequest(name)
 		next.Kind, next.Size, next.Join = r.Kind, r.Size, true
 		if r.Kind == driver.Semaphore {
 			next.Weight = 2
@@ -151,15 +161,15 @@ func (g *guarded) asLocker(ctx context.Context, t *testing.T, e *etcd.Engine, na
 			return err
 		}
 		if r.Kind == driver.Lock {
-			if err := e.Downgrade(ctx, holdOf(next)); err != nil && !driver.IsNo(err) { // what was waited for is short at first
-				return err
+			if err := e.Downgrade(ctx, holdOf(next)); err != nil && !driver.IsNo(err) {
+				return err // a "no" is fine: the lease is short at first, after a wait
 			}
 		}
 		if err := e.Release(ctx, driver.Release{Hold: holdOf(next)}); err != nil && !driver.IsNo(err) {
 			return err
 		}
 	}
-	both := []driver.Request{asked(name + "1"), asked(name + "2")}
+	both := []driver.Request{newRequest(name + "1"), newRequest(name + "2")}
 	if _, err := e.TakeAll(ctx, both); err != nil {
 		return err
 	}
@@ -171,10 +181,10 @@ func (g *guarded) asLocker(ctx context.Context, t *testing.T, e *etcd.Engine, na
 	return nil
 }
 
-// asOperator takes away what others hold.
-func (g *guarded) asOperator(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
-	for _, r := range []driver.Request{asked(name), permits(name)} {
-		token := taken(t, g.engine, r).Token
+// doOperating releases locks of others by force.
+func (s *serverWithUsers) doOperating(ctx context.Context, t *testing.T, e *etcd.Engine, name string) error {
+	for _, r := range []driver.Request{newRequest(name), permitRequest(name)} {
+		token := mustTake(t, s.engine, r).Token
 		if page, err := e.List(ctx, driver.Query{Kind: r.Kind, Name: name}); err != nil || len(page) != 1 {
 			return fmt.Errorf("seen is %v: %w", page, err)
 		}
@@ -185,27 +195,30 @@ func (g *guarded) asOperator(ctx context.Context, t *testing.T, e *etcd.Engine, 
 	return nil
 }
 
-// The rights on the page are enough for what they are for, and each of them is needed: without it there is an error that names it.
+// The rights on the page are enough for their role, and each of them is needed: without it there is an error that names
+// it.
 func TestEachRightOfARole(t *testing.T) {
 	t.Parallel()
-	roles := map[string]func(*guarded, context.Context, *testing.T, *etcd.Engine, string) error{
-		"look": (*guarded).asLooker, "lock": (*guarded).asLocker, "operate": (*guarded).asOperator,
+	roles := map[string]func(*serverWithUsers, context.Context, *testing.T, *etcd.Engine, string) error{
+		"look":    (*serverWithUsers).doReading,
+		"lock":    (*serverWithUsers).doLocking,
+		"operate": (*serverWithUsers).doOperating,
 	}
 	users, missing := map[string][]permission{}, map[string]string{}
 	for role := range roles {
 		all := documentedRights(t, role)
 		users[role] = all
 		i := 0
-		for right, rest := range lessOf(all) {
+		for right, rest := range withoutEachRight(all) {
 			i++
 			user := fmt.Sprintf("%s-%d", role, i)
 			users[user], missing[user] = rest, right
 		}
 	}
-	g := newGuarded(t, users)
-	for _, r := range []driver.Request{asked("seen"), permits("seen")} {
+	s := newServerWithUsers(t, users)
+	for _, r := range []driver.Request{newRequest("seen"), permitRequest("seen")} {
 		r.TTL = 10 * time.Minute // the test takes a small part of it
-		taken(t, g.engine, r)
+		mustTake(t, s.engine, r)
 	}
 	for user := range users {
 		role, _, _ := strings.Cut(user, "-")
@@ -215,28 +228,30 @@ func TestEachRightOfARole(t *testing.T) {
 		}
 		t.Run(role+" without "+missing[user], func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 			defer cancel()
-			err := do(g, ctx, t, g.as(t, user), "of-"+user)
+			err := do(s, ctx, t, s.engineAs(t, user), "of-"+user)
 			if missing[user] == "" {
 				must(t, err)
 				return
 			}
 			lacks, named := errors.AsType[*etcd.RightsError](err)
-			if !named || !driver.IsPermanent(err) || !slices.ContainsFunc(lacks.Missing, func(right string) bool { return strings.HasPrefix(right, missing[user]) }) {
+			isMissing := func(right string) bool { return strings.HasPrefix(right, missing[user]) }
+			if !named || !driver.IsPermanent(err) || !slices.ContainsFunc(lacks.Missing, isMissing) {
 				t.Fatalf("the error is %v, want one that says that %q is missing", err, missing[user])
 			}
-			if text := err.Error(); !strings.Contains(text, "etcdctl role grant-permission ROLE --prefix=true "+missing[user]) || !strings.Contains(text, "docs/engines/etcd.md") {
-				t.Errorf("the error is %q, want one that says how the right is given, and where that is told", text)
+			text, fix := err.Error(), "etcdctl role grant-permission ROLE --prefix=true "+missing[user]
+			if !strings.Contains(text, fix) || !strings.Contains(text, "docs/engines/etcd.md") {
+				t.Errorf("the error is %q, want one that says how to give the right, and where to read more", text)
 			}
 		})
 	}
 }
 
-// all that there is under the prefix, and when it was written.
-func (g *guarded) snapshot(t *testing.T) string {
+// snapshot returns all keys, and when they were written.
+func (s *serverWithUsers) snapshot(t *testing.T) string {
 	t.Helper()
-	r, err := g.admin.Get(t.Context(), "\x00", clientv3.WithFromKey())
+	r, err := s.admin.Get(t.Context(), "\x00", clientv3.WithFromKey())
 	must(t, err)
 	var text strings.Builder
 	for _, kv := range r.Kvs {
@@ -245,56 +260,68 @@ func (g *guarded) snapshot(t *testing.T) string {
 	return text.String()
 }
 
-// Who may look changes nothing, whatever he tries, nor does who operates take a lock, or anybody write other keys.
-func TestRolesEndSomewhere(t *testing.T) {
+// A user who may look changes nothing, whatever it tries. An operator cannot take a lock, and no role can write other
+// keys.
+func TestRolesAllowNoMore(t *testing.T) {
 	t.Parallel()
 	users := map[string][]permission{}
 	for _, role := range []string{"look", "lock", "operate"} {
 		users[role] = documentedRights(t, role)
 	}
-	g := newGuarded(t, users)
-	_, err := g.admin.Put(t.Context(), "other", "1")
+	s := newServerWithUsers(t, users)
+	_, err := s.admin.Put(t.Context(), "other", "1")
 	must(t, err)
-	held := asked("a")
+	held := newRequest("a")
 	held.TTL = time.Hour
-	token := taken(t, g.engine, held).Token
-	got, err := g.admin.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix())
+	token := mustTake(t, s.engine, held).Token
+	got, err := s.admin.Get(t.Context(), etcd.DefaultPrefix, clientv3.WithPrefix())
 	must(t, err)
-	before := g.snapshot(t)
+	before := s.snapshot(t)
 
-	e := g.as(t, "look")
+	e := s.engineAs(t, "look")
 	down := e.Downgrade(t.Context(), holdOf(held))
-	_, take := e.Take(t.Context(), asked("b"))
-	_, permit := e.Take(t.Context(), permits("b"))
-	_, all := e.TakeAll(t.Context(), []driver.Request{asked("b"), asked("c")})
+	_, take := e.Take(t.Context(), newRequest("b"))
+	_, permit := e.Take(t.Context(), permitRequest("b"))
+	_, all := e.TakeAll(t.Context(), []driver.Request{newRequest("b"), newRequest("c")})
 	longer := held
 	longer.TTL = 2 * time.Hour
 	_, again := e.Take(t.Context(), longer)
-	_, free := g.as(t, "operate").Take(t.Context(), asked("b"))
+	_, free := s.engineAs(t, "operate").Take(t.Context(), newRequest("b"))
 	for what, err := range map[string]error{
-		"take": take, "take a permit": permit, "take all": all, "take as the holder": again, "release": e.Release(t.Context(), driver.Release{Hold: holdOf(held)}),
+		"take": take, "take a permit": permit, "take all": all, "take as the holder": again,
+		"release":   e.Release(t.Context(), driver.Release{Hold: holdOf(held)}),
 		"downgrade": down, "force": e.ForceRelease(t.Context(), held.Key, token), "take as an operator": free,
 	} {
-		if lacks, named := errors.AsType[*etcd.RightsError](err); !named || !driver.IsPermanent(err) || !strings.HasPrefix(lacks.Missing[0], "write leasehold/") {
+		lacks, named := errors.AsType[*etcd.RightsError](err)
+		if !named || !driver.IsPermanent(err) || !strings.HasPrefix(lacks.Missing[0], "write leasehold/") {
 			t.Errorf("%s: %v, want a permanent error that says which right is missing", what, err)
 		}
 	}
 	for _, role := range []string{"look", "lock", "operate"} {
-		c := connect(t, clientv3.Config{Username: role, Password: ofUsers}, g.server.Addr())
+		c := connect(t, clientv3.Config{Username: role, Password: userPassword}, s.server.Addr())
 		tries := map[string]func(context.Context) error{
-			"read another key":   func(ctx context.Context) error { _, err := c.Get(ctx, "other"); return err },
-			"write another key":  func(ctx context.Context) error { _, err := c.Put(ctx, "other", "2"); return err },
-			"write beside locks": func(ctx context.Context) error { _, err := c.Put(ctx, etcd.DefaultPrefix+"x", "2"); return err },
-			"make a user":        func(ctx context.Context) error { _, err := c.UserAdd(ctx, "x", "x"); return err },
-			"turn users off":     func(ctx context.Context) error { _, err := c.AuthDisable(ctx); return err },
+			"read another key":  func(ctx context.Context) error { _, err := c.Get(ctx, "other"); return err },
+			"write another key": func(ctx context.Context) error { _, err := c.Put(ctx, "other", "2"); return err },
+			"write beside locks": func(ctx context.Context) error {
+				_, err := c.Put(ctx, etcd.DefaultPrefix+"x", "2")
+				return err
+			},
+			"make a user":    func(ctx context.Context) error { _, err := c.UserAdd(ctx, "x", "x"); return err },
+			"turn users off": func(ctx context.Context) error { _, err := c.AuthDisable(ctx); return err },
 		}
 		if role == "look" {
-			tries["read a session"] = func(ctx context.Context) error { _, err := c.Get(ctx, etcd.DefaultPrefix+"session/1"); return err }
+			tries["read a session"] = func(ctx context.Context) error {
+				_, err := c.Get(ctx, etcd.DefaultPrefix+"session/1")
+				return err
+			}
 			for _, kv := range got.Kvs {
 				key := string(kv.Key)
 				tries["write "+key] = func(ctx context.Context) error { _, err := c.Put(ctx, key, "mine"); return err }
 				tries["delete "+key] = func(ctx context.Context) error { _, err := c.Delete(ctx, key); return err }
-				tries["revoke the lease of "+key] = func(ctx context.Context) error { _, err := c.Revoke(ctx, clientv3.LeaseID(kv.Lease)); return err }
+				tries["revoke the lease of "+key] = func(ctx context.Context) error {
+					_, err := c.Revoke(ctx, clientv3.LeaseID(kv.Lease))
+					return err
+				}
 			}
 		}
 		for what, try := range tries {
@@ -303,7 +330,7 @@ func TestRolesEndSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if after := g.snapshot(t); after != before {
+	if after := s.snapshot(t); after != before {
 		t.Errorf("what was\n%sis now\n%s", before, after)
 	}
 }

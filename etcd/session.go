@@ -15,35 +15,37 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// session says that a process lives: all its places with about the same ttl name it. It is a key on a lease of etcd that is kept alive. So it takes
-// no write to renew a lock.
+// A session shows that a process lives: all its entries with about the same ttl name it. It is a key on an etcd lease
+// that is kept alive. So renewing a lock takes no write.
 //
-// Its end frees nothing, since it may come too early: a member that led, stood still, and does not know yet that it was replaced revokes what was
-// kept alive elsewhere meanwhile. Whoever finds it gone puts the places that name it on a lease of their own, see orphans.go, and who is still
-// there names another session before that is over.
+// The end of a session frees nothing by itself, since it may come too early: an old leader that was paused, and does
+// not know yet that it was replaced, revokes what was kept alive elsewhere meanwhile. A client that finds a session
+// gone attaches the entries that name it to an etcd lease of their own, see orphans.go. An owner that still lives names
+// another session before that ends.
 //
-// The places are on a second lease, the base, which nobody keeps alive, so that no member can think that it is over before it is. It is for those
-// whom nobody asks for any more, and is left long before it ends.
+// The entries are attached to a second etcd lease, the base. Nobody keeps it alive, so no member can end it too early.
+// It removes the entries of dead processes that nobody asks for any more. A living process moves its entries long
+// before the base ends.
 type session struct {
-	seconds int64
-	id      clientv3.LeaseID
-	key     string // which is there as long as it lasts
-	base    clientv3.LeaseID
-	born    driver.Instant // a moment not after the one from which the base lasts
-	life    time.Duration  // of the base, less what clocks may drift apart
-	gone    chan struct{}  // closed when it has ended on the server
-	retired atomic.Bool    // nobody else comes to it, and those who are there leave it when they can
+	seconds   int64
+	id        clientv3.LeaseID
+	key       string // exists as long as the session
+	base      clientv3.LeaseID
+	baseStart driver.Instant // no later than the moment from which the base lasts
+	baseLife  time.Duration  // how long the base lasts, less drift
+	gone      chan struct{}  // closed when the session has ended on the server
+	retired   atomic.Bool    // no new entry names it, and the present ones move away when they can
 
 	// Guarded by sessions.mu.
-	alive   driver.Instant // a moment at which it was there, and not after the one from which the server counts
-	lasts   time.Duration  // from alive on, less what clocks may drift apart
-	flight  *flight        // a request to keep it alive
-	waiters int
-	beating chan struct{} // closed when nobody waits any more
+	seenAt        driver.Instant // when the session existed, no later than when the server began to count
+	lastsFor      time.Duration  // from seenAt on, less drift
+	keepalive     *sharedRequest // the request in flight that keeps the session alive
+	waiters       int
+	keepaliveStop chan struct{} // closed when the last waiter leaves
 }
 
-// flight is a request that several callers wait for.
-type flight struct {
+// sharedRequest is a request that several callers wait for.
+type sharedRequest struct {
 	done chan struct{}
 	err  error
 }
@@ -58,12 +60,12 @@ func (s *session) isGone() bool {
 	}
 }
 
-// class returns for how many seconds a session lasts that carries locks of a ttl. Renewals, which come each third of it, keep it alive. It is no
-// longer than it must be for that, since who waits for the lock of a dead process waits for its end first. Long ones come in steps of an eighth,
-// so that there are few.
-func class(ttl time.Duration) int64 {
-	const least = 3 * time.Second // shorter ones would end when a machine is busy, or a leader is elected
-	ttl = max(ttl/2+time.Second, least)
+// sessionSeconds returns for how many seconds a session lasts that carries locks of a ttl. Renewals come each third of
+// the ttl and keep the session alive. It is no longer than that takes, because waiters for the lock of a dead process
+// first have to wait for the end of its session. Long sessions come in steps of an eighth, so that there are few.
+func sessionSeconds(ttl time.Duration) int64 {
+	const shortest = 3 * time.Second // shorter sessions would end when a machine is busy or a leader is elected
+	ttl = max(ttl/2+time.Second, shortest)
 	s := wholeSeconds(ttl)
 	step := int64(1)
 	for s/step >= 16 {
@@ -75,72 +77,80 @@ func class(ttl time.Duration) int64 {
 // wholeSeconds rounds up.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// slow is how long something lasts at least by another clock: a hundredth less, as clocks may differ by that.
-func slow(d time.Duration) time.Duration { return d - d/100 - 2*time.Millisecond }
+// lessDrift returns how long d is at least by another clock: one percent less, since the rates of clocks may differ by
+// that.
+func lessDrift(d time.Duration) time.Duration { return d - d/100 - 2*time.Millisecond }
 
-// lasting is how long a lease of etcd is relied on.
-func lasting(seconds int64) time.Duration { return slow(time.Duration(seconds) * time.Second) }
+// validity returns how long an etcd lease may be relied on.
+func validity(seconds int64) time.Duration { return lessDrift(time.Duration(seconds) * time.Second) }
 
-// baseOf returns for how many seconds the base of a session lasts: for so long that locks are rarely moved to another one, and that there is time
-// to move many; and for so short that what dead processes have left is not there for hours. Sessions are left when half of it has passed.
-func baseOf(seconds int64) int64 {
-	const least = 15 * 60
-	return max(least, 32*seconds)
+// baseSeconds returns for how many seconds the base of a session lasts. It is long enough that locks rarely have to
+// move and there is time to move many, and short enough that what dead processes have left is not there for hours.
+// Entries leave a session when half of its base has passed.
+func baseSeconds(seconds int64) int64 {
+	const shortest = 15 * 60
+	return max(shortest, 32*seconds)
 }
 
-// worn reports whether a session is to be left.
-func (s *session) worn(now driver.Instant) bool { return s.baseLeft(now) < s.life/2 }
+// isWorn reports whether entries have to leave the session.
+func (s *session) isWorn(now driver.Instant) bool { return s.baseLeft(now) < s.baseLife/2 }
 
-// baseLeft returns how long the base surely lasts.
-func (s *session) baseLeft(now driver.Instant) time.Duration { return s.life - now.Since(s.born) }
+// baseLeft returns how long the base certainly lasts.
+func (s *session) baseLeft(now driver.Instant) time.Duration {
+	return s.baseLife - now.Since(s.baseStart)
+}
 
-// grant gets a session. What it leaves if it fails is nobody's loss: a lease without a lock on it.
-func (e *Engine) grant(ctx context.Context, seconds int64) (*session, error) {
-	s := &session{seconds: seconds, born: driver.Now(), life: lasting(baseOf(seconds)), gone: make(chan struct{})}
-	s.alive = s.born
+// createSession creates a session. If it fails it may leave an etcd lease without a lock, which is harmless.
+func (e *Engine) createSession(ctx context.Context, seconds int64) (*session, error) {
+	s := &session{
+		seconds: seconds, baseStart: driver.Now(), baseLife: validity(baseSeconds(seconds)), gone: make(chan struct{}),
+	}
+	s.seenAt = s.baseStart
 	var baseErr error
 	var work sync.WaitGroup
-	work.Go(func() { s.base, _, baseErr = e.lease(ctx, baseOf(seconds)) })
-	id, given, err := e.lease(ctx, seconds)
+	work.Go(func() { s.base, _, baseErr = e.grantEtcdLease(ctx, baseSeconds(seconds)) })
+	id, given, err := e.grantEtcdLease(ctx, seconds)
 	work.Wait()
 	if err = cmp.Or(err, baseErr); err != nil {
 		return nil, err
 	}
-	s.id, s.key, s.lasts = id, e.keys.session(id), lasting(min(seconds, given))
+	s.id, s.key, s.lastsFor = id, e.keys.sessionPath(id), validity(min(seconds, given))
 	if _, err := e.txn(ctx, nil, ops(opSession(s)), nil); err != nil {
 		return nil, noEffect(err)
 	}
 	return s, nil
 }
 
-// lease gets a lease of etcd.
-func (e *Engine) lease(ctx context.Context, seconds int64) (id clientv3.LeaseID, given int64, err error) {
-	ctx, over, err := e.bounded(ctx)
+// grantEtcdLease creates an etcd lease.
+func (e *Engine) grantEtcdLease(ctx context.Context, seconds int64) (id clientv3.LeaseID, given int64, err error) {
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer over()
-	r, err := e.leases.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
+	defer end()
+	r, err := e.leaseClient.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
 	if err != nil {
 		return 0, 0, noEffect(explain(clientv3.ContextError(ctx, err)))
 	}
 	return clientv3.LeaseID(r.ID), r.TTL, nil
 }
 
-// keepAlive makes a session last its time anew, and returns from when on. It answers errSession if it has ended.
+// keepAlive restarts the time of a session and returns from when on it lasts. The error is errSession if the session
+// has ended.
 //
-// The leader keeps leases alive from its memory, without asking the others. One that does not know yet that another was elected, as it
-// stood still or its disk did, still says yes, and the session ends all the same. So that counts only if the term in which it was said has
-// not passed when, afterwards, a majority answers that the session is there. That is also all that anybody relies on: should the session end
-// nevertheless, then after this read, and whoever finds it gone gives its locks their grace from then on.
+// The leader keeps etcd leases alive from its memory, without asking the others. An old leader that was paused and does
+// not know yet that another was elected still confirms keepalives, and the session ends all the same. So a confirmation
+// counts only if its term is still the current one when, afterwards, a majority answers that the session exists. Nobody
+// relies on more than that: should the session end nevertheless, it ends after this read, and a client that finds it
+// gone gives its locks their grace from then on.
 func (e *Engine) keepAlive(ctx context.Context, s *session) (from driver.Instant, lasts time.Duration, err error) {
-	ctx, over, err := e.bounded(ctx)
+	ctx, end, err := e.withTimeout(ctx)
 	if err != nil {
 		return from, 0, err
 	}
-	defer over()
+	defer end()
 	from = driver.Now()
-	r, err := e.keepAliveOnce(ctx, s.id)
+	r, err := e.sendKeepalive(ctx, s.id)
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound) || err == nil && r.TTL <= 0:
 		return from, 0, errSession
@@ -154,15 +164,15 @@ func (e *Engine) keepAlive(ctx context.Context, s *session) (from driver.Instant
 	case confirmed.Count == 0:
 		return from, 0, errSession
 	case r.Header.GetRaftTerm() != confirmed.Header.GetRaftTerm():
-		return from, 0, errTerm
+		return from, 0, errOldLeader
 	}
-	return from, lasting(min(s.seconds, r.TTL)), nil
+	return from, validity(min(s.seconds, r.TTL)), nil
 }
 
-func (e *Engine) keepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
+func (e *Engine) sendKeepalive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // which ends the stream
-	stream, err := e.leases.LeaseKeepAlive(ctx)
+	defer cancel() // ends the stream
+	stream, err := e.leaseClient.LeaseKeepAlive(ctx)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}

@@ -12,60 +12,63 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// sessions are those that an engine has, one for each class.
+// sessions holds the sessions of an engine, one for each length.
 type sessions struct {
 	engine *Engine
 
-	mu     sync.Mutex
-	all    map[int64]*session
-	starts map[int64]*flight // of those that there are not yet
-	closed bool
+	mu        sync.Mutex
+	bySeconds map[int64]*session
+	creating  map[int64]*sharedRequest // requests that create sessions
+	closed    bool
 }
 
-func (b *sessions) init(e *Engine) {
-	b.engine, b.all, b.starts = e, make(map[int64]*session), make(map[int64]*flight)
+func (ss *sessions) init(e *Engine) {
+	ss.engine, ss.bySeconds, ss.creating = e, make(map[int64]*session), make(map[int64]*sharedRequest)
 }
 
-// close lets nothing begin any more.
-func (b *sessions) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
+// close makes all later requests fail.
+func (ss *sessions) close() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.closed = true
 }
 
-// flights is how often a session is renewed in a row for one who needs it: the first may find it gone, and another may be needed that lasts.
-const flights = 4
+// maxKeepaliveTries is how many requests in a row one caller waits for: the first may find the session gone, and then a
+// new session may be needed that lasts long enough.
+const maxKeepaliveTries = 4
 
-// get returns a session of a class that lasts for most of its time from the instant that it returns, too. If need be, it is kept alive or
-// made first. All who need that at the same time share the request. Errors say that nothing was done.
-func (b *sessions) get(ctx context.Context, seconds int64) (*session, driver.Instant, error) {
-	return b.lasting(ctx, nil, seconds)
+// get returns a session of some length that lasts for most of that from the returned instant on. It keeps a session
+// alive or creates one first if necessary. All callers that need the same request at the same time share it. Errors say
+// that nothing was done.
+func (ss *sessions) get(ctx context.Context, seconds int64) (*session, driver.Instant, error) {
+	return ss.getLasting(ctx, nil, seconds)
 }
 
-// keep is get for those who are on a session already, which nobody else may come to any more. It returns another one if that has ended.
-func (b *sessions) keep(ctx context.Context, on *session) (*session, error) {
-	s, _, err := b.lasting(ctx, on, on.seconds)
+// refresh is get for entries that name a session already, which may be retired. It returns another session if that one
+// has ended.
+func (ss *sessions) refresh(ctx context.Context, on *session) (*session, error) {
+	s, _, err := ss.getLasting(ctx, on, on.seconds)
 	return s, err
 }
 
-func (b *sessions) lasting(ctx context.Context, on *session, seconds int64) (*session, driver.Instant, error) {
+func (ss *sessions) getLasting(ctx context.Context, on *session, seconds int64) (*session, driver.Instant, error) {
 	err := errLate
-	var after driver.Instant // a request that was slow is not repeated for that
-	for range flights {
+	var after driver.Instant // set by the first try: a request answered after it will do, even if it was slow
+	for range maxKeepaliveTries {
 		now := driver.Now()
-		s, f := b.find(on, seconds, now, after)
-		if f == nil {
+		s, req := ss.findOrStart(on, seconds, now, after)
+		if req == nil {
 			return s, now, nil
 		}
 		if after.IsZero() {
 			after = now
 		}
 		select {
-		case <-f.done:
+		case <-req.done:
 		case <-ctx.Done():
-			return nil, now, unsent(ctx)
+			return nil, now, notSent(ctx)
 		}
-		if err = f.err; err != nil && !errors.Is(err, errTerm) {
+		if err = req.err; err != nil && !errors.Is(err, errOldLeader) {
 			return nil, now, err
 		}
 	}
@@ -75,150 +78,154 @@ func (b *sessions) lasting(ctx context.Context, on *session, seconds int64) (*se
 	return nil, driver.Instant{}, err
 }
 
-// find returns a session that lasts, or a request to wait for.
-func (b *sessions) find(on *session, seconds int64, now, after driver.Instant) (*session, *flight) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// findOrStart returns a session that lasts, or a request to wait for.
+func (ss *sessions) findOrStart(on *session, seconds int64, now, after driver.Instant) (*session, *sharedRequest) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	s := on
 	if s == nil || s.isGone() {
-		if s = b.all[seconds]; s != nil && s.worn(now) {
-			b.leave(s)
+		if s = ss.bySeconds[seconds]; s != nil && s.isWorn(now) {
+			ss.retireLocked(s)
 			s = nil
 		}
 	}
 	switch {
 	case s == nil:
-		return nil, b.start(seconds)
-	case s.left(now) >= s.lasts*3/4, !after.IsZero() && s.alive.Since(after) >= 0 && s.left(now) > 0:
+		return nil, ss.createLocked(seconds)
+	case s.remainingLocked(now) >= s.lastsFor*3/4,
+		!after.IsZero() && s.seenAt.Since(after) >= 0 && s.remainingLocked(now) > 0:
 		return s, nil
 	}
-	return nil, b.renew(s)
+	return nil, ss.renewLocked(s)
 }
 
-// leave lets nobody else come to a session. mu is held.
-func (b *sessions) leave(s *session) {
+// retireLocked makes sure that no new entry names the session. mu is held.
+func (ss *sessions) retireLocked(s *session) {
 	s.retired.Store(true)
-	delete(b.all, s.seconds)
+	delete(ss.bySeconds, s.seconds)
 }
 
-// lost says that a base is gone, as a request has found out: somebody has revoked it.
-func (b *sessions) lost(some ...*session) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// noteGone notes that sessions are gone, since a request found that the base was revoked.
+func (ss *sessions) noteGone(some ...*session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	for _, s := range some {
 		if s != nil {
-			b.bury(s)
+			ss.removeLocked(s)
 		}
 	}
 }
 
-// check finds out which sessions are gone: something has been refused for that.
-func (b *sessions) check(ctx context.Context, some ...*session) error {
+// verify finds out which sessions have ended, after a request was refused for that reason.
+func (ss *sessions) verify(ctx context.Context, some ...*session) error {
 	for _, s := range some {
 		if s == nil || s.isGone() {
 			continue
 		}
-		b.mu.Lock()
-		f := b.renew(s)
-		b.mu.Unlock()
+		ss.mu.Lock()
+		req := ss.renewLocked(s)
+		ss.mu.Unlock()
 		select {
-		case <-f.done:
+		case <-req.done:
 		case <-ctx.Done():
-			return unsent(ctx)
+			return notSent(ctx)
 		}
-		if f.err != nil {
-			return f.err
+		if req.err != nil {
+			return req.err
 		}
 	}
 	return nil
 }
 
-// left returns how long the session surely lasts. sessions.mu is held.
-func (s *session) left(now driver.Instant) time.Duration { return s.lasts - now.Since(s.alive) }
-
-// safe returns for how long a place that names a session is surely left alone by all others: as of the moment when the session was there they give it
-// its grace.
-func (b *sessions) safe(s *session, grace time.Duration, now driver.Instant) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return min(slow(grace)-now.Since(s.alive), s.baseLeft(now))
+// remainingLocked returns how long the session certainly lasts. sessions.mu is held.
+func (s *session) remainingLocked(now driver.Instant) time.Duration {
+	return s.lastsFor - now.Since(s.seenAt)
 }
 
-// start makes a session. mu is held.
-func (b *sessions) start(seconds int64) *flight {
-	if f := b.starts[seconds]; f != nil {
-		return f
+// safeFor returns how long others certainly leave an entry alone that names the session: they give it its grace from a
+// moment at which the session existed.
+func (ss *sessions) safeFor(s *session, grace time.Duration, now driver.Instant) time.Duration {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return min(lessDrift(grace)-now.Since(s.seenAt), s.baseLeft(now))
+}
+
+// createLocked starts to create a session. mu is held.
+func (ss *sessions) createLocked(seconds int64) *sharedRequest {
+	if req := ss.creating[seconds]; req != nil {
+		return req
 	}
-	f := &flight{done: make(chan struct{})}
-	b.starts[seconds] = f
-	b.launch(f, func() {
-		s, err := b.engine.grant(b.engine.life, seconds)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.starts, seconds)
-		if f.err = err; err == nil {
-			b.all[seconds] = s
+	req := &sharedRequest{done: make(chan struct{})}
+	ss.creating[seconds] = req
+	ss.runLocked(req, func() {
+		s, err := ss.engine.createSession(ss.engine.ctx, seconds)
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		delete(ss.creating, seconds)
+		if req.err = err; err == nil {
+			ss.bySeconds[seconds] = s
 		}
 	})
-	return f
+	return req
 }
 
-// renew keeps a session alive. mu is held.
-func (b *sessions) renew(s *session) *flight {
-	if s.flight != nil {
-		return s.flight
+// renewLocked starts to keep a session alive. mu is held.
+func (ss *sessions) renewLocked(s *session) *sharedRequest {
+	if s.keepalive != nil {
+		return s.keepalive
 	}
-	f := &flight{done: make(chan struct{})}
-	s.flight = f
-	b.launch(f, func() {
-		from, lasts, err := b.engine.keepAlive(b.engine.life, s)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		s.flight = nil
+	req := &sharedRequest{done: make(chan struct{})}
+	s.keepalive = req
+	ss.runLocked(req, func() {
+		from, lasts, err := ss.engine.keepAlive(ss.engine.ctx, s)
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		s.keepalive = nil
 		switch {
 		case errors.Is(err, errSession):
-			b.bury(s) // and whoever asked gets a new one
+			ss.removeLocked(s) // its callers get a new one
 		case err != nil:
-			f.err = err
-		case from.Since(s.alive) > 0:
-			s.alive, s.lasts = from, lasts
+			req.err = err
+		case from.Since(s.seenAt) > 0:
+			s.seenAt, s.lastsFor = from, lasts
 		}
 	})
-	return f
+	return req
 }
 
-// bury forgets a session that is gone. mu is held.
-func (b *sessions) bury(s *session) {
-	if b.all[s.seconds] == s {
-		delete(b.all, s.seconds)
+// removeLocked forgets a session that has ended. mu is held.
+func (ss *sessions) removeLocked(s *session) {
+	if ss.bySeconds[s.seconds] == s {
+		delete(ss.bySeconds, s.seconds)
 	}
 	if !s.isGone() {
 		close(s.gone)
 	}
 }
 
-// retire lets nobody else come to some sessions, by their bases, so that they end when those have left who are there: renewals move holders to another one, a few at a
-// time, and waiters move when they next look for themselves. What arrives on one of them late, and nobody knows of, ends with it. They are not revoked,
-// as somebody may be about to be granted a lock on one that was in use a moment ago.
-func (b *sessions) retire(some []clientv3.LeaseID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.all {
+// retire retires sessions by their bases. They end when their entries have left: renewals move holders, a few at a
+// time, and waiters move with their next poll. A request that arrives late, of which nobody knows any more, puts an
+// entry on such a session, and the entry ends with it. The sessions are not revoked, since a lock may be about to be
+// granted on one that was in use a moment ago.
+func (ss *sessions) retire(some []clientv3.LeaseID) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, s := range ss.bySeconds {
 		if slices.Contains(some, s.base) {
-			b.leave(s)
+			ss.retireLocked(s)
 		}
 	}
 }
 
-// launch runs a request in the background. mu is held.
-func (b *sessions) launch(f *flight, do func()) {
-	if b.closed {
-		f.err = errClosed
-		close(f.done)
+// runLocked runs a request in the background. mu is held.
+func (ss *sessions) runLocked(req *sharedRequest, do func()) {
+	if ss.closed {
+		req.err = errClosed
+		close(req.done)
 		return
 	}
-	b.engine.background.Go(func() {
-		defer close(f.done)
+	ss.engine.background.Go(func() {
+		defer close(req.done)
 		do()
 	})
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// place is a server, on which each engine has a client of its own, as other processes have.
-func place(s *etcdserver.Server) drivertest.Place {
-	return drivertest.Place{Open: func(t *testing.T) driver.Engine { return engineOn(t, s.Addr()) }}
+// environment is a server on which each engine has a client of its own, as other processes have.
+func environment(s *etcdserver.Server) drivertest.Environment {
+	return drivertest.Environment{Open: func(t *testing.T) driver.Engine { return engineOn(t, s.Addr()) }}
 }
 
 func TestContract(t *testing.T) {
 	t.Parallel()
 	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true})
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place { return place(s) },
+		Start: func(*testing.T) drivertest.Environment { return environment(s) },
 		TTL:   1500 * time.Millisecond,
 		Late:  750 * time.Millisecond,
 	})
@@ -29,12 +29,12 @@ func TestContract(t *testing.T) {
 func TestContractOverCrashes(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(t *testing.T) drivertest.Place {
-			if !strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the only one that crashes the server
+		Start: func(t *testing.T) drivertest.Environment {
+			if !strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the only test that crashes the server
 				t.Skip("the server need not crash for this")
 			}
 			s := etcdserver.ForTest(t, etcdserver.Config{})
-			p := place(s)
+			p := environment(s)
 			p.Restart = func(t *testing.T) {
 				s.Kill()
 				must(t, s.Restart())

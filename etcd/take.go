@@ -12,240 +12,271 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// tries is how often a transaction is sent that others keep from fitting.
-const tries = 8
+// maxTries is how often a transaction is sent when others change the queue meanwhile.
+const maxTries = 8
 
-// Places of waiters are on a session of this ttl at most, so that one that has died is soon passed over. A grant that was waited for is
-// moved to a session of its own ttl when it is first renewed, which the core does at once if the other one is too short.
-const placeTTL = 7 * time.Second
+// maxWaiterTTL limits the ttl of waiters' entries, so that a waiter that has died is soon passed over. When a grant
+// that was waited for is first renewed, its entry moves to a session for its own ttl. The core renews at once if the
+// grant is shorter than the ttl.
+const maxWaiterTTL = 7 * time.Second
 
-// queueClass is class for places of waiters. Their session is longer than it must be, so that its heartbeat costs little: who has died is passed over a few
-// seconds later.
-func queueClass(ttl time.Duration) int64 { return class(2 * min(ttl, placeTTL)) }
+// queueSessionSeconds is sessionSeconds for waiters' entries. The session is twice as long as necessary, so that its
+// keepalives cost little; the price is that a dead waiter is passed over a few seconds later.
+func queueSessionSeconds(ttl time.Duration) int64 { return sessionSeconds(2 * min(ttl, maxWaiterTTL)) }
 
-// firstLease is how long a grant lasts at least that was waited for, unless a shorter one was asked for.
-const firstLease = 2 * time.Second
+// minFirstLease is how long a grant lasts at least after a wait, unless a shorter ttl was asked for.
+const minFirstLease = 2 * time.Second
+
+// contendedFor is how long a name counts as contended after a request for it was refused.
+const contendedFor = 10 * time.Second
 
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	m, err := e.members.enter(ctx, r.Key, r.Owner)
+	owned, err := e.ownedKeys.beginCall(ctx, r.Key, r.Owner)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	defer e.members.leave(m)
-	return e.take(ctx, r, m)
+	defer e.ownedKeys.endCall(owned)
+	return e.take(ctx, r, owned)
 }
 
-func (e *Engine) take(ctx context.Context, r driver.Request, m *member) (driver.Grant, error) {
-	a := attempt{Request: r, e: e, m: m, span: e.places(r.Key), joins: r.Kind == driver.Semaphore || e.members.rivals.expected(r.Key)}
-	for range tries {
+func (e *Engine) take(ctx context.Context, r driver.Request, owned *ownedKey) (driver.Grant, error) {
+	a := takeAttempt{
+		Request: r, e: e, owned: owned, keyRange: e.entryRange(r.Key),
+		joinsAtOnce: r.Kind == driver.Semaphore || e.ownedKeys.contended.Has(r.Key),
+	}
+	for range maxTries {
 		g, again, err := a.send(ctx)
 		if !again {
-			return g, a.outcome(err)
+			return g, a.finalError(err)
 		}
 	}
-	return driver.Grant{}, a.outcome(errBusy)
+	return driver.Grant{}, a.finalError(errBusy)
 }
 
-// attempt is a Take: one transaction, if others do not come between. A small one does for a name that is expected to be free.
-type attempt struct {
+// takeAttempt is one call of Take. It takes one transaction, unless others change the queue meanwhile. A short
+// transaction does for a name that is expected to be free.
+type takeAttempt struct {
 	driver.Request
-	span
-	e    *Engine
-	m    *member
-	path string
+	keyRange
+	e     *Engine
+	owned *ownedKey
+	path  string
 
-	// seen is the revision at which there was room beside those who were there; 0 if only an empty place will do.
-	seen int64
+	// roomRevision is the revision at which there was room beside the entries of the name; 0 if only an empty queue
+	// will do.
+	roomRevision int64
 
-	hold  *session // for a grant
-	start driver.Instant
-	queue *session // for a place in the queue; nil if there is not to be one
-	joins bool     // a refused one joins with the same request, if it is to join: others are expected to be there
+	holdSession  *session // for a grant
+	start        driver.Instant
+	queueSession *session // for a place in the queue; nil if the request does not join
+	joinsAtOnce  bool     // the first request joins if it is refused, since the name is expected to be contended
 
-	joined bool // it has a place
+	joined bool // it has a place in the queue
 }
 
-// send tries once. It answers with again if another try may get another answer.
-func (a *attempt) send(ctx context.Context) (g driver.Grant, again bool, err error) {
+// send sends one transaction. It returns again if another try may get another answer.
+func (a *takeAttempt) send(ctx context.Context) (g driver.Grant, again bool, err error) {
 	if err = a.prepare(ctx); err != nil {
 		return g, false, err
 	}
-	t, err := a.e.txn(ctx, a.room(), a.enter(), a.refuse())
+	t, err := a.e.txn(ctx, a.compareRoom(), a.opsToHold(), a.opsIfRefused())
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		a.e.sessions.lost(a.hold, a.queue)
+		a.e.sessions.noteGone(a.holdSession, a.queueSession)
 		return g, true, nil
 	case err != nil:
 		if !driver.HadNoEffect(err) {
-			a.e.members.doubt(a.m, a.TTL)
+			a.e.ownedKeys.noteUnknownPut(a.owned, a.TTL)
 		}
 		return g, false, err
 	}
 	if t.Succeeded {
-		return a.enters(t.Header.Revision)
+		return a.newGrant(t.Header.Revision)
 	}
 	answers, granted := t.Responses, false
+	if len(answers) == 0 { // the name is not free: a longer request finds out why, and joins
+		a.joinsAtOnce = true
+		return g, true, nil
+	}
 	if a.Mode == driver.Shared {
 		inner := answers[0].GetResponseTxn()
 		granted, answers = inner.Succeeded, inner.Responses
 	}
-	l := readLine(answers[len(answers)-1].GetResponseRange().Kvs)
-	if !granted && len(answers[len(answers)-2].GetResponseRange().Kvs) == 0 { // the session is gone
-		return g, true, a.e.sessions.check(ctx, a.hold)
+	q := readQueue(answers[len(answers)-1].GetResponseRange().Kvs)
+	if !granted && len(answers[len(answers)-2].GetResponseRange().Kvs) == 0 { // the session has ended
+		return g, true, a.e.sessions.verify(ctx, a.holdSession)
 	}
-	if i := l.at(a.path); i >= 0 && l[i].mark == a.m.mark && l.find(a.m.mark) != i {
-		if err := a.withdraw(ctx, l[i]); err != nil {
-			return g, false, driver.Spent(unsure{err}) // the first transaction has put the place there
+	if i := q.indexOfPath(a.path); i >= 0 && q[i].mark == a.owned.mark && q.indexOfOwner(a.owned.mark) != i {
+		if err := a.removeEntry(ctx, q[i]); err != nil {
+			return g, false, driver.Spent(unmarked{err}) // the first transaction has put the entry there
 		}
-		l, granted = slices.Delete(l, i, i+1), false
+		q, granted = slices.Delete(q, i, i+1), false
 	}
 	if granted {
-		return a.enters(t.Header.Revision)
+		return a.newGrant(t.Header.Revision)
 	}
-	return a.judge(ctx, l, t.Header.Revision)
+	return a.readRefusal(ctx, q, t.Header.Revision)
 }
 
-// enters makes a grant of a transaction at a revision.
-func (a *attempt) enters(revision int64) (g driver.Grant, again bool, err error) {
-	err = a.e.members.stands(a.m, whereabouts{a.path, revision, graceOf(a.TTL)}, a.hold, true, a.TTL)
+// newGrant makes the grant of a transaction at a revision.
+func (a *takeAttempt) newGrant(revision int64) (g driver.Grant, again bool, err error) {
+	err = a.e.ownedKeys.noteStored(a.owned, keyState{a.path, revision, graceFor(a.TTL)}, a.holdSession, true, a.TTL)
 	return driver.Grant{Token: uint64(revision), Start: a.start}, false, err
 }
 
-// withdraw removes a place again, since the owner turned out to have an earlier one, on the key of another engine.
-func (a *attempt) withdraw(ctx context.Context, p place) error {
-	_, err := a.e.txn(ctx, all(createdAt(p.path, p.created)), ops(opDelete(p.path)), nil)
+// removeEntry removes an entry again, since the owner turned out to have an earlier one, under a key of another engine.
+func (a *takeAttempt) removeEntry(ctx context.Context, en entry) error {
+	_, err := a.e.txn(ctx, all(compareCreatedAt(en.path, en.created)), ops(opDelete(en.path)), nil)
 	if err != nil {
-		a.e.members.doubt(a.m, a.TTL)
+		a.e.ownedKeys.noteUnknownPut(a.owned, a.TTL)
 	}
 	return err
 }
 
-// prepare sees to sessions that last.
-func (a *attempt) prepare(ctx context.Context) (err error) {
+// prepare gets sessions that last.
+func (a *takeAttempt) prepare(ctx context.Context) (err error) {
 	e := a.e
-	if a.hold, a.start, err = e.sessions.get(ctx, class(a.TTL)); err != nil {
+	if a.holdSession, a.start, err = e.sessions.get(ctx, sessionSeconds(a.TTL)); err != nil {
 		return err
 	}
-	if !a.Join || !a.joins {
-		a.path, err = e.members.puts(a.m, a.TTL, a.hold)
+	if !a.Join || !a.joinsAtOnce {
+		a.path, err = e.ownedKeys.preparePut(a.owned, a.TTL, a.holdSession)
 		return err
 	}
-	if a.queue, _, err = e.sessions.get(ctx, queueClass(a.TTL)); err != nil {
+	if a.queueSession, _, err = e.sessions.get(ctx, queueSessionSeconds(a.TTL)); err != nil {
 		return err
 	}
-	a.path, err = e.members.puts(a.m, a.TTL, a.hold, a.queue)
+	a.path, err = e.ownedKeys.preparePut(a.owned, a.TTL, a.holdSession, a.queueSession)
 	return err
 }
 
-func (a *attempt) put(s *session, ttl time.Duration) *pb.RequestOp {
-	return opPut(a.path, cardOf(a.Request, a.m.mark).on(s, ttl), s.base)
+func (a *takeAttempt) opPutEntry(s *session, ttl time.Duration) *pb.RequestOp {
+	return opPut(a.path, newRecord(a.Request, a.owned.mark).onSession(s, ttl), s.base)
 }
 
-// room compares: nobody is there, or nobody but those who were there when there was room; and the session is, so that what comes when it has ended,
-// however late that is, leaves nothing.
-func (a *attempt) room() []*pb.Compare {
-	if a.seen == 0 {
-		return all(a.noneAfter(0), exists(a.hold.key))
+// compareRoom is true if the name has no entries, or none but those beside which there was room, and if the session
+// exists. So a request that arrives after the end of its session leaves nothing, however late that is.
+func (a *takeAttempt) compareRoom() []*pb.Compare {
+	if a.roomRevision == 0 {
+		return all(a.compareNoneAfter(0), compareExists(a.holdSession.key))
 	}
-	return all(a.noneAfter(a.seen), a.absent(), exists(a.hold.key))
+	return all(a.compareNoneAfter(a.roomRevision), a.compareAbsent(), compareExists(a.holdSession.key))
 }
 
-func (a *attempt) enter() []*pb.RequestOp { return ops(a.put(a.hold, a.TTL)) }
+func (a *takeAttempt) opsToHold() []*pb.RequestOp { return ops(a.opPutEntry(a.holdSession, a.TTL)) }
 
-// absent compares: the owner's key is not there. If it is, it is left as it is, since it may have been made shared, or have been left.
-func (a *attempt) absent() *pb.Compare { return createdAt(a.path, 0) }
+// compareAbsent is true if the owner's key does not exist. An existing key is left as it is, since it may have been
+// downgraded or released meanwhile.
+func (a *takeAttempt) compareAbsent() *pb.Compare { return compareCreatedAt(a.path, 0) }
 
-// refuse is what is done where there is no room: a reader enters if there are none but readers; others read who is there, when they have joined.
-func (a *attempt) refuse() []*pb.RequestOp {
-	refused := ops(opKey(a.hold.key), opRange(a.span))
-	if a.queue != nil {
-		join := opTxn(all(a.absent(), exists(a.queue.key)), ops(a.put(a.queue, min(a.TTL, placeTTL))), nil)
+// opsIfRefused is what the transaction does if there is no room. A reader is granted the name if all entries are
+// shared. Others join, and read the queue. For a name that was expected to be free, nothing is done if the next request
+// joins anyway: what is not asked for need not be sent, logged and replicated.
+func (a *takeAttempt) opsIfRefused() []*pb.RequestOp {
+	if a.Join && !a.joinsAtOnce && a.Mode == driver.Exclusive {
+		return nil
+	}
+	refused := ops(opKey(a.holdSession.key), opRange(a.keyRange))
+	if a.queueSession != nil {
+		put := a.opPutEntry(a.queueSession, min(a.TTL, maxWaiterTTL))
+		join := opTxn(all(a.compareAbsent(), compareExists(a.queueSession.key)), ops(put), nil)
 		refused = ops(join, refused[0], refused[1])
 	}
 	if a.Mode == driver.Shared {
-		refused = ops(opTxn(all(a.allShared(), a.absent(), exists(a.hold.key)), append(a.enter(), opRange(a.span)), refused))
+		onlyReaders := all(a.compareAllShared(), a.compareAbsent(), compareExists(a.holdSession.key))
+		refused = ops(opTxn(onlyReaders, append(a.opsToHold(), opRange(a.keyRange)), refused))
 	}
 	return refused
 }
 
-// judge finds out what a refusal means to the owner.
-func (a *attempt) judge(ctx context.Context, l line, revision int64) (g driver.Grant, again bool, err error) {
-	own, holds := l.owned(a.Kind, a.m.mark)
+// readRefusal finds out what a refusal means for the owner.
+func (a *takeAttempt) readRefusal(
+	ctx context.Context, q queue, revision int64,
+) (g driver.Grant, again bool, err error) {
+	own, holds := q.findOwned(a.Kind, a.owned.mark)
 	if own == nil {
-		a.e.members.rivals.seen(a.Key)
+		a.e.ownedKeys.contended.Add(a.Key, contendedFor)
 	}
-	if a.queue != nil && l.find(a.m.mark) < 0 && l.at(a.path) < 0 { // it has not joined, as the session of places is gone
-		if err := a.e.sessions.check(ctx, a.queue); err != nil || a.queue.isGone() {
+	if a.queueSession != nil && q.indexOfOwner(a.owned.mark) < 0 && q.indexOfPath(a.path) < 0 {
+		// It has not joined, since the session of the queue has ended.
+		if err := a.e.sessions.verify(ctx, a.queueSession); err != nil || a.queueSession.isGone() {
 			return g, true, err
 		}
 	}
 	switch {
-	case a.Join && !a.joins && l.find(a.m.mark) < 0:
-		a.joins = true
+	case a.Join && !a.joinsAtOnce && q.indexOfOwner(a.owned.mark) < 0:
+		a.joinsAtOnce = true
 		return g, true, nil
-	case own == nil && !a.Join && a.seen < revision && a.fits(l):
-		a.seen = revision
+	case own == nil && !a.Join && a.roomRevision < revision && a.fits(q):
+		a.roomRevision = revision
 		return g, true, nil
-	case own == nil: // or the place is kept, and will not be the owner's again
+	case own == nil: // or the entry is kept, and will not be the owner's again
 		if !a.Join {
-			a.e.lookAfter(ctx, a.Key, l)
+			a.e.expireOrphansSometimes(ctx, a.Key, q)
 		}
 		return g, false, driver.ErrHeld
-	case holds && a.queue != nil && own.session == a.queue.id && own.created == revision: // it has joined where there was room
+	case holds && a.queueSession != nil && own.session == a.queueSession.id && own.created == revision:
+		// It has joined, and there was room.
 		a.joined = true
-		return a.e.told(a.m, own, a.queue, a.TTL)
+		return a.e.newGrantOf(a.owned, own, a.queueSession, a.TTL)
 	case holds:
-		a.seen = 0
-		start, err := a.e.lengthen(ctx, a.m, own, a.TTL)
+		a.roomRevision = 0
+		start, err := a.e.extendEntry(ctx, a.owned, own, a.TTL)
 		return driver.Grant{Token: uint64(own.created), Start: start}, errors.Is(err, errChanged), err
-	case a.tooMany(l, own, revision):
-		if err := a.withdraw(ctx, *own); err != nil {
-			return g, false, driver.Spent(unsure{err})
+	case a.hasTooManyBefore(q, own, revision):
+		if err := a.removeEntry(ctx, *own); err != nil {
+			return g, false, driver.Spent(unmarked{err})
 		}
-		return g, false, driver.ErrCrowded
-	case a.queue != nil && own.session == a.queue.id:
-		if err := a.e.members.stands(a.m, own.whereabouts(), a.queue, false, placeLife); err != nil {
+		return g, false, driver.ErrTooManyWaiters
+	case a.queueSession != nil && own.session == a.queueSession.id:
+		if err := a.e.ownedKeys.noteStored(a.owned, own.keyState(), a.queueSession, false, idleWaiterTTL); err != nil {
 			return g, false, err
 		}
-		a.e.members.refused(a.m, l, revision)
+		a.e.ownedKeys.keepLastQueue(a.owned, q, revision)
 	}
 	return g, false, driver.ErrHeld
 }
 
-// tooMany reports whether as many wait before the owner as may, and it has joined just now. Who has joined before keeps the place. Of several who
-// join at once each sees who has come before, so there are never more who stay; for a moment there are those who are sent away.
-func (a *attempt) tooMany(l line, own *place, revision int64) bool {
-	return a.Waiters > 0 && a.queue != nil && own.created == revision && l.find(a.m.mark)-l.inside(a.Kind) >= a.Waiters
+// hasTooManyBefore reports whether the owner has just joined, behind as many waiters as are allowed. An owner that
+// joined earlier keeps its place. When several join at once, each sees those before it, so never too many stay; for a
+// moment there are more.
+func (a *takeAttempt) hasTooManyBefore(q queue, own *entry, revision int64) bool {
+	justJoined := a.queueSession != nil && own.created == revision
+	return a.MaxWaiters > 0 && justJoined && q.indexOfOwner(a.owned.mark)-q.holderCount(a.Kind) >= a.MaxWaiters
 }
 
-// outcome is the error of an attempt: that the last request had no effect does not say so of one before.
-func (a *attempt) outcome(err error) error {
+// finalError is the error of the whole attempt. That the last request had no effect does not mean that an earlier one
+// had none.
+func (a *takeAttempt) finalError(err error) error {
 	if a.joined && err != nil && driver.HadNoEffect(err) {
-		return unsure{err}
+		return unmarked{err}
 	}
 	return err
 }
 
-// fits reports whether there is room for the permits beside those who are there.
-func (a *attempt) fits(l line) bool {
-	if a.Kind != driver.Semaphore || l.find(a.m.mark) >= 0 {
+// fits reports whether there is room for the permits beside the entries of the queue.
+func (a *takeAttempt) fits(q queue) bool {
+	if a.Kind != driver.Semaphore || q.indexOfOwner(a.owned.mark) >= 0 {
 		return false
 	}
-	l = append(l, place{card: cardOf(a.Request, a.m.mark)})
-	return l.inside(a.Kind) == len(l)
+	q = append(q, entry{record: newRecord(a.Request, a.owned.mark)})
+	return q.holderCount(a.Kind) == len(q)
 }
 
-// told makes a grant of a place that turned out to hold, on its session s. It may be a short one: how old the news is that it holds is not known, so
-// it lasts for as long as others surely leave the place alone.
-func (e *Engine) told(m *member, own *place, s *session, ttl time.Duration) (g driver.Grant, again bool, err error) {
+// newGrantOf makes a grant of an entry that turned out to be a holder's, on its session s. The grant may be shorter
+// than the ttl: it is not known since when the entry is a holder's, so the grant lasts only as long as others certainly
+// leave the entry alone.
+func (e *Engine) newGrantOf(
+	owned *ownedKey, own *entry, s *session, ttl time.Duration,
+) (g driver.Grant, again bool, err error) {
 	now := driver.Now()
 	g = driver.Grant{Token: uint64(own.created), Start: now}
-	if left := e.sessions.safe(s, own.grace, now); left < ttl {
-		if ttl = left; ttl < firstLease {
-			return driver.Grant{}, true, e.members.stands(m, own.whereabouts(), s, false, placeLife)
+	if left := e.sessions.safeFor(s, own.grace, now); left < ttl {
+		if ttl = left; ttl < minFirstLease {
+			return driver.Grant{}, true, e.ownedKeys.noteStored(owned, own.keyState(), s, false, idleWaiterTTL)
 		}
 		g.TTL = ttl
 	}
-	return g, false, e.members.stands(m, own.whereabouts(), s, true, ttl)
+	return g, false, e.ownedKeys.noteStored(owned, own.keyState(), s, true, ttl)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it,
-// also where the URL is so broken that a password stands where something else belongs.
+// URLError says what is wrong with the URL given to [Open]. It never contains anything of user names, passwords, hosts
+// or values of parameters, even if the URL is so broken that a password stands in place of something else.
 type URLError struct {
-	// Part is what is wrong, as in "scheme" or "parameter".
+	// Part is what is wrong, such as "scheme" or "parameter".
 	Part string
 	// Value is the name of the scheme or of the parameter, if Part is one of them and the name may be shown.
 	Value string
-	// Allowed says what may be given.
+	// Allowed says what is allowed.
 	Allowed string
 }
 
@@ -30,14 +30,15 @@ func (e *URLError) Error() string {
 	return s + " is not allowed: it must be " + e.Allowed
 }
 
-// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
-// does say counts. Instead of the password, LEASEHOLD_ETCD_PASSWORD_FILE may name a file that has it, on one line.
+// Environment variables for what the URL given to [Open] leaves out, so that no file and no command line needs to hold
+// a password. The URL takes precedence. Instead of the password, LEASEHOLD_ETCD_PASSWORD_FILE may name a file that
+// contains it, on one line.
 const (
 	EnvUser     = "LEASEHOLD_ETCD_USER"
 	EnvPassword = "LEASEHOLD_ETCD_PASSWORD"
 )
 
-// target is what a URL says, checked. It holds a password: it must not be printed.
+// target is a checked URL. It holds a password, so it must not be printed.
 type target struct {
 	tls       bool
 	addresses []string // host:port
@@ -48,8 +49,8 @@ type target struct {
 	opts                 []Option
 }
 
-// Defaults of a client that Open makes. If the first member that is asked does not answer, a request of the library, which may take 5 s, has time for
-// another one.
+// Defaults of the client that Open makes. If the first member does not answer, a request of the library, which may take
+// 5 s, has time for a second one.
 const (
 	defaultDialTimeout = 2 * time.Second
 	defaultTimeout     = 3 * time.Second
@@ -58,11 +59,11 @@ const (
 
 const schemes = "etcd:// or etcds://"
 
-// parseURL takes a URL apart.
+// parseURL parses and checks a URL.
 func parseURL(raw string, getenv func(string) string) (*target, error) {
 	scheme, rest, found := strings.Cut(raw, "://")
 	switch {
-	case !found || !plainScheme.MatchString(scheme): // what stands there may be a password
+	case !found || !plainScheme.MatchString(scheme): // what is there may be a password
 		return nil, &URLError{Part: "a value without a scheme", Allowed: "one that begins with " + schemes}
 	case scheme != "etcd" && scheme != "etcds":
 		return nil, &URLError{Part: "scheme", Value: scheme, Allowed: schemes}
@@ -71,7 +72,10 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 	if fault != nil {
 		return nil, (*URLError)(fault)
 	}
-	t := &target{tls: scheme == "etcds", user: p.User, password: p.Password, timeout: defaultTimeout, dialTimeout: defaultDialTimeout}
+	t := &target{
+		tls: scheme == "etcds", user: p.User, password: p.Password,
+		timeout: defaultTimeout, dialTimeout: defaultDialTimeout,
+	}
 	if err := t.fillIn(getenv); err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 
 var plainScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// fillIn takes from the environment what the URL does not say of the user.
+// fillIn takes what the URL does not say about the user from the environment.
 func (t *target) fillIn(getenv func(string) string) error {
 	if t.user == "" {
 		t.user = getenv(EnvUser)
@@ -98,27 +102,30 @@ func (t *target) fillIn(getenv func(string) string) error {
 		}
 	}
 	if (t.user == "") != (t.password == "") {
-		return &URLError{Part: "only one of user name and password", Allowed: "both, or none; what the URL leaves out is taken from " + EnvUser + " and " + EnvPassword}
+		return &URLError{
+			Part:    "only one of user name and password",
+			Allowed: "both, or none; what the URL leaves out is taken from " + EnvUser + " and " + EnvPassword,
+		}
 	}
 	return nil
 }
 
-// urlParameter is one that a URL may have.
+// urlParameter is a parameter that a URL may have.
 type urlParameter struct {
 	name string
 	tls  bool // only with TLS
-	// set returns what is allowed, if the value is not, and else nothing.
+	// set returns an empty string, or what is allowed if the value is not.
 	set func(t *target, value string) (allowed string)
 }
 
 var urlParameters = []urlParameter{
 	{"prefix", false, (*target).setPrefix},
-	{"timeout", false, duration(func(t *target) *time.Duration { return &t.timeout })},
-	{"dial_timeout", false, duration(func(t *target) *time.Duration { return &t.dialTimeout })},
-	{"ca", true, ofTLS("ca")},
-	{"cert", true, ofTLS("cert")},
-	{"key", true, ofTLS("key")},
-	{"server_name", true, ofTLS("server_name")},
+	{"timeout", false, setDuration(func(t *target) *time.Duration { return &t.timeout })},
+	{"dial_timeout", false, setDuration(func(t *target) *time.Duration { return &t.dialTimeout })},
+	{"ca", true, setTLS("ca")},
+	{"cert", true, setTLS("cert")},
+	{"key", true, setTLS("key")},
+	{"server_name", true, setTLS("server_name")},
 }
 
 func (t *target) setPrefix(text string) (allowed string) {
@@ -130,12 +137,12 @@ func (t *target) setPrefix(text string) (allowed string) {
 	return ""
 }
 
-// ofTLS takes in a parameter of that name.
-func ofTLS(name string) func(*target, string) string {
+// setTLS returns a function that sets the TLS parameter of that name.
+func setTLS(name string) func(*target, string) string {
 	return func(t *target, text string) string { return t.files.Set(name, text) }
 }
 
-func duration(field func(*target) *time.Duration) func(*target, string) string {
+func setDuration(field func(*target) *time.Duration) func(*target, string) string {
 	return func(t *target, text string) string {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
@@ -162,7 +169,9 @@ func (t *target) setParameters(p *engineurl.Parts) error {
 		}
 		return "etcds://"
 	}
-	fault := p.Parameters(known, elsewhere, func(name, value string) string { return urlParameters[index(name)].set(t, value) })
+	fault := p.Parameters(known, elsewhere, func(name, value string) string {
+		return urlParameters[index(name)].set(t, value)
+	})
 	if fault == nil {
 		fault = t.files.Fault()
 	}

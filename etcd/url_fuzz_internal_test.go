@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/urlfuzz"
 )
 
-// However a URL is broken, nobody is told of the password in it.
+// However broken a URL is, no error shows its password.
 func FuzzURLs(f *testing.F) {
 	urlfuzz.Run(f, []string{"etcd://", "etcds://", "etcd:", ""}, "password", func(raw string) error {
 		_, err := parseURL(raw, func(string) string { return "" })

@@ -28,11 +28,17 @@ func TestURLs(t *testing.T) {
 		{"etcd://localhost", noEnv, target{addresses: []string{"localhost:2379"}}},
 		{"etcd://a:1,b,[::1]:3,a:1", noEnv, target{addresses: []string{"a:1", "b:2379", "[::1]:3"}}},
 		{"etcd://us%40er:p%3A%2Fw@a/?timeout=1s&dial_timeout=500ms", noEnv,
-			target{addresses: []string{"a:2379"}, user: "us@er", password: "p:/w", timeout: time.Second, dialTimeout: 500 * time.Millisecond}},
+			target{
+				addresses: []string{"a:2379"}, user: "us@er", password: "p:/w",
+				timeout: time.Second, dialTimeout: 500 * time.Millisecond,
+			}},
 		{"etcd://a", env, target{addresses: []string{"a:2379"}, user: "env user", password: "env password"}},
 		{"etcd://me:mine@a", env, target{addresses: []string{"a:2379"}, user: "me", password: "mine"}},
 		{"etcds://a?ca=x&cert=y&key=z&server_name=n", noEnv,
-			target{tls: true, addresses: []string{"a:2379"}, files: engineurl.TLS{CA: "x", Cert: "y", Key: "z", ServerName: "n"}}},
+			target{
+				tls: true, addresses: []string{"a:2379"},
+				files: engineurl.TLS{CA: "x", Cert: "y", Key: "z", ServerName: "n"},
+			}},
 	} {
 		if c.want.timeout == 0 {
 			c.want.timeout, c.want.dialTimeout = defaultTimeout, defaultDialTimeout
@@ -45,8 +51,8 @@ func TestURLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.prefix != "mine/" || e.limit != 77*time.Millisecond {
-		t.Errorf("the prefix is %q, the limit %v", e.prefix, e.limit)
+	if e.prefix != "mine/" || e.requestTimeout != 77*time.Millisecond {
+		t.Errorf("the prefix is %q, the limit %v", e.prefix, e.requestTimeout)
 	}
 	if err := errors.Join(e.Close(), e.Close()); err != nil {
 		t.Error(err)
@@ -64,7 +70,7 @@ func TestWrongURLs(t *testing.T) {
 		"etcd://":                       "a name or an address",
 		"etcd://h,":                     "a name or an address",
 		"etcd://u:" + secret:            "a number from 1 to 65535",
-		"etcd://u:" + secret + "/a@h":   "a number from 1 to 65535",
+		"etcd://u:" + secret + "/a@h":   "an @ behind the first slash",
 		"etcd://u:" + secret + "#@h":    "%23",
 		"etcd://u:%zz" + secret + "@h":  "percent-encoded",
 		"etcd://" + secret + "@h":       "both, or none",
@@ -87,7 +93,8 @@ func TestWrongURLs(t *testing.T) {
 			t.Errorf("%s is allowed", url)
 			continue
 		}
-		if _, ok := errors.AsType[*URLError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(fmt.Sprintf("%+v", err), secret) {
+		_, ok := errors.AsType[*URLError](err)
+		if !ok || !strings.Contains(err.Error(), says) || strings.Contains(fmt.Sprintf("%+v", err), secret) {
 			t.Errorf("%s: %v, which does not say %q", url, err, says)
 		}
 	}
@@ -103,7 +110,8 @@ func TestWrongURLs(t *testing.T) {
 	if _, err := New(nil); !errors.Is(err, errNoClient) {
 		t.Errorf("New without a client: %v", err)
 	}
-	if err := WithPrefix("a\x00")(&config{}); err == nil || !strings.Contains(err.Error(), "WithPrefix must be 1 to 128 bytes") {
+	err := WithPrefix("a\x00")(&config{})
+	if err == nil || !strings.Contains(err.Error(), "WithPrefix must be 1 to 128 bytes") {
 		t.Errorf("a prefix with a zero byte: %v", err)
 	}
 }

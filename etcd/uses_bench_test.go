@@ -8,13 +8,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// BenchmarkUses takes and releases one name that was used before, a few times or many, while the server compacts nothing. It costs the same.
+// BenchmarkUses takes and releases one name that was used before, a few times or many, on a server that compacts
+// nothing. Both cost the same.
 func BenchmarkUses(b *testing.B) {
 	for _, uses := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(uses), func(b *testing.B) {
 			_, e := benchServer(b)
 			pair := func() {
-				r := asked("name")
+				r := newRequest("name")
 				r.TTL, r.Join = 30*time.Second, true
 				h := holdOf(r)
 				g, err := e.Take(b.Context(), r)

@@ -11,160 +11,166 @@ import (
 )
 
 const (
-	// lookEvery is how often a waiter looks for itself, in case that an event was lost.
-	lookEvery = 15 * time.Second
-	// A waiter that gets no answer asks again after a pause that doubles.
-	firstPause, lastPause = 50 * time.Millisecond, time.Second
+	// pollInterval is how often a waiter reads the queue without having been notified, in case an event was lost.
+	pollInterval = 15 * time.Second
+	// A waiter without an answer asks again after a pause that doubles each time.
+	minBackoff, maxBackoff = 50 * time.Millisecond, time.Second
 )
 
-// errMoved says that a waiter has to look anew.
-var errMoved = errors.New("etcd: the line has changed")
+// errQueueChanged says that a waiter has to read the queue again.
+var errQueueChanged = errors.New("etcd: the queue has changed")
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join, r.Waiters = true, 0
-	m, err := e.members.enter(ctx, r.Key, r.Owner)
+	r.Join, r.MaxWaiters = true, 0
+	owned, err := e.ownedKeys.beginCall(ctx, r.Key, r.Owner)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	defer e.members.leave(m)
-	read := e.members.waits(m)
-	defer e.members.waitsNoMore(m)
+	defer e.ownedKeys.endCall(owned)
+	read := e.ownedKeys.beginWait(owned)
+	defer e.ownedKeys.endWait(owned)
 
-	w := waiter{Request: r, e: e, m: m, span: e.places(r.Key), read: read, began: time.Now()}
-	defer w.leave()
-	pause := firstPause
+	w := waiter{Request: r, e: e, owned: owned, keyRange: e.entryRange(r.Key), lastQueue: read, startedAt: time.Now()}
+	defer w.leaveSession()
+	pause := minBackoff
 	for {
-		g, err := w.turn(ctx)
+		g, err := w.waitOnce(ctx)
 		switch {
 		case err == nil:
 			return g, nil
-		case ctx.Err() != nil && w.joining:
-			return g, ctx.Err() // the place, or a grant, may come yet
+		case ctx.Err() != nil && w.mayHaveJoined:
+			return g, ctx.Err() // the entry, or a grant, may come yet
 		case ctx.Err() != nil:
-			return g, unsent(ctx)
-		case e.life.Err() != nil:
+			return g, notSent(ctx)
+		case e.ctx.Err() != nil:
 			return g, errClosed
 		case driver.IsPermanent(err):
 			return g, err
-		case errors.Is(err, errMoved):
-			pause = firstPause
+		case errors.Is(err, errQueueChanged):
+			pause = minBackoff
 			continue
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-		case <-e.life.Done():
+		case <-e.ctx.Done():
 		}
-		pause = min(2*pause, lastPause)
+		pause = min(2*pause, maxBackoff)
 	}
 }
 
-// waiter is a Wait.
+// waiter is one call of Wait.
 type waiter struct {
 	driver.Request
-	span
-	e *Engine
-	m *member
+	keyRange
+	e     *Engine
+	owned *ownedKey
 
-	read    sighting // of the Take before
-	began   time.Time
-	on      *session // on which the place is, kept alive meanwhile
-	release func()   // of that
-	joining bool     // a request that puts the place there may be under way
+	lastQueue     queueAt // read by the Take before
+	startedAt     time.Time
+	session       *session // which the entry names; kept alive meanwhile
+	stopKeepalive func()   // stops keeping session alive
+	mayHaveJoined bool     // a request that joins may be in flight
 }
 
-func (w *waiter) leave() {
-	if w.release != nil {
-		w.release()
-		w.on, w.release = nil, nil
+func (w *waiter) leaveSession() {
+	if w.stopKeepalive != nil {
+		w.stopKeepalive()
+		w.session, w.stopKeepalive = nil, nil
 	}
 }
 
-// turn looks once, joins if there is no place, and waits until something changes. It answers errMoved to be called again.
-func (w *waiter) turn(ctx context.Context) (g driver.Grant, err error) {
-	s, _, err := w.e.sessions.get(ctx, queueClass(w.TTL))
+// waitOnce reads the queue once, joins if the owner has no entry, and waits until something changes. The error is
+// errQueueChanged if it has to be called again.
+func (w *waiter) waitOnce(ctx context.Context) (g driver.Grant, err error) {
+	s, _, err := w.e.sessions.get(ctx, queueSessionSeconds(w.TTL))
 	if err != nil {
 		return g, err
 	}
-	if s != w.on {
-		w.leave()
-		w.on, w.release = s, w.e.sessions.attend(s)
+	if s != w.session {
+		w.leaveSession()
+		w.session, w.stopKeepalive = s, w.e.sessions.keepAliveWhileWaiting(s)
 	}
-	known, home := w.e.members.created(w.m), w.e.members.homeOf(w.m)
-	l, revision := w.read.line, w.read.revision
-	if w.read = (sighting{}); revision == 0 {
-		if l, revision, err = w.e.look(ctx, w.Key); err != nil {
+	known, freshPath := w.e.ownedKeys.createdRevision(w.owned), w.e.ownedKeys.freshPath(w.owned)
+	q, revision := w.lastQueue.queue, w.lastQueue.revision
+	if w.lastQueue = (queueAt{}); revision == 0 {
+		if q, revision, err = w.e.fetchQueue(ctx, w.Key); err != nil {
 			return g, err
 		}
 	}
-	own, holds := l.owned(w.Kind, w.m.mark)
+	own, holds := q.findOwned(w.Kind, w.owned.mark)
 	switch {
-	case own == nil && max(l.find(w.m.mark), l.at(home)) >= 0: // kept, and nobody's: the owner can have no other place before that one ends
-		kept := l[max(l.find(w.m.mark), l.at(home))]
-		return g, w.await(ctx, view{span: kept.alone(), place: kept, revision: revision, still: func(now line) bool { return now.has(kept) }})
+	case own == nil && max(q.indexOfOwner(w.owned.mark), q.indexOfPath(freshPath)) >= 0:
+		// Kept, without an owner: the caller can have no other entry before this one ends.
+		kept := q[max(q.indexOfOwner(w.owned.mark), q.indexOfPath(freshPath))]
+		return g, w.awaitChange(ctx, watchView{
+			keyRange: kept.ownRange(), ownEntry: kept, revision: revision,
+			isCurrent: func(now queue) bool { return now.hasUnchanged(kept) },
+		})
 	case own == nil:
-		w.e.members.gone(w.m, known)
+		w.e.ownedKeys.noteGone(w.owned, known)
 		return w.join(ctx)
 	case own.session != s.id && holds:
-		start, err := w.e.lengthen(ctx, w.m, own, w.TTL)
+		start, err := w.e.extendEntry(ctx, w.owned, own, w.TTL)
 		if errors.Is(err, errChanged) {
-			err = errMoved
+			err = errQueueChanged
 		}
 		return driver.Grant{Token: uint64(own.created), Start: start}, err
 	case own.session != s.id:
-		return g, w.adopt(ctx, own)
+		return g, w.moveToSession(ctx, own)
 	case holds:
-		return w.grant(own)
+		return w.grantOwn(own)
 	}
-	if err := w.e.members.stands(w.m, own.whereabouts(), s, false, placeLife); err != nil {
+	if err := w.e.ownedKeys.noteStored(w.owned, own.keyState(), s, false, idleWaiterTTL); err != nil {
 		return g, err
 	}
-	inspected, err := w.inspect(ctx, l[:l.find(w.m.mark)])
+	sessionsSeenAt, err := w.expireOrphansBefore(ctx, q[:q.indexOfOwner(w.owned.mark)])
 	if err != nil {
 		return g, err
 	}
-	return w.follow(ctx, l, revision, inspected)
+	return w.waitInQueue(ctx, q, revision, sessionsSeenAt)
 }
 
-// grant tells of a place that holds.
-func (w *waiter) grant(own *place) (driver.Grant, error) {
-	g, again, err := w.e.told(w.m, own, w.on, w.TTL)
+// grantOwn makes the grant of an entry that is a holder's.
+func (w *waiter) grantOwn(own *entry) (driver.Grant, error) {
+	g, again, err := w.e.newGrantOf(w.owned, own, w.session, w.TTL)
 	if again {
-		err = errMoved // its session lasts no longer: see to that first
+		err = errQueueChanged // the session lasts no longer: see to that first
 	}
 	return g, err
 }
 
-// join goes to the end of the line.
+// join puts the owner at the end of the queue.
 func (w *waiter) join(ctx context.Context) (driver.Grant, error) {
-	w.joining = true
-	g, err := w.e.take(ctx, w.Request, w.m)
+	w.mayHaveJoined = true
+	g, err := w.e.take(ctx, w.Request, w.owned)
 	if err == nil || driver.HadNoEffect(err) {
-		w.joining = false
+		w.mayHaveJoined = false
 	}
 	if errors.Is(err, driver.ErrHeld) {
-		err = errMoved
+		err = errQueueChanged
 	}
 	return g, err
 }
 
-// adopt moves a place, of which nothing is known here, to a session that is kept alive.
-func (w *waiter) adopt(ctx context.Context, own *place) error {
-	if _, err := w.e.members.puts(w.m, w.TTL, w.on); err != nil {
+// moveToSession moves an entry that this process does not know to a session that is kept alive.
+func (w *waiter) moveToSession(ctx context.Context, own *entry) error {
+	if _, err := w.e.ownedKeys.preparePut(w.owned, w.TTL, w.session); err != nil {
 		return err
 	}
-	c := own.card.on(w.on, min(w.TTL, placeTTL))
-	t, err := w.e.txn(ctx, all(own.unchanged(), exists(w.on.key)), ops(opPut(own.path, c, w.on.base)), nil)
+	rec := own.record.onSession(w.session, min(w.TTL, maxWaiterTTL))
+	t, err := w.e.txn(ctx, all(own.compareUnchanged(), compareExists(w.session.key)),
+		ops(opPut(own.path, rec, w.session.base)), nil)
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		w.e.sessions.lost(w.on)
+		w.e.sessions.noteGone(w.session)
 		err = nil
 	case err == nil && !t.Succeeded:
-		err = w.e.sessions.check(ctx, w.on)
+		err = w.e.sessions.verify(ctx, w.session)
 	}
 	if err == nil {
-		err = errMoved
+		err = errQueueChanged
 	}
 	return err
 }

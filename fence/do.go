@@ -8,20 +8,24 @@ import (
 	"strings"
 )
 
-// Beginner begins transactions: a *sql.DB, a *sql.Conn, or something of your own that asks them for another isolation level. That of the database is enough.
+// Beginner begins transactions: a *sql.DB, a *sql.Conn, or something of your own that asks them for another isolation
+// level. The default level of the database is enough.
 type Beginner interface {
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// Do runs fn in a transaction of its own that has raised the mark to the token, and commits it. If the mark is larger, fn fails or panics, or a statement of the guard has failed, it is
-// rolled back, and nothing has happened. Work that takes several transactions calls Do several times with the same token.
+// Do runs fn in a transaction of its own that has raised the mark to the token, and commits it. The transaction is
+// rolled back, and nothing has happened, if the mark is larger, if fn fails or panics, or if a statement of the guard
+// has failed. Work that takes several transactions calls Do several times with the same token.
 //
 // Within fn, do not call Do with the same mark: it would wait for itself. Pass the guard on instead.
 //
-// If ctx is the lease's, the transaction is rolled back when the lease ends. That comes sooner than the mark can tell, but does not replace it: a program that was paused
-// does not notice.
+// If ctx is the lease's context, the transaction is rolled back when the lease ends. That usually happens before the
+// mark would refuse the token, but it does not replace the mark: a program that was paused does not notice the end of
+// its lease.
 //
-// Errors are those of [Raise] and of fn, and [ErrUnknown] if the database did not say whether the transaction was committed. All but the last mean that it was not.
+// The errors are those of [Raise] and of fn, and [ErrUnknown] if the database did not say whether the transaction was
+// committed. After all others it was not committed.
 func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guard) error) error {
 	switch {
 	case isNil(db):
@@ -42,7 +46,7 @@ func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guar
 	open := true
 	defer func() {
 		if open {
-			_ = tx.Rollback() // the error to be told is another one; the database rolls back what is not committed
+			_ = tx.Rollback() // another error is returned; the database rolls back what is not committed
 		}
 	}()
 	g, err := Raise(ctx, tx, m, token)
@@ -52,17 +56,17 @@ func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guar
 	if err := fn(g); err != nil {
 		return err
 	}
-	switch { // the commit has not been sent: that is no unknown outcome
+	switch { // the commit has not been sent, so the outcome is known
 	case ctx.Err() != nil:
 		return fmt.Errorf("fence: before the commit: %w", context.Cause(ctx))
-	case g.failed != nil: // and fn has not told
+	case g.failed != nil: // fn has ignored the error
 		return g.failed
 	}
 	open = false
-	return committed(tx.Commit())
+	return commitError(tx.Commit())
 }
 
-// isNil reports whether there is no database, also if it is one of a type.
+// isNil reports whether there is no database: nil, or a nil pointer of one of the known types.
 func isNil(db any) bool {
 	switch db := db.(type) {
 	case nil:
@@ -79,22 +83,23 @@ func isNil(db any) bool {
 	return false
 }
 
-// committed says what the error of a commit means.
-func committed(err error) error {
+// commitError says what the error of a commit means.
+func commitError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sql.ErrTxDone):
 		return fmt.Errorf("fence: the transaction was rolled back before the commit, as its context has ended: %w", err)
-	case refused(err):
+	case isRefusedCommit(err):
 		return fmt.Errorf("fence: the database has refused the commit: %w", err)
 	}
 	return fmt.Errorf("fence: %w: %w", ErrUnknown, err)
 }
 
-// refused reports whether a database has said that it did not commit. Drivers of PostgreSQL tell its SQLSTATE: class 40 is a rollback, but for 40003, and 23 a
-// constraint that was checked in the end. See https://www.postgresql.org/docs/current/errcodes-appendix.html.
-func refused(err error) bool {
+// isRefusedCommit reports whether a database has said that it did not commit. Drivers of PostgreSQL return its
+// SQLSTATE: class 40 is a rollback, except for 40003, and class 23 a constraint that was checked at the commit. See
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
+func isRefusedCommit(err error) bool {
 	e, ok := errors.AsType[interface {
 		error
 		SQLState() string

@@ -12,13 +12,13 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// sqlState is an error as drivers of PostgreSQL have it.
+// sqlState is an error like those of PostgreSQL drivers.
 type sqlState string
 
 func (s sqlState) Error() string    { return "SQLSTATE " + string(s) }
 func (s sqlState) SQLState() string { return string(s) }
 
-// What a commit that fails means: some errors say that there was none, all others leave it open.
+// What a failed commit means: some errors say that there was none, all others leave the outcome unknown.
 func TestOutcomesOfACommit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestOutcomesOfACommit(t *testing.T) {
 	}
 }
 
-// Do begins, raises before anything else, and ends the transaction in one way or the other.
+// Do begins a transaction, raises the mark before anything else, and ends the transaction in one way or the other.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	mine := errors.New("mine")
@@ -54,27 +54,30 @@ func TestDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		fake *fakeDB
 		fn   func(*fence.Guard) error
-		want error // nil is any, unless it was committed
+		want error // nil means any error, unless the transaction was committed
 		sent string
 	}{
-		"all is well":         {&fakeDB{affected: 1}, work, nil, "begin INSERT work commit"},
-		"the mark is larger":  {&fakeDB{rows: []int64{9}}, work, fence.ErrStale, "begin INSERT SELECT rollback"},
-		"the function fails":  {&fakeDB{affected: 1}, func(*fence.Guard) error { return mine }, mine, "begin INSERT rollback"},
-		"it cannot begin":     {&fakeDB{beginErr: mine}, work, mine, "begin"},
-		"it cannot raise":     {&fakeDB{execErr: mine}, work, mine, "begin INSERT rollback"},
-		"it cannot look":      {&fakeDB{queryErr: mine}, work, mine, "begin INSERT SELECT rollback"},
-		"nobody counts":       {&fakeDB{noCount: mine}, work, mine, "begin INSERT rollback"},
-		"two rows":            {&fakeDB{affected: 2}, work, fence.ErrNotUnique, "begin INSERT rollback"},
-		"a row that vanishes": {&fakeDB{rows: []int64{1, 1}}, work, nil, "begin INSERT SELECT INSERT SELECT INSERT SELECT rollback"},
+		"all is well":        {&fakeDB{affected: 1}, work, nil, "begin INSERT work commit"},
+		"the mark is larger": {&fakeDB{rows: []int64{9}}, work, fence.ErrStale, "begin INSERT SELECT rollback"},
+		"the function fails": {&fakeDB{affected: 1}, func(*fence.Guard) error { return mine }, mine,
+			"begin INSERT rollback"},
+		"it cannot begin": {&fakeDB{beginErr: mine}, work, mine, "begin"},
+		"it cannot raise": {&fakeDB{execErr: mine}, work, mine, "begin INSERT rollback"},
+		"it cannot look":  {&fakeDB{queryErr: mine}, work, mine, "begin INSERT SELECT rollback"},
+		"nobody counts":   {&fakeDB{noCount: mine}, work, mine, "begin INSERT rollback"},
+		"two rows":        {&fakeDB{affected: 2}, work, fence.ErrNotUnique, "begin INSERT rollback"},
+		"a row that vanishes": {&fakeDB{rows: []int64{1, 1}}, work, nil,
+			"begin INSERT SELECT INSERT SELECT INSERT SELECT rollback"},
 	} {
 		err := fence.Do(t.Context(), c.fake.open(t), table.Mark("a"), 5, c.fn)
-		if sent := words(c.fake.sent); sent != c.sent || c.want != nil && !errors.Is(err, c.want) || (err == nil) != strings.HasSuffix(c.sent, "commit") {
+		if sent := words(c.fake.sent); sent != c.sent || c.want != nil && !errors.Is(err, c.want) ||
+			(err == nil) != strings.HasSuffix(c.sent, "commit") {
 			t.Errorf("%s: %q, %v, want %q, %v", name, sent, err, c.sent, c.want)
 		}
 	}
 }
 
-// words are the first words of what was sent.
+// words are the first words of the statements that were sent.
 func words(sent []string) string {
 	first := slices.Clone(sent)
 	for i, s := range first {
@@ -101,7 +104,7 @@ func TestDoOfAPanic(t *testing.T) {
 	}
 }
 
-// The error says what was there and what came, and names longer than that are cut in texts only.
+// The error says what the mark was and which token came. Long names are truncated in the text only.
 func TestStaleError(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("n", 100)
@@ -112,7 +115,7 @@ func TestStaleError(t *testing.T) {
 	}
 }
 
-// A write by version has its arguments in the order of their first places, for drivers that count them.
+// A versioned write has its arguments in the order in which they first occur, for drivers that count them.
 func TestArgumentsInOrder(t *testing.T) {
 	t.Parallel()
 	fake := &fakeDB{affected: 1}
@@ -120,13 +123,14 @@ func TestArgumentsInOrder(t *testing.T) {
 	if err := v.Write(t.Context(), fake.open(t), 7, 3, fence.Values{"title": "t", "body": "b"}); err != nil {
 		t.Fatal(err)
 	}
-	want := `UPDATE "article" AS t SET "version" = $1, "body" = $2, "title" = $3 WHERE t."id" = $4 AND (t."version" IS NULL OR t."version" < $1)`
+	want := `UPDATE "article" AS t SET "version" = $1, "body" = $2, "title" = $3 ` +
+		`WHERE t."id" = $4 AND (t."version" IS NULL OR t."version" < $1)`
 	if len(fake.sent) != 1 || fake.sent[0] != want {
 		t.Errorf("sent:\n%q, want\n%q", fake.sent, want)
 	}
 }
 
-// What comes of a write by version.
+// The results of a versioned write.
 func TestWriteByVersion(t *testing.T) {
 	t.Parallel()
 	mine := errors.New("mine")
@@ -149,7 +153,8 @@ func TestWriteByVersion(t *testing.T) {
 		}
 	}
 	moving := fakeDB{rows: []int64{4, 4, 4}}
-	if err := v.Write(t.Context(), moving.open(t), 7, 5, fence.Values{"title": "t"}); err == nil || errors.Is(err, fence.ErrStale) {
+	if err := v.Write(t.Context(), moving.open(t), 7, 5, fence.Values{"title": "t"}); err == nil ||
+		errors.Is(err, fence.ErrStale) {
 		t.Errorf("a row that comes and goes: %v", err)
 	}
 }

@@ -8,36 +8,39 @@ import (
 
 // Errors of this package, for errors.Is.
 var (
-	// ErrStale: the resource has seen a larger token, so the lease behind this one is over. errors.As finds the
-	// [*StaleError]. Nothing has been changed. Do not try again: take the lock anew, and begin again with reading.
+	// ErrStale says that the resource has seen a larger token, so the lease with this token has ended. errors.As finds
+	// the [*StaleError]. Nothing has been changed. Do not try again: take the lock anew, and begin again with reading.
 	ErrStale = errors.New("the token is too old")
 
-	// ErrInvalid: a value that was passed in is not allowed. errors.As finds the [*ValueError]. Nothing has been sent.
+	// ErrInvalid says that a value is not allowed. errors.As finds the [*ValueError]. Nothing has been sent.
 	ErrInvalid = errors.New("invalid value")
 
-	// ErrNoRow: the table has no row with that key, so there is no mark to raise. Insert the row, or keep the
+	// ErrNoRow says that the table has no row with that key, so there is no mark to raise. Insert the row, or keep the
 	// mark in a [Table].
 	ErrNoRow = errors.New("there is no row with this key")
 
-	// ErrNotUnique: more than one row has that key. Roll back, and use a column that is unique.
+	// ErrNotUnique says that several rows have that key. Roll back, and use a unique column.
 	ErrNotUnique = errors.New("more than one row has this key")
 
-	// ErrWritten: the row was written with this same token before. So if the answer to a [Versioned.Write] was lost, it
-	// has taken effect. If this is another write, it has not: a lease can write a row once.
+	// ErrWritten says that the row was already written with this same token. If the answer to a [Versioned.Write] was
+	// lost and this is the same write, it has taken effect. If this is another write, it has not: a lease can write a
+	// row once.
 	ErrWritten = errors.New("already written with this token")
 
-	// ErrUnknown: the store did not confirm a change, which may have taken effect or not. Look, or do it again with the same
-	// token if it may be done twice.
+	// ErrUnknown says that the store did not confirm a change, so it may have taken effect or not. Read what is there,
+	// or repeat the change with the same token if it may be done twice.
 	ErrUnknown = errors.New("the store has not confirmed the change: it may have taken effect")
 
-	// ErrUnavailable: a [Gate] could not raise the mark, for the reason that is wrapped as well. The work has not begun.
+	// ErrUnavailable says that a [Gate] could not raise the mark. It wraps the reason, too. The work has not begun.
 	ErrUnavailable = errors.New("the mark could not be raised, so the work has not begun")
 
-	// ErrNoToken: a request that may change something has no token. Put the lease into its context with [WithToken].
-	ErrNoToken = errors.New("no fencing token: send it as Fencing-Token, as a fence.Transport does with that of fence.WithToken")
+	// ErrNoToken says that a request that may change something has no token. Put the lease into its context with
+	// [WithToken].
+	ErrNoToken = errors.New("no fencing token: send it as Fencing-Token, " +
+		"as a fence.Transport does with that of fence.WithToken")
 )
 
-// StaleError says that a token came too late. It is an ErrStale.
+// StaleError says that a token came too late. It wraps ErrStale.
 type StaleError struct {
 	Name string // of the mark
 	Have uint64 // the mark: the largest token that the resource has seen
@@ -46,13 +49,14 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("fence: token %d for %q is too old, %d has been there: stop, and take the lock anew", e.Want, e.Name, e.Have)
+	return fmt.Sprintf("fence: token %d for %q is too old, %d has been there: stop, and take the lock anew",
+		e.Want, e.Name, e.Have)
 }
 
 // Unwrap returns ErrStale.
 func (e *StaleError) Unwrap() error { return ErrStale }
 
-// ValueError says which value is not allowed and what is. It is an ErrInvalid.
+// ValueError says which value is not allowed and what is allowed. It wraps ErrInvalid.
 type ValueError struct {
 	Field   string // as in "token"
 	Value   string // as given, shortened
@@ -71,7 +75,7 @@ func invalid(field, value, allowed string) *ValueError {
 	return &ValueError{Field: field, Value: strconv.Quote(shortened(value)), Allowed: allowed}
 }
 
-// missing is for what must be given and was not.
+// missing is the error for something that must be given and was not.
 func missing(field, allowed string) *ValueError {
 	return &ValueError{Field: field, Value: "nil", Allowed: allowed}
 }

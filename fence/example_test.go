@@ -27,7 +27,7 @@ var (
 	}()
 )
 
-// One is taken from the stock. If another holder with a larger token has been there, nothing happens.
+// Take one item from the stock. If another holder with a larger token has been there, nothing happens.
 func ExampleDo() {
 	marks := fence.Table{Name: "marks"}
 	err := fence.Do(lease.Context(), db, marks.Mark(lease.Name()), lease.Token(), func(tx *fence.Guard) error {
@@ -48,7 +48,8 @@ func ExampleDo() {
 	}
 }
 
-// Work that takes several transactions begins each with the same token. The second is refused if anybody else was there in between.
+// Work that takes several transactions begins each of them with the same token. The second one is refused if another
+// holder was there in between.
 func ExampleDo_severalTransactions() {
 	mark := fence.Column{Table: "stock", Key: "id", Token: "fence"}.Mark(7)
 	var left int
@@ -68,13 +69,13 @@ func ExampleDo_severalTransactions() {
 	}
 }
 
-// In a transaction that is begun elsewhere. Raising the mark comes first, before anything is read.
+// In a transaction that is begun elsewhere, raise the mark first, before anything is read.
 func ExampleRaise() {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer tx.Rollback() // it does nothing after a commit
+	defer tx.Rollback() // does nothing after a commit
 
 	guard, err := fence.Raise(ctx, tx, fence.Table{Name: "marks"}.Mark(lease.Name()), lease.Token())
 	if err != nil {
@@ -88,7 +89,7 @@ func ExampleRaise() {
 	}
 }
 
-// Work under several locks raises a mark for each, in an order that is the same everywhere: that of the names.
+// Work under several locks raises a mark for each of them, always in the same order: that of the names.
 func ExampleGuard_Raise() {
 	set, err := leasehold.New(memory.New()).LockAll(ctx, "account:1", "account:2")
 	if err != nil {
@@ -103,7 +104,8 @@ func ExampleGuard_Raise() {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE account SET balance = balance + CASE id WHEN 1 THEN -10 ELSE 10 END WHERE id IN (1, 2)")
+		_, err := tx.ExecContext(ctx,
+			"UPDATE account SET balance = balance + CASE id WHEN 1 THEN -10 ELSE 10 END WHERE id IN (1, 2)")
 		return err
 	})
 	if err != nil {
@@ -125,17 +127,18 @@ func ExampleTable_Schema() {
 	// )
 }
 
-// The statement that adds the column to a table that is there.
+// The statement that adds the column to an existing table.
 func ExampleColumn_Schema() {
 	schema, err := fence.Column{Table: "stock", Key: "id", Token: "fence"}.Schema()
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(schema)
-	// Output: ALTER TABLE "stock" ADD COLUMN "fence" bigint NOT NULL DEFAULT 0 CHECK ("fence" BETWEEN 0 AND 9007199254740991)
+	// Output:
+	// ALTER TABLE "stock" ADD COLUMN "fence" bigint NOT NULL DEFAULT 0 CHECK ("fence" BETWEEN 0 AND 9007199254740991)
 }
 
-// The state of a machine is written as a whole, whatever it was before: the largest token has the last word.
+// The state of a machine is written as a whole, whatever it was before: the largest token writes last.
 func ExampleVersioned_Write() {
 	state := fence.Versioned{Table: "machine", Key: "id", Version: "version"}
 	err := state.Write(ctx, db, 7, lease.Token(), fence.Values{"state": "running", "since": "2026-03-01"})
@@ -159,7 +162,7 @@ func ExampleMemory() {
 	// fence: token 41 for "stock:7" is too old, 42 has been there: stop, and take the lock anew
 }
 
-// Who is refused learns by whom.
+// A holder that is refused learns which token was there.
 func ExampleStaleError() {
 	var marks fence.Memory
 	_ = marks.Raise(ctx, "stock:7", 42)
@@ -171,7 +174,7 @@ func ExampleStaleError() {
 	// Output: too old: 41 after 42
 }
 
-// Work on a device that has no memory of its own is kept in order by a gate. Marks in a database outlive the process.
+// A gate orders the work on a device that cannot keep a mark. Marks in a database outlive the process.
 func ExampleGate_Do() {
 	gate := fence.NewGate(new(fence.Memory)) // or fence.DBMarks{DB: db, Table: fence.Table{Name: "marks"}}
 	send := func(token uint64) {
@@ -206,7 +209,8 @@ func ExampleGate_Handler() {
 
 	client := &http.Client{Transport: new(fence.Transport)}
 	put := func(token uint64) {
-		ctx := fence.WithToken(ctx, "order:1001", token) // fence.WithToken(lease.Context(), lease.Name(), lease.Token())
+		// fence.WithToken(lease.Context(), lease.Name(), lease.Token())
+		ctx := fence.WithToken(ctx, "order:1001", token)
 		r, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL+"/orders/1001", nil)
 		if err != nil {
 			log.Fatal(err)
@@ -227,7 +231,8 @@ func ExampleGate_Handler() {
 	// 412 fence: token 41 for "order:1001" is too old, 42 has been there: stop, and take the lock anew
 }
 
-// A handler that writes to a database raises the mark there, with the token of the request. That is safe with any number of servers.
+// A handler that writes to a database raises the mark there with the token of the request. That is safe with any number
+// of servers.
 func ExampleRequired() {
 	marks := fence.Table{Name: "marks"}
 	http.Handle("PUT /orders/{id}", fence.Required(
@@ -235,7 +240,8 @@ func ExampleRequired() {
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			name, token, _ := fence.FromContext(r.Context())
 			err := fence.Do(r.Context(), db, marks.Mark(name), token, func(tx *fence.Guard) error {
-				_, err := tx.ExecContext(r.Context(), "UPDATE orders SET state = 'shipped' WHERE id = $1", r.PathValue("id"))
+				_, err := tx.ExecContext(r.Context(), "UPDATE orders SET state = 'shipped' WHERE id = $1",
+					r.PathValue("id"))
 				return err
 			})
 			if err != nil {

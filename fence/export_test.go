@@ -1,6 +1,6 @@
 package fence
 
-// Waiting returns how many names a gate has in its memory.
+// Waiting returns how many names a gate keeps in memory.
 func Waiting(g *Gate) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

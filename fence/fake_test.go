@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// fakeDB is a database that does nothing but write down what it is asked, and answers as it is told.
+// fakeDB is a database that only records the statements it gets, and answers as configured.
 type fakeDB struct {
 	mu   sync.Mutex
 	sent []string
 
-	affected int64   // by each statement that is executed
-	rows     []int64 // the answers of queries, one after the other; then there is no row
+	affected int64   // for each statement that is executed
+	rows     []int64 // the answers of queries in order; after them there is no row
 	execErr  error
 	queryErr error
 	beginErr error

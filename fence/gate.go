@@ -7,40 +7,44 @@ import (
 	"sync"
 )
 
-// Gate keeps in order what is done under one name in this process: the work of a token begins when all work of smaller ones has ended, and after
-// that no smaller one is let in. It is for resources that have no store of their own in which a mark could be raised together with the
-// writing: a device, a file, a service of somebody else.
+// Gate orders the work under one name in this process: the work of a token begins when all work of smaller tokens has
+// ended, and from then on no smaller token is let in. It is for resources without a store in which a mark could be
+// raised together with a write: a device, a file, a service that belongs to somebody else.
 //
-// What it promises ends with the process. If several processes have gates with the same [Marks], then work that begins after a larger token has come to any of them
-// is refused; but work that has begun goes on, although a larger token comes to another process. A resource that several processes write to needs [Do], or redisfence.
+// Its promise is limited to the process. If several processes have gates with the same [Marks], work is refused if it
+// begins after a larger token has come to any of them. But work that has begun goes on even if a larger token comes to
+// another process. A resource that several processes write to needs [Do], or redisfence.
 //
-// One gate must serve all that works on the same names. It is safe for concurrent use.
+// One gate must serve all work on the same names. It is safe for concurrent use.
 type Gate struct {
 	marks Marks
 
 	mu    sync.Mutex
-	names map[string]*passage // of work that waits or has begun
+	names map[string]*nameState // names with work that waits or has begun
 }
 
-// passage is the way through the gate for one name.
-type passage struct {
-	newest  uint64        // the largest token that has come
-	inside  uint64        // the token whose work has begun
-	running int           // how much of it
-	users   int           // who waits or has begun
-	changed chan struct{} // is closed when somebody leaves, or a larger token comes
+// nameState is the state of one name.
+type nameState struct {
+	newest       uint64        // the largest token that has come
+	runningToken uint64        // the token whose work has begun
+	running      int           // number of calls of Do whose work has begun
+	users        int           // number of calls of Do that wait or whose work has begun
+	changed      chan struct{} // closed when work has ended or a larger token has come
 }
 
-// NewGate returns a gate with marks that tell what came before: [*Memory], or others that outlive the process. With nil marks, all work is refused.
+// NewGate returns a gate. The marks remember earlier tokens: use [*Memory], or marks that outlive the process. With nil
+// marks, all work is refused.
 func NewGate(marks Marks) *Gate {
-	return &Gate{marks: marks, names: map[string]*passage{}}
+	return &Gate{marks: marks, names: map[string]*nameState{}}
 }
 
-// Do waits until no work of a smaller token is under way for that name, raises the mark, and runs fn with a context from which [FromContext] tells name and token. Work of the
-// same token may run at the same time. fn must have done everything when it returns: what it leaves to other goroutines is not kept in order.
+// Do waits until no work of a smaller token is in progress for that name, raises the mark, and runs fn. The context of
+// fn carries name and token for [FromContext]. Work of equal tokens may run at the same time. fn must have finished all
+// work when it returns: work that it leaves to other goroutines is not ordered.
 //
-// It returns the error of fn; [ErrStale] if a larger token has come before or while it waited; [ErrUnavailable] if the mark could not be raised, for the reason that is
-// wrapped as well; [ErrInvalid]; or the cause of ctx if that ended while it waited. In all cases but the first fn was not called.
+// Do returns the error of fn; [ErrStale] if a larger token has come before or while it waited; [ErrUnavailable]
+// together with the reason if the mark could not be raised; [ErrInvalid]; or the cause of ctx if that ended while it
+// waited. In all cases but the first, fn was not called.
 func (g *Gate) Do(ctx context.Context, name string, token uint64, fn func(ctx context.Context) error) error {
 	switch {
 	case g.marks == nil:
@@ -51,12 +55,12 @@ func (g *Gate) Do(ctx context.Context, name string, token uint64, fn func(ctx co
 	if err := Valid(name, token); err != nil {
 		return err
 	}
-	p := g.arrive(name)
-	defer g.depart(name, p)
-	if err := g.enter(ctx, name, p, token); err != nil {
+	p := g.addUser(name)
+	defer g.removeUser(name, p)
+	if err := g.begin(ctx, name, p, token); err != nil {
 		return err
 	}
-	defer g.leave(p)
+	defer g.end(p)
 	if err := g.marks.Raise(ctx, name, token); err != nil {
 		if errors.Is(err, ErrStale) || errors.Is(err, ErrInvalid) {
 			return err
@@ -66,19 +70,19 @@ func (g *Gate) Do(ctx context.Context, name string, token uint64, fn func(ctx co
 	return fn(WithToken(ctx, name, token))
 }
 
-func (g *Gate) arrive(name string) *passage {
+func (g *Gate) addUser(name string) *nameState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.names[name]
 	if p == nil {
-		p = &passage{changed: make(chan struct{})}
+		p = &nameState{changed: make(chan struct{})}
 		g.names[name] = p
 	}
 	p.users++
 	return p
 }
 
-func (g *Gate) depart(name string, p *passage) {
+func (g *Gate) removeUser(name string, p *nameState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.users--; p.users == 0 {
@@ -86,20 +90,20 @@ func (g *Gate) depart(name string, p *passage) {
 	}
 }
 
-// enter waits until work of a token may begin. It lets nobody with a smaller token begin from now on.
-func (g *Gate) enter(ctx context.Context, name string, p *passage, token uint64) error {
+// begin waits until work of a token may begin. From then on no work of a smaller token can begin.
+func (g *Gate) begin(ctx context.Context, name string, p *nameState, token uint64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if token > p.newest {
 		p.newest = token
-		p.change()
+		p.wakeLocked()
 	}
 	for {
 		switch {
 		case token < p.newest:
 			return &StaleError{Name: name, Have: p.newest, Want: token}
-		case p.running == 0 || p.inside == token:
-			p.inside = token
+		case p.running == 0 || p.runningToken == token:
+			p.runningToken = token
 			p.running++
 			return nil
 		}
@@ -115,15 +119,15 @@ func (g *Gate) enter(ctx context.Context, name string, p *passage, token uint64)
 	}
 }
 
-func (g *Gate) leave(p *passage) {
+func (g *Gate) end(p *nameState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p.running--
-	p.change()
+	p.wakeLocked()
 }
 
-// change tells those who wait to look again.
-func (p *passage) change() {
+// wakeLocked wakes all waiting calls.
+func (p *nameState) wakeLocked() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }

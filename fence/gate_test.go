@@ -13,15 +13,15 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// pass is one piece of work at a gate.
-type pass struct {
+// work is one piece of work at a gate.
+type work struct {
 	begun, finish chan struct{}
 	done          chan error
 }
 
-// through begins work at a gate, which goes on until it is told to finish.
-func through(ctx context.Context, g *fence.Gate, name string, token uint64) *pass {
-	p := &pass{begun: make(chan struct{}), finish: make(chan struct{}), done: make(chan error, 1)}
+// startWork begins work at a gate. It goes on until it is told to finish.
+func startWork(ctx context.Context, g *fence.Gate, name string, token uint64) *work {
+	p := &work{begun: make(chan struct{}), finish: make(chan struct{}), done: make(chan error, 1)}
 	go func() {
 		p.done <- g.Do(ctx, name, token, func(context.Context) error {
 			close(p.begun)
@@ -32,8 +32,8 @@ func through(ctx context.Context, g *fence.Gate, name string, token uint64) *pas
 	return p
 }
 
-// is says where a piece of work is, when nothing moves any more.
-func (p *pass) is() string {
+// is says what state the work is in when nothing changes any more.
+func (p *work) is() string {
 	synctest.Wait()
 	select {
 	case <-p.begun:
@@ -59,21 +59,22 @@ func staleText(name string, have, want uint64) string {
 	return (&fence.StaleError{Name: name, Have: have, Want: want}).Error()
 }
 
-// A larger token waits for work under way, work of the same token joins, and smaller ones are refused as soon as it has come.
+// A larger token waits for work in progress, work of the same token joins it, and smaller tokens are refused as soon as
+// the larger one has come.
 func TestGateKeepsOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fence.NewGate(new(fence.Memory))
-		old, same := through(t.Context(), g, "a", 5), through(t.Context(), g, "a", 5)
+		old, same := startWork(t.Context(), g, "a", 5), startWork(t.Context(), g, "a", 5)
 		expect(t, "the first", old.is(), "inside")
 		expect(t, "the same token", same.is(), "inside")
-		expect(t, "a smaller one", through(t.Context(), g, "a", 4).is(), staleText("a", 5, 4))
-		next := through(t.Context(), g, "a", 7)
+		expect(t, "a smaller one", startWork(t.Context(), g, "a", 4).is(), staleText("a", 5, 4))
+		next := startWork(t.Context(), g, "a", 7)
 		expect(t, "a larger one", next.is(), "waiting")
-		between := through(t.Context(), g, "a", 6)
+		between := startWork(t.Context(), g, "a", 6)
 		expect(t, "one in between", between.is(), staleText("a", 7, 6))
-		expect(t, "the first token again", through(t.Context(), g, "a", 5).is(), staleText("a", 7, 5))
-		other := through(t.Context(), g, "b", 1)
+		expect(t, "the first token again", startWork(t.Context(), g, "a", 5).is(), staleText("a", 7, 5))
+		other := startWork(t.Context(), g, "b", 1)
 		expect(t, "another name", other.is(), "inside")
 		close(old.finish)
 		expect(t, "the larger one, while one is left", next.is(), "waiting")
@@ -82,20 +83,20 @@ func TestGateKeepsOrder(t *testing.T) {
 		close(next.finish)
 		close(other.finish)
 		synctest.Wait()
-		expect(t, "a smaller one, when all have gone", through(t.Context(), g, "a", 6).is(), staleText("a", 7, 6))
+		expect(t, "a smaller one, when all have gone", startWork(t.Context(), g, "a", 6).is(), staleText("a", 7, 6))
 	})
 }
 
-// Of several that wait, the largest comes next, and the others are refused.
+// Of several waiting tokens the largest comes next, and the others are refused.
 func TestLargestTokenComesNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fence.NewGate(new(fence.Memory))
-		old := through(t.Context(), g, "a", 1)
+		old := startWork(t.Context(), g, "a", 1)
 		expect(t, "the first", old.is(), "inside")
-		two := through(t.Context(), g, "a", 2)
+		two := startWork(t.Context(), g, "a", 2)
 		expect(t, "the second", two.is(), "waiting")
-		three := through(t.Context(), g, "a", 3)
+		three := startWork(t.Context(), g, "a", 3)
 		expect(t, "the third", three.is(), "waiting")
 		expect(t, "the second, when there is a third", two.is(), staleText("a", 3, 2))
 		close(old.finish)
@@ -104,34 +105,34 @@ func TestLargestTokenComesNext(t *testing.T) {
 	})
 }
 
-// Who gives up while it waits gets the cause, and has not worked.
+// Work that is given up while it waits gets the cause, and was not done.
 func TestGivingUpAtAGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fence.NewGate(new(fence.Memory))
-		old := through(t.Context(), g, "a", 1)
+		old := startWork(t.Context(), g, "a", 1)
 		expect(t, "the first", old.is(), "inside")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		next := through(ctx, g, "a", 2)
+		next := startWork(ctx, g, "a", 2)
 		expect(t, "the next", next.is(), "waiting")
 		cancel(errors.New("lease lost"))
 		expect(t, "the next, without its lease", next.is(), "lease lost")
 		close(old.finish)
-		third := through(t.Context(), g, "a", 3)
+		third := startWork(t.Context(), g, "a", 3)
 		expect(t, "a third", third.is(), "inside")
 		close(third.finish)
 	})
 }
 
-// marksFunc are marks that a test answers for.
+// marksFunc is Marks with a function of the test.
 type marksFunc func(ctx context.Context, name string, token uint64) error
 
 func (f marksFunc) Raise(ctx context.Context, name string, token uint64) error {
 	return f(ctx, name, token)
 }
 
-// Where the mark could not be raised, nothing is done, and the reason is told.
-func TestGateWithoutItsMarks(t *testing.T) {
+// If the mark could not be raised, nothing is done, and the error has the reason.
+func TestGateWhoseMarksFail(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
 	for _, c := range []struct{ marks, want error }{
@@ -151,7 +152,7 @@ func TestGateWithoutItsMarks(t *testing.T) {
 	}
 }
 
-// Work is told its name and token, and what it returns or panics with comes through, and leaves the gate open.
+// Work gets its name and token. What it returns or panics with is passed on, and leaves the gate open.
 func TestWorkBehindAGate(t *testing.T) {
 	t.Parallel()
 	g := fence.NewGate(new(fence.Memory))
@@ -175,7 +176,7 @@ func TestWorkBehindAGate(t *testing.T) {
 	}
 }
 
-// Many at once: nobody is inside together with another token, tokens only grow, and nothing is left behind.
+// With many at once, no two tokens work at the same time, tokens only grow, and nothing is left in memory.
 func TestGateUnderLoad(t *testing.T) {
 	t.Parallel()
 	g := fence.NewGate(new(fence.Memory))

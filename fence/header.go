@@ -5,15 +5,16 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 )
 
-// Headers of a request. The token is a plain decimal number, which any client can write; it has up to 16 digits, so it is no Integer of RFC 9651, which ends at 15.
+// Headers of a request. The token is a plain decimal number, which any client can write. It is not an Integer of RFC
+// 9651, because it may have 16 digits and an Integer at most 15.
 const (
 	// HeaderToken has the token, from 1 to 9007199254740991, without sign and leading zeros.
 	HeaderToken = "Fencing-Token"
-	// HeaderName has the name of the lock, percent-encoded as in a path. It may be missing. If it is there, it must be the name that the server expects: a token of
-	// another lock means nothing here, and one that is too large would shut out all holders of the right one.
+	// HeaderName has the name of the lock, percent-encoded as in a path. It may be missing. If it is there, it must be
+	// the name that the server expects: a token of another lock means nothing here, and one that is too large would
+	// shut out all holders of the right lock.
 	HeaderName = "Fencing-Name"
 )
 
@@ -23,9 +24,10 @@ func setHeaders(h http.Header, name string, token uint64) {
 	h.Set(HeaderName, url.PathEscape(name))
 }
 
-// tokenOf reads the token of a request about a name. It returns ErrNoToken if there is none.
-func tokenOf(h http.Header, name string, fold bool) (uint64, error) {
-	if err := Valid(name, 1); err != nil { // the server made it of the request, as of its path
+// tokenOf reads the token of a request about a name. name is canonical already; form makes the name in the header
+// canonical. It returns ErrNoToken if there is no token.
+func tokenOf(h http.Header, name string, form func(string) string) (uint64, error) {
+	if err := Valid(name, 1); err != nil { // the server derives the name from the request, for example from its path
 		return 0, err
 	}
 	tokens, names := h.Values(HeaderToken), h.Values(HeaderName)
@@ -39,16 +41,15 @@ func tokenOf(h http.Header, name string, fold bool) (uint64, error) {
 	}
 	if len(names) == 1 {
 		given, err := url.PathUnescape(names[0])
-		if fold {
-			given = strings.ToLower(given)
-		}
-		if err != nil || given != name {
-			return 0, invalid(HeaderName, names[0], "the lock of this resource, "+strconv.Quote(shortened(name))+", percent-encoded as in a path")
+		if err != nil || form(given) != name {
+			return 0, invalid(HeaderName, names[0],
+				"the lock of this resource, "+strconv.Quote(shortened(name))+", percent-encoded as in a path")
 		}
 	}
 	token, err := strconv.ParseUint(tokens[0], 10, 64)
 	if err != nil || token < 1 || token > MaxToken || strconv.FormatUint(token, 10) != tokens[0] {
-		return 0, invalid(HeaderToken, tokens[0], "a decimal number from 1 to "+strconv.FormatUint(MaxToken, 10)+" without sign and leading zeros")
+		return 0, invalid(HeaderToken, tokens[0],
+			"a decimal number from 1 to "+strconv.FormatUint(MaxToken, 10)+" without sign and leading zeros")
 	}
 	return token, nil
 }

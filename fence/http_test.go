@@ -17,10 +17,10 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// nameOf is the name of the lock of what a request is about.
+// nameOf is the name of the lock for a request.
 func nameOf(r *http.Request) string { return "order:" + r.URL.Query().Get("id") }
 
-// echo is a handler that says which token it has been given.
+// echo is a handler that answers with the token it got.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	name, token, ok := fence.FromContext(r.Context())
 	_ = json.NewEncoder(w).Encode([]any{name, token, ok})
@@ -40,7 +40,7 @@ func answer(h http.Handler, r *http.Request) *http.Response {
 	return w.Result()
 }
 
-// What a request may have in its headers, and what comes of it.
+// What the headers of a request may contain, and the answers.
 func TestTokensOfRequests(t *testing.T) {
 	t.Parallel()
 	const given, none = `["order:7",42,true]` + "\n", `["",0,false]` + "\n"
@@ -82,7 +82,8 @@ func TestTokensOfRequests(t *testing.T) {
 		{"token beyond all", request("PUT", token, strings.Repeat("9", 1000)), 400, ""},
 		{"reading with a bad token", request("GET", token, "x"), 400, ""},
 	} {
-		for handler, h := range map[string]http.Handler{"Required": fence.Required(nameOf, echo), "Gate": gate.Handler(nameOf, echo)} {
+		for handler, h := range map[string]http.Handler{"Required": fence.Required(nameOf, echo),
+			"Gate": gate.Handler(nameOf, echo)} {
 			resp := answer(h, c.request)
 			body, err := io.ReadAll(resp.Body)
 			if err != nil {
@@ -101,8 +102,8 @@ func TestTokensOfRequests(t *testing.T) {
 	}
 }
 
-// A request that the server can make no name of is wrong.
-func TestRequestAboutNothing(t *testing.T) {
+// A request from which the server can derive no name is refused.
+func TestRequestWithoutAName(t *testing.T) {
 	t.Parallel()
 	h := fence.Required(func(*http.Request) string { return "" }, echo)
 	if resp := answer(h, request("PUT", fence.HeaderToken, "1")); resp.StatusCode != http.StatusBadRequest {
@@ -110,7 +111,7 @@ func TestRequestAboutNothing(t *testing.T) {
 	}
 }
 
-// An old token is answered with 412 and a document that says all there is to know, for people and programs.
+// An old token is answered with 412 and a document with all details, for people and programs.
 func TestProblemOfAStaleToken(t *testing.T) {
 	t.Parallel()
 	h := fence.NewGate(new(fence.Memory)).Handler(nameOf, echo)
@@ -120,8 +121,10 @@ func TestProblemOfAStaleToken(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != 412 || p["status"] != 412.0 || p["have"] != 43.0 || p["want"] != 42.0 || p["name"] != "order:7" ||
-		p["title"] != fence.ErrStale.Error() || p["type"] != "https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#ErrStale" || p["detail"] == nil {
+	if resp.StatusCode != 412 || p["status"] != 412.0 || p["have"] != 43.0 || p["want"] != 42.0 ||
+		p["name"] != "order:7" ||
+		p["title"] != fence.ErrStale.Error() ||
+		p["type"] != "https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#ErrStale" || p["detail"] == nil {
 		t.Errorf("%d %v", resp.StatusCode, p)
 	}
 	if resp.Header.Get("Cache-Control") != "no-store" {
@@ -136,21 +139,23 @@ func TestProblemOfAStaleToken(t *testing.T) {
 	}
 }
 
-// What Refuse was given comes out of FromResponse, and what is not for the client's eyes does not.
-func TestProblemsThereAndBack(t *testing.T) {
+// FromResponse returns the error that Refuse was given, except errors that are not meant for clients.
+func TestProblemsRoundTrip(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("password=hunter2")
 	for _, c := range []struct {
 		err    error
 		status int
-		want   error // nil: nothing is told
+		want   error // nil: the client gets no details
 	}{
 		{&fence.StaleError{Name: "a", Have: fence.MaxToken, Want: fence.MaxToken - 1}, 412, fence.ErrStale},
 		{fence.ErrStale, 412, fence.ErrStale},
 		{fence.ErrNoToken, 428, fence.ErrNoToken},
 		{fence.Valid("", 1), 400, fence.ErrInvalid},
 		{fmt.Errorf("raising: %w", fence.Valid("a", 0)), 400, fence.ErrInvalid},
-		{fence.DBMarks{DB: new(sql.DB), Table: fence.Table{Name: "hunter2 marks"}}.Raise(t.Context(), "a", 1), 500, nil}, // nothing that the client can mend
+		// nothing that the client can fix
+		{fence.DBMarks{DB: new(sql.DB), Table: fence.Table{Name: "hunter2 marks"}}.Raise(t.Context(), "a", 1), 500,
+			nil},
 		{fence.NewGate(nil).Do(t.Context(), "a", 1, func(context.Context) error { return nil }), 500, nil},
 		{fmt.Errorf("slot of hunter2: %w", fence.ErrInvalid), 500, nil},
 		{errors.Join(fence.ErrUnavailable, secret), 503, fence.ErrUnavailable},
@@ -189,10 +194,11 @@ func (b broken) Read(p []byte) (int, error) {
 }
 func (broken) Close() error { return nil }
 
-// Other responses are nobody's business, and their bodies are left as they are.
-func TestResponsesOfOthers(t *testing.T) {
+// Other responses are ignored, and their bodies are left as they are.
+func TestOtherResponses(t *testing.T) {
 	t.Parallel()
-	const ours = `{"type":"https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#ErrStale","status":412,"have":2,"want":1}`
+	const ours = `{"type":"https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#ErrStale",` +
+		`"status":412,"have":2,"want":1}`
 	long := strings.Repeat("x", 200<<10)
 	for _, c := range []struct {
 		kind, body string
@@ -206,14 +212,17 @@ func TestResponsesOfOthers(t *testing.T) {
 		{"application/problem+json", `{`, 412},
 		{"application/problem+json", `{"type":"` + long + `"}`, 412},
 	} {
-		resp := &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(strings.NewReader(c.body))}
+		resp := &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}},
+			Body: io.NopCloser(strings.NewReader(c.body))}
 		err := fence.FromResponse(resp)
 		body, readErr := io.ReadAll(resp.Body)
 		if err != nil || readErr != nil || string(body) != c.body {
 			t.Errorf("%s %.20s: %v; the body is %.20s, %v", c.kind, c.body, err, body, readErr)
 		}
 	}
-	resp := &http.Response{StatusCode: 412, Header: http.Header{"Content-Type": {"application/problem+json; charset=utf-8"}}, Body: broken{strings.NewReader("{")}}
+	resp := &http.Response{StatusCode: 412,
+		Header: http.Header{"Content-Type": {"application/problem+json; charset=utf-8"}},
+		Body:   broken{strings.NewReader("{")}}
 	if err := fence.FromResponse(resp); err != nil {
 		t.Errorf("a body that breaks off: %v", err)
 	}
@@ -228,7 +237,8 @@ func TestResponsesOfOthers(t *testing.T) {
 // A request that has no header yet is sent, too.
 func TestTransportWithoutAHeader(t *testing.T) {
 	t.Parallel()
-	r := (&http.Request{Method: "PUT", URL: &url.URL{Scheme: "http", Host: "a"}}).WithContext(fence.WithToken(t.Context(), "a", 1))
+	r := &http.Request{Method: "PUT", URL: &url.URL{Scheme: "http", Host: "a"}}
+	r = r.WithContext(fence.WithToken(t.Context(), "a", 1))
 	transport := &fence.Transport{Base: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if got := r.Header.Get(fence.HeaderToken); got != "1" {
 			t.Errorf("sent %q", got)
@@ -240,7 +250,7 @@ func TestTransportWithoutAHeader(t *testing.T) {
 	}
 }
 
-// A redirect takes the token along, to another host, too, as the documents say.
+// A redirect takes the token along, even to another host, as documented.
 func TestTokenOfARedirect(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(fence.Required(nameOf, echo))
@@ -250,7 +260,8 @@ func TestTokenOfARedirect(t *testing.T) {
 	}))
 	defer first.Close()
 	client := &http.Client{Transport: &fence.Transport{Base: first.Client().Transport}}
-	r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), "order:7", 42), "PUT", first.URL, strings.NewReader("x"))
+	r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), "order:7", 42), "PUT", first.URL,
+		strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +275,7 @@ func TestTokenOfARedirect(t *testing.T) {
 	}
 }
 
-// roundTrip is a RoundTripper that a test answers for.
+// roundTrip is a RoundTripper with a function of the test.
 type roundTrip func(r *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -280,7 +291,8 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// The transport sends what the context carries, changes nothing that it was given, and keeps back what has no token.
+// The transport sends what the context carries, does not change the request it was given, and does not send a request
+// without a token.
 func TestTransport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -292,7 +304,8 @@ func TestTransport(t *testing.T) {
 		token, name string // as sent
 	}{
 		{"token", fence.WithToken(t.Context(), "order:7", 42), "PUT", "", nil, "42", "order:7"},
-		{"name that must be escaped", fence.WithToken(t.Context(), "a b/ä\n%", 1), "PUT", "", nil, "1", url.PathEscape("a b/ä\n%")},
+		{"name that must be escaped", fence.WithToken(t.Context(), "a b/ä\n%", 1), "PUT", "", nil, "1",
+			url.PathEscape("a b/ä\n%")},
 		{"the innermost one", fence.WithToken(fence.WithToken(t.Context(), "a", 1), "b", 2), "PUT", "", nil, "2", "b"},
 		{"instead of the caller's header", fence.WithToken(t.Context(), "a", 2), "PUT", "1", nil, "2", "a"},
 		{"only the caller's header", t.Context(), "PUT", "1", nil, "1", ""},
@@ -313,7 +326,8 @@ func TestTransport(t *testing.T) {
 		sent := false
 		transport := &fence.Transport{Base: roundTrip(func(r *http.Request) (*http.Response, error) {
 			sent = true
-			if token, name := r.Header.Get(fence.HeaderToken), r.Header.Get(fence.HeaderName); token != c.token || name != c.name {
+			if token, name := r.Header.Get(fence.HeaderToken), r.Header.Get(fence.HeaderName); token != c.token ||
+				name != c.name {
 				t.Errorf("%s: sent %q, %q, want %q, %q", c.what, token, name, c.token, c.name)
 			}
 			return &http.Response{}, nil
@@ -332,10 +346,12 @@ func TestTransport(t *testing.T) {
 func TestFromClientToServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "order:1001", "ä/ö ü%2F\n\t", strings.Repeat("ß", 512)} {
-		server := httptest.NewServer(fence.NewGate(new(fence.Memory)).Handler(func(*http.Request) string { return name }, echo, fence.AnyName()))
+		nameIt := func(*http.Request) string { return name }
+		server := httptest.NewServer(fence.NewGate(new(fence.Memory)).Handler(nameIt, echo, fence.AnyName()))
 		client := &http.Client{Transport: &fence.Transport{Base: server.Client().Transport}}
 		put := func(token uint64) error {
-			r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), name, token), "PUT", server.URL, strings.NewReader("x"))
+			r, err := http.NewRequestWithContext(fence.WithToken(t.Context(), name, token), "PUT", server.URL,
+				strings.NewReader("x"))
 			if err != nil {
 				return err
 			}
@@ -352,14 +368,15 @@ func TestFromClientToServer(t *testing.T) {
 		if err := put(2); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
-		if stale, ok := errors.AsType[*fence.StaleError](put(1)); !ok || *stale != (fence.StaleError{Name: name, Have: 2, Want: 1}) {
+		if stale, ok := errors.AsType[*fence.StaleError](put(1)); !ok ||
+			*stale != (fence.StaleError{Name: name, Have: 2, Want: 1}) {
 			t.Errorf("%q: %v", name, stale)
 		}
 		server.Close()
 	}
 }
 
-// checkOnly is a middleware as one would write it: it refuses old tokens, and then lets the handler run.
+// checkOnly is a middleware as one might write it: it refuses old tokens, and then lets the handler run.
 func checkOnly(next http.Handler) http.Handler {
 	marks := new(fence.Memory)
 	return fence.Required(nameOf, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -372,7 +389,7 @@ func checkOnly(next http.Handler) http.Handler {
 	}))
 }
 
-// A handler that stops after the check writes over the work of the next holder, unless a gate keeps them in order.
+// A handler that stops after the check overwrites the work of the next holder, unless a gate orders them.
 func TestHandlerThatStops(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -380,7 +397,9 @@ func TestHandlerThatStops(t *testing.T) {
 		want string
 	}{
 		"check only": {checkOnly, "old"}, // this is the damage
-		"gate":       {func(h http.Handler) http.Handler { return fence.NewGate(new(fence.Memory)).Handler(nameOf, h) }, "new"},
+		"gate": {func(h http.Handler) http.Handler {
+			return fence.NewGate(new(fence.Memory)).Handler(nameOf, h)
+		}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -413,17 +432,18 @@ func TestHandlerThatStops(t *testing.T) {
 	}
 }
 
-// A client that goes away while its request waits has done nothing.
+// A client that disconnects while its request waits has done nothing.
 func TestRequestThatEndsAtAGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inside, goOn := make(chan struct{}), make(chan struct{})
 		calls := 0
-		h := fence.NewGate(new(fence.Memory)).Handler(nameOf, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			calls++
-			close(inside)
-			<-goOn
-		}))
+		h := fence.NewGate(new(fence.Memory)).Handler(nameOf,
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				calls++
+				close(inside)
+				<-goOn
+			}))
 		go answer(h, request("PUT", fence.HeaderToken, "1"))
 		<-inside
 		ctx, cancel := context.WithCancel(t.Context())
@@ -444,18 +464,21 @@ func TestRequestThatEndsAtAGate(t *testing.T) {
 	})
 }
 
-// Where the marks are away, the answer is 503, and says so without the reason.
-func TestGateHandlerWithoutItsMarks(t *testing.T) {
+// If the marks fail, the answer is 503, without the reason.
+func TestGateHandlerWhoseMarksFail(t *testing.T) {
 	t.Parallel()
-	h := fence.NewGate(marksFunc(func(context.Context, string, uint64) error { return errors.New("secret place is away") })).Handler(nameOf, echo)
+	h := fence.NewGate(marksFunc(func(context.Context, string, uint64) error {
+		return errors.New("the secret server does not answer")
+	})).Handler(nameOf, echo)
 	resp := answer(h, request("PUT", fence.HeaderToken, "1"))
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != 503 || strings.Contains(string(body), "secret") || !strings.Contains(string(body), "#ErrUnavailable") {
+	if err != nil || resp.StatusCode != 503 || strings.Contains(string(body), "secret") ||
+		!strings.Contains(string(body), "#ErrUnavailable") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
 
-// No header makes the server stumble, and a token that is let in was written as it should be.
+// No header crashes the server, and a token that is accepted was written in the canonical form.
 func FuzzTokensOfRequests(f *testing.F) {
 	for _, s := range []string{"1", "0", "", "9007199254740991", "9007199254740992", "1 ", "1,2", "١"} {
 		f.Add(s, "order:7")
@@ -474,71 +497,4 @@ func FuzzTokensOfRequests(f *testing.F) {
 			t.Errorf("%q, %q: %d", token, name, resp.StatusCode)
 		}
 	})
-}
-
-// A request that says that it has another method than it has does not pass as a reading one.
-func TestOverridesOfTheMethodAreRefused(t *testing.T) {
-	t.Parallel()
-	writes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "written") })
-	token := fence.HeaderToken
-	for _, c := range []struct {
-		what    string
-		request *http.Request
-		opts    []fence.HandlerOption
-		status  int
-	}{
-		{"GET as PUT", request("GET", "X-HTTP-Method-Override", "PUT"), nil, 400},
-		{"GET as PUT, in another way", request("GET", "x-http-method", "PUT"), nil, 400},
-		{"GET as PUT, in a third way", request("GET", "X-Method-Override", "PUT"), nil, 400},
-		{"HEAD as DELETE, empty", request("HEAD", "X-HTTP-Method-Override", ""), nil, 400},
-		{"GET with a token", request("GET", token, "42", "X-HTTP-Method-Override", "PUT"), nil, 400},
-		{"POST with a token", request("POST", token, "42", "X-HTTP-Method-Override", "PUT"), nil, 400},
-		{"GET with a parameter", httptest.NewRequest("GET", "/?id=7&_method=delete", nil), nil, 400},
-		{"allowed", request("GET", "X-HTTP-Method-Override", "PUT"), []fence.HandlerOption{fence.AllowOverrides()}, 200},
-		{"allowed, with tokens", request("GET", "X-HTTP-Method-Override", "PUT"), []fence.HandlerOption{fence.AllowOverrides(), fence.TokensAlways()}, 428},
-		{"GET", request("GET"), nil, 200},
-		{"GET where tokens are wanted", request("GET"), []fence.HandlerOption{fence.TokensAlways()}, 428},
-		{"OPTIONS where tokens are wanted", request("OPTIONS"), []fence.HandlerOption{fence.TokensAlways()}, 428},
-		{"GET with a token where they are wanted", request("GET", token, "42"), []fence.HandlerOption{fence.TokensAlways()}, 200},
-	} {
-		gate := fence.NewGate(new(fence.Memory))
-		for what, h := range map[string]http.Handler{"required": fence.Required(nameOf, writes, c.opts...), "gate": gate.Handler(nameOf, writes, c.opts...)} {
-			if got := answer(h, c.request).StatusCode; got != c.status {
-				t.Errorf("%s, %s: %d, want %d", c.what, what, got, c.status)
-			}
-		}
-	}
-}
-
-// What one resource is called has one mark.
-func TestNamesThatMayStandForTheSameAreRefused(t *testing.T) {
-	t.Parallel()
-	gate := fence.NewGate(new(fence.Memory))
-	at := func(id string, opts ...fence.HandlerOption) int {
-		r := request("PUT", fence.HeaderToken, "42")
-		r.URL.RawQuery = url.Values{"id": {id}}.Encode()
-		return answer(gate.Handler(nameOf, echo, opts...), r).StatusCode
-	}
-	for _, id := range []string{"../1", "..", ".", "a/../1", "a/./1", "%2e%2e%2f1", "%2E1", `..\1`, "a\x001", "a\n1", "a//1", "\u0085"} {
-		if got := at(id); got != 400 {
-			t.Errorf("%q: %d, want 400", id, got)
-		}
-	}
-	for _, id := range []string{"1", "a.b", "..a", "a/b", "100%", "größe", "a...b"} {
-		if got := at(id); got != 200 {
-			t.Errorf("%q: %d, want 200", id, got)
-		}
-	}
-	upper := request("PUT", fence.HeaderToken, "50", fence.HeaderName, "Order:A")
-	upper.URL.RawQuery = "id=A"
-	lower := request("PUT", fence.HeaderToken, "49", fence.HeaderName, "order:a")
-	lower.URL.RawQuery = "id=a"
-	folding := gate.Handler(nameOf, echo, fence.FoldCase())
-	w := answer(folding, upper)
-	if text, _ := io.ReadAll(w.Body); w.StatusCode != 200 || string(text) != `["order:a",50,true]`+"\n" {
-		t.Errorf("%d %s", w.StatusCode, text)
-	}
-	if got := answer(folding, lower).StatusCode; got != 412 {
-		t.Errorf("the other spelling has a mark of its own: %d", got)
-	}
 }

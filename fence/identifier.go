@@ -2,11 +2,12 @@ package fence
 
 import "strings"
 
-// maxIdentifier is that of PostgreSQL, which cuts longer ones off without a word. See
+// maxIdentifier is the limit of PostgreSQL, which silently truncates longer names. See
 // https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS.
 const maxIdentifier = 63
 
-const allowedIdentifiers = "1 to 63 letters, digits or underscores of ASCII, not beginning with a digit, and written as the database has it: small, if it was created without quotes"
+const allowedIdentifiers = "1 to 63 letters, digits or underscores of ASCII, not beginning with a digit, and written " +
+	"as the database has it: small, if it was created without quotes"
 
 // column quotes the name of a column for SQL.
 func column(field, name string) (string, error) {
@@ -16,7 +17,7 @@ func column(field, name string) (string, error) {
 	return `"` + name + `"`, nil
 }
 
-// table quotes the name of a table, which may have that of a schema in front.
+// table quotes the name of a table, which may be qualified with a schema.
 func table(name string) (string, error) {
 	schema, rest, qualified := strings.Cut(name, ".")
 	switch {
@@ -28,7 +29,7 @@ func table(name string) (string, error) {
 	return "", invalid("table", name, allowedIdentifiers+`; with a schema, "schema.table"`)
 }
 
-// isIdentifier reports whether a name is harmless between double quotes, and means there what it says.
+// isIdentifier reports whether a name is safe between double quotes and keeps its meaning there.
 func isIdentifier(name string) bool {
 	if name == "" || len(name) > maxIdentifier {
 		return false

@@ -6,21 +6,24 @@ import (
 	"sync"
 )
 
-// Marks keep the largest token seen for each name: a [*Memory], a [DBMarks], the Marks of package redisfence, or your own. They must be safe for concurrent use.
+// Marks keep the largest token seen for each name: a [*Memory], a [DBMarks], the Marks of package redisfence, or your
+// own. They must be safe for concurrent use.
 type Marks interface {
-	// Raise raises the mark of a name to the token, in one atomic step, and returns an ErrStale if it is larger already. A mark that is not there counts as 0. Other errors
-	// mean that it may have been raised or not. Trying again with the same token does no harm.
+	// Raise raises the mark of a name to the token, in one atomic step. It returns an ErrStale if the mark is already
+	// larger. A missing mark counts as 0. After other errors the mark may have been raised or not. It is safe to try
+	// again with the same token.
 	Raise(ctx context.Context, name string, token uint64) error
 }
 
-// Memory keeps marks in this process: for tests, and for resources that live no longer than the process. The zero value is ready. It is safe for concurrent use. A name
-// takes some 100 bytes beside its own, for good: forgetting it would let old tokens in. So let only those raise marks who may.
+// Memory keeps marks in this process: for tests, and for resources that live no longer than the process. The zero value
+// is ready to use. It is safe for concurrent use. A name takes about 100 bytes besides its own length, and is never
+// forgotten, because that would let old tokens in. So only let trusted callers raise marks.
 type Memory struct {
 	mu    sync.Mutex
 	marks map[string]uint64
 }
 
-// Raise implements [Marks]. It returns nothing but an [ErrStale] or an [ErrInvalid].
+// Raise implements [Marks]. It returns nil, an [ErrStale] or an [ErrInvalid].
 func (m *Memory) Raise(_ context.Context, name string, token uint64) error {
 	if err := Valid(name, token); err != nil {
 		return err
@@ -37,7 +40,7 @@ func (m *Memory) Raise(_ context.Context, name string, token uint64) error {
 	return nil
 }
 
-// DBMarks keep marks in a table of a database, for a [Gate]. What writes to that database itself is better off with [Do].
+// DBMarks keep marks in a table of a database, for a [Gate]. For writes to that same database use [Do] instead.
 type DBMarks struct {
 	DB    *sql.DB
 	Table Table

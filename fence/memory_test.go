@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// The first raisers of a name agree on the largest token.
+// Concurrent first raises of a name agree on the largest token.
 func TestMemoryMarks(t *testing.T) {
 	t.Parallel()
 	var m fence.Memory

@@ -24,11 +24,11 @@ type problem struct {
 
 const contentType = "application/problem+json"
 
-// The types of problems: where the errors are described.
-const problems = "https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#"
+// problemBase is the beginning of the types of problems. They are URLs of the documentation of the errors.
+const problemBase = "https://pkg.go.dev/github.com/leasehold-go/leasehold/fence#"
 
-// kinds are the errors that have a problem of their own, the first that fits counts.
-var kinds = []struct {
+// problemKinds are the errors that have a problem type of their own. The first match counts.
+var problemKinds = []struct {
 	err    error
 	name   string
 	status int
@@ -40,7 +40,7 @@ var kinds = []struct {
 	{ErrUnknown, "ErrUnknown", http.StatusInternalServerError},
 }
 
-// Refuse answers a request with a problem document (RFC 9457) that says what an error of this package means:
+// Refuse answers a request with a problem document (RFC 9457) for an error of this package:
 //
 //   - [ErrStale]: 412, with the members name, have and want;
 //   - [ErrNoToken]: 428;
@@ -48,13 +48,18 @@ var kinds = []struct {
 //   - [ErrUnavailable]: 503, nothing has been done;
 //   - [ErrUnknown]: 500, it may have been done.
 //
-// Any other error is a 500 that tells nothing of it, since the text may be for your eyes only. So is an [ErrInvalid] about something else, such as the name of a table: the client can do nothing about it.
+// Any other error is a 500 without details, since its text may not be meant for clients. So is an [ErrInvalid] about
+// anything else, such as the name of a table, because the client can do nothing about it.
 func Refuse(w http.ResponseWriter, err error) {
-	p := problem{Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError}
+	p := problem{
+		Type:   "about:blank",
+		Title:  http.StatusText(http.StatusInternalServerError),
+		Status: http.StatusInternalServerError,
+	}
 	value, _ := errors.AsType[*ValueError](err)
-	for _, k := range kinds {
+	for _, k := range problemKinds {
 		if errors.Is(err, k.err) && (k.err != ErrInvalid || value.ofRequest()) {
-			p = problem{Type: problems + k.name, Title: k.err.Error(), Status: k.status}
+			p = problem{Type: problemBase + k.name, Title: k.err.Error(), Status: k.status}
 			break
 		}
 	}
@@ -70,16 +75,22 @@ func Refuse(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text) // the client may be gone
 }
 
+var fieldsOfRequests = slices.Concat(
+	[]string{fieldName, fieldToken, HeaderToken, HeaderName, headerContentType}, methodHeaders, pathHeaders,
+	methodParameters,
+)
+
 // ofRequest reports whether a value came from a request.
 func (e *ValueError) ofRequest() bool {
-	return e != nil && slices.Contains(append([]string{fieldName, fieldToken, HeaderToken, HeaderName, overrideParameter}, overriding...), e.Field)
+	return e != nil && slices.Contains(fieldsOfRequests, e.Field)
 }
 
-// longest is the longest problem document that is read.
-const longest = 64 << 10
+// maxProblemSize is the size of the longest problem document that is read, in bytes.
+const maxProblemSize = 64 << 10
 
-// FromResponse returns what [Refuse] was given, as far as it was told: a [*StaleError], or another error of this package. It returns nil for all other responses, whatever their
-// status. The body can still be read, and must still be closed.
+// FromResponse returns the error that the server gave to [Refuse], as far as the response tells: a [*StaleError], or
+// another error of this package. It returns nil for all other responses, whatever their status. The body can still be
+// read afterwards, and must still be closed.
 func FromResponse(resp *http.Response) error {
 	if resp == nil || resp.Body == nil {
 		return nil
@@ -88,18 +99,18 @@ func FromResponse(resp *http.Response) error {
 	if err != nil || kind != contentType {
 		return nil
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, longest))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblemSize))
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), &rest{resp.Body, err}), resp.Body}
+	}{io.MultiReader(bytes.NewReader(text), &remainingBody{resp.Body, err}), resp.Body}
 	var p problem
 	if err != nil || json.Unmarshal(text, &p) != nil {
 		return nil
 	}
-	for _, k := range kinds {
+	for _, k := range problemKinds {
 		switch {
-		case p.Type != problems+k.name || resp.StatusCode != k.status:
+		case p.Type != problemBase+k.name || resp.StatusCode != k.status:
 		case k.err == ErrStale:
 			return &StaleError{Name: p.Name, Have: p.Have, Want: p.Want}
 		case p.Detail != "":
@@ -111,13 +122,13 @@ func FromResponse(resp *http.Response) error {
 	return nil
 }
 
-// rest is what follows what has been read of a body.
-type rest struct {
+// remainingBody is the part of a body that FromResponse has not read.
+type remainingBody struct {
 	io.Reader
-	err error // with which the reading ended
+	err error // why the reading ended
 }
 
-func (r *rest) Read(b []byte) (int, error) {
+func (r *remainingBody) Read(b []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}

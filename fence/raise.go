@@ -7,15 +7,19 @@ import (
 	"fmt"
 )
 
-// Raise raises the mark to the token, in the caller's transaction, and returns what may now read and write there. It is one
-// statement, which takes the lock of the mark's row: until the transaction has ended, whoever wants to raise the mark waits (in SQLite, whoever wants to
-// write anything). A token that is equal to the mark passes, so a lease may have any number of transactions.
+// Raise raises the mark to the token in the caller's transaction, and returns a guard for reading and writing in it.
+// Raise is one statement, which locks the row of the mark. Until the transaction has ended, others that want to raise
+// the mark wait. (In SQLite all other writers wait.) A token that is equal to the mark passes, so a lease may have any
+// number of transactions.
 //
-// Raise must be the first statement of the transaction. What was read before it may be out of date, and is no base for writing. [Do] leaves no room for that mistake.
+// Raise must be the first statement of the transaction. What was read before it may be out of date, and must not be the
+// base of a write. [Do] rules that mistake out.
 //
-// Roll back after any error. It is an [ErrStale] if the mark is larger than the token, an [ErrNoRow] or [ErrNotUnique] of a [Column], an [ErrInvalid] if
-// nothing was sent because a value is not allowed; all others are those of the database. A database may refuse by its own rules because somebody
-// else was faster or is slow: PostgreSQL with SQLSTATE 40001 from REPEATABLE READ on, SQLite with SQLITE_BUSY. Then begin the transaction again, with the same token.
+// Roll back after any error. The error is an [ErrStale] if the mark is larger than the token; an [ErrNoRow] or an
+// [ErrNotUnique] of a [Column]; or an [ErrInvalid] if nothing was sent because a value is not allowed. All others are
+// those of the database. A database may refuse by its own rules, because somebody else was faster or is slow:
+// PostgreSQL with SQLSTATE 40001 at REPEATABLE READ and above, SQLite with SQLITE_BUSY. Then begin the transaction
+// again with the same token.
 func Raise(ctx context.Context, tx *sql.Tx, m Mark, token uint64) (*Guard, error) {
 	if tx == nil {
 		return nil, missing("transaction", "one that has just begun")
@@ -29,12 +33,12 @@ func Raise(ctx context.Context, tx *sql.Tx, m Mark, token uint64) (*Guard, error
 	return &Guard{tx: tx, token: token}, nil
 }
 
-// valid says why a mark cannot be raised to a token.
+// valid returns why a mark cannot be raised to a token, or nil.
 func (m Mark) valid(token uint64) error {
 	switch {
 	case m.err != nil:
 		return m.err
-	case m.raise == "":
+	case m.update == "":
 		return missing("mark", "what Table.Mark or Column.Mark returns")
 	}
 	return validToken(token)
@@ -46,27 +50,28 @@ type Executor interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// looks is how often a row may change between the attempt to raise its mark and the look at it.
-const looks = 3
+// maxTries is how often a row may appear or vanish between the update and the query that looks for it.
+const maxTries = 3
 
 // raiseBy raises a valid mark to a valid token.
 func (m Mark) raiseBy(ctx context.Context, db Executor, token uint64) error {
-	for range looks {
-		result, err := db.ExecContext(ctx, m.raise, int64(token), m.key)
+	for range maxTries {
+		result, err := db.ExecContext(ctx, m.update, int64(token), m.key)
 		if err != nil {
 			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), err)
 		}
 		rows, err := result.RowsAffected()
 		switch {
 		case err != nil:
-			return fmt.Errorf("fence: the driver does not say whether the mark of %q was raised: %w", shortened(m.name), err)
+			return fmt.Errorf("fence: the driver does not say whether the mark of %q was raised: %w",
+				shortened(m.name), err)
 		case rows == 1:
 			return nil
 		case rows > 1:
 			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNotUnique)
 		}
 		var have int64
-		err = db.QueryRowContext(ctx, m.look, m.key).Scan(&have)
+		err = db.QueryRowContext(ctx, m.read, m.key).Scan(&have)
 		switch {
 		case err == nil && have > int64(token):
 			return &StaleError{Name: m.name, Have: uint64(have), Want: token}
@@ -75,7 +80,8 @@ func (m Mark) raiseBy(ctx context.Context, db Executor, token uint64) error {
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("fence: looking at the mark of %q: %w", shortened(m.name), err)
 		}
-		// The row came, or went, between the two statements.
+		// The row has appeared or vanished between the two statements.
 	}
-	return fmt.Errorf("fence: the row with the mark of %q comes and goes: nobody may delete it while it is in use", shortened(m.name))
+	return fmt.Errorf("fence: the row with the mark of %q comes and goes: nobody may delete it while it is in use",
+		shortened(m.name))
 }

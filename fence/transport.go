@@ -2,19 +2,20 @@ package fence
 
 import "net/http"
 
-// Transport is an http.RoundTripper that sends the token of the request's context along, see [WithToken], in the headers [HeaderToken] and [HeaderName]. They replace those of the
-// request.
+// Transport is an http.RoundTripper that sends the token of the request's context (see [WithToken]) in the headers
+// [HeaderToken] and [HeaderName]. They replace headers of that name in the request.
 //
-// A request that may change something and has no token is not sent: the error is [ErrNoToken]. One that does not (GET, HEAD, OPTIONS, TRACE) is sent as it is. All
-// other errors are those of the base. As always with HTTP, after such an error the request may have been done. Use [FromResponse] to learn whether
-// the server refused the token.
+// A request that may change something and has no token is not sent: the error is [ErrNoToken]. A request with a safe
+// method (GET, HEAD, OPTIONS, TRACE) is sent without one. All other errors are those of Base. As always with HTTP, the
+// request may have been done after such an error. Use [FromResponse] to learn whether the server refused the token.
 //
-// A client follows redirects, and its Transport sends the token along, whichever host that leads to. That is right where a server knows who serves the request, and tells others the name of the
-// lock: CheckRedirect of http.Client can forbid it.
+// An http.Client follows redirects, and its Transport sends the token to any host they lead to. That is right if a
+// server knows which other server handles the request, but it reveals the name of the lock to others: CheckRedirect of
+// http.Client can forbid it.
 //
-// It is safe for concurrent use if the base is.
+// A Transport is safe for concurrent use if Base is.
 type Transport struct {
-	Base http.RoundTripper // nil stands for http.DefaultTransport
+	Base http.RoundTripper // nil means http.DefaultTransport
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -28,7 +29,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := Valid(name, token); err != nil {
 			return nil, drop(r, err)
 		}
-		r = r.Clone(r.Context()) // a RoundTripper must not change what it is given
+		r = r.Clone(r.Context()) // a RoundTripper must not change the request
 		if r.Header == nil {
 			r.Header = http.Header{}
 		}
@@ -42,7 +43,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // drop closes the body of a request that is not sent, as a RoundTripper must.
 func drop(r *http.Request, err error) error {
 	if r.Body != nil {
-		_ = r.Body.Close() // why it is not sent matters more
+		_ = r.Body.Close() // the reason for not sending matters more
 	}
 	return err
 }

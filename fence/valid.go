@@ -16,7 +16,7 @@ const (
 	MaxToken uint64 = driver.MaxToken
 )
 
-// What Valid calls the values.
+// The names of values in the errors of Valid.
 const (
 	fieldName  = "name"
 	fieldToken = "token"
@@ -24,8 +24,8 @@ const (
 
 const allowedNames = "1 to 1024 bytes of valid UTF-8 without NUL, as the name of a lock"
 
-// Valid returns a [*ValueError] if there can be no such name or token, and nil otherwise. All that takes a name and a token refuses the same. It is
-// for other implementations of [Marks].
+// Valid returns a [*ValueError] if the name or the token is not possible, and nil otherwise. Everything that takes a
+// name and a token refuses the same ones. It is exported for other implementations of [Marks].
 func Valid(name string, token uint64) error {
 	if len(name) < 1 || len(name) > MaxName || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
 		return invalid(fieldName, name, allowedNames)
@@ -46,9 +46,9 @@ func validToken(token uint64) error {
 
 // shortened keeps long values out of error texts.
 func shortened(s string) string {
-	const most = 64
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
+	const limit = 64
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return s
 }

@@ -11,28 +11,33 @@ import (
 	"strings"
 )
 
-// Versioned writes rows that carry the token with which they were written. It is an optimistic lock: one statement that changes the row only if its version is smaller than the
-// token. No transaction is needed, and nobody waits.
+// Versioned writes rows together with the token of the writer. It is an optimistic lock: one statement changes the row
+// only if its version is smaller than the token. It needs no transaction, and nobody waits.
 //
-// It is enough where what is written does not depend on anything that was read before: then the holder of the largest token has the last word, and who is late is refused. It is
-// not enough for a value that was computed from the row, since an older holder may still write between the reading and the writing: use [Do] there.
+// It is enough if what is written does not depend on anything that was read before: the holder of the largest token
+// then writes last, and late writers are refused. It is not enough for a value that was computed from the row, since an
+// older holder may still write between reading and writing: use [Do] for that.
 //
-// All names must be written as the database has them, and all writers must write the version. Nobody else may: a [Column] there would be raised without a write, and Write would take
-// that for one of its own, [ErrWritten].
+// All names must be written exactly as in the database, and all writers must write the version. Nothing else may change
+// the version. In particular it must not be a [Column], which would be raised without a write: Write would take that
+// for a write of its own, [ErrWritten].
 type Versioned struct {
 	Table   string // as in "article" or "shop.article"
-	Key     string // the column that finds a row: the primary key, or another that is unique
+	Key     string // the column that identifies a row: the primary key, or another unique column
 	Version string // the column of the token, a bigint; NULL counts as 0
 }
 
-// Values are what to write, by the name of the column.
+// Values are the values to write, by the name of the column.
 type Values map[string]any
 
-// Write sets columns of the row with that key, and its version to the token, if the version is smaller. A lease can write a row once, since its second write has an equal
-// token. So a write whose answer was lost can be repeated: it is done once.
+// Write sets columns of the row with that key, and its version to the token, if the version is smaller. A lease can
+// write a row only once, since its second write has an equal token. So a write whose answer was lost can be repeated:
+// it is done once.
 //
-// It returns [ErrStale] if the version is larger than the token, [ErrWritten] if it is the same, [ErrNoRow], [ErrNotUnique], and [ErrInvalid] if nothing was sent. Other errors
-// are those of the database. Unless db is a transaction, the write may then have taken effect, and after ErrNotUnique it has, on all rows with that key.
+// Write returns [ErrStale] if the version is larger than the token, [ErrWritten] if it is equal, [ErrNoRow],
+// [ErrNotUnique], and [ErrInvalid] if nothing was sent. Other errors are those of the database. Unless db is a
+// transaction, the write may have taken effect after such an error. After ErrNotUnique it has taken effect, on all rows
+// with that key.
 func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64, values Values) error {
 	if isNil(db) {
 		return missing("database", "a *sql.DB, *sql.Conn, *sql.Tx or *fence.Guard")
@@ -48,7 +53,7 @@ func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64
 		return err
 	}
 	name := shortened(fmt.Sprintf("%s %v", v.Table, key))
-	for range looks {
+	for range maxTries {
 		result, err := db.ExecContext(ctx, update, args...)
 		if err != nil {
 			return fmt.Errorf("fence: writing %q: %w", name, err)
@@ -74,13 +79,13 @@ func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64
 		case have == int64(token):
 			return fmt.Errorf("fence: writing %q: %w", name, ErrWritten)
 		}
-		// The row came between the two statements.
+		// The row has appeared between the two statements.
 	}
 	return fmt.Errorf("fence: the row %q comes and goes: nobody may delete it while it is in use", name)
 }
 
-// statements returns the update with its arguments, and the look at the version. The first places of the arguments in the text are in their order, since drivers of SQLite
-// that know no numbers count them.
+// statements returns the update with its arguments, and the query for the version. The arguments first occur in the
+// text in their order, because some drivers of SQLite ignore the numbers and count.
 func (v Versioned) statements(values Values, token uint64, key any) (update, look string, args []any, err error) {
 	tableName, k, version, err := Column{Table: v.Table, Key: v.Key, Token: v.Version}.quoted()
 	if err != nil {
@@ -104,7 +109,8 @@ func (v Versioned) statements(values Values, token uint64, key any) (update, loo
 	}
 	args = append(args, key)
 	update = `UPDATE ` + tableName + ` AS t SET ` + version + ` = $1` + set.String() +
-		` WHERE t.` + k + ` = $` + strconv.Itoa(len(args)) + ` AND (t.` + version + ` IS NULL OR t.` + version + ` < $1)`
+		` WHERE t.` + k + ` = $` + strconv.Itoa(len(args)) +
+		` AND (t.` + version + ` IS NULL OR t.` + version + ` < $1)`
 	look = `SELECT COALESCE(t.` + version + `, 0) FROM ` + tableName + ` AS t WHERE t.` + k + ` = $1`
 	return update, look, args, nil
 }

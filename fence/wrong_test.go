@@ -16,12 +16,12 @@ var table = fence.Table{Name: "marks"}
 
 func nothing(*fence.Guard) error { return nil }
 
-// beginner begins transactions as a test says.
+// beginner begins transactions with a function of the test.
 type beginner func() (*sql.Tx, error)
 
 func (f beginner) BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error) { return f() }
 
-// Wrong use is refused by a ValueError that says what is allowed, before anything is sent.
+// Wrong use is refused with a ValueError that says what is allowed, before anything is sent.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -50,26 +50,45 @@ func TestWrongUse(t *testing.T) {
 		"token above MaxInt64":        func() error { return raise(table.Mark("a"), math.MaxInt64+1) },
 		"largest uint64":              func() error { return raise(table.Mark("a"), math.MaxUint64) },
 		"empty name":                  func() error { return raise(table.Mark(""), 1) },
-		"name too long":               func() error { return raise(table.Mark(strings.Repeat("n", fence.MaxName+1)), 1) },
-		"name that is no UTF-8":       func() error { return raise(table.Mark("\xff"), 1) },
-		"name with NUL":               func() error { return raise(table.Mark("a\x00b"), 1) },
-		"table without a name":        func() error { return raise(fence.Table{}.Mark("a"), 1) },
-		"table with a quote":          func() error { return raise(fence.Table{Name: `a"b`}.Mark("a"), 1) },
-		"table with SQL":              func() error { return raise(fence.Table{Name: "a; DROP TABLE b"}.Mark("a"), 1) },
-		"table in two schemas":        func() error { return raise(fence.Table{Name: "a.b.c"}.Mark("a"), 1) },
-		"table in no schema":          func() error { return raise(fence.Table{Name: ".a"}.Mark("a"), 1) },
-		"table that is too long":      func() error { return raise(fence.Table{Name: strings.Repeat("t", 64)}.Mark("a"), 1) },
-		"column of no table":          func() error { return raise(fence.Column{Key: "id", Token: "fence"}.Mark(1), 1) },
-		"column without a key":        func() error { return raise(fence.Column{Table: "a", Token: "fence"}.Mark(1), 1) },
-		"column without a name":       func() error { return raise(fence.Column{Table: "a", Key: "id"}.Mark(1), 1) },
-		"column with SQL":             func() error { return raise(fence.Column{Table: "a", Key: "id", Token: "b = 1 --"}.Mark(1), 1) },
-		"key and column the same":     func() error { return raise(fence.Column{Table: "a", Key: "id", Token: "ID"}.Mark(1), 1) },
-		"nil key":                     func() error { return raise(column.Mark(nil), 1) },
-		"Schema of a bad table":       func() error { _, err := fence.Table{Name: "1"}.Schema(); return err },
-		"Schema of a bad column":      func() error { _, err := fence.Column{Table: "a", Key: "b", Token: "-"}.Schema(); return err },
-		"Do without a database":       func() error { return fence.Do(ctx, nil, table.Mark("a"), 1, nothing) },
-		"Do with a nil database":      func() error { return fence.Do(ctx, (*sql.DB)(nil), table.Mark("a"), 1, nothing) },
-		"Do with a nil connection":    func() error { return fence.Do(ctx, (*sql.Conn)(nil), table.Mark("a"), 1, nothing) },
+		"name too long": func() error {
+			return raise(table.Mark(strings.Repeat("n", fence.MaxName+1)), 1)
+		},
+		"name that is no UTF-8": func() error { return raise(table.Mark("\xff"), 1) },
+		"name with NUL":         func() error { return raise(table.Mark("a\x00b"), 1) },
+		"table without a name":  func() error { return raise(fence.Table{}.Mark("a"), 1) },
+		"table with a quote":    func() error { return raise(fence.Table{Name: `a"b`}.Mark("a"), 1) },
+		"table with SQL":        func() error { return raise(fence.Table{Name: "a; DROP TABLE b"}.Mark("a"), 1) },
+		"table in two schemas":  func() error { return raise(fence.Table{Name: "a.b.c"}.Mark("a"), 1) },
+		"table in no schema":    func() error { return raise(fence.Table{Name: ".a"}.Mark("a"), 1) },
+		"table that is too long": func() error {
+			return raise(fence.Table{Name: strings.Repeat("t", 64)}.Mark("a"), 1)
+		},
+		"column of no table": func() error {
+			return raise(fence.Column{Key: "id", Token: "fence"}.Mark(1), 1)
+		},
+		"column without a key": func() error {
+			return raise(fence.Column{Table: "a", Token: "fence"}.Mark(1), 1)
+		},
+		"column without a name": func() error { return raise(fence.Column{Table: "a", Key: "id"}.Mark(1), 1) },
+		"column with SQL": func() error {
+			return raise(fence.Column{Table: "a", Key: "id", Token: "b = 1 --"}.Mark(1), 1)
+		},
+		"key and column the same": func() error {
+			return raise(fence.Column{Table: "a", Key: "id", Token: "ID"}.Mark(1), 1)
+		},
+		"nil key":               func() error { return raise(column.Mark(nil), 1) },
+		"Schema of a bad table": func() error { _, err := fence.Table{Name: "1"}.Schema(); return err },
+		"Schema of a bad column": func() error {
+			_, err := fence.Column{Table: "a", Key: "b", Token: "-"}.Schema()
+			return err
+		},
+		"Do without a database": func() error { return fence.Do(ctx, nil, table.Mark("a"), 1, nothing) },
+		"Do with a nil database": func() error {
+			return fence.Do(ctx, (*sql.DB)(nil), table.Mark("a"), 1, nothing)
+		},
+		"Do with a nil connection": func() error {
+			return fence.Do(ctx, (*sql.Conn)(nil), table.Mark("a"), 1, nothing)
+		},
 		"Do that begins nothing": func() error {
 			return fence.Do(ctx, beginner(func() (*sql.Tx, error) { return nil, nil }), table.Mark("a"), 1, nothing)
 		},
@@ -87,13 +106,17 @@ func TestWrongUse(t *testing.T) {
 		"Write with a nil transaction": func() error {
 			return versioned.Write(ctx, (*sql.Tx)(nil), 1, 1, values)
 		},
-		"Write with a nil guard":     func() error { return versioned.Write(ctx, (*fence.Guard)(nil), 1, 1, values) },
-		"Write with a nil key":       func() error { return versioned.Write(ctx, db, nil, 1, values) },
-		"Write with token 0":         func() error { return versioned.Write(ctx, db, 1, 0, values) },
-		"Write of nothing":           func() error { return versioned.Write(ctx, db, 1, 1, nil) },
-		"Write of the key":           func() error { return versioned.Write(ctx, db, 1, 1, fence.Values{"Id": 2}) },
-		"Write of the version":       func() error { return versioned.Write(ctx, db, 1, 1, fence.Values{"version": 2}) },
-		"Write of a column with SQL": func() error { return versioned.Write(ctx, db, 1, 1, fence.Values{"a = 1, b": 2}) },
+		"Write with a nil guard": func() error { return versioned.Write(ctx, (*fence.Guard)(nil), 1, 1, values) },
+		"Write with a nil key":   func() error { return versioned.Write(ctx, db, nil, 1, values) },
+		"Write with token 0":     func() error { return versioned.Write(ctx, db, 1, 0, values) },
+		"Write of nothing":       func() error { return versioned.Write(ctx, db, 1, 1, nil) },
+		"Write of the key":       func() error { return versioned.Write(ctx, db, 1, 1, fence.Values{"Id": 2}) },
+		"Write of the version": func() error {
+			return versioned.Write(ctx, db, 1, 1, fence.Values{"version": 2})
+		},
+		"Write of a column with SQL": func() error {
+			return versioned.Write(ctx, db, 1, 1, fence.Values{"a = 1, b": 2})
+		},
 		"Write to a bad table":       func() error { return fence.Versioned{}.Write(ctx, db, 1, 1, values) },
 		"DBMarks without a database": func() error { return fence.DBMarks{Table: table}.Raise(ctx, "a", 1) },
 		"DBMarks with a bad name":    func() error { return fence.DBMarks{DB: db, Table: table}.Raise(ctx, "", 1) },
@@ -121,7 +144,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// What names and tokens may be is what those of locks may be.
+// The limits of names and tokens are those of locks.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	if fence.MaxName != leasehold.MaxName {
@@ -134,7 +157,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// No name of a table or column gets out of its quotes, and names that are allowed are used as they are.
+// No name of a table or column breaks out of its quotes, and names that are allowed are used unchanged.
 func FuzzIdentifiers(f *testing.F) {
 	for _, s := range []string{"a", "A_1", "a.b", `a"`, "", "1a", "ä", "a b", "a\x00", strings.Repeat("a", 64)} {
 		f.Add(s)
@@ -148,7 +171,8 @@ func FuzzIdentifiers(f *testing.F) {
 			return
 		}
 		quoted := `"` + strings.Replace(name, ".", `"."`, 1) + `"`
-		if !strings.HasPrefix(schema, "CREATE TABLE IF NOT EXISTS "+quoted+" (") || strings.ContainsAny(name, "\"'`; \n\x00\\-") {
+		if !strings.HasPrefix(schema, "CREATE TABLE IF NOT EXISTS "+quoted+" (") ||
+			strings.ContainsAny(name, "\"'`; \n\x00\\-") {
 			t.Errorf("%q: %q", name, schema)
 		}
 	})

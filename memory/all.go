@@ -14,7 +14,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	defer e.lockShards(batch)()
 	now := e.now()
 	for i := range batch {
-		if !e.admits(&batch[i], now) {
+		if !e.admitsLocked(&batch[i], now) {
 			return nil, driver.ErrHeld
 		}
 	}
@@ -24,20 +24,21 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		s := e.shard(r.Key)
 		en := s.entries[r.Name]
 		if en == nil {
-			en = s.add(r.Name, now)
+			en = s.addLocked(r.Name, now)
 		}
 		h := en.find(r.Owner, 0)
 		if h != nil {
 			en.extend(h, now, r.TTL)
 		} else {
-			h = e.grant(en, r, now)
+			h = e.grantLocked(en, r, now)
 		}
 		grants[i] = h.grant()
 	}
 	return grants, nil
 }
 
-// lockShards locks the shards of all names, always in the same order, and returns what unlocks them.
+// lockShards locks the shards of all names, always in the same order so that two calls cannot block each other. The
+// function that it returns unlocks them.
 func (e *Engine) lockShards(batch []driver.Request) (unlock func()) {
 	wanted := make(map[*shard]bool, len(batch))
 	for i := range batch {
@@ -55,14 +56,14 @@ func (e *Engine) lockShards(batch []driver.Request) (unlock func()) {
 	}
 }
 
-// admits reports whether a request can be granted now, because its owner holds already or nobody else holds or waits. Its
-// shard is locked.
-func (e *Engine) admits(r *driver.Request, now int64) bool {
+// admitsLocked reports whether a request can be granted now: its owner is a holder already, or nobody else holds the
+// name in the way or waits for it. The shard is locked.
+func (e *Engine) admitsLocked(r *driver.Request, now int64) bool {
 	s := e.shard(r.Key)
 	en := s.entries[r.Name]
 	if en == nil {
 		return true
 	}
-	e.settle(s, r.Name, en, now)
-	return s.tidy(r.Name, en) || en.find(r.Owner, 0) != nil || en.queue == nil && en.fits(r)
+	e.expireAndServeLocked(s, r.Name, en, now)
+	return s.removeIfEmptyLocked(r.Name, en) || en.find(r.Owner, 0) != nil || en.queue == nil && en.fits(r)
 }

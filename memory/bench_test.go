@@ -60,7 +60,7 @@ func BenchmarkTakeReleaseManyNames(b *testing.B) {
 	})
 }
 
-// BenchmarkHandOver passes one lock around among goroutines that all wait for it.
+// BenchmarkHandOver hands one lock over among goroutines that all wait for it.
 func BenchmarkHandOver(b *testing.B) {
 	ctx := context.Background()
 	e := memory.New()
@@ -81,7 +81,7 @@ func BenchmarkHandOver(b *testing.B) {
 	})
 }
 
-// BenchmarkRenew renews a batch of 512 among 100,000 that are held; ns/item is the cost of one.
+// BenchmarkRenew renews a batch of 512 out of 100,000 held locks; ns/item is the cost of one.
 func BenchmarkRenew(b *testing.B) {
 	const held, batchSize = 100_000, 512
 	ctx := context.Background()

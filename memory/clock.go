@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// Clock tells an engine the time. Its methods may be called from many goroutines
-// at the same time.
+// Clock tells an engine the time. Its methods must be safe for concurrent use.
 type Clock interface {
 	// Now returns the time. It must not go back.
 	Now() time.Time
 
-	// AfterFunc calls f, not before it returns itself, once d has passed. The
-	// function that it returns takes that back, and reports whether it did so in
-	// time.
+	// AfterFunc calls f once d has passed, never before AfterFunc itself returns. The function that it returns cancels
+	// the call and reports whether it did so in time.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// ManualClock is a [Clock] that stands still until it is told to go on. It is
-// for tests of what happens when leases end. It is safe for concurrent use.
+// ManualClock is a [Clock] that stands still until [ManualClock.Advance] moves it. It serves tests of what happens when
+// leases expire. It is safe for concurrent use.
 type ManualClock struct {
 	mu      sync.Mutex
 	now     time.Time
@@ -31,19 +29,19 @@ type alarm struct {
 	f   func()
 }
 
-// NewManualClock returns a clock that stands at start.
+// NewManualClock returns a clock that shows the time start.
 func NewManualClock(start time.Time) *ManualClock {
 	return &ManualClock{now: start}
 }
 
-// Now returns the time at which the clock stands.
+// Now returns the time that the clock shows.
 func (c *ManualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// AfterFunc implements [Clock]. What is due at once is called by the next Advance.
+// AfterFunc implements [Clock]. A function that is due at once is called by the next Advance.
 func (c *ManualClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,15 +51,15 @@ func (c *ManualClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 		i--
 	}
 	c.pending = slices.Insert(c.pending, i, a)
-	return func() bool { return c.take(a) }
+	return func() bool { return c.cancel(a) }
 }
 
-// Advance moves the clock forward by d, and calls what falls due on the way, in
-// order, each at its own time. It returns when all have returned.
+// Advance moves the clock forward by d and calls the functions that fall due on the way, in order, each at its own
+// time. It returns when all of them have returned.
 func (c *ManualClock) Advance(d time.Duration) {
 	end := c.Now().Add(d)
 	for {
-		f := c.next(end)
+		f := c.advanceToNext(end)
 		if f == nil {
 			return
 		}
@@ -69,30 +67,30 @@ func (c *ManualClock) Advance(d time.Duration) {
 	}
 }
 
-// next moves the clock to the next thing that is due until end, and returns it; nil means that
-// the clock stands at end.
-func (c *ManualClock) next(end time.Time) func() {
+// advanceToNext moves the clock to the next alarm that is due by end and returns its function. If there is none, it
+// moves the clock to end and returns nil.
+func (c *ManualClock) advanceToNext(end time.Time) func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.pending) == 0 || c.pending[0].due.After(end) {
-		c.moveTo(end)
+		c.moveToLocked(end)
 		return nil
 	}
 	a := c.pending[0]
 	c.pending = slices.Delete(c.pending, 0, 1)
-	c.moveTo(a.due)
+	c.moveToLocked(a.due)
 	return a.f
 }
 
-// moveTo moves the clock, but never back.
-func (c *ManualClock) moveTo(t time.Time) {
+// moveToLocked moves the clock to t, but never back. mu is held.
+func (c *ManualClock) moveToLocked(t time.Time) {
 	if t.After(c.now) {
 		c.now = t
 	}
 }
 
-// take removes an alarm, and reports whether it was still pending.
-func (c *ManualClock) take(a *alarm) bool {
+// cancel removes an alarm and reports whether it was still pending.
+func (c *ManualClock) cancel(a *alarm) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.Index(c.pending, a)

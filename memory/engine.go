@@ -1,12 +1,11 @@
 // Package memory is an engine that keeps locks in the memory of this process.
 //
-// It is the reference: the shortest code that keeps the whole contract of
-// package driver. It serves tests, examples, and programs in which many parts of
-// one process share locks. Clients that share an [Engine] exclude each other as
-// clients of one server do. Nothing outlives the process.
+// It is the reference engine: the shortest code that keeps the whole contract of package driver. It serves tests,
+// examples, and programs in which many parts of one process share locks. Clients that share an [Engine] exclude each
+// other as clients of one server do. Nothing outlives the process.
 //
-// Both promises hold as long as the engine lives: tokens grow, and a name is held
-// by one owner at a time until its lease ends by the engine's [Clock].
+// Both promises hold as long as the engine lives: tokens grow, and one owner at a time holds a name until its lease
+// expires by the engine's [Clock].
 package memory
 
 import (
@@ -20,15 +19,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Engine keeps locks in memory. It is safe for concurrent use and need not be
-// closed: it has no goroutines, and a timer only while somebody waits.
+// Engine keeps locks in memory. It is safe for concurrent use. It need not be closed: it has no goroutines, and a timer
+// only while somebody waits.
 type Engine struct {
-	clock Clock     // nil is the machine's own
-	start time.Time // moments are kept as nanoseconds since then
+	clock Clock     // nil: the machine's clock
+	start time.Time // the engine counts time in nanoseconds since then
 	seed  maphash.Seed
 
-	// tokens is the last token given. One counter serves all names, so that
-	// nothing need be kept for a name that is free.
+	// tokens is the last token given. One counter serves all names, so nothing has to be kept for a free name.
 	tokens atomic.Uint64
 
 	locks, semaphores [shardCount]shard
@@ -48,12 +46,11 @@ var (
 	_ driver.Latcher    = (*Engine)(nil)
 )
 
-// Option changes an engine at its creation.
+// Option changes an engine when it is created.
 type Option func(*Engine)
 
-// WithClock makes leases end by this clock instead of the machine's own. A nil
-// clock is the machine's own. Clients go on to measure deadlines by the
-// machine's clock.
+// WithClock makes leases expire by c instead of the machine's clock. A nil clock stands for the machine's. Clients
+// still measure deadlines by the machine's clock.
 func WithClock(c Clock) Option {
 	return func(e *Engine) { e.clock = c }
 }
@@ -72,7 +69,7 @@ func New(opts ...Option) *Engine {
 	return e
 }
 
-// Abilities implements [driver.Engine]: the engine can do all that there is.
+// Abilities implements [driver.Engine]: the engine has every ability that an engine on one machine can have.
 func (e *Engine) Abilities() driver.Abilities {
 	return driver.Abilities{
 		Name:       "memory",
@@ -92,7 +89,8 @@ func (e *Engine) Abilities() driver.Abilities {
 // Take implements [driver.Engine]. It has no effect if ctx has ended.
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
-		return driver.Grant{}, driver.Permanent(fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind))
+		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)
+		return driver.Grant{}, driver.Permanent(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, driver.NoEffect(err)
@@ -100,49 +98,48 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g, _, err := e.take(s, &r)
+	g, _, err := e.takeLocked(s, &r)
 	return g, err
 }
 
-// take grants the request, or refuses it with ErrHeld and the owner's place in the queue, if
-// it has one, or with ErrCrowded. The caller has locked the shard.
-func (e *Engine) take(s *shard, r *driver.Request) (driver.Grant, *waiter, error) {
+// takeLocked grants the request or refuses it. It refuses with ErrHeld and the owner's place in the queue, if the owner
+// has one, or with ErrTooManyWaiters. The shard is locked.
+func (e *Engine) takeLocked(s *shard, r *driver.Request) (driver.Grant, *waiter, error) {
 	now := e.now()
 	en := s.entries[r.Name]
 	if en == nil {
-		en = s.add(r.Name, now)
+		en = s.addLocked(r.Name, now)
 	} else {
-		e.settle(s, r.Name, en, now)
+		e.expireAndServeLocked(s, r.Name, en, now)
 	}
 	if h := en.find(r.Owner, 0); h != nil {
 		en.extend(h, now, r.TTL)
 		return h.grant(), nil, nil
 	}
 	if en.queue == nil && en.fits(r) {
-		return e.grant(en, r, now).grant(), nil, nil
+		return e.grantLocked(en, r, now).grant(), nil, nil
 	}
 	w := en.queue.find(r.Owner)
 	if w == nil && r.Join {
-		if r.Waiters > 0 && en.queue.len() >= r.Waiters {
-			return driver.Grant{}, nil, driver.ErrCrowded
+		if r.MaxWaiters > 0 && en.queue.len() >= r.MaxWaiters {
+			return driver.Grant{}, nil, driver.ErrTooManyWaiters
 		}
-		w = s.join(en, r, now)
-		e.serve(s, r.Name, en)
+		w = s.joinLocked(en, r, now)
+		e.serveLocked(s, r.Name, en)
 	}
 	return driver.Grant{}, w, driver.ErrHeld
 }
 
-// maxRange is the most tokens that one grant reserves, so that no caller uses up
-// the tokens of all.
+// maxRange is the largest number of tokens that one grant reserves, so that no caller uses up the tokens of all.
 const maxRange = 1024
 
-// grant makes the owner of the request a holder from now on.
-func (e *Engine) grant(en *entry, r *driver.Request, now int64) *hold {
+// grantLocked makes the owner of the request a holder from now on. The shard is locked.
+func (e *Engine) grantLocked(en *entry, r *driver.Request, now int64) *hold {
 	n := max(1, min(r.Tokens, maxRange))
 	return en.add(hold{
 		owner:   r.Owner,
 		text:    r.Holder,
-		token:   e.mint(uint64(n), r.Floor),
+		token:   e.reserveTokens(uint64(n), r.Floor),
 		tokens:  int32(n),
 		mode:    r.Mode,
 		weight:  r.Weight,
@@ -151,8 +148,8 @@ func (e *Engine) grant(en *entry, r *driver.Request, now int64) *hold {
 	})
 }
 
-// mint returns the first of n new tokens, none of which is below floor.
-func (e *Engine) mint(n, floor uint64) uint64 {
+// reserveTokens returns the first of n new tokens, none of which is below floor.
+func (e *Engine) reserveTokens(n, floor uint64) uint64 {
 	for {
 		last := e.tokens.Load()
 		token := max(last+1, floor)
@@ -162,8 +159,7 @@ func (e *Engine) mint(n, floor uint64) uint64 {
 	}
 }
 
-// Renew implements [driver.Engine]. It does not look at ctx: all items are
-// answered at once.
+// Renew implements [driver.Engine]. It ignores ctx, since it answers for all items at once.
 func (e *Engine) Renew(_ context.Context, batch []driver.Renewal, report func(i int, err error)) {
 	now := e.now()
 	for i := range batch {
@@ -175,7 +171,7 @@ func (e *Engine) renew(r *driver.Renewal, now int64) error {
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	en, h := e.holding(s, &r.Hold, now)
+	en, h := e.findHoldLocked(s, &r.Hold, now)
 	if h == nil {
 		return driver.ErrNotHeld
 	}
@@ -183,13 +179,13 @@ func (e *Engine) renew(r *driver.Renewal, now int64) error {
 	return nil
 }
 
-// Release implements [driver.Engine]. It does not look at ctx.
+// Release implements [driver.Engine]. It ignores ctx.
 func (e *Engine) Release(_ context.Context, r driver.Release) error {
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := e.now()
-	en, h := e.holding(s, &r.Hold, now)
+	en, h := e.findHoldLocked(s, &r.Hold, now)
 	if en == nil {
 		return driver.ErrNotHeld
 	}
@@ -203,22 +199,23 @@ func (e *Engine) Release(_ context.Context, r driver.Release) error {
 		if r.Keep > 0 {
 			en.keep(h, now, r.Keep)
 		} else {
-			en.drop(h)
+			en.remove(h)
 		}
 	}
-	e.serve(s, r.Name, en)
-	s.tidy(r.Name, en)
+	e.serveLocked(s, r.Name, en)
+	s.removeIfEmptyLocked(r.Name, en)
 	return err
 }
 
-// holding finds the entry of a key, and in it what the owner holds. Both are nil if they do not exist.
-func (e *Engine) holding(s *shard, h *driver.Hold, now int64) (*entry, *hold) {
+// findHoldLocked finds the entry of a name, and in it the owner's hold. What does not exist is nil. The shard is
+// locked.
+func (e *Engine) findHoldLocked(s *shard, h *driver.Hold, now int64) (*entry, *hold) {
 	en := s.entries[h.Name]
 	if en == nil {
 		return nil, nil
 	}
-	e.settle(s, h.Name, en, now)
-	if s.tidy(h.Name, en) {
+	e.expireAndServeLocked(s, h.Name, en, now)
+	if s.removeIfEmptyLocked(h.Name, en) {
 		return nil, nil
 	}
 	return en, en.find(h.Owner, h.Token)
@@ -233,7 +230,7 @@ func (e *Engine) Wanted(k driver.Key) bool {
 	return en != nil && en.queue != nil
 }
 
-// shard returns the part of the engine where the key is kept.
+// shard returns the shard that keeps the key.
 func (e *Engine) shard(k driver.Key) *shard {
 	i := maphash.String(e.seed, k.Name) % shardCount
 	if k.Kind == driver.Semaphore {
@@ -242,7 +239,7 @@ func (e *Engine) shard(k driver.Key) *shard {
 	return &e.locks[i]
 }
 
-// now returns the moment in nanoseconds since the engine was made.
+// now returns the nanoseconds since the engine was made.
 func (e *Engine) now() int64 {
 	if e.clock == nil {
 		return int64(time.Since(e.start))
@@ -253,7 +250,7 @@ func (e *Engine) now() int64 {
 // never is a moment that does not come.
 const never = math.MaxInt64
 
-// after returns the moment d after now, or never if it is too far away.
+// after returns the moment d after now, or never if that is too far away.
 func after(now int64, d time.Duration) int64 {
 	if int64(d) > never-now {
 		return never

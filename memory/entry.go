@@ -23,17 +23,17 @@ func (h *hold) grant() driver.Grant {
 	return driver.Grant{Token: h.token, Tokens: int(h.tokens)}
 }
 
-// entry is who holds a name and who waits for it.
+// entry holds the holders and waiters of one name.
 type entry struct {
-	holds   []hold // by token
-	room    [1]hold
-	soonest int64 // no lease ends before
-	used    int   // the weights of the holds together
-	queue   *queue
+	holds      []hold // in the order of their tokens
+	firstHold  [1]hold
+	nextExpiry int64 // no lease expires before this moment
+	usedWeight int   // the sum of the holds' weights
+	queue      *queue
 }
 
-// find returns what the owner holds, or nil. A token helps to find it among many.
-// The answer is good until holds are added or dropped.
+// find returns the owner's hold, or nil. A token helps to find it among many. The pointer is valid until a hold is
+// added or removed.
 func (en *entry) find(owner string, token uint64) *hold {
 	if token != 0 && len(en.holds) > 1 {
 		i := sort.Search(len(en.holds), func(i int) bool { return en.holds[i].token >= token })
@@ -52,7 +52,7 @@ func (en *entry) find(owner string, token uint64) *hold {
 // fits reports whether the request can be granted beside the holds.
 func (en *entry) fits(r *driver.Request) bool {
 	if r.Kind == driver.Semaphore {
-		return r.Weight <= r.Size-en.used
+		return r.Weight <= r.Size-en.usedWeight
 	}
 	if len(en.holds) == 0 {
 		return true
@@ -61,59 +61,58 @@ func (en *entry) fits(r *driver.Request) bool {
 	return r.Mode == driver.Shared && en.holds[0].mode == driver.Shared
 }
 
-// add adds a hold. Its token is larger than those of the others.
+// add adds a hold, whose token must be larger than those of the others.
 func (en *entry) add(h hold) *hold {
 	en.holds = append(en.holds, h)
-	en.used += h.weight
-	en.soonest = min(en.soonest, h.expires)
+	en.usedWeight += h.weight
+	en.nextExpiry = min(en.nextExpiry, h.expires)
 	return &en.holds[len(en.holds)-1]
 }
 
-// extend makes the lease of a hold last for ttl from now at least. It never ends
-// a lease sooner: the request may be an old one that comes late, and the owner may
-// have been promised more meanwhile.
+// extend makes the lease of a hold last until ttl from now at least. It never shortens a lease: the request may be an
+// old one that arrives late, after the owner was promised more.
 func (en *entry) extend(h *hold, now int64, ttl time.Duration) {
 	h.expires = max(h.expires, after(now, ttl))
 }
 
-// keep leaves a hold taken for so long from now, but in nobody's hands.
+// keep leaves a hold taken for d from now, without an owner.
 func (en *entry) keep(h *hold, now int64, d time.Duration) {
 	h.owner = ""
 	h.expires = after(now, d)
-	en.soonest = min(en.soonest, h.expires)
+	en.nextExpiry = min(en.nextExpiry, h.expires)
 }
 
-// drop removes a hold that find has found.
-func (en *entry) drop(h *hold) {
-	h.expires = ended
-	en.dropUntil(ended)
+// remove removes a hold that find returned.
+func (en *entry) remove(h *hold) {
+	h.expires = distantPast
+	en.removeUntil(distantPast)
 }
 
-// ended is a moment before all others.
-const ended = -1
+// distantPast is before all other moments.
+const distantPast = -1
 
-// expire removes the holds whose lease has ended.
-func (en *entry) expire(now int64) {
-	if now >= en.soonest {
-		en.dropUntil(now)
+// removeExpired removes the holds whose leases have expired.
+func (en *entry) removeExpired(now int64) {
+	if now >= en.nextExpiry {
+		en.removeUntil(now)
 	}
 }
 
-// dropUntil removes the holds that end by now, and looks when the next one does.
-func (en *entry) dropUntil(now int64) {
+// removeUntil removes the holds that expire by now, and finds out when the next one does.
+func (en *entry) removeUntil(now int64) {
 	left := en.holds[:0]
-	en.soonest, en.used = never, 0
+	en.nextExpiry, en.usedWeight = never, 0
 	for _, h := range en.holds {
 		if h.expires <= now {
 			continue
 		}
 		left = append(left, h)
-		en.used += h.weight
-		en.soonest = min(en.soonest, h.expires)
+		en.usedWeight += h.weight
+		en.nextExpiry = min(en.nextExpiry, h.expires)
 	}
-	clear(en.holds[len(left):]) // let go of the strings
+	clear(en.holds[len(left):]) // free the strings
 	en.holds = left
 	if len(left) == 0 {
-		en.holds = en.room[:0]
+		en.holds = en.firstHold[:0]
 	}
 }

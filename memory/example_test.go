@@ -9,8 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// Clients that share an engine exclude each other. Here two owners ask the
-// engine itself, as a client does.
+// Clients that share an engine exclude each other. Here two owners call the engine directly, as a client does.
 func ExampleNew() {
 	ctx := context.Background()
 	engine := memory.New()
@@ -33,7 +32,7 @@ func ExampleNew() {
 	// second: held by another owner
 }
 
-// A test need not wait for a lease to end.
+// A test need not wait for a lease to expire.
 func ExampleWithClock() {
 	ctx := context.Background()
 	clock := memory.NewManualClock(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))

@@ -6,17 +6,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// settle brings an entry up to now: leases that have ended are dropped, and those
-// whose turn it is are let in. Whatever looks at holds calls it first.
-func (e *Engine) settle(s *shard, name string, en *entry, now int64) {
-	en.expire(now)
-	e.serve(s, name, en)
+// expireAndServeLocked brings an entry up to date: it removes expired holds and grants to the waiters that fit now. It
+// must run before the holds are read. The shard is locked.
+func (e *Engine) expireAndServeLocked(s *shard, name string, en *entry, now int64) {
+	en.removeExpired(now)
+	e.serveLocked(s, name, en)
 }
 
-// serve grants to the head of the queue for as long as it fits. A head that does
-// not fit, such as a writer or a large weight, is not overtaken by others that
-// would: it could wait for ever.
-func (e *Engine) serve(s *shard, name string, en *entry) {
+// serveLocked grants to the head of the queue as long as it fits. Others must not overtake a head that does not fit,
+// such as a writer or a large weight: it could wait for ever. The shard is locked.
+func (e *Engine) serveLocked(s *shard, name string, en *entry) {
 	q := en.queue
 	if q == nil {
 		return
@@ -28,47 +27,47 @@ func (e *Engine) serve(s *shard, name string, en *entry) {
 		for q.head != nil && en.fits(&q.head.request) {
 			w := q.head
 			q.remove(w)
-			w.grant = e.grant(en, &w.request, now).grant()
+			w.grant = e.grantLocked(en, &w.request, now).grant()
 			w.grant.Start = start
 			close(w.ready)
 		}
 	}
 	if q.head == nil {
-		q.timer.disarm()
+		q.timer.disarmLocked()
 		en.queue = nil
 		s.spareQueue = q
 		return
 	}
-	if en.soonest < q.timer.due {
-		e.arm(s, name, q, en.soonest)
+	if en.nextExpiry < q.timer.due {
+		e.armLocked(s, name, q, en.nextExpiry)
 	}
 }
 
-// timer wakes a queue when a lease ends that nobody renews or releases.
+// timer serves a queue when a lease expires that nobody renews or releases.
 type timer struct {
-	due  int64 // never if it is not armed
+	due  int64 // never: not armed
 	stop func() bool
 }
 
-func (t *timer) disarm() {
+func (t *timer) disarmLocked() {
 	if t.stop != nil {
 		t.stop()
 	}
 	*t = timer{due: never}
 }
 
-// arm makes sure that the entry is settled at the moment due. A timer that was
-// stopped too late may settle it once more, which does no harm.
-func (e *Engine) arm(s *shard, name string, q *queue, due int64) {
-	q.timer.disarm()
+// armLocked makes sure that the entry is served at the moment due. A timer that was stopped too late may serve it once
+// more, which is harmless. The shard is locked.
+func (e *Engine) armLocked(s *shard, name string, q *queue, due int64) {
+	q.timer.disarmLocked()
 	q.timer.due = due
 	q.timer.stop = e.afterFunc(time.Duration(due-e.now()), func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if en := s.entries[name]; en != nil && en.queue == q {
-			q.timer.disarm()
-			e.settle(s, name, en, e.now())
-			s.tidy(name, en)
+			q.timer.disarmLocked()
+			e.expireAndServeLocked(s, name, en, e.now())
+			s.removeIfEmptyLocked(name, en)
 		}
 	})
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// latches are all latches of an engine.
+// latches holds all latches of an engine.
 type latches struct {
 	mu      sync.Mutex
 	byName  map[string]*latch
-	sweepAt int
+	pruneAt int
 }
 
 // latch is a count that goes down to zero.
 type latch struct {
 	generation uint64
-	setBy      string // the ID of the TrySet
+	setBy      string // the ID of the LatchSet that set it
 	counted    map[string]struct{}
 	count      int
 	expires    int64
 	waiting    int
 
-	// changed is closed, and made anew, when those who wait must look again.
+	// changed is closed and replaced when the waiters have to read the latch again.
 	changed chan struct{}
 }
 
@@ -32,7 +32,7 @@ func (l *latch) state(now int64) driver.LatchState {
 	return driver.LatchState{Generation: l.generation, Count: l.count, TTL: time.Duration(l.expires - now)}
 }
 
-func (l *latch) wake() {
+func (l *latch) wakeLocked() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -45,13 +45,13 @@ func (e *Engine) TrySet(ctx context.Context, set driver.LatchSet) (bool, error) 
 	e.latches.mu.Lock()
 	defer e.latches.mu.Unlock()
 	now := e.now()
-	l := e.latches.find(set.Name, now)
+	l := e.latches.findLocked(set.Name, now)
 	switch {
 	case l == nil:
-		l = e.latches.add(set.Name, now)
+		l = e.latches.addLocked(set.Name, now)
 	case l.setBy == set.ID:
 		l.expires = after(now, set.TTL)
-		l.wake()
+		l.wakeLocked()
 		return true, nil
 	case l.count > 0:
 		return false, nil
@@ -61,7 +61,7 @@ func (e *Engine) TrySet(ctx context.Context, set driver.LatchSet) (bool, error) 
 	l.counted = nil
 	l.count = set.Count
 	l.expires = after(now, set.TTL)
-	l.wake()
+	l.wakeLocked()
 	return true, nil
 }
 
@@ -73,7 +73,7 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 	e.latches.mu.Lock()
 	defer e.latches.mu.Unlock()
 	now := e.now()
-	l := e.latches.find(d.Name, now)
+	l := e.latches.findLocked(d.Name, now)
 	if l == nil {
 		return driver.LatchState{}, driver.ErrNotSet
 	}
@@ -90,7 +90,7 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 	sooner := after(now, d.TTL) < l.expires
 	l.expires = after(now, d.TTL)
 	if l.count == 0 || sooner {
-		l.wake()
+		l.wakeLocked()
 	}
 	return l.state(now), nil
 }
@@ -100,7 +100,7 @@ func (e *Engine) LatchState(_ context.Context, name string) (driver.LatchState, 
 	e.latches.mu.Lock()
 	defer e.latches.mu.Unlock()
 	now := e.now()
-	l := e.latches.find(name, now)
+	l := e.latches.findLocked(name, now)
 	if l == nil {
 		return driver.LatchState{}, driver.ErrNotSet
 	}
@@ -109,46 +109,78 @@ func (e *Engine) LatchState(_ context.Context, name string) (driver.LatchState, 
 
 // WaitLatch implements [driver.Latcher].
 func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
-	e.latches.mu.Lock()
-	defer e.latches.mu.Unlock()
+	w := latchWaiter{name: name, generation: generation}
+	defer e.latches.removeWaiter(&w)
 	for {
-		now := e.now()
-		l := e.latches.find(name, now)
-		if l == nil {
-			return driver.ErrNotSet
+		waits, err := e.updateWaiter(&w)
+		if !waits {
+			return err
 		}
-		if l.count == 0 || l.generation != generation {
-			return nil
-		}
-		if err := e.awaitChange(ctx, l, time.Duration(l.expires-now)); err != nil {
+		if err := e.waitForChange(ctx, &w); err != nil {
 			return driver.NoEffect(err)
 		}
 	}
 }
 
-// awaitChange unlocks the latches until the latch has changed, or its time may have run out.
-func (e *Engine) awaitChange(ctx context.Context, l *latch, ttl time.Duration) error {
-	changed := l.changed
+// latchWaiter is a call of WaitLatch.
+type latchWaiter struct {
+	name       string
+	generation uint64
+
+	latch   *latch          // the one that counts this waiter; nil if none does
+	changed <-chan struct{} // closed when the latch changes
+	ttl     time.Duration   // until the latch expires
+}
+
+// updateWaiter reads the latch and reports whether the caller still has to wait for it. If not, the error is ErrNotSet
+// for a latch that is not set, and nil for one that is at zero or has another generation.
+func (e *Engine) updateWaiter(w *latchWaiter) (waits bool, err error) {
+	e.latches.mu.Lock()
+	defer e.latches.mu.Unlock()
+	w.uncountLocked()
+	now := e.now()
+	l := e.latches.findLocked(w.name, now)
+	if l == nil {
+		return false, driver.ErrNotSet
+	}
+	if l.count == 0 || l.generation != w.generation {
+		return false, nil
+	}
 	l.waiting++
-	e.latches.mu.Unlock()
-	defer func() {
-		e.latches.mu.Lock()
-		l.waiting--
-	}()
-	lapsed := make(chan struct{})
-	stop := e.afterFunc(ttl, func() { close(lapsed) })
+	w.latch, w.changed, w.ttl = l, l.changed, time.Duration(l.expires-now)
+	return true, nil
+}
+
+func (ls *latches) removeWaiter(w *latchWaiter) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	w.uncountLocked()
+}
+
+// uncountLocked takes the waiter off the count of its latch, if it is on one. latches.mu is held.
+func (w *latchWaiter) uncountLocked() {
+	if w.latch != nil {
+		w.latch.waiting--
+		w.latch = nil
+	}
+}
+
+// waitForChange returns when the latch has changed or may have expired. It returns an error if ctx ends first.
+func (e *Engine) waitForChange(ctx context.Context, w *latchWaiter) error {
+	expired := make(chan struct{})
+	stop := e.afterFunc(w.ttl, func() { close(expired) })
 	defer stop()
 	select {
-	case <-changed:
-	case <-lapsed:
+	case <-w.changed:
+	case <-expired:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
 }
 
-// find returns the latch, or nil if it is not set or its time has run out.
-func (ls *latches) find(name string, now int64) *latch {
+// findLocked returns the latch, or nil if it is not set or has expired.
+func (ls *latches) findLocked(name string, now int64) *latch {
 	l := ls.byName[name]
 	if l != nil && l.expires <= now {
 		delete(ls.byName, name)
@@ -157,17 +189,17 @@ func (ls *latches) find(name string, now int64) *latch {
 	return l
 }
 
-// add makes a latch for a name that has none. Each time the number of latches has
-// doubled it forgets those whose time has run out.
-func (ls *latches) add(name string, now int64) *latch {
-	if len(ls.byName) >= ls.sweepAt {
+// addLocked makes a latch for a name that has none. Each time the number of latches has doubled, it removes expired
+// ones.
+func (ls *latches) addLocked(name string, now int64) *latch {
+	if len(ls.byName) >= ls.pruneAt {
 		if ls.byName == nil {
 			ls.byName = make(map[string]*latch)
 		}
 		for name := range ls.byName {
-			ls.find(name, now)
+			ls.findLocked(name, now)
 		}
-		ls.sweepAt = max(leastSweep, 2*len(ls.byName))
+		ls.pruneAt = max(minPrune, 2*len(ls.byName))
 	}
 	l := &latch{changed: make(chan struct{})}
 	ls.byName[name] = l
@@ -182,12 +214,12 @@ func (ls *latches) each(f func(name string)) {
 	}
 }
 
-// latchStatus reports what is known of a latch, if it is set.
+// latchStatus returns the status of a latch, if it is set.
 func (e *Engine) latchStatus(k driver.Key) (st driver.Status, ok bool) {
 	e.latches.mu.Lock()
 	defer e.latches.mu.Unlock()
 	now := e.now()
-	l := e.latches.find(k.Name, now)
+	l := e.latches.findLocked(k.Name, now)
 	if l == nil {
 		return st, false
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// defaultLimit is how many entries a listing has unless the query says otherwise.
+// defaultLimit is the page size of a query without a limit.
 const defaultLimit = 1000
 
-// List implements [driver.Engine]. It locks one shard at a time, so the entries
-// of a listing need not have existed at one moment.
+// List implements [driver.Engine]. It locks one shard at a time, so the entries of a listing need not have existed at
+// the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
@@ -32,20 +32,20 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 		if !more {
 			break
 		}
-		// Some have gone meanwhile: fill the page with those that follow.
+		// Some are gone by now: fill the page with those that follow.
 		q.After = keys[len(keys)-1]
 	}
 	return page, nil
 }
 
-// keys returns the first keys that match the query, in order, and whether there are more.
+// keys returns the first limit keys that match the query, in order, and whether there are more.
 func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) {
 	add := func(k driver.Key) {
 		if k.Compare(q.After) <= 0 || !strings.HasPrefix(k.Name, q.Prefix) {
 			return
 		}
 		keys = append(keys, k)
-		if len(keys) >= 4*limit { // more than the page can show: forget the last
+		if len(keys) >= 4*limit { // more than the page can show: drop the last
 			slices.SortFunc(keys, driver.Key.Compare)
 			keys = keys[:limit]
 			more = true
@@ -90,7 +90,7 @@ func (e *Engine) each(kind driver.Kind, f func(name string)) {
 	}
 }
 
-// status reports what is known of a key, if there is anything.
+// status returns the status of a key, if anybody holds it or waits for it.
 func (e *Engine) status(k driver.Key, queue bool) (st driver.Status, ok bool) {
 	if k.Kind == driver.Latch {
 		return e.latchStatus(k)
@@ -103,8 +103,8 @@ func (e *Engine) status(k driver.Key, queue bool) (st driver.Status, ok bool) {
 		return st, false
 	}
 	now := e.now()
-	e.settle(s, k.Name, en, now)
-	if s.tidy(k.Name, en) {
+	e.expireAndServeLocked(s, k.Name, en, now)
+	if s.removeIfEmptyLocked(k.Name, en) {
 		return st, false
 	}
 	st.Key = k

@@ -118,7 +118,7 @@ func (c *countingClock) AfterFunc(d time.Duration, f func()) func() bool {
 	}
 }
 
-func TestALateRequestDoesNotShortenALease(t *testing.T) {
+func TestLateRequestDoesNotShortenALease(t *testing.T) {
 	t.Parallel()
 	clock := memory.NewManualClock(time.Unix(0, 0))
 	e := memory.New(memory.WithClock(clock))
@@ -141,7 +141,7 @@ func renew(t *testing.T, e *memory.Engine, r driver.Request, ttl time.Duration) 
 	})
 }
 
-func TestALeaseWithoutEndIsNoOverflow(t *testing.T) {
+func TestEndlessLeaseDoesNotOverflow(t *testing.T) {
 	t.Parallel()
 	clock := memory.NewManualClock(time.Unix(0, 0))
 	e := memory.New(memory.WithClock(clock))
@@ -154,7 +154,7 @@ func TestALeaseWithoutEndIsNoOverflow(t *testing.T) {
 	}
 }
 
-func TestATokenRangeIsBounded(t *testing.T) {
+func TestTokenRangeIsLimited(t *testing.T) {
 	t.Parallel()
 	e := memory.New()
 	r := request("name", "owner")
@@ -176,8 +176,8 @@ func TestTakeWithAnEndedContext(t *testing.T) {
 	take(t, e, request("name", "second"))
 }
 
-// A page is full if there is enough to show, also when what comes first has lapsed.
-func TestAPageIsFilledBehindLapsedLocks(t *testing.T) {
+// A page is full if there are enough names for it, even if the first ones have expired.
+func TestPageIsFilledBehindExpiredLocks(t *testing.T) {
 	t.Parallel()
 	clock := memory.NewManualClock(time.Unix(0, 0))
 	e := memory.New(memory.WithClock(clock))
@@ -227,7 +227,7 @@ func TestWaitJoinsAgainWhenItsPlaceIsGone(t *testing.T) {
 	})
 }
 
-func TestAnEndedWaitPassesOnAGrantItGot(t *testing.T) {
+func TestEndedWaitReleasesAGrantItGot(t *testing.T) {
 	t.Parallel()
 	e := memory.New()
 	first, second := request("name", "first"), request("name", "second")
@@ -247,7 +247,7 @@ func TestAnEndedWaitPassesOnAGrantItGot(t *testing.T) {
 }
 
 // Expired locks that nobody asks about again must not pile up.
-func TestLapsedLocksAreForgotten(t *testing.T) { // alone, since it measures the heap
+func TestExpiredLocksAreForgotten(t *testing.T) { // alone, since it measures the heap
 	clock := memory.NewManualClock(time.Unix(0, 0))
 	e := memory.New(memory.WithClock(clock))
 	const rounds, perRound = 200, 500
@@ -264,7 +264,7 @@ func TestLapsedLocksAreForgotten(t *testing.T) { // alone, since it measures the
 		clock.Advance(time.Minute)
 	}
 	if grown := int64(heap()) - int64(before); grown > 8<<20 {
-		t.Errorf("%d lapsed locks and latches take %d KiB", 2*rounds*perRound, grown>>10)
+		t.Errorf("%d expired locks and latches take %d KiB", 2*rounds*perRound, grown>>10)
 	}
 	take(t, e, request("name", "owner")) // the engine is still there
 }

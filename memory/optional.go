@@ -11,12 +11,12 @@ func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
 	s := e.shard(h.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	en, held := e.holding(s, &h, e.now())
+	en, held := e.findHoldLocked(s, &h, e.now())
 	if held == nil {
 		return driver.ErrNotHeld
 	}
 	held.mode = driver.Shared
-	e.serve(s, h.Name, en)
+	e.serveLocked(s, h.Name, en)
 	return nil
 }
 
@@ -25,7 +25,7 @@ func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, h := e.holding(s, &driver.Hold{Key: r.Key, Owner: r.Owner}, e.now())
+	_, h := e.findHoldLocked(s, &driver.Hold{Key: r.Key, Owner: r.Owner}, e.now())
 	if h == nil || h.mode != driver.Exclusive || h.token > r.Token {
 		return driver.ErrNotHeld
 	}
@@ -36,7 +36,7 @@ func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
 	return nil
 }
 
-// ForceRelease implements [driver.Forcer]. Any token of the holder's range stands for it.
+// ForceRelease implements [driver.Forcer]. Any token of the holder's range names the holder.
 func (e *Engine) ForceRelease(_ context.Context, k driver.Key, token uint64) error {
 	s := e.shard(k)
 	s.mu.Lock()
@@ -45,16 +45,16 @@ func (e *Engine) ForceRelease(_ context.Context, k driver.Key, token uint64) err
 	if en == nil {
 		return driver.ErrNotHeld
 	}
-	e.settle(s, k.Name, en, e.now())
+	e.expireAndServeLocked(s, k.Name, en, e.now())
 	err := driver.ErrNotHeld
 	for i := range en.holds {
 		if h := &en.holds[i]; h.token <= token && token-h.token < uint64(h.tokens) {
-			en.drop(h)
+			en.remove(h)
 			err = nil
 			break
 		}
 	}
-	e.serve(s, k.Name, en)
-	s.tidy(k.Name, en)
+	e.serveLocked(s, k.Name, en)
+	s.removeIfEmptyLocked(k.Name, en)
 	return err
 }

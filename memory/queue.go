@@ -8,14 +8,13 @@ type waiter struct {
 	joined     int64
 	prev, next *waiter
 
-	// ready is closed when the place is given up: with a grant, or, if the owner
-	// was released, without. The grant is not touched after that.
+	// ready is closed when the waiter leaves the queue: with a grant, or without one if the owner was released. The
+	// grant does not change after that.
 	ready chan struct{}
 	grant driver.Grant
 }
 
-// queue is who waits for one name, in order. It exists while somebody does.
-// A nil queue is empty.
+// queue holds the waiters for one name, in order. It exists while there are any. A nil queue is empty.
 type queue struct {
 	head, tail *waiter
 	byOwner    map[string]*waiter

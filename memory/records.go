@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// records are the locks that were taken away from their holders, the oldest first.
+// records holds the removals of locks from their holders, the oldest first.
 type records struct {
 	mu  sync.Mutex
 	all []driver.Removal
@@ -21,7 +21,9 @@ func (e *Engine) Record(_ context.Context, r driver.Removal) error {
 	defer e.records.mu.Unlock()
 	all := slices.DeleteFunc(e.records.all, func(other driver.Removal) bool { return other.ID == r.ID })
 	all = append(all, r)
-	slices.SortStableFunc(all, func(a, b driver.Removal) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b driver.Removal) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	})
 	e.records.all = slices.Delete(all, 0, max(len(all)-driver.MaxRemovals, 0))
 	return nil
 }

@@ -6,33 +6,32 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// shardCount is in how many parts the names of a kind are kept, so that goroutines with
-// different names seldom meet.
+// shardCount is the number of parts into which the names of a kind are split, so that goroutines with different names
+// seldom wait for the same mutex.
 const shardCount = 16
 
-// shard is a part of the names of one kind. An entry exists while somebody holds
-// or waits.
+// shard is a part of the names of one kind. An entry exists while anybody holds the name or waits for it.
 type shard struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 
-	// sweepAt is the number of entries at which lapsed ones are looked for.
-	sweepAt int
+	// pruneAt is the number of entries at which expired ones are removed.
+	pruneAt int
 
-	// What is no longer used is kept for the next who needs it.
+	// Unused entries and a queue, kept to be used again.
 	spareEntries []*entry
 	spareQueue   *queue
 }
 
 const (
-	leastSweep      = 64 // entries
+	minPrune        = 64 // entries
 	maxSpareEntries = 64
 )
 
-// add makes an entry for a name that has none.
-func (s *shard) add(name string, now int64) *entry {
-	if len(s.entries) >= s.sweepAt {
-		s.sweep(now)
+// addLocked makes an entry for a name that has none. The shard is locked.
+func (s *shard) addLocked(name string, now int64) *entry {
+	if len(s.entries) >= s.pruneAt {
+		s.removeExpiredLocked(now)
 	}
 	var en *entry
 	if n := len(s.spareEntries); n > 0 {
@@ -40,31 +39,32 @@ func (s *shard) add(name string, now int64) *entry {
 		s.spareEntries = s.spareEntries[:n-1]
 	} else {
 		en = &entry{}
-		en.holds = en.room[:0]
+		en.holds = en.firstHold[:0]
 	}
-	en.soonest = never
+	en.nextExpiry = never
 	s.entries[name] = en
 	return en
 }
 
-// sweep drops what holders left behind that never came back. It runs each time
-// the number of entries has doubled, so that its cost per entry stays the same
-// and lapsed entries are at most as many as the others.
-func (s *shard) sweep(now int64) {
+// removeExpiredLocked removes what holders left behind that never came back. It runs each time the number of entries
+// has doubled, so its cost per entry stays the same, and expired entries never outnumber the others. The shard is
+// locked.
+func (s *shard) removeExpiredLocked(now int64) {
 	if s.entries == nil {
 		s.entries = make(map[string]*entry)
 	}
 	for name, en := range s.entries {
-		if en.queue == nil { // where somebody waits a timer sees to it
-			en.expire(now)
-			s.tidy(name, en)
+		if en.queue == nil { // while there are waiters, a timer does it
+			en.removeExpired(now)
+			s.removeIfEmptyLocked(name, en)
 		}
 	}
-	s.sweepAt = max(leastSweep, 2*len(s.entries))
+	s.pruneAt = max(minPrune, 2*len(s.entries))
 }
 
-// tidy removes the entry if nobody holds or waits, and reports whether it did.
-func (s *shard) tidy(name string, en *entry) bool {
+// removeIfEmptyLocked removes the entry if it has neither holders nor waiters, and reports whether it did. The shard is
+// locked.
+func (s *shard) removeIfEmptyLocked(name string, en *entry) bool {
 	if len(en.holds) > 0 || en.queue != nil {
 		return false
 	}
@@ -75,8 +75,8 @@ func (s *shard) tidy(name string, en *entry) bool {
 	return true
 }
 
-// join puts the owner of the request at the end of the entry's queue.
-func (s *shard) join(en *entry, r *driver.Request, now int64) *waiter {
+// joinLocked puts the owner of the request at the end of the entry's queue. The shard is locked.
+func (s *shard) joinLocked(en *entry, r *driver.Request, now int64) *waiter {
 	if en.queue == nil {
 		en.queue = s.spareQueue
 		s.spareQueue = nil

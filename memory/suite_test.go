@@ -12,10 +12,10 @@ import (
 func TestContractOnAManualClock(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place {
+		Start: func(*testing.T) drivertest.Environment {
 			clock := memory.NewManualClock(time.Unix(0, 0))
 			engine := memory.New(memory.WithClock(clock))
-			return drivertest.Place{
+			return drivertest.Environment{
 				Open:    func(*testing.T) driver.Engine { return engine },
 				Advance: clock.Advance,
 			}
@@ -27,9 +27,9 @@ func TestContractOnTheRealClock(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
 		TTL: 200 * time.Millisecond,
-		Start: func(*testing.T) drivertest.Place {
+		Start: func(*testing.T) drivertest.Environment {
 			engine := memory.New()
-			return drivertest.Place{Open: func(*testing.T) driver.Engine { return engine }}
+			return drivertest.Environment{Open: func(*testing.T) driver.Engine { return engine }}
 		},
 	})
 }

@@ -17,8 +17,7 @@ func reader(owner string) driver.Request {
 	return r
 }
 
-// Each way in which a lock becomes free wakes those who sleep in Wait, all that
-// fit, at that moment.
+// However a lock becomes free, all waiters that fit are woken at that moment.
 func TestWhatWakesSleepingReaders(t *testing.T) {
 	t.Parallel()
 	first := request("name", "first")

@@ -1,70 +1,72 @@
 /*
- * How a majority of independent nodes hands out a lock, and tokens that only grow.
+ * How a majority of independent nodes grants a lock, with tokens that only grow.
  *
- * This is a model in Promela, the language of the checker Spin (https://spinroot.com). Spin does not run it once: it goes
- * through every order in which the steps below can happen, and reports the first in which an assert() fails, together with
- * the steps that led there. What is checked is the protocol of docs/redlock.md for one name, not the Go code.
+ * This is a model in Promela, the language of the checker Spin (https://spinroot.com). Spin does not run it once: it
+ * goes through every order in which the steps below can happen, and reports the first in which an assert() fails, with
+ * the steps that led there. It checks the protocol of docs/redlock.md for one name, not the Go code.
  *
  * Reading Promela
  *
- *   proctype      a process. All processes run at once, in any interleaving: anybody may be slow, or stop, for any time.
+ *   proctype      a process. All processes run at once, in any interleaving: each may be slow, or stop, for any time.
  *   a -> b        wait until a is true, then do b. A bare condition is a statement: it waits.
  *   if :: a -> x :: b -> y fi
- *                 do the branch whose guard is true. If several are, Spin tries each of them: this is how "may" is said.
+ *                 do the branch whose guard is true. If several are, Spin tries each of them: so this means "may".
  *                 ":: true" is a branch that may always be taken. ":: else" is taken only when no other can be.
  *   do ... od     the same, again and again, until a break.
  *   atomic { }    one step, with nothing in between. A script on one Redis node is one such step.
- *   inline f(i)   a macro with a name: its text is put where it is called.
- *   assert(x)     what must be true whenever the step is reached.
+ *   inline f(i)   a macro: its text replaces each call.
+ *   assert(x)     x must be true whenever the step is reached.
  *
  * The steps
  *
- *   Client: begin, take (on one node after the other, in any order), decide, raise (if need be), expose, renew, release.
- *   Node:   a key runs out, a late request arrives, the node restarts, its quarantine ends.
+ *   Client: begin, take (on one node after the other, in any order), decide, raise (if needed), expose, renew, release.
+ *   Node:   a key expires, a late request arrives, the node restarts, its quarantine ends.
  *
- * A client is one attempt to get the lock. It has BALLOTS: when one has failed and its releases are sent, it may take again, as a
- * fresh owner. A process that tries three times with owners of its own, and waits for each release, is three clients.
+ * A client is one call that wants the lock. It has BALLOTS: when one has failed and its releases are sent, it may take
+ * again, as a new owner. A process that calls three times, and waits for each release, is three clients.
  *
  * What is checked, in three ways that differ in what they assume
  *
- *   (nothing)  Order. No clock is assumed at all: any key may run out at any step, even while its client is at work, and any
- *              clock that a client sends as the floor may be wrong. Requests and answers may be lost. Each token is larger
- *              than all that were exposed before its client began, and none is exposed twice.
- *              Releasing a key looks to everybody else as if it ran out, so that there is no step of its own for it here.
- *   -DTIMELY   Exclusion, too: at most one client believes that it holds. Nobody can promise that without a clock, so this
- *              is what the clocks are trusted with: a key that a lease counts on does not run out before the lease ends. In
+ *   (nothing)  Order. No clock is assumed at all: any key may expire at any step, even while its client is at work, and
+ *              any clock that a client sends as the floor may be wrong. Requests and answers may be lost. Each token is
+ *              larger than all that were exposed before its client began, and none is exposed twice.
+ *              To everybody else, releasing a key looks as if it expired, so there is no step for a release here.
+ *   -DTIMELY   Exclusion, too: at most one client believes that it holds. Nobody can promise that without a clock, so
+ *              the clocks are trusted with this: a key that a lease relies on does not expire before the lease ends. In
  *              docs/redlock.md that is "ttl - drift, from before the first request".
- *              That no two clients have the keys of a majority at the same moment needs no check: a key has one value, and
- *              two majorities have a node in common. What matters is what clients believe; holder says it.
- *   -DTIDY     Nothing is left behind: with no key that runs out and no request that is lost, no key is left once all
- *              clients are done. Untimed, a key that is left is not wrong, since it might still run out. So the model can
- *              show a forgotten key only where that is turned off.
+ *              That no two clients have the keys of a majority at the same moment needs no check: a key has one value,
+ *              and two majorities have a node in common. What matters is what clients believe: holder says it.
+ *   -DNOLEFTOVERS
+ *              Nothing is left behind: where no key expires and no request is lost, no key is left once all clients are
+ *              done. In the other ways a key that is left is not wrong, since it might still expire. So the model can
+ *              show a forgotten key only where keys do not expire.
  *
- * A restart takes the keys and the counters of a node. It has no vote until the takes and leases from before have ended
- * (quarantine; in docs/redlock.md that is MaxTTL), and its counters go on from a floor. How large that floor is in the
- * model: see owed. That rests on clocks in both ways of checking: on their rates for the quarantine, on their readings for
- * the floor.
+ * A restart takes the keys and the counters of a node. The node has no vote until the takes and leases from before
+ * have ended (quarantine; in docs/redlock.md that is MaxTTL), and its counters go on from a floor. For how large that
+ * floor is in the model, see owed. Both ways of checking rely on clocks for that: on their rates for the quarantine,
+ * and on their readings for the floor.
  *
- * Sizes: N nodes, CLIENTS, RESTARTS, LATE and REPEATS in all, FLOORS different clocks, BALLOTS of a client, of which STALLED releases
- * in all are under way for as long as they like. For fewer states -DONCE leaves out renewals, only the
- * first AGAIN clients take again, and with -DLOST=n no more than n takes are lost, and no release.
+ * Sizes: N nodes, CLIENTS, RESTARTS, LATE and REPEATS in all, FLOORS different clocks, BALLOTS of a client. STALLED
+ * releases in all are in flight for any time. To have fewer states, -DONCE leaves out renewals, only the first AGAIN
+ * clients take again, and with -DLOST=n no more than n takes are lost, and no release.
  *
  * Mutants: each of these switches breaks the protocol, and an assert() must fail.
  *
- *   UNCOND        raises counters on nodes where the key is no longer its own
- *   LOOSE         counts a raise although the counter stands above the token
- *   ABOVE         counts a node that gives more than m after m was decided
- *   SKIPWB        does not raise at all: exposes the largest value, whoever stands there
+ *   UNCOND        raises counters on nodes where the key is no longer the client's
+ *   LOOSE         counts a raise although the counter is above the token
+ *   ABOVE         counts a node that grants more than m after m was decided
+ *   SKIPWB        does not raise at all: exposes the largest value, however few nodes stand at it
  *   HALF          takes half of the nodes for a majority
  *   AMNESIA       a restarted node votes at once, with counters from zero
  *   NOQUARANTINE  a restarted node votes at once, with counters from the floor
  *   NOFLOOR       a restarted node counts from zero after its quarantine: a missing counter taken for zero
- *   WEAKRENEW     a renewal counts that any node has confirmed, not a majority
+ *   WEAKRENEW     a renewal counts if any node has confirmed it, not a majority
  *   PLAINDEL      a release deletes the key, whoever has it
- *   STRAY         a release does not wait for requests that are still under way
+ *   STRAY         a release does not wait for requests that are still in flight
  *   SAMEOWNER     all ballots of a client have one owner
  *
- * Where nothing happens nothing goes wrong. So -DPROBE=n lets an assert() fail where a thing happens that must be possible:
+ * Where nothing happens, nothing goes wrong. So -DPROBE=n lets an assert() fail where something happens that must be
+ * possible:
  *
  *   1 a raise completes the majority         4 a late take is granted
  *   2 a second token is exposed              5 a renewal counts although a node has restarted since the last one
@@ -82,7 +84,7 @@
 #define RESTARTS 0
 #endif
 #ifndef LATE
-#define LATE 0 /* how many takes, in all, arrive when nobody waits for their answer any more */
+#define LATE 0 /* how many takes, in all, arrive after their client has given up */
 #endif
 #ifndef REPEATS
 #define REPEATS 0 /* how many takes, in all, arrive a second time */
@@ -97,10 +99,10 @@
 #define AGAIN CLIENTS
 #endif
 #ifndef STALLED
-#define STALLED 0 /* how many releases, in all, are under way for as long as they like */
+#define STALLED 0 /* how many releases, in all, are in flight for any time */
 #endif
 
-/* The owners of client c are c, in its first ballot, c + CLIENTS, in the second, and so on. */
+/* The owners of client c are c in its first ballot, c + CLIENTS in the second, and so on. */
 #ifdef SAMEOWNER
 #define OWNER(c, ballot) (c)
 #else
@@ -129,7 +131,7 @@
 #define POSSIBLE(n) skip
 #endif
 
-/* Of a client: the nodes that count for its token, and those that are to be raised. */
+/* Of a client: the nodes that count for its token, and those that it must raise. */
 #ifdef SKIPWB
 #define COUNTED (stands | below)
 #define LAGGING 0
@@ -160,23 +162,23 @@
 	if :: HAS(set, 0) -> step(0) :: HAS(set, 1) -> step(1) NODE2(set, step) NODE3(set, step) NODE4(set, step) fi
 
 /* On the nodes. */
-byte owner[N];     /* whose the key is; 0 if nobody has it */
-byte counter[N];   /* the last token that the node has given */
+byte owner[N];     /* who has the key; 0 if nobody has it */
+byte counter[N];   /* the last token that the node has granted */
 byte quarantined;  /* nodes without a vote */
 byte restarts;
 
-/* The smallest floor that a node can rely on after its quarantine: the largest token for which its counter was needed, that
-   is, whose majority it was part of. Such a token was not above the counter that was lost, and a counter is not above the
-   clocks of clients at that time. So a clock that is read after the quarantine is larger, unless it is behind the others
-   by more than the quarantine lasts. */
+/* The smallest floor that a node can rely on after its quarantine: the largest token of which it was in the majority,
+   so that its counter was needed. That token was not above the counter that was lost, and a counter is not above the
+   clocks of clients at that time. So a clock that is read after the quarantine is larger, unless it is behind the
+   others by more than the quarantine lasts. */
 byte owed[N];
 
 /* Of the clients, by their number from 1. */
 byte floor[CLIENTS + 1];  /* the clock that it sends along: no counter stays below it */
 byte asks[CLIENTS + 1];   /* as which owner it takes */
 byte busy;                /* clients between begin and the end of their lease */
-byte behind[CLIENTS + 1]; /* nodes that have restarted since its take, or its last renewal, began: their quarantine lasts for its sake */
-byte behindNow[CLIENTS + 1]; /* the same when the renewal that is under way began */
+byte behind[CLIENTS + 1]; /* nodes that restarted since its take or last renewal began: quarantined until it ends */
+byte behindNow[CLIENTS + 1]; /* the same when the renewal in flight began */
 byte relies[CLIENTS + 1]; /* nodes where its key outlasts its lease, unless the node restarts */
 byte begun;
 byte finished;
@@ -191,7 +193,7 @@ byte stalls;              /* how many of STALLED are used up */
 
 byte unanswered;          /* how many of LATE and REPEATS are used up */
 
-/* What the asserts look at. */
+/* For the asserts. */
 byte newest; /* the largest token exposed so far */
 int used;    /* the set of all tokens exposed so far */
 byte holder; /* who believes that it holds */
@@ -199,14 +201,14 @@ byte holder; /* who believes that it holds */
 #define VOTES(i) (!HAS(quarantined, i))
 #define GRANTS(i, o) (VOTES(i) && (owner[i] == 0 || owner[i] == o))
 
-/* Whether a request may have no effect: because it is refused, or, if messages may be lost, in any case. */
-#if defined(TIDY) || defined(LOST)
+/* A request may have no effect because it is refused, or for any reason if messages may be lost. */
+#if defined(NOLEFTOVERS) || defined(LOST)
 #define LOSES(refused) refused
 #else
 #define LOSES(refused) true
 #endif
 
-/* The script of a take, on node i for owner o. Who has the key already gets the same answer again. */
+/* The script of a take, on node i for owner o. An owner that has the key already gets the same answer again. */
 inline grant(i, o) {
 	if
 	:: owner[i] == 0 -> owner[i] = o; counter[i] = LARGER(counter[i] + 1, floor[CLIENT(o)])
@@ -214,9 +216,9 @@ inline grant(i, o) {
 	fi
 }
 
-/* Take on node i, and what the client makes of the answer: m is the largest value so far, stands are the nodes that gave
-   it, below are those that gave less. Once m is decided, a node that gives more is of no use: it may have given m to
-   somebody else before. */
+/* Take on node i, and what the client makes of the answer: m is the largest token so far, stands are the nodes that
+   have granted it, below are those that have granted less. Once m is decided, a node that grants more is of no use: it
+   may have granted m to somebody else before. */
 inline take(i) {
 	todo = WITHOUT(todo, i);
 	if
@@ -240,14 +242,14 @@ inline take(i) {
 #ifdef LOST
 	:: lost < LOST -> lost++
 #endif
-	:: unanswered < LATE -> unanswered++; late[mine] = WITH(late[mine], i) /* will arrive, or not; its answer will not be heard */
+	:: unanswered < LATE -> unanswered++; late[mine] = WITH(late[mine], i) /* may arrive later, without an answer */
 	fi
 }
 
-/* Raise the counter of node i to m, only where the key is still ours, and count the node only if it then stands at m. If it
-   stands above, the key has been somebody else's and ours again, and that one may have been given m here.
-   A raise that arrives late needs no step of its own: while the key is ours nobody else changes the node, so it is as if
-   it had come before, with its answer lost. */
+/* Raise the counter of node i to m, only where the key is still ours, and count the node only if it then stands at m.
+   If it stands above, the key has been somebody else's meanwhile, and that client may have been granted m here.
+   A late raise needs no step of its own: while the key is ours nobody else changes the node, so it is as if the raise
+   had arrived in time and its answer had been lost. */
 inline raise(i) {
 	below = WITHOUT(below, i);
 	if
@@ -287,17 +289,17 @@ inline release(i) {
 	fi
 }
 
-/* From here on the client neither gets nor has the lock. */
+/* From here on the client neither wants nor has the lock. */
 inline over() {
 	busy = WITHOUT(busy, me);
 	behind[me] = 0;
 	relies[me] = 0;
 	if :: holder == me -> holder = 0 :: else fi;
-	m = 0; stands = 0; below = 0; before = 0; decided = false /* of no use any more: fewer states for Spin */
+	m = 0; stands = 0; below = 0; before = 0; decided = false /* not used any more: fewer states for Spin */
 }
 
-/* Where a release may be sent. If nothing is to be left behind, it is only where no take of ours can arrive any more. */
-#if defined(TIDY) && !defined(STRAY)
+/* Where a release may be sent. If nothing may be left behind, only where no take of ours can arrive any more. */
+#if defined(NOLEFTOVERS) && !defined(STRAY)
 #define SETTLED (~late[mine])
 #else
 #define SETTLED ALL
@@ -311,7 +313,7 @@ proctype Client(byte me) {
 	bool won;
 #endif
 
-	/* Begin. Clients are alike, so they may as well be numbered in the order in which they begin. */
+	/* Begin. All clients are alike, so they are numbered in the order in which they begin. */
 	atomic {
 		begun == me - 1 -> begun++;
 		if
@@ -332,13 +334,13 @@ take_all:
 	/* Take on all nodes, in any order. */
 	:: atomic { todo != 0 -> ON_ANY_OF(todo, take) }
 
-	/* Decide that m is the token, if it can be had: as soon as a majority has granted, or later. */
+	/* Decide that m is the token, as soon as a majority has granted the name, or later. */
 	:: atomic { !decided && SIZE(stands | below) >= MAJORITY -> decided = true }
 
-	/* Raise the others to m, in any order, those that grant after the decision, too. */
+	/* Raise the others to m, in any order, also those that grant after the decision. */
 	:: atomic { decided && LAGGING != 0 -> ON_ANY_OF(LAGGING, raise) }
 
-	/* All requests are answered, or given up. Those that are given up change nothing by waiting for them here. */
+	/* All requests are answered, or given up. To wait here for those that are given up changes nothing. */
 	:: atomic { todo == 0 && !decided && SIZE(stands | below) < MAJORITY -> over(); goto clean_up }
 	:: atomic { todo == 0 && decided && LAGGING == 0 && SIZE(COUNTED) < MAJORITY -> over(); goto clean_up }
 	:: todo == 0 && decided && LAGGING == 0 && SIZE(COUNTED) >= MAJORITY -> break
@@ -365,13 +367,13 @@ take_all:
 #endif
 		m = 0; stands = 0; below = 0; before = 0; decided = false
 #else
-		over() /* of how long the lease lasts nothing depends */
+		over() /* nothing depends on how long the lease lasts */
 #endif
 	}
 
 #ifdef TIMELY
-	/* Hold, and renew as often as it likes. A renewal counts from when it began, if a majority confirms it. Otherwise the
-	   lease goes on as it was, and its deadline, which may come at any time, ends it. */
+	/* Hold, and renew any number of times. A renewal counts from when it began, if a majority confirms it. Otherwise
+	   the lease goes on as it was, until its deadline, which may come at any time. */
 	do
 #ifndef ONCE
 	:: atomic { todo = ALL; confirmed = 0; behindNow[me] = behind[me] };
@@ -398,15 +400,16 @@ take_all:
 #endif
 
 clean_up:
-#if defined(TIMELY) || defined(TIDY)
-	/* Release everywhere, in any order, be it held or failed. Others go on meanwhile, so these requests may come late. */
+#if defined(TIMELY) || defined(NOLEFTOVERS)
+	/* Release on all nodes, in any order, after a lease or a failure. Others go on meanwhile, so a release may be
+	   late. */
 	todo = ALL;
 	do
 	:: atomic { (todo & SETTLED) != 0 -> ON_ANY_OF(todo & SETTLED, release) }
 	:: todo == 0 -> break
 	od;
 #if BALLOTS > 1
-	/* Who has failed may take again. Requests of the ballot before may be under way still. */
+	/* A client that has failed may take again. Requests of its last ballot may still be in flight. */
 	if
 	:: atomic { !won && ballot + 1 < BALLOTS && me <= AGAIN ->
 		ballot++; mine = OWNER(me, ballot); asks[me] = mine;
@@ -421,23 +424,24 @@ clean_up:
 #endif
 }
 
-#if defined(TIDY)
-#define RUNS_OUT(i) false
+#if defined(NOLEFTOVERS)
+#define EXPIRES(i) false
 #elif defined(TIMELY)
 #define HOLDER(i) CLIENT(owner[i])
-#define RUNS_OUT(i) (owner[i] != 0 && !(owner[i] == asks[HOLDER(i)] && HAS(busy, HOLDER(i)) && HAS(relies[HOLDER(i)], i)))
+#define EXPIRES(i) \
+	(owner[i] != 0 && !(owner[i] == asks[HOLDER(i)] && HAS(busy, HOLDER(i)) && HAS(relies[HOLDER(i)], i)))
 #else
-#define RUNS_OUT(i) (owner[i] != 0)
+#define EXPIRES(i) (owner[i] != 0)
 #endif
 
-/* A late request that would be refused may as well never arrive, unless somebody waits for its end. */
-#ifdef TIDY
+/* A late request that would be refused need not arrive, unless somebody waits until it has ended. */
+#ifdef NOLEFTOVERS
 #define ARRIVES(i, o) HAS(late[o], i)
 #else
 #define ARRIVES(i, o) (HAS(late[o], i) && GRANTS(i, o))
 #endif
 
-/* A take of owner o arrives at node i, and nobody waits for the answer. */
+/* A take of owner o arrives at node i after its client has given up. */
 inline arrive(i, o) {
 	late[o] = WITHOUT(late[o], i);
 	if
@@ -446,7 +450,7 @@ inline arrive(i, o) {
 	fi
 }
 
-/* A release of owner o arrives at node i, and nobody has waited for it for a long time. */
+/* A release of owner o arrives at node i after any time. */
 inline arrive_at_last(i, o) {
 	stalled[o] = WITHOUT(stalled[o], i);
 	if :: holder == CLIENT(o) -> POSSIBLE(7) :: else fi;
@@ -465,7 +469,7 @@ proctype Node(byte i) {
 
 	/* A process may stop at a label that begins with "end" without Spin calling it a deadlock. */
 end:	do
-	:: atomic { RUNS_OUT(i) -> owner[i] = 0 }
+	:: atomic { EXPIRES(i) -> owner[i] = 0 }
 
 	:: atomic { ARRIVES(i, 1) -> arrive(i, 1) }
 	:: atomic { ARRIVES(i, 2) -> arrive(i, 2) }
@@ -475,12 +479,12 @@ end:	do
 #if OWNERS > 3
 	:: atomic { ARRIVES(i, 4) -> arrive(i, 4) }
 #endif
-#if STALLED > 0 /* of owners who take again, or might: those of the first ballots */
+#if STALLED > 0 /* of the owners of first ballots: only their clients may take again */
 	:: atomic { HAS(stalled[1], i) -> arrive_at_last(i, 1) }
 	:: atomic { HAS(stalled[2], i) -> arrive_at_last(i, 2) }
 #endif
 
-	/* The node restarts, and has forgotten everything. */
+	/* The node restarts, and forgets everything. */
 	:: atomic {
 		restarts < RESTARTS -> restarts++;
 		owner[i] = 0;
@@ -503,7 +507,7 @@ end:	do
 #endif
 	}
 
-	/* All takes and leases from before are over: the node votes again. */
+	/* All takes and leases from before the restart are over: the node votes again. */
 	:: atomic {
 		HAS(quarantined, i) && !HAS(OF_ALL(behind), i) ->
 		if :: owed[i] != 0 -> POSSIBLE(3) :: else fi;
@@ -523,7 +527,7 @@ init {
 		do :: k <= CLIENTS -> run Client(k); k++ :: else -> break od;
 		k = 0
 	}
-#ifdef TIDY
+#ifdef NOLEFTOVERS
 	atomic {
 		finished == CLIENTS && OF_ALL(late) == 0 ->
 		do :: k < N -> assert(owner[k] == 0); k++ :: else -> break od;

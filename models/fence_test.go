@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// largeEnv is the variable that, if it is not empty, asks for the large sizes, too. make models sets it.
+// largeEnv is the variable that asks for the large sizes, too, if it is not empty. make models sets it.
 const largeEnv = "LEASEHOLD_MODELS"
 
-// holds lets Spin go through everything, and wants no error.
-func holds(t *testing.T, b bounds, defines string) {
+// mustHold lets Spin go through everything, and wants no error.
+func mustHold(t *testing.T, b bounds, defines string) {
 	t.Helper()
-	v := check(t, b, defines)
+	v := runSpin(t, b, defines)
 	if v.failed != "" {
 		t.Fatalf("after %d states this does not hold: %s. The last steps:\n%s", v.states, v.failed, v.trail(t))
 	}
 	t.Logf("%d states, %v", v.states, v.took.Round(time.Millisecond))
 }
 
-// What the protocol promises holds in all that can happen, at sizes that take seconds.
+// The promises of the protocol hold in all that can happen, at sizes that take seconds.
 func TestProtocolHolds(t *testing.T) {
 	t.Parallel()
 	needSpin(t)
@@ -33,17 +33,17 @@ func TestProtocolHolds(t *testing.T) {
 		"exclusion, a node restarts":   "TIMELY FLOORS=1 RESTARTS=1",
 		"exclusion, a late request":    "TIMELY FLOORS=1 LATE=1",
 		"exclusion, a late release":    "TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1 LOST=0",
-		"nothing is left behind":       "TIDY FLOORS=1 LATE=6",
+		"nothing is left behind":       "NOLEFTOVERS FLOORS=1 LATE=6",
 		"order, with two of two nodes": "N=2 RESTARTS=1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			holds(t, small, defines)
+			mustHold(t, small, defines)
 		})
 	}
 }
 
-// The model can do what it is about. Otherwise nothing would fail because nothing happens.
+// The model can do what it is about. Otherwise no assertion would fail because nothing happens.
 func TestThingsHappen(t *testing.T) {
 	t.Parallel()
 	needSpin(t)
@@ -59,7 +59,7 @@ func TestThingsHappen(t *testing.T) {
 		t.Run(defines, func(t *testing.T) {
 			t.Parallel()
 			number := defines[len("PROBE="):][:1]
-			v := check(t, small, defines)
+			v := runSpin(t, small, defines)
 			if want := "(" + number + "!=" + number + ")"; v.failed != want {
 				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, want)
 			}
@@ -68,14 +68,28 @@ func TestThingsHappen(t *testing.T) {
 }
 
 var (
-	large = bounds{optimise: "-O2", compress: exact, megabytes: 16_000, depth: 10_000_000, hash: 28, patience: 12 * time.Hour}
+	large = bounds{
+		optimise:  "-O2",
+		compress:  exact,
+		megabytes: 16_000,
+		depth:     10_000_000,
+		hash:      28,
+		timeout:   12 * time.Hour,
+	}
 
-	// sketchy keeps three bits of each state, in a table of 8 GB: it may take a new state for one that was seen, and leave out what
-	// follows. It is for sizes that fit into no memory.
-	sketchy = bounds{optimise: "-O2", compress: "-DBITSTATE", megabytes: 16_000, depth: 10_000_000, hash: 36, patience: 12 * time.Hour}
+	// bitstate keeps three bits of each state, in a table of 8 GB. It may take a new state for a known one,
+	// and leave out what follows. It is for sizes that fit into no memory.
+	bitstate = bounds{
+		optimise:  "-O2",
+		compress:  "-DBITSTATE",
+		megabytes: 16_000,
+		depth:     10_000_000,
+		hash:      36,
+		timeout:   12 * time.Hour,
+	}
 )
 
-// The same at sizes that take hours. They run one after the other, since each may need all of the memory.
+// The same at sizes that take hours, one after the other, since each may need all of the memory.
 func TestProtocolHoldsAtLargeSizes(t *testing.T) {
 	if os.Getenv(largeEnv) == "" {
 		t.Skipf("takes hours and 16 GB of memory: make models, or %s=1", largeEnv)
@@ -93,12 +107,12 @@ func TestProtocolHoldsAtLargeSizes(t *testing.T) {
 		{"exclusion, late releases", "TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1", large},
 		{"exclusion, late releases, renewals", "TIMELY FLOORS=1 BALLOTS=2 STALLED=1", large},
 		{"order, four nodes", "N=4", large},
-		{"nothing is left behind, three clients", "TIDY FLOORS=1 CLIENTS=3 LATE=2", large},
+		{"nothing is left behind, three clients", "NOLEFTOVERS FLOORS=1 CLIENTS=3 LATE=2", large},
 		{"exclusion, three clients", "TIMELY FLOORS=1 CLIENTS=3", large},
 		{"order, three clients", "CLIENTS=3 FLOORS=1", large},
-		{"order, three clients, two clocks", "CLIENTS=3", sketchy},
-		{"order, five nodes", "N=5 FLOORS=1", sketchy},
+		{"order, three clients, two clocks", "CLIENTS=3", bitstate},
+		{"order, five nodes", "N=5 FLOORS=1", bitstate},
 	} {
-		t.Run(c.name, func(t *testing.T) { holds(t, c.bounds, c.defines) })
+		t.Run(c.name, func(t *testing.T) { mustHold(t, c.bounds, c.defines) })
 	}
 }

@@ -4,15 +4,15 @@ package models
 
 import "testing"
 
-// Each way to break the protocol is found: by the assertion that it breaks, as pan writes it.
+// Each way to break the protocol is found, by the assertion that it breaks, as pan writes it.
 func TestMutantsFail(t *testing.T) {
 	t.Parallel()
 	needSpin(t)
 	const (
-		larger    = "(m>before)"
-		unique    = "!(((used>>m)&1))"
-		exclusion = "(holder==0)"
-		tidy      = "(owner[k]==0)"
+		larger      = "(m>before)"
+		unique      = "!(((used>>m)&1))"
+		exclusion   = "(holder==0)"
+		nothingLeft = "(owner[k]==0)"
 	)
 	for _, c := range []struct{ defines, failed string }{
 		{"UNCOND", unique},
@@ -28,12 +28,12 @@ func TestMutantsFail(t *testing.T) {
 		{"NOQUARANTINE RESTARTS=1 TIMELY FLOORS=1", exclusion},
 		{"WEAKRENEW RESTARTS=1 TIMELY FLOORS=1", exclusion},
 		{"PLAINDEL CLIENTS=3 TIMELY FLOORS=1", exclusion},
-		{"STRAY TIDY FLOORS=1 LATE=1", tidy},
+		{"STRAY NOLEFTOVERS FLOORS=1 LATE=1", nothingLeft},
 		{"SAMEOWNER TIMELY FLOORS=1 BALLOTS=2 STALLED=1 ONCE AGAIN=1 LOST=3", exclusion},
 	} {
 		t.Run(c.defines, func(t *testing.T) {
 			t.Parallel()
-			v := check(t, small, c.defines)
+			v := runSpin(t, small, c.defines)
 			if v.failed != c.failed {
 				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, c.failed)
 			}

@@ -19,39 +19,46 @@ import (
 // model is the file that all runs check.
 const model = "fence.pml"
 
-// bounds are what one run may use. A run that meets one of them has shown nothing.
+// bounds are what one run may use. A run that reaches one of them has shown nothing.
 type bounds struct {
-	optimise  string // of the C compiler: what takes it seconds is worth while for long runs only
-	compress  string // how states are kept
+	optimise  string // of the C compiler: only for long runs are its seconds worth while
+	compress  string // how states are stored
 	megabytes int
 	depth     int // steps in a row
 	hash      int // logarithm of the size of the table of states
-	patience  time.Duration
+	timeout   time.Duration
 }
 
 // exact keeps each state whole, only packed: no two states are taken for one.
 const exact = "-DCOLLAPSE"
 
-var small = bounds{optimise: "-O0", compress: exact, megabytes: 2000, depth: 20_000, hash: 20, patience: 10 * time.Minute}
+var small = bounds{
+	optimise:  "-O0",
+	compress:  exact,
+	megabytes: 2000,
+	depth:     20_000,
+	hash:      20,
+	timeout:   10 * time.Minute,
+}
 
-// verdict is what Spin said of one run.
+// verdict is what Spin says of one run.
 type verdict struct {
 	states  int
 	took    time.Duration
 	failed  string // the assertion that does not hold, or "" if there is none
-	folder  string // where the run was made, until the end of the test
+	folder  string // of the run, until the end of the test
 	defines []string
 }
 
 var (
-	violated = regexp.MustCompile(`pan:\d+: assertion violated (.+) \(at depth \d+\)`)
-	trouble  = regexp.MustCompile(`pan:\d+: .+`)
-	stored   = regexp.MustCompile(`(?m)^ *([0-9.e+]+) states, stored`)
-	mistakes = regexp.MustCompile(`errors: (\d+)`)
+	violated     = regexp.MustCompile(`pan:\d+: assertion violated (.+) \(at depth \d+\)`)
+	otherErrors  = regexp.MustCompile(`pan:\d+: .+`)
+	storedStates = regexp.MustCompile(`(?m)^ *([0-9.e+]+) states, stored`)
+	errorCount   = regexp.MustCompile(`errors: (\d+)`)
 )
 
-// check lets Spin go through the model with these switches, until the first error.
-func check(t *testing.T, b bounds, defines string) verdict {
+// runSpin lets Spin go through the model with these switches, until the first error.
+func runSpin(t *testing.T, b bounds, defines string) verdict {
 	t.Helper()
 	source, err := os.ReadFile(model)
 	if err != nil {
@@ -62,11 +69,13 @@ func check(t *testing.T, b bounds, defines string) verdict {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), b.patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.timeout)
 	defer cancel()
 	v.run(t, ctx, "spin", append(v.switches(), "-a", model)...)
-	v.run(t, ctx, "cc", b.optimise, "-w", "-DSAFETY", b.compress, fmt.Sprintf("-DMEMLIM=%d", b.megabytes), "-o", "pan", "pan.c")
-	out := v.run(t, ctx, "./pan", fmt.Sprintf("-m%d", b.depth), fmt.Sprintf("-w%d", b.hash), fmt.Sprintf("-Q%d", int(b.patience.Minutes())+1))
+	v.run(t, ctx, "cc", b.optimise, "-w", "-DSAFETY", b.compress, fmt.Sprintf("-DMEMLIM=%d", b.megabytes), "-o", "pan",
+		"pan.c")
+	out := v.run(t, ctx, "./pan", fmt.Sprintf("-m%d", b.depth), fmt.Sprintf("-w%d", b.hash),
+		fmt.Sprintf("-Q%d", int(b.timeout.Minutes())+1))
 	v.took = time.Since(start)
 	v.read(t, out)
 	return v
@@ -79,8 +88,8 @@ func (v *verdict) switches() (all []string) {
 	return all
 }
 
-// run runs a program in the folder of the run and returns what it prints. If the test is killed, a checker that runs on for
-// long ends, too: it tells of its progress, and nobody hears.
+// run runs a program in the folder of the run and returns what it prints. If the test is killed, a checker
+// that runs for long ends, too, since nobody reads its progress.
 func (v *verdict) run(t *testing.T, ctx context.Context, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -88,20 +97,20 @@ func (v *verdict) run(t *testing.T, ctx context.Context, name string, args ...st
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s: %v %v\n%s", name, err, context.Cause(ctx), tail(string(out), 40))
+		t.Fatalf("%s: %v %v\n%s", name, err, context.Cause(ctx), lastLines(string(out), 40))
 	}
 	return string(out)
 }
 
-// read takes the verdict from what the checker printed. All but "it went through everything" and "an assertion does not hold"
-// is a failure of the test: too little memory, too little depth, a deadlock.
+// read reads the verdict from the output of the checker. Any other result than "it went through everything"
+// and "an assertion does not hold" is a failure of the test: too little memory, too little depth, a deadlock.
 func (v *verdict) read(t *testing.T, out string) {
 	t.Helper()
-	out, _, _ = strings.Cut(out, "\nunreached in ") // what is not reached is for TestThingsHappen
-	n := stored.FindStringSubmatch(out)
-	e := mistakes.FindStringSubmatch(out)
+	out, _, _ = strings.Cut(out, "\nunreached in ") // TestThingsHappen is about what is not reached
+	n := storedStates.FindStringSubmatch(out)
+	e := errorCount.FindStringSubmatch(out)
 	if n == nil || e == nil {
-		t.Fatalf("the checker did not come to an end:\n%s", tail(out, 40))
+		t.Fatalf("the checker did not finish:\n%s", lastLines(out, 40))
 	}
 	states, err := strconv.ParseFloat(n[1], 64)
 	if err != nil {
@@ -112,12 +121,13 @@ func (v *verdict) read(t *testing.T, out string) {
 		v.failed = strings.Join(strings.Fields(a[1]), "")
 		return
 	}
-	if e[1] != "0" || strings.Contains(out, "Search not completed") || strings.Contains(out, "too small") || trouble.MatchString(out) {
-		t.Fatalf("the checker shows nothing:\n%s\n%s", tail(out, 40), v.trail(t))
+	if e[1] != "0" || strings.Contains(out, "Search not completed") || strings.Contains(out, "too small") ||
+		otherErrors.MatchString(out) {
+		t.Fatalf("the checker shows nothing:\n%s\n%s", lastLines(out, 40), v.trail(t))
 	}
 }
 
-// trail tells the last steps on the way to the error.
+// trail returns the last steps on the way to the error.
 func (v *verdict) trail(t *testing.T) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "spin", append(v.switches(), "-t", "-p", "-g", "-l", model)...)
@@ -125,13 +135,13 @@ func (v *verdict) trail(t *testing.T) string {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Sprintf("spin -t: %v\n%s", err, tail(string(out), 5))
+		return fmt.Sprintf("spin -t: %v\n%s", err, lastLines(string(out), 5))
 	}
-	return tail(string(out), 120)
+	return lastLines(string(out), 120)
 }
 
-// tail returns the last lines of a text.
-func tail(text string, lines int) string {
+// lastLines returns the last lines of a text.
+func lastLines(text string, lines int) string {
 	b := []byte(text)
 	for at := len(b); lines > 0 && at > 0; lines-- {
 		if at = bytes.LastIndexByte(b[:at], '\n'); at < 0 {
@@ -142,7 +152,7 @@ func tail(text string, lines int) string {
 	return text
 }
 
-// needSpin fails the test if what it takes is not there.
+// needSpin fails the test if Spin or the C compiler is missing.
 func needSpin(t *testing.T) {
 	t.Helper()
 	for command, packages := range map[string]string{"spin": "spin", "cc": "gcc libc6-dev"} {

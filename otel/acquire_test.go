@@ -17,8 +17,8 @@ import (
 )
 
 func TestALeaseIsTwoSpans(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		held := w.elsewhere("order:1")
+	withTestClient(t, func(t *testing.T, w *testClient) {
+		held := w.holdElsewhere("order:1")
 		time.AfterFunc(2*time.Second, func() { held.Release() })
 		began := time.Now()
 		lease := w.lock(w.client.Mutex("order:1", leasehold.Label("order")))
@@ -30,8 +30,11 @@ func TestALeaseIsTwoSpans(t *testing.T) {
 			if s.Parent().SpanID() != w.caller.SpanID() || s.SpanContext().TraceID() != w.caller.TraceID() {
 				t.Errorf("%s is no child of the caller's span", s.Name())
 			}
-			if value(s, leaseholdotel.Name).AsString() != "order:1" || value(s, leaseholdotel.Kind).AsString() != "lock" || value(s, leaseholdotel.Resource).AsString() != "order" ||
-				value(s, leaseholdotel.Shared).AsBool() || value(s, leaseholdotel.Token).AsInt64() != int64(lease.Token()) {
+			if value(s, leaseholdotel.Name).AsString() != "order:1" ||
+				value(s, leaseholdotel.Kind).AsString() != "lock" ||
+				value(s, leaseholdotel.Resource).AsString() != "order" ||
+				value(s, leaseholdotel.Shared).AsBool() ||
+				value(s, leaseholdotel.Token).AsInt64() != int64(lease.Token()) {
 				t.Errorf("%s has %v", s.Name(), s.Attributes())
 			}
 			wantStatus(t, s, codes.Unset)
@@ -43,56 +46,59 @@ func TestALeaseIsTwoSpans(t *testing.T) {
 			t.Errorf("lock.acquire has %v", acquire.Attributes())
 		}
 		granted := began.Add(2 * time.Second)
-		if !acquire.StartTime().Equal(began) || !acquire.EndTime().Equal(granted) || !hold.StartTime().Equal(granted) || !hold.EndTime().Equal(granted.Add(3*time.Second)) {
-			t.Errorf("from %s to %s, and from %s to %s", acquire.StartTime(), acquire.EndTime(), hold.StartTime(), hold.EndTime())
+		if !acquire.StartTime().Equal(began) || !acquire.EndTime().Equal(granted) || !hold.StartTime().Equal(granted) ||
+			!hold.EndTime().Equal(granted.Add(3*time.Second)) {
+			t.Errorf("from %s to %s, and from %s to %s", acquire.StartTime(), acquire.EndTime(), hold.StartTime(),
+				hold.EndTime())
 		}
 	})
 }
 
-func TestCallsThatGetNothing(t *testing.T) {
+func TestFailedCalls(t *testing.T) {
 	for reason, c := range map[string]struct {
-		ask    func(w *world, m *leasehold.Mutex) error
+		ask    func(w *testClient, m *leasehold.Mutex) error
 		is     error
 		status codes.Code
 	}{
-		"held": {func(w *world, m *leasehold.Mutex) error {
+		"held": {func(w *testClient, m *leasehold.Mutex) error {
 			_, err := m.TryLock(w.ctx)
 			return err
 		}, leasehold.ErrHeld, codes.Unset},
-		"timeout": {func(w *world, m *leasehold.Mutex) error {
+		"timeout": {func(w *testClient, m *leasehold.Mutex) error {
 			_, err := m.Lock(w.ctx)
 			return err
 		}, leasehold.ErrTimeout, codes.Error},
-		"cancelled": {func(w *world, m *leasehold.Mutex) error {
+		"cancelled": {func(w *testClient, m *leasehold.Mutex) error {
 			ctx, cancel := context.WithCancelCause(w.ctx)
-			time.AfterFunc(time.Second, func() { cancel(leasehold.ErrLost) }) // as if it were the context of another lease
+			// as if it were the context of another lease
+			time.AfterFunc(time.Second, func() { cancel(leasehold.ErrLost) })
 			_, err := m.Lock(ctx)
 			return err
 		}, context.Canceled, codes.Error},
-		"deadline": {func(w *world, m *leasehold.Mutex) error {
+		"deadline": {func(w *testClient, m *leasehold.Mutex) error {
 			ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 			defer cancel()
 			_, err := m.Lock(ctx)
 			return err
 		}, context.DeadlineExceeded, codes.Error},
-		"unavailable": {func(w *world, m *leasehold.Mutex) error {
+		"unavailable": {func(w *testClient, m *leasehold.Mutex) error {
 			w.unanswered(drivertest.Take)
 			_, err := m.Lock(w.ctx)
 			return err
 		}, leasehold.ErrUnavailable, codes.Error},
-		"closed": {func(w *world, m *leasehold.Mutex) error {
+		"closed": {func(w *testClient, m *leasehold.Mutex) error {
 			w.client.Close()
 			_, err := m.Lock(w.ctx)
 			return err
 		}, leasehold.ErrClosed, codes.Error},
-		"ended": {func(w *world, _ *leasehold.Mutex) error {
+		"ended": {func(w *testClient, _ *leasehold.Mutex) error {
 			m := w.client.Mutex("order:2")
 			lease := w.lock(m)
 			lease.Release()
 			_, err := m.Lock(context.WithoutCancel(lease.Context()))
 			return err
 		}, leasehold.ErrReleased, codes.Error},
-		"upgrade": {func(w *world, _ *leasehold.Mutex) error {
+		"upgrade": {func(w *testClient, _ *leasehold.Mutex) error {
 			m := w.client.RWMutex("order:2")
 			lease, err := m.RLock(w.ctx)
 			if err != nil {
@@ -104,8 +110,8 @@ func TestCallsThatGetNothing(t *testing.T) {
 		}, leasehold.ErrUpgrade, codes.Error},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.elsewhere("order:1")
+			withTestClient(t, func(t *testing.T, w *testClient) {
+				w.holdElsewhere("order:1")
 				began := time.Now()
 				if err := c.ask(w, w.client.Mutex("order:1", leasehold.WaitLimit(time.Minute))); !errors.Is(err, c.is) {
 					t.Fatalf("got %v, want %v", err, c.is)
@@ -116,14 +122,16 @@ func TestCallsThatGetNothing(t *testing.T) {
 				if got := value(s, leaseholdotel.Reason).AsString(); got != reason {
 					t.Errorf("reason %q, want %q", got, reason)
 				}
-				if took := time.Since(began); s.EndTime().Sub(s.StartTime()) != took || value(s, leaseholdotel.Waited).AsFloat64() != took.Seconds() {
-					t.Errorf("it took %s; the span is from %s to %s, with %v", took, s.StartTime(), s.EndTime(), s.Attributes())
+				if took := time.Since(began); s.EndTime().Sub(s.StartTime()) != took ||
+					value(s, leaseholdotel.Waited).AsFloat64() != took.Seconds() {
+					t.Errorf("it took %s; the span is from %s to %s, with %v", took, s.StartTime(), s.EndTime(),
+						s.Attributes())
 				}
 				if s.Parent().SpanID() != w.caller.SpanID() {
 					t.Error("the span is no child of the caller's")
 				}
 				w.client.Close()
-				if n := len(w.spans("lock.hold")); n != len(all)-1 { // those of leases that the call has found
+				if n := len(w.spans("lock.hold")); n != len(all)-1 { // one for each lease that the call has found
 					t.Errorf("there are %d spans of leases, want %d", n, len(all)-1)
 				}
 			})
@@ -132,7 +140,7 @@ func TestCallsThatGetNothing(t *testing.T) {
 }
 
 func TestHandOverHasSpansOfItsOwn(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		m := w.client.Mutex("order")
 		held := w.lock(m)
 		for range 3 {
@@ -161,7 +169,7 @@ func TestHandOverHasSpansOfItsOwn(t *testing.T) {
 }
 
 func TestReadersWithoutALabel(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		lease, err := w.client.RWMutex("order").RLock(w.ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +184,7 @@ func TestReadersWithoutALabel(t *testing.T) {
 }
 
 func TestReentryIsNoSpan(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		m := w.client.Mutex("order")
 		lease := w.lock(m)
 		inner, err := m.Lock(lease.Context())
@@ -194,14 +202,14 @@ func TestReentryIsNoSpan(t *testing.T) {
 }
 
 func TestLockAllHasSpansForEachName(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		for range 2 { // in one request, and then one after the other
 			set, err := w.client.LockAll(w.ctx, "a", "b", "c")
 			if err != nil {
 				t.Fatal(err)
 			}
 			set.Release()
-			held := w.elsewhere("b")
+			held := w.holdElsewhere("b")
 			time.AfterFunc(time.Second, func() { held.Release() })
 		}
 		seen := map[string]int{}
@@ -211,7 +219,8 @@ func TestLockAllHasSpansForEachName(t *testing.T) {
 				t.Errorf("%s of %s is no child of the caller's span", s.Name(), value(s, leaseholdotel.Name).AsString())
 			}
 		}
-		for _, of := range []string{"lock.acquire a", "lock.acquire b", "lock.acquire c", "lock.hold a", "lock.hold b", "lock.hold c"} {
+		for _, of := range []string{"lock.acquire a", "lock.acquire b", "lock.acquire c", "lock.hold a", "lock.hold b",
+			"lock.hold c"} {
 			if seen[of] != 2 {
 				t.Errorf("there are %d spans %s, want 2", seen[of], of)
 			}
@@ -219,9 +228,9 @@ func TestLockAllHasSpansForEachName(t *testing.T) {
 	})
 }
 
-// Names may be private. Nothing of them is in a span then, not even in texts.
+// Names may be private. Then no span contains them, not even in texts.
 func TestNamesCanBeLeftOut(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		const name = "customer 4711"
 		m := w.client.Mutex(name, leasehold.WaitLimit(time.Second))
 		lease := w.lock(m)
@@ -239,18 +248,37 @@ func TestNamesCanBeLeftOut(t *testing.T) {
 			if value(s, leaseholdotel.Kind).AsString() != "lock" {
 				t.Errorf("%s has %v", s.Name(), s.Attributes())
 			}
-			text := s.Status().Description
-			for _, kv := range s.Attributes() {
-				text += " " + kv.Value.String()
-			}
-			for _, e := range s.Events() {
-				for _, kv := range e.Attributes {
-					text += " " + kv.Value.String()
-				}
-			}
+			text := describe(s)
 			if strings.Contains(text, "4711") {
 				t.Errorf("%s tells the name: %s", s.Name(), text)
 			}
 		}
 	}, leaseholdotel.WithoutNames())
+}
+
+// Anybody who knows an owner can release what it holds. So no span contains one, whatever happens: every test of this
+// package searches its spans for owners.
+func TestSpansHaveNoOwners(t *testing.T) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
+		m := w.client.Mutex("n", leasehold.WaitLimit(time.Second))
+		lease := w.lock(m)
+		_, refused := w.client.Mutex("n").TryLock(w.ctx)
+		w.unanswered(drivertest.Release)
+		unconfirmed := lease.Release()
+		w.unanswered(drivertest.Take)
+		_, unknown := w.client.Mutex("m", leasehold.WaitLimit(time.Second)).Lock(w.ctx)
+		w.unanswered("")
+		if refused == nil || unconfirmed == nil || unknown == nil {
+			t.Fatal("the test has not made the client fail")
+		}
+		owners := 0
+		for owner := range w.owners.Range {
+			if len(owner.(string)) > 20 {
+				owners++
+			}
+		}
+		if owners < 2 || len(w.recorder.Ended()) < 3 {
+			t.Errorf("%d owners and %d spans: is there nothing to look for any more?", owners, len(w.recorder.Ended()))
+		}
+	})
 }

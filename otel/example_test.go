@@ -12,12 +12,14 @@ import (
 	"github.com/leasehold-go/leasehold/otel"
 )
 
-// The spans of one lease. A program has an exporter that sends spans to a collector instead of one that keeps them.
+// The spans of one lease. A real program has an exporter that sends spans to a collector, instead of one that keeps
+// them.
 func Example() {
 	spans := tracetest.NewInMemoryExporter()
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(spans))
 
-	client := leasehold.New(memory.New(), leasehold.WithObserver(leaseholdotel.New(leaseholdotel.WithTracerProvider(provider))))
+	client := leasehold.New(memory.New(),
+		leasehold.WithObserver(leaseholdotel.New(leaseholdotel.WithTracerProvider(provider))))
 	defer client.Close()
 
 	ctx, ship := provider.Tracer("shop").Start(context.Background(), "ship order")

@@ -10,26 +10,26 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// eventful is how many renewals of a lease are events. A lease may be renewed for months, and a span keeps few events: those of trouble must not be
-// driven out by those of all being well.
-const eventful = 32
+// maxRenewalEvents is how many renewals of a lease become events. A lease may be renewed for months, and a span keeps
+// only a limited number of events: routine renewals must not displace the events of failures.
+const maxRenewalEvents = 32
 
 // hold is a lease that was granted and has not ended.
 type hold struct {
-	span  trace.Span
-	early func(*hold) // what its end does, if that was told before the grant, and there is no span yet
+	span       trace.Span
+	endedEarly func(*hold) // ends the span; set if the end was observed before the grant, when there was no span yet
 
 	mu               sync.Mutex
 	renewals, failed int
-	failing          bool // the last renewal failed
+	failing          bool // the latest renewal has failed
 }
 
-// begin takes in the span of a lease that was granted.
+// begin stores the span of a lease that was granted.
 func (o *Observer) begin(key lease, span trace.Span) {
 	h := &hold{span: span}
 	o.mu.Lock()
 	before := o.holds[key]
-	if before != nil && before.early != nil {
+	if before != nil && before.endedEarly != nil {
 		delete(o.holds, key)
 	} else {
 		o.holds[key] = h
@@ -37,19 +37,21 @@ func (o *Observer) begin(key lease, span trace.Span) {
 	o.mu.Unlock()
 	switch {
 	case before == nil:
-	case before.early != nil:
-		before.early(h)
+	case before.endedEarly != nil:
+		before.endedEarly(h)
 	default:
-		before.end(codes.Unset, "") // of another client, whose engine counts on its own: nobody could tell them apart any more
+		// a lease of another client whose engine counts tokens on its own: they cannot be told apart any more
+		before.end(codes.Unset, "")
 	}
 }
 
-// end runs f for a lease that has ended, and forgets it. The client may be closed at the moment of the grant, and then the end is told first.
+// end runs f for a lease that has ended, and forgets the lease. If the client is closed at the moment of the grant, the
+// end may be observed before the grant.
 func (o *Observer) end(key lease, f func(*hold)) {
 	o.mu.Lock()
 	h := o.holds[key]
-	if h == nil || h.early != nil {
-		o.holds[key] = &hold{early: f}
+	if h == nil || h.endedEarly != nil {
+		o.holds[key] = &hold{endedEarly: f}
 		o.mu.Unlock()
 		return
 	}
@@ -58,20 +60,21 @@ func (o *Observer) end(key lease, f func(*hold)) {
 	f(h)
 }
 
-// on runs f for a lease that is held.
-func (o *Observer) on(key lease, f func(*hold)) {
+// withHold runs f for a lease that is held.
+func (o *Observer) withHold(key lease, f func(*hold)) {
 	o.mu.Lock()
 	h := o.holds[key]
 	o.mu.Unlock()
-	if h != nil && h.early == nil {
+	if h != nil && h.endedEarly == nil {
 		f(h)
 	}
 }
 
-// renewed makes an event of a renewal: of the first ones, of the first that fails, and of the first that succeeds after it.
-func (h *hold) renewed(r leasehold.Renewed) {
+// noteRenewed adds an event for a renewal: for the first ones, for the first failure, and for the first success after
+// it.
+func (h *hold) noteRenewed(r leasehold.Renewed) {
 	h.mu.Lock()
-	event, tell := "renewed", h.failing || h.renewals < eventful
+	event, tell := "renewed", h.failing || h.renewals < maxRenewalEvents
 	if r.Err == nil {
 		h.renewals++
 	} else {

@@ -20,29 +20,29 @@ import (
 func TestHowLeasesEnd(t *testing.T) {
 	const ttl = 9 * time.Second
 	for name, c := range map[string]struct {
-		end     func(t *testing.T, w *world)
+		end     func(t *testing.T, w *testClient)
 		status  codes.Code
 		loss    string
 		outcome string
 	}{
-		"release": {end: func(t *testing.T, w *world) { w.release(w.lock(w.client.Mutex("n"))) }, outcome: "ok"},
-		"close": {end: func(t *testing.T, w *world) {
+		"release": {end: func(t *testing.T, w *testClient) { w.release(w.lock(w.client.Mutex("n"))) }, outcome: "ok"},
+		"close": {end: func(t *testing.T, w *testClient) {
 			w.lock(w.client.Mutex("n"))
 			w.client.Close()
 		}, outcome: "ok"},
-		"release that is not confirmed": {end: func(t *testing.T, w *world) {
+		"release that is not confirmed": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
 			w.unanswered(drivertest.Release)
 			lease.Release()
 		}, status: codes.Error, outcome: "unknown"},
-		"taken away, and not noticed before the release": {end: func(t *testing.T, w *world) {
+		"taken away, and not noticed before the release": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
 			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
 			}
 			lease.Release()
 		}, status: codes.Error, outcome: "lost"},
-		"taken away": {end: func(t *testing.T, w *world) {
+		"taken away": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
 			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
@@ -50,18 +50,18 @@ func TestHowLeasesEnd(t *testing.T) {
 			<-lease.Context().Done()
 			runtime.KeepAlive(lease)
 		}, status: codes.Error, loss: "refused", outcome: "lost"},
-		"not renewed": {end: func(t *testing.T, w *world) {
+		"not renewed": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n", leasehold.TTL(ttl)))
 			w.unanswered(drivertest.Renew)
 			<-lease.Context().Done()
 			runtime.KeepAlive(lease)
 		}, status: codes.Error, loss: "deadline", outcome: "lost"},
-		"held for too long": {end: func(t *testing.T, w *world) {
+		"held for too long": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n", leasehold.MaxHold(time.Minute)))
 			<-lease.Context().Done()
 			runtime.KeepAlive(lease)
 		}, status: codes.Error, loss: "max_hold", outcome: "lost"},
-		"dropped": {end: func(t *testing.T, w *world) {
+		"dropped": {end: func(t *testing.T, w *testClient) {
 			func() { w.lock(w.client.Mutex("n", leasehold.TTL(ttl))) }()
 			time.Sleep(ttl / 2)
 			for range 100 {
@@ -71,12 +71,13 @@ func TestHowLeasesEnd(t *testing.T) {
 		}, status: codes.Error, loss: "dropped", outcome: "lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
+			withTestClient(t, func(t *testing.T, w *testClient) {
 				c.end(t, w)
-				synctest.Wait() // whose context has ended hears of it before the observer does
+				synctest.Wait() // the waiting call learns of the end of its context before the observer does
 				s := w.span("lock.hold")
 				wantStatus(t, s, c.status)
-				if loss, outcome := value(s, leaseholdotel.Loss).AsString(), value(s, leaseholdotel.Outcome).AsString(); loss != c.loss || outcome != c.outcome {
+				loss, outcome := value(s, leaseholdotel.Loss).AsString(), value(s, leaseholdotel.Outcome).AsString()
+				if loss != c.loss || outcome != c.outcome {
 					t.Errorf("loss %q and outcome %q, want %q and %q", loss, outcome, c.loss, c.outcome)
 				}
 				names := events(s)
@@ -89,7 +90,7 @@ func TestHowLeasesEnd(t *testing.T) {
 }
 
 func TestRenewalsAndDangerAreEvents(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		lease := w.lock(w.client.Mutex("n", leasehold.TTL(9*time.Second)))
 		time.Sleep(4 * time.Second) // one renewal
 		w.unanswered(drivertest.Renew)
@@ -116,9 +117,9 @@ func TestRenewalsAndDangerAreEvents(t *testing.T) {
 	})
 }
 
-// A leader may be one for months. What is told of it is that it came into danger, and not that all was well a thousand times.
-func TestALongHoldKeepsItsEventsOfTrouble(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+// A leader may stay leader for months. Its span shows that it was in danger, and not a thousand routine renewals.
+func TestALongHoldKeepsEventsOfFailures(t *testing.T) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		lease := w.lock(w.client.Mutex("n", leasehold.TTL(9*time.Second)))
 		time.Sleep(10 * time.Minute)
 		w.unanswered(drivertest.Renew)
@@ -145,7 +146,7 @@ func TestALongHoldKeepsItsEventsOfTrouble(t *testing.T) {
 	})
 }
 
-// The document tells of all attributes and events.
+// The document describes all attributes and events.
 func TestTheDocumentHasAllAttributes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/tracing.md")
@@ -153,8 +154,10 @@ func TestTheDocumentHasAllAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []attribute.Key{
-		leaseholdotel.Name, leaseholdotel.Kind, leaseholdotel.Shared, leaseholdotel.Resource, leaseholdotel.Token, leaseholdotel.Waited, leaseholdotel.HandedOver,
-		leaseholdotel.Reason, leaseholdotel.Outcome, leaseholdotel.Loss, leaseholdotel.Renewals, leaseholdotel.FailedRenewals, leaseholdotel.Left,
+		leaseholdotel.Name, leaseholdotel.Kind, leaseholdotel.Shared, leaseholdotel.Resource, leaseholdotel.Token,
+		leaseholdotel.Waited, leaseholdotel.HandedOver,
+		leaseholdotel.Reason, leaseholdotel.Outcome, leaseholdotel.Loss, leaseholdotel.Renewals,
+		leaseholdotel.FailedRenewals, leaseholdotel.Left,
 		"renewed", "renewal failed", "in danger", "lost",
 	} {
 		if !strings.Contains(string(text), "`"+string(key)+"`") {

@@ -17,9 +17,9 @@ import (
 	"github.com/leasehold-go/leasehold/otel"
 )
 
-// What is done under a lease is done by the caller, and so it stays the caller's.
-func TestSpansUnderALeaseAreTheCallers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+// Work under a lease is done by the caller, so its spans remain children of the caller's span.
+func TestSpansUnderALeaseKeepTheirParent(t *testing.T) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		lease := w.lock(w.client.Mutex("n"))
 		if got := trace.SpanContextFromContext(lease.Context()); !got.Equal(w.caller) {
 			t.Errorf("the lease's context has span %s, want that of the caller", got.SpanID())
@@ -28,20 +28,21 @@ func TestSpansUnderALeaseAreTheCallers(t *testing.T) {
 	})
 }
 
-// Without a span in the context of the call, both are traces of their own, and the link joins them.
+// Without a span in the context of the call, each span is a trace of its own, and the link joins them.
 func TestACallOutsideOfASpan(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		w.ctx = t.Context()
 		w.release(w.lock(w.client.Mutex("n")))
 		acquire, hold := w.span("lock.acquire"), w.span("lock.hold")
-		if acquire.Parent().IsValid() || hold.Parent().IsValid() || hold.Links()[0].SpanContext.TraceID() != acquire.SpanContext().TraceID() {
+		if acquire.Parent().IsValid() || hold.Parent().IsValid() ||
+			hold.Links()[0].SpanContext.TraceID() != acquire.SpanContext().TraceID() {
 			t.Errorf("parents %v and %v, links %v", acquire.Parent(), hold.Parent(), hold.Links())
 		}
 	})
 }
 
-// A trace that is not sampled gets no spans, and one that is gets them all.
-func TestTheSamplersWordCounts(t *testing.T) {
+// A trace that is not sampled gets no spans, and one that is sampled gets all of them.
+func TestSamplerIsRespected(t *testing.T) {
 	t.Parallel()
 	for sampled, want := range map[bool]int{true: 3, false: 0} {
 		recorder := tracetest.NewSpanRecorder()
@@ -66,12 +67,12 @@ func TestTheSamplersWordCounts(t *testing.T) {
 	}
 }
 
-// The end of a lease may be told before its grant, if the client is closed at that moment.
-func TestAnEndThatIsToldBeforeItsGrant(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+// The end of a lease may be observed before its grant, if the client is closed at that moment.
+func TestEndBeforeGrant(t *testing.T) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		about := leasehold.About{Kind: leasehold.KindLock, Name: "n"}
 		w.observer.ObserveRelease(leasehold.Released{About: about, Token: 7})
-		w.observer.ObserveRenew(leasehold.Renewed{About: about, Token: 7}) // which came even later
+		w.observer.ObserveRenew(leasehold.Renewed{About: about, Token: 7}) // which is even later
 		w.observer.ObserveGrant(leasehold.Granted{About: about, Context: w.ctx, Token: 7})
 		if got := value(w.span("lock.hold"), leaseholdotel.Token).AsInt64(); got != 7 {
 			t.Errorf("the span is that of token %d", got)
@@ -79,9 +80,9 @@ func TestAnEndThatIsToldBeforeItsGrant(t *testing.T) {
 	})
 }
 
-// Two clients should not share an observer. If their tokens meet, spans end all the same.
-func TestTokensThatMeet(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+// Two clients should not share an observer. If their tokens are equal, spans still end.
+func TestEqualTokens(t *testing.T) {
+	withTestClient(t, func(t *testing.T, w *testClient) {
 		about := leasehold.About{Kind: leasehold.KindLock, Name: "n"}
 		for range 3 {
 			w.observer.ObserveGrant(leasehold.Granted{About: about, Context: w.ctx, Token: 7})
@@ -93,11 +94,13 @@ func TestTokensThatMeet(t *testing.T) {
 	})
 }
 
-// The observer keeps nothing of leases that have ended, however many come and go at once, and whenever the client is closed.
-func TestTheObserverKeepsNothing(t *testing.T) {
+// The observer keeps nothing of leases that have ended, however many come and go at once, and whenever the client is
+// closed.
+func TestObserverForgetsEndedLeases(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
-	observer := leaseholdotel.New(leaseholdotel.WithTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder))))
+	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder))
+	observer := leaseholdotel.New(leaseholdotel.WithTracerProvider(provider))
 	for range 20 {
 		client := leasehold.New(memory.New(), leasehold.WithObserver(observer))
 		var all sync.WaitGroup
@@ -122,13 +125,14 @@ func TestTheObserverKeepsNothing(t *testing.T) {
 	}
 }
 
-// Without a provider of its own, the observer has the global one.
+// Without a provider of its own, the observer uses the global one.
 func TestTheGlobalProvider(t *testing.T) {
 	before := otel.GetTracerProvider()
 	defer otel.SetTracerProvider(before)
 	recorder := tracetest.NewSpanRecorder()
 	otel.SetTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder)))
-	client := leasehold.New(memory.New(), leasehold.WithObserver(leaseholdotel.New(leaseholdotel.WithTracerProvider(nil))))
+	client := leasehold.New(memory.New(),
+		leasehold.WithObserver(leaseholdotel.New(leaseholdotel.WithTracerProvider(nil))))
 	defer client.Close()
 	lease, err := client.Mutex("n").Lock(t.Context())
 	if err != nil {
@@ -143,7 +147,7 @@ func TestTheGlobalProvider(t *testing.T) {
 	}
 }
 
-// What an observer adds to an uncontended lock and its release.
+// The cost that an observer adds to an uncontended lock and its release.
 func BenchmarkLock(b *testing.B) {
 	ctx := context.Background()
 	record := sdk.NewTracerProvider(sdk.WithSpanProcessor(discard{}))
@@ -153,7 +157,8 @@ func BenchmarkLock(b *testing.B) {
 	}{
 		{"without", nil},
 		{"no-op", leaseholdotel.New(leaseholdotel.WithTracerProvider(noop.NewTracerProvider()))},
-		{"not sampled", leaseholdotel.New(leaseholdotel.WithTracerProvider(sdk.NewTracerProvider(sdk.WithSampler(sdk.NeverSample()))))},
+		{"not sampled", leaseholdotel.New(leaseholdotel.WithTracerProvider(
+			sdk.NewTracerProvider(sdk.WithSampler(sdk.NeverSample()))))},
 		{"recorded", leaseholdotel.New(leaseholdotel.WithTracerProvider(record))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -176,7 +181,7 @@ func BenchmarkLock(b *testing.B) {
 	}
 }
 
-// discard is a processor that costs nothing.
+// discard is a span processor that costs nothing.
 type discard struct{}
 
 func (discard) OnStart(context.Context, sdk.ReadWriteSpan) {}

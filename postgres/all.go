@@ -8,24 +8,26 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// mostTogether is how many names are taken in one step: each costs the server the memory of a lock.
-const mostTogether = 256
+// maxTakeAll is the largest number of names in one step. Each costs the server the memory of one lock.
+const maxTakeAll = 256
 
 // TakeAll implements [driver.AllTaker]. It takes up to 256 names in one step.
 func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	if len(batch) > mostTogether {
-		return nil, driver.ErrApart
+	if len(batch) > maxTakeAll {
+		return nil, driver.ErrNotTogether
 	}
 	names, owners, holders := make([]string, len(batch)), make([]string, len(batch)), make([]string, len(batch))
 	ttls, tokens := make([]time.Duration, len(batch)), make([]int32, len(batch))
 	for i, r := range batch {
-		names[i], owners[i], holders[i], ttls[i], tokens[i] = r.Name, r.Owner, r.Holder, whole(r.TTL), int32(max(r.Tokens, 1))
+		names[i], owners[i], holders[i] = r.Name, r.Owner, r.Holder
+		ttls[i], tokens[i] = roundUpMicros(r.TTL), int32(max(r.Tokens, 1))
 	}
 	var first []int64
 	var granted []int32
 	var open *time.Duration
 	sent := driver.Now()
-	err := e.ask(ctx, locking, []any{&first, &granted, &open}, e.statements.takeAll, names, owners, ttls, tokens, holders, e.maxTTL, e.guard)
+	err := e.ask(ctx, toLock, []any{&first, &granted, &open}, e.statements.takeAll,
+		names, owners, ttls, tokens, holders, e.maxTTL, e.guard)
 	switch {
 	case err != nil:
 		return nil, err

@@ -14,10 +14,11 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// BenchmarkPairs takes and releases free names, beside bare advisory locks that are had and let go in the same way. The server writes to the disk and
-// cleans up as it does by default.
+// BenchmarkPairs takes and releases free names, and compares that with plain advisory locks. The server writes to the
+// disk and vacuums as it does by default.
 func BenchmarkPairs(b *testing.B) {
-	s := postgresserver.ForTest(b, postgresserver.Config{TCP: true, OnDisk: true, Settings: []string{"shared_buffers=128MB", "autovacuum=on"}})
+	s := postgresserver.ForTest(b, postgresserver.Config{TCP: true, OnDisk: true,
+		Settings: []string{"shared_buffers=128MB", "autovacuum=on"}})
 	c, err := pgxpool.ParseConfig(s.URL())
 	if err != nil {
 		b.Fatal(err)
@@ -62,7 +63,7 @@ func pairs(b *testing.B, goroutines int, f func(ctx context.Context, i int) erro
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }
 
-// advisory has an advisory lock on one connection, as it must be.
+// advisory takes and releases an advisory lock on one connection, as it must be.
 func advisory(ctx context.Context, pool *pgxpool.Pool, i int) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

@@ -15,12 +15,14 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// However many wait, an engine has the connections of its pool and one more; and what the server tells others of its sessions has neither owners nor passwords.
+// However many wait, an engine uses the connections of its pool and one more. What the server shows to others about its
+// sessions contains neither owners nor passwords.
 func TestConnectionsOfManyWaiters(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
-	const most = 3
-	e := open(t, poolAt(t, fmt.Sprintf("%s&application_name=%s&pool_max_conns=%d", shared(t).URL(), schema, most)), schema)
+	_, schema := newTables(t)
+	const maxConns = 3
+	e := open(t, poolAt(t, fmt.Sprintf("%s&application_name=%s&pool_max_conns=%d", shared(t).URL(), schema, maxConns)),
+		schema)
 	held := lock("name")
 	if _, err := e.Take(t.Context(), held); err != nil {
 		t.Fatal(err)
@@ -28,21 +30,22 @@ func TestConnectionsOfManyWaiters(t *testing.T) {
 	owners := []string{held.Owner}
 	var done []<-chan error
 	for range 100 {
-		r := joins(t, e, lock("name"))
+		r := mustJoin(t, e, lock("name"))
 		owners = append(owners, r.Owner)
-		done = append(done, awaits(t, e, r))
+		done = append(done, startWait(t, e, r))
 	}
-	told, err := shared(t).Ask("SELECT count(*) || ' ' || string_agg(query, ' ') FROM pg_stat_activity WHERE application_name = '" + schema + "'")
+	text, err := shared(t).Ask("SELECT count(*) || ' ' || string_agg(query, ' ') FROM pg_stat_activity WHERE " +
+		"application_name = '" + schema + "'")
 	if err != nil {
 		t.Fatal(err)
 	}
-	count, queries, _ := strings.Cut(told, " ")
-	if n, err := strconv.Atoi(count); err != nil || n < 1 || n > most+1 {
-		t.Errorf("an engine with %d waiters has %s connections, %v; want at most %d", len(done), count, err, most+1)
+	count, queries, _ := strings.Cut(text, " ")
+	if n, err := strconv.Atoi(count); err != nil || n < 1 || n > maxConns+1 {
+		t.Errorf("an engine with %d waiters has %s connections, %v; want at most %d", len(done), count, err, maxConns+1)
 	}
 	for _, owner := range owners {
 		if strings.Contains(queries, owner) {
-			t.Errorf("pg_stat_activity tells an owner: %s", queries)
+			t.Errorf("pg_stat_activity shows an owner: %s", queries)
 		}
 	}
 	if err := e.Close(); err != nil {
@@ -55,10 +58,12 @@ func TestConnectionsOfManyWaiters(t *testing.T) {
 	}
 }
 
-// Somebody takes all connections that a server has left. Who holds goes on renewing and releases, over the connections that it has; who comes is told, in time, and does not hold.
+// Another program takes all connections that the server has left. Holders go on renewing and release, over the
+// connections that they have. New callers get an error in time, and do not hold.
 func TestServerWithoutConnections(t *testing.T) {
 	t.Parallel()
-	s := postgresserver.ForTest(t, postgresserver.Config{Settings: []string{"max_connections=12", "superuser_reserved_connections=3"}})
+	s := postgresserver.ForTest(t,
+		postgresserver.Config{Settings: []string{"max_connections=12", "superuser_reserved_connections=3"}})
 	if _, err := s.Ask("CREATE ROLE locker LOGIN; CREATE SCHEMA leasehold AUTHORIZATION locker"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +82,8 @@ func TestServerWithoutConnections(t *testing.T) {
 	for range 20 {
 		c, err := pgx.Connect(t.Context(), url)
 		if err != nil {
-			full = strings.Contains(err.Error(), "53300") || strings.Contains(err.Error(), "too many") || strings.Contains(err.Error(), "reserved")
+			full = strings.Contains(err.Error(), "53300") || strings.Contains(err.Error(), "too many") ||
+				strings.Contains(err.Error(), "reserved")
 			if !full {
 				t.Fatal(err)
 			}
@@ -89,14 +95,15 @@ func TestServerWithoutConnections(t *testing.T) {
 		t.Fatal("there are connections left")
 	}
 	for range 3 {
-		renews(t, e, held, nil)
+		expectRenewal(t, e, held, nil)
 	}
 	if _, err := e.Take(t.Context(), lock("name")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take of what is held: %v", err)
 	}
 	waiter := lock("name")
 	waiter.Join = true
-	if _, err := e.Take(t.Context(), waiter); err == nil || driver.IsPermanent(err) { // it may have to listen, for which there is no connection
+	// it may need a listening connection, and there is none
+	if _, err := e.Take(t.Context(), waiter); err == nil || driver.IsPermanent(err) {
 		t.Errorf("Take with Join: %v", err)
 	}
 	began := time.Now()
@@ -105,8 +112,10 @@ func TestServerWithoutConnections(t *testing.T) {
 		_, err = other.Take(t.Context(), lock("other"))
 		_ = other.Close()
 	}
-	if err == nil || driver.IsNo(err) || driver.IsPermanent(err) || !driver.HadNoEffect(err) || time.Since(began) > 10*time.Second {
-		t.Errorf("who comes is told %v after %v (no effect %v, permanent %v)", err, time.Since(began), driver.HadNoEffect(err), driver.IsPermanent(err))
+	if err == nil || driver.IsNo(err) || driver.IsPermanent(err) || !driver.HadNoEffect(err) ||
+		time.Since(began) > 10*time.Second {
+		t.Errorf("a new caller gets %v after %v (no effect %v, permanent %v)", err, time.Since(began),
+			driver.HadNoEffect(err), driver.IsPermanent(err))
 	}
 	if err := e.Release(t.Context(), driver.Release{Hold: holdOf(held)}); err != nil {
 		t.Error(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// crashable is a server of the test's own that keeps over a crash what it has confirmed.
-func crashable(t *testing.T) *postgresserver.Server {
+// durableServer is a server of the test's own that keeps what it has confirmed when it crashes.
+func durableServer(t *testing.T) *postgresserver.Server {
 	t.Helper()
 	return postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})
 }
@@ -41,17 +41,17 @@ func crash(t *testing.T, s *postgresserver.Server) {
 func TestCrashLosesLeasesAndGrantsNoneTwice(t *testing.T) {
 	t.Parallel()
 	const ttl = 4 * time.Second
-	s := crashable(t)
+	s := durableServer(t)
 	a := engineOn(t, s, postgres.WithMaxTTL(ttl))
-	short := engineOn(t, s, postgres.WithMaxTTL(time.Second)) // the longest of all engines counts
+	short := engineOn(t, s, postgres.WithMaxTTL(time.Second)) // the longest ttl of all engines counts
 	r := lock("name")
 	r.TTL = ttl
 	latch := driver.LatchSet{Name: "name", ID: r.Owner, Count: 2, TTL: time.Minute}
 	if set, err := a.TrySet(t.Context(), latch); !set || err != nil {
 		t.Fatal(set, err)
 	}
-	takes(t, short, func() driver.Request { r := lock("other"); r.TTL = time.Second; return r }())
-	g := takes(t, a, r)
+	mustTake(t, short, func() driver.Request { r := lock("other"); r.TTL = time.Second; return r }())
+	g := mustTake(t, a, r)
 	ends := time.Now().Add(ttl) // at the earliest, as the holder sees it
 
 	crash(t, s)
@@ -78,7 +78,7 @@ func TestCrashLosesLeasesAndGrantsNoneTwice(t *testing.T) {
 		t.Errorf("after a crash the latch stands at %+v, %v, want 2", state, err)
 	}
 	unguarded := engineOn(t, s, postgres.WithMaxTTL(ttl), postgres.WithoutCrashGuard())
-	if early := takes(t, unguarded, lock("unguarded")); early.Token <= g.Token {
+	if early := mustTake(t, unguarded, lock("unguarded")); early.Token <= g.Token {
 		t.Errorf("after a crash token %d follows %d", early.Token, g.Token)
 	}
 

@@ -10,23 +10,24 @@ import (
 	"github.com/leasehold-go/leasehold/internal/keyset"
 )
 
-// Engine keeps locks in a PostgreSQL database. It is safe for concurrent use. Any number of engines, in any number of processes, may use one schema.
+// Engine keeps locks in a PostgreSQL database. It is safe for concurrent use. Any number of engines, in any number of
+// processes, may use one schema.
 type Engine struct {
 	config
 	pool       *pgxpool.Pool
-	own        bool // the pool
+	ownsPool   bool // Close closes the pool
 	statements statements
 	tables     tables
-	flights    *flights // nil if each request goes by itself
+	batcher    *batcher // nil if each request is sent by itself
 
-	waiters waiters
-	ears    ears
-	wanted  keyset.Set[driver.Key] // the names that are held by this process and others waited for when they were granted
-	guarded guarded
+	waiters      waiters
+	subscription subscription
+	wanted       keyset.Set[driver.Key] // names that this process holds and that others waited for at the grant
+	guarded      guardedLeases
 
-	life  context.Context // ends with Close
-	kill  context.CancelFunc
-	close sync.Once
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	closeOnce sync.Once
 }
 
 var (
@@ -59,24 +60,25 @@ func (e *Engine) Abilities() driver.Abilities {
 	}
 }
 
-// Close ends all calls that wait, and closes the connection that listens, and the pool if the engine has made it. What is held stays held until its
-// lease ends: release it before. Calls after Close are refused. Close may be called many times. It always returns nil.
+// Close ends all waiting calls and closes the listening connection. It also closes the pool if [Open] has made the
+// engine. Leases stay granted until they expire: release them before. Calls after Close are refused. Close may be
+// called several times, and always returns nil.
 func (e *Engine) Close() error {
-	e.close.Do(func() {
-		e.kill()
-		e.ears.running.Wait()
+	e.closeOnce.Do(func() {
+		e.cancel()
+		e.subscription.running.Wait()
 		e.tables.stop()
-		if e.flights != nil {
-			e.flights.stop()
+		if e.batcher != nil {
+			e.batcher.stop()
 		}
-		if e.own {
+		if e.ownsPool {
 			e.pool.Close()
 		}
 	})
 	return nil
 }
 
-// ask runs a statement that changes something, and answers with one row.
+// ask runs a statement that changes something and answers with one row.
 func (e *Engine) ask(ctx context.Context, of purpose, dest []any, query string, args ...any) error {
 	if err := e.makeTables(ctx); err != nil {
 		return err
@@ -86,33 +88,33 @@ func (e *Engine) ask(ctx context.Context, of purpose, dest []any, query string, 
 
 // read is ask for a statement that changes nothing.
 func (e *Engine) read(ctx context.Context, of purpose, dest []any, query string, args ...any) error {
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return errClosed
 	}
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return notSent(err)
+		return explainNotSent(err)
 	}
 	err = conn.QueryRow(ctx, query, args...).Scan(dest...)
-	conn.Release() // it may be the only one, and another request may follow
-	return e.lacking(ctx, of, explain(err))
+	conn.Release() // the pool may have only this connection, and another request may follow
+	return e.explainMissingRight(ctx, of, explain(err))
 }
 
-// fly is ask for a short statement, which may be sent together with those of other goroutines. Its arguments and answers are of the types of [encode]
-// and [decode]. An errand may be answered by at_once instead: then it is done, and dest is left alone.
-func (e *Engine) fly(ctx context.Context, errand *errand, dest any, query string, args ...any) error {
-	if e.flights == nil {
-		return e.ask(ctx, locking, []any{dest}, query, args...)
+// sendShort is ask for a short statement, which may be sent in a batch with those of other goroutines. Its arguments
+// and answer have types that [encode] and [decode] know. If at_once does the request instead, dest is not set.
+func (e *Engine) sendShort(ctx context.Context, atOnce *atOnceRequest, dest any, query string, args ...any) error {
+	if e.batcher == nil {
+		return e.ask(ctx, toLock, []any{dest}, query, args...)
 	}
 	if err := e.makeTables(ctx); err != nil {
 		return err
 	}
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return errClosed
 	}
-	r := &request{query: query, values: encode(args), errand: errand}
-	if err := e.flights.ask(ctx, r); err != nil || errand.isDone() {
-		return e.lacking(ctx, locking, err)
+	r := &request{query: query, values: encode(args), atOnce: atOnce}
+	if err := e.batcher.ask(ctx, r); err != nil || atOnce.isDone() {
+		return e.explainMissingRight(ctx, toLock, err)
 	}
 	return decode(r.row, dest)
 }

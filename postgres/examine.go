@@ -9,36 +9,42 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// examining is for how long an examination waits for the server.
-const examining = 3 * time.Second
+// examineTimeout is how long an examination waits for the server.
+const examineTimeout = 3 * time.Second
 
-// Examine implements [driver.Examiner]. The one place is the server that the pool leads to, and its database. It asks on one connection of the pool,
-// and reads what it may.
+// Examine implements [driver.Examiner]. It examines one server, the one that the pool leads to, and its database. It
+// uses one connection of the pool, and reads what the user may read.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return driver.Examination{}, errClosed
 	}
-	ctx, cancel := context.WithTimeout(ctx, examining)
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return driver.Examination{}, notSent(err)
+		return driver.Examination{}, explainNotSent(err)
 	}
 	defer conn.Release()
-	s, err := look(ctx, conn.Conn(), e.schema, longGuarded)
+	s, err := askServer(ctx, conn.Conn(), e.schema, idleGuardLimit)
 	if err != nil {
-		conn.Release() // it may be the only one, and another request may follow
-		return driver.Examination{}, noEffect(e.lacking(ctx, looking, explain(err)))
+		conn.Release() // the pool may have only this connection, and another request may follow
+		return driver.Examination{}, noEffect(e.explainMissingRight(ctx, toLook, explain(err)))
 	}
 	known, err := migrations(e.schema)
 	if err != nil {
 		return driver.Examination{}, driver.Permanent(err)
 	}
 	if !e.guard {
-		s.place.Closed = 0
+		s.server.Closed = 0
 	}
 	return driver.Examination{
-		Places:   []driver.Place{s.place},
-		Findings: s.judge(settled{guard: e.guard, polling: e.polling, longest: e.maxTTL, known: len(known), makes: e.tables.due.Load()}),
+		Servers: []driver.Server{s.server},
+		Findings: s.judge(engineSettings{
+			guard:        e.guard,
+			polling:      e.polling,
+			longestTTL:   e.maxTTL,
+			knownVersion: len(known),
+			canMigrate:   e.tables.pending.Load(),
+		}),
 	}, nil
 }

@@ -12,57 +12,103 @@ import (
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-// What is hard to bring about.
+// Findings that are hard to provoke on a server.
 func TestExamineJudges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*sight, *settled)
+		change func(*serverReport, *engineSettings)
 		want   []string
 	}{
-		"well":              {func(*sight, *settled) {}, nil},
-		"an old version":    {func(s *sight, _ *settled) { s.number = 120022 }, []string{"critical old-version"}},
-		"older tables":      {func(s *sight, _ *settled) { s.migration-- }, []string{"critical tables-version"}},
-		"a pooler":          {func(s *sight, _ *settled) { s.pooled = true }, []string{"warning pooler"}},
-		"a pooler, polling": {func(s *sight, e *settled) { s.pooled, e.polling = true, true }, nil},
-		"fsync off":         {func(s *sight, _ *settled) { s.fsync = false }, []string{"warning fsync-off"}},
-		"pages off":         {func(s *sight, _ *settled) { s.fullPages = false }, []string{"warning fsync-off"}},
-		"nearly full":       {func(s *sight, _ *settled) { s.clients = 90 }, []string{"warning clients-nearly-full"}},
-		"not nearly full":   {func(s *sight, _ *settled) { s.clients = 89 }, nil},
-		"a short max_ttl":   {func(_ *sight, e *settled) { e.longest = time.Second }, []string{"note long-closing"}},
-		"idle transactions": {func(s *sight, _ *settled) { s.guards = []longGuard{{7, time.Hour}, {8, time.Hour}} }, []string{"warning idle-guard", "warning idle-guard"}},
-		"a standby":         {func(s *sight, _ *settled) { s.place.Votes, s.readOnly = false, true }, []string{"critical replica-as-node"}},
-		"read-only":         {func(s *sight, _ *settled) { s.readOnly = true }, []string{"critical read-only"}},
-		"the guard is off":  {func(_ *sight, e *settled) { e.guard, e.longest = false, time.Second }, []string{"warning guard-off"}},
-		"no tables":         {func(s *sight, _ *settled) { s.tables, s.migration = false, 0 }, []string{"critical tables-missing"}},
-		"autovacuum is off": {func(s *sight, _ *settled) { s.autovacuum = false }, []string{"warning autovacuum-off"}},
-		"no rights": {func(s *sight, _ *settled) {
-			s.denied, s.unseen, s.migration = []string{"SELECT ON a.meta"}, []string{"SELECT ON a.meta"}, 0
+		"well": {func(*serverReport, *engineSettings) {}, nil},
+		"an old version": {func(s *serverReport, _ *engineSettings) { s.number = 120022 },
+			[]string{"critical old-version"}},
+		"older tables": {func(s *serverReport, _ *engineSettings) { s.migration-- },
+			[]string{"critical tables-version"}},
+		"a pooler":          {func(s *serverReport, _ *engineSettings) { s.pooled = true }, []string{"warning pooler"}},
+		"a pooler, polling": {func(s *serverReport, e *engineSettings) { s.pooled, e.polling = true, true }, nil},
+		"fsync off": {func(s *serverReport, _ *engineSettings) { s.fsync = false },
+			[]string{"warning fsync-off"}},
+		"pages off": {func(s *serverReport, _ *engineSettings) { s.fullPages = false },
+			[]string{"warning fsync-off"}},
+		"nearly full": {func(s *serverReport, _ *engineSettings) { s.clients = 90 },
+			[]string{"warning clients-nearly-full"}},
+		"not nearly full": {func(s *serverReport, _ *engineSettings) { s.clients = 89 }, nil},
+		"a short max_ttl": {func(_ *serverReport, e *engineSettings) {
+			e.longestTTL = time.Second
+		}, []string{"note long-closing"}},
+		"idle transactions": {func(s *serverReport, _ *engineSettings) {
+			s.guards = []idleGuard{{7, time.Hour}, {8, time.Hour}}
+		}, []string{"warning idle-guard", "warning idle-guard"}},
+		"a standby": {func(s *serverReport, _ *engineSettings) {
+			s.server.Votes, s.readOnly = false, true
+		}, []string{"critical replica-as-node"}},
+		"read-only": {func(s *serverReport, _ *engineSettings) { s.readOnly = true },
+			[]string{"critical read-only"}},
+		"the guard is off": {func(_ *serverReport, e *engineSettings) {
+			e.guard, e.longestTTL = false, time.Second
+		}, []string{"warning guard-off"}},
+		"no tables": {func(s *serverReport, _ *engineSettings) {
+			s.tables, s.migration = false, 0
+		}, []string{"critical tables-missing"}},
+		"autovacuum is off": {func(s *serverReport, _ *engineSettings) { s.autovacuum = false },
+			[]string{"warning autovacuum-off"}},
+		"no rights": {func(s *serverReport, _ *engineSettings) {
+			s.missingToLock, s.missingToList = []string{"SELECT ON a.meta"}, []string{"SELECT ON a.meta"}
+			s.migration = 0
 		}, []string{"critical rights"}},
-		"some rights":        {func(s *sight, _ *settled) { s.denied, s.changer = []string{"UPDATE ON a.holders"}, true }, []string{"critical rights"}},
-		"rights to look":     {func(s *sight, _ *settled) { s.denied = []string{"UPDATE ON a.holders"} }, []string{"note rights-look"}},
-		"tables to make":     {func(s *sight, e *settled) { s.tables, s.maker, s.migration, e.makes = false, true, 0, true }, []string{"note tables-missing"}},
-		"not to be made":     {func(s *sight, _ *settled) { s.tables, s.maker, s.migration = false, true, 0 }, []string{"critical tables-missing"}},
-		"may not make":       {func(s *sight, e *settled) { s.tables, s.migration, e.makes = false, 0, true }, []string{"critical tables-missing"}},
-		"tables to update":   {func(s *sight, e *settled) { s.migration--; s.maker, e.makes = true, true }, []string{"note tables-version"}},
-		"may not update":     {func(s *sight, e *settled) { s.migration--; e.makes = true }, []string{"critical tables-version"}},
-		"newer tables":       {func(s *sight, e *settled) { s.migration++; s.maker, e.makes = true, true }, []string{"critical tables-version"}},
-		"less rights":        {func(s *sight, _ *settled) { s.spare = []string{"SELECT ON a.latches"} }, []string{"note rights-spare"}},
-		"no TLS":             {func(s *sight, _ *settled) { s.weak = &exposure.Weakness{Code: "tls-off", Text: "a"} }, []string{"note tls-off"}},
-		"a password shown":   {func(s *sight, _ *settled) { s.weak = &exposure.Weakness{Code: "tls-off", Text: "a", Exposed: true} }, []string{"warning tls-off"}},
-		"a strict isolation": {func(s *sight, _ *settled) { s.isolation = "serializable" }, []string{"critical isolation-level"}},
+		"some rights": {func(s *serverReport, _ *engineSettings) {
+			s.missingToLock, s.canChange = []string{"UPDATE ON a.holders"}, true
+		}, []string{"critical rights"}},
+		"rights to look": {func(s *serverReport, _ *engineSettings) {
+			s.missingToLock = []string{"UPDATE ON a.holders"}
+		}, []string{"note rights-look"}},
+		"tables to make": {func(s *serverReport, e *engineSettings) {
+			s.tables, s.canMigrate, s.migration, e.canMigrate = false, true, 0, true
+		}, []string{"note tables-missing"}},
+		"not to be made": {func(s *serverReport, _ *engineSettings) {
+			s.tables, s.canMigrate, s.migration = false, true, 0
+		}, []string{"critical tables-missing"}},
+		"may not make": {func(s *serverReport, e *engineSettings) {
+			s.tables, s.migration, e.canMigrate = false, 0, true
+		}, []string{"critical tables-missing"}},
+		"tables to update": {func(s *serverReport, e *engineSettings) {
+			s.migration--
+			s.canMigrate, e.canMigrate = true, true
+		}, []string{"note tables-version"}},
+		"may not update": {func(s *serverReport, e *engineSettings) {
+			s.migration--
+			e.canMigrate = true
+		}, []string{"critical tables-version"}},
+		"newer tables": {func(s *serverReport, e *engineSettings) {
+			s.migration++
+			s.canMigrate, e.canMigrate = true, true
+		}, []string{"critical tables-version"}},
+		"less rights": {func(s *serverReport, _ *engineSettings) {
+			s.missingOther = []string{"SELECT ON a.latches"}
+		}, []string{"note rights-spare"}},
+		"no TLS": {func(s *serverReport, _ *engineSettings) {
+			s.weakness = &exposure.Weakness{Code: "tls-off", Text: "a"}
+		}, []string{"note tls-off"}},
+		"a password shown": {func(s *serverReport, _ *engineSettings) {
+			s.weakness = &exposure.Weakness{Code: "tls-off", Text: "a", Exposed: true}
+		}, []string{"warning tls-off"}},
+		"a strict isolation": {func(s *serverReport, _ *engineSettings) {
+			s.isolation = "serializable"
+		}, []string{"critical isolation-level"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &sight{
-				place: driver.Place{Name: "10.0.0.1:5432/locks", Votes: true}, number: 130000, isolation: "read committed", fsync: true, fullPages: true,
-				autovacuum: true, clients: 5, most: 100, tables: true, migration: 3, longest: time.Minute,
+			s := &serverReport{
+				server: driver.Server{Name: "10.0.0.1:5432/locks", Votes: true}, number: 130000,
+				isolation: "read committed", fsync: true, fullPages: true,
+				autovacuum: true, clients: 5, maxConnections: 100, tables: true, migration: 3, longestTTL: time.Minute,
 			}
-			e := settled{guard: true, longest: time.Minute, known: 3}
+			e := engineSettings{guard: true, longestTTL: time.Minute, knownVersion: 3}
 			c.change(s, &e)
 			var found []string
 			for _, f := range s.judge(e) {
 				found = append(found, fmt.Sprint(f.Severity, " ", f.Code))
-				if f.Place != "10.0.0.1:5432/locks" || f.Text == "" || f.Mend == "" {
+				if f.Server != "10.0.0.1:5432/locks" || f.Text == "" || f.Fix == "" {
 					t.Errorf("it says %+v", f)
 				}
 			}
@@ -82,7 +128,6 @@ func TestWeaknessOfConnections(t *testing.T) {
 		"postgres://a@h/d?sslmode=disable":                                "tls-off false",
 		"postgres://a:b@h/d?sslmode=disable":                              "tls-off false",
 		"postgres://a:b@h/d?sslmode=require":                              "tls-unverified false",
-		"postgres://a:b@h/d?sslmode=verify-ca":                            "tls-unverified false",
 		"postgres://a:b@h/d?sslmode=disable&require_auth=md5":             "tls-off true",
 		"postgres://a:b@h/d?sslmode=require&require_auth=password":        "tls-unverified true",
 		"postgres://a:b@h/d?sslmode=verify-full&require_auth=password":    "",
@@ -94,15 +139,15 @@ func TestWeaknessOfConnections(t *testing.T) {
 			continue
 		}
 		got := ""
-		if w := weakness(target.pool.ConnConfig); w != nil {
+		if w := findWeakness(target.pool.ConnConfig); w != nil {
 			got = fmt.Sprint(w.Code, " ", w.Exposed)
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}
-	pool, err := pgxpool.ParseConfig("postgres://a:b@h/d?sslmode=prefer") // which a program may give to New
-	if w := weakness(pool.ConnConfig); err != nil || w == nil || w.Code != "tls-off" || !w.Exposed {
+	pool, err := pgxpool.ParseConfig("postgres://a:b@h/d?sslmode=prefer") // a program may pass this to New
+	if w := findWeakness(pool.ConnConfig); err != nil || w == nil || w.Code != "tls-off" || !w.Exposed {
 		t.Errorf("a pool that falls back: %+v, %v", w, err)
 	}
 }

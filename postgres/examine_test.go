@@ -15,31 +15,31 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// examines examines, and expects these findings and no others, but for those that all servers of tests have.
-func examines(t *testing.T, e *postgres.Engine, want ...string) (driver.Place, []driver.Finding) {
+// mustExamine expects these findings and no others, except those that all servers of tests have.
+func mustExamine(t *testing.T, e *postgres.Engine, want ...string) (driver.Server, []driver.Finding) {
 	t.Helper()
 	x, err := e.Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(x.Places) != 1 {
-		t.Fatalf("the places are %+v", x.Places)
+	if len(x.Servers) != 1 {
+		t.Fatalf("the servers are %+v", x.Servers)
 	}
 	var found []string
-	var told []driver.Finding
+	var others []driver.Finding
 	for _, f := range x.Findings {
-		if f.Place != x.Places[0].Name || f.Text == "" || f.Mend == "" {
+		if f.Server != x.Servers[0].Name || f.Text == "" || f.Fix == "" {
 			t.Errorf("it says %+v", f)
 		}
 		if f.Code != "fsync-off" && f.Code != "autovacuum-off" {
 			found = append(found, fmt.Sprint(f.Severity, " ", f.Code))
-			told = append(told, f)
+			others = append(others, f)
 		}
 	}
 	if !slices.Equal(found, want) {
-		t.Errorf("found %q, want %q: %+v", found, want, told)
+		t.Errorf("found %q, want %q: %+v", found, want, others)
 	}
-	return x.Places[0], told
+	return x.Servers[0], others
 }
 
 func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
@@ -47,7 +47,7 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, OnDisk: true, Settings: []string{"autovacuum=on"}})
 	pool := poolAt(t, s.URL())
 	e := open(t, pool, postgres.DefaultSchema)
-	examines(t, e, "critical tables-missing")
+	mustExamine(t, e, "critical tables-missing")
 	if err := postgres.Migrate(t.Context(), pool, postgres.DefaultSchema); err != nil {
 		t.Fatal(err)
 	}
@@ -55,22 +55,24 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	if err != nil || len(x.Findings) > 0 {
 		t.Errorf("found %+v, %v", x.Findings, err)
 	}
-	p, _ := examines(t, e)
-	if !strings.HasSuffix(p.Name, "/postgres") || p.Role != "primary" || !strings.HasPrefix(p.Version, "1") || strings.Contains(p.Version, " ") || !p.Votes ||
-		p.Uptime <= 0 || p.Uptime > time.Hour || p.RoundTrip <= 0 || !p.HasClock || p.Ahead.Abs() > time.Second || p.Closed != 0 || p.Err != nil {
-		t.Errorf("the place is %+v", p)
+	p, _ := mustExamine(t, e)
+	if !strings.HasSuffix(p.Name, "/postgres") || p.Role != "primary" || !strings.HasPrefix(p.Version, "1") ||
+		strings.Contains(p.Version, " ") || !p.Votes ||
+		p.Uptime <= 0 || p.Uptime > time.Hour || p.RoundTrip <= 0 || !p.HasClock || p.Ahead.Abs() > time.Second ||
+		p.Closed != 0 || p.Err != nil {
+		t.Errorf("the server is %+v", p)
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
 	if x, err := e.Examine(t.Context()); !driver.IsPermanent(err) {
-		t.Errorf("an engine that is closed: %+v, %v", x, err)
+		t.Errorf("a closed engine: %+v, %v", x, err)
 	}
 }
 
-func TestExamineTellsOfAServerForTests(t *testing.T) {
+func TestExamineReportsATestServer(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	x, err := open(t, pool, schema).Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -82,11 +84,11 @@ func TestExamineTellsOfAServerForTests(t *testing.T) {
 	if want := []string{"warning fsync-off", "warning autovacuum-off"}; !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}
-	examines(t, open(t, pool, schema, postgres.WithoutCrashGuard()), "warning guard-off")
+	mustExamine(t, open(t, pool, schema, postgres.WithoutCrashGuard()), "warning guard-off")
 }
 
-// as is a pool with other parameters of the session.
-func as(t *testing.T, change func(*pgxpool.Config)) *pgxpool.Pool {
+// poolWith is a pool with other parameters of the session.
+func poolWith(t *testing.T, change func(*pgxpool.Config)) *pgxpool.Pool {
 	t.Helper()
 	c, err := pgxpool.ParseConfig(shared(t).DSN())
 	if err != nil {
@@ -101,19 +103,19 @@ func as(t *testing.T, change func(*pgxpool.Config)) *pgxpool.Pool {
 	return pool
 }
 
-func TestExamineFindsWhatSessionsAreLike(t *testing.T) {
+func TestExamineFindsSessionSettings(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
+	_, schema := newTables(t)
 	set := func(name, value string) *postgres.Engine {
-		return open(t, as(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams[name] = value }), schema)
+		return open(t, poolWith(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams[name] = value }), schema)
 	}
-	examines(t, set("default_transaction_read_only", "on"), "critical read-only")
-	examines(t, set("default_transaction_isolation", "repeatable read"), "critical isolation-level")
+	mustExamine(t, set("default_transaction_read_only", "on"), "critical read-only")
+	mustExamine(t, set("default_transaction_isolation", "repeatable read"), "critical isolation-level")
 }
 
 func TestExamineFindsMissingRights(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	role := schema + "_user"
 	exec := func(query string) {
 		t.Helper()
@@ -127,11 +129,15 @@ func TestExamineFindsMissingRights(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = pool.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the server ends soon
 	})
-	e := open(t, as(t, func(c *pgxpool.Config) { c.ConnConfig.User = role }), schema)
-	_, told := examines(t, e, "critical rights", "note rights-spare")
-	for _, right := range []string{"USAGE ON SCHEMA " + schema, "SELECT, INSERT, UPDATE, DELETE ON " + schema + ".holders", "SELECT, UPDATE ON SEQUENCE " + schema + ".tokens"} {
-		if len(told) > 0 && (!strings.Contains(told[0].Text, right) || !strings.Contains(told[0].Mend, right)) {
-			t.Errorf("%q is missing in %+v", right, told[0])
+	e := open(t, poolWith(t, func(c *pgxpool.Config) { c.ConnConfig.User = role }), schema)
+	_, findings := mustExamine(t, e, "critical rights", "note rights-spare")
+	for _, right := range []string{
+		"USAGE ON SCHEMA " + schema, "SELECT, INSERT, UPDATE, DELETE ON " + schema + ".holders",
+		"SELECT, UPDATE ON SEQUENCE " + schema + ".tokens",
+	} {
+		if len(findings) > 0 &&
+			(!strings.Contains(findings[0].Text, right) || !strings.Contains(findings[0].Fix, right)) {
+			t.Errorf("%q is missing in %+v", right, findings[0])
 		}
 	}
 	in := " ON " + schema + "."
@@ -140,11 +146,11 @@ func TestExamineFindsMissingRights(t *testing.T) {
 		exec("GRANT SELECT, INSERT, UPDATE, DELETE" + in + table + " TO " + role)
 	}
 	exec("GRANT SELECT, UPDATE" + in + "meta TO " + role + "; GRANT ALL ON SEQUENCE " + schema + ".tokens TO " + role)
-	examines(t, e, "critical rights", "note rights-spare") // to sweep, which each lock does now and then
+	mustExamine(t, e, "critical rights", "note rights-spare") // needed to clean up, which each lock does now and then
 	exec("GRANT SELECT, DELETE" + in + "latches TO " + role + "; GRANT SELECT, DELETE" + in + "latch_downs TO " + role)
-	examines(t, e, "note rights-spare")
+	mustExamine(t, e, "note rights-spare")
 	r := lock("a")
-	takes(t, e, r) // which is what it says
+	mustTake(t, e, r) // as the finding says
 	r.Name = "b"
 	if _, err := e.Take(t.Context(), r); err != nil {
 		t.Error(err)
@@ -152,19 +158,19 @@ func TestExamineFindsMissingRights(t *testing.T) {
 	for _, table := range []string{"latches", "latch_downs", "removals"} {
 		exec("GRANT SELECT, INSERT, UPDATE, DELETE" + in + table + " TO " + role)
 	}
-	examines(t, e)
+	mustExamine(t, e)
 	if _, err := e.TrySet(t.Context(), driver.LatchSet{Name: "a", ID: "1", Count: 1, TTL: time.Minute}); err != nil {
 		t.Error(err)
 	}
 	exec("REVOKE UPDATE" + in + "holders FROM " + role)
-	examines(t, e, "critical rights")
+	mustExamine(t, e, "critical rights")
 	exec("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA " + schema + " FROM PUBLIC")
-	examines(t, e, "critical rights")
+	mustExamine(t, e, "critical rights")
 }
 
 func TestExamineOfTables(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	e := open(t, pool, schema, postgres.WithMaxTTL(5*time.Second))
 	exec := func(query string) {
 		t.Helper()
@@ -174,48 +180,49 @@ func TestExamineOfTables(t *testing.T) {
 	}
 	r := lock("a")
 	r.TTL = time.Minute
-	takes(t, open(t, pool, schema), r)
-	examines(t, e, "note long-closing")
-	exec("DELETE FROM " + schema + ".alive") // which a crash does
-	if p, _ := examines(t, e, "note long-closing"); p.Closed != time.Minute {
+	mustTake(t, open(t, pool, schema), r)
+	mustExamine(t, e, "note long-closing")
+	exec("DELETE FROM " + schema + ".alive") // as a crash does
+	if p, _ := mustExamine(t, e, "note long-closing"); p.Closed != time.Minute {
 		t.Errorf("before anybody has noticed a crash it is closed for %v, want the longest lease", p.Closed)
 	}
-	if p, _ := examines(t, open(t, pool, schema, postgres.WithoutCrashGuard()), "warning guard-off"); p.Closed != 0 {
+	if p, _ := mustExamine(t, open(t, pool, schema, postgres.WithoutCrashGuard()), "warning guard-off"); p.Closed != 0 {
 		t.Errorf("without the guard it is closed for %v", p.Closed)
 	}
 	if _, err := e.Take(t.Context(), lock("b")); err == nil {
 		t.Error("a lock was granted right after a crash")
 	}
-	if p, _ := examines(t, e, "note long-closing"); p.Closed <= 0 || p.Closed > time.Minute {
+	if p, _ := mustExamine(t, e, "note long-closing"); p.Closed <= 0 || p.Closed > time.Minute {
 		t.Errorf("after a crash it is closed for %v", p.Closed)
 	}
 	exec("UPDATE " + schema + ".meta SET version = version + 1")
-	examines(t, e, "critical tables-version", "note long-closing")
+	mustExamine(t, e, "critical tables-version", "note long-closing")
 }
 
-// examineStandby expects that what is wrong with a standby is found.
+// examineStandby expects that the problems of a standby are found.
 func examineStandby(t *testing.T, standby *postgresserver.Server) {
 	t.Helper()
 	e := open(t, poolAt(t, standby.URL()), postgres.DefaultSchema)
 	x, err := e.Examine(t.Context())
-	if err != nil || len(x.Places) != 1 || x.Places[0].Role != "standby" || x.Places[0].Votes {
+	if err != nil || len(x.Servers) != 1 || x.Servers[0].Role != "standby" || x.Servers[0].Votes {
 		t.Fatalf("the standby is %+v, %v", x, err)
 	}
 	if f := x.Findings[0]; f.Code != "replica-as-node" || f.Severity != driver.Critical {
 		t.Errorf("found %+v", x.Findings)
 	}
-	if _, err := e.Take(t.Context(), lock("a")); err == nil || driver.IsPermanent(err) || !driver.HadNoEffect(err) || !strings.Contains(err.Error(), "standby") {
+	if _, err := e.Take(t.Context(), lock("a")); err == nil || driver.IsPermanent(err) || !driver.HadNoEffect(err) ||
+		!strings.Contains(err.Error(), "standby") {
 		t.Errorf("Take on a standby: %v", err)
 	}
 }
 
-// A transaction that guards a lease and does nothing is found, and no other.
+// An idle transaction that guards a lease is found, and no other transaction.
 func TestExamineFindsIdleGuards(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	l := g.take(g.a, ask("a", time.Minute))
+	l := g.take(g.a, lockRequest("a", time.Minute))
 	guards, other := g.begin(""), g.begin("")
-	g.guards(guards, l)
+	g.mustGuard(guards, l)
 	if _, err := other.Exec(t.Context(), "SELECT count(*) FROM "+g.schema+".holders"); err != nil {
 		t.Fatal(err)
 	}

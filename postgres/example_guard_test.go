@@ -9,10 +9,12 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// The transaction is committed only if the lock was held all the time, whatever has become of the process meanwhile. The lease is one of package leasehold,
-// and the database is that of the engine.
+// The transaction is committed only if the lock was held all the time, whatever has happened to the process meanwhile.
+// The lease is one of package leasehold, and the database is that of the engine.
 func ExampleEngine_Guard() {
-	withdraw := func(ctx context.Context, pool *pgxpool.Pool, engine *postgres.Engine, lease postgres.Lease, account, cents int64) error {
+	withdraw := func(
+		ctx context.Context, pool *pgxpool.Pool, engine *postgres.Engine, lease postgres.Lease, account, cents int64,
+	) error {
 		tx, err := pool.Begin(ctx)
 		if err != nil {
 			return err
@@ -21,7 +23,8 @@ func ExampleEngine_Guard() {
 		if err := engine.Guard(ctx, tx, lease); err != nil {
 			return err // postgres.ErrLeaseLost: nothing was written
 		}
-		if _, err := tx.Exec(ctx, "UPDATE accounts SET balance = balance - $2 WHERE id = $1", account, cents); err != nil {
+		_, err = tx.Exec(ctx, "UPDATE accounts SET balance = balance - $2 WHERE id = $1", account, cents)
+		if err != nil {
 			return err
 		}
 		return tx.Commit(ctx)
@@ -29,7 +32,8 @@ func ExampleEngine_Guard() {
 	_ = withdraw
 }
 
-// A worker takes a job that nobody else works on, or leaves it. No engine is needed, as long as the work is done in the transaction.
+// A worker takes a job that nobody else works on, or leaves it. It needs no engine as long as the work is done in the
+// transaction.
 func ExampleRowLock() {
 	work := func(ctx context.Context, pool *pgxpool.Pool, job int64) error {
 		tx, err := pool.Begin(ctx)

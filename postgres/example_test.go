@@ -12,8 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// An engine is given to leasehold.New, whose locks are then shared with all processes that open the same database. Here it is used directly, as other
-// engines and tools do.
+// Pass the engine to leasehold.New to share locks with all processes that open the same database. Here it is used
+// directly, as other engines and tools do.
 func ExampleOpen() {
 	ctx := context.Background()
 	engine, err := postgres.Open(ctx, "postgres://app@localhost/app?max_ttl=90s")
@@ -33,7 +33,7 @@ func ExampleOpen() {
 	fmt.Println("token", grant.Token, err)
 }
 
-// A program that has a pool shares it with the engine, and makes the tables when it likes.
+// A program shares its pool with the engine, and makes the tables when it wants.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, "postgres://app@localhost/app")

@@ -11,8 +11,9 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// breakable is a server of the test's own, which keeps what it confirms, with the tables.
-func breakable(t *testing.T) *postgresserver.Server {
+// durableServerWithTables is a server of the test's own that keeps what it has confirmed when it crashes. The tables
+// are made.
+func durableServerWithTables(t *testing.T) *postgresserver.Server {
 	t.Helper()
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})
 	if err := postgres.Migrate(t.Context(), poolAt(t, s.URL()), postgres.DefaultSchema); err != nil {
@@ -21,22 +22,22 @@ func breakable(t *testing.T) *postgresserver.Server {
 	return s
 }
 
-// on is an engine on a server.
-func on(t *testing.T, url string, opts ...postgres.Option) *postgres.Engine {
+// engineAt is an engine on a server.
+func engineAt(t *testing.T, url string, opts ...postgres.Option) *postgres.Engine {
 	t.Helper()
 	return open(t, poolAt(t, url), postgres.DefaultSchema, opts...)
 }
 
-// restarts ends a server and starts it again.
-func restarts(t *testing.T, s *postgresserver.Server, end func(*postgresserver.Server) error) {
+// restart ends a server and starts it again.
+func restart(t *testing.T, s *postgresserver.Server, end func(*postgresserver.Server) error) {
 	t.Helper()
 	if err := errors.Join(end(s), s.Restart()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// takesAtLast takes a lock as soon as the server lets it be taken, and reports whether it was refused before as the server was closed.
-func takesAtLast(t *testing.T, e *postgres.Engine, r driver.Request) (g driver.Grant, closed bool) {
+// takeEventually takes a lock as soon as the server grants it, and reports whether the crash guard was closed before.
+func takeEventually(t *testing.T, e *postgres.Engine, r driver.Request) (g driver.Grant, closed bool) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		g, err := e.Take(t.Context(), r)
@@ -54,60 +55,61 @@ func takesAtLast(t *testing.T, e *postgres.Engine, r driver.Request) (g driver.G
 	}
 }
 
-// opensAfter expects that nothing is granted until the longest lease has ended that a server may have lost, which has been up from some moment on,
-// and returns the first grant.
-func opensAfter(t *testing.T, e *postgres.Engine, up time.Time, longest time.Duration) driver.Grant {
+// expectClosedFor expects that nothing is granted until the longest lease has ended that a server may have lost. The
+// server has been up since the given time. It returns the first grant.
+func expectClosedFor(t *testing.T, e *postgres.Engine, up time.Time, longest time.Duration) driver.Grant {
 	t.Helper()
-	g, closed := takesAtLast(t, e, lockFor("another", time.Second))
-	// It may have been asked a moment before the test knew that it was up.
+	g, closed := takeEventually(t, e, lockFor("another", time.Second))
+	// The server may have been asked a moment before the test knew that it was up.
 	if since := time.Since(up); !closed || since < longest-200*time.Millisecond {
-		t.Errorf("a lock was granted after %v, by a server that said it was closed (%v), and may have lost a lease for %v", since, closed, longest)
+		t.Errorf("a lock was granted after %v, by a server that said it was closed (%v), and may have lost a lease "+
+			"for %v", since, closed, longest)
 	}
 	return g
 }
 
-// What a server does that was not closed after it was restarted.
+// Restarts after which the crash guard does not close.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	s := breakable(t)
+	s := durableServerWithTables(t)
 	restartForgetsNothing(t, s)
 	crashWithoutGuard(t, s)
 }
 
-// A server that is restarted by an operator forgets nothing: who holds goes on holding, and who waits goes on waiting.
+// A server that an operator restarts forgets nothing: holders go on holding, and waiters go on waiting.
 func restartForgetsNothing(t *testing.T, s *postgresserver.Server) {
 	t.Helper()
-	a, b := on(t, s.URL()), on(t, s.URL())
+	a, b := engineAt(t, s.URL()), engineAt(t, s.URL())
 	r, w := lock("a"), lock("a")
-	first := takes(t, a, r)
-	granted := waits(t, b, w)
-	restarts(t, s, (*postgresserver.Server).Stop)
-	renews(t, a, r, nil)
-	if _, closed := takesAtLast(t, b, lock("b")); closed {
+	first := mustTake(t, a, r)
+	granted := startWaiting(t, b, w)
+	restart(t, s, (*postgresserver.Server).Stop)
+	expectRenewal(t, a, r, nil)
+	if _, closed := takeEventually(t, b, lock("b")); closed {
 		t.Error("nothing was granted after a restart that has lost nothing")
 	}
 	if g, err := b.Take(t.Context(), lock("a")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("what is held was granted after a restart: %+v, %v", g, err)
 	}
-	releases(t, a, r)
-	if g := within(t, granted, patience/2); g.Token <= first.Token {
+	mustRelease(t, a, r)
+	if g := awaitGrant(t, granted, patience/2); g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
 	}
-	renews(t, b, w, nil)
+	expectRenewal(t, b, w, nil)
 }
 
-// A crash forgets what is held. Until the longest lease has ended, nothing is granted; then those who wait get what they wait for. A crash in the
-// meantime is waited out, too.
+// A crash forgets what is held. Nothing is granted until the longest lease has ended; then waiters get what they wait
+// for. Another crash in the meantime is waited out, too.
 func TestCrashIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	const longest = 3 * time.Second
-	s := breakable(t)
-	a, b := on(t, s.URL(), postgres.WithMaxTTL(longest)), on(t, s.URL(), postgres.WithMaxTTL(time.Second))
+	s := durableServerWithTables(t)
+	a, b := engineAt(t, s.URL(), postgres.WithMaxTTL(longest)), engineAt(t, s.URL(), postgres.WithMaxTTL(time.Second))
 	r, w := lock("a"), lock("a")
 	r.TTL, w.TTL = longest, time.Second
-	first := takes(t, a, r)
-	granted := waits(t, b, w)
-	restarts(t, s, (*postgresserver.Server).Kill)
+	first := mustTake(t, a, r)
+	granted := startWaiting(t, b, w)
+	restart(t, s, (*postgresserver.Server).Kill)
 	for refused, began := false, time.Now(); !refused; {
 		_, err := b.Take(t.Context(), lockFor("another", time.Second))
 		_, refused = errors.AsType[*postgres.ClosedError](err)
@@ -115,14 +117,14 @@ func TestCrashIsWaitedOut(t *testing.T) {
 			t.Fatalf("after a crash: %v, want a ClosedError", err)
 		}
 	}
-	restarts(t, s, (*postgresserver.Server).Kill)
-	opensAfter(t, b, time.Now(), longest) // somebody may have been granted a lease just before the crash
-	renews(t, a, r, driver.ErrNotHeld)
-	g := within(t, granted, patience)
+	restart(t, s, (*postgresserver.Server).Kill)
+	expectClosedFor(t, b, time.Now(), longest) // a lease may have been granted just before the crash
+	expectRenewal(t, a, r, driver.ErrNotHeld)
+	g := awaitGrant(t, granted, patience)
 	if g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
 	}
-	if _, closed := takesAtLast(t, a, lockFor("b", time.Second)); closed {
+	if _, closed := takeEventually(t, a, lockFor("b", time.Second)); closed {
 		t.Error("it is closed after it was opened")
 	}
 }
@@ -137,63 +139,65 @@ func lockFor(name string, ttl time.Duration) driver.Request {
 // Without the guard the lock is granted at once after a crash, and tokens go on growing.
 func crashWithoutGuard(t *testing.T, s *postgresserver.Server) {
 	t.Helper()
-	e := on(t, s.URL(), postgres.WithoutCrashGuard())
+	e := engineAt(t, s.URL(), postgres.WithoutCrashGuard())
 	var latest uint64
 	for range 100 {
-		g := takes(t, e, lock("c"+time.Now().String()))
+		g := mustTake(t, e, lock("c"+time.Now().String()))
 		latest = max(latest, g.Token)
 	}
 	r := lock("c")
-	takes(t, e, r)
-	restarts(t, s, (*postgresserver.Server).Kill)
-	g, closed := takesAtLast(t, e, lock("c"))
+	mustTake(t, e, r)
+	restart(t, s, (*postgresserver.Server).Kill)
+	g, closed := takeEventually(t, e, lock("c"))
 	if closed || g.Token <= latest+64 {
 		t.Errorf("granted with token %d after %d; closed before: %v", g.Token, latest, closed)
 	}
-	renews(t, e, r, driver.ErrNotHeld)
+	expectRenewal(t, e, r, driver.ErrNotHeld)
 }
 
-// A standby that is promoted knows nothing of what was held. It grants nothing until all of that has ended, and its tokens are larger.
+// A promoted standby knows nothing of what was held. It grants nothing until all leases have ended, and its tokens are
+// larger.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	const longest = 3 * time.Second
-	primary := breakable(t)
+	primary := durableServerWithTables(t)
 	standby := postgresserver.StandbyForTest(t, primary, postgresserver.Config{TCP: true, Durable: true})
 	examineStandby(t, standby)
-	// What is written from here on, the longest lease and the tokens, does not get there.
+	// What is written from here on (the longest lease, the tokens) does not reach the standby.
 	if err := standby.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	url := "postgres://postgres@" + primary.Addr() + "," + standby.Addr() + "/postgres?sslmode=disable&target_session_attrs=read-write&connect_timeout=2"
-	a, b := on(t, url, postgres.WithMaxTTL(longest)), on(t, url, postgres.WithMaxTTL(longest))
+	url := "postgres://postgres@" + primary.Addr() + "," + standby.Addr() +
+		"/postgres?sslmode=disable&target_session_attrs=read-write&connect_timeout=2"
+	a, b := engineAt(t, url, postgres.WithMaxTTL(longest)), engineAt(t, url, postgres.WithMaxTTL(longest))
 	r, w := lockFor("a", longest), lockFor("a", longest)
 	var first driver.Grant
 	for range 100 {
 		r.Owner += "x"
-		first = takes(t, a, r)
-		releases(t, a, r)
+		first = mustTake(t, a, r)
+		mustRelease(t, a, r)
 	}
-	first = takes(t, a, r)
-	granted := waits(t, b, w)
+	first = mustTake(t, a, r)
+	granted := startWaiting(t, b, w)
 	if err := errors.Join(primary.Kill(), standby.Restart(), standby.Promote()); err != nil {
 		t.Fatal(err)
 	}
-	opensAfter(t, a, time.Now(), longest)
-	renews(t, a, r, driver.ErrNotHeld)
-	g := within(t, granted, patience)
+	expectClosedFor(t, a, time.Now(), longest)
+	expectRenewal(t, a, r, driver.ErrNotHeld)
+	g := awaitGrant(t, granted, patience)
 	if g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
 	}
 }
 
-// A server that stands still keeps nobody for longer than they asked for, and is good again when it goes on.
+// A frozen server delays nobody for longer than they asked for, and works again when it continues.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
-	s := breakable(t)
-	e, other := on(t, s.URL()), on(t, s.URL())
+	s := durableServerWithTables(t)
+	e, other := engineAt(t, s.URL()), engineAt(t, s.URL())
 	r, w := lock("a"), lock("a")
-	takes(t, e, r)
-	granted := waits(t, other, w)
+	mustTake(t, e, r)
+	granted := startWaiting(t, other, w)
 	if err := s.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +219,8 @@ func TestFrozenServer(t *testing.T) {
 			began := time.Now()
 			err := ask(ctx)
 			cancel()
-			if took := time.Since(began); took > 2*time.Second || err == nil || driver.IsNo(err) || driver.IsPermanent(err) {
+			if took := time.Since(began); took > 2*time.Second || err == nil || driver.IsNo(err) ||
+				driver.IsPermanent(err) {
 				t.Errorf("%s took %v until its %s: %v", what, took, end, err)
 			}
 		}
@@ -223,17 +228,17 @@ func TestFrozenServer(t *testing.T) {
 	if err := s.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	renews(t, e, r, nil)
-	releases(t, e, r)
-	within(t, granted, patience)
+	expectRenewal(t, e, r, nil)
+	mustRelease(t, e, r)
+	awaitGrant(t, granted, patience)
 	closeOnAFrozenServer(t, s)
 }
 
-// Close does not wait for a server that stands still.
+// Close does not wait for a frozen server.
 func closeOnAFrozenServer(t *testing.T, s *postgresserver.Server) {
 	t.Helper()
-	e := on(t, s.URL())
-	takes(t, e, lock("closed"))
+	e := engineAt(t, s.URL())
+	mustTake(t, e, lock("closed"))
 	w := lock("closed")
 	w.Join = true
 	if _, err := e.Take(t.Context(), w); !errors.Is(err, driver.ErrHeld) {

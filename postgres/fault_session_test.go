@@ -11,14 +11,14 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// named is an engine whose sessions have a name of their own, by which they can be found.
-func named(t *testing.T, schema, name string, opts ...postgres.Option) *postgres.Engine {
+// namedEngine is an engine whose sessions have a name of their own, by which they can be found.
+func namedEngine(t *testing.T, schema, name string, opts ...postgres.Option) *postgres.Engine {
 	t.Helper()
 	return open(t, poolAt(t, shared(t).URL()+"&application_name="+schema+name), schema, opts...)
 }
 
-// ends ends sessions by their name, and returns how many there were.
-func ends(t *testing.T, schema, name, which string) int {
+// endSessions ends sessions by their name, and returns how many there were.
+func endSessions(t *testing.T, schema, name, which string) int {
 	t.Helper()
 	n, err := shared(t).TerminateBackends("application_name = '" + schema + name + "' AND " + which)
 	if err != nil {
@@ -27,11 +27,11 @@ func ends(t *testing.T, schema, name, which string) int {
 	return n
 }
 
-// listens picks the sessions that listen: they keep a lock of their own.
+// listens selects the sessions that listen: they hold an advisory lock.
 const listens = "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)"
 
-// waits joins the queue and waits, and returns where the grant comes.
-func waits(t *testing.T, e *postgres.Engine, r driver.Request) <-chan driver.Grant {
+// startWaiting joins the queue and waits. The grant comes on the returned channel.
+func startWaiting(t *testing.T, e *postgres.Engine, r driver.Request) <-chan driver.Grant {
 	t.Helper()
 	r.Join = true
 	if _, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrHeld) {
@@ -58,8 +58,8 @@ func waits(t *testing.T, e *postgres.Engine, r driver.Request) <-chan driver.Gra
 	return granted
 }
 
-// within expects a grant in time.
-func within(t *testing.T, granted <-chan driver.Grant, limit time.Duration) driver.Grant {
+// awaitGrant expects a grant in time.
+func awaitGrant(t *testing.T, granted <-chan driver.Grant, limit time.Duration) driver.Grant {
 	t.Helper()
 	select {
 	case g, ok := <-granted:
@@ -73,8 +73,8 @@ func within(t *testing.T, granted <-chan driver.Grant, limit time.Duration) driv
 	return driver.Grant{}
 }
 
-// renews expects that a lease is still held, whatever errors come before the answer.
-func renews(t *testing.T, e *postgres.Engine, r driver.Request, want error) {
+// expectRenewal expects a certain answer to a renewal, whatever errors come before it.
+func expectRenewal(t *testing.T, e *postgres.Engine, r driver.Request, want error) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := renewal(t.Context(), e, r)
@@ -96,18 +96,18 @@ func renewal(ctx context.Context, e *postgres.Engine, r driver.Request) (outcome
 	return outcome
 }
 
-// Sessions that the server ends are made anew, and what is held stays held.
+// Sessions that the server has ended are made again, and what is held stays held.
 func TestEndedSessionsOfThePool(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
-	e := named(t, schema, "a")
+	_, schema := newTables(t)
+	e := namedEngine(t, schema, "a")
 	r := lock("a")
-	takes(t, e, r)
-	if ends(t, schema, "a", "true") == 0 {
+	mustTake(t, e, r)
+	if endSessions(t, schema, "a", "true") == 0 {
 		t.Fatal("there was no session to end")
 	}
-	renews(t, e, r, nil)
-	ends(t, schema, "a", "true")
+	expectRenewal(t, e, r, nil)
+	endSessions(t, schema, "a", "true")
 	for began := time.Now(); ; {
 		err := e.Release(t.Context(), driver.Release{Hold: hold(r)})
 		if err == nil {
@@ -117,13 +117,13 @@ func TestEndedSessionsOfThePool(t *testing.T) {
 			t.Fatalf("Release: %v", err)
 		}
 	}
-	takes(t, e, lock("a"))
+	mustTake(t, e, lock("a"))
 }
 
-// Who waits gets the lock soon, also if it became free while nobody listened.
+// A waiter gets the lock soon, even if it became free while the connection was down.
 func TestEndedSessionThatListens(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	role := schema + "_user"
 	exec := func(query string) {
 		t.Helper()
@@ -133,39 +133,42 @@ func TestEndedSessionThatListens(t *testing.T) {
 	}
 	exec("CREATE ROLE " + role + " LOGIN SUPERUSER")
 	a := open(t, pool, schema)
-	b := open(t, poolAt(t, strings.Replace(shared(t).URL(), "postgres@", role+"@", 1)+"&application_name="+schema+"b"), schema)
+	b := open(t, poolAt(t, strings.Replace(shared(t).URL(), "postgres@", role+"@", 1)+"&application_name="+schema+"b"),
+		schema)
 	r, w := lock("a"), lock("a")
-	first := takes(t, a, r)
-	granted := waits(t, b, w)
+	first := mustTake(t, a, r)
+	granted := startWaiting(t, b, w)
 	exec("ALTER ROLE " + role + " NOLOGIN")
-	if n := ends(t, schema, "b", listens); n != 1 {
+	if n := endSessions(t, schema, "b", listens); n != 1 {
 		t.Fatalf("%d sessions listened, want 1", n)
 	}
-	for ends(t, schema, "b", listens) > 0 { // it takes a moment
+	for endSessions(t, schema, "b", listens) > 0 { // it takes a moment
 		time.Sleep(time.Millisecond)
 	}
-	releases(t, a, r)
+	mustRelease(t, a, r)
 	exec("ALTER ROLE " + role + " LOGIN")
-	if g := within(t, granted, patience/3); g.Token <= first.Token {
+	if g := awaitGrant(t, granted, patience/3); g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
 	}
-	// It listens again.
-	releases(t, b, w)
+	// The engine listens again.
+	mustRelease(t, b, w)
 	r, w = lock("b"), lock("b")
-	takes(t, a, r)
-	granted = waits(t, b, w)
-	releases(t, a, r)
-	within(t, granted, patience/3)
-	renews(t, b, w, nil)
+	mustTake(t, a, r)
+	granted = startWaiting(t, b, w)
+	mustRelease(t, a, r)
+	awaitGrant(t, granted, patience/3)
+	expectRenewal(t, b, w, nil)
 }
 
-// A message that is lost is made good when the lease of the holder would have ended, or soon after.
+// After a lost message the waiter gets the lock when the lease of the holder would have ended, or soon after.
 func TestLostMessage(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
-	// The functions say nothing to anybody.
+	pool, schema := newTables(t)
+	// The functions notify nobody.
 	var texts []string
-	rows, err := pool.Query(t.Context(), "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = $1::text::regnamespace AND prosrc LIKE '%pg_notify%'", schema)
+	rows, err := pool.Query(t.Context(),
+		"SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = $1::text::regnamespace AND prosrc LIKE "+
+			"'%pg_notify%'", schema)
 	if err == nil {
 		for rows.Next() {
 			var text string
@@ -187,11 +190,11 @@ func TestLostMessage(t *testing.T) {
 	a, b := open(t, pool, schema), open(t, pool, schema)
 	r, w := lock("a"), lock("a")
 	r.TTL = 2 * time.Second
-	first := takes(t, a, r)
-	granted := waits(t, b, w)
-	releases(t, a, r)
-	if g := within(t, granted, patience/2); g.Token <= first.Token {
+	first := mustTake(t, a, r)
+	granted := startWaiting(t, b, w)
+	mustRelease(t, a, r)
+	if g := awaitGrant(t, granted, patience/2); g.Token <= first.Token {
 		t.Errorf("token %d follows %d", g.Token, first.Token)
 	}
-	renews(t, b, w, nil)
+	expectRenewal(t, b, w, nil)
 }

@@ -17,21 +17,21 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
-// lease is a lease as the library knows it.
+// lease is a lease as the library sees it.
 type lease struct {
 	name  string
 	token uint64
-	err   error // why it is over
+	err   error // why it has ended
 }
 
 func (l lease) Name() string  { return l.name }
 func (l lease) Token() uint64 { return l.token }
 func (l lease) Err() error    { return l.err }
 
-// guardTest is an engine, another one over the same locks, and a lock of a test.
+// guardTest has an engine, another one on the same tables, and a schema of its own.
 type guardTest struct {
 	*testing.T
-	ctx    context.Context // which ends when something hangs
+	ctx    context.Context // ends if something hangs
 	schema string
 	pool   *pgxpool.Pool
 	a, b   *postgres.Engine
@@ -39,8 +39,8 @@ type guardTest struct {
 
 func newGuardTest(t *testing.T) guardTest {
 	t.Helper()
-	_, schema := place(t)
-	return like(t, schema)
+	_, schema := newTables(t)
+	return guardTestIn(t, schema)
 }
 
 // poolAt is a pool on a server, which is closed with the test.
@@ -54,8 +54,8 @@ func poolAt(t *testing.T, url string) *pgxpool.Pool {
 	return pool
 }
 
-// like is a part of a test that has a lock and a pool of its own.
-func like(t *testing.T, schema string) guardTest {
+// guardTestIn is a part of a test with a pool and engines of its own.
+func guardTestIn(t *testing.T, schema string) guardTest {
 	t.Helper()
 	pool := poolAt(t, shared(t).URL()+"&pool_max_conns=8")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -63,9 +63,10 @@ func like(t *testing.T, schema string) guardTest {
 	return guardTest{t, ctx, schema, pool, open(t, pool, schema), open(t, pool, schema)}
 }
 
-// ask is a request for a lock.
-func ask(owner string, ttl time.Duration) driver.Request {
-	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "account"}, Owner: owner, Size: 1, Weight: 1, TTL: ttl, Tokens: 4}
+// lockRequest is a request for a lock.
+func lockRequest(owner string, ttl time.Duration) driver.Request {
+	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "account"}, Owner: owner, Size: 1, Weight: 1,
+		TTL: ttl, Tokens: 4}
 }
 
 func (g guardTest) take(e *postgres.Engine, r driver.Request) lease {
@@ -94,20 +95,20 @@ func (g guardTest) begin(level pgx.TxIsoLevel) pgx.Tx {
 	if err != nil {
 		g.Fatal(err)
 	}
-	g.Cleanup(func() { _ = tx.Rollback(context.Background()) }) // it is over in most tests
+	g.Cleanup(func() { _ = tx.Rollback(context.Background()) }) // it has ended in most tests
 	return tx
 }
 
-// guards guards a transaction, in each of the ways that there are.
-func (g guardTest) guards(tx pgx.Tx, l lease) {
+// mustGuard guards a transaction.
+func (g guardTest) mustGuard(tx pgx.Tx, l lease) {
 	g.Helper()
 	if err := g.a.Guard(g.ctx, tx, l); err != nil {
 		g.Fatalf("Guard: %v", err)
 	}
 }
 
-// refuses expects that both ways of guarding refuse a lease.
-func (g guardTest) refuses(what string, l lease) {
+// mustRefuse expects that both ways of guarding refuse a lease.
+func (g guardTest) mustRefuse(what string, l lease) {
 	g.Helper()
 	tx := g.begin("")
 	if err := g.a.Guard(g.ctx, tx, l); !errors.Is(err, postgres.ErrLeaseLost) || !errors.Is(err, driver.ErrNotHeld) {
@@ -130,8 +131,8 @@ func (g guardTest) refuses(what string, l lease) {
 	}
 }
 
-// held expects that the lock is not to be had by another owner, until it is.
-func (g guardTest) held(what string, r driver.Request) {
+// mustStayTaken expects that the lock is not granted to another owner.
+func (g guardTest) mustStayTaken(what string, r driver.Request) {
 	g.Helper()
 	if grant, err := g.b.Take(g.ctx, r); !errors.Is(err, driver.ErrHeld) {
 		g.Fatalf("%s the lock was granted to another: %+v, %v", what, grant, err)

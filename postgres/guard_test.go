@@ -14,57 +14,59 @@ import (
 func TestGuardRefusesALeaseThatIsOver(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", time.Minute)
+	r := lockRequest("a", time.Minute)
 	l := g.take(g.a, r)
-	g.refuses("token 0", lease{r.Name, 0, nil})
-	g.refuses("a token of nobody", lease{r.Name, driver.MaxToken, nil})
-	g.refuses("a token that is too large", lease{r.Name, driver.MaxToken + 1, nil})
-	g.refuses("a token before", lease{r.Name, l.token - 1, nil})
-	g.refuses("a token behind", lease{r.Name, l.token + 4, nil})
-	g.refuses("another name", lease{"other", l.token, nil})
-	g.refuses("a lease that says it is over", lease{r.Name, l.token, errors.New("released here")})
+	g.mustRefuse("token 0", lease{r.Name, 0, nil})
+	g.mustRefuse("a token of nobody", lease{r.Name, driver.MaxToken, nil})
+	g.mustRefuse("a token that is too large", lease{r.Name, driver.MaxToken + 1, nil})
+	g.mustRefuse("a token before", lease{r.Name, l.token - 1, nil})
+	g.mustRefuse("a token behind", lease{r.Name, l.token + 4, nil})
+	g.mustRefuse("another name", lease{"other", l.token, nil})
+	g.mustRefuse("a lease that says it is over", lease{r.Name, l.token, errors.New("released here")})
 	if g.a.Wanted(r.Key) || g.a.Wanted(driver.Key{Kind: driver.Lock, Name: "other"}) {
-		t.Error("what was refused keeps the lock from going round inside of the process")
+		t.Error("a refused guard prevents hand-over inside the process")
 	}
-	g.guards(g.begin(""), lease{r.Name, l.token + 3, nil}) // one of the tokens of the same grant
-	g.refuses("a lease that says it is over, while another transaction guards", lease{r.Name, l.token + 3, errors.New("released here")})
+	g.mustGuard(g.begin(""), lease{r.Name, l.token + 3, nil}) // another token of the same grant
+	g.mustRefuse("a lease that says it is over, while another transaction guards",
+		lease{r.Name, l.token + 3, errors.New("released here")})
 	if !g.a.Wanted(r.Key) {
-		t.Error("a refusal has undone a guard")
+		t.Error("a refused guard has removed another one")
 	}
 }
 
 func TestGuardRefusesAfterReleaseForceAndExpiry(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", time.Minute)
+	r := lockRequest("a", time.Minute)
 	l := g.take(g.a, r)
 	g.release(g.a, r, l)
-	g.refuses("released", l)
+	g.mustRefuse("released", l)
 	next := g.take(g.a, r)
-	g.refuses("released and taken again", l)
+	g.mustRefuse("released and taken again", l)
 	if err := g.b.ForceRelease(t.Context(), r.Key, next.token); err != nil {
 		t.Fatal(err)
 	}
-	g.refuses("taken away", next)
+	g.mustRefuse("taken away", next)
 	kept := g.take(g.a, r)
 	if err := g.a.Release(t.Context(), driver.Release{Hold: held(r, kept), Keep: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	g.refuses("released, and kept taken", kept)
-	short := ask("a", time.Second)
+	g.mustRefuse("released, and kept taken", kept)
+	short := lockRequest("a", time.Second)
 	short.Name = "short"
 	l = g.take(g.a, short)
 	time.Sleep(1010 * time.Millisecond)
-	g.refuses("over", l)
+	g.mustRefuse("over", l)
 }
 
-// As long as the transaction is open nobody else is granted the lock, whatever happens to the lease.
+// While the transaction is open nobody else is granted the lock, whatever happens to the lease.
 func TestGuardKeepsTheLock(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
+	_, schema := newTables(t)
 	for name, ends := range map[string]func(g guardTest, r driver.Request, l lease){
 		"that has expired": func(g guardTest, r driver.Request, _ lease) {
-			if _, err := g.pool.Exec(g.ctx, "UPDATE "+g.schema+".holders SET expires = clock_timestamp() WHERE name = $1", r.Name); err != nil {
+			if _, err := g.pool.Exec(g.ctx,
+				"UPDATE "+g.schema+".holders SET expires = clock_timestamp() WHERE name = $1", r.Name); err != nil {
 				g.Error(err)
 			}
 		},
@@ -84,17 +86,17 @@ func TestGuardKeepsTheLock(t *testing.T) {
 		} {
 			t.Run(name+", until "+after, func(t *testing.T) {
 				t.Parallel()
-				g := like(t, schema)
-				r, other := ask("a", time.Minute), ask("b", time.Minute)
+				g := guardTestIn(t, schema)
+				r, other := lockRequest("a", time.Minute), lockRequest("b", time.Minute)
 				r.Name, other.Name = t.Name(), t.Name()
 				l := g.take(g.a, r)
 				tx := g.begin("")
-				g.guards(tx, l)
+				g.mustGuard(tx, l)
 				ends(g, r, l)
-				g.refuses("guarded, and over", l)
-				g.held("while a transaction guards", other)
+				g.mustRefuse("guarded, and over", l)
+				g.mustStayTaken("while a transaction guards", other)
 				other.Join = true
-				g.held("while a transaction guards", other)
+				g.mustStayTaken("while a transaction guards", other)
 				granted := make(chan error, 1)
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
@@ -122,11 +124,11 @@ func TestGuardKeepsTheLock(t *testing.T) {
 	}
 }
 
-// Renewals go on under a guard, and guards under renewals, at all levels of isolation.
+// Renewals go on while a lease is guarded, and guards while it is renewed, at all isolation levels.
 func TestGuardAndRenew(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", 5*time.Second)
+	r := lockRequest("a", 5*time.Second)
 	l := g.take(g.a, r)
 	renew := func() {
 		t.Helper()
@@ -140,13 +142,13 @@ func TestGuardAndRenew(t *testing.T) {
 	}
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		tx := g.begin(level)
-		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil { // it sees what there is now
+		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil { // it takes its snapshot now
 			t.Fatal(err)
 		}
 		renew()
-		g.guards(tx, l)
+		g.mustGuard(tx, l)
 		renew()
-		g.guards(tx, l)
+		g.mustGuard(tx, l)
 		renew()
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Errorf("%s: %v", level, err)
@@ -163,72 +165,74 @@ func TestGuardRefusesATransactionFromBeforeTheGrant(t *testing.T) {
 		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
 			t.Fatal(err)
 		}
-		l := g.take(g.a, ask("a", time.Minute))
+		l := g.take(g.a, lockRequest("a", time.Minute))
 		if err := g.a.Guard(t.Context(), tx, l); err == nil {
 			t.Errorf("%s: a transaction from before the grant was guarded", level)
 		}
 	}
 }
 
-// A transaction that guards an exclusive lease is over before readers come in.
+// A transaction that guards an exclusive lease ends before readers are let in.
 func TestGuardKeepsReadersOut(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r, reader := ask("a", time.Minute), ask("b", time.Minute)
+	r, reader := lockRequest("a", time.Minute), lockRequest("b", time.Minute)
 	reader.Mode = driver.Shared
 	l := g.take(g.a, r)
 	tx := g.begin("")
-	g.guards(tx, l)
-	if err := g.a.Downgrade(t.Context(), held(r, l)); err == nil || driver.IsNo(err) || driver.IsPermanent(err) || !driver.HadNoEffect(err) {
+	g.mustGuard(tx, l)
+	if err := g.a.Downgrade(t.Context(), held(r, l)); err == nil || driver.IsNo(err) || driver.IsPermanent(err) ||
+		!driver.HadNoEffect(err) {
 		t.Errorf("Downgrade while a transaction guards: %v, want an error without effect", err)
 	}
-	g.held("while a writer guards", reader)
+	g.mustStayTaken("while a writer guards", reader)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := g.a.Downgrade(t.Context(), held(r, l)); err != nil {
 		t.Errorf("Downgrade: %v", err)
 	}
-	g.guards(g.begin(""), l)
+	g.mustGuard(g.begin(""), l)
 	if err := g.a.Downgrade(t.Context(), held(r, l)); err != nil {
 		t.Errorf("Downgrade of what is shared already, and guarded: %v", err)
 	}
 	g.take(g.b, reader)
 }
 
-// An owner whose lease is over, but guarded, does not hold, and gets no lease by asking again.
+// An owner whose guarded lease has ended does not hold, and cannot get the lease back by asking again.
 func TestATakeDoesNotBringBackAGuardedLease(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", time.Minute)
+	r := lockRequest("a", time.Minute)
 	l := g.take(g.a, r)
-	g.guards(g.begin(""), l)
-	if _, err := g.pool.Exec(g.ctx, "UPDATE "+g.schema+".holders SET expires = clock_timestamp() WHERE name = $1", r.Name); err != nil {
+	g.mustGuard(g.begin(""), l)
+	if _, err := g.pool.Exec(g.ctx, "UPDATE "+g.schema+".holders SET expires = clock_timestamp() WHERE name = $1",
+		r.Name); err != nil {
 		t.Fatal(err)
 	}
-	g.held("by the owner of before", r)
+	g.mustStayTaken("by the owner of before", r)
 }
 
-// Permits and shared locks are guarded as well, each by itself.
+// Permits and shared locks can be guarded, too, each by itself.
 func TestGuardOfSharedLocksAndPermits(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r, s := ask("a", time.Minute), ask("b", time.Minute)
+	r, s := lockRequest("a", time.Minute), lockRequest("b", time.Minute)
 	r.Mode, s.Mode = driver.Shared, driver.Shared
 	l, other := g.take(g.a, r), g.take(g.b, s)
 	tx := g.begin("")
-	g.guards(tx, l)
+	g.mustGuard(tx, l)
 	g.release(g.b, s, other)
 	g.release(g.a, r, l)
-	g.held("while a reader guards", ask("c", time.Minute))
+	g.mustStayTaken("while a reader guards", lockRequest("c", time.Minute))
 	r.Key.Kind, r.Mode, r.Size = driver.Semaphore, driver.Exclusive, 2
 	s = r
 	s.Owner = "b"
 	l, other = g.take(g.a, r), g.take(g.b, s)
-	g.guards(tx, l)
+	g.mustGuard(tx, l)
 	g.release(g.a, r, l)
 	s.Owner = "c"
-	g.held("while a permit is guarded", s)
+	g.mustStayTaken("while a permit is guarded", s)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -237,11 +241,11 @@ func TestGuardOfSharedLocksAndPermits(t *testing.T) {
 	g.release(g.b, s, other)
 }
 
-// A lock that was guarded does not go round inside of the process.
+// A guarded lock is not handed over inside the process.
 func TestAGuardedLockIsWanted(t *testing.T) {
 	t.Parallel()
 	g := newGuardTest(t)
-	r := ask("a", time.Minute)
+	r := lockRequest("a", time.Minute)
 	wanted := func(want bool, when string) {
 		t.Helper()
 		if got := g.a.Wanted(r.Key); got != want {
@@ -252,7 +256,7 @@ func TestAGuardedLockIsWanted(t *testing.T) {
 	first := g.take(g.a, r)
 	wanted(false, "without a guard")
 	tx := g.begin("")
-	g.guards(tx, lease{r.Name, first.token + 2, nil})
+	g.mustGuard(tx, lease{r.Name, first.token + 2, nil})
 	wanted(true, "while guarded")
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)
@@ -261,8 +265,9 @@ func TestAGuardedLockIsWanted(t *testing.T) {
 	g.release(g.a, r, first)
 	wanted(false, "released")
 	second := g.take(g.a, r)
-	g.guards(g.begin(""), second)
-	_ = g.a.Release(t.Context(), driver.Release{Hold: held(ask("x", 0), first)}) // a release of a hold before, once more
+	g.mustGuard(g.begin(""), second)
+	// repeats the release of an earlier hold
+	_ = g.a.Release(t.Context(), driver.Release{Hold: held(lockRequest("x", 0), first)})
 	wanted(true, "guarded in a later hold")
 	if err := g.b.ForceRelease(t.Context(), r.Key, second.token); err != nil {
 		t.Fatal(err)

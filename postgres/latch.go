@@ -13,28 +13,28 @@ import (
 
 // TrySet implements [driver.Latcher]. Latches survive a crash of the server.
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (set bool, err error) {
-	err = e.ask(ctx, latching, []any{&set}, e.statements.latchSet, s.Name, s.ID, int32(s.Count), whole(s.TTL))
+	err = e.ask(ctx, toLatch, []any{&set}, e.statements.latchSet, s.Name, s.ID, int32(s.Count), roundUpMicros(s.TTL))
 	return set && err == nil, err
 }
 
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
-	return askLatch(ctx, e.ask, latching, e.statements.latchDown, d.Name, d.ID, whole(d.TTL))
+	return askLatch(ctx, e.ask, toLatch, e.statements.latchDown, d.Name, d.ID, roundUpMicros(d.TTL))
 }
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	if bare, err := e.bare(ctx); bare || err != nil {
+	if empty, err := e.hasNoTables(ctx); empty || err != nil {
 		return driver.LatchState{}, cmp.Or(err, driver.ErrNotSet)
 	}
-	return askLatch(ctx, e.read, looking, e.statements.latchState, name)
+	return askLatch(ctx, e.read, toLook, e.statements.latchState, name)
 }
 
-// askFunc is Engine.ask, or Engine.read.
-type askFunc = func(ctx context.Context, of purpose, dest []any, query string, args ...any) error
+// queryFunc is Engine.ask or Engine.read.
+type queryFunc = func(ctx context.Context, of purpose, dest []any, query string, args ...any) error
 
-// askLatch runs a statement that answers with what a latch stands at.
-func askLatch(ctx context.Context, ask askFunc, of purpose, query string, args ...any) (driver.LatchState, error) {
+// askLatch runs a statement that answers with the state of a latch.
+func askLatch(ctx context.Context, ask queryFunc, of purpose, query string, args ...any) (driver.LatchState, error) {
 	var generation *int64
 	var count *int32
 	var remains *time.Duration
@@ -53,17 +53,17 @@ func askLatch(ctx context.Context, ask askFunc, of purpose, query string, args .
 // WaitLatch implements [driver.Latcher].
 func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
 	wake := make(chan struct{}, 1)
-	defer e.ears.hear(name, wake)()
+	defer e.subscription.watchLatch(name, wake)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for looks := 0; ; looks++ {
-		st, err := e.lookAtLatch(ctx, name, generation)
+	for polls := 0; ; polls++ {
+		st, err := e.readLatchOnce(ctx, name, generation)
 		if err != nil || st.Count == 0 || st.Generation != generation {
 			return err
 		}
-		pause := lookEvery
+		pause := maxPollPause
 		if e.polling {
-			pause = min(pollFirst<<min(looks, 8), pollLast)
+			pause = min(pollingInitial<<min(polls, 8), pollingMax)
 		}
 		timer.Reset(min(pause, st.TTL+time.Millisecond))
 		select {
@@ -71,26 +71,26 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 		case <-timer.C:
 		case <-ctx.Done():
 			return driver.NoEffect(ctx.Err())
-		case <-e.life.Done():
+		case <-e.ctx.Done():
 			return errClosed
 		}
 	}
 }
 
-// lookAtLatch reads a latch once, and has this engine told when it changes.
-func (e *Engine) lookAtLatch(ctx context.Context, name string, generation uint64) (driver.LatchState, error) {
-	inner, cancel := context.WithTimeout(ctx, lookLimit)
+// readLatchOnce reads a latch once, and has the server notify this engine of its next change.
+func (e *Engine) readLatchOnce(ctx context.Context, name string, generation uint64) (driver.LatchState, error) {
+	inner, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	defer context.AfterFunc(e.life, cancel)()
-	var ear *int64
+	defer context.AfterFunc(e.ctx, cancel)()
+	var listener *int64
 	if !e.polling {
-		number, err := e.ears.listen(inner)
+		number, err := e.subscription.subscribe(inner)
 		if err != nil {
 			return driver.LatchState{}, err
 		}
-		ear = &number
+		listener = &number
 	}
-	st, err := askLatch(inner, e.ask, latching, e.statements.latchWait, name, ear, int64(generation))
+	st, err := askLatch(inner, e.ask, toLatch, e.statements.latchWait, name, listener, int64(generation))
 	if err != nil && ctx.Err() != nil {
 		err = driver.NoEffect(ctx.Err())
 	}

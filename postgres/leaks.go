@@ -10,25 +10,29 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leakSorts are what may be left behind of a kind, for more than 5 s: a place that is in use clears it away before.
-func (e *Engine) leakSorts(kind driver.Kind) map[driver.LeakSort]string {
+// leakQueries returns the queries that find leaks of a kind, by sort. They find what is more than 5 s old, because a
+// name that is in use clears such rows away by itself.
+func (e *Engine) leakQueries(kind driver.Kind) map[driver.LeakSort]string {
 	if kind == driver.Latch {
 		return map[driver.LeakSort]string{driver.Remains: e.statements.latchLeaks}
 	}
-	return map[driver.LeakSort]string{driver.Remains: e.statements.holderLeaks, driver.DeadWaiters: e.statements.waiterLeaks}
+	return map[driver.LeakSort]string{
+		driver.Remains:     e.statements.holderLeaks,
+		driver.DeadWaiters: e.statements.waiterLeaks,
+	}
 }
 
-// Leaks implements [driver.Sweeper]. What is left behind here takes a little room, and stands in nobody's way.
+// Leaks implements [driver.Sweeper]. Leaks of this engine take a little room and block nobody.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	for _, kind := range driver.Kinds {
-		sorts := e.leakSorts(kind)
+		sorts := e.leakQueries(kind)
 		for _, sort := range driver.LeakSorts {
 			if sorts[sort] == "" {
 				continue
 			}
-			told := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
-			if more, err := e.tellLeaks(ctx, told, sorts[sort], q, visit); err != nil || !more {
+			leak := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
+			if more, err := e.listLeaks(ctx, leak, sorts[sort], q, visit); err != nil || !more {
 				return err
 			}
 		}
@@ -36,17 +40,19 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	return ctx.Err()
 }
 
-// tellLeaks tells of what a query finds, a page at a time, and reports whether more is wanted. Nothing is locked while it tells.
-func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool) (more bool, err error) {
+// listLeaks visits what a query finds, page by page, and reports whether more is wanted. Nothing is locked meanwhile.
+func (e *Engine) listLeaks(
+	ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool,
+) (more bool, err error) {
 	for {
 		from, to, some := bounds(q, l.Kind)
 		if !some {
 			return true, nil
 		}
 		var page []driver.Leak
-		err := e.within(ctx, looking, reading, func(tx pgx.Tx) error {
+		err := e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
 			var mark int64
-			return each(ctx, tx, []any{&l.Name, &l.Count, &mark}, func() {
+			return forEachRow(ctx, tx, []any{&l.Name, &l.Count, &mark}, func() {
 				l.Mark = strconv.FormatInt(mark, 10)
 				page = append(page, l)
 			}, query, int16(l.Kind), from, to, int32(defaultLimit))
@@ -69,8 +75,8 @@ func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q d
 // Sweep implements [driver.Sweeper].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	mark, err := strconv.ParseInt(l.Mark, 10, 64)
-	if err != nil || e.leakSorts(l.Kind)[l.Sort] == "" || l.Kind == 0 || !utf8.ValidString(l.Name) {
+	if err != nil || e.leakQueries(l.Kind)[l.Sort] == "" || l.Kind == 0 || !utf8.ValidString(l.Name) {
 		return driver.ErrNotHeld
 	}
-	return e.end(ctx, e.statements.sweepLeak, int16(l.Kind), l.Name, l.Sort == driver.DeadWaiters, mark)
+	return e.runEnd(ctx, e.statements.sweepLeak, int16(l.Kind), l.Name, l.Sort == driver.DeadWaiters, mark)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// defaultLimit is how many entries a listing has unless the query says otherwise.
+// defaultLimit is the number of entries in a page unless the query sets another one.
 const defaultLimit = 1000
 
-// List implements [driver.Engine]. All entries of one listing existed at one moment.
+// List implements [driver.Engine]. All entries of one listing existed at the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
 	}
-	err = e.within(ctx, looking, reading, func(tx pgx.Tx) error {
+	err = e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
 		for _, kind := range driver.Kinds {
 			from, to, some := bounds(q, kind)
 			if !some || len(page) >= q.Limit {
@@ -43,33 +43,35 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 	return page, nil
 }
 
-// bounds returns the least and the greatest name of a kind that the query wants, if it wants any.
+// bounds returns the first and the last name of a kind that the query asks for, and whether it asks for any.
 func bounds(q driver.Query, kind driver.Kind) (from, to string, some bool) {
 	if q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
 		return "", "", false
 	}
 	for _, text := range []string{q.Prefix, q.Name} {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-			return "", "", false // no name has that
+			return "", "", false // names cannot contain that
 		}
 	}
-	// The last rune, as many of them as a name has room for and one more.
+	// The last rune, repeated one more time than fits into a name.
 	from, to = q.Prefix, q.Prefix+strings.Repeat("\U0010ffff", 257)
 	if q.Name != "" {
 		from, to = max(from, q.Name), min(to, q.Name)
 	}
 	if kind == q.After.Kind {
-		// The least name behind it: nothing stands between, as names have no zero byte.
+		// The next possible name: a zero byte would come before it, but names have none.
 		from = max(from, q.After.Name+"\x01")
 	}
 	return from, to, from <= to
 }
 
-// listHeld lists what is held or waited for of a kind.
-func (e *Engine) listHeld(ctx context.Context, tx pgx.Tx, kind driver.Kind, from, to string, limit int, queue bool) (page []driver.Status, err error) {
+// listHeld lists the names of a kind that are held or waited for.
+func (e *Engine) listHeld(
+	ctx context.Context, tx pgx.Tx, kind driver.Kind, from, to string, limit int, queue bool,
+) (page []driver.Status, err error) {
 	var names []string
 	var name string
-	err = each(ctx, tx, []any{&name}, func() {
+	err = forEachRow(ctx, tx, []any{&name}, func() {
 		names = append(names, name)
 		page = append(page, driver.Status{Key: driver.Key{Kind: kind, Name: name}})
 	}, e.statements.keys, int16(kind), from, to, int32(limit))
@@ -82,7 +84,7 @@ func (e *Engine) listHeld(ctx context.Context, tx pgx.Tx, kind driver.Kind, from
 	}
 	var k driver.Kind
 	var h driver.Holder
-	err = each(ctx, tx, []any{&k, &name, &h.Token, &h.Mode, &h.Weight, &h.Holder, &h.TTL, &h.Age}, func() {
+	err = forEachRow(ctx, tx, []any{&k, &name, &h.Token, &h.Mode, &h.Weight, &h.Holder, &h.TTL, &h.Age}, func() {
 		h.TTL, h.Age = max(h.TTL, 0), max(h.Age, 0)
 		at[name].Holders = append(at[name].Holders, h)
 	}, e.statements.holders, int16(kind), names)
@@ -90,7 +92,7 @@ func (e *Engine) listHeld(ctx context.Context, tx pgx.Tx, kind driver.Kind, from
 		return nil, err
 	}
 	var w driver.Waiter
-	err = each(ctx, tx, []any{&k, &name, &w.Mode, &w.Weight, &w.Holder, &w.Age}, func() {
+	err = forEachRow(ctx, tx, []any{&k, &name, &w.Mode, &w.Weight, &w.Holder, &w.Age}, func() {
 		w.Age = max(w.Age, 0)
 		at[name].Waiting++
 		if queue {
@@ -101,10 +103,12 @@ func (e *Engine) listHeld(ctx context.Context, tx pgx.Tx, kind driver.Kind, from
 }
 
 // listLatches lists latches.
-func (e *Engine) listLatches(ctx context.Context, tx pgx.Tx, kind driver.Kind, from, to string, limit int, _ bool) (page []driver.Status, err error) {
+func (e *Engine) listLatches(
+	ctx context.Context, tx pgx.Tx, kind driver.Kind, from, to string, limit int, _ bool,
+) (page []driver.Status, err error) {
 	var name string
 	var l driver.LatchState
-	err = each(ctx, tx, []any{&name, &l.Generation, &l.Count, &l.TTL}, func() {
+	err = forEachRow(ctx, tx, []any{&name, &l.Generation, &l.Count, &l.TTL}, func() {
 		l.TTL = max(l.TTL, time.Duration(0))
 		latch := l
 		page = append(page, driver.Status{Key: driver.Key{Kind: kind, Name: name}, Latch: &latch})

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	// server is the one that most tests share, each with a schema of its own.
+	// server is shared by most tests, each of which has a schema of its own.
 	server = sync.OnceValues(func() (*postgresserver.Server, error) {
 		return postgresserver.StartWith(postgresserver.Config{TCP: true, Settings: []string{"max_connections=400"}})
 	})
@@ -26,7 +26,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	// Most tests wait for a lease to end: more of them at a time than there are processors. A flag on the command line counts more.
+	// Most tests wait for a lease to end, so more of them run at a time than there are processors. A flag on the
+	// command line overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -57,18 +58,18 @@ func shared(t testing.TB) *postgresserver.Server {
 	return s
 }
 
-// place makes the tables in a schema of the test's own.
-func place(t testing.TB) (*pgxpool.Pool, string) {
+// newTables makes the tables in a schema of the test's own.
+func newTables(t testing.TB) (*pgxpool.Pool, string) {
 	t.Helper()
-	pool, schema := dial(t, shared(t)), newSchema()
+	pool, schema := dial(t, shared(t)), schemaName()
 	if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
 		t.Fatal(err)
 	}
 	return pool, schema
 }
 
-// newSchema is a name that no other test uses.
-func newSchema() string { return fmt.Sprintf("place_%d", schemas.Add(1)) }
+// schemaName is a name that no other test uses.
+func schemaName() string { return fmt.Sprintf("schema_%d", schemas.Add(1)) }
 
 // dial makes a pool on a server, which is closed with the test.
 func dial(t testing.TB, s *postgresserver.Server) *pgxpool.Pool {

@@ -12,12 +12,13 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// Tables of the version that knew a restored dump by the numbers of tables alone may be restored ones. When they are brought up to date nothing is
-// granted for as long as the longest lease; what is held stays held, and those who had the rights before have them.
-func TestTablesThatMayBeRestoredOnesAreClosed(t *testing.T) {
+// Tables of the version that recognised a restored dump only by the numbers of tables may be restored ones. After they
+// are updated nothing is granted for as long as the longest lease. What is held stays held, and users keep their
+// rights.
+func TestTablesThatMayBeRestoredAreClosed(t *testing.T) {
 	t.Parallel()
 	const longest, before = 2 * time.Second, 8
-	pool, schema := dial(t, shared(t)), newSchema()
+	pool, schema := dial(t, shared(t)), schemaName()
 	role := schema + "_user"
 	for _, query := range []string{
 		postgres.SQLOf(schema, before),
@@ -32,25 +33,27 @@ func TestTablesThatMayBeRestoredOnesAreClosed(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = pool.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the server ends soon
 	})
-	user := open(t, as(t, func(c *pgxpool.Config) { c.ConnConfig.User = role }), schema, postgres.WithMaxTTL(longest))
+	user := open(t, poolWith(t, func(c *pgxpool.Config) { c.ConnConfig.User = role }), schema,
+		postgres.WithMaxTTL(longest))
 	held := lockFor("held", longest)
-	leavesAFreeRow(t, user)
-	takes(t, user, held)
-	if x, err := user.Examine(t.Context()); err != nil || len(x.Findings) == 0 || x.Findings[0].Code != "tables-version" {
+	leaveFreeRow(t, user)
+	mustTake(t, user, held)
+	if x, err := user.Examine(t.Context()); err != nil || len(x.Findings) == 0 ||
+		x.Findings[0].Code != "tables-version" {
 		t.Errorf("tables of an earlier version: %+v, %v", x.Findings, err)
 	}
 	began := time.Now()
 	if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
 		t.Fatal(err)
 	}
-	isClosed(t, "brought up to date", user)
+	mustBeClosed(t, "brought up to date", user)
 	if err := renewal(t.Context(), user, held); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
 	if _, err := user.Take(t.Context(), lockFor("held", longest)); err == nil || driver.IsPermanent(err) {
 		t.Errorf("Take of what is held: %v", err)
 	}
-	takesAtLast(t, user, lockFor("free", time.Second))
+	takeEventually(t, user, lockFor("free", time.Second))
 	if took := time.Since(began); took < longest {
 		t.Errorf("a lock was granted after %v", took)
 	}

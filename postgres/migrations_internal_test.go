@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// The version of the tables is how many files have been run: the number of each is its position, and nothing comes in between.
+// The version of the tables is the number of files that have been run: the number of each file is its position, without
+// gaps.
 func TestMigrationsAreNumbered(t *testing.T) {
 	t.Parallel()
-	list, err := files.ReadDir("migrations")
+	list, err := migrationFiles.ReadDir("migrations")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
-// number is what tells a place from those that were restored from its dump.
+// number distinguishes a database from those that were restored from its dump.
 const number = "hashtextextended(origin.id::text, base.oid::bigint)"
 
 var mutants = []overlay.Fault{{
-	Name: "place known by numbers that a dump may have, too",
+	Name: "database recognised by numbers that a dump may have, too",
 	Edits: []overlay.Edit{{
 		File: "schema.go",
 		From: "inSchema(schema, string(text))",
@@ -20,12 +20,13 @@ var mutants = []overlay.Fault{{
 	}},
 	Test: "TestDumpOfARestoredDatabase",
 }, {
-	Name:  "tables made by who looks",
-	Edits: []overlay.Edit{{File: "removals.go", From: "bare, err := e.bare(ctx); bare || err != nil", To: "err := e.makeTables(ctx); err != nil"}},
-	Test:  "TestLookingMakesNothing", Says: "the listing is",
+	Name: "tables made by a request that only reads",
+	Edits: []overlay.Edit{{File: "removals.go", From: "empty, err := e.hasNoTables(ctx); empty || err != nil",
+		To: "err := e.makeTables(ctx); err != nil"}},
+	Test: "TestReadingCreatesNothing", Says: "the listing is",
 }}
 
-// Each fault has its place in the code, and in the statements. Make mutants checks that it is found.
+// Each fault fits the code and the statements. make mutants checks that it is found.
 func TestMutantsHaveTheirPlaces(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)

@@ -9,13 +9,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Open makes an engine with a pool of its own, which [Engine.Close] closes. If the tables are missing, or are those of an earlier version, the first lock
-// makes them, or whatever else changes something: listings and examinations need no right to. The URL is
+// Open makes an engine with a pool of its own, which [Engine.Close] closes. If the tables are missing, or are of an
+// earlier version, the first request that changes something makes or updates them. Listings and examinations need no
+// right to do so. The URL is
 //
 //	postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE]
 //
-// with the parameters of pgx and pgxpool, such as sslrootcert, connect_timeout or pool_max_conns, some settings of the session (application_name, options,
-// statement_timeout), and these, each at most once:
+// with the parameters of pgx and pgxpool, such as sslrootcert, connect_timeout or pool_max_conns, some settings of the
+// session (application_name, options, statement_timeout), and these, each at most once:
 //
 //	schema        see WithSchema
 //	max_ttl       see WithMaxTTL
@@ -23,15 +24,17 @@ import (
 //	guard=off     see WithoutCrashGuard
 //	migrate=off   the tables are there already: see SQL
 //
-// Unless all hosts are this machine (localhost, its addresses, sockets), connections have TLS, and the certificate and the name of the server are checked:
-// sslmode is verify-full. In the URL it may be disable, require or verify-ca instead; in the environment it changes nothing. To a server on another machine that was not
-// verified, no password is sent in clear or as MD5, unless require_auth in the URL says so.
+// Unless all hosts are this machine (localhost, its addresses, sockets), connections use TLS, and the certificate and
+// the name of the server are verified: sslmode is verify-full. The URL may set sslmode to disable, require or, with
+// sslrootcert, verify-ca. The environment cannot change sslmode. An unverified server on another machine is not sent a
+// password in clear or as MD5, unless require_auth in the URL allows it.
 //
-// Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and so on), as
-// pgx has it.
+// Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER,
+// PGPASSWORD, PGPASSFILE and so on), as in pgx.
 //
-// A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine are: with [driver.Permanent] if it is pointless to try
-// again, as the password is wrong or the tables are those of a newer version. No error shows a password.
+// A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine. They are marked with
+// [driver.Permanent] if trying again is pointless, for example because the password is wrong or the tables are of a
+// newer version. No error shows a password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
@@ -52,12 +55,13 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 		pool.Close()
 		return nil, err
 	}
-	e.own = true
+	e.ownsPool = true
 	return e, nil
 }
 
-// New makes an engine that sends its requests over the pool, which stays the caller's. The connection that listens is made with the pool's configuration,
-// when somebody first waits. Nothing is sent yet: the tables must be there, see [Migrate]. An option that is not allowed is an [*OptionError].
+// New makes an engine that sends its requests over the caller's pool, which Close leaves open. The listening connection
+// is made with the pool's configuration when somebody first waits. New sends nothing: the tables must be there, see
+// [Migrate]. An option that is not allowed is an [*OptionError].
 func New(pool *pgxpool.Pool, opts ...Option) (*Engine, error) {
 	if pool == nil {
 		return nil, errNoPool
@@ -67,12 +71,12 @@ func New(pool *pgxpool.Pool, opts ...Option) (*Engine, error) {
 		return nil, err
 	}
 	life, kill := context.WithCancel(context.Background())
-	e := &Engine{config: c, pool: pool, life: life, kill: kill}
+	e := &Engine{config: c, pool: pool, ctx: life, cancel: kill}
 	e.statements = statementsIn(c.schema)
 	e.waiters.init()
-	e.ears.init(e)
-	if allowed(pool, c.polling) {
-		e.flights = newFlights(e)
+	e.subscription.init(e)
+	if canBatch(pool, c.polling) {
+		e.batcher = newBatcher(e)
 	}
 	return e, nil
 }

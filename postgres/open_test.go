@@ -15,8 +15,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// with adds parameters to the URL of the shared server.
-func with(t *testing.T, parameters string) string {
+// urlWith adds parameters to the URL of the shared server.
+func urlWith(t *testing.T, parameters string) string {
 	t.Helper()
 	url := shared(t).URL()
 	if strings.Contains(url, "?") {
@@ -27,11 +27,11 @@ func with(t *testing.T, parameters string) string {
 
 func TestOpenByURL(t *testing.T) {
 	t.Parallel()
-	url := with(t, "pool_max_conns=3&max_ttl=90s&schema="+newSchema())
+	url := urlWith(t, "pool_max_conns=3&max_ttl=90s&schema="+schemaName())
 	var engines []*postgres.Engine
 	var mu sync.Mutex
 	var opening sync.WaitGroup
-	for range 4 { // all want to make the tables
+	for range 4 { // all of them want to make the tables
 		opening.Go(func() {
 			e, err := postgres.Open(t.Context(), url)
 			if err != nil {
@@ -48,10 +48,10 @@ func TestOpenByURL(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	if most := engines[0].Abilities().MaxTTL; most != 90*time.Second {
-		t.Errorf("the longest ttl is %v, want 90s", most)
+	if longest := engines[0].Abilities().MaxTTL; longest != 90*time.Second {
+		t.Errorf("the longest ttl is %v, want 90s", longest)
 	}
-	takes(t, engines[0], lock("name"))
+	mustTake(t, engines[0], lock("name"))
 	if _, err := engines[1].Take(t.Context(), lock("name")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take of what another engine holds: %v, want ErrHeld", err)
 	}
@@ -62,7 +62,7 @@ func TestOpenByURL(t *testing.T) {
 	}
 }
 
-func TestURLsThatAreNotAllowed(t *testing.T) {
+func TestInvalidURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"mysql://u:secret@h/db":                             "postgres://",
@@ -85,6 +85,9 @@ func TestURLsThatAreNotAllowed(t *testing.T) {
 		"postgres://u:secret@h/db?hostaddr=10.0.0.1":        "one of guard, max_ttl, migrate, polling, schema, host",
 		"postgres://u:se@cret@h/db":                         "%40",
 		"postgres://u@x:se?cret=1@h/db":                     "a parameter that is not known",
+		"postgres://u:1/secret@h/db":                        "%2F",
+		"postgres://u:secret@h1,u:secret@h2/db":             "USER:PASSWORD@HOST1,HOST2",
+		"postgres://h1,u:secret@h2/db":                      "USER:PASSWORD@HOST1,HOST2",
 		"postgres://u:secret@h/db?secret":                   "a parameter that is not known",
 		"postgres://u:secret@h/db?pool_max_conns=secret":    "percent-encoded",
 		"postgres://u:secret@h/db?sslrootcert=/not/a/place": "/not/a/place",
@@ -101,16 +104,17 @@ func TestURLsThatAreNotAllowed(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	_, err := postgres.Open(t.Context(), with(t, "migrate=off&schema="+newSchema()))
+	_, err := postgres.Open(t.Context(), urlWith(t, "migrate=off&schema="+schemaName()))
 	if !driver.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "migrate=off") {
 		t.Errorf("Open without tables: %v, want a permanent error that says what to do", err)
 	}
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	if _, err := pool.Exec(t.Context(), "UPDATE "+schema+".meta SET version = 1000"); err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range []string{"", "&migrate=off"} {
-		if _, err := postgres.Open(t.Context(), with(t, "schema="+schema+more)); !driver.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "newer") {
+		if _, err := postgres.Open(t.Context(), urlWith(t, "schema="+schema+more)); !driver.IsPermanent(err) ||
+			!strings.Contains(fmt.Sprint(err), "newer") {
 			t.Errorf("Open of tables of a newer version%s: %v, want a permanent error", more, err)
 		}
 	}
@@ -121,7 +125,10 @@ func TestOpenRefuses(t *testing.T) {
 		"WithSchema": postgres.WithSchema("a.b"),
 		"WithMaxTTL": postgres.WithMaxTTL(time.Millisecond),
 	} {
-		if wrong, ok := errors.AsType[*postgres.OptionError](func() error { _, err := postgres.New(pool, o); return err }()); !ok || wrong.Option != name {
+		if wrong, ok := errors.AsType[*postgres.OptionError](func() error {
+			_, err := postgres.New(pool, o)
+			return err
+		}()); !ok || wrong.Option != name {
 			t.Errorf("New with a wrong %s: %v", name, wrong)
 		}
 	}
@@ -130,10 +137,10 @@ func TestOpenRefuses(t *testing.T) {
 // The text of SQL makes the same tables, with psql as with any other tool.
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	url, schema := shared(t).URL(), newSchema()
+	url, schema := shared(t).URL(), schemaName()
 	psql, err := exec.LookPath("psql")
 	if err != nil {
-		t.Fatal(err) // it comes with the server
+		t.Fatal(err) // psql comes with the server
 	}
 	cmd := exec.Command(psql, url, "-q", "-v", "ON_ERROR_STOP=1", "-1")
 	cmd.Env = append(os.Environ(), "PGOPTIONS=-c client_min_messages=warning")
@@ -141,27 +148,27 @@ func TestSQL(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	e, err := postgres.Open(t.Context(), with(t, "migrate=off&schema="+schema))
+	e, err := postgres.Open(t.Context(), urlWith(t, "migrate=off&schema="+schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	takes(t, e, lock("name"))
+	mustTake(t, e, lock("name"))
 	if err := postgres.Migrate(t.Context(), dial(t, shared(t)), schema); err != nil {
 		t.Errorf("Migrate of tables that are there: %v", err)
 	}
 }
 
-// A schema may be called like a key word of SQL.
+// The name of a schema may be a key word of SQL.
 func TestSchemaLikeAKeyWord(t *testing.T) {
 	t.Parallel()
-	e, err := postgres.Open(t.Context(), with(t, "schema=user"))
+	e, err := postgres.Open(t.Context(), urlWith(t, "schema=user"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	r := lock("name")
-	l := lease{r.Name, takes(t, e, r).Token, nil}
+	l := lease{r.Name, mustTake(t, e, r).Token, nil}
 	tx, err := dial(t, shared(t)).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -170,32 +177,34 @@ func TestSchemaLikeAKeyWord(t *testing.T) {
 	if err := e.Guard(t.Context(), tx, l); err != nil {
 		t.Errorf("Guard: %v", err)
 	}
-	examines(t, e)
+	mustExamine(t, e)
 }
 
-// Where an administrator has made the schema, nobody else needs the right to make one.
+// If an administrator has made the schema, nobody else needs the right to make one.
 func TestTablesInASchemaThatIsThere(t *testing.T) {
 	t.Parallel()
-	pool, schema := dial(t, shared(t)), newSchema()
+	pool, schema := dial(t, shared(t)), schemaName()
 	role := "owner_of_" + schema
-	for _, query := range []string{"CREATE ROLE " + role + " LOGIN", "CREATE SCHEMA " + schema + " AUTHORIZATION " + role} {
+	for _, query := range []string{
+		"CREATE ROLE " + role + " LOGIN", "CREATE SCHEMA " + schema + " AUTHORIZATION " + role,
+	} {
 		if _, err := pool.Exec(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e, err := postgres.Open(t.Context(), with(t, "user="+role+"&schema="+schema))
+	e, err := postgres.Open(t.Context(), urlWith(t, "user="+role+"&schema="+schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	takes(t, e, lock("name"))
+	mustTake(t, e, lock("name"))
 }
 
 // With another isolation level a request would not see what others have just changed.
 func TestIsolationLevelIsChecked(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
-	e, err := postgres.Open(t.Context(), with(t, "default_transaction_isolation=serializable&schema="+schema))
+	_, schema := newTables(t)
+	e, err := postgres.Open(t.Context(), urlWith(t, "default_transaction_isolation=serializable&schema="+schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,10 +218,10 @@ func TestIsolationLevelIsChecked(t *testing.T) {
 // A request that cannot be answered ends with its context.
 func TestRequestsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	e := open(t, pool, schema)
 	r := lock("name")
-	takes(t, e, r)
+	mustTake(t, e, r)
 	tx, err := pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -229,11 +238,11 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 		t.Errorf("Take without an answer: %v", err)
 	}
 	if late := ctx.Err(); late == nil {
-		t.Error("it returned before its time")
+		t.Error("it returned too early")
 	}
 }
 
-// The error says once, and on one line, that nobody is there.
+// The error says once, and on one line, that there is no server.
 func TestAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	_, err := postgres.Open(t.Context(), "postgres://app:hidden@127.0.0.1:1/app")

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Option changes an engine at its creation.
+// Option sets an option of an engine that is being made.
 type Option func(*config) error
 
-// config is what options change.
+// config has what options set.
 type config struct {
 	schema  string
 	maxTTL  time.Duration
@@ -16,7 +16,7 @@ type config struct {
 	guard   bool
 }
 
-// DefaultMaxTTL is the longest lease unless WithMaxTTL, or the parameter max_ttl, says otherwise.
+// DefaultMaxTTL is the longest lease unless WithMaxTTL, or the parameter max_ttl, sets another one.
 const DefaultMaxTTL = time.Minute
 
 func newConfig(opts []Option) (config, error) {
@@ -31,9 +31,9 @@ func newConfig(opts []Option) (config, error) {
 
 // OptionError says which option has a value that is not allowed.
 type OptionError struct {
-	// Option is its name, as in "WithMaxTTL".
+	// Option is the name of the option, as in "WithMaxTTL".
 	Option string
-	// Allowed says what may be given.
+	// Allowed says which values are allowed.
 	Allowed string
 }
 
@@ -42,8 +42,9 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("postgres engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// WithSchema sets the schema of the tables. Engines exclude each other only if they have the same one. 1 to 40 of the letters a to z, digits and
-// underscores, not beginning with a digit or with pg_. Defaults to [DefaultSchema].
+// WithSchema sets the schema of the tables. Engines exclude each other only if they use the same schema. The name has 1
+// to 40 characters: letters a to z, digits and underscores. It must not begin with a digit or with pg_. Defaults to
+// [DefaultSchema].
 func WithSchema(schema string) Option {
 	return func(c *config) error {
 		c.schema = schema
@@ -54,8 +55,9 @@ func WithSchema(schema string) Option {
 	}
 }
 
-// WithMaxTTL sets the longest ttl that a lease may have, and with it for how long no lease is granted after the server has crashed, or another was
-// promoted: then the longest of all engines that have ever used the schema counts. Defaults to 1 minute; at least 1 second, at most 24 hours.
+// WithMaxTTL sets the longest ttl that a lease may have. It is also how long no lease is granted after the server has
+// crashed or a standby was promoted; for this the longest ttl of all engines that have ever used the schema counts.
+// Defaults to 1 minute; at least 1 second, at most 24 hours.
 func WithMaxTTL(d time.Duration) Option {
 	return func(c *config) error {
 		c.maxTTL = d
@@ -66,8 +68,9 @@ func WithMaxTTL(d time.Duration) Option {
 	}
 }
 
-// WithPolling makes waiters ask again and again, every 20 ms at first and every half a second in the end, instead of being told by a message. It is for
-// connections through PgBouncer in transaction mode, which does not pass messages on, and saves the connection that listens.
+// WithPolling makes waiters poll instead of being notified: every 20 ms at first, and every 500 ms at most. It is for
+// connections through PgBouncer in transaction mode, which does not pass notifications on. It also saves the listening
+// connection.
 func WithPolling() Option {
 	return func(c *config) error {
 		c.polling = true
@@ -75,9 +78,9 @@ func WithPolling() Option {
 	}
 }
 
-// WithoutCrashGuard lets leases be granted at once after the server has crashed, or another was promoted. A lease that the server before had granted
-// may then be granted a second time, while its holder still believes that it holds. It is for locks that only save work, and for servers that are
-// started along with the program.
+// WithoutCrashGuard lets leases be granted at once after the server has crashed or a standby was promoted. A lease from
+// before may then be granted a second time while its holder still believes that it holds the lock. Use it for locks
+// that only save work, and for servers that are started along with the program.
 func WithoutCrashGuard() Option {
 	return func(c *config) error {
 		c.guard = false

@@ -12,15 +12,15 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// TestContractBehindPgBouncer runs the suite of all engines through PgBouncer, which gives each transaction whichever session is free, for engines that
-// do not listen.
+// TestContractBehindPgBouncer runs the suite of all engines through PgBouncer, which gives each transaction any free
+// session. The engines do not listen.
 func TestContractBehindPgBouncer(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
+	_, schema := newTables(t)
 	b := postgresserver.BouncerForTest(t, shared(t))
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place {
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
+		Start: func(*testing.T) drivertest.Environment {
+			return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
 				return open(t, poolAt(t, b.URL()+pooled), schema, postgres.WithPolling())
 			}}
 		},

@@ -9,13 +9,13 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// pooled is how pgx must be told that statements it has prepared may not be there any more.
+// pooled tells pgx that statements it has prepared may not exist any more.
 const pooled = "&default_query_exec_mode=exec&pool_max_conns=4"
 
-// An engine that is opened with polling=on prepares nothing, be it told to or not.
+// An engine that is opened with polling=on prepares nothing, unless it is told to.
 func TestPollingEnginesPrepareNothing(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
+	_, schema := newTables(t)
 	b := postgresserver.BouncerForTest(t, shared(t))
 	for range 2 { // the second one meets what the first has prepared
 		e, err := postgres.Open(t.Context(), b.URL()+"&polling=on&schema="+schema)
@@ -28,8 +28,8 @@ func TestPollingEnginesPrepareNothing(t *testing.T) {
 			running.Go(func() {
 				for range 10 {
 					r := lock(rand.Text())
-					takes(t, e, r)
-					releases(t, e, r)
+					mustTake(t, e, r)
+					mustRelease(t, e, r)
 				}
 			})
 		}
@@ -37,11 +37,11 @@ func TestPollingEnginesPrepareNothing(t *testing.T) {
 	}
 }
 
-// That a pooler stands in between is found out.
+// Examine finds out that there is a pooler.
 func TestExamineFindsAPooler(t *testing.T) {
 	t.Parallel()
-	_, schema := place(t)
+	_, schema := newTables(t)
 	b := postgresserver.BouncerForTest(t, shared(t))
-	examines(t, open(t, poolAt(t, b.URL()+pooled), schema), "warning pooler")
-	examines(t, open(t, poolAt(t, b.URL()+pooled), schema, postgres.WithPolling()))
+	mustExamine(t, open(t, poolAt(t, b.URL()+pooled), schema), "warning pooler")
+	mustExamine(t, open(t, poolAt(t, b.URL()+pooled), schema, postgres.WithPolling()))
 }

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Format implements [fmt.Formatter]: every verb prints what the engine is, and nothing of its inside, where owners are, and the password, and what changes meanwhile.
+// Format implements [fmt.Formatter]: every verb prints only what the engine is. Its fields contain owners and the
+// password, and change concurrently.
 func (e *Engine) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "postgres engine")
 }

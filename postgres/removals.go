@@ -11,12 +11,13 @@ import (
 
 // Record implements [driver.Recorder]. Records survive a crash of the server.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
-	err := e.within(ctx, recording, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, e.statements.record, r.ID, r.At, int16(r.Kind), r.Name, int64(r.Token), r.Holder, r.By, r.Why, int16(r.Outcome))
+	err := e.inTransaction(ctx, toRecord, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, e.statements.writeRecord, r.ID, r.At, int16(r.Kind), r.Name, int64(r.Token),
+			r.Holder, r.By, r.Why, int16(r.Outcome))
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, e.statements.trim, int32(driver.MaxRemovals))
+		_, err = tx.Exec(ctx, e.statements.trimRecords, int32(driver.MaxRemovals))
 		return err
 	})
 	return err
@@ -27,12 +28,13 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals
 	}
-	err = e.within(ctx, looking, reading, func(tx pgx.Tx) error {
+	err = e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
 		var r driver.Removal
-		return each(ctx, tx, []any{&r.ID, &r.At, &r.Kind, &r.Name, &r.Token, &r.Holder, &r.By, &r.Why, &r.Outcome}, func() {
+		dest := []any{&r.ID, &r.At, &r.Kind, &r.Name, &r.Token, &r.Holder, &r.By, &r.Why, &r.Outcome}
+		return forEachRow(ctx, tx, dest, func() {
 			r.At = r.At.UTC().Truncate(time.Microsecond)
 			all = append(all, r)
-		}, e.statements.records, int32(limit))
+		}, e.statements.readRecords, int32(limit))
 	})
 	if err != nil {
 		return nil, err
@@ -40,24 +42,25 @@ func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, 
 	return all, nil
 }
 
-// reading is how several statements see the same moment, and lock nobody out.
-var reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+// readOnlySnapshot lets several statements read the state of one moment without blocking anybody.
+var readOnlySnapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// within runs f in a transaction. If there are no tables yet, it makes them, or does nothing if it is to read.
-func (e *Engine) within(ctx context.Context, of purpose, o pgx.TxOptions, f func(pgx.Tx) error) error {
+// inTransaction runs f in a transaction. If there are no tables yet, it makes them, or does nothing if the transaction
+// is read-only.
+func (e *Engine) inTransaction(ctx context.Context, of purpose, o pgx.TxOptions, f func(pgx.Tx) error) error {
 	if o.AccessMode == pgx.ReadOnly {
-		if bare, err := e.bare(ctx); bare || err != nil {
+		if empty, err := e.hasNoTables(ctx); empty || err != nil {
 			return err
 		}
 	} else if err := e.makeTables(ctx); err != nil {
 		return err
 	}
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return errClosed
 	}
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return notSent(err)
+		return explainNotSent(err)
 	}
 	defer conn.Release()
 	tx, err := conn.BeginTx(ctx, o)
@@ -67,14 +70,14 @@ func (e *Engine) within(ctx context.Context, of purpose, o pgx.TxOptions, f func
 	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
 	if err := f(tx); err != nil {
 		_ = tx.Rollback(ctx)
-		conn.Release() // it may be the only one, and another request may follow
-		return noEffect(e.lacking(ctx, of, explain(err)))
+		conn.Release() // the pool may have only this connection, and another request may follow
+		return noEffect(e.explainMissingRight(ctx, of, explain(err)))
 	}
 	return explain(tx.Commit(ctx))
 }
 
-// each reads rows into dest and calls f after each.
-func each(ctx context.Context, tx pgx.Tx, dest []any, f func(), query string, args ...any) error {
+// forEachRow scans each row into dest and then calls f.
+func forEachRow(ctx context.Context, tx pgx.Tx, dest []any, f func(), query string, args ...any) error {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return err

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// Two renewals of a lease at the same moment, as by a call of Extend and by the library itself, are both granted.
+// Two renewals of a lease at the same moment, by a call of Extend and by the library, both succeed.
 func TestRenewalsAtTheSameMoment(t *testing.T) {
 	t.Parallel()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	e := open(t, pool, schema)
 	r := lock("a")
-	takes(t, e, r)
+	mustTake(t, e, r)
 	for range 50 {
 		var both sync.WaitGroup
 		for range 2 {

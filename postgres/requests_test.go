@@ -28,8 +28,8 @@ func hold(r driver.Request) driver.Hold {
 	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
 }
 
-// takes takes what must be free.
-func takes(t testing.TB, e *postgres.Engine, r driver.Request) driver.Grant {
+// mustTake takes what must be free.
+func mustTake(t testing.TB, e *postgres.Engine, r driver.Request) driver.Grant {
 	t.Helper()
 	g, err := e.Take(t.Context(), r)
 	if err != nil {
@@ -38,8 +38,8 @@ func takes(t testing.TB, e *postgres.Engine, r driver.Request) driver.Grant {
 	return g
 }
 
-// releases releases what must be held.
-func releases(t testing.TB, e *postgres.Engine, r driver.Request) {
+// mustRelease releases what must be held.
+func mustRelease(t testing.TB, e *postgres.Engine, r driver.Request) {
 	t.Helper()
 	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {
 		t.Fatalf("Release: %v", err)
@@ -56,8 +56,8 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// awaitTake waits until a take waits for a lock of a kind that pg_locks knows: that of another transaction's row is "transactionid", that of a key
-// "advisory".
+// awaitTake waits until a take waits for a lock of a kind that pg_locks shows: "transactionid" for a row that another
+// transaction has changed, "advisory" for a key.
 func awaitTake(t *testing.T, pool *pgxpool.Pool, schema, kind string) {
 	t.Helper()
 	eventually(t, "the take to wait for a lock of the kind "+kind, func() bool {

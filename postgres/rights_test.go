@@ -19,7 +19,7 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// right is one that the documentation gives to a user.
+// right is a right that the documentation grants to a user.
 type right struct {
 	what string // as in "SELECT (name)", or a role
 	on   string // as in "SEQUENCE leasehold.tokens"; empty for a role
@@ -36,7 +36,7 @@ func (r right) String() string {
 func (r right) grant() string  { return "GRANT " + r.String() + " TO " + r.to }
 func (r right) revoke() string { return "REVOKE " + r.String() + " FROM " + r.to }
 
-// rights is a kind of work as the documentation has it.
+// rights are the rights that the documentation grants for a kind of work.
 type rights struct {
 	user   string
 	create string
@@ -49,7 +49,7 @@ var (
 	oneOfMany  = regexp.MustCompile(`(\w+)(?: \(([^)]*)\))?`)
 )
 
-// documentedRights reads them from the documentation, for a schema of a test, whose users have names of their own.
+// documentedRights reads the rights from the documentation, for a schema of a test whose users have names of their own.
 func documentedRights(t *testing.T, schema string) map[string]rights {
 	t.Helper()
 	page, err := os.ReadFile("../docs/engines/postgres.md")
@@ -60,7 +60,8 @@ func documentedRights(t *testing.T, schema string) map[string]rights {
 	section, _, _ = strings.Cut(section, "\n## ")
 	all := map[string]rights{}
 	for _, found := range kindOfWork.FindAllStringSubmatch(section, -1) {
-		text := strings.NewReplacer("leasehold", schema, "DATABASE shop", "DATABASE postgres", "shop", schema+"_user").Replace(found[2])
+		text := strings.NewReplacer("leasehold", schema, "DATABASE shop", "DATABASE postgres", "shop",
+			schema+"_user").Replace(found[2])
 		var w rights
 		for statement := range strings.SplitSeq(strings.TrimSpace(text), ";\n") {
 			statement = strings.TrimSuffix(statement, ";")
@@ -97,25 +98,27 @@ func documentedRights(t *testing.T, schema string) map[string]rights {
 	return all
 }
 
-// rightsTest is a place with users who have the documented rights.
+// rightsTest has tables, and users with the documented rights.
 type rightsTest struct {
 	*testing.T
-	pool   *pgxpool.Pool // of one who may do everything
+	pool   *pgxpool.Pool // of a superuser
 	schema string
 	roles  map[string]rights
 	runs   int
 }
 
-// newRightsTest makes the tables, and these users.
+// newRightsTest makes the tables and the users.
 func newRightsTest(t *testing.T, kinds ...string) *rightsTest {
 	t.Helper()
 	r := &rightsTest{T: t}
-	r.pool, r.schema = place(t)
+	r.pool, r.schema = newTables(t)
 	r.roles = documentedRights(t, r.schema)
 	t.Cleanup(func() {
 		for _, kind := range slices.Backward(kinds) {
 			user := r.roles[kind].user
-			_, _ = r.pool.Exec(context.Background(), "DROP OWNED BY "+user+"; DROP ROLE "+user, pgx.QueryExecModeSimpleProtocol) // the server ends soon
+			// the server ends soon
+			_, _ = r.pool.Exec(context.Background(), "DROP OWNED BY "+user+"; DROP ROLE "+user,
+				pgx.QueryExecModeSimpleProtocol)
 		}
 	})
 	for _, kind := range kinds {
@@ -134,14 +137,14 @@ func (r *rightsTest) exec(query string) {
 	}
 }
 
-// url is that of a user.
+// url is the URL for a user.
 func (r *rightsTest) url(user string) string {
 	return "postgres://" + user + "@" + shared(r).Addr() + "/postgres?sslmode=disable&guard=off&schema=" + r.schema
 }
 
 // open opens an engine as a user, which is closed with the test.
 func (r *rightsTest) open(user string) (*postgres.Engine, error) {
-	// Each is the first to ask for so long a lease, which must be written down.
+	// Each engine is the first to ask for such a long lease, which must be written down.
 	r.runs++
 	e, err := postgres.Open(r.Context(), fmt.Sprintf("%s&max_ttl=%ds", r.url(user), 60+r.runs))
 	if err == nil {
@@ -150,7 +153,7 @@ func (r *rightsTest) open(user string) (*postgres.Engine, error) {
 	return e, err
 }
 
-// each is needed: without it the work fails, and it is told which right is missing.
+// needsAll checks that each right is needed: without it the work fails, and the error says which right is missing.
 func (r *rightsTest) needsAll(kind string, work func(user string) error) {
 	r.Helper()
 	w := r.roles[kind]
@@ -185,7 +188,8 @@ func (r *rightsTest) needsAll(kind string, work func(user string) error) {
 	}
 }
 
-// refuses expects that a user is refused everything, and told what is missing, and that statements of his own are, too.
+// refuses expects that a user is refused everything and told what is missing, and that direct statements are refused,
+// too.
 func (r *rightsTest) refuses(user string, deeds map[string]func(e *postgres.Engine) error, statements ...string) {
 	r.Helper()
 	e, err := r.open(user)
@@ -194,7 +198,8 @@ func (r *rightsTest) refuses(user string, deeds map[string]func(e *postgres.Engi
 	}
 	for name, do := range deeds {
 		err := do(e)
-		if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed || !driver.IsPermanent(err) || len(lacks.Missing) == 0 || !strings.Contains(err.Error(), "GRANT ") {
+		if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed || !driver.IsPermanent(err) ||
+			len(lacks.Missing) == 0 || !strings.Contains(err.Error(), "GRANT ") {
 			r.Errorf("%s by %s: %v", name, user, err)
 		}
 	}
@@ -206,13 +211,13 @@ func (r *rightsTest) refuses(user string, deeds map[string]func(e *postgres.Engi
 	for _, statement := range statements {
 		statement = strings.ReplaceAll(statement, "leasehold.", r.schema+".")
 		_, err := c.Exec(r.Context(), statement)
-		if said, ok := errors.AsType[*pgconn.PgError](err); !ok || said.Code != "42501" {
+		if answered, ok := errors.AsType[*pgconn.PgError](err); !ok || answered.Code != "42501" {
 			r.Errorf("%s may %s: %v", user, statement, err)
 		}
 	}
 }
 
-// held is a lock that somebody holds, and another one waits for.
+// held is a lock that somebody holds and another owner waits for.
 func (r *rightsTest) held(name string) (owner *postgres.Engine, l driver.Request, g driver.Grant) {
 	r.Helper()
 	owner = open(r, r.pool, r.schema, postgres.WithMaxTTL(time.Hour))
@@ -233,7 +238,8 @@ func TestDocumentedRightsToLook(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Look")
 	owner, l, g := r.held("a")
-	if _, err := owner.TrySet(t.Context(), driver.LatchSet{Name: "l", ID: "1", Count: 1, TTL: time.Minute}); err != nil {
+	if _, err := owner.TrySet(t.Context(), driver.LatchSet{Name: "l", ID: "1", Count: 1,
+		TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	r.needsAll("Look", func(user string) error {
@@ -246,7 +252,8 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if len(page) != 2 || len(page[0].Holders) != 1 || page[0].Holders[0].Token != g.Token || len(page[0].Queue) != 1 || page[1].Latch == nil {
+		if len(page) != 2 || len(page[0].Holders) != 1 || page[0].Holders[0].Token != g.Token ||
+			len(page[0].Queue) != 1 || page[1].Latch == nil {
 			t.Errorf("the listing is %+v", page)
 		}
 		if _, err := e.LatchState(t.Context(), "l"); err != nil {
@@ -261,20 +268,25 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		x, err := e.Examine(t.Context())
 		for _, f := range x.Findings {
 			if f.Code == "rights" {
-				return driver.Permanent(&postgres.RightsError{User: user, Missing: missingIn(f.Mend)})
+				return driver.Permanent(&postgres.RightsError{User: user, Missing: missingIn(f.Fix)})
 			}
 		}
 		return err
 	})
 	r.refuses(r.roles["Look"].user, map[string]func(e *postgres.Engine) error{
-		"Take":      func(e *postgres.Engine) error { _, err := e.Take(t.Context(), lockFor("b", time.Minute)); return err },
+		"Take": func(e *postgres.Engine) error {
+			_, err := e.Take(t.Context(), lockFor("b", time.Minute))
+			return err
+		},
 		"take over": func(e *postgres.Engine) error { _, err := e.Take(t.Context(), l); return err },
 		"TakeAll": func(e *postgres.Engine) error {
 			_, err := e.TakeAll(t.Context(), []driver.Request{lockFor("b", time.Minute), lockFor("c", time.Minute)})
 			return err
 		},
-		"Renew":        func(e *postgres.Engine) error { return renewal(t.Context(), e, l) },
-		"Release":      func(e *postgres.Engine) error { return e.Release(t.Context(), driver.Release{Hold: holdOf(l)}) },
+		"Renew": func(e *postgres.Engine) error { return renewal(t.Context(), e, l) },
+		"Release": func(e *postgres.Engine) error {
+			return e.Release(t.Context(), driver.Release{Hold: holdOf(l)})
+		},
 		"Downgrade":    func(e *postgres.Engine) error { return e.Downgrade(t.Context(), holdOf(l)) },
 		"ForceRelease": func(e *postgres.Engine) error { return e.ForceRelease(t.Context(), l.Key, g.Token) },
 		"Sweep": func(e *postgres.Engine) error {
@@ -290,26 +302,32 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		},
 		"Record": func(e *postgres.Engine) error { return e.Record(t.Context(), removal()) },
 	},
-		"SELECT owner FROM leasehold.holders", "SELECT * FROM leasehold.holders", "SELECT owner FROM leasehold.waiters", "SELECT ticket FROM leasehold.waiters",
-		"SELECT set_id FROM leasehold.latches", "SELECT name FROM leasehold.holders FOR KEY SHARE", "DO $$ BEGIN LOCK TABLE leasehold.holders; END $$", "TRUNCATE leasehold.holders",
-		"UPDATE leasehold.holders SET expires = '-infinity'", "DELETE FROM leasehold.holders", "DELETE FROM leasehold.waiters", "DELETE FROM leasehold.alive",
-		"UPDATE leasehold.alive SET opens = 'infinity'", "UPDATE leasehold.meta SET longest = '0'", "INSERT INTO leasehold.latches VALUES ('x', 1, 1, 'x', now())",
-		"SELECT nextval('leasehold.tokens')", "SELECT setval('leasehold.tokens', 1)", "SELECT leasehold.intact('9h')", "SELECT leasehold.sweep()",
-		"REFRESH MATERIALIZED VIEW leasehold.origin", "CREATE TABLE leasehold.mine (a integer)", "DROP TABLE leasehold.holders",
+		"SELECT owner FROM leasehold.holders", "SELECT * FROM leasehold.holders", "SELECT owner FROM leasehold.waiters",
+		"SELECT ticket FROM leasehold.waiters",
+		"SELECT set_id FROM leasehold.latches", "SELECT name FROM leasehold.holders FOR KEY SHARE",
+		"DO $$ BEGIN LOCK TABLE leasehold.holders; END $$", "TRUNCATE leasehold.holders",
+		"UPDATE leasehold.holders SET expires = '-infinity'", "DELETE FROM leasehold.holders",
+		"DELETE FROM leasehold.waiters", "DELETE FROM leasehold.alive",
+		"UPDATE leasehold.alive SET opens = 'infinity'", "UPDATE leasehold.meta SET longest = '0'",
+		"INSERT INTO leasehold.latches VALUES ('x', 1, 1, 'x', now())",
+		"SELECT nextval('leasehold.tokens')", "SELECT setval('leasehold.tokens', 1)", "SELECT leasehold.intact('9h')",
+		"SELECT leasehold.sweep()",
+		"REFRESH MATERIALIZED VIEW leasehold.origin", "CREATE TABLE leasehold.mine (a integer)",
+		"DROP TABLE leasehold.holders",
 	)
 	e, err := r.open(r.roles["Look"].user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	examines(t, e, "note rights-look", "warning guard-off")
+	mustExamine(t, e, "note rights-look", "warning guard-off")
 	if err := renewal(t.Context(), owner, l); err != nil {
 		t.Errorf("the holder has lost the lock: %v", err)
 	}
 }
 
-// missingIn are the rights in what a finding says is to be done.
-func missingIn(mend string) (all []string) {
-	for grant := range strings.SplitSeq(mend, "; ") {
+// missingIn are the rights that the fix of a finding grants.
+func missingIn(fix string) (all []string) {
+	for grant := range strings.SplitSeq(fix, "; ") {
 		all = append(all, strings.TrimSuffix(strings.TrimPrefix(grant, "GRANT "), " TO …"))
 	}
 	return all
@@ -323,20 +341,23 @@ func TestDocumentedRightsToLock(t *testing.T) {
 		"Record":  func(e *postgres.Engine) error { return e.Record(t.Context(), removal()) },
 		"Records": func(e *postgres.Engine) error { _, err := e.Records(t.Context(), 1); return err },
 	},
-		"SELECT * FROM leasehold.removals", "DELETE FROM leasehold.removals", "DELETE FROM leasehold.meta", "INSERT INTO leasehold.meta VALUES (2, 2, '0')",
-		"DELETE FROM leasehold.alive", "TRUNCATE leasehold.holders", "UPDATE leasehold.latch_downs SET id = ''", "REFRESH MATERIALIZED VIEW leasehold.origin",
-		"CREATE TABLE leasehold.mine (a integer)", "DROP TABLE leasehold.holders", "ALTER TABLE leasehold.holders ADD COLUMN a integer",
+		"SELECT * FROM leasehold.removals", "DELETE FROM leasehold.removals", "DELETE FROM leasehold.meta",
+		"INSERT INTO leasehold.meta VALUES (2, 2, '0')",
+		"DELETE FROM leasehold.alive", "TRUNCATE leasehold.holders", "UPDATE leasehold.latch_downs SET id = ''",
+		"REFRESH MATERIALIZED VIEW leasehold.origin",
+		"CREATE TABLE leasehold.mine (a integer)", "DROP TABLE leasehold.holders",
+		"ALTER TABLE leasehold.holders ADD COLUMN a integer",
 	)
 	e, err := r.open(r.roles["Lock"].user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	examines(t, e, "note rights-spare", "warning guard-off")
+	mustExamine(t, e, "note rights-spare", "warning guard-off")
 }
 
 // locks does all that programs do, after a crash of the server.
 func (r *rightsTest) locks(user string) error {
-	r.exec("DELETE FROM " + r.schema + ".alive") // which is what a crash does
+	r.exec("DELETE FROM " + r.schema + ".alive") // as a crash does
 	e, err := r.open(user)
 	if err != nil {
 		return err
@@ -346,7 +367,7 @@ func (r *rightsTest) locks(user string) error {
 	if _, err := e.Take(ctx, lockFor(name+" after the crash", time.Minute)); err != nil {
 		return err
 	}
-	r.exec("UPDATE " + r.schema + ".alive SET opens = '-infinity'") // or nobody would be let in by another
+	r.exec("UPDATE " + r.schema + ".alive SET opens = '-infinity'") // opens the crash guard
 	first, second := lockFor(name, time.Minute), lockFor(name, time.Minute)
 	first.Mode, second.Join = driver.Shared, true
 	third := first
@@ -373,7 +394,8 @@ func (r *rightsTest) locks(user string) error {
 	if err := e.Release(ctx, driver.Release{Hold: holdOf(second)}); err != nil {
 		return err
 	}
-	if _, err := e.TakeAll(ctx, []driver.Request{lockFor(name+"a", time.Minute), lockFor(name+"b", time.Minute)}); err != nil {
+	if _, err := e.TakeAll(ctx, []driver.Request{lockFor(name+"a", time.Minute),
+		lockFor(name+"b", time.Minute)}); err != nil {
 		return err
 	}
 	if _, err := e.TrySet(ctx, driver.LatchSet{Name: name, ID: "1", Count: 1, TTL: time.Minute}); err != nil {
@@ -385,7 +407,7 @@ func (r *rightsTest) locks(user string) error {
 	if err := e.WaitLatch(ctx, name, 0); err != nil {
 		return err
 	}
-	// Which is a part of each lock now and then.
+	// Each lock does this now and then.
 	r.exec("UPDATE " + r.schema + ".latches SET expires = '-infinity'")
 	return postgres.SweepNow(ctx, e)
 }
@@ -415,10 +437,12 @@ func TestDocumentedRightsToOperate(t *testing.T) {
 			return err
 		}
 		left := lockFor(fmt.Sprint("left ", r.runs), time.Minute)
-		takes(t, owner, left)
-		r.exec("UPDATE " + r.schema + ".holders SET expires = now() - interval '1 min' WHERE name = '" + left.Name + "'")
+		mustTake(t, owner, left)
+		r.exec("UPDATE " + r.schema + ".holders SET expires = now() - interval '1 min' WHERE name = '" + left.Name +
+			"'")
 		var found []driver.Leak
-		if err := e.Leaks(ctx, driver.Query{Name: left.Name}, func(l driver.Leak) bool { found = append(found, l); return true }); err != nil || len(found) != 1 {
+		if err := e.Leaks(ctx, driver.Query{Name: left.Name},
+			func(l driver.Leak) bool { found = append(found, l); return true }); err != nil || len(found) != 1 {
 			t.Fatalf("Leaks: %v, %v", found, err)
 		}
 		return e.Sweep(ctx, found[0])
@@ -427,19 +451,21 @@ func TestDocumentedRightsToOperate(t *testing.T) {
 	if err := r.locks(user); err != nil {
 		t.Errorf("who may operate may not lock: %v", err)
 	}
-	r.refuses(user, nil, "DELETE FROM leasehold.meta", "TRUNCATE leasehold.removals", "DROP TABLE leasehold.removals", "REFRESH MATERIALIZED VIEW leasehold.origin")
+	r.refuses(user, nil, "DELETE FROM leasehold.meta", "TRUNCATE leasehold.removals", "DROP TABLE leasehold.removals",
+		"REFRESH MATERIALIZED VIEW leasehold.origin")
 	e, err := r.open(user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	examines(t, e, "warning guard-off")
+	mustExamine(t, e, "warning guard-off")
 }
 
 func TestDocumentedRightsToMakeTables(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Make", "Look")
 	r.needsAll("Make", func(user string) error {
-		e, err := postgres.Open(t.Context(), strings.Replace(r.url(user), "schema="+r.schema, "schema="+newSchema(), 1))
+		e, err := postgres.Open(t.Context(), strings.Replace(r.url(user), "schema="+r.schema, "schema="+schemaName(),
+			1))
 		if err != nil {
 			return err
 		}
@@ -447,14 +473,16 @@ func TestDocumentedRightsToMakeTables(t *testing.T) {
 		_, err = e.Take(t.Context(), lockFor("a", time.Minute))
 		return err
 	})
-	// Those of an earlier version may be looked at, and brought up to date by nobody else.
-	schema := newSchema()
+	// Tables of an earlier version can be read, but not updated, by this user.
+	schema := schemaName()
 	r.exec(postgres.SQLOf(schema, 8))
 	r.exec(strings.ReplaceAll(strings.Join([]string{
 		"GRANT USAGE ON SCHEMA leasehold TO PUBLIC", "GRANT SELECT ON ALL TABLES IN SCHEMA leasehold TO PUBLIC",
-		"INSERT INTO leasehold.holders (kind, name, expires, granted, home, upto) VALUES (1, 'a', now() + interval '1 h', now(), 1, '0')",
+		"INSERT INTO leasehold.holders (kind, name, expires, granted, home, upto) VALUES (1, 'a', now() + interval " +
+			"'1 h', now(), 1, '0')",
 	}, "; "), "leasehold", schema))
-	e, err := postgres.Open(t.Context(), strings.Replace(r.url(r.roles["Look"].user), "schema="+r.schema, "schema="+schema, 1))
+	e, err := postgres.Open(t.Context(), strings.Replace(r.url(r.roles["Look"].user), "schema="+r.schema,
+		"schema="+schema, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,16 +490,17 @@ func TestDocumentedRightsToMakeTables(t *testing.T) {
 	if page, err := e.List(t.Context(), driver.Query{}); err != nil || len(page) != 1 {
 		t.Errorf("tables of an earlier version are listed as %+v, %v", page, err)
 	}
-	if _, err := e.Take(t.Context(), lockFor("b", time.Minute)); !driver.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "by the user who has made them") {
+	if _, err := e.Take(t.Context(), lockFor("b", time.Minute)); !driver.IsPermanent(err) ||
+		!strings.Contains(fmt.Sprint(err), "only the user who has made the tables") {
 		t.Errorf("Take with tables of an earlier version: %v", err)
 	}
 }
 
-// Who only looks makes no tables, and needs no right to. The first lock does.
-func TestLookingMakesNothing(t *testing.T) {
+// A user who only reads makes no tables and needs no right to. The first lock makes them.
+func TestReadingCreatesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Look")
-	schema := newSchema()
+	schema := schemaName()
 	exists := func() (is bool) {
 		if err := r.pool.QueryRow(t.Context(), "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&is); err != nil {
 			t.Fatal(err)
@@ -497,31 +526,34 @@ func TestLookingMakesNothing(t *testing.T) {
 		if _, err := e.LatchState(t.Context(), "a"); !errors.Is(err, driver.ErrNotSet) {
 			t.Errorf("LatchState: %v", err)
 		}
-		examines(t, e, findings...)
+		mustExamine(t, e, findings...)
 		if exists() {
-			t.Fatal("looking has made the tables")
+			t.Fatal("reading has made the tables")
 		}
 		return e
 	}
-	reader, maker := looks(r.roles["Look"].user, "critical tables-missing", "warning guard-off"), looks("postgres", "note tables-missing", "warning guard-off")
+	reader, maker := looks(r.roles["Look"].user, "critical tables-missing", "warning guard-off"),
+		looks("postgres", "note tables-missing", "warning guard-off")
 	_, err := reader.Take(t.Context(), lockFor("a", time.Minute))
-	if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed || !slices.Equal(lacks.Missing, []string{"CREATE ON DATABASE postgres"}) || !driver.IsPermanent(err) {
+	if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed ||
+		!slices.Equal(lacks.Missing, []string{"CREATE ON DATABASE postgres"}) || !driver.IsPermanent(err) {
 		t.Errorf("Take without tables: %v", err)
 	}
-	// Also if there is no time for it: the tables are made all the same.
+	// Even if the request has no time to wait: the tables are made all the same.
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := maker.Take(short, lockFor("a", time.Minute)); !driver.HadNoEffect(err) || driver.IsPermanent(err) {
 		t.Errorf("Take that is given up: %v", err)
 	}
-	takes(t, maker, lockFor("a", time.Minute))
-	examines(t, maker, "warning guard-off")
+	mustTake(t, maker, lockFor("a", time.Minute))
+	mustExamine(t, maker, "warning guard-off")
 	if page, err := maker.List(t.Context(), driver.Query{}); err != nil || len(page) != 1 {
 		t.Errorf("the listing is %+v, %v", page, err)
 	}
-	// By now it may not be looked at.
+	// By now the user may not read them.
 	_, err = reader.List(t.Context(), driver.Query{})
-	if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed || !slices.Contains(lacks.Missing, "USAGE ON SCHEMA "+schema) {
+	if lacks, typed := errors.AsType[*postgres.RightsError](err); !typed ||
+		!slices.Contains(lacks.Missing, "USAGE ON SCHEMA "+schema) {
 		t.Errorf("List of what others have made: %v", err)
 	}
 }
@@ -531,5 +563,6 @@ func holdOf(l driver.Request) driver.Hold {
 }
 
 func removal() driver.Removal {
-	return driver.Removal{ID: "1", At: time.Now(), Key: driver.Key{Kind: driver.Lock, Name: "a"}, By: "test", Why: "test"}
+	return driver.Removal{ID: "1", At: time.Now(), Key: driver.Key{Kind: driver.Lock, Name: "a"}, By: "test",
+		Why: "test"}
 }

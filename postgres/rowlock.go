@@ -12,34 +12,38 @@ import (
 
 // Errors of [RowLock], for errors.Is.
 var (
-	// ErrRowHeld: another transaction has locked a row that the query finds, or one that it must have. Nothing was locked, and the transaction can go on.
-	ErrRowHeld = errors.New("postgres: another transaction holds the row: try again later, or do something else in this transaction")
+	// ErrRowHeld says that another transaction has locked a row that the query finds or needs. Nothing was locked, and
+	// the transaction can go on.
+	ErrRowHeld = errors.New("postgres: another transaction holds the row: try again later, " +
+		"or do something else in this transaction")
 
-	// ErrRowWaits: the query could wait for other transactions, or locks nothing, so it was not sent.
+	// ErrRowWaits says that the query could wait for other transactions, or locks nothing. It was not sent.
 	ErrRowWaits = errors.New("postgres: a query for RowLock must lock and not wait: end it with FOR UPDATE NOWAIT, " +
 		"or with another lock of rows (FOR NO KEY UPDATE, FOR SHARE, FOR KEY SHARE), each with NOWAIT")
 
-	// ErrNoRow: the query found no row, so nothing was locked. It is a pgx.ErrNoRows.
+	// ErrNoRow says that the query found no row, so nothing was locked. It wraps pgx.ErrNoRows.
 	ErrNoRow = fmt.Errorf("postgres: nothing was locked, as the query found no row: %w", pgx.ErrNoRows)
 )
 
-// RowTx is what [RowLock] needs of a transaction: a pgx.Tx has it.
+// RowTx is what [RowLock] needs of a transaction. A pgx.Tx has it.
 type RowTx interface {
 	// Begin sets a savepoint.
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// RowLock locks the rows that a query finds, at once or not at all, until the end of the caller's transaction. The query is one like
+// RowLock locks the rows that a query finds, at once or not at all, until the end of the caller's transaction. The
+// query is like
 //
 //	SELECT FROM accounts WHERE id = $1 FOR UPDATE NOWAIT
 //
-// It returns ErrRowHeld if another transaction has locked one of the rows, ErrNoRow if there is none, and ErrRowWaits, before anything is sent, if
-// the query does not have NOWAIT for all that it locks. After these the transaction can go on: the query runs behind a savepoint. After any other
-// error roll it back. What the query selects is not looked at: read it afterwards, nobody else changes it.
+// It returns ErrRowHeld if another transaction has locked one of the rows, and ErrNoRow if there is none. It returns
+// ErrRowWaits, before anything is sent, if the query does not have NOWAIT for everything that it locks. After these
+// errors the transaction can go on, because the query runs behind a savepoint. After any other error roll it back. The
+// selected values are not returned: read them afterwards, nobody else can change them.
 //
-// It needs no engine and no tables of the engine. The lock is as good as the transaction: it ends with it, also when the connection breaks, and has
-// neither a lease nor a token. NOWAIT is for rows: a query waits for somebody who has locked the whole table, for as long as ctx and lock_timeout
-// allow; ErrRowHeld is the answer if it was lock_timeout.
+// RowLock needs no engine and no tables of the engine. The lock has neither a lease nor a token. It ends with the
+// transaction, even if the connection breaks. NOWAIT is for rows only: the query still waits for a lock on the whole
+// table, for as long as ctx and lock_timeout allow. If lock_timeout ends that wait, the error is ErrRowHeld.
 func RowLock(ctx context.Context, tx RowTx, query string, args ...any) error {
 	if !locksAtOnce(query) {
 		return ErrRowWaits
@@ -67,7 +71,7 @@ func RowLock(ctx context.Context, tx RowTx, query string, args ...any) error {
 	return fmt.Errorf("postgres: locking a row: %w", err)
 }
 
-// sqlState is the SQLSTATE of an error of the server, whichever driver has it, or "".
+// sqlState is the SQLSTATE of a server's error, whichever driver returned it, or "".
 func sqlState(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -79,15 +83,15 @@ func sqlState(err error) string {
 }
 
 var (
-	// aside is what is no word of a query: strings, names in quotes, and comments.
-	aside    = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$|--[^\n]*|/\*.*?\*/`)
+	// nonWords matches what is not part of a query's words: strings, quoted names and comments.
+	nonWords = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$|--[^\n]*|/\*.*?\*/`)
 	rowLocks = regexp.MustCompile(`(?i)\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b`)
 	noWaits  = regexp.MustCompile(`(?i)\bnowait\b`)
 )
 
-// locksAtOnce reports whether a query locks rows, and waits for none.
+// locksAtOnce reports whether a query locks rows and waits for none.
 func locksAtOnce(query string) bool {
-	words := strings.TrimSpace(aside.ReplaceAllString(query, " "))
+	words := strings.TrimSpace(nonWords.ReplaceAllString(query, " "))
 	locks := len(rowLocks.FindAllString(words, -1))
 	return locks > 0 && locks == len(noWaits.FindAllString(words, -1))
 }

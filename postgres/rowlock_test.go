@@ -15,9 +15,11 @@ import (
 // rows makes a table with two rows for a test, and returns how to lock one of them.
 func rows(t *testing.T) (begin func() pgx.Tx, lock string) {
 	t.Helper()
-	pool, schema := place(t)
+	pool, schema := newTables(t)
 	table := pgx.Identifier{schema, "jobs"}.Sanitize()
-	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+table+" (id int PRIMARY KEY, done bool NOT NULL DEFAULT false); INSERT INTO "+table+" VALUES (1), (2)"); err != nil {
+	if _, err := pool.Exec(t.Context(),
+		"CREATE TABLE "+table+" (id int PRIMARY KEY, done bool NOT NULL DEFAULT false); INSERT INTO "+table+" VALUES "+
+			"(1), (2)"); err != nil {
 		t.Fatal(err)
 	}
 	return func() pgx.Tx {
@@ -26,12 +28,12 @@ func rows(t *testing.T) (begin func() pgx.Tx, lock string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = tx.Rollback(context.Background()) }) // most are over
+		t.Cleanup(func() { _ = tx.Rollback(context.Background()) }) // most have ended
 		return tx
 	}, "SELECT done FROM " + table + " WHERE id = $1 FOR UPDATE NOWAIT"
 }
 
-// A row is one transaction's at a time, and whoever does not get it can go on.
+// A row belongs to one transaction at a time, and a transaction that does not get it can go on.
 func TestRowLock(t *testing.T) {
 	t.Parallel()
 	begin, lock := rows(t)
@@ -45,7 +47,7 @@ func TestRowLock(t *testing.T) {
 		}
 	}
 	locks(first, 1, nil)
-	locks(first, 1, nil) // it has it
+	locks(first, 1, nil) // it has the lock
 	locks(second, 1, postgres.ErrRowHeld)
 	locks(second, 2, nil)
 	locks(second, 3, postgres.ErrNoRow)
@@ -76,7 +78,7 @@ func TestRowLockTellsOtherErrors(t *testing.T) {
 	}
 }
 
-// noTx fails a test that sends something.
+// noTx fails the test if something is sent.
 type noTx struct{ t *testing.T }
 
 func (n noTx) Begin(context.Context) (pgx.Tx, error) {
@@ -105,11 +107,12 @@ func TestRowLockRefusesToWait(t *testing.T) {
 	}
 }
 
-// What does not wait is sent.
+// Queries that do not wait are sent.
 func TestRowLockTakesAllRowLocks(t *testing.T) {
 	t.Parallel()
 	begin, lock := rows(t)
-	for _, end := range []string{"for update nowait", "FOR NO KEY UPDATE NOWAIT", "FOR SHARE\nNOWAIT;", "FOR KEY SHARE NOWAIT", "AND 'it''s for update' <> '' FOR UPDATE NOWAIT FOR SHARE NOWAIT"} {
+	for _, end := range []string{"for update nowait", "FOR NO KEY UPDATE NOWAIT", "FOR SHARE\nNOWAIT;",
+		"FOR KEY SHARE NOWAIT", "AND 'it''s for update' <> '' FOR UPDATE NOWAIT FOR SHARE NOWAIT"} {
 		tx := begin()
 		query := strings.Replace(lock, "FOR UPDATE NOWAIT", end, 1)
 		if err := postgres.RowLock(t.Context(), tx, query, 1); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// TestContract runs the suite of all engines with several engines over one schema. They share a pool, whose connections have planned their statements
-// then. For engines that do not listen see TestContractBehindPgBouncer.
+// TestContract runs the suite of all engines with several engines over one schema. They share a pool, so that its
+// connections have planned their statements already. For engines that do not listen see TestContractBehindPgBouncer.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c, err := pgxpool.ParseConfig(shared(t).URL())
@@ -28,26 +28,26 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	schema := newSchema()
+	schema := schemaName()
 	if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
 		t.Fatal(err)
 	}
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(t *testing.T) drivertest.Place {
-			if strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the others would feel it
+		Start: func(t *testing.T) drivertest.Environment {
+			if strings.HasSuffix(t.Name(), "/GrowOverCrash") { // the others would be affected
 				return restartable(t)
 			}
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return open(t, pool, schema) }}
+			return drivertest.Environment{Open: func(t *testing.T) driver.Engine { return open(t, pool, schema) }}
 		},
-		TTL: 1500 * time.Millisecond, // the first who waits makes a connection, too
+		TTL: 1500 * time.Millisecond, // the first waiter also makes a connection
 	})
 }
 
-// restartable is a place on a server of its own.
-func restartable(t *testing.T) drivertest.Place {
+// restartable is an environment on a server of its own.
+func restartable(t *testing.T) drivertest.Environment {
 	s := postgresserver.ForTest(t, postgresserver.Config{Durable: true})
 	const schema = "leasehold"
-	return drivertest.Place{
+	return drivertest.Environment{
 		Open: func(t *testing.T) driver.Engine {
 			pool := dial(t, s)
 			if err := postgres.Migrate(t.Context(), pool, schema); err != nil {

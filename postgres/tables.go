@@ -9,29 +9,31 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// makeLimit is how long it may take to make the tables. Whoever waits for that is let go when his context ends; the tables are made all the same.
-const makeLimit = 30 * time.Second
+// migrateTimeout is how long it may take to make the tables. A request stops waiting for them when its context ends,
+// but they are made all the same.
+const migrateTimeout = 30 * time.Second
 
-// tables sees to it that the tables are made by the first request that changes something, and not by one that only looks: who looks needs no right to
-// make them. Until then there is nothing to see.
+// tables has the tables made by the first request that changes something. A request that only reads does not make them,
+// because it may lack the right to; until they are made there is nothing to read.
 type tables struct {
-	due     atomic.Bool // they were missing, or those of an earlier version, and are this engine's to make
+	pending atomic.Bool // the tables are missing or of an earlier version, and this engine is to make them
 	mu      sync.Mutex
 	stopped bool
-	making  *making // nil if nobody makes them
+	run     *migrationRun // nil if no attempt is running
 	running sync.WaitGroup
 }
 
-// making is one attempt.
-type making struct {
+// migrationRun is one attempt to make the tables.
+type migrationRun struct {
 	done chan struct{}
 	err  error
 }
 
-// makeTables makes the tables if that is due. It changes no lock, so a request that was not sent for its sake had no effect.
+// makeTables makes the tables if that is pending. It changes no lock, so a request that waits for it in vain had no
+// effect.
 func (e *Engine) makeTables(ctx context.Context) error {
 	t := &e.tables
-	if !t.due.Load() {
+	if !t.pending.Load() {
 		return nil
 	}
 	t.mu.Lock()
@@ -39,11 +41,11 @@ func (e *Engine) makeTables(ctx context.Context) error {
 		t.mu.Unlock()
 		return errClosed
 	}
-	if t.making == nil {
-		t.making = &making{done: make(chan struct{})}
-		t.running.Go(e.runMaking)
+	if t.run == nil {
+		t.run = &migrationRun{done: make(chan struct{})}
+		t.running.Go(e.runMigration)
 	}
-	m := t.making
+	m := t.run
 	t.mu.Unlock()
 	select {
 	case <-m.done:
@@ -53,23 +55,24 @@ func (e *Engine) makeTables(ctx context.Context) error {
 	}
 }
 
-// runMaking is one attempt to make the tables. It has a time limit of its own: that of a request may be too short for it each time.
-func (e *Engine) runMaking() {
-	ctx, cancel := context.WithTimeout(e.life, makeLimit)
+// runMigration is one attempt to make the tables. It has a timeout of its own, because that of each request may be too
+// short.
+func (e *Engine) runMigration() {
+	ctx, cancel := context.WithTimeout(e.ctx, migrateTimeout)
 	defer cancel()
 	err := Migrate(ctx, e.pool, e.schema)
 	t := &e.tables
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
-		t.due.Store(false)
+		t.pending.Store(false)
 	}
-	t.making.err = err
-	close(t.making.done)
-	t.making = nil
+	t.run.err = err
+	close(t.run.done)
+	t.run = nil
 }
 
-// stop waits until nobody makes the tables any more. The life of the engine has ended.
+// stop waits until no attempt is running. The engine's context has ended.
 func (t *tables) stop() {
 	t.mu.Lock()
 	t.stopped = true
@@ -77,18 +80,19 @@ func (t *tables) stop() {
 	t.running.Wait()
 }
 
-// bare reports whether there are no tables yet, so that there is nothing to see. Another program may have made them since this engine was opened.
-func (e *Engine) bare(ctx context.Context) (bool, error) {
-	if !e.tables.due.Load() {
+// hasNoTables reports whether there are no tables yet, so that there is nothing to read. It asks the server, because
+// another program may have made them since this engine was opened.
+func (e *Engine) hasNoTables(ctx context.Context) (bool, error) {
+	if !e.tables.pending.Load() {
 		return false, nil
 	}
-	at, err := e.version(ctx)
+	at, err := e.tablesVersion(ctx)
 	return at == 0 && err == nil, err
 }
 
-// version is that of the tables, 0 if there are none. Those of a version that is not known are an error.
-func (e *Engine) version(ctx context.Context) (at int, err error) {
-	if e.life.Err() != nil {
+// tablesVersion returns the version of the tables, or 0 if there are none. An unknown version is an error.
+func (e *Engine) tablesVersion(ctx context.Context) (at int, err error) {
+	if e.ctx.Err() != nil {
 		return 0, errClosed
 	}
 	texts, err := migrations(e.schema)
@@ -97,18 +101,18 @@ func (e *Engine) version(ctx context.Context) (at int, err error) {
 	}
 	at, err = versionOf(ctx, e.pool, e.schema)
 	if err != nil {
-		return 0, noEffect(e.lacking(ctx, looking, explain(err)))
+		return 0, noEffect(e.explainMissingRight(ctx, toLook, explain(err)))
 	}
 	if at > len(texts) {
-		return 0, newer(e.schema, at, len(texts))
+		return 0, newerVersionError(e.schema, at, len(texts))
 	}
 	return at, nil
 }
 
-// checkTables looks at the tables when the engine is opened. Those that are missing, or are of an earlier version, are made by the first request that
-// changes something, unless they are not this engine's to make.
-func (e *Engine) checkTables(ctx context.Context, makes bool) error {
-	at, err := e.version(ctx)
+// checkTables checks the tables when the engine is opened. If they are missing or of an earlier version, the first
+// request that changes something will make them. Without migrate it is an error.
+func (e *Engine) checkTables(ctx context.Context, migrate bool) error {
+	at, err := e.tablesVersion(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,12 +122,12 @@ func (e *Engine) checkTables(ctx context.Context, makes bool) error {
 	}
 	switch {
 	case at == len(known):
-	case makes:
-		e.tables.due.Store(true)
+	case migrate:
+		e.tables.pending.Store(true)
 	case at == 0:
-		return noTables(e.schema)
+		return noTablesError(e.schema)
 	default:
-		return older(e.schema, at, len(known))
+		return olderVersionError(e.schema, at, len(known))
 	}
 	return nil
 }

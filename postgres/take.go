@@ -10,16 +10,18 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// answer is what the function take answers.
+// answer is what the SQL function take answers.
 type answer struct {
-	token   int64         // 0 if it was refused
-	tokens  int           // below 0 if it was refused, and there is no room in the queue
-	at      time.Time     // by the clock of the server
-	opens   time.Duration // for how long nothing is granted, as leases may have been lost; 0 if it is not for that
-	ends    time.Duration // when the first lease in the way ends: below 0 if it has, and a transaction keeps the row; unknown if there is none
-	known   bool          // ends is
-	ahead   int           // wait in front
-	waiting bool          // others wait behind one who was granted
+	token      int64         // 0 if the request was refused
+	tokens     int           // negative if the request was refused because the queue is full
+	serverTime time.Time     // the server's clock
+	closedFor  time.Duration // for how long the crash guard grants nothing; 0 if it is open
+	// holderEndsIn is when the first lease in the way ends. If it is not positive, that lease has ended, but a
+	// transaction keeps its row.
+	holderEndsIn time.Duration
+	isEndKnown   bool // holderEndsIn is set
+	waitersAhead int  // in the queue
+	hasWaiters   bool // others wait behind an owner that was granted
 }
 
 // Take implements [driver.Engine].
@@ -30,52 +32,53 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	w, added := e.waiters.add(r.Owner, r.Key)
 	g, err := e.join(ctx, r, w)
 	if added && driver.HadNoEffect(err) && !errors.Is(err, driver.ErrHeld) {
-		e.waiters.forget(r.Owner) // nobody need release it
+		e.waiters.remove(r.Owner) // the request had no effect, so nobody will release it
 	}
 	return g, err
 }
 
-// join is Take for somebody who may wait.
+// join is Take for an owner that may wait.
 func (e *Engine) join(ctx context.Context, r driver.Request, w *waiter) (driver.Grant, error) {
-	listener := e.ears.number()
+	listener := e.subscription.listenerNumber()
 	if listener == 0 && !e.polling {
-		// Most often the name is free, and no connection is needed that listens.
+		// Usually the name is free, and no listening connection is needed.
 		r.Join = false
 		g, err := e.take(ctx, r, w, 0)
 		if !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
 		r.Join = true
-		if listener, err = e.ears.listen(ctx); err != nil {
+		if listener, err = e.subscription.subscribe(ctx); err != nil {
 			return driver.Grant{}, err
 		}
 	}
 	return e.take(ctx, r, w, listener)
 }
 
-// take asks once, for somebody who waits if w is not nil: then with how it is told of a grant, or with 0 if it comes by itself.
+// take sends one request. w is nil unless the owner may wait. listener is the number under which the owner is notified
+// of a grant, or 0 if it is not notified.
 func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener int64) (driver.Grant, error) {
 	sent := driver.Now()
 	if w != nil {
-		w.asks(sent)
+		w.noteRequest(sent)
 	}
-	a, err := e.askTake(ctx, r, w, listener)
+	a, err := e.sendTake(ctx, r, w, listener)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	if a.crowded() {
-		return driver.Grant{}, driver.ErrCrowded
+	if a.isQueueFull() {
+		return driver.Grant{}, driver.ErrTooManyWaiters
 	}
 	if a.token == 0 {
 		if w != nil && r.Join {
-			w.refused(sent, a, listener == 0)
+			w.noteRefused(sent, a, listener == 0)
 		}
-		return driver.Grant{}, a.refusal(w != nil)
+		return driver.Grant{}, a.refusalError(w != nil)
 	}
 	if w != nil {
-		e.waiters.forget(r.Owner)
+		e.waiters.remove(r.Owner)
 	}
-	if a.waiting {
+	if a.hasWaiters {
 		e.wanted.Add(r.Key)
 	}
 	g, err := grantOf(a.token, int64(a.tokens), max(r.Tokens, 1))
@@ -83,7 +86,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener
 	return g, err
 }
 
-// grantOf makes a grant of what the server says, if it can be one.
+// grantOf makes a grant of the server's answer, or an error if the tokens are not possible.
 func grantOf(token, tokens int64, asked int) (driver.Grant, error) {
 	if token < 1 || token > driver.MaxToken || tokens < 1 || tokens > driver.MaxToken-token+1 {
 		return driver.Grant{}, errTokens
@@ -91,84 +94,86 @@ func grantOf(token, tokens int64, asked int) (driver.Grant, error) {
 	return driver.Grant{Token: uint64(token), Tokens: int(min(tokens, int64(asked)))}, nil
 }
 
-func (e *Engine) askTake(ctx context.Context, r driver.Request, w *waiter, listener int64) (a answer, err error) {
-	var ear *int64
+// sendTake calls the SQL function take, and take_shut if take does not answer because the name may not be free.
+func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, listener int64) (a answer, err error) {
+	var listenerArg *int64
 	if listener != 0 {
-		ear = &listener
+		listenerArg = &listener
 	}
 	var ticket int64
 	if w != nil {
 		ticket = w.ticket
 	}
-	errand := e.errandOfTake(r, w)
+	atOnce := e.takeAtOnce(r, w)
 	queries := [...]string{e.statements.take, e.statements.takeShut}
 	args := []any{
-		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), whole(r.TTL), int32(max(r.Tokens, 1)), r.Join,
-		ear, ticket, r.Holder, e.maxTTL, e.guard,
+		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), roundUpMicros(r.TTL),
+		int32(max(r.Tokens, 1)), r.Join, listenerArg, ticket, r.Holder, e.maxTTL, e.guard,
 	}
-	if r.Join && r.Waiters > 0 {
+	if r.Join && r.MaxWaiters > 0 {
 		queries = [...]string{e.statements.takeAmong, e.statements.takeAmongShut}
-		args = append(args, int32(min(r.Waiters, math.MaxInt32)))
+		args = append(args, int32(min(r.MaxWaiters, math.MaxInt32)))
 	}
-	var said []*int64
+	var reply []*int64
 	for _, query := range queries {
-		err = e.fly(ctx, errand, &said, query, args...)
+		err = e.sendShort(ctx, atOnce, &reply, query, args...)
 		if err != nil {
 			return a, err
 		}
-		if errand.isDone() {
-			return answer{token: errand.token, tokens: int(errand.many)}, nil
+		if atOnce.isDone() {
+			return answer{token: atOnce.token, tokens: int(atOnce.tokens)}, nil
 		}
-		if said != nil {
+		if reply != nil {
 			break
 		}
 	}
-	return answered(said), nil
+	return readAnswer(reply), nil
 }
 
-// answered reads what the function take says: of a name that was just free, the tokens alone.
-func answered(said []*int64) (a answer) {
-	number := func(i int) (n int64, some bool) {
-		if i >= len(said) || said[i] == nil {
+// readAnswer reads the answer of the SQL function take. For a name that was simply free it has the tokens only.
+func readAnswer(reply []*int64) (a answer) {
+	number := func(i int) (n int64, ok bool) {
+		if i >= len(reply) || reply[i] == nil {
 			return 0, false
 		}
-		return *said[i], true
+		return *reply[i], true
 	}
 	tokens, _ := number(1)
 	a.tokens = int(tokens)
 	a.token, _ = number(0)
 	at, _ := number(2)
-	a.at = time.UnixMicro(at)
-	if opens, some := number(3); some {
-		a.opens = max(micros(opens-at), time.Millisecond)
+	a.serverTime = time.UnixMicro(at)
+	if opens, ok := number(3); ok {
+		a.closedFor = max(microsToDuration(opens-at), time.Millisecond)
 	}
-	if ends, some := number(4); some {
-		a.ends, a.known = micros(ends-at), true
+	if ends, ok := number(4); ok {
+		a.holderEndsIn, a.isEndKnown = microsToDuration(ends-at), true
 	}
 	ahead, _ := number(5)
 	waiting, _ := number(6)
-	a.ahead, a.waiting = int(max(0, min(ahead, math.MaxInt32))), waiting > 0 // pauses are computed from it
+	a.hasWaiters = waiting > 0
+	a.waitersAhead = int(max(0, min(ahead, math.MaxInt32))) // pauses are computed from it
 	return a
 }
 
-// crowded reports whether one who was refused found no room in the queue.
-func (a answer) crowded() bool { return a.token == 0 && a.tokens < 0 }
+// isQueueFull reports whether a request was refused because the queue has no room.
+func (a answer) isQueueFull() bool { return a.token == 0 && a.tokens < 0 }
 
-// refusal is the answer to one who was refused, and who may wait.
-func (a answer) refusal(waits bool) error {
-	closed := &ClosedError{Open: time.Now().Add(a.opens)}
+// refusalError is the error for a refused request. waits says whether its owner may wait.
+func (a answer) refusalError(waits bool) error {
+	closed := &ClosedError{Open: time.Now().Add(a.closedFor)}
 	switch {
-	case a.opens > 0 && waits:
+	case a.closedFor > 0 && waits:
 		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
-	case a.opens > 0:
+	case a.closedFor > 0:
 		return driver.NoEffect(closed)
-	case a.known && a.ends > 0:
-		return &driver.HeldError{Left: a.ends}
+	case a.isEndKnown && a.holderEndsIn > 0:
+		return &driver.HeldError{Left: a.holderEndsIn}
 	}
 	return driver.ErrHeld
 }
 
-// whole rounds up to microseconds, so that no lease is shorter than was asked for.
-func whole(d time.Duration) time.Duration {
+// roundUpMicros rounds up to microseconds, so that no lease is shorter than was asked for.
+func roundUpMicros(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// A take that waits for a row, and may have drawn a token before, gets a larger one than whoever had the row meanwhile.
+// A take that waits for a row, and may already have drawn a token, gets a larger one than the owner that had the row
+// meanwhile.
 func TestTokensGrowOverAWait(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, meanwhile []string }{
@@ -21,19 +22,20 @@ func TestTokensGrowOverAWait(t *testing.T) {
 		},
 		"that is new, and removed": {
 			before: []string{"DELETE FROM holders", "COMMIT", "BEGIN",
-				"INSERT INTO holders SELECT 1, 'a', 0, 0, 0, NULL, 0, 1, '-infinity', now(), here('origin'), longest, '' FROM alive"},
+				"INSERT INTO holders SELECT 1, 'a', 0, 0, 0, NULL, 0, 1, '-infinity', now(), here('origin'), " +
+					"longest, '' FROM alive"},
 			meanwhile: []string{"DELETE FROM holders"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool, schema := place(t)
+			pool, schema := newTables(t)
 			e := open(t, pool, schema)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			r := lock("a")
-			takes(t, e, r)
-			releases(t, e, r)
+			mustTake(t, e, r)
+			mustRelease(t, e, r)
 			conn, err := pool.Acquire(ctx)
 			if err != nil {
 				t.Fatal(err)

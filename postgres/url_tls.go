@@ -10,38 +10,61 @@ import (
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-// sslModes are what a URL may say of TLS. Without a word it is verify-full, unless all hosts are this machine.
+// sslModes are the values of sslmode that a URL may have. The default is verify-full, unless all hosts are this
+// machine.
 var sslModes = []string{"disable", "require", "verify-ca", "verify-full"}
 
-// way is one that connections may go: to a host, with TLS or without.
-type way struct {
+// allowedVerifyCA is what sslmode may be instead of verify-ca without sslrootcert.
+const allowedVerifyCA = "verify-full, or verify-ca with sslrootcert=FILE: without an authority of one's own, whoever " +
+	"has any public certificate would pass for the server"
+
+// trustsAnyAuthority reports whether there is a path on which the server proves only that some authority of the system
+// has certified it, under whatever name.
+func trustsAnyAuthority(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(connectionPaths(c), func(path connectionPath) bool {
+		t := path.tls
+		return t != nil && t.InsecureSkipVerify && t.VerifyPeerCertificate != nil && t.RootCAs == nil
+	})
+}
+
+// allowedValues are the values of parameters that pgx would take for something else if they were misspelled.
+var allowedValues = map[string][]string{"sslsni": {"0", "1"}, "sslnegotiation": {"postgres", "direct"}}
+
+// connectionPath is one way in which pgx may connect: a host, with TLS or without.
+type connectionPath struct {
 	host string
 	tls  *tls.Config
 }
 
-// ways are all those that pgx may try.
-func ways(c *pgx.ConnConfig) []way {
-	all := []way{{c.Host, c.TLSConfig}}
+// connectionPaths are all that pgx may try.
+func connectionPaths(c *pgx.ConnConfig) []connectionPath {
+	all := []connectionPath{{c.Host, c.TLSConfig}}
 	for _, f := range c.Fallbacks {
-		all = append(all, way{f.Host, f.TLSConfig})
+		all = append(all, connectionPath{f.Host, f.TLSConfig})
 	}
 	return all
 }
 
-func allLocal(c *pgx.ConnConfig) bool {
-	return !slices.ContainsFunc(ways(c), func(w way) bool { return !exposure.IsLocal(w.host) })
+func isAllLocal(c *pgx.ConnConfig) bool {
+	return !slices.ContainsFunc(connectionPaths(c), func(path connectionPath) bool {
+		return !exposure.IsLocal(path.host)
+	})
 }
 
-// keepPassword has the password, and what is as good as it, sent to nobody who has not proved who it is. That of scram-sha-256 stays secret by itself.
-func keepPassword(c *pgx.ConnConfig) {
-	open := slices.ContainsFunc(ways(c), func(w way) bool { return !exposure.IsLocal(w.host) && !exposure.Verifies(w.tls) })
-	if open && exposes(c.RequireAuth) {
+// protectPassword keeps the password, and what is as good as the password, from servers that have not proved their
+// identity. The password stays secret with scram-sha-256 anyway.
+func protectPassword(c *pgx.ConnConfig) {
+	open := slices.ContainsFunc(connectionPaths(c), func(path connectionPath) bool {
+		return !exposure.IsLocal(path.host) && !exposure.Verifies(path.tls)
+	})
+	if open && exposesPassword(c.RequireAuth) {
 		c.RequireAuth = "!password,!md5"
 	}
 }
 
-// exposes reports whether a list of methods, as require_auth has them, lets the server ask for the password, or for its MD5.
-func exposes(methods string) bool {
+// exposesPassword reports whether a list of methods, as in require_auth, lets the server ask for the password or its
+// MD5.
+func exposesPassword(methods string) bool {
 	var listed []string
 	refused := strings.HasPrefix(strings.TrimSpace(methods), "!")
 	for m := range strings.SplitSeq(methods, ",") {
@@ -53,10 +76,11 @@ func exposes(methods string) bool {
 	return methods == "" || slices.Contains(listed, "password") || slices.Contains(listed, "md5")
 }
 
-// weakness is what is wrong with the worst of the ways, or nil.
-func weakness(c *pgx.ConnConfig) (worst *exposure.Weakness) {
-	for _, w := range ways(c) {
-		if weak := exposure.Weak(w.host, w.tls, c.Password != "" && exposes(c.RequireAuth)); weak != nil && (worst == nil || w.tls == nil) {
+// findWeakness is what is wrong with the worst of the paths, or nil.
+func findWeakness(c *pgx.ConnConfig) (worst *exposure.Weakness) {
+	for _, path := range connectionPaths(c) {
+		weak := exposure.FindWeakness(path.host, path.tls, c.Password != "" && exposesPassword(c.RequireAuth))
+		if weak != nil && (worst == nil || path.tls == nil) {
 			worst = weak
 		}
 	}

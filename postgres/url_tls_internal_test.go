@@ -25,14 +25,14 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// stranger is a server that wants the password of everybody who comes, in one of several ways, and keeps what it gets.
+// stranger is a server that asks everybody for the password, in one of several ways, and keeps what it gets.
 type stranger struct {
 	net.Listener
 	certificate *tls.Certificate // nil: it has no TLS
 	md5         bool
 
 	mu  sync.Mutex
-	got string // all that it was told as a password
+	got string // everything that it was sent as a password
 }
 
 func newStranger(t *testing.T, certificate *tls.Certificate, md5 bool) *stranger {
@@ -84,18 +84,18 @@ func (s *stranger) serve(c net.Conn) {
 		if b.Flush() != nil {
 			return
 		}
-		if said, err := b.Receive(); err == nil {
+		if message, err := b.Receive(); err == nil {
 			s.mu.Lock()
-			s.got += said.(*pgproto3.PasswordMessage).Password
+			s.got += message.(*pgproto3.PasswordMessage).Password
 			s.mu.Unlock()
 		}
 		b.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "28P01", Message: "thank you"})
-		_ = b.Flush() // it is not believed anyway
+		_ = b.Flush() // it is not trusted anyway
 		return
 	}
 }
 
-// certified makes the certificate of a host, signed by an authority of its own, of which it returns the file.
+// certified makes the certificate of a host, signed by an authority of its own, and returns the file of the authority.
 func certified(t *testing.T, host string) (*tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -103,8 +103,9 @@ func certified(t *testing.T, host string) (*tls.Certificate, string) {
 		t.Fatal(err)
 	}
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
@@ -117,7 +118,8 @@ func certified(t *testing.T, host string) (*tls.Certificate, string) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// meets connects as the URL says, to a host that a false answer of the name service has led to the stranger, and returns what the stranger got of the password.
+// meets connects as the URL says. A false answer of the name service leads to the stranger. It returns what the
+// stranger got of the password.
 func meets(t *testing.T, url string, s *stranger) (string, error) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(s.Addr().String())
@@ -133,9 +135,13 @@ func meets(t *testing.T, url string, s *stranger) (string, error) {
 	if c, err := pgx.ConnectConfig(t.Context(), config); err == nil {
 		t.Errorf("%s: connected: %v", url, c.Close(t.Context()))
 	} else {
-		said := explain(err).Error()
-		if refused := strings.Contains(said, "28P01"); !refused && !strings.Contains(said, "sslmode=") && !strings.Contains(said, "sslrootcert=") {
-			t.Errorf("%s: it does not say what to do: %s", url, said)
+		text := explain(err).Error()
+		if strings.Contains(text, "another machine") { // a program on this one may have asked for TLS, too
+			t.Errorf("%s: it says where the server is, and cannot know: %s", url, text)
+		}
+		if refused := strings.Contains(text, "28P01"); !refused && !strings.Contains(text, "sslmode=") &&
+			!strings.Contains(text, "sslrootcert=") {
+			t.Errorf("%s: it does not say what to do: %s", url, text)
 		}
 	}
 	s.mu.Lock()
@@ -143,7 +149,7 @@ func meets(t *testing.T, url string, s *stranger) (string, error) {
 	return s.got, nil
 }
 
-// A stranger that passes for a server gets no password, unless the URL says that it may.
+// A stranger that pretends to be the server gets no password, unless the URL allows it.
 func TestPasswordsAreForVerifiedServersOnly(t *testing.T) {
 	t.Parallel()
 	ours, ca := certified(t, "db.example.org")
@@ -167,9 +173,12 @@ func TestPasswordsAreForVerifiedServersOnly(t *testing.T) {
 		{at + "?sslmode=verify-ca&sslrootcert=" + ca, false1, false},
 		{at + "?sslmode=verify-ca&sslrootcert=" + otherCA, other, true},
 		{at + "?sslmode=verify-full&sslrootcert=" + ca, ours, true},
-		{at + "?sslmode=disable&require_auth=password,md5", nil, true},                              // which is what it says
-		{"postgres://anna:geheim@localhost:PORT,db.example.org:PORT/locks", nil, false},             // no weaker for a host that is here
-		{"postgres://anna:geheim@/locks?host=db.example.org&port=PORT", nil, false},                 // wherever the host stands
+		// which is what it says
+		{at + "?sslmode=disable&require_auth=password,md5", nil, true},
+		// no weaker for a host that is here
+		{"postgres://anna:geheim@localhost:PORT,db.example.org:PORT/locks", nil, false},
+		// wherever the host stands
+		{"postgres://anna:geheim@/locks?host=db.example.org&port=PORT", nil, false},
 		{"postgres://anna:geheim@/locks?host=127.0.0.1&port=PORT", nil, true},                       // on this machine
 		{"postgres://anna:geheim@/locks?host=db.example.org&port=PORT&sslmode=disable", nil, false}, // as above
 	} {
@@ -193,20 +202,53 @@ func TestURLsThatWouldFallBack(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"prefer", "allow", "", "verify_full"} {
 		_, err := parseURL("postgres://anna:geheim@db.example.org/locks?sslmode=" + mode)
-		if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Value != "sslmode" || !strings.Contains(wrong.Allowed, "verify-full") {
+		if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Value != "sslmode" ||
+			!strings.Contains(wrong.Allowed, "verify-full") {
 			t.Errorf("sslmode=%s: %v", mode, err)
 		}
 	}
 }
 
-// What the environment says of TLS and of passwords may be stricter than the default, and not weaker: it was made for other programs.
+// Without sslrootcert, any public certificate would do for verify-ca; psql refuses that, too. A misspelled value must
+// not be taken for another one.
+func TestURLsThatVerifyLessThanTheySay(t *testing.T) {
+	t.Setenv("HOME", t.TempDir()) // the home directory may have a root.crt
+	for parameters, wrong := range map[string]URLError{
+		"sslmode=verify-ca": {"parameter", "sslmode", allowedVerifyCA},
+		"sslsni=x":          {"parameter", "sslsni", "0 or 1"},
+		"sslsni=true":       {"parameter", "sslsni", "0 or 1"},
+		"sslnegotiation=x":  {"parameter", "sslnegotiation", "postgres or direct"},
+	} {
+		for _, host := range []string{"db.example.org", "localhost"} {
+			_, err := parseURL("postgres://anna:geheim@" + host + "/locks?" + parameters)
+			if got, ok := errors.AsType[*URLError](err); !ok || *got != wrong {
+				t.Errorf("%s on %s: %v, want %v", parameters, host, err, &wrong)
+			}
+		}
+	}
+	_, ca := certified(t, "db.example.org")
+	for _, parameters := range []string{"sslmode=verify-ca&sslrootcert=" + ca, "sslmode=verify-ca&sslrootcert=system",
+		"sslsni=0", "sslsni=1", "sslnegotiation=direct", "sslnegotiation=postgres"} {
+		if _, err := parseURL("postgres://anna:geheim@db.example.org/locks?" + parameters); err != nil {
+			t.Errorf("%s: %v", parameters, err)
+		}
+	}
+	t.Setenv("PGSSLMODE", "verify-ca") // it applies on this machine
+	if _, err := parseURL("postgres://anna:geheim@localhost/locks"); err == nil {
+		t.Error("PGSSLMODE=verify-ca without an authority is allowed")
+	}
+}
+
+// What the environment says about TLS and passwords may be stricter than the default, but not weaker: it was made for
+// other programs.
 func TestEnvironmentDoesNotWeaken(t *testing.T) {
 	for _, variable := range []string{"PGSSLMODE=disable", "PGSSLMODE=prefer", "PGREQUIREAUTH=password,md5"} {
 		name, value, _ := strings.Cut(variable, "=")
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(name, value)
 			for _, more := range []string{"", "?sslmode=disable"} {
-				if got, err := meets(t, "postgres://anna:geheim@db.example.org:PORT/locks"+more, newStranger(t, nil, false)); got != "" || err != nil {
+				if got, err := meets(t, "postgres://anna:geheim@db.example.org:PORT/locks"+more,
+					newStranger(t, nil, false)); got != "" || err != nil {
 					t.Errorf("%q: the stranger got %q, %v", more, got, err)
 				}
 			}
@@ -222,9 +264,10 @@ func TestEnvironmentDoesNotWeaken(t *testing.T) {
 func TestMethodsThatShowPasswords(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]bool{
-		"": true, "password": true, "scram-sha-256, md5": true, "!md5": true, "!password,!md5": false, "scram-sha-256": false, "none,gss": false, "! md5": true,
+		"": true, "password": true, "scram-sha-256, md5": true, "!md5": true, "!password,!md5": false,
+		"scram-sha-256": false, "none,gss": false, "! md5": true,
 	} {
-		if got := exposes(list); got != want {
+		if got := exposesPassword(list); got != want {
 			t.Errorf("%s: %v", strconv.Quote(list), got)
 		}
 	}

@@ -11,74 +11,76 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// lookLimit is how long one look of a waiter may take.
-const lookLimit = 5 * time.Second
+// pollTimeout is how long one poll of a waiter, or of a latch, may take.
+const pollTimeout = 5 * time.Second
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join, r.Waiters = true, 0
+	r.Join, r.MaxWaiters = true, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		if w := e.waiters.find(r.Owner); w != nil {
-			if g, err := e.sleep(ctx, r, w, timer); g.Token != 0 || err != nil {
+		if w := e.waiters.findOwner(r.Owner); w != nil {
+			if g, err := e.awaitWake(ctx, r, w, timer); g.Token != 0 || err != nil {
 				return g, err
 			}
 		}
-		if g, err := e.look(ctx, r); !errors.Is(err, driver.ErrHeld) {
+		if g, err := e.pollOnce(ctx, r); !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
 	}
 }
 
-// sleep returns when there is a grant, or when it is time to look: then without one.
-func (e *Engine) sleep(ctx context.Context, r driver.Request, w *waiter, timer *time.Timer) (none driver.Grant, err error) {
+// awaitWake returns when there is a grant, or without one when it is time to poll.
+func (e *Engine) awaitWake(
+	ctx context.Context, r driver.Request, w *waiter, timer *time.Timer,
+) (none driver.Grant, err error) {
 	for {
-		timer.Reset(w.pause())
+		timer.Reset(w.pollPause())
 		select {
 		case <-w.wake:
 		case <-timer.C:
 		case <-ctx.Done():
-			return none, driver.NoEffect(ctx.Err()) // nothing is under way
-		case <-e.life.Done():
+			return none, driver.NoEffect(ctx.Err()) // no request is in flight
+		case <-e.ctx.Done():
 			return none, errClosed
 		}
-		gift, hinted := w.taken()
-		if gift == nil && hinted {
+		g, putOff := w.takeGrant()
+		if g == nil && putOff {
 			continue
 		}
-		if gift == nil {
+		if g == nil {
 			return none, nil
 		}
-		e.waiters.forget(r.Owner)
-		if gift.waiting {
+		e.waiters.remove(r.Owner)
+		if g.hasWaiters {
 			e.wanted.Add(r.Key)
 		}
-		return gift.grant, nil
+		return g.grant, nil
 	}
 }
 
-// look asks once whether it is the owner's turn. It is a join: the owner keeps its place.
-func (e *Engine) look(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	inner, cancel := context.WithTimeout(ctx, lookLimit)
+// pollOnce asks once whether it is the owner's turn. It sends a join, so the owner keeps its place.
+func (e *Engine) pollOnce(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	inner, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	defer context.AfterFunc(e.life, cancel)()
+	defer context.AfterFunc(e.ctx, cancel)()
 	g, err := e.Take(inner, r)
 	if err != nil && ctx.Err() != nil {
-		return driver.Grant{}, ctx.Err() // not marked: the look may have had an effect
+		return driver.Grant{}, ctx.Err() // not marked: the request may have had an effect
 	}
 	return g, err
 }
 
-// heard takes in a message to this process.
-func (e *Engine) heard(message string) {
+// onMessage handles a notification that was sent to this process.
+func (e *Engine) onMessage(message string) {
 	word, rest, _ := strings.Cut(message, " ")
 	if word == "l" {
-		e.ears.stir(rest)
+		e.subscription.wakeLatch(rest)
 		return
 	}
 	if word == "h" {
-		e.hinted(rest)
+		e.onHintMessage(rest)
 		return
 	}
 	var numbers []int64
@@ -92,33 +94,33 @@ func (e *Engine) heard(message string) {
 	if word != "g" || len(numbers) != 6 {
 		return
 	}
-	w := e.waiters.ticket(numbers[0])
-	if w == nil { // it has given up; the core releases
+	w := e.waiters.findTicket(numbers[0])
+	if w == nil { // the waiter has given up; the core releases the grant
 		return
 	}
 	g, err := grantOf(numbers[1], numbers[2], tokensPerGrant)
-	if g.TTL = micros(numbers[3]); err != nil || g.TTL <= 0 {
-		w.poke() // no function has said that: a look tells
+	if g.TTL = microsToDuration(numbers[3]); err != nil || g.TTL <= 0 {
+		w.wakeUp() // none of the SQL functions sends that: poll to find out
 		return
 	}
-	w.given(gift{grant: g, at: time.UnixMicro(numbers[4]), waiting: numbers[5] > 0})
+	w.noteGranted(messageGrant{grant: g, serverTime: time.UnixMicro(numbers[4]), hasWaiters: numbers[5] > 0})
 }
 
-// hinted takes in that a waiter is the head of the queue, and when the lease in front ends.
-func (e *Engine) hinted(message string) {
+// onHintMessage notes that a waiter has become the head of the queue, and when the lease in its way ends.
+func (e *Engine) onHintMessage(message string) {
 	hint, ends, _ := strings.Cut(message, " ")
 	h, err := strconv.ParseUint(hint, 16, 64)
 	if err != nil {
 		return
 	}
 	n, err := strconv.ParseInt(ends, 10, 64)
-	if w := e.waiters.hint(h); w != nil && err == nil {
-		w.leads(micros(n))
+	if w := e.waiters.findHint(h); w != nil && err == nil {
+		w.noteHead(microsToDuration(n))
 	}
 }
 
-// micros are so many microseconds, or the longest time there is.
-func micros(n int64) time.Duration {
-	const most = math.MaxInt64 / 2 / int64(time.Microsecond) // something may be added to it
-	return time.Duration(max(min(n, most), -most)) * time.Microsecond
+// microsToDuration converts microseconds to a duration. It returns the longest possible one for larger numbers.
+func microsToDuration(n int64) time.Duration {
+	const limit = math.MaxInt64 / 2 / int64(time.Microsecond) // leaves room for additions
+	return time.Duration(max(min(n, limit), -limit)) * time.Microsecond
 }

@@ -12,164 +12,174 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Waiters look from time to time, in case that a message was lost or somebody has died.
+// Notifications wake waiters. They also poll from time to time, in case a notification was lost or the holder has died.
 const (
-	// lookEvery is the longest time between two looks.
-	lookEvery = 10 * time.Second
-	// leastLook is the shortest time between two looks of one who is not the head of the queue.
-	leastLook = time.Second
-	// One whom nobody tells looks so often at first, and in the end.
-	pollFirst, pollLast = 20 * time.Millisecond, 500 * time.Millisecond
-	// guardFirst is how soon the head looks again where a lease has ended, but a transaction keeps its row, of whose end nobody tells.
-	guardFirst = 10 * time.Millisecond
+	// maxPollPause is the longest time between two polls of a waiter that gets notifications.
+	maxPollPause = 10 * time.Second
+	// minQueuedPause is the shortest time between two polls of such a waiter that is not the head of the queue.
+	minQueuedPause = time.Second
+	// The poll interval of a waiter that gets no notifications, at first and at most.
+	pollingInitial, pollingMax = 20 * time.Millisecond, 500 * time.Millisecond
+	// guardPollInitial is the first poll interval of the head of the queue after the lease in its way has ended, while
+	// a transaction still keeps the row of that lease. Nothing notifies of the end of the transaction.
+	guardPollInitial = 10 * time.Millisecond
 )
 
-// waiter is an owner of this process that has joined, or is about to.
+// waiter is an owner of this process that has joined a queue, or is about to.
 type waiter struct {
-	key    driver.Key
-	ticket int64 // stands for the owner in the message of a grant: others must neither guess it nor hear it before, or they could make one up
+	key driver.Key
+	// ticket identifies the owner in the notification of a grant. Nobody else may be able to guess it, or to learn it
+	// before the grant, because a grant could then be forged.
+	ticket int64
 	wake   chan struct{}
 
-	mu     sync.Mutex
-	sent   driver.Instant // before the latest request that the server has refused; if it has refused none, before the first
-	since  driver.Instant // from when the answer counts
-	no     answer         // the latest refusal; its time is zero if there is none yet
-	alone  bool           // nobody tells it
-	looks  int            // how often it has looked since something has changed
-	gift   *gift
-	hinted bool // the next look has been put off: there is nothing to see yet
-	doubt  bool // messages may have been lost since the latest answer
+	mu sync.Mutex
+	// sentBefore is a time before the latest refused request was sent, or before the first request if none was refused.
+	sentBefore        driver.Instant
+	answeredAt        driver.Instant // when refusal was received or updated: its durations count from then
+	refusal           answer         // the latest refusal; its serverTime is zero if there is none
+	isPolling         bool           // it gets no notifications
+	polls             int            // number of polls since something has changed
+	granted           *messageGrant
+	pollPutOff        bool // the next poll was put off: there is nothing to see yet
+	messagesMayBeLost bool // notifications may have been lost since the latest answer
 }
 
-// gift is a grant by another's release.
-type gift struct {
-	grant   driver.Grant
-	at      time.Time // by the clock of the server
-	waiting bool      // others wait behind
+// messageGrant is a grant that was made by somebody else's release.
+type messageGrant struct {
+	grant      driver.Grant
+	serverTime time.Time // the server's clock
+	hasWaiters bool      // others wait behind
 }
 
-func (w *waiter) poke() {
+// wakeUp wakes the waiting call, which takes the grant or polls.
+func (w *waiter) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it will poll anyway
 	}
 }
 
-// asks notes that a request is about to be sent, after which there may be a grant.
-func (w *waiter) asks(sent driver.Instant) {
+// noteRequest notes that a request is about to be sent. From then on there may be a grant.
+func (w *waiter) noteRequest(sent driver.Instant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.sent.IsZero() {
-		w.sent = sent
+	if w.sentBefore.IsZero() {
+		w.sentBefore = sent
 	}
 }
 
-// refused notes what a request that was sent at some moment has been answered.
-func (w *waiter) refused(sent driver.Instant, no answer, alone bool) {
+// noteRefused stores the refusal of a request, and when that request was sent.
+func (w *waiter) noteRefused(sent driver.Instant, refusal answer, polling bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.looks++
-	if no.ahead != w.no.ahead {
-		w.looks = 0 // it goes on
+	w.polls++
+	if refusal.waitersAhead != w.refusal.waitersAhead {
+		w.polls = 0 // the queue moves
 	}
-	w.sent, w.since, w.no, w.alone, w.hinted, w.doubt = sent, driver.Now(), no, alone, false, false
+	w.sentBefore, w.answeredAt = sent, driver.Now()
+	w.refusal, w.isPolling = refusal, polling
+	w.pollPutOff, w.messagesMayBeLost = false, false
 }
 
-// refusedBefore reports whether the waiter, if it is one, has been refused.
-func (w *waiter) refusedBefore() bool {
+// hasBeenRefused reports whether the waiter was refused. It is false for nil.
+func (w *waiter) hasBeenRefused() bool {
 	if w == nil {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.no.at.IsZero()
+	return !w.refusal.serverTime.IsZero()
 }
 
-// leads notes that the waiter is the head of the queue now, behind a lease that ends in so long.
-func (w *waiter) leads(ends time.Duration) {
+// noteHead notes that the waiter is now the head of the queue, behind a lease that ends after the given time.
+func (w *waiter) noteHead(ends time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.since, w.no.ends, w.no.known, w.no.ahead, w.looks, w.hinted = driver.Now(), ends, true, 0, 0, true
-	w.poke()
+	w.answeredAt, w.polls, w.pollPutOff = driver.Now(), 0, true
+	w.refusal.holderEndsIn, w.refusal.isEndKnown, w.refusal.waitersAhead = ends, true, 0
+	w.wakeUp()
 }
 
-// given notes a grant.
-func (w *waiter) given(g gift) {
+// noteGranted stores a grant that was received by notification, unless its start cannot be determined.
+func (w *waiter) noteGranted(g messageGrant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.poke()
-	w.hinted = false
-	g.grant.Start = w.sent
-	if !w.no.at.IsZero() {
-		// As much time has passed here since the latest answer as on the server, but for the drift of the clocks.
-		passed := g.at.Sub(w.no.at)
+	w.wakeUp()
+	w.pollPutOff = false
+	g.grant.Start = w.sentBefore
+	if !w.refusal.serverTime.IsZero() {
+		// As much time has passed here since the latest answer as on the server, except for the drift of the clocks.
+		passed := g.serverTime.Sub(w.refusal.serverTime)
 		surely := passed - passed/100 - 2*time.Millisecond
-		if w.doubt || passed < 0 || surely > driver.Now().Since(w.sent) {
-			return // the clock was set, or it is another server: a look tells
+		if w.messagesMayBeLost || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
+			return // the clock was set, or it is another server: a poll will tell
 		}
-		g.grant.Start = w.sent.Add(max(surely, 0))
+		g.grant.Start = w.sentBefore.Add(max(surely, 0))
 	}
-	if w.gift == nil { // whoever has heard of the first could make up another
-		w.gift = &g
+	if w.granted == nil { // anybody who has seen the first message could forge another
+		w.granted = &g
 	}
 }
 
-// unheard notes that messages may have been lost: the waiter looks at once.
-func (w *waiter) unheard() {
+// noteMessagesLost notes that notifications may have been lost, and has the waiter poll at once.
+func (w *waiter) noteMessagesLost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.doubt, w.hinted = true, false
-	w.poke()
+	w.messagesMayBeLost, w.pollPutOff = true, false
+	w.wakeUp()
 }
 
-// taken returns the grant, if there is one, and whether the waiter was woken only to look at another time.
-func (w *waiter) taken() (g *gift, hinted bool) {
+// takeGrant returns the grant, if there is one. putOff reports whether the waiter was woken only because its next poll
+// was put off.
+func (w *waiter) takeGrant() (g *messageGrant, putOff bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hinted, w.hinted = w.hinted, false
-	return w.gift, hinted
+	putOff, w.pollPutOff = w.pollPutOff, false
+	return w.granted, putOff
 }
 
-// pause is for how long to wait for a message before looking.
-func (w *waiter) pause() time.Duration {
+// pollPause is how long to wait for a notification before the next poll.
+func (w *waiter) pollPause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	d := lookEvery
-	if w.no.known {
-		d = w.no.ends + time.Millisecond
+	d := maxPollPause
+	if w.refusal.isEndKnown {
+		d = w.refusal.holderEndsIn + time.Millisecond
 	}
 	switch {
-	case w.no.opens > 0:
-		d = w.no.opens + jitter(50*time.Millisecond)
-		if w.alone {
+	case w.refusal.closedFor > 0:
+		d = w.refusal.closedFor + jitter(50*time.Millisecond)
+		if w.isPolling {
 			d = min(d, time.Second) // to keep its place
 		}
-	case w.alone:
-		d = min(max(d, guardFirst), pollFirst<<min(w.looks, 8)*time.Duration(min(w.no.ahead, 24)+1), pollLast)
+	case w.isPolling:
+		turns := time.Duration(min(w.refusal.waitersAhead, 24) + 1)
+		d = min(max(d, guardPollInitial), pollingInitial<<min(w.polls, 8)*turns, pollingMax)
 		d += jitter(d / 4)
-	case w.no.ahead > 0:
-		d = max(d+min(time.Duration(w.no.ahead)*20*time.Millisecond, time.Second), leastLook)
+	case w.refusal.waitersAhead > 0:
+		d = max(d+min(time.Duration(w.refusal.waitersAhead)*20*time.Millisecond, time.Second), minQueuedPause)
 		d += jitter(d / 8)
-	case w.no.known && w.no.ends <= 0:
-		d = min(guardFirst<<min(w.looks, 8), pollLast)
+	case w.refusal.isEndKnown && w.refusal.holderEndsIn <= 0:
+		d = min(guardPollInitial<<min(w.polls, 8), pollingMax)
 	default:
 		d += jitter(5 * time.Millisecond)
 	}
-	return max(min(d, lookEvery)-driver.Now().Since(w.since), time.Millisecond)
+	return max(min(d, maxPollPause)-driver.Now().Since(w.answeredAt), time.Millisecond)
 }
 
-// jitter is a random time up to d, so that many do not look at the same moment.
+// jitter returns a random time up to d, so that many waiters do not poll at the same moment.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d) + 1)) }
 
-// waiters are the owners of this process that wait, or may.
+// waiters are the owners of this process that wait, or may wait.
 type waiters struct {
-	count atomic.Int32 // how many there are
+	count atomic.Int32 // number of waiters
 
 	mu       sync.Mutex
 	byOwner  map[string]*waiter
 	byTicket map[int64]*waiter
 	byHint   map[uint64]*waiter
-	byKey    map[driver.Key]int // how many wait
+	byKey    map[driver.Key]int // number of waiters
 }
 
 func (ws *waiters) init() {
@@ -177,33 +187,34 @@ func (ws *waiters) init() {
 	ws.byHint = make(map[uint64]*waiter)
 }
 
-func (ws *waiters) find(owner string) *waiter {
+func (ws *waiters) findOwner(owner string) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byOwner[owner]
 }
 
-func (ws *waiters) ticket(n int64) *waiter {
+func (ws *waiters) findTicket(n int64) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byTicket[n]
 }
 
-func (ws *waiters) hint(h uint64) *waiter {
+func (ws *waiters) findHint(h uint64) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byHint[h]
 }
 
-// hintOf stands for a ticket in messages that are no grant: see the function hint of the tables, which has it in hexadecimal.
-func hintOf(ticket int64) uint64 {
+// hintNumber identifies a waiter in notifications that are not grants. It is derived from the ticket and does not
+// reveal it. The SQL function hint computes the same number, in hexadecimal.
+func hintNumber(ticket int64) uint64 {
 	var digits [20]byte
 	sum := sha256.Sum256(strconv.AppendInt(digits[:0], ticket, 10))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// want reports whether anybody of this process waits for a key.
-func (ws *waiters) want(k driver.Key) bool {
+// hasKey reports whether any owner of this process waits for a key.
+func (ws *waiters) hasKey(k driver.Key) bool {
 	if ws.count.Load() == 0 {
 		return false
 	}
@@ -223,22 +234,22 @@ func (ws *waiters) all() []*waiter {
 	return list
 }
 
-// add returns the waiter of an owner, a new one if there is none.
+// add returns the waiter of an owner. It makes one if there is none.
 func (ws *waiters) add(owner string, k driver.Key) (w *waiter, added bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w = ws.byOwner[owner]
 	if added = w == nil; added {
 		w = &waiter{key: k, ticket: rand.Int64(), wake: make(chan struct{}, 1)}
-		ws.byOwner[owner], ws.byTicket[w.ticket], ws.byHint[hintOf(w.ticket)] = w, w, w
+		ws.byOwner[owner], ws.byTicket[w.ticket], ws.byHint[hintNumber(w.ticket)] = w, w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
 	}
 	return w, added
 }
 
-// forget drops the waiter of an owner, if there is one.
-func (ws *waiters) forget(owner string) {
+// remove removes the waiter of an owner, if there is one.
+func (ws *waiters) remove(owner string) {
 	if ws.count.Load() == 0 {
 		return
 	}
@@ -251,7 +262,7 @@ func (ws *waiters) forget(owner string) {
 	ws.count.Add(-1)
 	delete(ws.byOwner, owner)
 	delete(ws.byTicket, w.ticket)
-	delete(ws.byHint, hintOf(w.ticket))
+	delete(ws.byHint, hintNumber(w.ticket))
 	if ws.byKey[w.key]--; ws.byKey[w.key] == 0 {
 		delete(ws.byKey, w.key)
 	}

@@ -15,20 +15,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/internal/shipped"
+	"github.com/leasehold-go/leasehold/internal/deployfiles"
 )
 
-// A real Prometheus scrapes a program under contention, and the shipped rule fires: once with classic histograms, and once with native ones, for which the
-// server drops the others. A second class of locks, for which nobody waits, gives no alert. Then each query of the dashboard is asked.
+// A real Prometheus scrapes a program under contention, and the shipped rule fires: once with classic histograms, and
+// once with native ones, for which the server drops the classic ones. Another resource, for which nobody waits, gives
+// no alert. Then each query of the dashboard is run.
 func TestWaitAlertFires(t *testing.T) {
 	t.Parallel()
 	for form, flags := range map[string][]string{"classic": nil, "native": {"--enable-feature=native-histograms"}} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			c := count(t, "order", "quiet")
+			c := newCountedClient(t, "order", "quiet")
 			target := httptest.NewServer(promhttp.HandlerFor(c, promhttp.HandlerOpts{}))
 			defer target.Close()
-			s := startServer(t, fmt.Sprintf(config, rulesInHaste(t), target.Listener.Addr()), flags...)
+			s := startServer(t, fmt.Sprintf(config, fastRules(t), target.Listener.Addr()), flags...)
 			contend(t, c)
 			var seen []alert
 			for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
@@ -43,12 +44,12 @@ func TestWaitAlertFires(t *testing.T) {
 			if buckets := s.query(t, "distributed_lock_wait_seconds_bucket"); (buckets == 0) != (form == "native") {
 				t.Errorf("the server has %d classic buckets", buckets)
 			}
-			askAllOfDashboard(t, s)
+			queryDashboard(t, s)
 		})
 	}
 }
 
-// config is that of a server which looks often.
+// config makes the server scrape often.
 const config = `global:
   scrape_interval: 1s
   scrape_timeout: 1s
@@ -62,8 +63,9 @@ scrape_configs:
 
 var forLine = regexp.MustCompile(`(?m)^( +for:) \w+$`)
 
-// rulesInHaste returns a copy of the shipped rules in which an alert fires when it was pending for less than a second. All else is as it is.
-func rulesInHaste(t *testing.T) string {
+// fastRules returns a copy of the shipped rules in which an alert fires after it was pending for less than a second.
+// Everything else is unchanged.
+func fastRules(t *testing.T) string {
 	t.Helper()
 	rules, err := os.ReadFile(filepath.Join(deploy, "alerts.yaml"))
 	noErr(t, err)
@@ -75,9 +77,9 @@ func rulesInHaste(t *testing.T) string {
 	return file
 }
 
-// contend has three callers want the same lock, of which each holds it for more than half a second, and one who has another lock for itself.
-// It goes on until the end of the test.
-func contend(t *testing.T, c *counted) {
+// contend has three callers want the same lock and hold it for more than half a second each, and a fourth caller use
+// another lock alone. It goes on until the end of the test.
+func contend(t *testing.T, c *countedClient) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	t.Cleanup(func() {
@@ -108,12 +110,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// askAllOfDashboard asks the server what the dashboard would, and expects an answer to all that is about programs.
-func askAllOfDashboard(t *testing.T, s *server) {
+// queryDashboard sends the queries of the dashboard, and expects an answer to all that are about programs.
+func queryDashboard(t *testing.T, s *server) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(deploy, "dashboard.json"))
 	noErr(t, err)
-	d, err := shipped.Parse(text)
+	d, err := deployfiles.Parse(text)
 	noErr(t, err)
 	variables := strings.NewReplacer("$job", ".*", "$resource", ".*", "$exporter", ".*", "$__rate_interval", "1m")
 	for _, p := range d.Panels {

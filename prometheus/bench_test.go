@@ -11,8 +11,8 @@ import (
 	leaseholdprometheus "github.com/leasehold-go/leasehold/prometheus"
 )
 
-// What counting costs: a pair of Lock and Release of a free name without an observer, and the same with these metrics. Both take turns of a
-// millisecond or so, so that other load on the machine falls on both, and the medians count.
+// The cost of counting: Lock and Release of a free name without an observer, and with these metrics. Both alternate
+// every millisecond or so, so that other load on the machine affects both, and the medians are compared.
 func BenchmarkObserved(b *testing.B) {
 	const pairs = 1000
 	ctx := context.Background()
@@ -39,7 +39,7 @@ func BenchmarkObserved(b *testing.B) {
 	b.ReportMetric(a, "ns/pair-alone")
 	b.ReportMetric(z, "ns/pair-observed")
 	b.ReportMetric(z-a, "ns/pair-more")
-	b.ReportMetric(0, "ns/op") // of a turn of both: it says nothing
+	b.ReportMetric(0, "ns/op") // that of a turn of both: it says nothing
 }
 
 func median(of []float64) float64 {
@@ -47,7 +47,7 @@ func median(of []float64) float64 {
 	return of[len(of)/2]
 }
 
-// The events of one pair, without the pair.
+// The events of one Lock and Release, without these calls.
 func BenchmarkEvents(b *testing.B) {
 	m := leaseholdprometheus.New("order")
 	about := leasehold.About{Name: "order:1", Label: "order"}
@@ -58,7 +58,7 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// The same from all processors at once.
+// The same on all processors at once.
 func BenchmarkEventsTogether(b *testing.B) {
 	m := leaseholdprometheus.New("order")
 	about := leasehold.About{Name: "order:1", Label: "order"}

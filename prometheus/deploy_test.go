@@ -11,11 +11,11 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/leasehold-go/leasehold/internal/shipped"
+	"github.com/leasehold-go/leasehold/internal/deployfiles"
 )
 
 // text is what the metrics expose.
-func (c *counted) text(t *testing.T) string {
+func (c *countedClient) text(t *testing.T) string {
 	t.Helper()
 	families, err := c.Gather()
 	noErr(t, err)
@@ -27,12 +27,12 @@ func (c *counted) text(t *testing.T) string {
 	return b.String()
 }
 
-// Whatever rules and dashboard ask of programs is exported: each metric, each label, each value.
+// Everything that the rules and the dashboard query about programs is exported: each metric, each label, each value.
 func TestWhatIsShippedAsksForWhatIsExported(t *testing.T) {
 	t.Parallel()
-	uses, err := shipped.Read(deploy)
+	uses, err := deployfiles.Read(deploy)
 	noErr(t, err)
-	exported := shipped.Exposition(count(t, "order").text(t))
+	exported := deployfiles.Exposition(newCountedClient(t, "order").text(t))
 	for _, m := range exported.Missing(uses, "distributed_lock_") {
 		t.Error(m)
 	}
@@ -50,12 +50,12 @@ func TestWhatIsShippedAsksForWhatIsExported(t *testing.T) {
 	}
 }
 
-// The document that describes the metrics has them all.
+// The document that describes the metrics has all of them.
 func TestEachMetricIsDescribed(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
 	noErr(t, err)
-	families, err := count(t, "order").Gather()
+	families, err := newCountedClient(t, "order").Gather()
 	noErr(t, err)
 	for _, f := range families {
 		if !bytes.Contains(page, []byte("`"+f.GetName()+"`")) {
@@ -63,7 +63,8 @@ func TestEachMetricIsDescribed(t *testing.T) {
 		}
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if !bytes.Contains(page, []byte("`"+l.GetName()+"`")) || l.GetName() != "resource" && !bytes.Contains(page, []byte("`"+l.GetValue()+"`")) {
+				if !bytes.Contains(page, []byte("`"+l.GetName()+"`")) || l.GetName() != "resource" &&
+					!bytes.Contains(page, []byte("`"+l.GetValue()+"`")) {
 					t.Errorf("docs/metrics.md does not name label %s=%s of %s", l.GetName(), l.GetValue(), f.GetName())
 				}
 			}
@@ -80,7 +81,7 @@ func TestEachMetricIsDescribed(t *testing.T) {
 
 var alertNames = regexp.MustCompile(`(?m)^ *- alert: (\w+)$`)
 
-// promtool runs it in the folder of what is shipped, and expects success.
+// promtool runs promtool in the folder of the shipped files, and expects success.
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), need(t, "promtool"), args...)
@@ -97,7 +98,7 @@ func TestRules(t *testing.T) {
 	promtool(t, "", "test", "rules", "alerts_test.yaml")
 }
 
-// No alert goes without a test for both.
+// Each alert has a test for both.
 func TestEachRuleIsTestedBothWays(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join(deploy, "alerts.yaml"))
@@ -109,7 +110,8 @@ func TestEachRuleIsTestedBothWays(t *testing.T) {
 		t.Errorf("only %d alerts were found", len(names))
 	}
 	for _, name := range names {
-		fires := regexp.MustCompile(`alertname: ` + string(name[1]) + `\n +eval_time: .*\n +exp_alerts:\n +- exp_labels: `)
+		fires := regexp.MustCompile(`alertname: ` + string(name[1]) +
+			`\n +eval_time: .*\n +exp_alerts:\n +- exp_labels: `)
 		silent := regexp.MustCompile(`alertname: ` + string(name[1]) + `(,|\n) +eval_time: .*(\n +| )exp_alerts: \[\]`)
 		if !fires.Match(tests) || !silent.Match(tests) {
 			t.Errorf("%s is seen to fire: %v, to be silent: %v", name[1], fires.Match(tests), silent.Match(tests))
@@ -117,10 +119,10 @@ func TestEachRuleIsTestedBothWays(t *testing.T) {
 	}
 }
 
-// The names keep to the rules of Prometheus, by its own tool; and the configuration is one.
-func TestPromtoolIsContent(t *testing.T) {
+// The names follow the rules of Prometheus, according to its own tool, and the configuration is valid.
+func TestPromtoolAccepts(t *testing.T) {
 	t.Parallel()
-	promtool(t, count(t, "order").text(t), "check", "metrics")
+	promtool(t, newCountedClient(t, "order").text(t), "check", "metrics")
 	promtool(t, "", "check", "config", "prometheus.yaml")
 }
 
@@ -128,9 +130,9 @@ func TestDashboard(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(deploy, "dashboard.json"))
 	noErr(t, err)
-	d, err := shipped.Parse(text)
+	d, err := deployfiles.Parse(text)
 	noErr(t, err)
-	if d.UID == "" || d.Title == "" || d.SchemaVersion < 38 { // that of Grafana 10
+	if d.UID == "" || d.Title == "" || d.SchemaVersion < 38 { // the schema of Grafana 10
 		t.Errorf("uid %q, title %q, schema %d", d.UID, d.Title, d.SchemaVersion)
 	}
 	variables := map[string]string{"__rate_interval": "built in"}
@@ -159,7 +161,8 @@ func TestDashboard(t *testing.T) {
 			continue
 		}
 		if p.Description == "" || p.Datasource.UID != "${datasource}" || len(p.Targets) == 0 {
-			t.Errorf("panel %q: description %q, data source %q, %d queries", p.Title, p.Description, p.Datasource.UID, len(p.Targets))
+			t.Errorf("panel %q: description %q, data source %q, %d queries", p.Title, p.Description, p.Datasource.UID,
+				len(p.Targets))
 		}
 		for _, target := range p.Targets {
 			if target.Datasource.UID != "${datasource}" || target.RefID == "" {

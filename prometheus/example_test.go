@@ -18,13 +18,13 @@ import (
 	leaseholdprometheus "github.com/leasehold-go/leasehold/prometheus"
 )
 
-// A program counts its locks, and serves what it has counted under /metrics.
+// A program counts its locks, and serves the metrics under /metrics.
 func Example() {
 	metrics := leaseholdprometheus.New("order")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics)
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // a program that is scraped has a fixed port
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // a real program has a fixed port
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -73,12 +73,13 @@ func show(url string, texts ...string) {
 	}
 }
 
-// What a resource refuses because a newer holder has been there is counted where it comes back.
+// Writes that a resource refuses because of a newer holder are counted where the error is returned.
 func ExampleMetrics_Fenced() {
 	metrics := leaseholdprometheus.New("order")
 	gate := fence.NewGate(new(fence.Memory))
 	write := func(token uint64) error {
-		return metrics.Fenced("order", gate.Do(context.Background(), "order:1001", token, func(context.Context) error { return nil }))
+		return metrics.Fenced("order", gate.Do(context.Background(), "order:1001", token,
+			func(context.Context) error { return nil }))
 	}
 	fmt.Println(write(34))
 	fmt.Println(write(33)) // counted in distributed_lock_fencing_rejections_total

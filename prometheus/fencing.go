@@ -9,46 +9,48 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// Fenced counts err as a fencing rejection of the resource if it is a [fence.ErrStale], and returns it as it is. Put it around what raises a mark, in the
-// program that is refused, in the one that refuses, or in both under different names:
+// Fenced counts err as a fencing rejection of the resource if it is a [fence.ErrStale], and returns err unchanged. Wrap
+// it around what raises a mark: in the program that is refused, in the program that refuses, or in both under different
+// names:
 //
 //	err := metrics.Fenced("order", fence.Do(ctx, db, mark, lease.Token(), work))
 func (m *Metrics) Fenced(resource string, err error) error {
 	if errors.Is(err, fence.ErrStale) {
-		m.of(resource).rejections.Inc()
+		m.resourceOf(resource).rejections.Inc()
 	}
 	return err
 }
 
-// FencedHandler counts as fencing rejections of the resource what next refuses so with [fence.Refuse], as the handlers of package fence do.
+// FencedHandler counts a fencing rejection of the resource for each request that next refuses for its token with
+// [fence.Refuse], as the handlers of package fence do.
 func (m *Metrics) FencedHandler(resource string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&refusals{ResponseWriter: w, metrics: m, resource: resource}, r)
+		next.ServeHTTP(&refusalCounter{ResponseWriter: w, metrics: m, resource: resource}, r)
 	})
 }
 
-// refusals looks whether an answer is a refusal.
-type refusals struct {
+// refusalCounter counts an answer if it is a refusal.
+type refusalCounter struct {
 	http.ResponseWriter
 	metrics  *Metrics
 	resource string
 	status   int
 }
 
-// Unwrap is for http.ResponseController.
-func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap supports http.ResponseController.
+func (w *refusalCounter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *refusals) WriteHeader(status int) {
+func (w *refusalCounter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter. A refusal is written in one piece.
-func (w *refusals) Write(text []byte) (int, error) {
+func (w *refusalCounter) Write(text []byte) (int, error) {
 	if w.status == http.StatusPreconditionFailed {
 		resp := &http.Response{StatusCode: w.status, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(text))}
-		_ = w.metrics.Fenced(w.resource, fence.FromResponse(resp)) // it is only counted
+		_ = w.metrics.Fenced(w.resource, fence.FromResponse(resp)) // the result is not needed
 	}
 	return w.ResponseWriter.Write(text)
 }

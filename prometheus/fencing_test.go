@@ -13,12 +13,12 @@ import (
 
 func TestFencedCountsRejectionsOnly(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	gate := fence.NewGate(new(fence.Memory))
 	work := func(context.Context) error { return nil }
 	noErr(t, c.metrics.Fenced("order", gate.Do(t.Context(), "order:1", 7, work)))
 	if err := c.metrics.Fenced("order", gate.Do(t.Context(), "order:1", 6, work)); !errors.Is(err, fence.ErrStale) {
-		t.Fatalf("got %v, want what the gate has said", err)
+		t.Fatalf("got %v, want the error of the gate", err)
 	}
 	for _, err := range []error{nil, fence.ErrUnknown, fence.ErrUnavailable, errors.New("else")} {
 		if got := c.metrics.Fenced("order", err); got != err {
@@ -30,15 +30,16 @@ func TestFencedCountsRejectionsOnly(t *testing.T) {
 
 func TestFencedHandler(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	name := func(*http.Request) string { return "order:1" }
 	gate := fence.NewGate(new(fence.Memory))
-	handler := c.metrics.FencedHandler("order", gate.Handler(name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/condition" { // for another reason, and in other words
-			http.Error(w, "changed meanwhile", http.StatusPreconditionFailed)
-		}
-		noErr(t, http.NewResponseController(w).Flush())
-	})))
+	handler := c.metrics.FencedHandler("order",
+		gate.Handler(name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/condition" { // refused for another reason, with another document
+				http.Error(w, "changed meanwhile", http.StatusPreconditionFailed)
+			}
+			noErr(t, http.NewResponseController(w).Flush())
+		})))
 	put := func(path string, token int) int {
 		r := httptest.NewRequest(http.MethodPut, path, nil)
 		if token > 0 {

@@ -1,9 +1,11 @@
 package leaseholdprometheus_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/memory"
 	leaseholdprometheus "github.com/leasehold-go/leasehold/prometheus"
 )
 
@@ -22,10 +26,10 @@ func grant(m *leaseholdprometheus.Metrics, label string) {
 	m.ObserveGrant(leasehold.Granted{About: leasehold.About{Name: "order:1", Label: label}})
 }
 
-// Everything that is known of a resource is there from the start, as zero.
+// All series of the given resources exist from the start, as zero.
 func TestSeriesAreThereBeforeAnythingHappens(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	families, err := c.Gather()
 	noErr(t, err)
 	n := map[string]int{}
@@ -33,8 +37,9 @@ func TestSeriesAreThereBeforeAnythingHappens(t *testing.T) {
 		n[strings.TrimPrefix(f.GetName(), "distributed_lock_")] = len(f.GetMetric())
 	}
 	want := map[string]int{
-		"wait_seconds": 1, "hold_seconds": 1, "renewal_slack_seconds": 1, "held": 1, "waiters": 1, "in_danger_total": 1, "fencing_rejections_total": 1,
-		"grants_total": 2, "failures_total": 11, "renewals_total": 3, "releases_total": 3, "lost_total": 5,
+		"wait_seconds": 1, "hold_seconds": 1, "renewal_slack_seconds": 1, "held": 1, "waiters": 1, "in_danger_total": 1,
+		"fencing_rejections_total": 1,
+		"grants_total":             2, "failures_total": 11, "renewals_total": 3, "releases_total": 3, "lost_total": 5,
 	}
 	if !maps.Equal(n, want) {
 		t.Errorf("there are %v series, want %v", n, want)
@@ -43,7 +48,7 @@ func TestSeriesAreThereBeforeAnythingHappens(t *testing.T) {
 
 func TestResources(t *testing.T) {
 	t.Parallel()
-	c := count(t)
+	c := newCountedClient(t)
 	grants := func(resource string) float64 {
 		return c.value(t, "grants_total", "resource", resource, "source", "engine")
 	}
@@ -54,25 +59,26 @@ func TestResources(t *testing.T) {
 		t.Errorf("without a label %v, bad %v", grants("default"), grants("bad�"))
 	}
 	for i := range 3 * leaseholdprometheus.MaxResources {
-		grant(c.metrics, fmt.Sprint("order:", i)) // a name was taken for a label
+		grant(c.metrics, fmt.Sprint("order:", i)) // a name was used as a label
 	}
 	grant(c.metrics, "other")
 	families, err := c.Gather()
 	noErr(t, err)
 	for _, f := range families {
-		if n := len(f.GetMetric()); f.GetName() == "distributed_lock_held" && n != leaseholdprometheus.MaxResources { // default has two labels, and other is one more
+		// default has two labels, and other is one more
+		if n := len(f.GetMetric()); f.GetName() == "distributed_lock_held" && n != leaseholdprometheus.MaxResources {
 			t.Errorf("%d resources are counted by themselves", n)
 		}
 	}
-	known := 3 // "", default and bad, which have come first
+	known := 3 // "", default and bad, which came first
 	if got, want := grants("other"), float64(2*leaseholdprometheus.MaxResources+known+1); got != want {
 		t.Errorf("%v grants are counted as other, want %v", got, want)
 	}
 }
 
-// Names are in no label.
+// No label contains a name.
 func TestNamesAreNoLabels(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		lease, err := c.client.Mutex("secret-name").Lock(t.Context())
 		noErr(t, err)
 		noErr(t, lease.Release())
@@ -84,10 +90,49 @@ func TestNamesAreNoLabels(t *testing.T) {
 	})
 }
 
-// Classic buckets, for all servers, and native ones, for those that want them.
+// ownerRecorder is an engine that records the owners it was given.
+type ownerRecorder struct {
+	*memory.Engine
+	owners []string
+}
+
+func (e *ownerRecorder) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	e.owners = append(e.owners, r.Owner)
+	return e.Engine.Take(ctx, r)
+}
+
+// Neither the secret of an owner nor a holder text is in the metrics, whatever happens.
+func TestOwnersAreNoLabels(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
+		e := &ownerRecorder{Engine: memory.New()}
+		client := leasehold.New(e, leasehold.WithObserver(c.metrics))
+		defer client.Close()
+		lease, err := client.Mutex("a").Lock(t.Context())
+		noErr(t, err)
+		if _, err := client.Mutex("a").TryLock(t.Context()); err == nil {
+			t.Error("held twice")
+		}
+		noErr(t, client.ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
+		<-lease.Context().Done()
+		if lease.Release() == nil || len(e.owners) == 0 {
+			t.Fatal("the test has not made the client fail, or knows of no owner")
+		}
+		families, err := c.Gather()
+		noErr(t, err)
+		host, err := os.Hostname()
+		noErr(t, err)
+		for _, secret := range append(e.owners, host) {
+			if strings.Contains(fmt.Sprint(families), secret) {
+				t.Errorf("%q is in the metrics", secret)
+			}
+		}
+	})
+}
+
+// Classic buckets, for all servers, and native ones, for servers that want them.
 func TestHistogramsAreOfBothKinds(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	for _, waited := range []time.Duration{50 * time.Microsecond, 700 * time.Microsecond, 1200 * time.Millisecond} {
 		c.metrics.ObserveGrant(leasehold.Granted{About: leasehold.About{Label: "order"}, Waited: waited})
 	}
@@ -113,7 +158,7 @@ func spans(h *dto.Histogram) (n uint32) {
 
 func TestRegistering(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	var already prometheus.AlreadyRegisteredError
 	for _, again := range []prometheus.Collector{c.metrics, leaseholdprometheus.New()} {
 		if err := c.Register(again); !errors.As(err, &already) || already.ExistingCollector != c.metrics {
@@ -131,10 +176,10 @@ func TestRegistering(t *testing.T) {
 	}
 }
 
-// Two engines are told apart by a label of the caller's.
+// Two engines are distinguished by a label of the caller.
 func TestTwoInOneRegistry(t *testing.T) {
 	t.Parallel()
-	c := &counted{Registry: prometheus.NewPedanticRegistry()}
+	c := &countedClient{Registry: prometheus.NewPedanticRegistry()}
 	for engine, grants := range map[string]int{"a": 1, "b": 2} {
 		m := leaseholdprometheus.New("order")
 		noErr(t, prometheus.WrapRegistererWith(prometheus.Labels{"engine": engine}, c).Register(m))
@@ -148,7 +193,7 @@ func TestTwoInOneRegistry(t *testing.T) {
 }
 
 func TestTwoClientsAreCountedTogether(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		other := c.newClient(t)
 		for i, client := range []*leasehold.Client{c.client, other} {
 			_, err := client.Mutex(fmt.Sprint(i), leasehold.Label("order")).Lock(t.Context())
@@ -160,10 +205,10 @@ func TestTwoClientsAreCountedTogether(t *testing.T) {
 	})
 }
 
-// Many goroutines meet many resources for the first time, while others look.
-func TestManyAtOnce(t *testing.T) {
+// Many goroutines use many resources for the first time, while others collect.
+func TestConcurrentEvents(t *testing.T) {
 	t.Parallel()
-	c := count(t)
+	c := newCountedClient(t)
 	const each = 200
 	var work sync.WaitGroup
 	for g := range 8 {
@@ -195,12 +240,14 @@ func TestEventsCostNoMemory(t *testing.T) {
 	about := leasehold.About{Name: "order:1", Label: "order"}
 	lost := &leasehold.Error{Op: "lock", Err: leasehold.ErrTimeout}
 	for name, event := range map[string]func(){
-		"wait":    func() { m.ObserveWait(leasehold.Waiting{About: about}) },
-		"grant":   func() { m.ObserveGrant(leasehold.Granted{About: about, Waited: time.Second, AfterWait: true}) },
-		"fail":    func() { m.ObserveFail(leasehold.Failed{About: about, Err: lost}) },
-		"renew":   func() { m.ObserveRenew(leasehold.Renewed{About: about, Slack: time.Second}) },
-		"danger":  func() { m.ObserveDanger(leasehold.InDanger{About: about}) },
-		"lost":    func() { m.ObserveLost(leasehold.Lost{About: about, How: leasehold.LossRefused, Held: time.Second}) },
+		"wait":   func() { m.ObserveWait(leasehold.Waiting{About: about}) },
+		"grant":  func() { m.ObserveGrant(leasehold.Granted{About: about, Waited: time.Second, AfterWait: true}) },
+		"fail":   func() { m.ObserveFail(leasehold.Failed{About: about, Err: lost}) },
+		"renew":  func() { m.ObserveRenew(leasehold.Renewed{About: about, Slack: time.Second}) },
+		"danger": func() { m.ObserveDanger(leasehold.InDanger{About: about}) },
+		"lost": func() {
+			m.ObserveLost(leasehold.Lost{About: about, How: leasehold.LossRefused, Held: time.Second})
+		},
 		"release": func() { m.ObserveRelease(leasehold.Released{About: about, Held: time.Second}) },
 		"fast":    func() { m.ObserveGrant(leasehold.Granted{About: about, Waited: time.Microsecond}) },
 	} {
@@ -212,7 +259,7 @@ func TestEventsCostNoMemory(t *testing.T) {
 
 func TestNamesKeepToTheRulesOfPrometheus(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	problems, err := testutil.GatherAndLint(c)
 	noErr(t, err)
 	for _, p := range problems {

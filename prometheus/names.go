@@ -8,14 +8,34 @@ import (
 
 const namespace = "distributed_lock"
 
-// Upper bounds of the classic buckets, in seconds. Those of waits begin below a millisecond, since a free lock in this process takes microseconds, and both have 1 s, at
-// which the shipped rules alert. Native histograms need none.
+// Upper bounds of the classic buckets, in seconds. Those of waits begin below a millisecond, since a free lock in this
+// process takes microseconds. Both have 1 s, at which the shipped rules alert. Native histograms need none.
 var (
-	short = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
-	long  = []float64{.0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 300, 1800, 3600}
+	waitBuckets = []float64{
+		.0001,
+		.00025,
+		.0005,
+		.001,
+		.0025,
+		.005,
+		.01,
+		.025,
+		.05,
+		.1,
+		.25,
+		.5,
+		1,
+		2.5,
+		5,
+		10,
+		30,
+		60,
+		300,
+	}
+	holdBuckets = []float64{.0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 300, 1800, 3600}
 )
 
-// histograms are both native, for servers that scrape such, and classic.
+// histograms are native, for servers that scrape such histograms, and classic at the same time.
 func histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: name, Help: help,
@@ -27,9 +47,13 @@ func histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
 }
 
 func gauges(name, help string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"resource"})
+	return prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"resource"},
+	)
 }
 
 func counters(name, help string, by ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, append([]string{"resource"}, by...))
+	return prometheus.NewCounterVec(
+		prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, append([]string{"resource"}, by...),
+	)
 }

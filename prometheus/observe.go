@@ -1,17 +1,20 @@
 package leaseholdprometheus
 
-import "github.com/leasehold-go/leasehold"
+import (
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/reason"
+)
 
 // ObserveWait implements leasehold.WaitObserver.
 func (m *Metrics) ObserveWait(e leasehold.Waiting) {
 	if !e.Again {
-		m.of(e.Label).waiters.Inc()
+		m.resourceOf(e.Label).waiters.Inc()
 	}
 }
 
 // ObserveGrant implements leasehold.GrantObserver.
 func (m *Metrics) ObserveGrant(e leasehold.Granted) {
-	r := m.of(e.Label)
+	r := m.resourceOf(e.Label)
 	if e.AfterWait {
 		r.waiters.Dec()
 	}
@@ -26,31 +29,31 @@ func (m *Metrics) ObserveGrant(e leasehold.Granted) {
 
 // ObserveFail implements leasehold.FailObserver.
 func (m *Metrics) ObserveFail(e leasehold.Failed) {
-	r := m.of(e.Label)
+	r := m.resourceOf(e.Label)
 	if e.AfterWait {
 		r.waiters.Dec()
-		// If only those counted who got something, nobody would seem to wait long for what nobody gets.
+		// Without the calls that failed, nobody would seem to wait long for a lock that nobody gets.
 		r.wait.Observe(e.Waited.Seconds())
 	}
-	r.failures[reasonOf(e.Err)].Inc()
+	r.failures[reason.Of(e.Err)].Inc()
 }
 
 // ObserveRenew implements leasehold.RenewObserver.
 func (m *Metrics) ObserveRenew(e leasehold.Renewed) {
-	r := m.of(e.Label)
-	o := outcomeOf(e.Err)
+	r := m.resourceOf(e.Label)
+	o := reason.OutcomeOf(e.Err)
 	r.renewals[o].Inc()
-	if o != gone { // of a lease that is over nothing is left
+	if o != reason.Lost { // nothing is left of a lease that has ended
 		r.slack.Observe(e.Slack.Seconds())
 	}
 }
 
 // ObserveDanger implements leasehold.DangerObserver.
-func (m *Metrics) ObserveDanger(e leasehold.InDanger) { m.of(e.Label).danger.Inc() }
+func (m *Metrics) ObserveDanger(e leasehold.InDanger) { m.resourceOf(e.Label).danger.Inc() }
 
 // ObserveLost implements leasehold.LostObserver.
 func (m *Metrics) ObserveLost(e leasehold.Lost) {
-	r := m.of(e.Label)
+	r := m.resourceOf(e.Label)
 	r.held.Dec()
 	r.hold.Observe(e.Held.Seconds())
 	m.loss(r, e.How).Inc()
@@ -58,8 +61,8 @@ func (m *Metrics) ObserveLost(e leasehold.Lost) {
 
 // ObserveRelease implements leasehold.ReleaseObserver.
 func (m *Metrics) ObserveRelease(e leasehold.Released) {
-	r := m.of(e.Label)
+	r := m.resourceOf(e.Label)
 	r.held.Dec()
 	r.hold.Observe(e.Held.Seconds())
-	r.releases[outcomeOf(e.Err)].Inc()
+	r.releases[reason.OutcomeOf(e.Err)].Inc()
 }

@@ -3,7 +3,6 @@ package leaseholdprometheus_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,7 @@ import (
 )
 
 func TestGrantsWaitsAndHolds(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		m := c.client.Mutex("order:1", leasehold.Label("order"))
 		first, err := m.Lock(t.Context())
 		noErr(t, err)
@@ -33,25 +32,27 @@ func TestGrantsWaitsAndHolds(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		noErr(t, first.Release())
 		second := <-got
-		noErr(t, second.Release()) // is handed over: there are tokens for those behind
+		noErr(t, second.Release()) // handed over: tokens are reserved for those behind
 		third := <-got
 		noErr(t, third.Release())
 		last := <-got
 		c.want(t, "while the last holds", map[series]float64{
 			{"held", "", ""}: 1, {"waiters", "", ""}: 0, {"wait_seconds", "", ""}: 4, {"hold_seconds", "", ""}: 3,
-			{"grants_total", "source", "engine"}: 2, {"grants_total", "source", "process"}: 2, {"releases_total", "outcome", "ok"}: 3,
+			{"grants_total", "source", "engine"}: 2, {"grants_total", "source", "process"}: 2,
+			{"releases_total", "outcome", "ok"}: 3,
 		})
 		noErr(t, last.Release())
 		c.want(t, "at the end", map[series]float64{{"held", "", ""}: 0, {"hold_seconds", "", ""}: 4})
-		if waited := c.series(t, "wait_seconds", map[string]string{"resource": "order"}).GetHistogram(); waited.GetSampleSum() != 6 {
+		if waited := c.series(t, "wait_seconds",
+			map[string]string{"resource": "order"}).GetHistogram(); waited.GetSampleSum() != 6 {
 			t.Errorf("they have waited %v s in all, want 6", waited.GetSampleSum())
 		}
 	})
 }
 
-// A wait that goes on at the engine is one wait.
+// A wait in the process that goes on at the engine is one wait.
 func TestWaitHereAndThenAtTheEngine(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		ask := func(client *leasehold.Client) chan *leasehold.Lease {
 			got := make(chan *leasehold.Lease, 1)
 			go func() {
@@ -75,7 +76,7 @@ func TestWaitHereAndThenAtTheEngine(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		elsewhere, err := leasehold.New(c.engine).Mutex("order:1").Lock(t.Context())
 		noErr(t, err)
 		m := c.client.Mutex("order:1", leasehold.Label("order"), leasehold.WaitLimit(time.Minute))
@@ -102,46 +103,53 @@ func TestFailures(t *testing.T) {
 		noErr(t, c.client.Close())
 		synctest.Wait()
 		c.want(t, "in the end", map[series]float64{
-			{"failures_total", "reason", "held"}: 1, {"failures_total", "reason", "timeout"}: 1, {"failures_total", "reason", "deadline"}: 2,
-			{"failures_total", "reason", "cancelled"}: 1, {"failures_total", "reason", "closed"}: 1, {"failures_total", "reason", "unavailable"}: 0,
-			{"waiters", "", ""}: 0, {"held", "", ""}: 0, {"wait_seconds", "", ""}: 4,
+			{"failures_total", "reason", "held"}: 1, {"failures_total", "reason", "timeout"}: 1,
+			{"failures_total", "reason", "deadline"}:  2,
+			{"failures_total", "reason", "cancelled"}: 1, {"failures_total", "reason", "closed"}: 1,
+			{"failures_total", "reason", "unavailable"}: 0,
+			{"waiters", "", ""}:                         0, {"held", "", ""}: 0, {"wait_seconds", "", ""}: 4,
 		})
 		noErr(t, elsewhere.Release())
 	})
 }
 
 func TestRenewalsDangerAndLosses(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
+	inBubble(t, func(t *testing.T, c *countedClient) {
 		m := c.client.Mutex("order:1", leasehold.Label("order"))
 		lease, err := m.Lock(t.Context())
 		noErr(t, err)
 		time.Sleep(leasehold.DefaultTTL / 2)
 		c.want(t, "after a renewal", map[series]float64{
-			{"renewals_total", "outcome", "ok"}: 1, {"renewal_slack_seconds", "", ""}: 1, {"in_danger_total", "", ""}: 0,
+			{"renewals_total", "outcome", "ok"}: 1, {"renewal_slack_seconds", "", ""}: 1,
+			{"in_danger_total", "", ""}: 0,
 		})
 		noErr(t, c.client.ForceRelease(t.Context(), leasehold.KindLock, "order:1", lease.Token()))
 		<-lease.Context().Done()
 		synctest.Wait()
 		c.want(t, "after it was taken away", map[series]float64{
-			{"held", "", ""}: 0, {"lost_total", "cause", "refused"}: 1, {"renewals_total", "outcome", "lost"}: 1, {"hold_seconds", "", ""}: 1,
-			{"renewal_slack_seconds", "", ""}: 1, {"releases_total", "outcome", "ok"}: 0, {"releases_total", "outcome", "lost"}: 0,
+			{"held", "", ""}: 0, {"lost_total", "cause", "refused"}: 1, {"renewals_total", "outcome", "lost"}: 1,
+			{"hold_seconds", "", ""}:          1,
+			{"renewal_slack_seconds", "", ""}: 1, {"releases_total", "outcome", "ok"}: 0,
+			{"releases_total", "outcome", "lost"}: 0,
 		})
 		if !errors.Is(lease.Release(), leasehold.ErrLost) {
 			t.Error("the lease was not lost")
 		}
-		bounded, err := c.client.Mutex("order:2", leasehold.Label("order"), leasehold.MaxHold(time.Second)).Lock(t.Context())
+		bounded, err := c.client.Mutex("order:2", leasehold.Label("order"),
+			leasehold.MaxHold(time.Second)).Lock(t.Context())
 		noErr(t, err)
 		<-bounded.Context().Done()
 		synctest.Wait()
-		c.want(t, "after the longest hold", map[series]float64{{"held", "", ""}: 0, {"lost_total", "cause", "max_hold"}: 1})
-		_ = bounded.Release() // it is over
+		c.want(t, "after the longest hold",
+			map[series]float64{{"held", "", ""}: 0, {"lost_total", "cause", "max_hold"}: 1})
+		_ = bounded.Release() // it has ended
 	})
 }
 
-// A release that the engine does not confirm, a renewal that it does not answer, and the danger that comes of it.
+// A release that the engine does not confirm, a renewal that it does not answer, and the danger that follows.
 func TestEngineThatDoesNotAnswer(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *counted) {
-		silent := leasehold.New(mute{c.engine, time.Now().Add(time.Second)}, leasehold.WithObserver(c.metrics))
+	inBubble(t, func(t *testing.T, c *countedClient) {
+		silent := leasehold.New(silentEngine{c.engine, time.Now().Add(time.Second)}, leasehold.WithObserver(c.metrics))
 		m := silent.Mutex("order:1", leasehold.Label("order"))
 		released, err := m.Lock(t.Context())
 		noErr(t, err)
@@ -151,7 +159,8 @@ func TestEngineThatDoesNotAnswer(t *testing.T) {
 		if !errors.Is(released.Release(), leasehold.ErrUnknown) {
 			t.Error("the release was confirmed")
 		}
-		if _, err := silent.Mutex("order:3", leasehold.Label("order")).Lock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
+		_, err = silent.Mutex("order:3", leasehold.Label("order")).Lock(t.Context())
+		if !errors.Is(err, leasehold.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
 		<-lease.Context().Done()
@@ -160,66 +169,43 @@ func TestEngineThatDoesNotAnswer(t *testing.T) {
 			{"releases_total", "outcome", "unknown"}: 1, {"failures_total", "reason", "unavailable"}: 1,
 			{"in_danger_total", "", ""}: 1, {"lost_total", "cause", "deadline"}: 1, {"held", "", ""}: 0,
 		})
-		runtime.KeepAlive(lease) // or it would be dropped
+		runtime.KeepAlive(lease) // otherwise the lease would be dropped
 		unanswered, slack := c.value(t, "renewals_total", "outcome", "unknown"), c.value(t, "renewal_slack_seconds")
 		if unanswered < 2 || slack != unanswered {
 			t.Errorf("%v renewals without an answer, and the slack of %v", unanswered, slack)
 		}
-		_ = lease.Release() // it is over
+		_ = lease.Release() // it has ended
 		silent.Close()
 	})
 }
 
-// mute is an engine that says nothing any more from some moment on.
-type mute struct {
+// silentEngine is an engine that stops answering.
+type silentEngine struct {
 	driver.Engine
 	from time.Time
 }
 
 var errMute = errors.New("no answer")
 
-func (m mute) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (m silentEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if !time.Now().Before(m.from) {
 		return driver.Grant{}, errMute
 	}
 	return m.Engine.Take(ctx, r)
 }
 
-func (m mute) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
+func (m silentEngine) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	for i := range batch {
 		report(i, errMute)
 	}
 }
 
-func (m mute) Release(ctx context.Context, r driver.Release) error { return errMute }
-
-// A word for each reason, whatever lies behind the error.
-func TestReasons(t *testing.T) {
-	t.Parallel()
-	c := count(t, "order")
-	about := leasehold.About{Label: "order"}
-	causes := []error{nil, leasehold.ErrLost, context.Canceled, leasehold.ErrHeld, errors.New("server on fire")}
-	for err, reason := range map[error]string{
-		leasehold.ErrHeld: "held", leasehold.ErrTimeout: "timeout", leasehold.ErrUnavailable: "unavailable", leasehold.ErrClosed: "closed",
-		context.Canceled: "cancelled", context.DeadlineExceeded: "deadline", leasehold.ErrUpgrade: "upgrade",
-		leasehold.ErrCrowded: "crowded", leasehold.ErrFull: "full",
-		leasehold.ErrReleased: "ended", leasehold.ErrLost: "ended", leasehold.ErrMaxHold: "ended", errors.New("news"): "other",
-	} {
-		before := c.value(t, "failures_total", "reason", reason)
-		for _, cause := range causes {
-			c.metrics.ObserveFail(leasehold.Failed{About: about, Err: &leasehold.Error{Op: "lock", Err: err, Cause: cause}})
-		}
-		c.metrics.ObserveFail(leasehold.Failed{About: about, Err: fmt.Errorf("wrapped: %w", err)})
-		if got := c.value(t, "failures_total", "reason", reason) - before; got != float64(len(causes)+1) {
-			t.Errorf("%v was counted %v times as %s", err, got, reason)
-		}
-	}
-}
+func (m silentEngine) Release(ctx context.Context, r driver.Release) error { return errMute }
 
 // A cause that only a newer version of the library knows is counted, too.
 func TestLossOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	c := count(t, "order")
+	c := newCountedClient(t, "order")
 	for _, how := range []leasehold.Loss{0, 99} {
 		c.metrics.ObserveLost(leasehold.Lost{About: leasehold.About{Label: "order"}, How: how})
 	}

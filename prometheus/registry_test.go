@@ -16,38 +16,39 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// counted is a registry with metrics in it, and a client that they observe.
-type counted struct {
+// countedClient is a client with metrics that observe it, and a registry.
+type countedClient struct {
 	*prometheus.Registry
 	metrics *leaseholdprometheus.Metrics
 	engine  *memory.Engine
 	client  *leasehold.Client
 }
 
-func count(t *testing.T, resources ...string) *counted {
+func newCountedClient(t *testing.T, resources ...string) *countedClient {
 	t.Helper()
-	c := &counted{Registry: prometheus.NewPedanticRegistry(), metrics: leaseholdprometheus.New(resources...), engine: memory.New()}
+	c := &countedClient{Registry: prometheus.NewPedanticRegistry(), metrics: leaseholdprometheus.New(resources...),
+		engine: memory.New()}
 	c.MustRegister(c.metrics)
 	c.client = c.newClient(t)
 	return c
 }
 
-// newClient returns one more client of the engine that the metrics observe.
-func (c *counted) newClient(t *testing.T) *leasehold.Client {
+// newClient returns another client of the engine, which the metrics observe.
+func (c *countedClient) newClient(t *testing.T) *leasehold.Client {
 	client := leasehold.New(c.engine, leasehold.WithObserver(c.metrics))
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
 // inBubble runs a test in virtual time.
-func inBubble(t *testing.T, test func(t *testing.T, c *counted)) {
+func inBubble(t *testing.T, test func(t *testing.T, c *countedClient)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { test(t, count(t, "order")) })
+	synctest.Test(t, func(t *testing.T) { test(t, newCountedClient(t, "order")) })
 }
 
 // series returns the series of a metric with these labels, or nil.
-func (c *counted) series(t *testing.T, name string, labels map[string]string) *dto.Metric {
+func (c *countedClient) series(t *testing.T, name string, labels map[string]string) *dto.Metric {
 	t.Helper()
 	families, err := c.Gather()
 	if err != nil {
@@ -70,8 +71,8 @@ func (c *counted) series(t *testing.T, name string, labels map[string]string) *d
 	return nil
 }
 
-// value is what a series counts. Labels are given as key, value, and so on; without any, it is the resource order.
-func (c *counted) value(t *testing.T, name string, labels ...string) float64 {
+// value is the value of a series. Labels are given as key, value, and so on; without labels it is the resource order.
+func (c *countedClient) value(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	want := map[string]string{"resource": "order"}
 	for i := 0; i < len(labels); i += 2 {
@@ -92,7 +93,7 @@ func (c *counted) value(t *testing.T, name string, labels ...string) float64 {
 }
 
 // want expects values of series of the resource order, as in "failures_total reason=held".
-func (c *counted) want(t *testing.T, when string, want map[series]float64) {
+func (c *countedClient) want(t *testing.T, when string, want map[series]float64) {
 	t.Helper()
 	for s, n := range want {
 		var labels []string
@@ -105,7 +106,7 @@ func (c *counted) want(t *testing.T, when string, want map[series]float64) {
 	}
 }
 
-// series is one of the resource order.
+// series is a series of the resource order.
 type series struct{ name, label, value string }
 
 func noErr(t *testing.T, err error) {

@@ -1,11 +1,13 @@
 package leaseholdprometheus
 
 import (
-	"github.com/leasehold-go/leasehold"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/internal/reason"
 )
 
-// resource is the series of one resource, found once, so that an event costs no more than counting.
+// resource has the series of one resource. They are looked up once, so that an event costs no more than counting.
 type resource struct {
 	name string // value of the label resource
 
@@ -13,8 +15,8 @@ type resource struct {
 	held, waiters      prometheus.Gauge
 	engine, process    prometheus.Counter // grants, by source
 	danger, rejections prometheus.Counter
-	failures           [reasons]prometheus.Counter
-	renewals, releases [outcomes]prometheus.Counter
+	failures           [reason.Reasons]prometheus.Counter
+	renewals, releases [reason.Outcomes]prometheus.Counter
 	lost               [leasehold.LossMaxHold + 1]prometheus.Counter // by leasehold.Loss
 }
 
@@ -27,11 +29,11 @@ func (m *Metrics) newResource(name string) *resource {
 		danger: m.danger.WithLabelValues(name), rejections: m.rejections.WithLabelValues(name),
 	}
 	for i := range r.failures {
-		r.failures[i] = m.failures.WithLabelValues(name, reason(i).String())
+		r.failures[i] = m.failures.WithLabelValues(name, reason.Reason(i).String())
 	}
 	for i := range r.renewals {
-		r.renewals[i] = m.renewals.WithLabelValues(name, outcome(i).String())
-		r.releases[i] = m.releases.WithLabelValues(name, outcome(i).String())
+		r.renewals[i] = m.renewals.WithLabelValues(name, reason.Outcome(i).String())
+		r.releases[i] = m.releases.WithLabelValues(name, reason.Outcome(i).String())
 	}
 	for how := leasehold.LossRefused; int(how) < len(r.lost); how++ {
 		r.lost[how] = m.lost.WithLabelValues(name, how.String())
@@ -39,7 +41,8 @@ func (m *Metrics) newResource(name string) *resource {
 	return r
 }
 
-// loss returns the counter of leases that were lost in one way, also in one that only a newer version of the library knows.
+// loss returns the counter of leases that were lost in a certain way, even one that only a newer version of the library
+// knows.
 func (m *Metrics) loss(r *resource, how leasehold.Loss) prometheus.Counter {
 	if int(how) < len(r.lost) && r.lost[how] != nil {
 		return r.lost[how]

@@ -19,13 +19,14 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// deploy is the folder of what is shipped for Prometheus and Grafana.
+// deploy is the folder of the files that are shipped for Prometheus and Grafana.
 var deploy = filepath.Join("..", "deploy")
 
-// patience is how long a test waits for something that must come.
+// patience is how long a test waits for something that must happen.
 const patience = 60 * time.Second
 
-// need returns the path of a program of Prometheus. A test without it is skipped, or fails where servers are needed.
+// need returns the path of a program of Prometheus. If it is missing, the test is skipped, or fails where servers are
+// required.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -46,7 +47,8 @@ type server struct {
 	out    *output
 }
 
-// startServer starts a Prometheus with this configuration and these flags on a free port of this machine. It is ended with the test.
+// startServer starts a Prometheus with this configuration and these flags on a free port of this machine. It ends with
+// the test.
 func startServer(t *testing.T, config string, flags ...string) *server {
 	t.Helper()
 	program := need(t, "prometheus")
@@ -54,10 +56,12 @@ func startServer(t *testing.T, config string, flags ...string) *server {
 	file := filepath.Join(dir, "prometheus.yaml")
 	noErr(t, os.WriteFile(file, []byte(config), 0o600))
 	s := &server{client: &http.Client{Transport: &http.Transport{}, Timeout: patience}, out: new(output)}
-	for range 5 { // another program may be faster to take the port
+	for range 5 { // another program may take the port first
 		address := freeAddress(t)
 		s.url = "http://" + address
-		cmd := exec.Command(program, append(flags, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)...)
+		cmd := exec.Command(program,
+			append(flags, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+				"--web.listen-address="+address)...)
 		cmd.Stdout, cmd.Stderr = s.out, s.out
 		p, err := process.Start(cmd)
 		noErr(t, err)
@@ -77,7 +81,7 @@ func startServer(t *testing.T, config string, flags ...string) *server {
 	return nil
 }
 
-// ready waits until the server answers, and reports false if it has ended or takes too long.
+// ready waits until the server answers. It reports false if the server has ended or takes too long.
 func (s *server) ready(p *process.Process) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end) && !p.Ended(); time.Sleep(20 * time.Millisecond) {
 		resp, err := s.client.Get(s.url + "/-/ready")
@@ -100,7 +104,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// ask asks the API for data.
+// ask sends a request to the API.
 func (s *server) ask(t *testing.T, path string, query url.Values, data any) {
 	t.Helper()
 	resp, err := s.client.Get(s.url + path + "?" + query.Encode())
@@ -117,7 +121,7 @@ func (s *server) ask(t *testing.T, path string, query url.Values, data any) {
 	noErr(t, json.Unmarshal(answer.Data, data))
 }
 
-// query returns how many series an expression gives.
+// query returns the number of series of an expression.
 func (s *server) query(t *testing.T, expr string) int {
 	t.Helper()
 	var data struct{ Result []any }
@@ -125,13 +129,13 @@ func (s *server) query(t *testing.T, expr string) int {
 	return len(data.Result)
 }
 
-// alert is one that is pending or firing.
+// alert is an alert that is pending or firing.
 type alert struct {
 	State  string
 	Labels map[string]string
 }
 
-// String says which one it is, as in "LockWaitLong of order is firing".
+// String describes the alert, as in "LockWaitLong of order is firing".
 func (a alert) String() string {
 	return fmt.Sprintf("%s of %s is %s", a.Labels["alertname"], a.Labels["resource"], a.State)
 }
@@ -143,7 +147,7 @@ func (s *server) alerts(t *testing.T) []alert {
 	return data.Alerts
 }
 
-// output is what a program has said.
+// output is the output of a program.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -13,7 +13,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// holdMany has so many hold a semaphore, with tokens from 1 on. The leases of some in the midst end in the same millisecond.
+// holdMany gives a semaphore n holders, with tokens from 1 on. The leases of some in the middle end in the same
+// millisecond.
 func holdMany(t *testing.T, s *redisserver.Server, name string, n int) driver.Key {
 	t.Helper()
 	command(t, s, "EVAL", `local now = redis.call('TIME')
@@ -27,7 +28,7 @@ redis.call('SET', beside, 'shared\n' .. ARGV[1], 'PX', 600000)`, "1", name, fmt.
 	return driver.Key{Kind: driver.Semaphore, Name: name}
 }
 
-// A holder is taken away from among many in steps, so that nobody else is kept waiting, wherever it stands.
+// Force-releasing one of many holders goes in steps, so that nobody else is kept waiting, wherever the holder stands.
 func TestForceAmongManyHolders(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -48,16 +49,16 @@ func TestForceAmongManyHolders(t *testing.T) {
 	if value := command(t, s, "GET", "{lock:a}:permits"); value != fmt.Sprint("shared\n", n-9) {
 		t.Errorf("the value is %q", value)
 	}
-	before := scripts(t, s)
+	before := scriptCalls(t, s)
 	if err := e.ForceRelease(t.Context(), k, n+1); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("nobody's token: %v, want ErrNotHeld", err)
 	}
-	if took := scripts(t, s) - before; took < 6 {
-		t.Errorf("%d holders were looked at in %d steps: too many in one", n-9, took)
+	if took := scriptCalls(t, s) - before; took < 6 {
+		t.Errorf("%d holders were searched in %d steps: too many in one", n-9, took)
 	}
 }
 
-// Many dead waiters are removed in steps, and only then the lock goes to the first who lives.
+// Many dead waiters are removed in steps, and only then the lock is handed to the first that lives.
 func TestSweepOfManyWaiters(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -65,20 +66,20 @@ func TestSweepOfManyWaiters(t *testing.T) {
 	holder := lasting("a", time.Minute)
 	takes(t, e, holder)
 	const n = 2000
-	queueUp(t, s, "a", n, "P", 2*time.Minute)
+	addWaiters(t, s, "a", n, "P", 2*time.Minute)
 	r := joins(t, e, lasting("a", time.Minute))
 	got := waits(t, e, r)
-	awaitEars(t, s, 1)
-	l := leak(t, e, "a")
+	awaitSubscriptions(t, s, 1)
+	l := onlyLeak(t, e, "a")
 	if l.Sort != driver.DeadWaiters || l.Count != n {
-		t.Fatalf("told is %+v, want %d dead waiters", l, n)
+		t.Fatalf("found %+v, want %d dead waiters", l, n)
 	}
-	command(t, s, "DEL", "lock:a") // somebody has: who waits will be told
-	before := scripts(t, s)
+	command(t, s, "DEL", "lock:a") // without a release: the sweep notifies the waiter
+	before := scriptCalls(t, s)
 	if err := e.Sweep(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if took := scripts(t, s) - before; took < 10 {
+	if took := scriptCalls(t, s) - before; took < 10 {
 		t.Errorf("%d places were removed in %d steps: too many in one", n, took)
 	}
 	granted(t, got)
@@ -87,12 +88,12 @@ func TestSweepOfManyWaiters(t *testing.T) {
 	}
 }
 
-// A sweep that is refused in its midst does not say that nothing was changed.
-func TestSweepThatIsCutInItsMidst(t *testing.T) {
+// A sweep that is refused half-way does not say that nothing was changed.
+func TestSweepThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	takes(t, unguarded(t, standalone(s)), lasting("a", time.Minute))
-	queueUp(t, s, "a", 450, "P", 2*time.Minute)
+	addWaiters(t, s, "a", 450, "P", 2*time.Minute)
 	sent := 0
 	refuse := func(_, command string) {
 		if command != "evalsha" {
@@ -105,13 +106,14 @@ func TestSweepThatIsCutInItsMidst(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	l := leak(t, unguarded(t, standalone(s)), "a")
+	l := onlyLeak(t, unguarded(t, standalone(s)), "a")
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
-		c.AddHook(gate{s.Addr(), refuse, func(string, string) {}})
+		c.AddHook(requestHook{s.Addr(), refuse, func(string, string) {}})
 		return closed(t, c)
 	})
-	if err := e.Sweep(t.Context(), l); err == nil || driver.HadNoEffect(err) || driver.IsNo(err) || !strings.Contains(err.Error(), "places of the queue were removed") {
+	if err := e.Sweep(t.Context(), l); err == nil || driver.HadNoEffect(err) || driver.IsNo(err) ||
+		!strings.Contains(err.Error(), "places of the queue were removed") {
 		t.Errorf("Sweep: %v, want an error that says how many were removed", err)
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// Who waits because grants are closed is told so, and until when. Who would wait anyway, since somebody holds, is not.
+// A waiter that waits because grants are closed is told so, and until when. One that would wait anyway, because
+// somebody holds the lock, is not.
 func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	t.Parallel()
-	const maxTTL, ttl = 4 * time.Second, 20 * time.Second // a look of a waiter may take half of the ttl
+	const maxTTL, ttl = 4 * time.Second, 20 * time.Second // a waiter may poll once in half of the ttl
 	s := redisserver.ForTest(t, redisserver.Config{})
 	started := time.Now()
 	e := open(t, standalone(s), redis.WithMaxTTL(maxTTL))
@@ -21,15 +22,17 @@ func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	takes(t, unguarded(t, standalone(s)), held)
 
 	var all []<-chan grant
-	for _, r := range []driver.Request{lasting("a", ttl), lasting("a", ttl), shared(lasting("b", ttl)), permit(lasting("c", ttl))} { // the second one waits behind the first
+	// the second one waits behind the first
+	for _, r := range []driver.Request{lasting("a", ttl), lasting("a", ttl), shared(lasting("b", ttl)),
+		permit(lasting("c", ttl))} {
 		if _, err := e.Take(t.Context(), r); driver.IsNo(err) || !driver.HadNoEffect(err) {
 			t.Errorf("Take of %s %q: %v, want an error without effect that is no ErrHeld", r.Kind, r.Name, err)
 		}
 		r.Join = true
 		for range 2 { // the second time it keeps its place
 			_, err := e.Take(t.Context(), r)
-			closed, told := errors.AsType[*redis.ClosedError](err)
-			if !errors.Is(err, driver.ErrHeld) || !told || driver.IsPermanent(err) {
+			closed, isClosed := errors.AsType[*redis.ClosedError](err)
+			if !errors.Is(err, driver.ErrHeld) || !isClosed || driver.IsPermanent(err) {
 				t.Fatalf("Take of %s %q: %v, want ErrHeld and a ClosedError", r.Kind, r.Name, err)
 			}
 			if opens := closed.Open.Sub(started); opens < maxTTL-2*time.Second || opens > maxTTL+2*soon {
@@ -46,7 +49,7 @@ func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	next.Join = true
 	for range 2 {
 		_, err := e.Take(t.Context(), next)
-		if _, told := errors.AsType[*redis.ClosedError](err); told || !errors.Is(err, driver.ErrHeld) {
+		if _, isClosed := errors.AsType[*redis.ClosedError](err); isClosed || !errors.Is(err, driver.ErrHeld) {
 			t.Errorf("Take of what is held: %v, want ErrHeld alone", err)
 		}
 	}

@@ -16,59 +16,63 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// node is one of a Cluster.
+// node is a node of a Cluster.
 type node struct {
-	address string
-	myself  bool   // it is the one that was asked
-	epoch   string // its config epoch, which grows when it gets a slot from another
-	own     string // its slots as text, with those on their way to or from it in brackets
-	areas   []area // its slots
+	address    string
+	myself     bool   // this node was asked
+	epoch      string // its config epoch, which grows when it gets a slot from another node
+	slotText   string // its slots as text; those that are moving to or from it are in brackets
+	slotRanges []slotRange
 }
 
-// area is slots that follow each other.
-type area struct{ first, last int }
+// slotRange is a range of slots, both ends included.
+type slotRange struct{ first, last int }
 
-// first is its lowest slot. It must have some.
-func (n node) first() uint16 {
+// firstSlot returns the node's lowest slot. The node must have one.
+func (n node) firstSlot() uint16 {
 	lowest := slots
-	for _, a := range n.areas {
+	for _, a := range n.slotRanges {
 		lowest = min(lowest, a.first)
 	}
 	return uint16(lowest)
 }
 
-// count is how many slots it has.
-func (n node) count() (all int) {
-	for _, a := range n.areas {
+// slotCount returns how many slots the node has.
+func (n node) slotCount() (all int) {
+	for _, a := range n.slotRanges {
 		all += a.last - a.first + 1
 	}
 	return all
 }
 
-// has reports whether it has a slot.
-func (n node) has(slot uint16) bool {
-	return slices.ContainsFunc(n.areas, func(a area) bool { return a.first <= int(slot) && int(slot) <= a.last })
+// hasSlot reports whether the node has a slot.
+func (n node) hasSlot(slot uint16) bool {
+	return slices.ContainsFunc(n.slotRanges, func(r slotRange) bool {
+		return r.first <= int(slot) && int(slot) <= r.last
+	})
 }
 
-// gives reports whether it is giving a slot to another.
-func (n node) gives(slot uint16) bool { return strings.Contains(n.own, fmt.Sprintf("[%d->-", slot)) }
+// isGivingAway reports whether the node is giving a slot to another one.
+func (n node) isGivingAway(slot uint16) bool {
+	return strings.Contains(n.slotText, fmt.Sprintf("[%d->-", slot))
+}
 
-// slots are its slots, some hundreds at a time.
+// slots yields the node's slots, a few hundred at a time.
 func (n node) slots() iter.Seq[[]uint16] {
-	const most = 500
+	const chunkSize = 500
 	var all []uint16
-	for _, a := range n.areas {
+	for _, a := range n.slotRanges {
 		for slot := a.first; slot <= a.last; slot++ {
 			all = append(all, uint16(slot))
 		}
 	}
-	return slices.Chunk(all, most)
+	return slices.Chunk(all, chunkSize)
 }
 
-// ranges are its slots as text, as in "0-99,200-200".
-func (n node) ranges() string {
+// rangesText returns the node's slots as text, such as "0-99,200-200".
+func (n node) rangesText() string {
 	var b strings.Builder
-	for i, a := range n.areas {
+	for i, a := range n.slotRanges {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -84,7 +88,11 @@ func parseNodes(text string) (nodes []node) {
 		if len(fields) < 8 {
 			continue
 		}
-		n := node{myself: strings.Contains(fields[2], "myself"), epoch: fields[6], own: strings.Join(fields[8:], " ")}
+		n := node{
+			myself:   strings.Contains(fields[2], "myself"),
+			epoch:    fields[6],
+			slotText: strings.Join(fields[8:], " "),
+		}
 		n.address, _, _ = strings.Cut(fields[1], "@")
 		for _, part := range fields[8:] {
 			from, to, several := strings.Cut(part, "-")
@@ -93,8 +101,8 @@ func parseNodes(text string) (nodes []node) {
 			}
 			first, err := strconv.ParseUint(from, 10, 16)
 			last, wrong := strconv.ParseUint(to, 10, 16)
-			if err == nil && wrong == nil && last < slots { // others are slots on their way
-				n.areas = append(n.areas, area{int(first), int(last)})
+			if err == nil && wrong == nil && last < slots { // others are slots that are moving
+				n.slotRanges = append(n.slotRanges, slotRange{int(first), int(last)})
 			}
 		}
 		nodes = append(nodes, n)
@@ -102,16 +110,17 @@ func parseNodes(text string) (nodes []node) {
 	return nodes
 }
 
-// keepers are the nodes that keep slots, in the order of their addresses. All others are replicas, or have just joined.
-func keepers(text string) []node {
-	nodes := slices.DeleteFunc(parseNodes(text), func(n node) bool { return len(n.areas) == 0 })
+// mastersOf returns the nodes that have slots, in the order of their addresses. All others are replicas, or have just
+// joined.
+func mastersOf(text string) []node {
+	nodes := slices.DeleteFunc(parseNodes(text), func(n node) bool { return len(n.slotRanges) == 0 })
 	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.address, b.address) })
 	return nodes
 }
 
-// self is the node that was asked, if it keeps slots.
-func self(text string) (node, bool) {
-	nodes := keepers(text)
+// askedNode returns the node that was asked, if it has slots.
+func askedNode(text string) (node, bool) {
+	nodes := mastersOf(text)
 	i := slices.IndexFunc(nodes, func(n node) bool { return n.myself })
 	if i < 0 {
 		return node{}, false
@@ -119,46 +128,48 @@ func self(text string) (node, bool) {
 	return nodes[i], true
 }
 
-// eachMaster calls f with a connection to each server of a Cluster that keeps slots, at the same time, and returns all errors. It finds its
-// way by a key on each server, because that is all that every kind of client can do.
-func (p *place) eachMaster(ctx context.Context, f func(tx *redis.Tx) error) error {
-	text, err := p.nodes(ctx)
+// onEachMaster calls f for all masters of a Cluster at the same time, each with a connection to one of them, and
+// returns all errors. It finds a master by a key in one of its slots, because that is the only way that every kind of
+// client has.
+func (rt *router) onEachMaster(ctx context.Context, f func(tx *redis.Tx) error) error {
+	text, err := rt.clusterNodes(ctx)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
-	nodes := keepers(text)
+	nodes := mastersOf(text)
 	if len(nodes) == 0 {
-		return driver.NoEffect(fmt.Errorf("redis: CLUSTER NODES tells of no node with slots: give the Cluster its slots: %w", errReply))
+		return driver.NoEffect(fmt.Errorf("redis: CLUSTER NODES lists no node with slots: "+
+			"assign the slots of the Cluster: %w", errReply))
 	}
 	errs := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { errs[i] = explain(p.pinned(ctx, p.config.record(n.first()), f)) })
+		work.Go(func() { errs[i] = explainError(rt.onOneConnection(ctx, rt.config.masterRecordKey(n.firstSlot()), f)) })
 	}
 	work.Wait()
 	return errors.Join(errs...)
 }
 
-// nodes asks any node of a Cluster for all of them.
-func (p *place) nodes(ctx context.Context) (string, error) {
-	return hedged(ctx, func(ctx context.Context) (string, error) { return p.client.ClusterNodes(ctx).Result() })
+// clusterNodes asks any node of a Cluster for all nodes.
+func (rt *router) clusterNodes(ctx context.Context) (string, error) {
+	return askHedged(ctx, func(ctx context.Context) (string, error) { return rt.client.ClusterNodes(ctx).Result() })
 }
 
-// hedged asks again after a while, or after an error of the network, and again, without giving up the questions before: the client may have asked a node that is
-// frozen or gone, and asks any other the next time. The first answer counts.
-func hedged(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
-	const most, pause = 10, 150 * time.Millisecond
+// askHedged asks repeatedly, after a pause or a network error, without giving up the earlier requests: the client may
+// have asked a node that is frozen or gone, and picks any other one the next time. The first answer counts.
+func askHedged(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
+	const maxRequests, pause = 10, 150 * time.Millisecond
 	type answer struct {
 		text string
 		err  error
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers := make(chan answer, most)
+	answers := make(chan answer, maxRequests)
 	again := time.NewTicker(pause)
 	defer again.Stop()
 	for asked, failed := 0, 0; ; {
-		if asked < most {
+		if asked < maxRequests {
 			asked++
 			go func() {
 				text, err := ask(ctx)
@@ -170,7 +181,7 @@ func hedged(ctx context.Context, ask func(context.Context) (string, error)) (str
 			if _, replied := errors.AsType[redis.Error](a.err); a.err == nil || replied {
 				return a.text, a.err
 			}
-			if failed++; failed == most {
+			if failed++; failed == maxRequests {
 				return "", a.err
 			}
 		case <-again.C:

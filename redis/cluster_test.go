@@ -17,16 +17,16 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// clients are the kinds of clients of a Cluster.
-func clients(c *redisserver.Cluster) map[string]newClient {
+// clusterClients are the kinds of clients of a Cluster, by name.
+func clusterClients(c *redisserver.Cluster) map[string]newClient {
 	return map[string]newClient{"Plain": cluster(c), "AutoPipeline": pipelined(cluster(c))}
 }
 
-// TestCluster has what leaves a Cluster as it was.
+// TestCluster has the checks that leave a Cluster as it was.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
-	for name, client := range clients(c) {
+	for name, client := range clusterClients(c) {
 		for check, run := range map[string]func(*testing.T, *redisserver.Cluster, newClient){
 			"LocksAreOnAllShards":     locksAreOnAllShards,
 			"HandOverIsBySPublish":    handOverIsBySPublish,
@@ -47,7 +47,7 @@ func TestCluster(t *testing.T) {
 		t.Parallel()
 		readFromReplicas(t, c, readsReplicas)
 	})
-	t.Run("AutoPipeline/ReadFromReplicas", func(t *testing.T) { // it does not show what kind of client it has
+	t.Run("AutoPipeline/ReadFromReplicas", func(t *testing.T) { // it hides the options of its client
 		t.Parallel()
 		readFromReplicas(t, c, pipelined(readsReplicas), redis.WithPolling())
 	})
@@ -57,13 +57,14 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// looksGoToMasters looks through a client that sends to replicas what only reads, and does not show it.
+// looksGoToMasters lists locks through a client that sends read-only commands to replicas, and hides that.
 func looksGoToMasters(t *testing.T, c *redisserver.Cluster, client newClient) {
 	e := unguarded(t, cluster(c))
 	for i := range 20 {
 		name := fmt.Sprint(t.Name(), i)
 		takes(t, e, lasting(name, time.Minute))
-		if page, err := unguarded(t, client).List(t.Context(), driver.Query{Kind: driver.Lock, Name: name}); err != nil || len(page) != 1 {
+		page, err := unguarded(t, client).List(t.Context(), driver.Query{Kind: driver.Lock, Name: name})
+		if err != nil || len(page) != 1 {
 			t.Errorf("%s: %v, %v", name, page, err)
 		}
 	}
@@ -79,12 +80,13 @@ func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient)
 		want = append(want, r.Name)
 	}
 	for _, n := range c.Nodes[:3] {
-		if keys := command(t, n, "EVAL", "return #redis.call('KEYS', ARGV[1])", "0", redis.DefaultPrefix+prefix+"*"); keys == int64(0) {
+		pattern := redis.DefaultPrefix + prefix + "*"
+		if command(t, n, "EVAL", "return #redis.call('KEYS', ARGV[1])", "0", pattern) == int64(0) {
 			t.Errorf("no lock is on %s", n.Addr())
 		}
 	}
 
-	// A listing that is the first thing that an engine does goes over all shards, too, in pages or not.
+	// A listing that is the first request of an engine goes over all shards, too, in pages or not.
 	e = unguarded(t, client)
 	var got []string
 	q := driver.Query{Kind: driver.Lock, Prefix: prefix, Limit: 7}
@@ -102,7 +104,7 @@ func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient)
 		q.After = page[len(page)-1].Key
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("listed are %q, want %q", got, want)
+		t.Errorf("listed %q, want %q", got, want)
 	}
 }
 
@@ -114,20 +116,21 @@ func handOverIsBySPublish(t *testing.T, c *redisserver.Cluster, client newClient
 		takes(t, a, first)
 		second = joins(t, b, second)
 		got := waits(t, b, second)
-		before := timesRun(t, c.Nodes[shard], "spublish")
+		before := commandCalls(t, c.Nodes[shard], "spublish")
 		released := time.Now()
 		release(t, a, first)
 		if g := granted(t, got); g.at.Sub(released) > soon {
 			t.Errorf("shard %d: the waiter has its turn %v after the release", shard, g.at.Sub(released))
 		}
-		if timesRun(t, c.Nodes[shard], "spublish") == before {
-			t.Errorf("shard %d: nobody was told", shard)
+		if commandCalls(t, c.Nodes[shard], "spublish") == before {
+			t.Errorf("shard %d: nobody was notified", shard)
 		}
 		release(t, b, second)
 	}
 }
 
-// A client that reads from replicas listens to them, too. The masters do not know of that: so waiters come and look.
+// A client that reads from replicas subscribes there, too. The masters do not know of these subscriptions, so waiters
+// poll.
 func readFromReplicas(t *testing.T, c *redisserver.Cluster, client newClient, opts ...redis.Option) {
 	a, b := unguarded(t, cluster(c)), unguarded(t, client, opts...)
 	for shard := range 3 {
@@ -147,8 +150,8 @@ func readFromReplicas(t *testing.T, c *redisserver.Cluster, client newClient, op
 	}
 }
 
-// persistently repeats a request until it has an answer, as the core does.
-func persistently(t *testing.T, what string, try func() error) {
+// retryUntilAnswered repeats a request until it has an answer, as the core does.
+func retryUntilAnswered(t *testing.T, what string, try func() error) {
 	t.Helper()
 	var last error
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -177,13 +180,13 @@ func slotIsMovedWithReplicas(t *testing.T, c *redisserver.Cluster, client newCli
 	moveSlot(t, c, client, redis.WithReplicas(1, 5*time.Second))
 }
 
-// longestPause is how long the engine pauses at most before it asks again for a slot that is being moved.
+// longestPause is the longest pause of the engine before it asks again for a slot that is being moved.
 const longestPause = 200 * time.Millisecond
 
-// moving is held while a slot is moved: nodes do not agree on two at the same time.
+// moving is held while a slot is moved: the nodes do not agree if two are moved at the same time.
 var moving sync.Mutex
 
-// moveSlot moves a slot with a lock that is held and waited for, step by step.
+// moveSlot moves, step by step, a slot with a lock that is held and waited for.
 func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...redis.Option) {
 	a, b := unguarded(t, client, opts...), unguarded(t, client, opts...)
 	tag := "{" + t.Name() + "}"
@@ -195,7 +198,7 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() {
-		g, err := persists(ctx, b, second)
+		g, err := takeDespiteErrors(ctx, b, second)
 		got <- grant{g, err, time.Now()}
 	}()
 
@@ -213,32 +216,34 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	}
 	stays := lasting(tagOn(slices.Index(c.Nodes, from))+t.Name(), time.Minute)
 	takes(t, a, stays)
-	persistently(t, "the renewal before a key was moved", func() error { return renews(ctx, a, hold(held), time.Minute) })
+	retryUntilAnswered(t, "the renewal before a key was moved",
+		func() error { return renews(ctx, a, hold(held), time.Minute) })
 	if err := m.Move(redis.DefaultPrefix + held.Name); err != nil {
 		t.Fatal(err)
 	}
-	// The server of the slot sends those who want the lock to a server that does not have the slot yet.
+	// The slot's server redirects requests for the lock to a server that does not own the slot yet.
 	if err := renews(ctx, a, hold(held), time.Minute); driver.IsNo(err) || driver.IsPermanent(err) {
 		t.Errorf("the renewal while the lock is on its way: %v", err)
 	}
-	if err := takesWithin(300*time.Millisecond, a, lock(tag+"new")); err == nil || driver.IsNo(err) || driver.IsPermanent(err) {
+	if err := takesWithin(300*time.Millisecond, a, lock(tag+"new")); err == nil || driver.IsNo(err) ||
+		driver.IsPermanent(err) {
 		t.Errorf("a take in a slot that is being moved: %v", err)
 	}
 	if err := m.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	// The engine still thinks that the two are on one server.
+	// The engine still believes that both are on one server.
 	batch := []driver.Renewal{{Hold: hold(stays), TTL: time.Minute}, {Hold: hold(held), TTL: time.Minute}}
-	persistently(t, "the renewal after the slot was moved", func() error { return renewsAll(ctx, a, batch) })
+	retryUntilAnswered(t, "the renewal after the slot was moved", func() error { return renewsAll(ctx, a, batch) })
 	if st := status(t, a, held.Key); len(st.Holders) != 1 || st.Holders[0].Token != token || st.Waiting != 1 {
-		t.Errorf("after the slot was moved, listed is %+v, want token %d and one waiter", st, token)
+		t.Errorf("after the slot was moved, listed %+v, want token %d and one waiter", st, token)
 	}
 	select {
 	case g := <-got:
 		t.Fatalf("the waiter was granted token %d, %v while the lock was held", g.Token, g.err)
 	default:
 	}
-	persistently(t, "the release", func() error { return a.Release(ctx, driver.Release{Hold: hold(held)}) })
+	retryUntilAnswered(t, "the release", func() error { return a.Release(ctx, driver.Release{Hold: hold(held)}) })
 	if g := granted(t, got); g.Token <= token {
 		t.Errorf("token %d follows %d", g.Token, token)
 	}
@@ -247,7 +252,7 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	release(t, a, stays)
 }
 
-// takesWithin takes, for no longer than that.
+// takesWithin takes with a deadline.
 func takesWithin(limit time.Duration, e *redis.Engine, r driver.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -255,17 +260,20 @@ func takesWithin(limit time.Duration, e *redis.Engine, r driver.Request) error {
 	return err
 }
 
-// takeWhileSlotIsMoved takes what is free: when the slot is where it belongs, and not before.
+// takeWhileSlotIsMoved takes what is free in a slot that is being moved: this succeeds when the move is finished, and
+// not before.
 func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient) {
 	moving.Lock()
 	defer moving.Unlock()
 	tag := "{" + t.Name() + "}"
-	known, guarded := unguarded(t, client), open(t, client, redis.WithMaxTTL(time.Second)) // for so long the slot is closed after it was moved
+	// the slot stays closed for so long after its move
+	known, guarded := unguarded(t, client), open(t, client, redis.WithMaxTTL(time.Second))
 	for i, n := range c.Nodes[:3] {
 		trust(t, n)
 		takes(t, guarded, lasting(tagOn(i)+t.Name(), time.Minute))
 	}
-	engines := map[string]*redis.Engine{"knows the slot": known, "knows nothing": unguarded(t, client), "is guarded": guarded}
+	engines := map[string]*redis.Engine{"knows the slot": known, "knows nothing": unguarded(t, client),
+		"is guarded": guarded}
 	before, released := lasting(tag+"before", time.Hour), lasting(tag+"released", time.Hour)
 	takes(t, known, before)
 	takes(t, known, released)
@@ -279,18 +287,20 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 		t.Fatal(err)
 	}
 	const limit, tries = 500 * time.Millisecond, 100
-	for who, e := range engines {
+	for kind, e := range engines {
 		for try := 1; ; try++ {
 			began := time.Now()
-			err := takesWithin(limit, e, lasting(tag+who, time.Minute))
+			err := takesWithin(limit, e, lasting(tag+kind, time.Minute))
 			if err == nil {
-				t.Errorf("a take by one who %s has taken what is being moved", who)
+				t.Errorf("an engine that %s has taken what is being moved", kind)
 			}
-			if driver.HadNoEffect(err) && !driver.IsNo(err) && !driver.IsPermanent(err) && strings.Contains(err.Error(), "being moved") && time.Since(began) > limit-longestPause {
+			if driver.HadNoEffect(err) && !driver.IsNo(err) && !driver.IsPermanent(err) &&
+				strings.Contains(err.Error(), "being moved") && time.Since(began) > limit-longestPause {
 				break
 			}
-			if try == tries { // the context may end while a request is under way, which the client repeats by itself for a while
-				t.Errorf("a take by one who %s: %v, want that the slot is being moved, without effect, after %v", who, err, limit)
+			if try == tries { // the context may end while a request is in flight, which the client repeats for a while
+				t.Errorf("a take by an engine that %s: %v, want that the slot is being moved, without effect, after %v",
+					kind, err, limit)
 				break
 			}
 		}
@@ -313,20 +323,21 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	outcomes := make(chan error, len(engines)+1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for who, e := range engines {
+	for kind, e := range engines {
 		go func() {
-			_, err := persists(ctx, e, lasting(tag+who, time.Minute))
+			_, err := takeDespiteErrors(ctx, e, lasting(tag+kind, time.Minute))
 			if err != nil {
-				err = fmt.Errorf("a take by one who %s: %w", who, err)
+				err = fmt.Errorf("a take by an engine that %s: %w", kind, err)
 			}
 			outcomes <- err
 		}()
 	}
 	go func() { outcomes <- known.Release(ctx, driver.Release{Hold: hold(before)}) }()
-	eventually(t, "a request is refused because the slot is being moved", func() bool { return len(outcomes) > 0 || refused() > seen+2 })
+	eventually(t, "a request is refused because the slot is being moved",
+		func() bool { return len(outcomes) > 0 || refused() > seen+2 })
 	select {
 	case err := <-outcomes:
-		t.Fatalf("this came before the slot was moved: %v", err)
+		t.Fatalf("an outcome before the slot was moved: %v", err)
 	default:
 	}
 	if err := m.Finish(); err != nil {
@@ -340,7 +351,7 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	release(t, known, released)
 }
 
-// renewsAll renews some leases, and returns what went wrong.
+// renewsAll renews some leases, and returns the errors.
 func renewsAll(ctx context.Context, e *redis.Engine, batch []driver.Renewal) error {
 	var mu sync.Mutex
 	errs := []error{errors.New("not all were reported")}

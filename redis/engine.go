@@ -11,27 +11,31 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/contended"
 	"github.com/leasehold-go/leasehold/internal/keyset"
-	"github.com/leasehold-go/leasehold/redis/internal/crowd"
+	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
 
 // Engine keeps locks in Redis. It is safe for concurrent use by many goroutines.
 type Engine struct {
 	config
-	client redis.UniversalClient
-	pipe   *redis.AutoPipeliner // the deferred face of the client, if it puts the commands of many goroutines together
-	place  place                // of those who lock
-	sights place                // of those who look
-	ears   ears
+	client        redis.UniversalClient
+	asyncPipe     *redis.AutoPipeliner // the client's deferred API, if it is an AutoPipeliner
+	router        router               // finds servers to lock on
+	readRouter    router               // finds servers to read from
+	subscriptions subscriptions
 
-	couriers couriers
-	waiters  waiters
-	wanted   keyset.Set[driver.Key] // the names that are held by this process and for which others waited when they were granted
-	crowded  crowd.Crowd            // names that this process found held
-	turns    keyset.Set[string]     // spent owners whose turn it was, until the core releases them: the next owner of the same call has the turn
+	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
+	batcher batcher
+	waiters waiters
+	// Names that this process holds, and for which others waited when they were granted
+	othersWait keyset.Set[driver.Key]
+	contended  contended.Names[driver.Key] // names that this process recently found held
+	// Spent owners that had the turn. The next owner of the same call gets it. Removed when the core releases them.
+	spentWithTurn keyset.Set[string]
 
-	shut func() error // closes what Open has opened
-	far  *far         // how Open reaches other servers; nil for engines of New
+	closeClient  func() error  // closes what Open has opened
+	directDialer *directDialer // how Open reaches other servers; nil after New
 }
 
 var (
@@ -48,24 +52,24 @@ var (
 	_ driver.Recorder   = (*Engine)(nil)
 )
 
-// New returns an engine on a client of go-redis: one for a single server, for servers that Sentinels watch, or for a
-// Cluster, plain or as an AutoPipeliner. The client stays the caller's, who closes it after the engine. Nothing is
-// sent yet.
+// New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a Cluster,
+// plain or as an AutoPipeliner. The caller owns the client, and closes it after the engine. New sends nothing.
 //
-// A client of a Cluster that reads from replicas (ReadOnly) also listens to them, where nobody counts it among those who hear. Waiters then
-// ask again and again, as with [WithPolling]. An AutoPipeliner does not show what kind of client it has: for one over such a client, give
-// [WithPolling], or waiters have their turn up to ten seconds late.
+// A Cluster client that reads from replicas (ReadOnly) also subscribes there, and the masters do not count those
+// subscribers. Waiters then poll, as with [WithPolling]. An AutoPipeliner does not show what kind of client it has. If
+// it wraps such a client, use [WithPolling], or waiters get their turn up to ten seconds late.
 //
-// The engine needs none of the client's timeouts, but they help: a request that has been given up holds its
-// connection until the client gives up, too.
+// The engine needs none of the client's timeouts, but they help: a request that was given up keeps its connection until
+// the client gives it up, too.
 //
-// Bad options are an *OptionError.
+// An invalid option is an *OptionError.
 func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	if client == nil {
 		return nil, errNoClient
 	}
 	if _, ring := client.(*redis.Ring); ring {
-		return nil, fmt.Errorf("redis engine: a Ring moves names to other servers when one fails, and their locks are then free: use a Cluster, or one client for each server")
+		return nil, fmt.Errorf("redis engine: a Ring moves names to other servers when one fails, " +
+			"and their locks are then free: use a Cluster, or one client for each server")
 	}
 	c := config{prefix: DefaultPrefix, maxTTL: DefaultMaxTTL, guard: true, retention: DefaultTokenRetention}
 	for _, opt := range opts {
@@ -77,7 +81,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	_, _ = rand.Read(id[:]) // never fails
 	e := &Engine{config: c, client: client}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
-		// The deferred face can be waited for until a context ends.
+		// Waiting for the deferred API can end with a context.
 		pipe, err := together, error(nil)
 		if together.IsBlocking() {
 			pipe, err = together.AsyncAutoPipeline()
@@ -85,27 +89,27 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("redis engine: %w", err)
 		}
-		e.pipe = pipe
+		e.asyncPipe = pipe
 	}
 	if nodes, ok := client.(*redis.ClusterClient); ok && nodes.Options().ReadOnly {
-		// Such a client listens to replicas, and the masters do not count it among those who hear their messages.
+		// Such a client subscribes at replicas, and the masters do not count those subscribers.
 		e.polling = true
 	}
-	e.couriers.engine = e
-	e.place.init(client, &e.config)
-	e.initLooking()
-	e.ears.init(client, hex.EncodeToString(id[:]), e.heard)
-	e.waiters.init(e.ears.leave)
+	e.batcher.engine = e
+	e.router.init(client, &e.config)
+	e.initReadRouter()
+	e.subscriptions.init(client, hex.EncodeToString(id[:]), e.onMessage)
+	e.waiters.init(e.subscriptions.unsubscribe)
 	return e, nil
 }
 
-// Close ends the engine's subscriptions. It touches no lock: what is held is free when its ttl has
-// passed. Requests after it fail. It may be called again.
+// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. Later
+// requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
-	e.ears.close()
-	e.couriers.close()
-	if e.shut != nil {
-		return e.shut()
+	e.subscriptions.close()
+	e.batcher.close()
+	if e.closeClient != nil {
+		return e.closeClient()
 	}
 	return nil
 }
@@ -126,20 +130,21 @@ func (e *Engine) Abilities() driver.Abilities {
 		Leaks:      true,
 		Records:    true,
 		Fair:       true,
-		Prompt:     e.pipe != nil && e.replicas == 0,
+		Prompt:     e.asyncPipe != nil && e.replicas == 0,
 		Bounded:    heedsDeadlines(e.client),
-		Starts:     e.alone(),
+		Starts:     e.canBatch(),
 		MaxTTL:     e.maxTTL,
 	}
 }
 
-// alone reports whether the client is one for a single server, or for those of which Sentinels say which one it is. Takes then go together.
-func (e *Engine) alone() bool {
+// canBatch reports whether takes can go together: the client is one for a single server, with or without Sentinels, and
+// no replica has to confirm.
+func (e *Engine) canBatch() bool {
 	_, single := e.client.(*redis.Client)
 	return single && e.replicas == 0
 }
 
-// heedsDeadlines reports whether a client is set up to give up a request at the deadline of its context.
+// heedsDeadlines reports whether a client is configured to give up a request at the deadline of its context.
 func heedsDeadlines(client redis.UniversalClient) bool {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -150,17 +155,18 @@ func heedsDeadlines(client redis.UniversalClient) bool {
 	return false
 }
 
-// millis is a duration as the scripts want it: never shorter than it is.
-func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+// toMillis converts a duration for the scripts, rounded up.
+func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
-// micros is the client's clock, as tokens count it. A clock that was never set may stand before their beginning.
-func micros() int64 { return max(time.Now().UnixMicro(), 1) }
+// nowMicros returns the client's clock in microseconds, as tokens count it. A clock that was never set may stand before
+// 1970.
+func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
 
-// public makes a text fit for the scripts, which end texts at a NUL.
-func public(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+// withoutNUL removes NUL bytes, at which the scripts would cut a text.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
-// yes reads the answer of a script that says 1 or 0.
-func yes(answer any, err error) error {
+// readHeld reads the answer of a script that says 1 (held, or done) or 0.
+func readHeld(answer any, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -177,31 +183,35 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}
-	if wanted := e.leave(r); !wanted && isPlain(r) && !e.turns.Has(r.Owner) {
+	if e.unsent.Withdraw(r.Owner) {
+		return driver.ErrNotHeld
+	}
+	if othersWait := e.forgetOwner(r); !othersWait && canReleaseFree(r) && !e.spentWithTurn.Has(r.Owner) {
 		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
 			return err
 		}
 	}
-	return e.releaseHeld(ctx, r)
+	return e.releaseFully(ctx, r)
 }
 
-// leave forgets what this process knows of an owner that goes, and reports whether others wait for the name.
-func (e *Engine) leave(r driver.Release) (wanted bool) {
-	e.waiters.forget(r.Owner)
-	return e.wanted.Remove(r.Key)
+// forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
+func (e *Engine) forgetOwner(r driver.Release) (othersWait bool) {
+	e.waiters.remove(r.Owner)
+	return e.othersWait.Remove(r.Key)
 }
 
-// isPlain reports whether a release is one that releaseFree can see to, if nobody waits.
-func isPlain(r driver.Release) bool {
+// canReleaseFree reports whether releaseFree can handle a release, provided that nobody waits.
+func canReleaseFree(r driver.Release) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
 }
 
-// releaseHeld releases whatever it is that is held.
-func (e *Engine) releaseHeld(ctx context.Context, r driver.Release) error {
-	turn := e.turns.Has(r.Owner)
-	err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), millis(r.Keep), placeOf(r.Place, r.Owner), flag(turn)))
+// releaseFully releases whatever the owner holds, or its place in the queue.
+func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
+	turn := e.spentWithTurn.Has(r.Owner)
+	err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
+		r.Owner, floorArg(), toMillis(r.Keep), placeArg(r.Place, r.Owner), flagArg(turn)))
 	if turn && (err == nil || driver.IsNo(err)) {
-		e.turns.Remove(r.Owner)
+		e.spentWithTurn.Remove(r.Owner)
 	}
 	return err
 }
@@ -211,10 +221,11 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	if err := checkOwner(h.Owner); err != nil {
 		return err
 	}
-	return yes(e.run(ctx, downgrade, e.names(h.Key), h.Owner, floor()))
+	return readHeld(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
 }
 
-// Wanted implements [driver.Wanter]: whether this process waits, or others did when it was granted the name.
+// Wanted implements [driver.Wanter]. It reports whether a caller of this process waits, or others waited when this
+// process was granted the name.
 func (e *Engine) Wanted(k driver.Key) bool {
-	return e.wanted.Has(k) || e.waiters.want(k)
+	return e.othersWait.Has(k) || e.waiters.hasKey(k)
 }

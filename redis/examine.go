@@ -11,16 +11,16 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// Examine implements [driver.Examiner]. Places are the masters, each followed by its replicas. An engine of [Open] asks the replicas, too; for
-// one of [New], they are known by what their master says.
+// Examine implements [driver.Examiner]. It lists the masters, each followed by its replicas. An engine of [Open] asks
+// the replicas, too. An engine of [New] knows of them only what their master says.
 //
 // It leaves two small scripts in the cache of each server, as all requests do, and changes nothing else.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
-	if e.ears.closed() {
+	if e.subscriptions.isClosed() {
 		return driver.Examination{}, errClosed
 	}
-	// What it sends cannot be left alone when ctx ends, but all of it can.
-	x, err := within(ctx, math.MaxInt64, e.examine)
+	// Single requests cannot be abandoned when ctx ends, but the examination as a whole can.
+	x, err := leaveAfter(ctx, math.MaxInt64, e.examine)
 	if err != nil {
 		return driver.Examination{}, noEffect(err)
 	}
@@ -28,57 +28,58 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 }
 
 func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
-	ctx, cancel := early(ctx)
+	ctx, cancel := withTimeToReport(ctx)
 	defer cancel()
-	masters, findings, err := e.masters(ctx)
+	masters, findings, err := e.examineMasters(ctx)
 	if err != nil {
 		return driver.Examination{}, err
 	}
 	x := driver.Examination{Findings: findings}
-	tell := func(v *visit) {
-		x.Places = append(x.Places, v.place)
-		x.Findings = append(append(x.Findings, e.judge(v)...), e.judgeWire(v.place.Name)...)
+	add := func(r *serverReport) {
+		x.Servers = append(x.Servers, r.server)
+		x.Findings = append(append(x.Findings, e.judge(r)...), e.judgeConnection(r.server.Name)...)
 	}
-	var all []*visit
-	for i, followers := range e.followers(ctx, masters) {
-		tell(masters[i])
-		all = append(all, masters[i])
+	var reports []*serverReport
+	for i, followers := range e.examineReplicas(ctx, masters) {
+		add(masters[i])
+		reports = append(reports, masters[i])
 		for _, f := range followers {
-			tell(f)
-			all = append(all, f)
+			add(f)
+			reports = append(reports, f)
 		}
 	}
-	x.Findings = append(x.Findings, e.judgeTogether(all)...)
+	x.Findings = append(x.Findings, e.judgeAll(reports)...)
 	return x, nil
 }
 
-// judgeWire finds that others can listen to connections to a server, if the client is the engine's own.
-func (e *Engine) judgeWire(address string) []driver.Finding {
-	if e.far == nil || e.far.target.shape == unixSocket {
+// judgeConnection finds out whether others can listen on the connection to a server, if the engine owns its client.
+func (e *Engine) judgeConnection(address string) []driver.Finding {
+	if e.directDialer == nil || e.directDialer.target.shape == unixSocket {
 		return nil
 	}
-	weak := exposure.Weak(address, e.far.tls, e.far.target.password != "")
+	weak := exposure.FindWeakness(address, e.directDialer.tls, e.directDialer.target.password != "")
 	if weak == nil {
 		return nil
 	}
-	f := &findings{place: address}
+	f := &findings{server: address}
 	severity := driver.Note
 	if weak.Exposed {
 		severity = driver.Warning
 	}
-	f.add(severity, weak.Code, weak.Text, "TLS on the server (tls-port), and rediss or redlocks instead of redis or redlock in the URL")
+	f.add(severity, weak.Code, weak.Text,
+		"TLS on the server (tls-port), and rediss or redlocks instead of redis or redlock in the URL")
 	return f.all
 }
 
-// early is a context that ends before another one, so that there is time left to tell of servers that have not answered. It does not wait for them
-// for longer than 3 s in any case.
-func early(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := examining
+// withTimeToReport returns a context that ends before its parent, at most 3 s from now, so that time is left to report
+// servers that did not answer.
+func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := maxExamineTime
 	if end, limited := ctx.Deadline(); limited {
 		limit = min(limit, time.Until(end)/3*2)
 	}
 	return context.WithTimeout(ctx, limit)
 }
 
-// examining is for how long an examination waits for servers.
-const examining = 3 * time.Second
+// maxExamineTime is how long an examination waits for servers.
+const maxExamineTime = 3 * time.Second

@@ -9,104 +9,111 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// findings are about one place.
+// findings collects the findings about one server.
 type findings struct {
-	place string
-	all   []driver.Finding
+	server string
+	all    []driver.Finding
 }
 
-func (f *findings) add(s driver.Severity, code, text, mend string) {
-	f.all = append(f.all, driver.Finding{Severity: s, Code: code, Place: f.place, Text: text, Mend: mend})
+func (f *findings) add(s driver.Severity, code, text, fix string) {
+	f.all = append(f.all, driver.Finding{Severity: s, Code: code, Server: f.server, Text: text, Fix: fix})
 }
 
-// judge finds what endangers promises in what was seen of one server.
-func (e *Engine) judge(v *visit) []driver.Finding {
-	if v.place.Err != nil {
-		return nil // which is for the core to tell
+// judge finds what endangers the promises, by the report on one server.
+func (e *Engine) judge(r *serverReport) []driver.Finding {
+	if r.server.Err != nil {
+		return nil // the core reports that
 	}
-	f := &findings{place: v.place.Name}
-	if len(v.info) > 0 && !e.usable(f, v) {
+	f := &findings{server: r.server.Name}
+	if len(r.infoFields) > 0 && !e.judgeUsable(f, r) {
 		return f.all
 	}
-	f.all = append(f.all, v.rights.judge(v.place.Name, !v.follows)...)
-	if len(v.info) == 0 {
+	f.all = append(f.all, r.rights.judge(r.server.Name, !r.isReplica)...)
+	if len(r.infoFields) == 0 {
 		return f.all
 	}
-	e.memory(f, v)
-	if v.follows {
+	e.judgeMemory(f, r)
+	if r.isReplica {
 		return f.all
 	}
-	if len(v.config) == 0 {
+	if len(r.config) == 0 {
 		f.add(driver.Note, "config-unreadable",
-			"settings could not be read (CONFIG GET is refused), so it was not looked at how often the disk is written, "+
+			"settings could not be read (CONFIG GET is refused), "+
+				"so it is not known how often the disk is written, "+
 				"whether failed saving stops writes, and how replicas stop a master",
-			"nothing, or ACL SETUSER with +config|get")
+			"nothing, or ACL SETUSER with +config|get for the user of the doctor alone: "+
+				"it also reads requirepass and masterauth")
 	}
-	e.persistence(f, v)
-	e.replication(f, v)
-	e.clients(f, v)
+	e.judgePersistence(f, r)
+	e.judgeReplication(f, r)
+	e.judgeClients(f, r)
 	return f.all
 }
 
-// usable finds what makes a server none on which locks can be kept, and reports whether the rest is worth a look.
-func (e *Engine) usable(f *findings, v *visit) bool {
+// judgeUsable finds out whether locks can be kept on a server at all, and reports whether the rest is worth examining.
+func (e *Engine) judgeUsable(f *findings, r *serverReport) bool {
 	severity, then := driver.Critical, "no lock can be had"
-	if v.follows {
+	if r.isReplica {
 		severity, then = driver.Warning, "no lock can be had once it is promoted"
 	}
 	switch {
-	case v.facts.mode == modeSentinel:
-		f.add(severity, "wrong-mode", "it is a Sentinel, which keeps no data: "+then, "use a redis+sentinel:// URL, or NewFailoverClient")
+	case r.info.mode == modeSentinel:
+		f.add(severity, "wrong-mode",
+			"it is a Sentinel, which keeps no data: "+then,
+			"use a redis+sentinel:// URL, or NewFailoverClient")
 		return false
-	case v.facts.runID == "":
+	case r.info.runID == "":
 		f.add(severity, "unknown-server",
 			"it hides its run_id, as a proxy does, so that a restart cannot be noticed: "+then,
 			"connect to the server itself")
 		return false
-	case !v.facts.modeKnown():
+	case !r.info.isModeKnown():
 		f.add(severity, "unknown-server",
-			"it does not say whether it is part of a Cluster: INFO has no redis_mode or server_mode that is known: "+then,
+			"it does not say whether it is part of a Cluster: "+
+				"INFO has no redis_mode or server_mode that is known: "+then,
 			"connect to the server itself, a Redis or Valkey")
 		return false
-	case v.facts.tooOld():
+	case r.info.isTooOld():
 		f.add(severity, "old-version",
-			fmt.Sprintf("it has version %s, without scripts and messages that are needed: %s", v.facts.called(), then),
-			fmt.Sprintf("update it to %d.0 or later", oldest))
+			fmt.Sprintf("it has version %s, without scripts and messages that are needed: %s",
+				r.info.displayVersion(), then),
+			fmt.Sprintf("update it to %d.0 or later", minVersion))
 		return false
-	case v.facts.replica && !v.follows:
+	case r.info.isReplica && !r.isReplica:
 		f.add(severity, "replica-as-node",
-			"it is a replica of "+v.info["master_host"]+":"+v.info["master_port"]+", and refuses whatever "+
-				"changes anything: "+then,
+			"it is a replica of "+r.infoFields["master_host"]+":"+r.infoFields["master_port"]+", "+
+				"and refuses all changes: "+then,
 			"name the master, or the Sentinels that know it")
 	}
-	if v.apart {
+	if r.oneOfSeveral {
 		f.add(severity, "wrong-mode",
-			"it is one of several masters of a Cluster, and the others are not known: locks whose names are there cannot be had",
+			"it is one of several masters of a Cluster, and the others are not known: "+
+				"locks whose names are there cannot be had",
 			"use a redis+cluster:// URL, or NewClusterClient")
 		return false
 	}
-	if v.info["loading"] == "1" {
+	if r.infoFields["loading"] == "1" {
 		f.add(severity, "loading", "it is loading its data, and refuses all else until it has: "+then, "wait")
 		return false
 	}
 	return true
 }
 
-// memory finds what happens when it is full.
-func (e *Engine) memory(f *findings, v *visit) {
-	most, policy := v.number("maxmemory"), v.info["maxmemory_policy"]
+// judgeMemory finds what happens when the server's memory is full.
+func (e *Engine) judgeMemory(f *findings, r *serverReport) {
+	limit, policy := r.infoNumber("maxmemory"), r.infoFields["maxmemory_policy"]
 	evicts := policy != "noeviction" && policy != ""
-	what := "whatever it likes: locks, and the last tokens of names"
+	what := "any keys: locks, and the last tokens of names"
 	if strings.HasPrefix(policy, "volatile-") {
-		what = "keys that have an end: locks, queues, and the last tokens of names"
+		what = "keys that expire: locks, queues, and the last tokens of names"
 	}
 	switch {
-	case most == 0 && evicts:
+	case limit == 0 && evicts:
 		f.add(driver.Note, "eviction-policy",
 			fmt.Sprintf("maxmemory-policy is %s. It does nothing as long as there is no maxmemory; then it "+
 				"removes %s", policy, what),
 			"CONFIG SET maxmemory-policy noeviction, and the same in redis.conf")
-	case evicts && v.follows:
+	case evicts && r.isReplica:
 		f.add(driver.Warning, "eviction-policy",
 			fmt.Sprintf("maxmemory-policy is %s: once this replica is promoted and its memory is full, it "+
 				"removes %s", policy, what),
@@ -115,150 +122,171 @@ func (e *Engine) memory(f *findings, v *visit) {
 		f.add(driver.Critical, "eviction-policy",
 			fmt.Sprintf("maxmemory-policy is %s: when the memory is full (%d of %d MB are used), it "+
 				"removes %s. Then two may hold a lock, and tokens may go back",
-				policy, v.used()>>20, most>>20, what),
-			"CONFIG SET maxmemory-policy noeviction, and the same in redis.conf; keep what may be evicted on another server")
-	case most > 0 && !v.follows && v.used() >= most:
+				policy, r.usedMemory()>>20, limit>>20, what),
+			"CONFIG SET maxmemory-policy noeviction, and the same in redis.conf; "+
+				"keep what may be evicted on another server")
+	case limit > 0 && !r.isReplica && r.usedMemory() >= limit:
 		f.add(driver.Critical, "memory-full",
-			fmt.Sprintf("all of its memory (%d MB) is used: locks that are held are renewed, but none can be had", most>>20),
+			fmt.Sprintf("all of its memory (%d MB) is used: "+
+				"locks that are held are renewed, but none can be had", limit>>20),
 			"raise maxmemory, or remove other data")
-	case most > 0 && !v.follows && v.used() >= most/10*9:
+	case limit > 0 && !r.isReplica && r.usedMemory() >= limit/10*9:
 		f.add(driver.Warning, "memory-nearly-full",
-			fmt.Sprintf("%d of %d MB of its memory are used: when it is full, no lock can be had", v.used()>>20, most>>20),
+			fmt.Sprintf("%d of %d MB of its memory are used: when it is full, no lock can be had",
+				r.usedMemory()>>20, limit>>20),
 			"raise maxmemory, or remove other data")
 	}
 }
 
-// used is how much memory counts for maxmemory.
-func (v *visit) used() int64 { return v.number("used_memory") - v.number("mem_not_counted_for_evict") }
+// usedMemory returns how much memory counts for maxmemory.
+func (r *serverReport) usedMemory() int64 {
+	return r.infoNumber("used_memory") - r.infoNumber("mem_not_counted_for_evict")
+}
 
-func (v *visit) number(field string) int64 {
-	n, err := strconv.ParseInt(v.info[field], 10, 64)
+func (r *serverReport) infoNumber(field string) int64 {
+	n, err := strconv.ParseInt(r.infoFields[field], 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-// persists says what of its data a server finds again after a restart.
-type persists int
+// durability says how much of its data a server has again after a restart.
+type durability int
 
 const (
-	nothing persists = iota
-	snapshots
-	everySecond
-	everything
-	appended // it is not known how soon
+	durableNothing durability = iota
+	durableSnapshots
+	durableEverySecond
+	durableEverything
+	durableAppended // written to the append-only file, but how soon is not known
 )
 
-func (v *visit) persists() persists {
-	switch fsync := v.config["appendfsync"]; {
-	case v.info["aof_enabled"] == "1" && fsync == "always":
-		return everything
-	case v.info["aof_enabled"] == "1" && fsync == "":
-		return appended
-	case v.info["aof_enabled"] == "1":
-		return everySecond
-	case v.config["save"] != "":
-		return snapshots
+func (r *serverReport) durability() durability {
+	switch fsync := r.config["appendfsync"]; {
+	case r.infoFields["aof_enabled"] == "1" && fsync == "always":
+		return durableEverything
+	case r.infoFields["aof_enabled"] == "1" && fsync == "":
+		return durableAppended
+	case r.infoFields["aof_enabled"] == "1":
+		return durableEverySecond
+	case r.config["save"] != "":
+		return durableSnapshots
 	}
-	return nothing
+	return durableNothing
 }
 
-// persistence finds what a restart forgets, and whether saving fails.
-func (e *Engine) persistence(f *findings, v *visit) {
-	then := "The failover guard then keeps others out until all leases from before have ended, so this breaks no promise; but who holds such a " +
-		"lock loses it"
+// judgePersistence finds what a restart would lose, and whether saving fails.
+func (e *Engine) judgePersistence(f *findings, r *serverReport) {
+	then := "The failover guard then keeps others out until all leases from before have ended, " +
+		"so this breaks no promise; but the holders of such locks lose them"
 	if !e.guard {
 		then = "Without the failover guard others are then granted what is still held"
 	}
-	switch v.persists() {
-	case nothing:
-		if len(v.config) == 0 {
+	switch r.durability() {
+	case durableNothing:
+		if len(r.config) == 0 {
 			break // it may write snapshots
 		}
 		f.add(driver.Note, "persistence-off",
 			"it keeps nothing on disk: a restart forgets all locks. "+then,
 			"nothing, or appendonly yes, so that holders keep their locks over a short restart")
-	case snapshots:
+	case durableSnapshots:
 		f.add(driver.Note, "persistence-snapshots",
 			"it writes snapshots only: a restart forgets the locks since the last one. "+then,
 			"nothing, or appendonly yes, so that holders keep their locks over a short restart")
-	case everySecond:
+	case durableEverySecond:
 		f.add(driver.Note, "persistence-everysec",
 			"it writes to the disk once a second, or when the system likes: a crash of the machine "+
 				"forgets the locks of the last second or more. "+then,
 			"nothing, or appendfsync always")
 	}
-	snapshot, log := v.info["rdb_last_bgsave_status"] == "err", v.info["aof_enabled"] == "1" && v.info["aof_last_write_status"] == "err"
-	stops, known := v.config["stop-writes-on-bgsave-error"]
-	switch mend := "look into its log, and make room on its disk; or stop-writes-on-bgsave-error no"; {
-	case log, snapshot && stops == "yes" && v.config["save"] != "":
+	snapshot := r.infoFields["rdb_last_bgsave_status"] == "err"
+	log := r.infoFields["aof_enabled"] == "1" && r.infoFields["aof_last_write_status"] == "err"
+	stops, known := r.config["stop-writes-on-bgsave-error"]
+	switch fix := "look into its log, and make room on its disk; or stop-writes-on-bgsave-error no"; {
+	case log, snapshot && stops == "yes" && r.config["save"] != "":
 		f.add(driver.Critical, "saving-fails",
-			"it could not write to its disk, and refuses all that changes anything: no lock can be had or renewed",
-			mend)
+			"it could not write to its disk, and refuses all changes: no lock can be had or renewed",
+			fix)
 	case snapshot && !known:
 		f.add(driver.Warning, "saving-fails",
-			"it could not write to its disk: unless stop-writes-on-bgsave-error is no, which may not be read, it refuses all locks and renewals",
-			mend)
+			"it could not write to its disk: unless stop-writes-on-bgsave-error is no, which may not be read, "+
+				"it refuses all locks and renewals",
+			fix)
 	case snapshot:
-		f.add(driver.Note, "saving-fails", "its last snapshot could not be written", mend)
+		f.add(driver.Note, "saving-fails", "its last snapshot could not be written", fix)
 	}
 }
 
-// clients finds that there are too many.
-func (e *Engine) clients(f *findings, v *visit) {
-	most, now := v.number("maxclients"), v.number("connected_clients")
-	if most > 0 && now*10 >= most*9 {
+// judgeClients finds out whether the server has nearly too many clients.
+func (e *Engine) judgeClients(f *findings, r *serverReport) {
+	limit, now := r.infoNumber("maxclients"), r.infoNumber("connected_clients")
+	if limit > 0 && now*10 >= limit*9 {
 		f.add(driver.Warning, "clients-nearly-full",
 			fmt.Sprintf("%d of %d connections are in use: one more than that is refused, and with it "+
-				"locks and messages to those who wait", now, most),
+				"locks and messages to those who wait", now, limit),
 			"raise maxclients, or find out who keeps so many")
 	}
 }
 
-// judge finds what the user may not do. A server that grants needs it now, another one when it is promoted.
-func (r *lacks) judge(place string, granting bool) []driver.Finding {
-	f := &findings{place: place}
-	if r.looksOnly() {
+// judge finds rights that the user lacks. A server that grants needs them now, a replica once it is promoted.
+func (missing *missingRights) judge(place string, granting bool) []driver.Finding {
+	f := &findings{server: place}
+	if missing.isReadOnlyUser() {
 		f.add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
 			"nothing, or the words of *lock* in docs/engines/redis.md#the-smallest-rights")
-		inVain := func(word string) bool { return !slices.Contains(sparing, word) }
-		*r = lacks{names: r.names, listing: r.listing, untold: r.untold, spare: slices.DeleteFunc(slices.Clone(r.spare), inVain)}
+		inVain := func(word string) bool { return !slices.Contains(optionalRights, word) }
+		*missing = missingRights{
+			someNames: missing.someNames,
+			listing:   missing.listing,
+			unknown:   missing.unknown,
+			optional:  slices.DeleteFunc(slices.Clone(missing.optional), inVain),
+		}
 	}
 	worst, then := driver.Critical, "no lock can be had"
 	if !granting {
 		worst, then = driver.Warning, "no lock can be had once it is promoted (rights are not copied from the master)"
 	}
-	const mend = "see the smallest rights in docs/engines/redis.md; give these with ACL SETUSER: "
+	const fix = "see the smallest rights in docs/engines/redis.md; give these with ACL SETUSER: "
 	list := func(words []string) string { return strings.Join(words, " ") }
-	if len(r.hidden) > 0 {
-		f.add(worst, "hidden-commands", fmt.Sprintf("the server does not know %s: %s", strings.ReplaceAll(list(r.hidden), "+", ""), then),
+	if len(missing.hidden) > 0 {
+		f.add(worst, "hidden-commands",
+			fmt.Sprintf("the server does not know %s: %s", strings.ReplaceAll(list(missing.hidden), "+", ""), then),
 			"take the rename-command out of its configuration, or use a server that has all commands")
 	}
-	if len(r.denied) > 0 {
-		f.add(worst, "rights", fmt.Sprintf("the user lacks %s: %s", list(r.denied), then), mend+list(r.denied))
+	if len(missing.denied) > 0 {
+		f.add(worst, "rights",
+			fmt.Sprintf("the user lacks %s: %s", list(missing.denied), then),
+			fix+list(missing.denied))
 	}
-	if len(r.names) > 0 {
+	if len(missing.someNames) > 0 {
 		f.add(driver.Note, "rights-names",
-			fmt.Sprintf("the user may not use all names: %s would be needed for that. If it is meant for some names, all is well", list(r.names)),
-			mend+list(r.names))
+			fmt.Sprintf("the user may not use all names: %s would be needed for that. "+
+				"If it is meant for some names, all is well", list(missing.someNames)),
+			fix+list(missing.someNames))
 	}
-	if len(r.listing) > 0 && granting {
+	if len(missing.listing) > 0 && granting {
 		f.add(driver.Warning, "rights-listing",
-			fmt.Sprintf("the user lacks %s: locks work, but cannot be listed", list(r.listing)),
-			mend+list(r.listing))
+			fmt.Sprintf("the user lacks %s: locks work, but cannot be listed", list(missing.listing)),
+			fix+list(missing.listing))
 	}
-	if len(r.messages) > 0 {
+	if len(missing.messages) > 0 {
 		f.add(driver.Warning, "rights-messages",
-			fmt.Sprintf("the user may not %s: those who wait ask again and again, up to 50 times a second each, instead of being "+
-				"told", strings.Join(r.messages, ", nor ")),
-			mend+list(r.channels))
+			fmt.Sprintf("the user may not %s: "+
+				"waiters poll, up to 50 times a second each, instead of being notified",
+				strings.Join(missing.messages, ", nor ")),
+			fix+list(missing.channels))
 	}
-	if len(r.spare) > 0 && granting {
-		f.add(driver.Note, "rights-spare", fmt.Sprintf("the user lacks %s, without which all works, mostly", list(r.spare)), mend+list(r.spare))
+	if len(missing.optional) > 0 && granting {
+		f.add(driver.Note, "rights-spare",
+			fmt.Sprintf("the user lacks %s, without which nearly everything works", list(missing.optional)),
+			fix+list(missing.optional))
 	}
-	if r.untold {
-		f.add(driver.Note, "rights-untold", "the server does not tell what the user may do, so it was not looked at", "nothing")
+	if missing.unknown {
+		f.add(driver.Note, "rights-untold",
+			"the server cannot say what the user may do, so the rights were not checked",
+			"nothing")
 	}
 	return f.all
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// follower is a replica as its master tells of it. See https://redis.io/docs/latest/commands/info/.
-type follower struct {
+// replicaInfo is what a master says of a replica. See https://redis.io/docs/latest/commands/info/.
+type replicaInfo struct {
 	address, state string
-	lag            time.Duration // since it was heard of; negative if it never was
+	lag            time.Duration // since its last message; negative if there was none
 }
 
-// readFollowers reads what a master says of its replicas.
-func readFollowers(info map[string]string) (all []follower) {
+// readReplicas reads what a master says of its replicas.
+func readReplicas(info map[string]string) (all []replicaInfo) {
 	for i := 0; ; i++ {
-		line, told := info["slave"+strconv.Itoa(i)]
-		if !told {
+		line, found := info["slave"+strconv.Itoa(i)]
+		if !found {
 			return all
 		}
 		said := map[string]string{}
@@ -37,71 +37,76 @@ func readFollowers(info map[string]string) (all []follower) {
 		if err != nil {
 			seconds = -1
 		}
-		all = append(all, follower{net.JoinHostPort(said["ip"], said["port"]), said["state"], time.Duration(seconds) * time.Second})
+		all = append(all, replicaInfo{
+			address: net.JoinHostPort(said["ip"], said["port"]),
+			state:   said["state"],
+			lag:     time.Duration(seconds) * time.Second,
+		})
 	}
 }
 
-// errByWord is why replicas are not asked by an engine of New: its client leads to masters.
-var errByWord = errors.New("an engine on a client of one's own does not know how to reach replicas")
+// errCannotReachReplicas is why an engine of New does not ask replicas: its client only reaches masters.
+var errCannotReachReplicas = errors.New("the program gave its own client, which leads to masters only")
 
-// followers looks at the replicas of each of the masters.
-func (e *Engine) followers(ctx context.Context, masters []*visit) [][]*visit {
-	all := make([][]*visit, len(masters))
+// examineReplicas examines the replicas of all masters.
+func (e *Engine) examineReplicas(ctx context.Context, masters []*serverReport) [][]*serverReport {
+	all := make([][]*serverReport, len(masters))
 	var work sync.WaitGroup
 	for i, m := range masters {
-		following := readFollowers(m.info)
-		all[i] = make([]*visit, len(following))
+		following := readReplicas(m.infoFields)
+		all[i] = make([]*serverReport, len(following))
 		for j, f := range following {
-			work.Go(func() { all[i][j] = e.visitFollower(ctx, f) })
+			work.Go(func() { all[i][j] = e.examineReplica(ctx, f) })
 		}
 	}
 	work.Wait()
 	return all
 }
 
-func (e *Engine) visitFollower(ctx context.Context, f follower) *visit {
-	v, err := newVisit(f.address), errByWord
-	if e.far != nil {
-		c := e.far.client(f.address)
-		defer func() { _ = c.Close() }() // nothing was to be kept
-		var seen *visit
-		seen, err = e.visit(ctx, f.address, e.onlyMarker(), func(ctx context.Context, f func(redis.Cmdable) error) error {
+func (e *Engine) examineReplica(ctx context.Context, f replicaInfo) *serverReport {
+	r, err := newServerReport(f.address), errCannotReachReplicas
+	if e.directDialer != nil {
+		c := e.directDialer.client(f.address)
+		defer func() { _ = c.Close() }() // it was only read from
+		var seen *serverReport
+		connect := func(ctx context.Context, f func(redis.Cmdable) error) error {
 			return c.Watch(ctx, func(tx *redis.Tx) error { return f(tx) })
-		})
+		}
+		seen, err = e.examineServer(ctx, f.address, e.serverMarkerKey(), connect)
 		if err == nil {
-			v = seen
+			r = seen
 		}
 	}
-	v.follows, v.unlooked = true, err
-	v.place.Role, v.place.Votes = "replica", false
-	return v
+	r.isReplica, r.errNotAsked = true, err
+	r.server.Role, r.server.Votes = "replica", false
+	return r
 }
 
-// far is how an engine of Open reaches servers that its client does not lead to.
-type far struct {
-	target *target
-	tls    *tls.Config
-	last   atomic.Pointer[string] // the server to which the client has connected last
+// directDialer reaches servers that the client of an engine of Open does not lead to.
+type directDialer struct {
+	target      *target
+	tls         *tls.Config
+	lastAddress atomic.Pointer[string] // the server to which the client connected last
 }
 
-// noting returns a dialer that notes which server it has led to.
-func (f *far) noting(dial dialFunc) dialFunc {
+// recordAddress returns a dialer that remembers which server it connected to.
+func (f *directDialer) recordAddress(dial dialFunc) dialFunc {
 	if f.target.shape != behindSentinels {
-		f.last.Store(&f.target.addresses[0])
+		f.lastAddress.Store(&f.target.addresses[0])
 		return dial
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err == nil && !slices.Contains(f.target.addresses, address) {
-			f.last.Store(&address)
+			f.lastAddress.Store(&address)
 		}
 		return conn, err
 	}
 }
 
-// client makes a client for one server, in the way of the others.
-func (f *far) client(address string) *redis.Client {
+// client makes a client for one server, with the settings of the engine's client.
+func (f *directDialer) client(address string) *redis.Client {
 	t := *f.target
 	t.shape, t.addresses, t.pool = oneServer, []string{address}, 1
-	return t.client(t.dialer(f.tls)).(*redis.Client)
+	return t.client(t.dialer(context.Background(), f.tls)).(*redis.Client)
 }

@@ -13,23 +13,24 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// mostBehind is how long a replica may be silent. One that is well tells its master once a second how far it is.
-const mostBehind = 10 * time.Second
+// maxReplicaSilence is how long a replica may be silent. A healthy replica reports its offset once a second.
+const maxReplicaSilence = 10 * time.Second
 
-// replication finds what a failover would forget.
-func (e *Engine) replication(f *findings, v *visit) {
-	following := readFollowers(v.info)
+// judgeReplication finds what a failover would lose.
+func (e *Engine) judgeReplication(f *findings, v *serverReport) {
+	following := readReplicas(v.infoFields)
 	online := 0
 	for _, r := range following {
 		switch {
 		case r.state != "online":
 			f.add(driver.Warning, "replica-down",
-				fmt.Sprintf("its replica %s is not in step (%s): a failover to it forgets more than it must, "+
-					"or cannot be", r.address, r.state),
+				fmt.Sprintf("its replica %s is out of sync (%s): a failover to it loses more than necessary, "+
+					"or is impossible", r.address, r.state),
 				"look at the replica's log, and at repl-backlog-size")
-		case r.lag > mostBehind:
+		case r.lag > maxReplicaSilence:
 			f.add(driver.Warning, "replica-lag",
-				fmt.Sprintf("its replica %s was heard of %s ago: a failover to it forgets all locks since", r.address, r.lag),
+				fmt.Sprintf("its replica %s last reported %s ago: a failover to it loses all locks since then",
+					r.address, r.lag),
 				"look at the replica, and at the network between them")
 		default:
 			online++
@@ -45,24 +46,24 @@ func (e *Engine) replication(f *findings, v *visit) {
 	}
 	if e.replicas == 0 && e.guard {
 		f.add(driver.Note, "replicas-without-wait",
-			"replicas follow a little behind: who was granted a lock just before a failover may lose "+
-				"it. The failover guard keeps others out until that lease has ended",
+			"replicas lag a little behind: a lock that was granted just before a failover may be lost. "+
+				"The failover guard keeps others out until that lease has ended",
 			"nothing, or WithReplicas (replicas=1), at the price of a round trip between the servers")
 	}
-	e.twoMasters(f, v)
+	e.judgeTwoMasters(f, v)
 }
 
-// twoMasters finds that a master that was cut off could go on to grant beside its successor.
-func (e *Engine) twoMasters(f *findings, v *visit) {
-	if len(v.config) == 0 {
-		return // which judge tells
+// judgeTwoMasters finds out whether a master that is cut off could go on granting while its successor grants, too.
+func (e *Engine) judgeTwoMasters(f *findings, r *serverReport) {
+	if len(r.config) == 0 {
+		return // judge reports that
 	}
-	setting, stops := "min-replicas-max-lag", v.seconds("min-replicas-max-lag", time.Second)
-	if v.facts.cluster() {
-		setting, stops = "cluster-node-timeout", v.seconds("cluster-node-timeout", time.Millisecond)
-	} else if least := v.seconds("min-replicas-to-write", 1); least == 0 || stops == 0 {
+	setting, stops := "min-replicas-max-lag", r.durationSetting("min-replicas-max-lag", time.Second)
+	if r.info.isCluster() {
+		setting, stops = "cluster-node-timeout", r.durationSetting("cluster-node-timeout", time.Millisecond)
+	} else if minReplicas := r.durationSetting("min-replicas-to-write", 1); minReplicas == 0 || stops == 0 {
 		severity, who := driver.Note, "If somebody or something promotes a replica while this master is only cut off, "
-		if e.sentinels() {
+		if e.usesSentinels() {
 			severity, who = driver.Warning, "If Sentinels promote a replica while this master is only cut off, "
 		}
 		f.add(severity, "min-replicas",
@@ -79,80 +80,85 @@ func (e *Engine) twoMasters(f *findings, v *visit) {
 	}
 }
 
-// seconds is a setting as so many units.
-func (v *visit) seconds(setting string, unit time.Duration) time.Duration {
-	n, err := strconv.Atoi(v.config[setting])
+// durationSetting returns a setting as a duration, counted in the given unit.
+func (r *serverReport) durationSetting(setting string, unit time.Duration) time.Duration {
+	n, err := strconv.Atoi(r.config[setting])
 	if err != nil {
 		return 0
 	}
 	return time.Duration(n) * unit
 }
 
-// sentinels reports whether the client asks Sentinels for the master.
-func (e *Engine) sentinels() bool {
+// usesSentinels reports whether the client asks Sentinels for the master.
+func (e *Engine) usesSentinels() bool {
 	c, ok := e.client.(*redis.Client)
 	return ok && c.Options().Addr == failoverAddress
 }
 
-// judgeTogether finds what concerns all servers.
-func (e *Engine) judgeTogether(all []*visit) []driver.Finding {
+// judgeAll finds what concerns all servers together.
+func (e *Engine) judgeAll(reports []*serverReport) []driver.Finding {
 	f := &findings{}
-	e.unguarded(f, all)
+	e.judgeGuardOff(f, reports)
 	unlooked := 0
 	var versions []string
-	for _, v := range all {
-		if version := v.place.Version; version != "" && !slices.Contains(versions, version) {
+	for _, r := range reports {
+		if version := r.server.Version; version != "" && !slices.Contains(versions, version) {
 			versions = append(versions, version)
 		}
 		switch {
-		case v.unlooked == nil:
-		case errors.Is(v.unlooked, errByWord):
+		case r.errNotAsked == nil:
+		case errors.Is(r.errNotAsked, errCannotReachReplicas):
 			unlooked++
-		case refusesUser(v.unlooked):
-			f.place = v.place.Name
+		case isUserRefused(r.errNotAsked):
+			f.server = r.server.Name
 			f.add(driver.Warning, "replica-rights",
 				fmt.Sprintf("the replica does not let the user in: no lock can be had once it is promoted "+
-					"(users are not copied from the master): %s", v.unlooked),
+					"(users are not copied from the master): %s", r.errNotAsked),
 				"create the user there with the same password and rights")
 		default:
-			f.place = v.place.Name
+			f.server = r.server.Name
 			f.add(driver.Note, "replica-not-looked-at",
 				fmt.Sprintf("the replica could not be reached from here, so its settings were not "+
-					"looked at: %s", silence(v.unlooked)),
+					"checked: %s", silentError(r.errNotAsked)),
 				"look at its maxmemory-policy and its users: they count once it is promoted")
 		}
 	}
-	f.place = ""
+	f.server = ""
 	if unlooked > 0 {
 		f.add(driver.Note, "replica-not-looked-at",
-			fmt.Sprintf("the settings of %d replicas were not looked at: %s", unlooked, errByWord),
+			fmt.Sprintf("the settings of %d replicas were not checked: %s", unlooked, errCannotReachReplicas),
 			"use redis.Open or leasehold doctor, or look at their maxmemory-policy and users")
 	}
 	if len(versions) > 1 {
-		f.add(driver.Note, "different-versions", "the servers have different versions: "+strings.Join(versions, ", "), "nothing, or update all to the same")
+		f.add(driver.Note, "different-versions",
+			"the servers have different versions: "+strings.Join(versions, ", "),
+			"nothing, or update all to the same")
 	}
 	return f.all
 }
 
-// refusesUser reports whether a server does not know the user or the password.
-func refusesUser(err error) bool {
-	return redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "NOPERM")
+// isUserRefused reports whether a server does not accept the user or the password.
+func isUserRefused(err error) bool {
+	return redis.HasErrorPrefix(err, "WRONGPASS") ||
+		redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "NOPERM")
 }
 
-// unguarded finds what the lack of the guard means on these servers.
-func (e *Engine) unguarded(f *findings, all []*visit) {
+// judgeGuardOff finds what it means on these servers that the guard is off.
+func (e *Engine) judgeGuardOff(f *findings, reports []*serverReport) {
 	if e.guard {
 		return
 	}
 	forgets := false
-	for _, v := range all {
-		forgets = forgets || v.follows || v.persists() != everything
+	for _, r := range reports {
+		forgets = forgets || r.isReplica || r.durability() != durableEverything
 	}
-	const text, mend = "the failover guard is off (WithoutFailoverGuard, guard=off): after a restart or a failover that forgets locks, others " +
+	const text, fix = "the failover guard is off (WithoutFailoverGuard, guard=off): " +
+		"after a restart or a failover that forgets locks, others " +
 		"are granted what is still held", "leave guard=off away, unless locks only save work"
 	if forgets {
-		f.add(driver.Warning, "guard-off", text, mend)
+		f.add(driver.Warning, "guard-off", text, fix)
 		return
 	}
-	f.add(driver.Note, "guard-off", text+". The disk of this server forgets none, unless it is restored from a backup", mend)
+	f.add(driver.Note, "guard-off",
+		text+". The disk of this server forgets none, unless it is restored from a backup", fix)
 }

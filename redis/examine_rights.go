@@ -13,37 +13,37 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-//go:embed scripts/may.lua
-var mayLua string
+//go:embed scripts/rights_of.lua
+var rightsOfLua string
 
-// lacks are what the user lacks, as words of ACL SETUSER.
-type lacks struct {
-	denied   []string // without them no lock can be had
-	hidden   []string // the server does not know them
-	listing  []string
-	messages []string // in words: whether the command or the channel is missing cannot always be told
-	channels []string // what messages need
-	spare    []string
-	names    []string // keys of some names
-	untold   bool     // the server cannot tell
+// missingRights are the rights that the user lacks, as words of ACL SETUSER.
+type missingRights struct {
+	denied    []string // without these no lock can be taken
+	hidden    []string // commands that the server does not know
+	listing   []string
+	messages  []string // in plain words: it is not always clear whether the command or the channel is missing
+	channels  []string // the rights that messages need
+	optional  []string
+	someNames []string // keys of some names only
+	unknown   bool     // the server cannot tell
 }
 
-// need is something that the user must be allowed.
+// need is one right that the user must have.
 type need struct {
 	word    string // of ACL SETUSER
 	command []string
-	list    func(*lacks) *[]string // where it is noted if it is missing
+	list    func(*missingRights) *[]string // where to note it if it is missing
 }
 
-func denied(r *lacks) *[]string   { return &r.denied }
-func listing(r *lacks) *[]string  { return &r.listing }
-func messages(r *lacks) *[]string { return &r.messages }
-func spare(r *lacks) *[]string    { return &r.spare }
+func denied(missing *missingRights) *[]string   { return &missing.denied }
+func listing(missing *missingRights) *[]string  { return &missing.listing }
+func messages(missing *missingRights) *[]string { return &missing.messages }
+func optional(missing *missingRights) *[]string { return &missing.optional }
 
-// plain are what needs no key.
-func (e *Engine) plain(clustered bool) []need {
-	n := e.names(driver.Key{Kind: driver.Lock, Name: sample})
-	latch := n.beside + partLatch
+// keylessNeeds returns the rights to commands that use no key.
+func (e *Engine) keylessNeeds(clustered bool) []need {
+	n := e.names(driver.Key{Kind: driver.Lock, Name: sampleName})
+	latch := n.partPrefix + partLatch
 	all := []need{
 		{"+time", []string{"TIME"}, denied},
 		{"+info", []string{"INFO"}, denied},
@@ -51,46 +51,51 @@ func (e *Engine) plain(clustered bool) []need {
 		{"+evalsha", []string{"EVALSHA", "", "0"}, denied},
 		{"+evalsha_ro", []string{"EVALSHA_RO", "", "0"}, denied},
 		{"+scan", []string{"SCAN", "0"}, listing},
-		{"+ping", []string{"PING"}, spare},
-		{"+unwatch", []string{"UNWATCH"}, spare},
+		{"+ping", []string{"PING"}, optional},
+		{"+unwatch", []string{"UNWATCH"}, optional},
 	}
 	if e.replicas > 0 {
 		all = append(all, need{"+wait", []string{"WAIT", "0", "0"}, denied})
 	}
 	if clustered {
-		all = append(all, need{"+cluster|nodes", []string{"CLUSTER", "NODES"}, denied}, need{"+cluster|slots", []string{"CLUSTER", "SLOTS"}, spare},
-			need{"+asking", []string{"ASKING"}, spare})
+		all = append(all,
+			need{"+cluster|nodes", []string{"CLUSTER", "NODES"}, denied},
+			need{"+cluster|slots", []string{"CLUSTER", "SLOTS"}, optional},
+			need{"+asking", []string{"ASKING"}, optional})
 	}
 	if e.polling {
 		return all
 	}
 	wake, publish, subscribe, unsubscribe := e.prefix+"wake:", "publish", "subscribe", "+unsubscribe"
 	if clustered {
-		wake, publish, subscribe, unsubscribe = n.beside+"wake:", "spublish", "ssubscribe", "+sunsubscribe"
+		wake, publish, subscribe, unsubscribe = n.partPrefix+"wake:", "spublish", "ssubscribe", "+sunsubscribe"
 	}
 	return append(all,
 		need{publish + " to " + wake + "*", []string{publish, wake, ""}, messages},
 		need{publish + " to " + latch, []string{publish, latch, ""}, messages},
 		need{subscribe + " to " + wake + "*", []string{subscribe, wake}, messages},
 		need{subscribe + " to " + latch, []string{subscribe, latch}, messages},
-		need{unsubscribe, []string{unsubscribe[1:]}, spare})
+		need{unsubscribe, []string{unsubscribe[1:]}, optional})
 }
 
-// sample is a name whose keys and channels stand for those of all.
-const sample = "any"
+// sampleName is a name whose keys and channels stand for those of all names.
+const sampleName = "any"
 
-// touching are what needs a key: what the scripts do, and WATCH.
-var touching = [][]string{
-	{"WATCH"}, {"EXISTS"}, {"GET"}, {"MGET"}, {"SET", ""}, {"DEL"}, {"PTTL"}, {"PEXPIRE", "1"}, {"PEXPIREAT", "1"}, {"PEXPIRETIME"},
+// keyCommands are the commands that use a key: those of the scripts, and WATCH.
+var keyCommands = [][]string{
+	{"WATCH"}, {"EXISTS"}, {"GET"}, {"MGET"}, {"SET", ""}, {"DEL"},
+	{"PTTL"}, {"PEXPIRE", "1"}, {"PEXPIREAT", "1"}, {"PEXPIRETIME"},
 	{"HGET", ""}, {"HSET", "", ""}, {"HDEL", ""}, {"HMGET", ""}, {"HEXISTS", ""}, {"HINCRBY", "", "1"},
-	{"ZADD", "1", ""}, {"ZREM", ""}, {"ZCARD"}, {"ZRANGE", "0", "0"}, {"ZREVRANGE", "0", "0"}, {"ZRANGEBYSCORE", "0", "0"}, {"ZRANK", ""}, {"ZSCORE", ""},
+	{"ZADD", "1", ""}, {"ZREM", ""}, {"ZCARD"}, {"ZRANGE", "0", "0"}, {"ZREVRANGE", "0", "0"},
+	{"ZRANGEBYSCORE", "0", "0"}, {"ZRANK", ""}, {"ZSCORE", ""},
 }
 
-// askRights finds out what the user lacks. Nothing of it is done.
-func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marker string) error {
-	n, braces := e.names(driver.Key{Kind: driver.Lock, Name: sample}), e.names(driver.Key{Kind: driver.Lock, Name: "{" + sample + "}"})
+// askRights finds out which rights the user lacks. It runs none of the commands.
+func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, r *serverReport, marker string) error {
+	n := e.names(driver.Key{Kind: driver.Lock, Name: sampleName})
+	braces := e.names(driver.Key{Kind: driver.Lock, Name: "{" + sampleName + "}"})
 	places := []string{marker, n.value, n.token, braces.value, braces.token}
-	plain := e.plain(v.facts.cluster())
+	plain := e.keylessNeeds(r.info.isCluster())
 	var args []any
 	add := func(command ...string) {
 		args = append(args, len(command))
@@ -101,12 +106,12 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marke
 	for _, need := range plain {
 		add(need.command...)
 	}
-	for _, command := range touching {
+	for _, command := range keyCommands {
 		for _, key := range places {
 			add(slices.Insert(slices.Clone(command), 1, key)...)
 		}
 	}
-	sha, err := c.ScriptLoad(ctx, mayLua).Result()
+	sha, err := c.ScriptLoad(ctx, rightsOfLua).Result()
 	if err != nil {
 		return err
 	}
@@ -114,104 +119,115 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, v *visit, marke
 	if err != nil {
 		return err
 	}
-	if v.rights.channels = []string{"+publish", "+subscribe", "&" + e.prefix + "wake:*", "&{" + e.prefix + "*"}; v.facts.cluster() {
-		v.rights.channels = []string{"+spublish", "+ssubscribe", "&{" + e.prefix + "*", "&{*}" + e.prefix + "*"}
+	r.rights.channels = []string{"+publish", "+subscribe", "&" + e.prefix + "wake:*", "&{" + e.prefix + "*"}
+	if r.info.isCluster() {
+		r.rights.channels = []string{"+spublish", "+ssubscribe", "&{" + e.prefix + "*", "&{*}" + e.prefix + "*"}
 	}
-	if v.rights.untold = len(answers) != len(plain)+len(touching)*len(places); v.rights.untold {
+	if r.rights.unknown = len(answers) != len(plain)+len(keyCommands)*len(places); r.rights.unknown {
 		return nil
 	}
 	for i, need := range plain {
-		v.rights.add(answers[i], need.word, need.list(&v.rights))
+		r.rights.add(answers[i], need.word, need.list(&r.rights))
 	}
-	v.rights.addKeyed(answers[len(plain):], places, e)
+	r.rights.addKeyed(answers[len(plain):], places, e)
 	return nil
 }
 
-// What changes something; what looks cannot do without, and what they mostly can.
+// Rights to change something, rights without which nothing can be read, and rights that reading can mostly do without.
 var (
-	writing = strings.Fields("+set +del +pexpire +pexpireat +hset +hdel +hincrby +zadd +zrem")
-	seeing  = strings.Fields("+time +info +script|load +evalsha_ro +watch +exists +get +pttl +pexpiretime +hget +hmget +hexists +zcard +zrevrange +zrangebyscore +cluster|nodes")
-	sparing = strings.Fields("+unwatch +cluster|slots +asking")
+	writeRights = strings.Fields("+set +del +pexpire +pexpireat +hset +hdel +hincrby +zadd +zrem")
+	readRights  = strings.Fields("+time +info +script|load +evalsha_ro +watch +exists +get +pttl +pexpiretime " +
+		"+hget +hmget +hexists +zcard +zrevrange +zrangebyscore +cluster|nodes")
+	optionalRights = strings.Fields("+unwatch +cluster|slots +asking")
 )
 
-// looksOnly reports whether the user may do nothing but look, and all of that.
-func (r *lacks) looksOnly() bool {
-	isDenied := func(word string) bool { return slices.Contains(r.denied, word) }
-	return len(r.hidden) == 0 && !slices.ContainsFunc(writing, func(word string) bool { return !isDenied(word) }) && !slices.ContainsFunc(seeing, isDenied)
+// isReadOnlyUser reports whether the user may read everything and change nothing.
+func (missing *missingRights) isReadOnlyUser() bool {
+	isDenied := func(word string) bool { return slices.Contains(missing.denied, word) }
+	isAllowed := func(word string) bool { return !isDenied(word) }
+	return len(missing.hidden) == 0 &&
+		!slices.ContainsFunc(writeRights, isAllowed) && !slices.ContainsFunc(readRights, isDenied)
 }
 
-// Answers of the script.
-const allowed, forbidden, unknown = 0, 1, 2
+// Answers of rights_of.lua.
+const answerAllowed, answerForbidden, answerUnknown = 0, 1, 2
 
-func (r *lacks) add(answer int64, word string, to *[]string) {
-	if answer == unknown {
-		to = &r.hidden
+func (missing *missingRights) add(answer int64, word string, to *[]string) {
+	if answer == answerUnknown {
+		to = &missing.hidden
 	}
-	if answer != allowed && !slices.Contains(*to, word) {
+	if answer != answerAllowed && !slices.Contains(*to, word) {
 		*to = append(*to, word)
 	}
 }
 
-// addKeyed notes which commands and keys are missing. A command that is refused with one key and not with another is not missing: the key is.
-func (r *lacks) addKeyed(answers []int64, places []string, e *Engine) {
-	refused := make([]int, len(places)) // how many commands are refused with each key, although they are with another one or with all
+// addKeyed notes which commands and keys are missing. If a command is refused with one key and allowed with another,
+// the key is missing and not the command.
+func (r *missingRights) addKeyed(answers []int64, places []string, e *Engine) {
+	// For each key, how many commands are refused.
+	refused := make([]int, len(places))
 	missing, hidden := 0, 0
-	for i, command := range touching {
+	for i, command := range keyCommands {
 		of := answers[i*len(places) : (i+1)*len(places)]
 		switch {
-		case of[0] == unknown:
-			r.add(unknown, "+"+strings.ToLower(command[0]), nil)
+		case of[0] == answerUnknown:
+			r.add(answerUnknown, "+"+strings.ToLower(command[0]), nil)
 			hidden++
-		case !slices.Contains(of, allowed):
+		case !slices.Contains(of, answerAllowed):
 			missing++
 		}
 		for k := range of {
-			if of[k] == forbidden {
+			if of[k] == answerForbidden {
 				refused[k]++
 			}
 		}
 	}
-	if missing > 0 && missing+hidden == len(touching) { // not one of them is allowed with any key
-		r.add(forbidden, "~"+e.prefix+"*", &r.denied)
-		r.add(forbidden, "~{"+e.prefix+"*", &r.denied)
+	if missing > 0 && missing+hidden == len(keyCommands) { // none of the commands is allowed with any key
+		r.add(answerForbidden, "~"+e.prefix+"*", &r.denied)
+		r.add(answerForbidden, "~{"+e.prefix+"*", &r.denied)
 		return
 	}
-	for i, command := range touching {
-		if of := answers[i*len(places) : (i+1)*len(places)]; of[0] == forbidden && !slices.Contains(of, allowed) {
-			r.add(forbidden, "+"+strings.ToLower(command[0]), &r.denied)
+	for i, command := range keyCommands {
+		of := answers[i*len(places) : (i+1)*len(places)]
+		if of[0] == answerForbidden && !slices.Contains(of, answerAllowed) {
+			r.add(answerForbidden, "+"+strings.ToLower(command[0]), &r.denied)
 		}
 	}
-	words := []string{"~{" + e.prefix + "*", "~" + e.prefix + "*", "~{" + e.prefix + "*", "~" + e.prefix + "*", "~{*}" + e.prefix + "*"}
+	words := []string{
+		"~{" + e.prefix + "*",
+		"~" + e.prefix + "*", "~{" + e.prefix + "*",
+		"~" + e.prefix + "*", "~{*}" + e.prefix + "*",
+	}
 	for k := range places {
 		if refused[k] <= missing || slices.Contains(r.denied, words[k]) {
 			continue
 		}
-		to := &r.names
+		to := &r.someNames
 		if k == 0 && e.guard {
-			to = &r.denied // the guard cannot do without
+			to = &r.denied // the guard needs it
 		}
-		r.add(forbidden, words[k], to)
+		r.add(answerForbidden, words[k], to)
 	}
 }
 
-// lacking finds the command in the answers of servers of different versions.
-var lacking = regexp.MustCompile(`(?:run the '([^' ]+)' command|unknown command '([^' ]+)')`)
+// deniedCommand finds the command in the replies of different versions of the server.
+var deniedCommand = regexp.MustCompile(`(?:run the '([^' ]+)' command|unknown command '([^' ]+)')`)
 
-// note takes in an answer that says that a right is missing, or a command, and returns all other errors.
-func (r *lacks) note(err error) error {
+// noteDenied takes in a reply that says that a right or a command is missing. It returns all other errors.
+func (missing *missingRights) noteDenied(err error) error {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return err
 	}
 	text := strings.TrimPrefix(reply.Error(), "ERR ")
-	found := lacking.FindStringSubmatch(text)
+	found := deniedCommand.FindStringSubmatch(text)
 	switch {
 	case strings.HasPrefix(text, "unknown command") && found != nil:
-		r.add(unknown, "+"+strings.ToLower(found[2]), nil)
+		missing.add(answerUnknown, "+"+strings.ToLower(found[2]), nil)
 	case strings.HasPrefix(text, "NOPERM ") && found != nil:
-		r.add(forbidden, "+"+strings.ToLower(found[1]), &r.denied)
-	case strings.HasPrefix(text, "NOPERM "), strings.HasPrefix(text, "The user executing the script can't "), strings.HasPrefix(text, "ACL failure in script"):
-		// a key, of which askRights tells
+		missing.add(answerForbidden, "+"+strings.ToLower(found[1]), &missing.denied)
+	case isDenialText(text):
+		// a key, which askRights reports
 	default:
 		return err
 	}

@@ -16,32 +16,32 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// examine returns what was found, as "severity code place", in order.
-func examine(t *testing.T, e *redis.Engine) (places []driver.Place, found []string) {
+// examine returns the servers, and the findings as "severity code server", in order.
+func examine(t *testing.T, e *redis.Engine) (servers []driver.Server, found []string) {
 	t.Helper()
 	x, err := e.Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range x.Findings {
-		if f.Text == "" || f.Mend == "" {
-			t.Errorf("nothing is said of %+v", f)
+		if f.Text == "" || f.Fix == "" {
+			t.Errorf("a finding without a text or a fix: %+v", f)
 		}
-		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+		found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Server)))
 	}
 	slices.Sort(found)
-	return x.Places, found
+	return x.Servers, found
 }
 
-// wantFound fails the test unless exactly this was found.
-func wantFound(t *testing.T, e *redis.Engine, want ...string) []driver.Place {
+// wantFound fails the test unless these are the findings. It returns the servers.
+func wantFound(t *testing.T, e *redis.Engine, want ...string) []driver.Server {
 	t.Helper()
-	places, found := examine(t, e)
+	servers, found := examine(t, e)
 	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(found, want) {
 		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
 	}
-	return places
+	return servers
 }
 
 // openURL opens an engine of a URL, as the command does.
@@ -59,35 +59,38 @@ func openURL(t *testing.T, url string) *redis.Engine {
 	return e
 }
 
-// Nothing above a note is found where all is well, and each server is a place with its figures.
+// Healthy servers cause no findings above a note, and each is reported with its figures.
 func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	t.Parallel()
-	always := redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always", "maxmemory 500mb", "maxmemory-policy noeviction"}}
+	always := redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always", "maxmemory 500mb",
+		"maxmemory-policy noeviction"}}
 	check := func(t *testing.T, e *redis.Engine, voting, others int, want ...string) {
 		t.Helper()
-		places := wantFound(t, e, want...)
-		for _, p := range places {
+		servers := wantFound(t, e, want...)
+		for _, p := range servers {
 			if p.Votes {
 				voting--
 			} else {
 				others--
 			}
-			if p.Err != nil || p.Version == "" || p.Uptime < 0 || p.RoundTrip <= 0 || !p.HasClock || p.Ahead.Abs() > patience || p.Closed != 0 {
-				t.Errorf("the place is %+v", p)
+			if p.Err != nil || p.Version == "" || p.Uptime < 0 || p.RoundTrip <= 0 || !p.HasClock ||
+				p.Ahead.Abs() > patience || p.Closed != 0 {
+				t.Errorf("the server is %+v", p)
 			}
 			if role := map[bool]string{true: "master", false: "replica"}[p.Votes]; p.Role != role {
 				t.Errorf("the role of %s is %q, want %q", p.Name, p.Role, role)
 			}
 		}
 		if voting != 0 || others != 0 {
-			t.Errorf("the places are %+v", places)
+			t.Errorf("the servers are %+v", servers)
 		}
 	}
 	t.Run("one server", func(t *testing.T) {
 		t.Parallel()
 		s := redisserver.ForTest(t, always)
 		trust(t, s)
-		for _, e := range []*redis.Engine{open(t, standalone(s)), open(t, pipelined(standalone(s))), openURL(t, s.URL())} {
+		for _, e := range []*redis.Engine{open(t, standalone(s)), open(t, pipelined(standalone(s))),
+			openURL(t, s.URL())} {
 			check(t, e, 1, 0)
 		}
 	})
@@ -101,14 +104,17 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 		master, replica := r.Master.Addr(), r.Replicas[0].Addr()
 		e := openURL(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName)
 		check(t, e, 1, 1, "note replicas-without-wait "+master)
-		if places, _ := examine(t, e); places[0].Name != master || places[1].Name != replica {
-			t.Errorf("the places are %+v, want %s and %s", places, master, replica)
+		if servers, _ := examine(t, e); servers[0].Name != master || servers[1].Name != replica {
+			t.Errorf("the servers are %+v, want %s and %s", servers, master, replica)
 		}
-		confirmed := openURL(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName+"?replicas=1")
+		confirmed := openURL(t,
+			"redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName+"?replicas=1")
 		check(t, confirmed, 1, 1)
 		_, found := examine(t, open(t, failover(s)))
-		if want := []string{"note replica-not-looked-at", "note replicas-without-wait port " + master[strings.LastIndex(master, ":")+1:]}; !slices.Equal(found, want) {
-			t.Errorf("a client of one's own: found %q, want %q", found, want)
+		port := master[strings.LastIndex(master, ":")+1:]
+		want := []string{"note replica-not-looked-at", "note replicas-without-wait port " + port}
+		if !slices.Equal(found, want) {
+			t.Errorf("a client of the caller's: found %q, want %q", found, want)
 		}
 	})
 	t.Run("cluster", func(t *testing.T) {
@@ -120,31 +126,42 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 			want = append(want, "note replicas-without-wait "+n.Addr())
 		}
 		check(t, openURL(t, "redis+cluster://"+strings.Join(c.Addrs(), ",")), 3, 3, want...)
-		for _, client := range clients(c) {
+		for _, client := range clusterClients(c) {
 			wantFound(t, open(t, client), append(slices.Clone(want), "note replica-not-looked-at")...)
 		}
 	})
 }
 
-// Each fault is found, once.
+// Each bad setting is found, once.
 func TestExamineFindsSettings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lines   string
 		opts    []redis.Option
-		want    string // without the place
-		general bool   // it is about no place
+		want    string // without the server
+		general bool   // it is not about one server
 	}{
-		"volatile-lru":           {lines: "maxmemory 100mb\nmaxmemory-policy volatile-lru\nappendonly yes\nappendfsync always", want: "critical eviction-policy"},
-		"allkeys-lfu":            {lines: "maxmemory 100mb\nmaxmemory-policy allkeys-lfu\nappendonly yes\nappendfsync always", want: "critical eviction-policy"},
-		"volatile-lru, no limit": {lines: "maxmemory-policy volatile-lru\nappendonly yes\nappendfsync always", want: "note eviction-policy"},
-		"nothing is kept":        {want: "note persistence-off"},
-		"snapshots":              {lines: "save 3600 1", want: "note persistence-snapshots"},
-		"everysec":               {lines: "appendonly yes", want: "note persistence-everysec"},
-		"full":                   {lines: "maxmemory 100mb\nappendonly yes\nappendfsync always", want: "critical memory-full"},
-		"no guard, but a disk":   {lines: "appendonly yes\nappendfsync always", opts: []redis.Option{redis.WithoutFailoverGuard()}, want: "note guard-off", general: true},
-		"no replicas":            {lines: "appendonly yes\nappendfsync always", opts: []redis.Option{redis.WithReplicas(1, time.Second)}, want: "critical too-few-replicas"},
-		"hidden command":         {lines: "rename-command HGET \"\"\nappendonly yes\nappendfsync always", want: "critical hidden-commands"},
+		"volatile-lru": {
+			lines: "maxmemory 100mb\nmaxmemory-policy volatile-lru\nappendonly yes\nappendfsync always",
+			want:  "critical eviction-policy",
+		},
+		"allkeys-lfu": {
+			lines: "maxmemory 100mb\nmaxmemory-policy allkeys-lfu\nappendonly yes\nappendfsync always",
+			want:  "critical eviction-policy",
+		},
+		"volatile-lru, no limit": {lines: "maxmemory-policy volatile-lru\nappendonly yes\nappendfsync always",
+			want: "note eviction-policy"},
+		"nothing is kept": {want: "note persistence-off"},
+		"snapshots":       {lines: "save 3600 1", want: "note persistence-snapshots"},
+		"everysec":        {lines: "appendonly yes", want: "note persistence-everysec"},
+		"full": {lines: "maxmemory 100mb\nappendonly yes\nappendfsync always",
+			want: "critical memory-full"},
+		"no guard, but a disk": {lines: "appendonly yes\nappendfsync always",
+			opts: []redis.Option{redis.WithoutFailoverGuard()}, want: "note guard-off", general: true},
+		"no replicas": {lines: "appendonly yes\nappendfsync always",
+			opts: []redis.Option{redis.WithReplicas(1, time.Second)}, want: "critical too-few-replicas"},
+		"hidden command": {lines: "rename-command HGET \"\"\nappendonly yes\nappendfsync always",
+			want: "critical hidden-commands"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,21 +180,22 @@ func TestExamineFindsSettings(t *testing.T) {
 	t.Run("no guard, no disk", func(t *testing.T) {
 		t.Parallel()
 		s := redisserver.ForTest(t, redisserver.Config{})
-		wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "warning guard-off", "note persistence-off "+s.Addr())
+		wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "warning guard-off",
+			"note persistence-off "+s.Addr())
 	})
 }
 
-var everything = []string{"appendonly yes", "appendfsync always"}
+var persistentLines = []string{"appendonly yes", "appendfsync always"}
 
-// A server that is not what it is taken for is found, and nothing else is said of it that does not matter then.
+// A server that is not of the expected kind is found, and causes no other findings.
 func TestExamineFindsWrongServers(t *testing.T) {
 	t.Parallel()
 	t.Run("replica", func(t *testing.T) {
 		t.Parallel()
-		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: everything})
-		places := wantFound(t, open(t, standalone(r.Replicas[0])), "critical replica-as-node "+r.Replicas[0].Addr())
-		if len(places) != 1 || places[0].Votes || places[0].Role != "replica" {
-			t.Errorf("the places are %+v", places)
+		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: persistentLines})
+		servers := wantFound(t, open(t, standalone(r.Replicas[0])), "critical replica-as-node "+r.Replicas[0].Addr())
+		if len(servers) != 1 || servers[0].Votes || servers[0].Role != "replica" {
+			t.Errorf("the servers are %+v", servers)
 		}
 	})
 	t.Run("sentinel", func(t *testing.T) {
@@ -188,7 +206,7 @@ func TestExamineFindsWrongServers(t *testing.T) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: everything})
+		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: persistentLines})
 		wantFound(t, open(t, standalone(c.Nodes[1])), "critical wrong-mode "+c.Nodes[1].Addr())
 		for _, n := range c.Nodes {
 			trust(t, n)
@@ -199,9 +217,10 @@ func TestExamineFindsWrongServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "all servers forget whose the slot is", func() bool { // what its owner has told others just before may arrive after this
+		eventually(t, "all servers forget who owns the slot", func() bool { // a late message of its owner may undo this
 			for _, n := range c.Nodes {
-				_, _ = n.Command("CLUSTER", "DELSLOTS", fmt.Sprint(redisserver.Slot("a"))) // which refuses to do so twice
+				// an error if it has forgotten it already
+				_, _ = n.Command("CLUSTER", "DELSLOTS", fmt.Sprint(redisserver.Slot("a")))
 			}
 			_, found := examine(t, e)
 			return slices.Equal(found, []string{"critical cluster-not-covered"})
@@ -209,18 +228,19 @@ func TestExamineFindsWrongServers(t *testing.T) {
 		if err := lost.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		var places []driver.Place
-		eventually(t, "the slot is nobody's, and its last owner says nothing", func() bool { // what that had told others may have brought it back
+		var servers []driver.Server
+		// a message of the owner may have undone it
+		eventually(t, "nobody owns the slot, and its last owner is silent", func() bool {
 			for _, n := range c.Nodes {
 				if n != lost {
 					_, _ = n.Command("CLUSTER", "DELSLOTS", fmt.Sprint(redisserver.Slot("a")))
 				}
 			}
 			var found []string
-			places, found = examine(t, e)
+			servers, found = examine(t, e)
 			return slices.Equal(found, []string{"critical cluster-not-covered"})
 		})
-		for _, p := range places {
+		for _, p := range servers {
 			if (p.Name == lost.Addr()) != errors.Is(p.Err, driver.ErrSilent) {
 				t.Errorf("%s: %v", p.Name, p.Err)
 			}
@@ -235,31 +255,34 @@ func TestExamineFindsWrongServers(t *testing.T) {
 	})
 }
 
-// What may not be looked at is said, and is no alarm by itself.
+// What a user may not read is reported in a note.
 func TestExamineWithTheSmallestRights(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	s := redisserver.ForTest(t, redisserver.Config{Lines: persistentLines})
 	trust(t, s)
 	addUser(t, s, "locks", smallestRights(t))
 	wantFound(t, open(t, asUser(s, "locks")), "note config-unreadable "+s.Addr())
-	addUser(t, s, "doctor", append(smallestRights(t), "+config|get"))
+	addUser(t, s, "doctor", slices.Concat(smallestRights(t), documentedRights(t, "doctor")))
 	wantFound(t, open(t, asUser(s, "doctor"), redis.WithReplicas(0, 0)))
 }
 
-// Whichever right is missing is found, with what it means.
+// Each missing right is found, with what it means.
 func TestExamineFindsEachRightThatIsMissing(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	s := redisserver.ForTest(t, redisserver.Config{Lines: persistentLines})
 	trust(t, s)
-	all := append(smallestRights(t), "+config|get")
+	all := slices.Concat(smallestRights(t), documentedRights(t, "doctor"))
 	means := map[string]string{
-		"+scan": "warning rights-listing", "+publish": "warning rights-messages", "+subscribe": "warning rights-messages",
-		"&lock:wake:*": "warning rights-messages", "&{lock:*": "warning rights-messages", "+config|get": "note config-unreadable",
-		"~lock:*": "note rights-names", "~{*}lock:*": "note rights-names",
+		"+scan": "warning rights-listing", "+publish": "warning rights-messages",
+		"+subscribe":   "warning rights-messages",
+		"&lock:wake:*": "warning rights-messages", "&{lock:*": "warning rights-messages",
+		"+config|get": "note config-unreadable",
+		"~lock:*":     "note rights-names", "~{*}lock:*": "note rights-names",
 		"+ping": "note rights-spare", "+unwatch": "note rights-spare", "+unsubscribe": "note rights-spare",
 	}
-	// Those of Clusters and replicas are not needed here.
-	spare := strings.Fields("+wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +asking &{*}lock:*")
+	// The rights for Clusters and replicas are not needed here.
+	spare := strings.Fields("+wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +asking " +
+		"&{*}lock:*")
 	for i, word := range all {
 		if slices.Contains(spare, word) {
 			continue
@@ -279,8 +302,8 @@ func TestExamineFindsEachRightThatIsMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range x.Findings {
-				if !strings.Contains(f.Mend, word) {
-					t.Errorf("%s is not named: %+v", word, f)
+				if !strings.Contains(f.Fix, word) {
+					t.Errorf("%s is not named in the fix: %+v", word, f)
 				}
 			}
 		})
@@ -295,20 +318,22 @@ func TestExamineFindsEachRightThatIsMissing(t *testing.T) {
 		addUser(t, s, "other", all)
 		e := openURL(t, "redis://other:"+userPassword+"@"+s.Addr()+"/2")
 		x, err := e.Examine(t.Context())
-		if err != nil || len(x.Findings) != 1 || x.Findings[0].Code != "rights" || !strings.Contains(x.Findings[0].Mend, "+select") {
+		if err != nil || len(x.Findings) != 1 || x.Findings[0].Code != "rights" ||
+			!strings.Contains(x.Findings[0].Fix, "+select") {
 			t.Errorf("%+v, %v", x, err)
 		}
 	})
 }
 
-// A server that has just been started grants nothing. That is found out without telling it that anybody has met it.
-func TestExamineTellsForHowLongGrantsAreClosed(t *testing.T) {
+// A server that was just started grants nothing for a while. Examine finds that out without leaving a trace on the
+// server.
+func TestExamineReportsForHowLongGrantsAreClosed(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{Lines: everything})
+	s := redisserver.ForTest(t, redisserver.Config{Lines: persistentLines})
 	e := open(t, standalone(s))
 	for range 2 {
-		places := wantFound(t, e)
-		if closed := places[0].Closed; closed <= 0 || closed > redis.DefaultMaxTTL {
+		servers := wantFound(t, e)
+		if closed := servers[0].Closed; closed <= 0 || closed > redis.DefaultMaxTTL {
 			t.Errorf("grants are closed for %v, want up to %v", closed, redis.DefaultMaxTTL)
 		}
 	}
@@ -322,15 +347,16 @@ func TestExamineTellsForHowLongGrantsAreClosed(t *testing.T) {
 	if apart := time.Until(opens) - wantFound(t, e)[0].Closed; apart.Abs() > 5*time.Second {
 		t.Errorf("Opens and Examine differ by %v", apart)
 	}
-	if places := wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "note guard-off"); places[0].Closed != 0 {
-		t.Errorf("without the guard: closed for %v", places[0].Closed)
+	servers := wantFound(t, open(t, standalone(s), redis.WithoutFailoverGuard()), "note guard-off")
+	if servers[0].Closed != 0 {
+		t.Errorf("without the guard: closed for %v", servers[0].Closed)
 	}
 }
 
-// What is wrong with replicas counts when they are promoted.
+// Faults of replicas are reported, because they count after a promotion.
 func TestExamineFindsFaultsOfReplicas(t *testing.T) {
 	t.Parallel()
-	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: everything})
+	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Lines: persistentLines})
 	trust(t, r.Master)
 	master, replica := r.Master.Addr(), r.Replicas[0].Addr()
 	const without = "note replicas-without-wait "
@@ -339,7 +365,7 @@ func TestExamineFindsFaultsOfReplicas(t *testing.T) {
 	command(t, r.Replicas[0], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru")
 	wantFound(t, e, "note min-replicas "+master, without+master, "warning eviction-policy "+replica)
 	command(t, r.Replicas[0], "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	addUser(t, r.Master, "locks", append(smallestRights(t), "+config|get"))
+	addUser(t, r.Master, "locks", slices.Concat(smallestRights(t), documentedRights(t, "doctor")))
 	u := openURL(t, "redis://locks:"+userPassword+"@"+master)
 	wantFound(t, u, "note min-replicas "+master, without+master, "warning replica-rights "+replica)
 	addUser(t, r.Replicas[0], "locks", append(smallestRights(t), "-set"))
@@ -352,14 +378,15 @@ func TestExamineFindsFaultsOfReplicas(t *testing.T) {
 	wantFound(t, e, "warning two-masters "+master, without+master, "note replica-not-looked-at "+replica)
 }
 
-// A server that is gone or hangs, or does not know the user, is an error that says so.
+// If the server is gone or hangs, or does not know the user, Examine returns an error that says so.
 func TestExamineWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Password: "right"})
 	_, err := open(t, func(t *testing.T) goredis.UniversalClient {
 		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), Password: "wrong"}))
 	}).Examine(t.Context())
-	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), "wrong\"") {
+	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") ||
+		strings.Contains(err.Error(), "wrong\"") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	e := openURL(t, "redis://:right@"+s.Addr())
@@ -383,11 +410,11 @@ func TestExamineWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// In a Cluster other rights are needed.
+// A Cluster needs other rights.
 func TestExamineFindsRightsThatAreMissingInACluster(t *testing.T) {
 	t.Parallel()
-	c := redisserver.ClusterForTest(t, 2, 0, redisserver.Config{Lines: everything})
-	all := append(smallestRights(t), "+config|get")
+	c := redisserver.ClusterForTest(t, 2, 0, redisserver.Config{Lines: persistentLines})
+	all := slices.Concat(smallestRights(t), documentedRights(t, "doctor"))
 	check := func(without, each, whole string) {
 		t.Helper()
 		user := "without-" + without
@@ -404,7 +431,8 @@ func TestExamineFindsRightsThatAreMissingInACluster(t *testing.T) {
 		}
 		wantFound(t, open(t, func(t *testing.T) goredis.UniversalClient {
 			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{
-				Addrs: c.Addrs(), Username: user, Password: userPassword, DisableRoutingPolicies: true, MaxRetries: -1, ContextTimeoutEnabled: true}))
+				Addrs: c.Addrs(), Username: user, Password: userPassword, DisableRoutingPolicies: true, MaxRetries: -1,
+				ContextTimeoutEnabled: true}))
 		}), want...)
 	}
 	check("nothing", "", "")

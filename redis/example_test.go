@@ -13,8 +13,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// An engine on one server. It is given to leasehold.New, whose locks are then shared with all who use
-// the same server, database and prefix.
+// An engine on one server. Pass it to leasehold.New: its locks are shared with all who use the same server, database
+// and prefix.
 func ExampleNew() {
 	rdb := goredis.NewClient(&goredis.Options{
 		Addr:                  "localhost:6379",
@@ -32,12 +32,13 @@ func ExampleNew() {
 	fmt.Println(engine.Abilities().Name)
 }
 
-// With hundreds of goroutines that lock at the same time, it is faster to send their commands together. Closing
-// rdb closes the AutoPipeliner, too.
+// If hundreds of goroutines lock at the same time, it is faster to send their commands together. Closing rdb closes the
+// AutoPipeliner, too.
 func ExampleNew_manyGoroutines() {
 	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
-	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxBatchSize: 32, MaxConcurrentBatches: 8, Unordered: true})
+	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxBatchSize: 32,
+		MaxConcurrentBatches: 8, Unordered: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,8 +50,7 @@ func ExampleNew_manyGoroutines() {
 	defer engine.Close()
 }
 
-// Servers that Sentinels watch. The client follows a failover, and the guard sees to it that no lease
-// is granted twice.
+// Servers that Sentinels watch. The client follows a failover, and the guard ensures that no lease is granted twice.
 func ExampleNew_sentinel() {
 	rdb := goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName:            "mymaster",
@@ -67,7 +67,7 @@ func ExampleNew_sentinel() {
 	defer engine.Close()
 }
 
-// A Cluster. Names that have the same text in braces, as in "{user:7}cart", are kept on the same server.
+// A Cluster. Names with the same text in braces, such as "{user:7}cart", are kept on the same server.
 func ExampleNew_cluster() {
 	rdb := goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs:                 []string{"c1:6379", "c2:6379", "c3:6379"},
@@ -82,7 +82,7 @@ func ExampleNew_cluster() {
 	defer engine.Close()
 }
 
-// A URL names the place, and has the options as parameters. The password comes from the environment.
+// A URL names the servers, and has the options as parameters. The password comes from the environment.
 func ExampleOpen() {
 	engine, err := redis.Open("rediss+sentinel://s1,s2,s3/mymaster?max_ttl=30s&ca=/etc/ssl/redis.pem")
 	if err != nil {
@@ -91,8 +91,8 @@ func ExampleOpen() {
 	defer engine.Close() // and the connections
 }
 
-// A server that was started for a test has no leases to protect. Without this option it would grant none in its
-// first minute.
+// A server that was started for a test has no leases to protect. Without this option it would grant none in its first
+// minute.
 func ExampleWithoutFailoverGuard() {
 	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379"})
 	defer rdb.Close()
@@ -116,7 +116,7 @@ func ExampleWithReplicas() {
 	defer engine.Close()
 }
 
-// Who does not wait is told until when no lease is granted. In a program, the error is that of TryLock.
+// A caller that does not wait is told until when no lease is granted. In a program, this is the error of TryLock.
 func ExampleClosedError() {
 	engine, err := redis.Open("redis://localhost")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNoAnswer is what a look ends with that a server leaves without an answer.
+// ErrNoAnswer is the error of a read-only request that the server does not answer.
 var ErrNoAnswer = errNoAnswer
 
-// Trust declares a server open, for engines with any longest ttl: so they grant leases there at once.
+// Trust declares a server open for engines with any longest ttl, so that they grant leases there at once.
 func Trust(ctx context.Context, server *redis.Client) error {
 	e, err := New(server)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// caller asks for a lock through a proxy that can hold requests up, and gives up.
+// caller asks for a lock through a proxy that can hold requests, and gives up.
 type caller struct {
 	t      *testing.T
 	s      *redisserver.Server
@@ -28,7 +28,7 @@ type caller struct {
 	giveUp context.CancelFunc
 }
 
-// holdUp lets the next request with a command wait in the proxy. The channel is closed when it is there.
+// holdUp holds the next request with a command in the proxy. The channel is closed when the request is there.
 func (c *caller) holdUp(command string) <-chan struct{} {
 	held := make(chan struct{})
 	var once sync.Once
@@ -42,14 +42,15 @@ func (c *caller) holdUp(command string) <-chan struct{} {
 	return held
 }
 
-// goOn ends a holdUp.
-func (c *caller) goOn() {
+// resume ends holdUp.
+func (c *caller) resume() {
 	c.p.Intercept(nil)
 	c.p.Release()
 }
 
-// asks takes in the background. The channel has the outcome once the request has ended, which may be after it was given up.
-func (c *caller) asks(join bool) <-chan error {
+// startTake takes in the background. The channel has the outcome once the request has ended, which may be after it was
+// given up.
+func (c *caller) startTake(join bool) <-chan error {
 	c.mine.Join = join
 	outcome := make(chan error, 1)
 	go func() {
@@ -59,9 +60,9 @@ func (c *caller) asks(join bool) <-chan error {
 	return outcome
 }
 
-func (c *caller) othersHold() { takes(c.t, c.beside, c.holder) }
+func (c *caller) holdByOther() { takes(c.t, c.beside, c.holder) }
 
-// release is the core's release of what has been given up.
+// release does what the core does for a request that was given up.
 func (c *caller) release() {
 	c.t.Helper()
 	if err := c.e.Release(context.Background(), driver.Release{Hold: hold(c.mine)}); err != nil && !driver.IsNo(err) {
@@ -69,8 +70,8 @@ func (c *caller) release() {
 	}
 }
 
-// gaveUp checks an outcome. What has had no effect is not released.
-func (c *caller) gaveUp(err error) {
+// checkGaveUp checks the outcome of a request that was given up. If it had no effect, there is nothing to release.
+func (c *caller) checkGaveUp(err error) {
 	c.t.Helper()
 	if err == nil || driver.IsNo(err) {
 		c.t.Errorf("the outcome of what was given up is %v", err)
@@ -80,124 +81,126 @@ func (c *caller) gaveUp(err error) {
 	}
 }
 
-// steps are the moments at which a caller may give up.
-var steps = map[string]func(c *caller){
+// cancelSteps are the moments at which a caller may give up.
+var cancelSteps = map[string]func(c *caller){
 	"before": func(c *caller) {
 		c.giveUp()
-		c.gaveUp(<-c.asks(false))
+		c.checkGaveUp(<-c.startTake(false))
 	},
 	"before it joins": func(c *caller) {
-		c.othersHold()
+		c.holdByOther()
 		c.giveUp()
-		c.gaveUp(<-c.asks(true))
+		c.checkGaveUp(<-c.startTake(true))
 	},
-	"while it learns of the server": func(c *caller) {
+	"while it identifies the server": func(c *caller) {
 		held := c.holdUp("info")
-		outcome := c.asks(true)
+		outcome := c.startTake(true)
 		<-held
 		c.giveUp()
-		c.gaveUp(<-outcome)
-		c.goOn()
+		c.checkGaveUp(<-outcome)
+		c.resume()
 	},
-	"while it takes": func(c *caller) { c.takesLate(false) },
+	"while it takes": func(c *caller) { c.takeLate(false) },
 	"while it takes or joins": func(c *caller) {
-		c.takesLate(true)
+		c.takeLate(true)
 	},
 	"while it joins": func(c *caller) {
-		c.othersHold()
-		c.listens()
-		c.takesLate(true)
+		c.holdByOther()
+		c.subscribe()
+		c.takeLate(true)
 	},
-	"while it begins to listen": func(c *caller) {
-		c.othersHold()
+	"while it subscribes": func(c *caller) {
+		c.holdByOther()
 		held := c.holdUp("subscribe")
-		outcome := c.asks(true)
+		outcome := c.startTake(true)
 		<-held
 		c.giveUp()
-		c.gaveUp(<-outcome)
-		c.goOn()
+		c.checkGaveUp(<-outcome)
+		c.resume()
 	},
 	"while it waits": func(c *caller) {
-		c.othersHold()
+		c.holdByOther()
 		c.mine = joins(c.t, c.e, c.mine)
 		got := make(chan error, 1)
 		go func() { _, err := c.e.Wait(c.ctx, c.mine); got <- err }()
 		c.giveUp()
 		if err := <-got; !driver.HadNoEffect(err) || !errors.Is(err, context.Canceled) {
-			c.t.Errorf("Wait: %v, want the context's error, and that nothing is under way", err)
+			c.t.Errorf("Wait: %v, want the context's error, and that nothing is in flight", err)
 		}
 		c.release()
 	},
-	"while it looks": func(c *caller) {
-		c.othersHold()
+	"while it polls": func(c *caller) {
+		c.holdByOther()
 		c.mine = joins(c.t, c.e, c.mine)
 		held := c.holdUp("evalsha")
 		got := make(chan error, 1)
 		go func() { _, err := c.e.Wait(c.ctx, c.mine); got <- err }()
-		command(c.t, c.s, "CLIENT", "KILL", "TYPE", "pubsub") // it looks when it hears nothing any more
+		command(c.t, c.s, "CLIENT", "KILL", "TYPE", "pubsub") // it polls when its subscription is lost
 		<-held
 		c.giveUp()
 		if err := <-got; err == nil || driver.HadNoEffect(err) {
-			c.t.Errorf("Wait: %v, want an error that does not say that nothing is under way", err)
+			c.t.Errorf("Wait: %v, want an error that does not say that nothing is in flight", err)
 		}
-		c.releasesBeforeItGoesOn()
-		c.releasesOn()
+		c.releaseBeforeResume()
+		c.keepReleasing()
 	},
 }
 
-// releasesBeforeItGoesOn releases before the request that is held up arrives, unless both go the same way: then the release
-// gets no answer in time.
-func (c *caller) releasesBeforeItGoesOn() {
+// releaseBeforeResume releases before the request in the proxy arrives, unless both use the same connection: then the
+// release gets no answer in time.
+func (c *caller) releaseBeforeResume() {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	_ = c.e.Release(ctx, driver.Release{Hold: hold(c.mine)})
-	c.goOn()
+	c.resume()
 }
 
-// releasesOn releases again and again, as the core does until what was given up can no longer take effect.
-func (c *caller) releasesOn() {
+// keepReleasing releases again and again, as the core does until a request that was given up can no longer take effect.
+func (c *caller) keepReleasing() {
 	for end := time.Now().Add(soon); time.Now().Before(end); <-time.After(50 * time.Millisecond) {
 		c.release()
 	}
 }
 
-// listens makes the engine listen already.
-func (c *caller) listens() {
+// subscribe makes the engine subscribe before the request.
+func (c *caller) subscribe() {
 	other := joins(c.t, c.e, lasting(c.holder.Name, time.Minute))
 	if err := c.e.Release(c.t.Context(), driver.Release{Hold: hold(other)}); !errors.Is(err, driver.ErrNotHeld) {
 		c.t.Errorf("leaving the queue: %v", err)
 	}
 }
 
-// takesLate takes with a request that arrives when it has been given up and released.
-func (c *caller) takesLate(join bool) {
-	met := lock("met")
-	takes(c.t, c.e, met)
-	release(c.t, c.e, met)
+// takeLate takes with a request that arrives after it has been given up and released.
+func (c *caller) takeLate(join bool) {
+	known := lock("known")
+	takes(c.t, c.e, known)
+	release(c.t, c.e, known)
 	held := c.holdUp("evalsha")
-	outcome := c.asks(join)
+	outcome := c.startTake(join)
 	<-held
 	c.giveUp()
-	c.releasesBeforeItGoesOn()
+	c.releaseBeforeResume()
 	if err := <-outcome; err == nil || errors.Is(err, driver.ErrHeld) || !driver.HadNoEffect(err) {
-		c.releasesOn() // the core hears of it
+		c.keepReleasing() // as the core does
 	}
 }
 
-// holds reports whether the holder holds.
-func (c *caller) holds() bool {
+// isHeldByOther reports whether the other holder still holds.
+func (c *caller) isHeldByOther() bool {
 	return renews(c.t.Context(), c.beside, hold(c.holder), time.Millisecond) == nil
 }
 
-// Whenever a caller gives up: after that, and the core's release, nothing is left behind, neither on the server nor in the engine.
+// At whatever moment a caller gives up: after that, and after the core's release, nothing is left behind, neither on
+// the server nor in the engine.
 func TestCancelAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for kind, client := range map[string]func(newClient) newClient{"Plain": func(c newClient) newClient { return c }, "AutoPipeline": pipelined} {
-		for name, step := range steps {
+	for kind, client := range map[string]func(newClient) newClient{"Plain": plain, "AutoPipeline": pipelined} {
+		for name, step := range cancelSteps {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				s := redisserver.ForTest(t, redisserver.Config{})
-				c := &caller{t: t, s: s, p: redisserver.ProxyForTest(t, s.Addr()), mine: lasting("a", time.Minute), holder: lasting("a", time.Minute)}
+				c := &caller{t: t, s: s, p: redisserver.ProxyForTest(t, s.Addr()), mine: lasting("a", time.Minute),
+					holder: lasting("a", time.Minute)}
 				c.ctx, c.giveUp = context.WithCancel(context.Background())
 				defer c.giveUp()
 				c.e = unguarded(t, client(func(t *testing.T) goredis.UniversalClient {
@@ -208,19 +211,19 @@ func TestCancelAtEveryStep(t *testing.T) {
 				if st := status(t, c.beside, c.mine.Key); st.Waiting > 0 {
 					t.Errorf("%d still wait", st.Waiting)
 				}
-				if c.holds() {
+				if c.isHeldByOther() {
 					release(t, c.beside, c.holder)
 				}
 				checkNothingLeft(t, s)
 				if c.e.Wanted(c.mine.Key) {
-					t.Error("the engine still thinks that somebody waits")
+					t.Error("the engine still believes that somebody waits")
 				}
 			})
 		}
 	}
 }
 
-// A caller who gives up in the moment in which the lock is handed over to it loses nothing for others.
+// A caller that gives up at the moment of the hand-over takes nothing from others.
 func TestCancelAtTheMomentOfTheGrant(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -255,7 +258,7 @@ func TestCancelAtTheMomentOfTheGrant(t *testing.T) {
 	release(t, a, before)
 	checkNothingLeft(t, s)
 	if a.Wanted(before.Key) || b.Wanted(before.Key) {
-		t.Error("an engine still thinks that somebody waits")
+		t.Error("an engine still believes that somebody waits")
 	}
-	t.Logf("%d were granted it, %d gave up before", granted, gaveUp)
+	t.Logf("%d were granted the lock, %d gave up before", granted, gaveUp)
 }

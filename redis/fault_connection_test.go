@@ -13,16 +13,17 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// patient makes a client that waits for ever, and never retries.
+// patient makes a client that waits for ever and never retries.
 func patient(addr string) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: -1, WriteTimeout: -1}))
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: -1,
+			WriteTimeout: -1}))
 	}
 }
 
-// deadWith makes a proxy on which the first connection that sends a command is dead from then on. End it before the client is
+// holdFirstWith lets the first connection that sends a command hang from then on. Call p.Release before the client is
 // closed.
-func deadWith(t *testing.T, p *redisserver.Proxy, command string) {
+func holdFirstWith(t *testing.T, p *redisserver.Proxy, command string) {
 	t.Helper()
 	var once sync.Once
 	p.Intercept(func(request []byte) redisserver.Action {
@@ -35,16 +36,16 @@ func deadWith(t *testing.T, p *redisserver.Proxy, command string) {
 	t.Cleanup(p.Release)
 }
 
-// One connection that is dead holds up one request, and not all: also if it is the one on which the engine asks what the server
-// is, and the client would wait for ever.
+// A dead connection holds up one request only, even if it is the one on which the engine identifies the server and the
+// client would wait for ever.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	trust(t, s)
 	p := redisserver.ProxyForTest(t, s.Addr())
 	e := open(t, patient(p.Addr()))
-	deadWith(t, p, "info")
-	for range 2 { // the second time it has met the server
+	holdFirstWith(t, p, "info")
+	for range 2 { // the second time it knows the server
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		began := time.Now()
@@ -53,21 +54,21 @@ func TestDeadConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("Take took %v, want the second until it is asked on another connection", took)
+			t.Errorf("Take took %v, want the second after which the engine asks on another connection", took)
 		}
 		if err := renews(ctx, e, hold(r), time.Minute); err != nil {
 			t.Error(err)
 		}
 		release(t, e, r)
-		<-time.After(time.Second) // then it asks again what the server is
-		deadWith(t, p, "info")
+		<-time.After(time.Second) // then it identifies the server again
+		holdFirstWith(t, p, "info")
 	}
 	checkNothingLeft(t, s)
 }
 
-// The look of a waiter may be sent on a connection that is dead. The wait ends soon with an unknown outcome, and the core
-// asks again: its place is kept.
-func TestDeadConnectionOfALook(t *testing.T) {
+// A waiter may poll on a dead connection. The wait ends soon with an unknown outcome, and the core asks again: the
+// waiter keeps its place.
+func TestDeadConnectionOfAPoll(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
@@ -76,9 +77,9 @@ func TestDeadConnectionOfALook(t *testing.T) {
 	takes(t, beside, holder)
 	r := joins(t, e, lasting("a", 2*time.Second))
 	behind := joins(t, beside, lasting("a", time.Minute))
-	deadWith(t, p, "evalsha")
+	holdFirstWith(t, p, "evalsha")
 	got := waits(t, e, r)
-	command(t, s, "CLIENT", "KILL", "TYPE", "pubsub") // so that it looks
+	command(t, s, "CLIENT", "KILL", "TYPE", "pubsub") // so that it polls
 	if g := <-got; g.err == nil || driver.HadNoEffect(g.err) {
 		t.Fatalf("Wait on a dead connection: %v, want an unknown outcome", g.err)
 	}

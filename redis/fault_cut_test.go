@@ -18,8 +18,8 @@ func isScript(request []byte) bool {
 	return len(words) > 0 && strings.HasPrefix(strings.ToLower(words[0]), "evalsha")
 }
 
-// However a connection is cut, before a script or after it, the outcome is unknown, also if the client retries what fails. To do it
-// again leads to what was asked for, and nothing is left behind.
+// If a connection is cut before or after a script, the outcome is unknown, even if the client retries. Repeating the
+// operation has the intended result, and nothing is left behind.
 func TestCutConnection(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -35,20 +35,22 @@ func TestCutConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := redisserver.ProxyForTest(t, s.Addr())
-			through := c.client(func(t *testing.T) goredis.UniversalClient {
+			client := c.client(func(t *testing.T) goredis.UniversalClient {
 				return closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), MaxRetries: c.retries}))
 			})
-			on, beside := unguarded(t, through), unguarded(t, standalone(s))
-			met := lock("met by " + name)
-			takes(t, on, met) // from here on it knows the server
-			release(t, on, met)
+			through, healthy := unguarded(t, client), unguarded(t, standalone(s))
+			known := lock("known to " + name)
+			takes(t, through, known) // from now on it knows the server
+			release(t, through, known)
 			for _, op := range operations {
 				scripts := 0
-				for _, action := range []redisserver.Action{redisserver.Pass, redisserver.CutBefore, redisserver.CutAfter} {
+				for _, action := range []redisserver.Action{redisserver.Pass, redisserver.CutBefore,
+					redisserver.CutAfter} {
 					for cut := 1; cut <= max(scripts, 1); cut++ {
-						x := &scene{t: t, s: s, name: fmt.Sprintf("<%s-%s-%v-%d>", name, op.name, action, cut), on: on, beside: beside}
+						x := &operationTest{t: t, s: s, name: fmt.Sprintf("<%s-%s-%v-%d>", name, op.name, action, cut),
+							faulty: through, healthy: healthy}
 						var count atomic.Int64
-						x.happens = func() {
+						x.startFault = func() {
 							p.Intercept(func(request []byte) redisserver.Action {
 								if isScript(request) && count.Add(1) == int64(cut) {
 									return action
@@ -56,11 +58,11 @@ func TestCutConnection(t *testing.T) {
 								return redisserver.Pass
 							})
 						}
-						x.over = func() { p.Intercept(nil) }
-						err := op.play(x)
+						x.endFault = func() { p.Intercept(nil) }
+						err := op.check(x)
 						if action == redisserver.Pass {
 							scripts = int(count.Load())
-						} else if !op.again && (err == nil || driver.HadNoEffect(err)) {
+						} else if !op.repeats && (err == nil || driver.HadNoEffect(err)) {
 							t.Errorf("%s: %v, want an unknown outcome", x.name, err)
 						}
 					}
@@ -76,7 +78,7 @@ func TestCutConnection(t *testing.T) {
 
 func checkNothingButLatches(t *testing.T, s *redisserver.Server) {
 	t.Helper()
-	if keys := endless(t, s); len(keys) > 0 {
+	if keys := endlessKeys(t, s); len(keys) > 0 {
 		t.Errorf("these keys have no end: %q", keys)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// fullServer starts a server that has as many clients as it may have.
+// fullServer starts a server that has as many clients as it allows.
 func fullServer(t *testing.T) *redisserver.Server {
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"maxclients 1"}})
-	eventually(t, "a connection is the only one", func() bool {
+	eventually(t, "the connection is the only one", func() bool {
 		conn, err := net.Dial("tcp", s.Addr())
 		if err != nil {
 			t.Fatal(err)
@@ -38,13 +38,14 @@ func fullServer(t *testing.T) *redisserver.Server {
 	return s
 }
 
-// Where a server refuses to send messages, for whatever reason, waiters look for themselves. They listen as soon as it does.
+// If a server refuses subscriptions, for whatever reason, waiters poll. They subscribe as soon as the server accepts
+// it.
 func TestRefusedSubscription(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		refuses func(t *testing.T) *redisserver.Server
-		word    string // of the answer
-		forLong bool   // it is not tried again soon
+		word    string // in the error
+		forLong bool   // the engine does not try again soon
 	}{
 		"Full": {fullServer, "", false}, // the client may see no more than that its connection is closed
 		"NoPassword": {func(t *testing.T) *redisserver.Server {
@@ -59,14 +60,14 @@ func TestRefusedSubscription(t *testing.T) {
 			s := redisserver.ForTest(t, redisserver.Config{})
 			var at address
 			at.Store(c.refuses(t))
-			ears := at.client(t).(*goredis.Client)
-			heard := ears.Subscribe(t.Context(), "channel")
-			if _, err := heard.Receive(t.Context()); err == nil || !strings.Contains(err.Error(), c.word) {
-				t.Fatalf("Subscribe: %v, want %s: nothing is shown", err, c.word)
+			subscriber := at.client(t).(*goredis.Client)
+			channel := subscriber.Subscribe(t.Context(), "channel")
+			if _, err := channel.Receive(t.Context()); err == nil || !strings.Contains(err.Error(), c.word) {
+				t.Fatalf("Subscribe: %v, want %s: the test shows nothing", err, c.word)
 			}
-			_ = heard.Close()
+			_ = channel.Close()
 			e, beside := unguarded(t, func(t *testing.T) goredis.UniversalClient {
-				return split{standalone(s)(t).(*goredis.Client), ears}
+				return splitClient{standalone(s)(t).(*goredis.Client), subscriber}
 			}), unguarded(t, standalone(s))
 
 			before := lasting("a", time.Minute)
@@ -77,7 +78,7 @@ func TestRefusedSubscription(t *testing.T) {
 				began := time.Now()
 				release(t, beside, before)
 				if took := granted(t, got).at.Sub(began); took > soon {
-					t.Errorf("the waiter had the lock after %v, want its next look", took)
+					t.Errorf("the waiter had the lock after %v, want its next poll", took)
 				}
 				release(t, e, r)
 				takes(t, beside, before)
@@ -85,7 +86,8 @@ func TestRefusedSubscription(t *testing.T) {
 			generation := latched(t, beside)
 			latch := make(chan error, 1)
 			go func() { latch <- e.WaitLatch(t.Context(), "l", generation) }()
-			if _, err := beside.CountDown(t.Context(), driver.LatchDown{Name: "l", ID: "2", TTL: time.Second}); err != nil {
+			down := driver.LatchDown{Name: "l", ID: "2", TTL: time.Second}
+			if _, err := beside.CountDown(t.Context(), down); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-latch; err != nil {
@@ -96,7 +98,7 @@ func TestRefusedSubscription(t *testing.T) {
 				r := joins(t, e, lasting("a", time.Minute))
 				got := waits(t, e, r)
 				at.Store(s)
-				awaitEars(t, s, 1)
+				awaitSubscriptions(t, s, 1)
 				release(t, beside, before)
 				granted(t, got)
 				release(t, e, r)
@@ -118,13 +120,13 @@ func latched(t *testing.T, e *redis.Engine) uint64 {
 	return st.Generation
 }
 
-// A wait that listens ends with its context and with the engine, and with nothing else.
+// A wait whose subscription is refused ends with its context and with the engine, and with nothing else.
 func TestRefusedSubscriptionAndTheEnd(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	full := bare(fullServer(t).Addr())
+	full := noRetries(fullServer(t).Addr())
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
-		return split{standalone(s)(t).(*goredis.Client), full(t).(*goredis.Client)}
+		return splitClient{standalone(s)(t).(*goredis.Client), full(t).(*goredis.Client)}
 	})
 	takes(t, e, lasting("a", time.Minute))
 	r := joins(t, e, lasting("a", time.Minute))

@@ -13,25 +13,25 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// split is a client that subscribes by another way than it sends its requests, so that only one of them breaks.
-type split struct {
+// splitClient subscribes through another client than it sends requests through, so that one of the two can be broken.
+type splitClient struct {
 	*goredis.Client
-	ears *goredis.Client
+	subscriber *goredis.Client
 }
 
-func (s split) Subscribe(ctx context.Context, channels ...string) *goredis.PubSub {
-	return s.ears.Subscribe(ctx, channels...)
+func (s splitClient) Subscribe(ctx context.Context, channels ...string) *goredis.PubSub {
+	return s.subscriber.Subscribe(ctx, channels...)
 }
 
-func splitClient(s *redisserver.Server, p *redisserver.Proxy) newClient {
+func newSplitClient(s *redisserver.Server, p *redisserver.Proxy) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		ears := closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr()})).(*goredis.Client)
-		return split{closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr()})).(*goredis.Client), ears}
+		subscriber := closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr()})).(*goredis.Client)
+		return splitClient{closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr()})).(*goredis.Client), subscriber}
 	}
 }
 
-// deaf is a waiter whose messages come through a proxy, behind a holder.
-type deaf struct {
+// proxiedWaiter is a waiter behind a holder. Its messages come through a proxy.
+type proxiedWaiter struct {
 	s      *redisserver.Server
 	p      *redisserver.Proxy
 	e      *redis.Engine // of the waiter
@@ -41,117 +41,120 @@ type deaf struct {
 	got    <-chan grant
 }
 
-// makeDeaf starts all that. The ttl is that of the holder.
-func makeDeaf(t *testing.T, ttl time.Duration) *deaf {
-	d := &deaf{s: redisserver.ForTest(t, redisserver.Config{})}
-	d.p = redisserver.ProxyForTest(t, d.s.Addr())
-	d.e, d.beside = unguarded(t, splitClient(d.s, d.p)), unguarded(t, standalone(d.s))
-	d.holder = lasting("a", ttl)
-	takes(t, d.beside, d.holder)
-	d.waiter = joins(t, d.e, lasting("a", time.Minute))
+// newProxiedWaiter starts a holder with a lease of this ttl, and a waiter.
+func newProxiedWaiter(t *testing.T, ttl time.Duration) *proxiedWaiter {
+	pw := &proxiedWaiter{s: redisserver.ForTest(t, redisserver.Config{})}
+	pw.p = redisserver.ProxyForTest(t, pw.s.Addr())
+	pw.e, pw.beside = unguarded(t, newSplitClient(pw.s, pw.p)), unguarded(t, standalone(pw.s))
+	pw.holder = lasting("a", ttl)
+	takes(t, pw.beside, pw.holder)
+	pw.waiter = joins(t, pw.e, lasting("a", time.Minute))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	got := make(chan grant, 1)
 	go func() {
-		g, err := persists(ctx, d.e, d.waiter)
+		g, err := takeDespiteErrors(ctx, pw.e, pw.waiter)
 		got <- grant{g, err, time.Now()}
 	}()
-	d.got = got
-	awaitEars(t, d.s, 1)
-	return d
+	pw.got = got
+	awaitSubscriptions(t, pw.s, 1)
+	return pw
 }
 
-func (d *deaf) end(t *testing.T) {
+// finish releases the waiter's lock, and checks that nothing is left.
+func (pw *proxiedWaiter) finish(t *testing.T) {
 	t.Helper()
-	release(t, d.e, d.waiter)
-	checkNothingLeft(t, d.s)
+	release(t, pw.e, pw.waiter)
+	checkNothingLeft(t, pw.s)
 }
 
-// A connection for messages that breaks is noticed at once: the waiter has looked itself and listens again before it is needed.
+// A lost connection for messages is noticed at once: the waiter has polled and subscribed again before it is notified.
 func TestLostSubscription(t *testing.T) {
 	t.Parallel()
-	for name, breakIt := range map[string]func(t *testing.T, d *deaf){
-		"Cut":         func(_ *testing.T, d *deaf) { d.p.Cut() },
-		"CLIENT KILL": func(t *testing.T, d *deaf) { command(t, d.s, "CLIENT", "KILL", "TYPE", "pubsub") },
+	for name, breakIt := range map[string]func(t *testing.T, pw *proxiedWaiter){
+		"Cut":         func(_ *testing.T, pw *proxiedWaiter) { pw.p.Cut() },
+		"CLIENT KILL": func(t *testing.T, pw *proxiedWaiter) { command(t, pw.s, "CLIENT", "KILL", "TYPE", "pubsub") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := makeDeaf(t, time.Minute)
+			pw := newProxiedWaiter(t, time.Minute)
 			for range 3 {
-				breakIt(t, d)
-				awaitEars(t, d.s, 1)
+				breakIt(t, pw)
+				awaitSubscriptions(t, pw.s, 1)
 			}
-			eventually(t, "it waits in the queue again", func() bool { return status(t, d.beside, d.holder.Key).Waiting == 1 })
+			eventually(t, "it waits in the queue again",
+				func() bool { return status(t, pw.beside, pw.holder.Key).Waiting == 1 })
 			began := time.Now()
-			release(t, d.beside, d.holder)
-			if took := granted(t, d.got).at.Sub(began); took > soon {
+			release(t, pw.beside, pw.holder)
+			if took := granted(t, pw.got).at.Sub(began); took > soon {
 				t.Errorf("the waiter had the lock after %v, want at once", took)
 			}
-			d.end(t)
+			pw.finish(t)
 		})
 	}
 }
 
-// A waiter whose connection breaks at the hand-over is taken for dead. It looks at once, and has the lock.
+// A waiter whose connection breaks at the hand-over is taken for dead. It polls at once, and gets the lock.
 func TestLostSubscriptionAtTheHandOver(t *testing.T) {
 	t.Parallel()
-	d := makeDeaf(t, time.Minute)
+	pw := newProxiedWaiter(t, time.Minute)
 	began := time.Now()
 	var work sync.WaitGroup
-	work.Go(func() { command(t, d.s, "CLIENT", "KILL", "TYPE", "pubsub") })
-	work.Go(func() { release(t, d.beside, d.holder) })
+	work.Go(func() { command(t, pw.s, "CLIENT", "KILL", "TYPE", "pubsub") })
+	work.Go(func() { release(t, pw.beside, pw.holder) })
 	work.Wait()
-	if took := granted(t, d.got).at.Sub(began); took > soon {
+	if took := granted(t, pw.got).at.Sub(began); took > soon {
 		t.Errorf("the waiter had the lock after %v, want at once", took)
 	}
-	d.end(t)
+	pw.finish(t)
 }
 
-// A message that is lost is made good by the waiter's own look, when the lease that it waits for would have ended.
+// A waiter whose message is lost gets the lock by its own poll, when the lease that it waits for would have ended.
 func TestLostMessage(t *testing.T) {
 	t.Parallel()
 	const ttl = 1500 * time.Millisecond
-	d := makeDeaf(t, ttl)
-	d.p.SwallowReplies()
+	pw := newProxiedWaiter(t, ttl)
+	pw.p.SwallowReplies()
 	began := time.Now()
-	release(t, d.beside, d.holder)
-	if took := granted(t, d.got).at.Sub(began); took > ttl+soon {
-		t.Errorf("the waiter had the lock after %v, want its look after %v", took, ttl)
+	release(t, pw.beside, pw.holder)
+	if took := granted(t, pw.got).at.Sub(began); took > ttl+soon {
+		t.Errorf("the waiter had the lock after %v, want its poll after %v", took, ttl)
 	}
-	d.end(t)
+	pw.finish(t)
 }
 
-// A connection for messages may be dead without a word: the server still thinks that it is heard. It costs one first lease each
-// time, until it is noticed. Nobody waits for ever.
+// A connection for messages may be dead without a sign: the server still counts the subscription. This costs one first
+// lease each time, until it is noticed. Nobody waits for ever.
 func TestHalfOpenSubscription(t *testing.T) {
 	t.Parallel()
-	d := makeDeaf(t, time.Minute)
-	d.p.Freeze()
-	next := joins(t, d.beside, lasting("a", time.Minute))
-	gotNext := waits(t, d.beside, next)
+	pw := newProxiedWaiter(t, time.Minute)
+	pw.p.Freeze()
+	next := joins(t, pw.beside, lasting("a", time.Minute))
+	gotNext := waits(t, pw.beside, next)
 	began := time.Now()
-	release(t, d.beside, d.holder)
+	release(t, pw.beside, pw.holder)
 	if took := granted(t, gotNext).at.Sub(began); took > 2*time.Second+soon {
 		t.Errorf("the next had the lock after %v, want the 2s of the first lease", took)
 	}
-	release(t, d.beside, next)
-	const looks = 2 * 10 * time.Second
-	if took := granted(t, d.got).at.Sub(began); took > looks {
-		t.Errorf("the deaf waiter had the lock after %v, want at most the %v of two looks", took, looks)
+	release(t, pw.beside, next)
+	const twoPolls = 2 * 10 * time.Second
+	if took := granted(t, pw.got).at.Sub(began); took > twoPolls {
+		t.Errorf("the waiter without messages had the lock after %v, want at most the %v of two polls", took, twoPolls)
 	}
-	d.end(t)
-	d.p.Thaw()
+	pw.finish(t)
+	pw.p.Thaw()
 }
 
-// Where no connection for messages can be made, or it is dead from the beginning, waiters look for themselves, and listen as soon as
+// If no connection for messages can be made, or it is dead from the beginning, waiters poll, and subscribe as soon as
 // they can.
 func TestNoConnectionForMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end, mend func(p *redisserver.Proxy) error
+		end, restore func(p *redisserver.Proxy) error
 	}{
 		"Refused": {func(p *redisserver.Proxy) error { p.Refuse(); return nil }, (*redisserver.Proxy).Allow},
-		"Dead":    {func(p *redisserver.Proxy) error { p.Freeze(); return nil }, func(p *redisserver.Proxy) error { p.Thaw(); return nil }},
+		"Dead": {func(p *redisserver.Proxy) error { p.Freeze(); return nil },
+			func(p *redisserver.Proxy) error { p.Thaw(); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +163,7 @@ func TestNoConnectionForMessages(t *testing.T) {
 			if err := c.end(p); err != nil {
 				t.Fatal(err)
 			}
-			e, beside := unguarded(t, splitClient(s, p)), unguarded(t, standalone(s))
+			e, beside := unguarded(t, newSplitClient(s, p)), unguarded(t, standalone(s))
 			before := lasting("a", time.Minute)
 			takes(t, beside, before)
 			began := time.Now()
@@ -168,14 +171,14 @@ func TestNoConnectionForMessages(t *testing.T) {
 			got := waits(t, e, r)
 			release(t, beside, before)
 			if took := granted(t, got).at.Sub(began); took > 3*soon {
-				t.Errorf("the waiter had the lock after %v, want its next look", took)
+				t.Errorf("the waiter had the lock after %v, want its next poll", took)
 			}
 			next := joins(t, e, lasting("a", time.Minute))
 			got = waits(t, e, next)
-			if err := c.mend(p); err != nil {
+			if err := c.restore(p); err != nil {
 				t.Fatal(err)
 			}
-			awaitEars(t, s, 1)
+			awaitSubscriptions(t, s, 1)
 			release(t, e, r)
 			granted(t, got)
 			release(t, e, next)
@@ -184,20 +187,20 @@ func TestNoConnectionForMessages(t *testing.T) {
 	}
 }
 
-// Many waiters, and a connection for messages that breaks again and again: all are served, one after the other.
+// Many waiters, and a connection for messages that breaks again and again: all get the lock, one after the other.
 func TestSubscriptionsBreakUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var work sync.WaitGroup
-	var inside room
+	var check exclusionCheck
 	for i := range 3 {
 		e := unguarded(t, standalone(s))
 		for range 4 {
 			work.Go(func() {
-				for turn := range 40 {
-					if err := inside.turn(ctx, e); err != nil {
+				for turn := range 20 {
+					if err := check.takeTurn(ctx, e); err != nil {
 						t.Errorf("engine %d, turn %d: %v", i, turn, err)
 						return
 					}
@@ -207,12 +210,12 @@ func TestSubscriptionsBreakUnderLoad(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { work.Wait(); close(done) }()
-	for often := time.Tick(20 * time.Millisecond); ; {
+	for tick := time.Tick(20 * time.Millisecond); ; {
 		select {
 		case <-done:
 			checkNothingLeft(t, s)
 			return
-		case <-often:
+		case <-tick:
 			command(t, s, "CLIENT", "KILL", "TYPE", "pubsub")
 		}
 	}

@@ -15,12 +15,14 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// checkRefused fails the test unless an error says with a word that a request was refused without effect, but may be tried
-// again.
+// checkRefused fails the test unless an error contains a word and says that a request was refused without effect, but
+// may be tried again.
 func checkRefused(t *testing.T, what string, err error, word string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), word) || !driver.HadNoEffect(err) || driver.IsNo(err) || driver.IsPermanent(err) {
-		t.Errorf("%s: %v (no effect: %v, permanent: %v), want %s, no effect, not permanent", what, err, driver.HadNoEffect(err), driver.IsPermanent(err), word)
+	if err == nil || !strings.Contains(err.Error(), word) || !driver.HadNoEffect(err) || driver.IsNo(err) ||
+		driver.IsPermanent(err) {
+		t.Errorf("%s: %v (no effect: %v, permanent: %v), want %s, no effect, not permanent", what, err,
+			driver.HadNoEffect(err), driver.IsPermanent(err), word)
 	}
 }
 
@@ -29,25 +31,26 @@ func shared(r driver.Request) driver.Request {
 	return r
 }
 
-// permit makes a request one for a permit of two.
+// permit turns a request into one for a permit of a semaphore that has two.
 func permit(r driver.Request) driver.Request {
 	r.Kind, r.Size = driver.Semaphore, 2
 	return r
 }
 
-// A server without memory grants nothing, and says so. What is held is renewed and released, and handed over.
+// A server without memory grants nothing, and says so. Leases are renewed, released and handed over nevertheless.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, bare(s.Addr()))
-	held := []driver.Request{lasting("a", time.Minute), shared(lasting("b", time.Minute)), permit(lasting("c", time.Minute))}
+	e := unguarded(t, noRetries(s.Addr()))
+	held := []driver.Request{lasting("a", time.Minute), shared(lasting("b", time.Minute)),
+		permit(lasting("c", time.Minute))}
 	for _, r := range held {
 		takes(t, e, r)
 	}
 	next := joins(t, e, lasting("a", time.Minute))
 	got := make(chan grant, 1)
 	go func() {
-		g, err := persists(t.Context(), e, next)
+		g, err := takeDespiteErrors(t.Context(), e, next)
 		got <- grant{g, err, time.Now()}
 	}()
 
@@ -70,7 +73,8 @@ func TestOutOfMemory(t *testing.T) {
 	checkRefused(t, "join", err, "OOM")
 	_, err = e.TakeAll(t.Context(), []driver.Request{lock("new"), lock("newer")})
 	checkRefused(t, "take all", err, "OOM")
-	renewer := open(t, bare(s.Addr()), redis.WithMaxTTL(time.Minute)) // it has to learn of the server first, and to write its marker
+	// it has to identify the server first, and to write its marker
+	renewer := open(t, noRetries(s.Addr()), redis.WithMaxTTL(time.Minute))
 	for _, r := range held {
 		for _, e := range []*redis.Engine{e, renewer} {
 			if err := renews(t.Context(), e, hold(r), time.Minute); err != nil {
@@ -92,18 +96,19 @@ func TestOutOfMemory(t *testing.T) {
 	release(t, e, r)
 }
 
-// A server that is loading its data says so. Who has waited before goes on when it is done.
+// A server that loads its data says so. A waiter goes on when the data is loaded.
 func TestLoading(t *testing.T) {
 	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1", "key-load-delay 20000", "rdbcompression no", "loading-process-events-interval-bytes 1024"}})
-	e := unguarded(t, bare(s.Addr()))
+	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1", "key-load-delay 20000",
+		"rdbcompression no", "loading-process-events-interval-bytes 1024"}})
+	e := unguarded(t, noRetries(s.Addr()))
 	holder := lasting("a", time.Minute)
 	takes(t, e, holder)
 	waiting := make(chan error, 1)
 	r := lasting("a", time.Minute)
 	joins(t, e, r)
 	go func() {
-		_, err := persists(t.Context(), e, r)
+		_, err := takeDespiteErrors(t.Context(), e, r)
 		waiting <- err
 	}()
 	command(t, s, "DEBUG", "POPULATE", "50", "key", "1000")
@@ -137,7 +142,7 @@ func TestLoading(t *testing.T) {
 	release(t, e, r)
 }
 
-// A server that has become a replica says so: nothing is "not held" there.
+// A server that has become a replica says so, and never that something is not held.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -150,7 +155,7 @@ func TestReadOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := redisserver.ForTest(t, redisserver.Config{Lines: c.lines})
-			e := unguarded(t, bare(s.Addr()))
+			e := unguarded(t, noRetries(s.Addr()))
 			holder := lasting("a", time.Minute)
 			takes(t, e, holder)
 			nobody, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,7 +169,8 @@ func TestReadOnly(t *testing.T) {
 			checkRefused(t, "take", err, c.word)
 			checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), c.word)
 			checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), c.word)
-			checkRefused(t, "release of what is not held", e.Release(t.Context(), driver.Release{Hold: hold(lock("b"))}), c.word)
+			checkRefused(t, "release of what is not held",
+				e.Release(t.Context(), driver.Release{Hold: hold(lock("b"))}), c.word)
 			command(t, s, "REPLICAOF", "NO", "ONE")
 			if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
 				t.Errorf("renewal after that: %v", err)
@@ -175,11 +181,11 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// A server that cannot save, and is told not to write then, says so.
+// A server that cannot save its data, and therefore refuses to write, says so.
 func TestCannotSave(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1"}})
-	e := unguarded(t, bare(s.Addr()))
+	e := unguarded(t, noRetries(s.Addr()))
 	holder := lasting("a", time.Minute)
 	takes(t, e, holder)
 	obstacle := filepath.Join(s.Dir(), "dump.rdb")
@@ -205,25 +211,29 @@ func TestCannotSave(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// Keys that hold something of another program are left alone, and said to be there. Nothing is left beside them.
+// Keys that hold data of another program are left alone and reported. Nothing is left behind next to them.
 func TestWrongType(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, bare(s.Addr()))
+	e := unguarded(t, noRetries(s.Addr()))
 	fine := lasting("fine", time.Hour)
 	takes(t, e, fine)
 	for _, kind := range [][]string{{"RPUSH", "x"}, {"HSET", "x", "y"}, {"ZADD", "1", "x"}, {"SET", "x"}} {
-		for _, key := range []string{"lock:N", "{lock:N}:token", "{lock:N}:queue", "{lock:N}:holders", "{lock:N}:info", "{lock:N}:permits", "{lock:N}:permits-holders", "{lock:N}:permits-info", "{lock:N}:permits-queue", "{lock:N}:latch"} {
+		for _, key := range []string{"lock:N", "{lock:N}:token", "{lock:N}:queue", "{lock:N}:holders", "{lock:N}:info",
+			"{lock:N}:permits", "{lock:N}:permits-holders", "{lock:N}:permits-info", "{lock:N}:permits-queue",
+			"{lock:N}:latch"} {
 			name := strings.ToLower(kind[0] + " " + strings.NewReplacer("{", "", "}", "", "N", "").Replace(key))
 			key = strings.Replace(key, "N", name, 1)
 			command(t, s, append([]string{kind[0], key}, kind[1:]...)...)
 			for _, r := range []driver.Request{lock(name), shared(lock(name)), permit(lock(name))} {
 				for _, r.Join = range []bool{false, true} {
-					if _, err := e.Take(t.Context(), r); driver.IsPermanent(err) && key != "lock:"+name && command(t, s, "EXISTS", "lock:"+name) != int64(0) {
+					if _, err := e.Take(t.Context(), r); driver.IsPermanent(err) && key != "lock:"+name &&
+						command(t, s, "EXISTS", "lock:"+name) != int64(0) {
 						t.Errorf("%s: a Take without effect has taken the lock", key)
 					}
 					for _, err := range wrongTypeOps(t.Context(), e, r) {
-						if err != nil && !driver.IsNo(err) && (!driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program")) {
+						if err != nil && !driver.IsNo(err) &&
+							(!driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program")) {
 							t.Errorf("%s, %v: %v, want an answer, or a permanent error that says why", key, r.Mode, err)
 						}
 					}
@@ -238,14 +248,14 @@ func TestWrongType(t *testing.T) {
 			break
 		}
 		if time.Since(began) > patience {
-			t.Fatalf("listed %+v, %v, want what is fine alone", found, err)
+			t.Fatalf("listed %+v, %v, want the lock of this test alone", found, err)
 		}
 	}
 	release(t, e, fine)
 	checkNothingLeft(t, s)
 }
 
-// wrongTypeOps uses a name in all ways, and returns the errors.
+// wrongTypeOps performs every operation on a name, and returns the errors.
 func wrongTypeOps(ctx context.Context, e *redis.Engine, r driver.Request) (errs []error) {
 	_, err := e.Take(ctx, r)
 	errs = append(errs, err, renews(ctx, e, hold(r), time.Second))

@@ -8,14 +8,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// says is a server that answers INFO with a text.
-type says string
+// infoServer is a server that answers INFO with a text.
+type infoServer string
 
-func (s says) Info(context.Context, ...string) *redis.StringCmd {
+func (s infoServer) Info(context.Context, ...string) *redis.StringCmd {
 	return redis.NewStringResult(string(s), nil)
 }
 
-// A server that was started at 10.9 s says at 11.0 s that it has been up for 1 s: the guard must not believe more than is sure.
+// A server that was started at 10.9 s says at 11.0 s that it has been up for 1 s. The guard must not believe more than
+// is certain.
 func TestUptimeIsNeverTooLong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
@@ -25,9 +26,10 @@ func TestUptimeIsNeverTooLong(t *testing.T) {
 		"-7": -7 * time.Second, // the clock was set back
 		"?":  -time.Second,
 	} {
-		f, err := inquire(t.Context(), says("run_id:x\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nuptime_in_seconds:"+text+"\r\n"))
-		if err != nil || f.uptime != want {
-			t.Errorf("uptime %q is taken for %v (%v), want %v", text, f.uptime, err, want)
+		info, err := askInfo(t.Context(),
+			infoServer("run_id:x\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nuptime_in_seconds:"+text+"\r\n"))
+		if err != nil || info.uptime != want {
+			t.Errorf("uptime %q is read as %v (%v), want %v", text, info.uptime, err, want)
 		}
 	}
 }

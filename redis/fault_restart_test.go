@@ -11,10 +11,10 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// Settings of servers that keep everything.
+// persistent configures servers that keep everything over a crash.
 var persistent = redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
 
-// restart ends a server as a crash does, and starts it again with what it has kept.
+// restart kills a server, and starts it again with what it has kept.
 func restart(t *testing.T, s *redisserver.Server) {
 	t.Helper()
 	s.Kill()
@@ -23,11 +23,12 @@ func restart(t *testing.T, s *redisserver.Server) {
 	}
 }
 
-// checkClosed fails the test unless a Take is told that grants are closed, for no longer than so long from the restart.
-func checkClosed(t *testing.T, e *redis.Engine, name string, restarted time.Time, most time.Duration) {
+// checkClosed fails the test unless a take is refused because grants are closed, for no longer than this after the
+// restart.
+func checkClosed(t *testing.T, e *redis.Engine, name string, restarted time.Time, longest time.Duration) {
 	t.Helper()
 	_, err := e.Take(t.Context(), lock(name))
-	if err == nil && time.Since(restarted) > most {
+	if err == nil && time.Since(restarted) > longest {
 		t.Skip("the machine is so busy that grants have opened meanwhile")
 	}
 	closed, ok := errors.AsType[*redis.ClosedError](err)
@@ -35,17 +36,17 @@ func checkClosed(t *testing.T, e *redis.Engine, name string, restarted time.Time
 		t.Errorf("Take of %q: %v, want a ClosedError, without effect", name, err)
 		return
 	}
-	if left := time.Until(closed.Open); left <= 0 || left > most+most/50 {
-		t.Errorf("grants open in %v, want within %v", left, most)
+	if left := time.Until(closed.Open); left <= 0 || left > longest+longest/50 {
+		t.Errorf("grants open in %v, want within %v", left, longest)
 	}
 }
 
-// A server that stands still answers nothing, so all is unknown. When it goes on, all is as it was, but for the time that has
-// passed.
-func TestStoppedServer(t *testing.T) {
+// A paused server answers nothing, so all outcomes are unknown. When it goes on, everything is as it was, except that
+// time has passed.
+func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, bare(s.Addr()))
+	e := unguarded(t, noRetries(s.Addr()))
 	holder, short := lasting("a", 30*time.Second), lasting("b", time.Second)
 	takes(t, e, holder)
 	next := joins(t, e, lasting("a", 30*time.Second))
@@ -67,7 +68,7 @@ func TestStoppedServer(t *testing.T) {
 	}
 	for range 3 {
 		if err := <-outcomes; err == nil || driver.IsNo(err) {
-			t.Errorf("a server that stands still has answered: %v", err)
+			t.Errorf("a paused server has answered: %v", err)
 		}
 	}
 	<-time.After(short.TTL) // the server's clock goes on
@@ -88,8 +89,8 @@ func TestStoppedServer(t *testing.T) {
 	release(t, e, next)
 }
 
-// A server that keeps nothing has forgotten who holds. Without the guard, a lock is granted twice after a restart. That is what
-// the guard is for. Tokens grow nevertheless.
+// A server that keeps nothing forgets who holds. Without the guard, a lock is granted twice after a restart: this is
+// what the guard is for. Tokens grow nevertheless.
 func TestEmptyRestartWithoutGuard(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -100,7 +101,7 @@ func TestEmptyRestartWithoutGuard(t *testing.T) {
 	restart(t, s)
 	g := takes(t, b, second)
 	if holds := holder.TTL - driver.Now().Since(began); holds <= 0 {
-		t.Fatalf("the first lease has ended %v ago: this shows nothing", -holds)
+		t.Fatalf("the first lease has ended %v ago: the test shows nothing", -holds)
 	}
 	if g.Token <= first.Token {
 		t.Errorf("token %d was given after %d", g.Token, first.Token)
@@ -111,7 +112,7 @@ func TestEmptyRestartWithoutGuard(t *testing.T) {
 	release(t, b, second)
 }
 
-// With the guard, no lock is granted after such a restart until all leases from before have ended.
+// With the guard, nothing is granted after such a restart until all leases from before it have ended.
 func TestEmptyRestart(t *testing.T) {
 	t.Parallel()
 	const maxTTL = 3 * time.Second
@@ -123,7 +124,8 @@ func TestEmptyRestart(t *testing.T) {
 	first := takes(t, a, holder)
 	restarted := time.Now()
 	restart(t, s)
-	for name, e := range map[string]*redis.Engine{"one that was there": a, "another": b, "a new one": open(t, standalone(s), guarded)} {
+	for name, e := range map[string]*redis.Engine{"one that was there": a, "another": b,
+		"a new one": open(t, standalone(s), guarded)} {
 		checkClosed(t, e, "a", restarted, maxTTL)
 		checkClosed(t, e, name, restarted, maxTTL)
 	}
@@ -142,8 +144,8 @@ func TestEmptyRestart(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// A server that keeps everything knows its holders after a restart. They renew and release, and what is free is granted when
-// grants open: the guard cannot know that nothing is missing.
+// A server that keeps everything knows its holders after a restart. They renew and release, but what is free is granted
+// only when grants open: the guard cannot know that nothing is missing.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	const maxTTL = 3 * time.Second
@@ -158,10 +160,10 @@ func TestRestart(t *testing.T) {
 	next := joins(t, b, lasting("a", maxTTL))
 	got := make(chan grant, 1)
 	go func() {
-		g, err := persists(ctx, b, next)
+		g, err := takeDespiteErrors(ctx, b, next)
 		got <- grant{g, err, time.Now()}
 	}()
-	awaitEars(t, s, 1)
+	awaitSubscriptions(t, s, 1)
 
 	restarted := time.Now()
 	restart(t, s)
@@ -184,13 +186,13 @@ func TestRestart(t *testing.T) {
 		t.Errorf("token %d was given after %d", second.Token, first.Token)
 	}
 	free := lock("free")
-	acquire(t.Context(), t, a, free) // to each engine grants open at a moment of its own
+	acquire(t.Context(), t, a, free) // grants open for each engine at a moment of its own
 	release(t, a, free)
 	release(t, b, next)
 	checkNothingLeft(t, s)
 }
 
-// Without the guard, a server that keeps everything goes on as if nothing had been.
+// Without the guard, a server that keeps everything goes on as if nothing had happened.
 func TestRestartWithoutGuard(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, persistent)
@@ -206,7 +208,7 @@ func TestRestartWithoutGuard(t *testing.T) {
 		t.Errorf("%d wait, want 1", st.Waiting)
 	}
 	got := waits(t, b, next)
-	awaitEars(t, s, 1)
+	awaitSubscriptions(t, s, 1)
 	began := time.Now()
 	release(t, a, holder)
 	if took := granted(t, got).at.Sub(began); took > soon {
@@ -216,7 +218,7 @@ func TestRestartWithoutGuard(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// Nobody is told of a release while grants are closed. Who waits looks when they open.
+// A release while grants are closed notifies nobody. Waiters poll when grants open.
 func TestReleaseWhileGrantsAreClosed(t *testing.T) {
 	t.Parallel()
 	const maxTTL = 4 * time.Second
@@ -241,7 +243,8 @@ func TestReleaseWhileGrantsAreClosed(t *testing.T) {
 	release(t, a, holder)
 	second := granted(t, got)
 	if took := second.at.Sub(restarted); took < maxTTL || second.at.Sub(renewed) >= maxTTL {
-		t.Errorf("a waiter had the lock %v after the restart and %v after the renewal, want when grants open, after %v, before the released lease would have ended", took, second.at.Sub(renewed), maxTTL)
+		t.Errorf("a waiter had the lock %v after the restart and %v after the renewal, want when grants open, after "+
+			"%v, before the released lease would have ended", took, second.at.Sub(renewed), maxTTL)
 	}
 	release(t, b, next)
 }

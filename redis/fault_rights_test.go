@@ -16,13 +16,13 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// smallestRights are the words that all that an engine can do takes together, but for those of the doctor alone.
+// smallestRights are the rights that suffice for everything that an engine can do, except those for doctor.
 func smallestRights(t *testing.T) (words []string) {
 	t.Helper()
-	for _, of := range []string{"operate", "lock", "look"} {
-		for _, word := range documentedRights(t, of) {
+	for _, set := range []string{"operate", "lock", "look"} {
+		for _, word := range documentedRights(t, set) {
 			isKey := strings.Contains(word, "~")
-			if word != "+config|get" && (!isKey || of == "operate") && !slices.Contains(words, word) {
+			if (!isKey || set == "operate") && !slices.Contains(words, word) {
 				words = append(words, word)
 			}
 		}
@@ -51,13 +51,14 @@ func TestContractWithTheSmallestRights(t *testing.T) {
 	suite(t, asUser(s, "locks"), redis.WithoutFailoverGuard())
 }
 
-// Whichever command is missing, the engine does without it or says so at once. Nothing is left behind that does not end.
+// Whichever right is missing, the engine does without it or says so at once. It leaves behind nothing without an end.
 func TestEachRightThatIsMissing(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"databases 1"}})
 	all := smallestRights(t)
-	// What the engine can do without, on one server without replicas.
-	spare := strings.Fields("+ping +unwatch +unsubscribe +subscribe +publish +wait +spublish +ssubscribe +sunsubscribe +cluster|nodes +cluster|slots +asking")
+	// Rights that the engine does not need on one server without replicas.
+	spare := strings.Fields("+ping +unwatch +unsubscribe +subscribe +publish +wait +spublish +ssubscribe " +
+		"+sunsubscribe +cluster|nodes +cluster|slots +asking")
 	for i, word := range all {
 		if !strings.HasPrefix(word, "+") {
 			continue
@@ -73,25 +74,28 @@ func TestEachRightThatIsMissing(t *testing.T) {
 					t.Error("everything works: the right is not needed")
 				}
 			case slices.Contains(spare, word):
-				t.Errorf("%v, want that it works without", err)
+				t.Errorf("%v, want that it works without the right", err)
 			case !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights"):
-				t.Errorf("the error is %v (permanent: %v), want a permanent one about rights", err, driver.IsPermanent(err))
+				t.Errorf("the error is %v (permanent: %v), want a permanent one about rights", err,
+					driver.IsPermanent(err))
 			}
-			if keys := slices.DeleteFunc(endless(t, s), func(key string) bool { return !strings.Contains(key, user) }); len(keys) > 0 {
+			if keys := slices.DeleteFunc(endlessKeys(t, s),
+				func(key string) bool { return !strings.Contains(key, user) }); len(keys) > 0 {
 				t.Errorf("these keys have no end: %q", keys)
 			}
 		})
 	}
 }
 
-// Where no channel may be used, or no message sent, waiters look for themselves.
+// If a user may not use a channel, or not send messages, waiters poll.
 func TestWithoutMessages(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	all := smallestRights(t)
 	for _, without := range []string{"&", "+subscribe", "+publish", "&{"} {
 		user := "without-" + without
-		addUser(t, s, user, slices.DeleteFunc(slices.Clone(all), func(word string) bool { return strings.HasPrefix(word, without) }))
+		addUser(t, s, user, slices.DeleteFunc(slices.Clone(all),
+			func(word string) bool { return strings.HasPrefix(word, without) }))
 		t.Run(user, func(t *testing.T) {
 			t.Parallel()
 			if err := useAll(t, asUser(s, user), user); err != nil {
@@ -101,7 +105,7 @@ func TestWithoutMessages(t *testing.T) {
 	}
 }
 
-// A key that the user may not touch is one more thing that is said at once.
+// A key that the user may not touch is reported at once as well.
 func TestForbiddenKey(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -111,12 +115,13 @@ func TestForbiddenKey(t *testing.T) {
 	if err := useAll(t, asUser(s, "orders"), "orders:1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.Take(t.Context(), lock("carts:1")); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights") {
+	if _, err := e.Take(t.Context(), lock("carts:1")); !driver.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "smallest rights") {
 		t.Errorf("a forbidden name: %v, want a permanent error about rights", err)
 	}
 }
 
-// A user whose password is wrong, or who is no more, gets no lock, and learns why at once.
+// A user whose password is wrong, or who does not exist, gets no lock, and is told why at once.
 func TestNoUser(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Password: "other"})
@@ -125,17 +130,18 @@ func TestNoUser(t *testing.T) {
 		"no password":    standalone(s),
 	} {
 		_, err := unguarded(t, client).Take(t.Context(), lock("a"))
-		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), userPassword) {
-			t.Errorf("%s: %v, want a permanent error that says to give a password", name, err)
+		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "password") ||
+			strings.Contains(err.Error(), userPassword) {
+			t.Errorf("%s: %v, want a permanent error that asks for a password", name, err)
 		}
 	}
 }
 
-// atOnce is how long an outcome may take at most when the machine is busy with many others. An engine that waits for
-// messages in vain looks after lookEvery, which is longer.
+// atOnce is the longest that an outcome may take when the machine is busy with many other tests. An engine that waits
+// for messages in vain polls after maxPollInterval, which is longer.
 const atOnce = 9 * time.Second
 
-// useAll uses everything that an engine can do on a name. It returns the first error.
+// useAll performs everything that an engine can do on a name. It returns the first error.
 func useAll(t *testing.T, client newClient, name string) error {
 	t.Helper()
 	a, b := unguarded(t, client), unguarded(t, client)
@@ -183,8 +189,8 @@ func useAll(t *testing.T, client newClient, name string) error {
 				_, err := b.List(ctx, driver.Query{Prefix: name, Queue: true})
 				return err
 			})
-			do("look for leaks", func(ctx context.Context) error {
-				all, err := found(ctx, b, driver.Query{Prefix: name})
+			do("find leaks", func(ctx context.Context) error {
+				all, err := findLeaks(ctx, b, driver.Query{Prefix: name})
 				if len(all) > 0 {
 					return fmt.Errorf("leaks: %+v", all)
 				}
@@ -241,12 +247,13 @@ func TestSmallestRightsInACluster(t *testing.T) {
 	all := smallestRights(t)
 	as := func(user string) newClient {
 		return func(t *testing.T) goredis.UniversalClient {
-			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), Username: user, Password: userPassword}))
+			return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), Username: user,
+				Password: userPassword}))
 		}
 	}
 	for without, needed := range map[string]bool{
 		"nothing":        false,
-		"+publish":       false, // that is for one server only
+		"+publish":       false, // needed on a single server only
 		"+spublish":      false,
 		"+ssubscribe":    false,
 		"&":              false,
@@ -255,7 +262,8 @@ func TestSmallestRightsInACluster(t *testing.T) {
 	} {
 		user := "without-" + without
 		for _, node := range c.Nodes {
-			addUser(t, node, user, slices.DeleteFunc(slices.Clone(all), func(word string) bool { return strings.HasPrefix(word, without) }))
+			addUser(t, node, user, slices.DeleteFunc(slices.Clone(all),
+				func(word string) bool { return strings.HasPrefix(word, without) }))
 		}
 		t.Run(user, func(t *testing.T) {
 			t.Parallel()

@@ -23,11 +23,13 @@ func TestScriptFlush(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	for name, client := range map[string]newClient{"Plain": standalone(s), "AutoPipeline": pipelined(standalone(s))} {
-		on, beside := unguarded(t, client), unguarded(t, client)
+		through, healthy := unguarded(t, client), unguarded(t, client)
 		for _, op := range operations {
-			x := &scene{t: t, s: s, name: "<" + name + "-" + op.name + ">", on: on, beside: beside, over: func() {}}
-			x.happens = func() { flushScripts(t, s) }
-			if err := op.play(x); err != nil && !slices.ContainsFunc(op.no, func(no error) bool { return errors.Is(err, no) }) {
+			x := &operationTest{t: t, s: s, name: "<" + name + "-" + op.name + ">", faulty: through, healthy: healthy,
+				endFault: func() {}}
+			x.startFault = func() { flushScripts(t, s) }
+			if err := op.check(x); err != nil &&
+				!slices.ContainsFunc(op.refusals, func(no error) bool { return errors.Is(err, no) }) {
 				t.Errorf("%s: %v", x.name, err)
 			}
 		}
@@ -50,7 +52,7 @@ func TestScriptFlushBeforeABatch(t *testing.T) {
 		}
 		takes(t, e, r)
 		h := hold(r)
-		if i%6 == 0 { // the engine is not told that it is shared now
+		if i%6 == 0 { // the renewal does not know that the lease is shared now
 			if err := e.Downgrade(t.Context(), h); err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +77,7 @@ func TestScriptFlushBeforeABatch(t *testing.T) {
 	}
 }
 
-// Those who wait when the scripts go are served, in their order.
+// Waiters get the lock in their order although the scripts go while they wait.
 func TestScriptFlushWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -97,20 +99,21 @@ func TestScriptFlushWhileOthersWait(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// Scripts that go again and again while many take turns: no two hold together, and nobody has to wait for a look of its own.
+// Scripts go again and again while many goroutines take turns: no two hold together, and nobody has to wait until it
+// polls.
 func TestScriptFlushUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var work sync.WaitGroup
-	var inside room
+	var check exclusionCheck
 	for range 3 {
 		e := unguarded(t, standalone(s))
 		for range 4 {
 			work.Go(func() {
 				for i := range 50 {
-					if err := inside.turn(ctx, e); err != nil {
+					if err := check.takeTurn(ctx, e); err != nil {
 						t.Error(err)
 						return
 					}
@@ -127,13 +130,13 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// The scripts may go between two requests of one batch, and the server with them. Whatever is not known to be renewed is reported
-// as unknown.
-func TestScriptsAndServerGoAmidABatch(t *testing.T) {
+// The scripts may go between two requests of one batch, and the server with them. Each renewal that is not certain is
+// reported as unknown.
+func TestScriptsAndServerAreLostDuringABatch(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
-	e := unguarded(t, bare(p.Addr()))
+	e := unguarded(t, noRetries(p.Addr()))
 	downgraded, reader := lasting("a", time.Minute), shared(lasting("b", time.Minute))
 	takes(t, e, downgraded)
 	if err := e.Downgrade(t.Context(), hold(downgraded)); err != nil {
@@ -162,7 +165,8 @@ func TestScriptsAndServerGoAmidABatch(t *testing.T) {
 		}
 		return redisserver.Pass
 	})
-	batch := []driver.Renewal{{Hold: hold(downgraded), TTL: 2 * time.Minute}, {Hold: hold(reader), TTL: 2 * time.Minute}}
+	batch := []driver.Renewal{{Hold: hold(downgraded), TTL: 2 * time.Minute},
+		{Hold: hold(reader), TTL: 2 * time.Minute}}
 	outcomes := make([]error, len(batch))
 	e.Renew(t.Context(), batch, func(i int, err error) { outcomes[i] = err })
 	for i, err := range outcomes {

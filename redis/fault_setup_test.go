@@ -16,27 +16,29 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
-// soon is how long it may take at most what happens at once, on a busy machine. It is less than the lease of a head that is not there (2 s), and than the
-// time after which those look for themselves who wait for a long lease (10 s).
+// soon is the longest that may pass, on a busy machine, until something that happens at once. It is less than the first
+// lease of a head that does not answer (2 s), and than the time after which waiters behind a long lease poll (10 s).
 const soon = 1900 * time.Millisecond
 
-// unguarded opens an engine for a test that starts its own server, and wants its locks at once.
+// unguarded opens an engine without the failover guard, for a test that starts its own server and wants its locks at
+// once.
 func unguarded(t *testing.T, client newClient, opts ...redis.Option) *redis.Engine {
 	t.Helper()
 	return open(t, client, append(opts, redis.WithoutFailoverGuard())...)
 }
 
-// bare makes a client that does not retry, and heeds the deadlines of contexts.
-func bare(addr string) newClient {
+// noRetries makes a client that does not retry, and respects the deadlines of contexts.
+func noRetries(addr string) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true}))
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1,
+			ContextTimeoutEnabled: true}))
 	}
 }
 
-// command sends a command to a server, which must do it.
+// command sends a command to a server. It must succeed.
 func command(t *testing.T, s *redisserver.Server, words ...string) any {
 	t.Helper()
 	reply, err := s.Command(words...)
@@ -56,7 +58,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// keysWith returns the keys of a server for which a condition in Lua holds, with key and ttl (ms, -1 without an end).
+// keysWith returns the keys of a server for which a condition in Lua holds. The condition may use key and ttl (ms, -1
+// without an end).
 func keysWith(t *testing.T, s *redisserver.Server, condition string) (keys []string) {
 	t.Helper()
 	reply := command(t, s, "EVAL", `local found = {}
@@ -66,26 +69,28 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return found`, "0")
 	for _, key := range reply.([]any) {
-		if _, part, _ := strings.Cut(key.(string), "}"); part != ":guard" && part != "lock::guard" && part != "lock::guard-master" { // the guard's stay
+		// markers stay
+		if _, part, _ := strings.Cut(key.(string), "}"); part != ":guard" && part != "lock::guard" &&
+			part != "lock::guard-master" {
 			keys = append(keys, key.(string))
 		}
 	}
 	return keys
 }
 
-// endless returns the keys that have no end.
-func endless(t *testing.T, s *redisserver.Server) []string { return keysWith(t, s, "ttl == -1") }
+// endlessKeys returns the keys that have no end.
+func endlessKeys(t *testing.T, s *redisserver.Server) []string { return keysWith(t, s, "ttl == -1") }
 
-// checkNothingLeft fails the test if there are other keys than those of the last tokens, which end.
+// checkNothingLeft fails the test if there are keys other than those of last tokens, which end.
 func checkNothingLeft(t *testing.T, s *redisserver.Server) {
 	t.Helper()
-	if keys := remains(t, s); len(keys) > 0 {
+	if keys := leftoverKeys(t, s); len(keys) > 0 {
 		t.Errorf("this is left behind: %q", keys)
 	}
 }
 
-// remains are the keys that may not be left behind: all but tokens that end.
-func remains(t *testing.T, s *redisserver.Server) []string {
+// leftoverKeys are the keys that may not be left behind: all but those of tokens that end.
+func leftoverKeys(t *testing.T, s *redisserver.Server) []string {
 	t.Helper()
 	return keysWith(t, s, "ttl == -1 or not string.find(key, ':token$')")
 }
@@ -117,8 +122,9 @@ func renews(ctx context.Context, e *redis.Engine, h driver.Hold, ttl time.Durati
 	return err
 }
 
-// persists takes, and waits for its turn, over errors that are no answer, as the core does for a caller who already waits.
-func persists(ctx context.Context, e *redis.Engine, r driver.Request) (driver.Grant, error) {
+// takeDespiteErrors takes, or waits for its turn, and repeats requests of unknown outcome, as the core does for a
+// caller that already waits.
+func takeDespiteErrors(ctx context.Context, e *redis.Engine, r driver.Request) (driver.Grant, error) {
 	r.Join = true
 	for {
 		sent := driver.Now()
@@ -139,14 +145,14 @@ func persists(ctx context.Context, e *redis.Engine, r driver.Request) (driver.Gr
 	}
 }
 
-// grant is what a waiter got, and when.
+// grant is what a waiter was granted, and when.
 type grant struct {
 	driver.Grant
 	err error
 	at  time.Time
 }
 
-// waits waits in the background for what has been joined.
+// waits waits in the background with a request that has joined the queue.
 func waits(t *testing.T, e *redis.Engine, r driver.Request) <-chan grant {
 	got := make(chan grant, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -158,7 +164,7 @@ func waits(t *testing.T, e *redis.Engine, r driver.Request) <-chan grant {
 	return got
 }
 
-// granted returns what a waiter got, which must be a grant.
+// granted returns what a waiter was granted. An error fails the test.
 func granted(t *testing.T, got <-chan grant) grant {
 	t.Helper()
 	g := <-got
@@ -168,26 +174,26 @@ func granted(t *testing.T, got <-chan grant) grant {
 	return g
 }
 
-// room has place for one.
-type room struct{ sync.Mutex }
+// exclusionCheck detects two holders at a time.
+type exclusionCheck struct{ sync.Mutex }
 
-// turn waits for the lock "a", is inside, and releases it.
-func (inside *room) turn(ctx context.Context, e *redis.Engine) error {
+// takeTurn waits for the lock "a", checks that nobody else holds it, and releases it.
+func (c *exclusionCheck) takeTurn(ctx context.Context, e *redis.Engine) error {
 	r := lasting("a", time.Minute)
-	if _, err := persists(ctx, e, r); err != nil {
+	if _, err := takeDespiteErrors(ctx, e, r); err != nil {
 		return err
 	}
-	if !inside.TryLock() {
+	if !c.TryLock() {
 		return errors.New("two hold the lock together")
 	}
-	inside.Unlock()
+	c.Unlock()
 	if err := e.Release(ctx, driver.Release{Hold: hold(r)}); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
 	return nil
 }
 
-// status returns what is known of a name.
+// status returns the status of a name.
 func status(t *testing.T, e *redis.Engine, k driver.Key) driver.Status {
 	t.Helper()
 	found, err := e.List(t.Context(), driver.Query{Kind: k.Kind, Name: k.Name, Queue: true})
@@ -200,10 +206,10 @@ func status(t *testing.T, e *redis.Engine, k driver.Key) driver.Status {
 	return found[0]
 }
 
-// awaitEars waits until so many processes listen on a server.
-func awaitEars(t *testing.T, s *redisserver.Server, n int) {
+// awaitSubscriptions waits until this number of processes are subscribed on a server.
+func awaitSubscriptions(t *testing.T, s *redisserver.Server, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d processes listen", n), func() bool {
+	eventually(t, fmt.Sprintf("%d processes are subscribed", n), func() bool {
 		return len(command(t, s, "PUBSUB", "CHANNELS").([]any)) == n
 	})
 }

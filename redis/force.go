@@ -6,12 +6,12 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder that is a client of another kind. Many who hold together are looked at in
-// several steps.
+// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder of another kind of client. Shared holders are
+// searched in several steps if there are many.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	for from := fromStart; from != ""; {
-		answer, err := e.run(ctx, force, e.names(k), token, from, partCount, floor())
-		found, last, err := readStep(answer, err)
+		answer, err := e.run(ctx, scriptForce, e.names(k), token, from, partSize, floorArg())
+		found, last, err := readPartReply(answer, err)
 		if err != nil || found > 0 {
 			return err
 		}
@@ -20,9 +20,9 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	return driver.ErrNotHeld
 }
 
-// readStep reads the answer of a script that goes through a list in steps: how many it has found, and behind what the next step begins, or nothing after
-// the last one.
-func readStep(answer any, err error) (found int64, last string, _ error) {
+// readPartReply reads the answer of a script that goes through a list in steps: how many entries it found, and after
+// which one the next step begins, or nothing after the last step.
+func readPartReply(answer any, err error) (found int64, last string, _ error) {
 	if err != nil {
 		return 0, "", err
 	}

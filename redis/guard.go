@@ -10,187 +10,201 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// marker is the key in which the server that granted last is remembered, beside the locks. In a Cluster each slot has its own, so that it goes
-// along with what it guards.
-func (p *place) marker(n names) string {
-	if p.clustered() {
-		return p.config.slotMarker(n.slot())
+// markerKey returns the key, next to the locks, that names the server that granted last. In a Cluster each slot has a
+// marker of its own, which moves with the slot.
+func (rt *router) markerKey(n names) string {
+	if rt.isCluster() {
+		return rt.config.slotMarkerKey(n.slot())
 	}
-	return p.config.onlyMarker()
+	return rt.config.serverMarkerKey()
 }
 
-// onlyMarker is that of a server that is no part of a Cluster.
-func (c *config) onlyMarker() string { return "{" + c.prefix + "}:" + partGuard }
+// serverMarkerKey returns the key of the marker of a server outside a Cluster.
+func (c *config) serverMarkerKey() string { return "{" + c.prefix + "}:" + partGuard }
 
-func (c *config) slotMarker(slot uint16) string {
-	return "{" + anchors()[slot] + "}" + c.prefix + ":" + partGuard
+func (c *config) slotMarkerKey(slot uint16) string {
+	return "{" + slotTags()[slot] + "}" + c.prefix + ":" + partGuard
 }
 
-// record is the key in which a master of a Cluster writes which slots it has had for how long. It is in the first of them. Wherever it is moved, what it
-// says of its master stays true.
-func (c *config) record(first uint16) string {
-	return "{" + anchors()[first] + "}" + c.prefix + ":" + partGuard + "-master"
+// masterRecordKey returns the key in which a master of a Cluster records which slots it has had for how long. The key
+// is in the first of them. Wherever it is moved, what it says of its master stays true.
+func (c *config) masterRecordKey(first uint16) string {
+	return "{" + slotTags()[first] + "}" + c.prefix + ":" + partGuard + "-master"
 }
 
 const partGuard = "guard"
 
-// stateMoving is that of a marker of a slot that was on its way to another server. See guard.lua.
+// stateMoving is the state of the marker of a slot that was moving to another server. See guard.lua.
 const stateMoving = "moving"
 
-// mark is what guard.lua has answered.
-type mark struct {
-	left  time.Duration
-	state string
-	nodes string
-	raw   string // the marker itself, if its state is new or moving: more is to be found out then
+// markerReply is the answer of guard.lua.
+type markerReply struct {
+	closedFor time.Duration
+	state     string
+	listHash  string
+	// raw is the whole marker, if its state is new or moving: more has to be found out then.
+	raw string
 }
 
-// readMark reads the answer.
-func readMark(answer any, err error) (m mark, _ error) {
+// readMarkerReply reads the answer of guard.lua.
+func readMarkerReply(answer any, err error) (reply markerReply, _ error) {
 	if err != nil {
-		return m, explain(err)
+		return reply, explainError(err)
 	}
 	items, _ := answer.([]any)
 	if len(items) != 4 {
-		return m, errReply
+		return reply, errReply
 	}
 	ms, isNumber := items[0].(int64)
 	var texts [3]string
 	for i := range texts {
 		text, isText := items[i+1].(string)
 		if !isText || !isNumber || ms < 0 {
-			return m, errReply
+			return reply, errReply
 		}
 		texts[i] = text
 	}
-	return mark{span(ms), texts[0], texts[1], texts[2]}, nil
+	return markerReply{millisToDuration(ms), texts[0], texts[1], texts[2]}, nil
 }
 
-// guardArgs are those of guard.lua. away is how long ago another server was seen in the place of this one; negative if there was none.
-func (c *config) guardArgs(away time.Duration) []any {
+// guardArgs returns the arguments of guard.lua. sinceOther is how long ago another server was seen in the place of this
+// one, negative if none was.
+func (c *config) guardArgs(sinceOther time.Duration) []any {
 	ms := int64(-1)
-	if away >= 0 {
-		ms = millis(away)
+	if sinceOther >= 0 {
+		ms = toMillis(sinceOther)
 	}
-	return []any{c.maxTTL.Milliseconds(), ms, verifyEvery.Milliseconds()}
+	return []any{c.maxTTL.Milliseconds(), ms, serverTrustedFor.Milliseconds()}
 }
 
-// look reads the marker of names on a server that is known. What many want to know at the same time is asked once.
-func (p *place) look(ctx context.Context, n names, on *server) (*gate, error) {
-	q, err := p.await(ctx, n, topic{server: on, slot: p.slot(n), gate: true}, nil)
+// refreshMarker reads the marker for names on a known server. Callers that ask at the same time share one request.
+func (rt *router) refreshMarker(ctx context.Context, n names, srv *server) (*markerState, error) {
+	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: srv, slot: rt.slotOf(n), marker: true}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return p.gate(n, on), q.err
+	return rt.markerOf(n, srv), q.err
 }
 
-// read reads the marker of names, and puts down what it says. In a Cluster it does so on one connection, so that it is not sent on to a server that is
-// about to get the slot; and if the slot has not been used yet, it counts for how long its master has had it. Whoever finds the marker of such a slot does
-// that, not only who has put it there: that one may not have come to it yet, or never will.
-func (p *place) read(ctx context.Context, n names, on *server) error {
-	marker, asked := p.marker(n), driver.Now()
-	if !p.clustered() {
-		cmd := newWords([]string{marker}, p.config.guardArgs(-1)...).command(ctx, on.program, guard)
-		_ = p.client.Process(ctx, cmd) // it is in the command, too
-		m, err := readMark(cmd.Result())
+// fetchMarker reads the marker for names and stores what it says. In a Cluster it uses one connection, so that the
+// client is not redirected to a server that is about to get the slot. If the slot has not been used yet, the time that
+// its master has had it counts. Every process that finds the marker of such a slot does this, not only the one that
+// wrote it: that one may not have got so far, or never will.
+func (rt *router) fetchMarker(ctx context.Context, n names, srv *server) error {
+	marker, asked := rt.markerKey(n), driver.Now()
+	if !rt.isCluster() {
+		cmd := newScriptCall([]string{marker}, rt.config.guardArgs(-1)...).command(ctx, srv.scripts, scriptGuard)
+		_ = rt.client.Process(ctx, cmd) // cmd holds the error, too
+		reply, err := readMarkerReply(cmd.Result())
 		if err == nil {
-			p.put(n, newGate(on, asked, m.left, m.state))
+			rt.setMarker(n, newMarkerState(srv, asked, reply.closedFor, reply.state))
 		}
 		return err
 	}
-	return p.pinned(ctx, marker, func(tx *redis.Tx) error {
-		m, err := p.readSlot(ctx, tx, n, on)
+	return rt.onOneConnection(ctx, marker, func(tx *redis.Tx) error {
+		reply, err := rt.readSlotMarker(ctx, tx, n, srv)
 		if err == nil {
-			p.put(n, newGate(on, asked, m.left, m.state))
+			rt.setMarker(n, newMarkerState(srv, asked, reply.closedFor, reply.state))
 		}
 		return err
 	})
 }
 
-// readSlot reads the marker of a slot. If somebody else has changed it before its time was counted, it says something else by now, mostly that it is open.
-func (p *place) readSlot(ctx context.Context, tx *redis.Tx, n names, on *server) (m mark, err error) {
+// readSlotMarker reads the marker of a slot. If another process changed the marker while this one found out how long
+// the master has had the slot, it reads the marker again: mostly it says by then that the slot is open.
+func (rt *router) readSlotMarker(
+	ctx context.Context, tx *redis.Tx, n names, srv *server,
+) (reply markerReply, err error) {
+	marker, args := []string{rt.markerKey(n)}, rt.config.guardArgs(-1)
 	for range 3 {
-		m, err = readMark(tx.EvalSha(ctx, on.program.sha[guard], []string{p.marker(n)}, p.config.guardArgs(-1)...).Result())
-		if err != nil || m.raw == "" {
-			return m, err
+		reply, err = readMarkerReply(tx.EvalSha(ctx, srv.scripts.sha[scriptGuard], marker, args...).Result())
+		if err != nil || reply.raw == "" {
+			return reply, err
 		}
-		left, err := p.had(ctx, tx, n, on, m)
-		if !errors.Is(err, errChanged) {
-			m.left = left
-			return m, err
+		left, err := rt.closedSinceHeld(ctx, tx, n, srv, reply)
+		if !errors.Is(err, errMarkerChanged) {
+			reply.closedFor = left
+			return reply, err
 		}
 	}
-	return m, nil
+	return reply, nil
 }
 
-// errChanged is that a marker is not any more what it was.
-var errChanged = errors.New("redis: the marker has changed")
+// errMarkerChanged says that the marker changed since it was read.
+var errMarkerChanged = errors.New("redis: the marker has changed")
 
-// had returns for how long a slot stays closed that nobody has used yet, or that was on its way to another master. If the marker has changed meanwhile, it
-// returns errChanged.
-func (p *place) had(ctx context.Context, tx *redis.Tx, n names, on *server, m mark) (time.Duration, error) {
+// closedSinceHeld returns for how long a slot stays closed that nobody has used yet, or that was moving to another
+// master. It returns errMarkerChanged if the marker has changed meanwhile.
+func (rt *router) closedSinceHeld(
+	ctx context.Context, tx *redis.Tx, n names, srv *server, reply markerReply,
+) (time.Duration, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {
-		return 0, explain(err)
+		return 0, explainError(err)
 	}
-	me, found := self(text)
+	me, found := askedNode(text)
 	switch {
-	case !found || !me.has(n.slot()) || me.gives(n.slot()):
-		return m.left, nil // it is being moved
-	case m.state == stateMoving:
-		return p.since(m, tx.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, "", 0))
+	case !found || !me.hasSlot(n.slot()) || me.isGivingAway(n.slot()):
+		return reply.closedFor, nil // it is moving
+	case reply.state == stateMoving:
+		answer := tx.EvalSha(ctx, srv.scripts.sha[scriptGuardHeldSince], []string{rt.markerKey(n)}, reply.raw, "", 0)
+		return rt.readHeldSince(reply, answer)
 	}
-	record := []string{p.config.record(me.first())}
-	list, err := numbers(tx.EvalSha(ctx, on.program.sha[guardMaster], record, p.config.maxTTL.Milliseconds(), me.epoch, me.ranges(), n.slot(), "", "").Result())
+	record := []string{rt.config.masterRecordKey(me.firstSlot())}
+	list, err := readNumbers(tx.EvalSha(ctx, srv.scripts.sha[scriptGuardSlots], record,
+		rt.config.maxTTL.Milliseconds(), me.epoch, me.rangesText(), n.slot(), "", "").Result())
 	if err == nil && list[3] == 0 {
-		err = p.noteMarkers(ctx, tx, on, record, me)
+		err = rt.recordMarkedSlots(ctx, tx, srv, record, me)
 	}
 	switch {
-	case moving(err):
-		return m.left, nil // the record is on its way, and this slot is not
+	case isMoving(err):
+		return reply.closedFor, nil // the record's slot is moving, and this one is not
 	case err != nil:
-		return m.left, err
+		return reply.closedFor, err
 	case list[0] == 0:
-		now, err := tx.Get(ctx, p.marker(n)).Result()
-		if err == nil && now != m.raw {
-			err = errChanged
+		now, err := tx.Get(ctx, rt.markerKey(n)).Result()
+		if err == nil && now != reply.raw {
+			err = errMarkerChanged
 		}
-		return m.left, explain(err)
+		return reply.closedFor, explainError(err)
 	}
 	open := 0
 	if list[2] == 0 {
 		open = 1
 	}
-	// There is a marker, so if it is the same one still when all this has been found out, nothing was granted by another master meanwhile.
-	// That the slot has one is noted in the same breath: nobody who dies in between leaves the record without it.
+	// If the marker is still the same after all this was found out, no other master granted anything meanwhile.
+	// Recording that the slot has a marker goes in the same pipeline, so that a process that dies in between does not
+	// leave the record without it.
 	var since *redis.Cmd
 	_, _ = tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		since = pipe.EvalSha(ctx, on.program.sha[guardSince], []string{p.marker(n)}, m.raw, list[1], open)
-		pipe.EvalSha(ctx, on.program.sha[guardMarked], record, n.slot())
+		marker := []string{rt.markerKey(n)}
+		since = pipe.EvalSha(ctx, srv.scripts.sha[scriptGuardHeldSince], marker, reply.raw, list[1], open)
+		pipe.EvalSha(ctx, srv.scripts.sha[scriptGuardSlotsMarked], record, n.slot())
 		return nil
 	})
-	return p.since(m, since)
+	return rt.readHeldSince(reply, since)
 }
 
-// since reads the answer of guard_since.lua: for how long the slot stays closed.
-func (p *place) since(m mark, answer *redis.Cmd) (time.Duration, error) {
+// readHeldSince reads the answer of guard_held_since.lua: for how long the slot stays closed.
+func (rt *router) readHeldSince(reply markerReply, answer *redis.Cmd) (time.Duration, error) {
 	ms, err := answer.Int64()
 	switch {
 	case err != nil:
-		return m.left, explain(err)
+		return reply.closedFor, explainError(err)
 	case ms < 0:
-		return m.left, errChanged
+		return reply.closedFor, errMarkerChanged
 	}
-	return span(ms), nil
+	return millisToDuration(ms), nil
 }
 
-// numbers reads the answer of guard_master.lua.
-func numbers(answer any, err error) ([]int64, error) {
+// readNumbers reads the answer of guard_slots.lua.
+func readNumbers(answer any, err error) ([]int64, error) {
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
-	return integers(answer, 4)
+	return readIntegers(answer, 4)
 }
 
-// shut is what a script answers that finds its slot closed, or without a marker of this server. Nothing has been done.
-const shut = "SHUT"
+// errCodeClosed is the reply of a script that finds its slot closed, or without a marker of this server. The script has
+// done nothing.
+const errCodeClosed = "SHUT"

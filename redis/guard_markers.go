@@ -6,22 +6,23 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// noteMarkers writes into the record of a master which of its slots have a marker. See guard_master.lua.
-func (p *place) noteMarkers(ctx context.Context, tx *redis.Tx, on *server, record []string, me node) error {
-	marked, err := p.config.markers(ctx, tx, me)
+// recordMarkedSlots writes into the record of a master which of its slots have a marker. See guard_slots.lua.
+func (rt *router) recordMarkedSlots(ctx context.Context, tx *redis.Tx, srv *server, record []string, me node) error {
+	marked, err := rt.config.slotsWithMarker(ctx, tx, me)
 	if err == nil {
-		err = tx.EvalSha(ctx, on.program.sha[guardMarked], record, marked).Err()
+		err = tx.EvalSha(ctx, srv.scripts.sha[scriptGuardSlotsMarked], record, marked).Err()
 	}
-	return explain(err)
+	return explainError(err)
 }
 
-// markers are the slots of a master that have a marker, a bit for each in hexadecimal digits. So are those that are on their way: the marker may have left.
-func (c *config) markers(ctx context.Context, tx *redis.Tx, me node) (string, error) {
+// slotsWithMarker returns which slots of a master have a marker, one bit for each, in hexadecimal digits. Moving slots
+// count as marked, as their marker may have left already.
+func (c *config) slotsWithMarker(ctx context.Context, tx *redis.Tx, me node) (string, error) {
 	var bits [slots / 4]byte
 	for some := range me.slots() {
 		cmds, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, slot := range some {
-				p.Exists(ctx, c.slotMarker(slot))
+				p.Exists(ctx, c.slotMarkerKey(slot))
 			}
 			return nil
 		})
@@ -29,8 +30,8 @@ func (c *config) markers(ctx context.Context, tx *redis.Tx, me node) (string, er
 			return "", err
 		}
 		for i, cmd := range cmds {
-			is := cmd.(*redis.IntCmd) // what Exists makes
-			if err := is.Err(); err != nil && !away(err) {
+			is := cmd.(*redis.IntCmd) // what Exists returns
+			if err := is.Err(); err != nil && !hasLeftServer(err) {
 				return "", err
 			}
 			if is.Err() != nil || is.Val() == 1 {
@@ -45,5 +46,5 @@ func (c *config) markers(ctx context.Context, tx *redis.Tx, me node) (string, er
 	return string(bits[:]), nil
 }
 
-// away reports whether an error comes of a slot that has left a server, or is about to.
-func away(err error) bool { return moving(err) || redis.HasErrorPrefix(err, "MOVED") }
+// hasLeftServer reports whether an error comes from a slot that has left a server, or is about to.
+func hasLeftServer(err error) bool { return isMoving(err) || redis.HasErrorPrefix(err, "MOVED") }

@@ -16,12 +16,13 @@ func needsMoveAtOnce(t *testing.T) {
 	knows, err := redisserver.MovesAtOnce()
 	needed.Started(t, err, redisserver.ErrMissing)
 	if !knows {
-		t.Skip("the servers do not move a slot at once (CLUSTER MIGRATESLOTS): Valkey does from version 9 on, on which make matrix runs this")
+		t.Skip("the servers do not move a slot at once (CLUSTER MIGRATESLOTS): Valkey does from version 9 on, on " +
+			"which make matrix runs this")
 	}
 }
 
-// A slot that is moved at once keeps its holders, and the one who waits. What is free there is granted when somebody says that nothing was lost, as after
-// any other move.
+// A slot that is moved at once keeps its holders and its waiter. What is free there is granted when an operator says
+// that nothing was lost, as after any other move.
 func TestSlotThatIsMovedAtOnce(t *testing.T) {
 	t.Parallel()
 	needsMoveAtOnce(t)
@@ -32,13 +33,14 @@ func TestSlotThatIsMovedAtOnce(t *testing.T) {
 	defer cancel()
 	got := make(chan grant, 1)
 	go func() {
-		g, err := persists(ctx, m.second, waiter)
+		g, err := takeDespiteErrors(ctx, m.second, waiter)
 		got <- grant{g, err, time.Now()}
 	}()
 	must(t, m.MoveAtOnce(m.slot, m.to))
-	persistently(t, "the renewal after the slot was moved", func() error { return renews(ctx, m.holder, hold(m.held), slotMaxTTL) })
-	m.nobody(t, "after the slot was moved")
-	m.closed(t, "after the slot was moved")
+	retryUntilAnswered(t, "the renewal after the slot was moved",
+		func() error { return renews(ctx, m.holder, hold(m.held), slotMaxTTL) })
+	m.checkNotGranted(t, "after the slot was moved")
+	m.checkClosed(t, "after the slot was moved")
 	select {
 	case g := <-got:
 		t.Fatalf("the waiter was granted token %d, %v while the lock was held", g.Token, g.err)
@@ -46,21 +48,23 @@ func TestSlotThatIsMovedAtOnce(t *testing.T) {
 	}
 	_, err := m.holder.OpenNow(t.Context(), "a test: nothing was lost")
 	must(t, err)
-	persistently(t, "the release", func() error { return m.holder.Release(ctx, driver.Release{Hold: hold(m.held)}) })
+	retryUntilAnswered(t, "the release",
+		func() error { return m.holder.Release(ctx, driver.Release{Hold: hold(m.held)}) })
 	if g := granted(t, got); g.Token <= token {
 		t.Errorf("token %d follows %d", g.Token, token)
 	}
 }
 
-// What a server that has just been started may have lost is not granted by another one to which a slot of it is moved at once.
+// What a server that was just started may have lost is not granted by another server to which its slot is moved at
+// once.
 func TestSlotThatIsMovedAtOnceOutOfQuarantine(t *testing.T) {
 	t.Parallel()
 	needsMoveAtOnce(t)
 	m := newSlotMoves(t)
 	restart(t, m.from)
 	must(t, m.AwaitOK())
-	m.nobody(t, "after the restart")
+	m.checkNotGranted(t, "after the restart")
 	must(t, m.MoveAtOnce(m.slot, m.to))
-	m.nobody(t, "after the slot was moved")
-	m.closed(t, "after the slot was moved")
+	m.checkNotGranted(t, "after the slot was moved")
+	m.checkClosed(t, "after the slot was moved")
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// lostBy lets a master do what its replicas never learn, because it dies before.
-func lostBy(t *testing.T, master *redisserver.Server, replicas []*redisserver.Server, do func()) {
+// doUnreplicated lets a master do something that its replicas never learn, because it dies before.
+func doUnreplicated(t *testing.T, master *redisserver.Server, replicas []*redisserver.Server, do func()) {
 	t.Helper()
 	for _, r := range replicas {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	command(t, master, "CLIENT", "KILL", "TYPE", "replica") // or what it sends would wait for them
+	command(t, master, "CLIENT", "KILL", "TYPE", "replica") // or its data would wait for them in the connections
 	do()
 	master.Kill()
 	for _, r := range replicas {
@@ -34,37 +34,37 @@ func lostBy(t *testing.T, master *redisserver.Server, replicas []*redisserver.Se
 	}
 }
 
-// failedOver is a place whose master has just died with leases that its replicas do not know.
-type failedOver struct {
+// failoverTest is a set-up whose master has just died with leases that its replicas do not know.
+type failoverTest struct {
 	client newClient
 	tag    string        // begins the names
 	ttl    time.Duration // of all leases
 
-	holder, second *redis.Engine // with the guard; the second sends its commands together
+	holder, second *redis.Engine // with the guard; second has an AutoPipeliner
 	promoted       *redisserver.Server
 
-	known         driver.Request // the replicas know it
-	lost, lostToo driver.Request // they do not know these
-	ends          time.Time      // until then at least the holder believes that it holds the last one
+	known         driver.Request // known to the replicas
+	lost, lostToo driver.Request // unknown to them
+	ends          time.Time      // no sooner, for the holder, does the last lease end
 }
 
-// during checks what the engines of others do while the holder believes that it holds.
-func (f *failedOver) during(t *testing.T) {
+// checkDuring checks what other engines do while the holder believes that it holds.
+func (f *failoverTest) checkDuring(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	for _, r := range []driver.Request{f.lost, f.lostToo} {
 		if holds(t, f.promoted, r) {
-			t.Fatal("the new master knows of the lease: nothing is shown")
+			t.Fatal("the new master knows the lease: the test shows nothing")
 		}
 	}
 
 	again := lasting(f.lost.Name, f.ttl)
-	if _, err := persists(ctx, unguarded(t, f.client), again); err != nil {
+	if _, err := takeDespiteErrors(ctx, unguarded(t, f.client), again); err != nil {
 		t.Fatal(err)
 	}
 	if !time.Now().Before(f.ends) {
-		t.Log("this machine is too slow to show anything: the failover took longer than the lease")
+		t.Log("this machine is too slow for the test: the failover took longer than the lease")
 		return
 	}
 	t.Log("without the guard, two hold one lock at the same time")
@@ -81,19 +81,20 @@ func (f *failedOver) during(t *testing.T) {
 		}
 		return ok
 	})
-	eventually(t, "the lease that the new master knows is renewed", func() bool { return renews(ctx, f.holder, hold(f.known), f.ttl) == nil })
+	eventually(t, "the lease that the new master knows is renewed",
+		func() bool { return renews(ctx, f.holder, hold(f.known), f.ttl) == nil })
 	if !time.Now().Before(f.ends) {
 		t.Log("this machine is too slow to show that it is renewed while grants are closed")
 	}
 	release(t, f.holder, f.known)
 }
 
-// afterwards checks that the second one is let in, and not too early.
-func (f *failedOver) afterwards(t *testing.T) {
+// checkAfterwards checks that the second engine is granted the lock, and not too early.
+func (f *failoverTest) checkAfterwards(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := persists(ctx, f.second, lasting(f.lostToo.Name, f.ttl)); err != nil {
+	if _, err := takeDespiteErrors(ctx, f.second, lasting(f.lostToo.Name, f.ttl)); err != nil {
 		t.Fatal(err)
 	}
 	if early := time.Until(f.ends); early > 0 {
@@ -101,18 +102,20 @@ func (f *failedOver) afterwards(t *testing.T) {
 	}
 }
 
-// open makes the engines, and lets the holder take what everybody knows.
-func (f *failedOver) open(t *testing.T) {
+// openEngines opens the engines, and lets the holder take what everybody knows.
+func (f *failoverTest) openEngines(t *testing.T) {
 	t.Helper()
-	f.known, f.lost, f.lostToo = lasting(f.tag+"known", time.Minute), lasting(f.tag+"lost", f.ttl), lasting(f.tag+"lost, too", f.ttl)
-	f.holder, f.second = open(t, f.client, redis.WithMaxTTL(f.ttl)), open(t, pipelined(f.client), redis.WithMaxTTL(f.ttl))
+	f.known, f.lost, f.lostToo = lasting(f.tag+"known", time.Minute), lasting(f.tag+"lost", f.ttl),
+		lasting(f.tag+"lost, too", f.ttl)
+	f.holder, f.second = open(t, f.client, redis.WithMaxTTL(f.ttl)),
+		open(t, pipelined(f.client), redis.WithMaxTTL(f.ttl))
 	for _, e := range []*redis.Engine{f.holder, f.second} {
-		takes(t, e, f.known) // a second time is the same possession
+		takes(t, e, f.known) // the second time, it is held already
 	}
 }
 
-// take takes what gets lost.
-func (f *failedOver) take(t *testing.T) {
+// takeLost takes the locks that get lost.
+func (f *failoverTest) takeLost(t *testing.T) {
 	t.Helper()
 	takes(t, f.holder, f.lost)
 	f.ends = time.Now().Add(f.ttl)
@@ -124,19 +127,19 @@ func TestGuardOverAPromotionBySentinels(t *testing.T) {
 	r := redisserver.ReplicatedForTest(t, 2, redisserver.Config{})
 	s := redisserver.SentinelsForTest(t, 3, r)
 	trust(t, r.Master)
-	f := &failedOver{client: failover(s), ttl: time.Minute}
-	f.open(t)
+	f := &failoverTest{client: failover(s), ttl: time.Minute}
+	f.openEngines(t)
 	for _, replica := range r.Replicas {
 		if err := replica.AwaitReplicaOf(r.Master); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lostBy(t, r.Master, r.Replicas, func() { f.take(t) })
+	doUnreplicated(t, r.Master, r.Replicas, func() { f.takeLost(t) })
 	var err error
 	if f.promoted, err = s.AwaitMaster(r.Master); err != nil {
 		t.Fatal(err)
 	}
-	f.during(t)
+	f.checkDuring(t)
 }
 
 func TestGuardOverAPromotionInACluster(t *testing.T) {
@@ -144,32 +147,33 @@ func TestGuardOverAPromotionInACluster(t *testing.T) {
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
 	master, replica := c.Nodes[0], c.Nodes[3]
 	trust(t, master)
-	f := &failedOver{client: cluster(c), tag: tagOn(0), ttl: time.Minute}
-	f.open(t)
+	f := &failoverTest{client: cluster(c), tag: tagOn(0), ttl: time.Minute}
+	f.openEngines(t)
 	if err := replica.AwaitReplicaOf(master); err != nil {
 		t.Fatal(err)
 	}
-	lostBy(t, master, []*redisserver.Server{replica}, func() { f.take(t) })
+	doUnreplicated(t, master, []*redisserver.Server{replica}, func() { f.takeLost(t) })
 	var err error
 	if f.promoted, err = c.AwaitOwner(redisserver.Slot(f.tag), master); err != nil {
 		t.Fatal(err)
 	}
-	f.during(t)
+	f.checkDuring(t)
 }
 
-// address is one that leads to different servers.
+// address leads to different servers.
 type address struct {
 	atomic.Pointer[redisserver.Server]
 }
 
 func (a *address) client(t *testing.T) goredis.UniversalClient {
-	return closed(t, goredis.NewClient(&goredis.Options{Addr: "floating", Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", a.Load().Addr())
-	}}))
+	return closed(t, goredis.NewClient(&goredis.Options{Addr: "floating",
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", a.Load().Addr())
+		}}))
 }
 
-// A process that becomes the master for a second time is not the server that it was, although its run id is. It still has
-// the scripts of its first time.
+// A process that becomes the master a second time is not the server that it was, although its run ID is the same. It
+// still has the scripts of its first time.
 func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
 	t.Parallel()
 	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
@@ -177,8 +181,8 @@ func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
 	trust(t, first)
 	var at address
 	at.Store(first)
-	f := &failedOver{client: at.client, ttl: 6 * time.Second}
-	f.open(t)
+	f := &failoverTest{client: at.client, ttl: 6 * time.Second}
+	f.openEngines(t)
 	release(t, f.holder, f.known)
 
 	promote(t, second, first)
@@ -187,7 +191,7 @@ func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := persists(ctx, f.holder, f.known); err != nil { // the second engine hears nothing of all this
+	if _, err := takeDespiteErrors(ctx, f.holder, f.known); err != nil { // the second engine notices nothing of this
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < f.ttl {
@@ -197,16 +201,17 @@ func TestGuardOverAPromotionOfAFormerMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	lostBy(t, second, []*redisserver.Server{first}, func() { f.take(t) })
+	doUnreplicated(t, second, []*redisserver.Server{first}, func() { f.takeLost(t) })
 	command(t, first, "REPLICAOF", "NO", "ONE")
 	at.Store(first)
 	f.promoted = first
-	f.during(t)
-	f.afterwards(t)
+	f.checkDuring(t)
+	f.checkAfterwards(t)
 }
 
-// Redis forgets that a master was promoted when it has had no replica for a while (repl-backlog-ttl, by default an hour). Then it is called as in its first life as a master. Who knew it then, and
-// has slept since, does not take it for open: its marker says what has happened.
+// Redis forgets that a master was promoted when it has had no replica for a while (repl-backlog-ttl, by default an
+// hour). Then it has the replication ID of its first time as a master. An engine that knew it then, and was idle since,
+// does not take it for open: the marker says what has happened.
 func TestGuardOverANameOfAFormerLife(t *testing.T) {
 	t.Parallel()
 	const maxTTL = time.Minute
@@ -227,7 +232,7 @@ func TestGuardOverANameOfAFormerLife(t *testing.T) {
 	}
 	holder, held := open(t, at.client, redis.WithMaxTTL(maxTTL)), lasting("b", maxTTL)
 	var ends time.Time
-	lostBy(t, second, []*redisserver.Server{first}, func() {
+	doUnreplicated(t, second, []*redisserver.Server{first}, func() {
 		ends = time.Now().Add(maxTTL)
 		takes(t, holder, held)
 	})
@@ -238,7 +243,7 @@ func TestGuardOverANameOfAFormerLife(t *testing.T) {
 		id, err := first.Info("master_replid2")
 		return err == nil && strings.Trim(id, "0") == ""
 	})
-	eventually(t, "the one who has slept finds it closed", func() bool {
+	eventually(t, "the idle engine finds it closed", func() bool {
 		_, err := idle.Take(t.Context(), held)
 		if err == nil && time.Now().Before(ends) {
 			t.Fatal("two hold the lock")
@@ -263,9 +268,9 @@ func TestGuardOverARestartThatLosesAll(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	trust(t, s)
-	f := &failedOver{client: standalone(s), ttl: 6 * time.Second, promoted: s}
-	f.open(t)
-	f.take(t)
+	f := &failoverTest{client: standalone(s), ttl: 6 * time.Second, promoted: s}
+	f.openEngines(t)
+	f.takeLost(t)
 	s.Kill()
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
@@ -273,6 +278,6 @@ func TestGuardOverARestartThatLosesAll(t *testing.T) {
 	f.known = lasting("granted without the guard", time.Minute) // nothing else is known to be held
 	f.holder = unguarded(t, f.client)
 	takes(t, f.holder, f.known)
-	f.during(t)
-	f.afterwards(t)
+	f.checkDuring(t)
+	f.checkAfterwards(t)
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// names are the keys of one thing, all in one slot of a Cluster.
+// names are the Redis keys of one name, all in one slot of a Cluster.
 //
-// The value of a lock is <prefix><name>, where other clients look for it. Everything else stands beside it under
-// a hash tag that leads to the same slot: {<prefix><name>}:token and so on. If the name has a hash tag of its
-// own ("{user:7}:cart"), or braces that would cut ours short, the tag is another one and the whole of the value's
-// key stands behind it: {user:7}lock:{user:7}:cart:token.
+// The value of a lock is in the key <prefix><name>, where other clients look for it. All other keys have a hash tag
+// that leads to the same slot: {<prefix><name>}:token and so on. If the name has its own hash tag ("{user:7}:cart"), or
+// braces that would end ours early, another tag is used, followed by the whole key of the value:
+// {user:7}lock:{user:7}:cart:token.
 type names struct {
-	value  string
-	beside string // begins all other keys
-	token  string
-	tag    string
-	kind   driver.Kind
+	value      string
+	partPrefix string // begins all other keys
+	token      string
+	tag        string
+	kind       driver.Kind
 }
 
 // Last parts of keys.
@@ -38,42 +38,43 @@ const (
 )
 
 func (e *Engine) names(k driver.Key) names {
-	// What hardly any name needs not to be so is made in one piece of memory.
+	// The common case takes one allocation: value and tag are parts of token.
 	token := "{" + e.prefix + k.Name + "}:" + partToken
 	value := token[1 : len(token)-len("}:"+partToken)]
-	tag := tagOf(value)
+	tag := hashTagFor(value)
 	if tag != value {
 		token = "{" + tag + "}" + value + ":" + partToken
 	}
-	n := names{value: value, beside: token[:len(token)-len(partToken)], token: token, tag: tag, kind: k.Kind}
+	n := names{value: value, partPrefix: token[:len(token)-len(partToken)], token: token, tag: tag, kind: k.Kind}
 	switch k.Kind {
 	case driver.Semaphore:
-		n.value = n.beside + partPermits
+		n.value = n.partPrefix + partPermits
 	case driver.Latch:
-		n.value = n.beside + partLatch
+		n.value = n.partPrefix + partLatch
 	}
 	return n
 }
 
-// slot is where a Cluster keeps them.
+// slot returns the hash slot of the keys in a Cluster.
 func (n names) slot() uint16 { return crc16(n.tag) % slots }
 
-// all are the keys that the scripts want that use entry.lua.
-func (n names) all() []string {
+// allKeys returns the keys for scripts that include lock.lua.
+func (n names) allKeys() []string {
 	if n.kind == driver.Semaphore {
-		return []string{n.value, n.token, n.beside + partPermitsQueue, n.beside + partPermitsHolders, n.beside + partPermitsInfo}
+		return []string{n.value, n.token,
+			n.partPrefix + partPermitsQueue, n.partPrefix + partPermitsHolders, n.partPrefix + partPermitsInfo}
 	}
-	return []string{n.value, n.token, n.beside + partQueue, n.beside + partHolders, n.beside + partInfo}
+	return []string{n.value, n.token, n.partPrefix + partQueue, n.partPrefix + partHolders, n.partPrefix + partInfo}
 }
 
-// counted are the value and the token.
-func (n names) counted() []string { return []string{n.value, n.token} }
+// valueAndToken returns the keys of the value and the token.
+func (n names) valueAndToken() []string { return []string{n.value, n.token} }
 
-// tagOf returns a hash tag that leads to the slot of key.
-func tagOf(key string) string {
+// hashTagFor returns a hash tag that leads to the slot of key.
+func hashTagFor(key string) string {
 	tag := hashTag(key)
-	if strings.Contains(tag, "}") { // the key has no tag, and cannot be one either
-		return anchors()[crc16(tag)%slots]
+	if strings.Contains(tag, "}") { // the key has no tag, and cannot be a tag
+		return slotTags()[crc16(tag)%slots]
 	}
 	return tag
 }
@@ -81,8 +82,8 @@ func tagOf(key string) string {
 // slots is how many hash slots a Cluster has.
 const slots = 16384
 
-// hashTag returns the part of a key that decides on its slot: what stands between the first { and the next },
-// unless that is nothing. See https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags.
+// hashTag returns the part of a key that determines its slot: what is between the first { and the next }, unless that
+// is empty. See https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags.
 func hashTag(key string) string {
 	if _, after, found := strings.Cut(key, "{"); found {
 		if tag, _, found := strings.Cut(after, "}"); found && tag != "" {
@@ -115,8 +116,8 @@ var crcTable = func() (table [256]uint16) {
 	return table
 }()
 
-// anchors are short texts, one in each slot.
-var anchors = sync.OnceValue(func() *[slots]string {
+// slotTags are short hash tags, one for each slot.
+var slotTags = sync.OnceValue(func() *[slots]string {
 	var table [slots]string
 	for i, missing := 0, slots; missing > 0; i++ {
 		s := strconv.Itoa(i)
@@ -128,7 +129,7 @@ var anchors = sync.OnceValue(func() *[slots]string {
 	return &table
 })
 
-// parseKey returns what a key of this engine belongs to and its last part, "" for the value of a lock.
+// parseKey returns the name that a Redis key belongs to, and the key's last part, which is "" for the value of a lock.
 func parseKey(prefix, key string) (k driver.Key, part string, ok bool) {
 	value, beside := key, false
 	if strings.HasPrefix(key, "{") {

@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// keyed makes an engine that is only asked for the names of keys.
-func keyed(t *testing.T, prefix string) *Engine {
+// newKeyEngine makes an engine that only computes the names of keys.
+func newKeyEngine(t *testing.T, prefix string) *Engine {
 	t.Helper()
 	c := config{}
 	if err := WithPrefix(prefix)(&c); err != nil {
@@ -21,20 +21,23 @@ func keyed(t *testing.T, prefix string) *Engine {
 	return &Engine{config: c}
 }
 
-// everyKey returns all keys that may ever be written for one thing.
+// everyKey returns all keys that may be written for a name.
 func everyKey(n names) []string {
 	if n.kind == driver.Latch {
-		return n.counted()
+		return n.valueAndToken()
 	}
-	return n.all()
+	return n.allKeys()
 }
 
-// awkwardNames are all names of up to five of the bytes on which keys are cut, and some others.
+// awkwardNames are all names of up to five of the bytes at which keys are split, and some others.
 func awkwardNames() []string {
 	all := []string{
-		"a{b}c", "a}b", "a{}b", "{x}", "}{", "{user:7}:cart", "{{a}}", "{a}{b}", "{a}:queue", "{lock:a}:token", "lock:a", "a:token", ":token", ":permits",
-		"ünïcode", "日{本}語", "👩‍🚀{", "\n", "a\nb{\n}c", "\r\n", " ", "*", "[a-z]?", `\`, "12345", "\x01", "server", ":server",
-		strings.Repeat("n", 1024), strings.Repeat("{", 1024), strings.Repeat("}", 1024), strings.Repeat("{}", 512), strings.Repeat("ü", 510) + "{ü}",
+		"a{b}c", "a}b", "a{}b", "{x}", "}{", "{user:7}:cart", "{{a}}", "{a}{b}", "{a}:queue", "{lock:a}:token",
+		"lock:a", "a:token", ":token", ":permits",
+		"ünïcode", "日{本}語", "👩‍🚀{", "\n", "a\nb{\n}c", "\r\n", " ", "*", "[a-z]?", `\`, "12345", "\x01", "server",
+		":server",
+		strings.Repeat("n", 1024), strings.Repeat("{", 1024), strings.Repeat("}", 1024), strings.Repeat("{}", 512),
+		strings.Repeat("ü", 510) + "{ü}",
 		"}" + strings.Repeat("{a}", 341),
 	}
 	shorter := []string{""}
@@ -57,11 +60,11 @@ var keyPrefixes = []string{DefaultPrefix, "l", "lock", "a:token", "token:"}
 func TestKeysOfANameShareItsSlot(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range keyPrefixes {
-		e := keyed(t, prefix)
+		e := newKeyEngine(t, prefix)
 		for _, name := range awkwardNames() {
 			for _, kind := range driver.Kinds {
 				n := e.names(driver.Key{Kind: kind, Name: name})
-				for _, key := range append(everyKey(n), prefix+name, n.beside+"wake:0123456789abcdef") {
+				for _, key := range append(everyKey(n), prefix+name, n.partPrefix+"wake:0123456789abcdef") {
 					if slot := redisserver.Slot(key); slot != int(n.slot()) {
 						t.Fatalf("the key %q of the %s %q is in slot %d, not %d", key, kind, name, slot, n.slot())
 					}
@@ -71,11 +74,11 @@ func TestKeysOfANameShareItsSlot(t *testing.T) {
 	}
 }
 
-// The slots that are calculated here are those of a real server.
+// The engine computes the same slots as a real server.
 func TestSlotsAreThoseOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"cluster-enabled yes"}})
-	e := keyed(t, DefaultPrefix)
+	e := newKeyEngine(t, DefaultPrefix)
 	c := redis.NewClient(&redis.Options{Addr: s.Addr()})
 	defer c.Close()
 	var all []names
@@ -98,12 +101,12 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 	}
 }
 
-// Other clients find the lock where they look for it.
+// Other clients find the lock where they expect it.
 func TestValueKeyIsPrefixAndName(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range keyPrefixes {
 		for _, name := range awkwardNames() {
-			if n := keyed(t, prefix).names(driver.Key{Kind: driver.Lock, Name: name}); n.value != prefix+name {
+			if n := newKeyEngine(t, prefix).names(driver.Key{Kind: driver.Lock, Name: name}); n.value != prefix+name {
 				t.Fatalf("the value of %q is at %q, want %q", name, n.value, prefix+name)
 			}
 		}
@@ -114,7 +117,7 @@ func TestValueKeyIsPrefixAndName(t *testing.T) {
 func TestNoTwoNamesShareAKey(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range keyPrefixes {
-		e := keyed(t, prefix)
+		e := newKeyEngine(t, prefix)
 		owner := map[string]driver.Key{}
 		for _, name := range awkwardNames() {
 			for _, kind := range driver.Kinds {
@@ -138,22 +141,22 @@ func TestNoTwoNamesShareAKey(t *testing.T) {
 	}
 }
 
-// guardKeys are the keys of the guard, of which those of a Cluster are in a slot.
+// guardKeys are the keys of the guard. In a Cluster they belong to a slot.
 func guardKeys(e *Engine, slot uint16) []string {
-	return []string{e.onlyMarker(), e.slotMarker(slot), e.record(slot)}
+	return []string{e.serverMarkerKey(), e.slotMarkerKey(slot), e.masterRecordKey(slot)}
 }
 
-// What belongs to a name can be told from its keys, which is how names are listed.
+// The name and kind can be told from a key: this is how names are listed.
 func TestKeysTellWhatTheyBelongTo(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range keyPrefixes {
-		e := keyed(t, prefix)
+		e := newKeyEngine(t, prefix)
 		for _, name := range awkwardNames() {
 			for _, kind := range driver.Kinds {
 				for i, key := range everyKey(e.names(driver.Key{Kind: kind, Name: name})) {
 					k, part, ok := parseKey(prefix, key)
 					if part == partToken {
-						k.Kind = kind // it is shared
+						k.Kind = kind // all kinds share it
 					}
 					if !ok || k.Name != name || k.Kind != kind {
 						t.Fatalf("the key %q belongs to %v (%q, %v), want the %s %q", key, k, part, ok, kind, name)
@@ -169,9 +172,10 @@ func TestKeysTellWhatTheyBelongTo(t *testing.T) {
 
 func TestForeignKeysBelongToNothing(t *testing.T) {
 	t.Parallel()
-	e := keyed(t, DefaultPrefix)
+	e := newKeyEngine(t, DefaultPrefix)
 	foreign := []string{
-		"", "{", "{}", "}", "lock:", "lock", "locks:a", "other:a", "{other:a}:token", "{lock:a}", "{lock:a}:", "{lock:a}:other", "{lock:a}token",
+		"", "{", "{}", "}", "lock:", "lock", "locks:a", "other:a", "{other:a}:token", "{lock:a}", "{lock:a}:",
+		"{lock:a}:other", "{lock:a}token",
 		"{}lock:a:other", "{lock:}:token", "{1}lock::token", "{lock:}:server", "{lock:a", "x{lock:a}:token",
 	}
 	for slot := range 10 {
@@ -197,8 +201,10 @@ func FuzzKeys(f *testing.F) {
 			n := e.names(driver.Key{Kind: kind, Name: name})
 			for _, key := range everyKey(n) {
 				k, part, ok := parseKey(DefaultPrefix, key)
-				if slot := redisserver.Slot(key); slot != int(n.slot()) || !ok || k.Name != name || k.Kind != kind && part != partToken {
-					t.Fatalf("the key %q of the %s %q is in slot %d, not %d, and belongs to %v (%q, %v)", key, kind, name, slot, n.slot(), k, part, ok)
+				if slot := redisserver.Slot(key); slot != int(n.slot()) || !ok || k.Name != name || k.Kind != kind &&
+					part != partToken {
+					t.Fatalf("the key %q of the %s %q is in slot %d, not %d, and belongs to %v (%q, %v)", key, kind,
+						name, slot, n.slot(), k, part, ok)
 				}
 			}
 		}

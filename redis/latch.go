@@ -13,29 +13,30 @@ func latchNames(e *Engine, name string) names {
 	return e.names(driver.Key{Kind: driver.Latch, Name: name})
 }
 
-// publish is the command that tells those who wait for a latch. Its channel is named like the latch's key.
-func (e *Engine) publish(ctx context.Context, n names) (string, error) {
-	cluster, err := e.place.isCluster(ctx, n)
+// publishCommand returns the command that notifies waiters of a latch. The channel has the name of the latch's key.
+func (e *Engine) publishCommand(ctx context.Context, n names) (string, error) {
+	cluster, err := e.router.askIsCluster(ctx, n)
 	if cluster {
 		return "SPUBLISH", err
 	}
 	return "PUBLISH", err
 }
 
-// ask runs a script that grants no lease.
-func (e *Engine) ask(ctx context.Context, s script, n names, keys []string, args ...any) (any, error) {
-	answer, _, err := e.runBy(ctx, e.evaluate, s, n, never, newWords(keys, args...))
+// runWithoutGrant runs a script that grants no lease.
+func (e *Engine) runWithoutGrant(ctx context.Context, s script, n names, keys []string, args ...any) (any, error) {
+	answer, _, err := e.runScript(ctx, e.send, s, n, neverGrants, newScriptCall(keys, args...))
 	return answer, err
 }
 
 // TrySet implements [driver.Latcher].
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 	n := latchNames(e, s.Name)
-	publish, err := e.publish(ctx, n)
+	publish, err := e.publishCommand(ctx, n)
 	if err != nil {
 		return false, err
 	}
-	err = yes(e.ask(ctx, latchSet, n, n.counted(), s.ID, s.Count, millis(s.TTL), floor(), publish))
+	err = readHeld(e.runWithoutGrant(ctx, scriptLatchSet, n, n.valueAndToken(),
+		s.ID, s.Count, toMillis(s.TTL), floorArg(), publish))
 	if errors.Is(err, driver.ErrNotHeld) {
 		return false, nil
 	}
@@ -45,17 +46,17 @@ func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
 	n := latchNames(e, d.Name)
-	publish, err := e.publish(ctx, n)
+	publish, err := e.publishCommand(ctx, n)
 	if err != nil {
 		return driver.LatchState{}, err
 	}
-	return readLatch(e.ask(ctx, latchDown, n, n.counted(), d.ID, millis(d.TTL), publish))
+	return readLatch(e.runWithoutGrant(ctx, scriptLatchDown, n, n.valueAndToken(), d.ID, toMillis(d.TTL), publish))
 }
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	n := latchNames(e, name)
-	return readLatch(e.peek(ctx, glance{script: latchLook, names: n, keys: n.counted()}))
+	return readLatch(e.runReadOnly(ctx, readCall{script: scriptLatchStatus, names: n, keys: n.valueAndToken()}))
 }
 
 func readLatch(answer any, err error) (st driver.LatchState, _ error) {
@@ -76,7 +77,7 @@ func readLatch(answer any, err error) (st driver.LatchState, _ error) {
 	if err != nil || !isCount || !isTTL || count < 0 {
 		return driver.LatchState{}, errReply
 	}
-	st.Count, st.TTL = int(count), leftOf(ttl)
+	st.Count, st.TTL = int(count), remainingTTL(ttl)
 	return st, nil
 }
 
@@ -84,7 +85,7 @@ func readLatch(answer any, err error) (st driver.LatchState, _ error) {
 func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
 	n := latchNames(e, name)
 	w := &waiter{wake: make(chan struct{}, 1)}
-	defer e.ears.leave(w)
+	defer e.subscriptions.unsubscribe(w)
 	for polls := 1; ; polls++ {
 		st, err := e.watchLatch(ctx, w, n, name)
 		if err != nil {
@@ -93,9 +94,9 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 		if st.Count == 0 || st.Generation != generation {
 			return nil
 		}
-		pause := lookEvery
-		if w.how() == "-" {
-			pause = min(pollFirst<<min(polls, 10), pollLast)
+		pause := maxPollInterval
+		if w.notifyMethod() == "-" {
+			pause = min(pollInitial<<min(polls, 10), pollMax)
 		}
 		if st.TTL >= 0 {
 			pause = min(pause, st.TTL+time.Millisecond)
@@ -113,12 +114,12 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	}
 }
 
-// watchLatch reads a latch after w has begun to listen, so that no change after it is missed.
+// watchLatch subscribes w and then reads the latch, so that no later change is missed.
 func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
-	return within(ctx, lookLimit, func(ctx context.Context) (driver.LatchState, error) {
-		cluster, err := e.sights.isCluster(ctx, n)
+	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
+		cluster, err := e.readRouter.askIsCluster(ctx, n)
 		if err == nil {
-			err = e.listenTo(ctx, w, n, n.value, cluster)
+			err = e.subscribeTo(ctx, w, n, n.value, cluster)
 		}
 		if err != nil {
 			return driver.LatchState{}, err

@@ -12,14 +12,15 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// nobody is the record of a place whose owner has gone, as release.lua writes it.
-func nobody() string {
+// departedRecord is the record of a place whose owner has left, as release.lua writes it.
+func departedRecord() string {
 	now := time.Now().UnixMilli()
 	return fmt.Sprintf("s 1 2147483647 0 1 %d %d - 0 -\n", now, now)
 }
 
-// A call has waited as three owners, one after the other, at one place in the queue. A request of the second one is under way for so long that it arrives when
-// the third one waits there, or when nobody does and the third one is about to come. The third one has the place, and is granted the lock.
+// A call has waited as three owners, one after the other, at one place in the queue. A request of the second one is in
+// flight for so long that it arrives when the third one waits there, or when nobody does and the third one is about to
+// come. The third one has the place, and is granted the lock.
 func TestLateJoinOfAnEarlierOwner(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]bool{"AfterTheNextOne": false, "BeforeTheNextOne": true} {
@@ -27,14 +28,14 @@ func TestLateJoinOfAnEarlierOwner(t *testing.T) {
 			t.Parallel()
 			s := redisserver.ForTest(t, redisserver.Config{})
 			p := redisserver.ProxyForTest(t, s.Addr())
-			x, others := unguarded(t, slow(p.Addr())), unguarded(t, standalone(s))
+			x, others := unguarded(t, slowClient(p.Addr())), unguarded(t, standalone(s))
 			holder, first := lasting("a", time.Minute), lasting("a", time.Minute)
 			takes(t, others, holder)
 			first = joins(t, x, first)
 			second, third := first, first
 			second.Owner, second.Place = rand.Text(), first.Owner
 			third.Owner, third.Place = rand.Text(), first.Owner
-			if between { // the second one waits there before, and asks again
+			if between { // the second one waits there before, and polls
 				second = joins(t, x, second)
 			}
 
@@ -51,22 +52,23 @@ func TestLateJoinOfAnEarlierOwner(t *testing.T) {
 			go func() { _, _ = x.Take(ctx, second) }()
 			<-held
 			cancel()
-			wants := func(owner string) {
+			wantOwner := func(owner string) {
 				t.Helper()
 				if at := command(t, s, "HGET", "{lock:a}:info", "o"+first.Owner); at != owner {
-					t.Errorf("at the place waits %q, want %q", at, owner)
+					t.Errorf("the owner at the place is %q, want %q", at, owner)
 				}
 			}
 			if between { // its turn is kept for the next one
-				command(t, s, "HSET", "{lock:a}:info", "o"+first.Owner, "!"+second.Owner, "w"+first.Owner, nobody())
-				arrives(t, p, s)
-				wants("!" + second.Owner)
+				command(t, s, "HSET", "{lock:a}:info", "o"+first.Owner, "!"+second.Owner, "w"+first.Owner,
+					departedRecord())
+				deliver(t, p, s)
+				wantOwner("!" + second.Owner)
 				third = joins(t, x, third)
 			} else {
 				third = joins(t, x, third)
-				arrives(t, p, s)
+				deliver(t, p, s)
 			}
-			wants(third.Owner)
+			wantOwner(third.Owner)
 			got := waits(t, x, third)
 			release(t, others, holder)
 			granted(t, got)

@@ -16,35 +16,36 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// scarce is a server with a replica that must confirm what one engine is granted, and another engine that asks for no replicas. What the first one sends goes
-// through a proxy.
-type scarce struct {
-	copied
-	p      *redisserver.Proxy
-	x      *redis.Engine // wants the replica
-	others *redis.Engine
+// fewReplicas is a server with a replica that must confirm what one engine is granted, and another engine that asks for
+// no replicas. The first engine's requests go through a proxy.
+type fewReplicas struct {
+	replicaTest
+	p         *redisserver.Proxy
+	confirmed *redis.Engine // with replicas
+	others    *redis.Engine
 }
 
-func makeScarce(t *testing.T) *scarce {
+func newFewReplicas(t *testing.T) *fewReplicas {
 	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, r.Master.Addr())
-	s := &scarce{copied: copied{"", standalone(r.Master), r.Master, r.Replicas[0]}, p: p}
-	s.x = unguarded(t, slow(p.Addr()), redis.WithReplicas(1, within))
+	s := &fewReplicas{replicaTest: replicaTest{"", standalone(r.Master), r.Master, r.Replicas[0]}, p: p}
+	s.confirmed = unguarded(t, slowClient(p.Addr()), redis.WithReplicas(1, confirmTimeout))
 	s.others = unguarded(t, standalone(r.Master))
 	known := lock("to know the server")
-	s.gets(t, known)
+	s.takeRetrying(t, known)
 	return s
 }
 
-// slow makes a client that heeds no contexts, so that what it was told to send is sent, and that gives up after a while.
-func slow(addr string) newClient {
+// slowClient makes a client that ignores contexts, so that it sends each request, and that gives up after a while.
+func slowClient(addr string) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: 2 * within}))
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1,
+			ReadTimeout: 2 * confirmTimeout}))
 	}
 }
 
-// onRelease does something with the next release of names that the proxy sees, and tells of it.
-func (s *scarce) onRelease(t *testing.T, action redisserver.Action) <-chan struct{} {
+// interceptRelease does something with the next release that the proxy sees. The channel is closed then.
+func (s *fewReplicas) interceptRelease(t *testing.T, action redisserver.Action) <-chan struct{} {
 	seen := make(chan struct{})
 	done := false
 	s.p.Intercept(func(request []byte) redisserver.Action {
@@ -61,13 +62,13 @@ func (s *scarce) onRelease(t *testing.T, action redisserver.Action) <-chan struc
 	return seen
 }
 
-// arrives lets go what was held back, and returns when the server has done it.
-func (s *scarce) arrives(t *testing.T) {
+// deliver lets the request in the proxy go on, and returns when the server has done it.
+func (s *fewReplicas) deliver(t *testing.T) {
 	t.Helper()
-	arrives(t, s.p, s.master)
+	deliver(t, s.p, s.master)
 }
 
-func arrives(t *testing.T, p *redisserver.Proxy, at *redisserver.Server) {
+func deliver(t *testing.T, p *redisserver.Proxy, at *redisserver.Server) {
 	t.Helper()
 	calls := func() string {
 		for line := range strings.Lines(command(t, at, "INFO", "commandstats").(string)) {
@@ -79,11 +80,11 @@ func arrives(t *testing.T, p *redisserver.Proxy, at *redisserver.Server) {
 	}
 	before := calls()
 	p.Release()
-	eventually(t, "what was under way arrives", func() bool { return calls() != before })
+	eventually(t, "the request in flight arrives", func() bool { return calls() != before })
 }
 
-// again is the request with which a call goes on after an error, as the contract has it.
-func again(r driver.Request, err error) driver.Request {
+// nextOwner is the request with which a call goes on after an error, as the contract has it.
+func nextOwner(r driver.Request, err error) driver.Request {
 	if driver.IsSpent(err) {
 		if r.Place == "" {
 			r.Place = r.Owner
@@ -93,42 +94,46 @@ func again(r driver.Request, err error) driver.Request {
 	return r
 }
 
-// goesOn does what the core does after an error: it releases an owner that is spent, and asks again as another one, at the same place.
-func (s *scarce) goesOn(t *testing.T, r driver.Request, err error) driver.Request {
+// nextAfter does what the core does after an error: it releases an owner that is spent, and returns a request of
+// another owner, at the same place.
+func (s *fewReplicas) nextAfter(t *testing.T, r driver.Request, err error) driver.Request {
 	t.Helper()
-	next := again(r, err)
+	next := nextOwner(r, err)
 	if next.Owner != r.Owner && !driver.HadNoEffect(err) {
-		if err := s.x.Release(t.Context(), driver.Release{Hold: hold(r), Place: next.Place}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+		if err := s.confirmed.Release(t.Context(), driver.Release{Hold: hold(r), Place: next.Place}); err != nil &&
+			!errors.Is(err, driver.ErrNotHeld) {
 			t.Fatal(err)
 		}
 	}
 	return next
 }
 
-// gets takes what must be free but for this call, as the core does: a replica may have no time to confirm on a busy machine. It returns the owner that has it.
-func (s *scarce) gets(t *testing.T, r driver.Request) driver.Request {
+// takeRetrying takes what must be free but for this call, as the core does: on a busy machine a replica may not confirm
+// in time. It returns the request that was granted.
+func (s *fewReplicas) takeRetrying(t *testing.T, r driver.Request) driver.Request {
 	t.Helper()
 	eventually(t, "the call is granted the lock", func() bool {
-		_, err := s.x.Take(t.Context(), r)
+		_, err := s.confirmed.Take(t.Context(), r)
 		if err != nil {
-			r = s.goesOn(t, r, err)
+			r = s.nextAfter(t, r, err)
 		}
 		return err == nil
 	})
 	return r
 }
 
-// The release that undoes a hand-over is under way for so long that the call has been granted the lock once more. It takes nothing from anybody.
+// The release that undoes a hand-over is in flight for so long that the call was granted the lock once more. It takes
+// nothing from anybody.
 func TestLateUndoOfAHandOver(t *testing.T) {
 	t.Parallel()
-	s := makeScarce(t)
+	s := newFewReplicas(t)
 	first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
 	takes(t, s.others, first)
-	r = joins(t, s.x, r)
+	r = joins(t, s.confirmed, r)
 	behind = joins(t, s.others, behind)
-	resume := s.stalled(t)
-	undone := s.onRelease(t, redisserver.Hold)
-	got := waits(t, s.x, r)
+	resume := s.pauseReplica(t)
+	undone := s.interceptRelease(t, redisserver.Hold)
+	got := waits(t, s.confirmed, r)
 	release(t, s.others, first)
 	<-undone
 	err := (<-got).err
@@ -136,27 +141,27 @@ func TestLateUndoOfAHandOver(t *testing.T) {
 		t.Fatal("the grant counts although no replica has it")
 	}
 	resume()
-	r = s.gets(t, s.goesOn(t, r, err))
-	s.arrives(t)
+	r = s.takeRetrying(t, s.nextAfter(t, r, err))
+	s.deliver(t)
 	if !holds(t, s.master, r) {
 		t.Error("the late release has taken the lock from its holder: another can have it")
 	}
 	other := waits(t, s.others, behind)
-	release(t, s.x, r)
+	release(t, s.confirmed, r)
 	granted(t, other)
 }
 
 // The same with several locks at once.
 func TestLateUndoOfSeveralLocks(t *testing.T) {
 	t.Parallel()
-	s := makeScarce(t)
+	s := newFewReplicas(t)
 	var batch []driver.Request
 	var err error
-	resume := s.stalled(t)
-	undone := s.onRelease(t, redisserver.Hold)
+	resume := s.pauseReplica(t)
+	undone := s.interceptRelease(t, redisserver.Hold)
 	for asked := false; !asked; { // a busy machine may have no time to undo it
 		batch = []driver.Request{lasting(rand.Text(), time.Minute), lasting(rand.Text(), time.Minute)}
-		if _, err = s.x.TakeAll(t.Context(), batch); err == nil {
+		if _, err = s.confirmed.TakeAll(t.Context(), batch); err == nil {
 			t.Fatal("grants count although no replica has them")
 		}
 		select {
@@ -168,12 +173,12 @@ func TestLateUndoOfSeveralLocks(t *testing.T) {
 	resume()
 	eventually(t, "the locks are granted", func() bool {
 		for i, r := range batch {
-			batch[i] = s.goesOn(t, r, err)
+			batch[i] = s.nextAfter(t, r, err)
 		}
-		_, err = s.x.TakeAll(t.Context(), batch)
+		_, err = s.confirmed.TakeAll(t.Context(), batch)
 		return err == nil
 	})
-	s.arrives(t)
+	s.deliver(t)
 	for _, r := range batch {
 		if !holds(t, s.master, r) {
 			t.Errorf("the late release has taken %s from its holder", r.Name)
@@ -181,8 +186,8 @@ func TestLateUndoOfSeveralLocks(t *testing.T) {
 	}
 }
 
-// A waiter whose hand-over no replica has confirmed in time is the next one all the same, although others have waited behind it, and whatever has become of the
-// release that undid it.
+// If no replica confirms a hand-over in time, the waiter is still the next one, even if others wait behind it, and
+// whatever has become of the release that undid the hand-over.
 func TestUndoneHandOverKeepsItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -197,15 +202,15 @@ func TestUndoneHandOverKeepsItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := makeScarce(t)
+			s := newFewReplicas(t)
 			first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
 			takes(t, s.others, first)
-			r = joins(t, s.x, r)
+			r = joins(t, s.confirmed, r)
 			behind = joins(t, s.others, behind)
 			other := waits(t, s.others, behind)
-			resume := s.stalled(t)
-			undone := s.onRelease(t, c.action)
-			got := waits(t, s.x, r)
+			resume := s.pauseReplica(t)
+			undone := s.interceptRelease(t, c.action)
+			got := waits(t, s.confirmed, r)
 			release(t, s.others, first)
 			<-undone
 			err := (<-got).err
@@ -213,50 +218,52 @@ func TestUndoneHandOverKeepsItsTurn(t *testing.T) {
 				t.Fatalf("the owner may be used again after %v", err)
 			}
 			resume()
-			next := again(r, err)
+			next := nextOwner(r, err)
 			if c.comesFirst {
-				if _, err := s.x.Take(t.Context(), next); !errors.Is(err, driver.ErrHeld) {
+				if _, err := s.confirmed.Take(t.Context(), next); !errors.Is(err, driver.ErrHeld) {
 					t.Fatalf("a take before the other owner is released: %v", err)
 				}
 			}
 			if !driver.HadNoEffect(err) {
-				_ = s.x.Release(t.Context(), driver.Release{Hold: hold(r), Place: next.Place}) // it may be undone already
+				// it may be undone already
+				_ = s.confirmed.Release(t.Context(), driver.Release{Hold: hold(r), Place: next.Place})
 			}
-			next = s.gets(t, next)
+			next = s.takeRetrying(t, next)
 			select {
 			case g := <-other:
-				t.Fatalf("another has passed it: %+v", g)
+				t.Fatalf("another waiter was granted the lock before it: %+v", g)
 			default:
 			}
-			release(t, s.x, next)
+			release(t, s.confirmed, next)
 			granted(t, other)
 		})
 	}
 }
 
-// If nobody comes for a turn that is kept, the next one is told when to look whether it is over. Else it would only look when it does so anyway.
+// If nobody comes for a turn that is kept, the next waiter is told when to poll. Otherwise it would poll much later.
 func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
 	t.Parallel()
-	s := makeScarce(t)
+	s := newFewReplicas(t)
 	first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
 	takes(t, s.others, first)
-	r = joins(t, s.x, r)
+	r = joins(t, s.confirmed, r)
 	behind = joins(t, s.others, behind)
 	other := waits(t, s.others, behind)
 	listener := goredis.NewClient(&goredis.Options{Addr: s.master.Addr()})
 	defer listener.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	heard := listener.PSubscribe(ctx, redis.DefaultPrefix+"wake:*")
-	defer heard.Close()
-	if _, err := heard.Receive(ctx); err != nil {
+	messages := listener.PSubscribe(ctx, redis.DefaultPrefix+"wake:*")
+	defer messages.Close()
+	if _, err := messages.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-	resume := s.stalled(t)
-	got := waits(t, s.x, r)
+	resume := s.pauseReplica(t)
+	got := waits(t, s.confirmed, r)
 	release(t, s.others, first)
 	err := (<-got).err
-	_, err = s.x.Take(ctx, s.goesOn(t, r, err)) // is granted for a minute, which the next one is told, and undone
+	// is granted for a minute, which the next waiter is told, and undone
+	_, err = s.confirmed.Take(ctx, s.nextAfter(t, r, err))
 	resume()
 	if errors.Is(err, driver.ErrHeld) {
 		granted(t, other) // the machine was so busy that the turn was over
@@ -266,9 +273,9 @@ func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
 		t.Fatalf("the owner may be used again after %v", err)
 	}
 	for last, told := 0, false; !told; {
-		m, err := heard.ReceiveMessage(ctx)
+		m, err := messages.ReceiveMessage(ctx)
 		if err != nil {
-			t.Fatalf("the next one is not told: %v", err)
+			t.Fatalf("the next waiter is not told: %v", err)
 		}
 		var ticket, ms int
 		if n, _ := fmt.Sscanf(m.Payload, "h %d %d", &ticket, &ms); n == 2 {

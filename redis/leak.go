@@ -7,45 +7,54 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// glanceAt is a look at a suspect; at a queue from some place on.
-func (e *Engine) glanceAt(s suspect, from string) glance {
-	n := e.names(s.Key)
-	if s.Kind == driver.Latch {
-		return glance{script: leakLatch, names: n, keys: n.counted(), args: []any{"", ""}}
+// leakCall returns the script call that checks a candidate; for a queue, the places after from.
+func (e *Engine) leakCall(c leakCandidate, from string) readCall {
+	n := e.names(c.Key)
+	if c.Kind == driver.Latch {
+		return readCall{script: scriptLeakLatch, names: n, keys: n.valueAndToken(), args: []any{"", ""}}
 	}
-	return glance{script: findLeak, names: n, keys: n.all(), args: []any{s.part, from, partCount}, aloud: s.part == partQueue}
+	return readCall{
+		script: scriptLeakFind, names: n, keys: n.allKeys(), args: []any{c.part, from, partSize},
+		mayPublish: c.part == partQueue,
+	}
 }
 
-// leakOf reads the first answer about a suspect, and asks for the rest. The count is 0 if it is no leak.
-func (e *Engine) leakOf(ctx context.Context, s suspect, first glance, answer any) (l driver.Leak, err error) {
+// collectLeak reads the first answer about a candidate, and asks for the rest. The leak's count is 0 if the candidate
+// is no leak.
+func (e *Engine) collectLeak(
+	ctx context.Context, c leakCandidate, first readCall, answer any,
+) (l driver.Leak, err error) {
 	if answer == nil {
-		answer, err = e.look(ctx, first)
+		answer, err = e.readName(ctx, first)
 	}
 	for err == nil {
 		var more string
-		if more, err = readLeak(&l, s, answer); err != nil || more == "" {
+		if more, err = readLeak(&l, c, answer); err != nil || more == "" {
 			return l, err
 		}
-		answer, err = e.look(ctx, e.glanceAt(s, more))
+		answer, err = e.readName(ctx, e.leakCall(c, more))
 	}
 	return l, err
 }
 
-// Words for the sorts of leaks, as the scripts know them.
-var leakWords = map[driver.LeakSort]string{
-	driver.EndlessLease: "lease", driver.EndlessToken: "token", driver.DeadWaiters: "waiters", driver.Remains: "remains",
+// leakScriptWords are the words that the scripts use for the sorts of leaks.
+var leakScriptWords = map[driver.LeakSort]string{
+	driver.EndlessLease: "lease",
+	driver.EndlessToken: "token",
+	driver.DeadWaiters:  "waiters",
+	driver.Remains:      "remains",
 }
 
-// readLeak takes in what a script has answered, and returns the place behind which a queue is to be looked at next, if there is more of it.
-func readLeak(l *driver.Leak, s suspect, answer any) (more string, err error) {
-	l.Key = s.Key
-	if s.Kind == driver.Latch {
+// readLeak adds an answer of the script to a leak. If a queue has more places, it returns the one after which to go on.
+func readLeak(l *driver.Leak, c leakCandidate, answer any) (more string, err error) {
+	l.Key = c.Key
+	if c.Kind == driver.Latch {
 		mark, ok := answer.(string)
 		if !ok {
 			return "", errReply
 		}
 		if mark != "" {
-			l.Sort, l.Count, l.Mark = driver.Remains, 1, s.part+" "+mark
+			l.Sort, l.Count, l.Mark = driver.Remains, 1, c.part+" "+mark
 		}
 		return "", nil
 	}
@@ -59,7 +68,7 @@ func readLeak(l *driver.Leak, s suspect, answer any) (more string, err error) {
 	word, _ := items[0].(string)
 	count, _ := items[1].(int64)
 	mark, _ := items[2].(string)
-	for sort, w := range leakWords {
+	for sort, w := range leakScriptWords {
 		if w == word {
 			l.Sort = sort
 		}
@@ -69,7 +78,7 @@ func readLeak(l *driver.Leak, s suspect, answer any) (more string, err error) {
 	case 0:
 		return "", errReply
 	case driver.DeadWaiters:
-		l.Mark = s.part
+		l.Mark = c.part
 		return mark, nil
 	case driver.EndlessLease:
 		if len(items) != 5 {
@@ -81,6 +90,6 @@ func readLeak(l *driver.Leak, s suspect, answer any) (more string, err error) {
 			l.Holder = otherKind
 		}
 	}
-	l.Mark = s.part + " " + mark
+	l.Mark = c.part + " " + mark
 	return "", nil
 }

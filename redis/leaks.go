@@ -10,20 +10,20 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Leaks implements [driver.Sweeper]. It searches the keys of all servers for those that will not end by themselves, and for queues, in small steps
-// (SCAN, PTTL), and then looks at each of these.
+// Leaks implements [driver.Sweeper]. It searches all servers, in small steps (SCAN, PTTL), for queues and for keys that
+// will not expire by themselves, and then checks each of these.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
-	q, again := repeating(q)
-	all, err := e.suspects(ctx, q)
+	q, repeat := repeatProgress(q)
+	all, err := e.findCandidates(ctx, q)
 	for err == nil && len(all) > 0 {
-		n := min(len(all), lookCount)
+		n := min(len(all), namesPerRead)
 		var found []driver.Leak
-		if found, err = e.leaksOf(ctx, all[:n]); err != nil {
+		if found, err = e.checkCandidates(ctx, all[:n]); err != nil {
 			break
 		}
 		if len(found) == 0 {
-			again()
+			repeat()
 		}
 		for _, l := range found {
 			if !visit(l) {
@@ -38,17 +38,17 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	return nil
 }
 
-// suspect is a key that may have been left behind.
-type suspect struct {
+// leakCandidate is a key that may be a leak.
+type leakCandidate struct {
 	driver.Key
-	part string // one of the parts below
+	part string // as the leak scripts call it
 }
 
-// What the scripts call the parts of a name, for locks and semaphores alike.
+// leakValue is what the leak scripts call the value of a lock or semaphore.
 const leakValue = "value"
 
-// suspectOf says what a part of a name is called where leaks are looked for.
-func suspectOf(k driver.Key, part string) suspect {
+// candidateOf returns the candidate for one key of a name. Locks and semaphores share the words for the parts.
+func candidateOf(k driver.Key, part string) leakCandidate {
 	switch part {
 	case "", partPermits:
 		part = leakValue
@@ -59,38 +59,39 @@ func suspectOf(k driver.Key, part string) suspect {
 	case partPermitsInfo:
 		part = partInfo
 	}
-	return suspect{k, part}
+	return leakCandidate{k, part}
 }
 
-// suspects returns the keys that may have been left behind.
-func (e *Engine) suspects(ctx context.Context, q driver.Query) (all []suspect, _ error) {
-	if e.ears.closed() {
+// findCandidates returns the keys that may be leaks.
+func (e *Engine) findCandidates(ctx context.Context, q driver.Query) (all []leakCandidate, _ error) {
+	if e.subscriptions.isClosed() {
 		return nil, errClosed
 	}
 	if q.Name != "" {
-		for _, s := range []suspect{
-			{driver.Key{Kind: driver.Lock}, leakValue}, {driver.Key{Kind: driver.Lock}, partToken}, {driver.Key{Kind: driver.Lock}, partQueue},
+		for _, c := range []leakCandidate{
+			{driver.Key{Kind: driver.Lock}, leakValue}, {driver.Key{Kind: driver.Lock}, partToken},
+			{driver.Key{Kind: driver.Lock}, partQueue},
 			{driver.Key{Kind: driver.Lock}, partHolders}, {driver.Key{Kind: driver.Lock}, partInfo},
 			{driver.Key{Kind: driver.Semaphore}, leakValue}, {driver.Key{Kind: driver.Semaphore}, partQueue},
 			{driver.Key{Kind: driver.Semaphore}, partHolders}, {driver.Key{Kind: driver.Semaphore}, partInfo},
 			{driver.Key{Kind: driver.Latch}, partLatch},
 		} {
-			if s.Name = q.Name; matches(q, s.Key) {
-				all = append(all, s)
+			if c.Name = q.Name; matches(q, c.Key) {
+				all = append(all, c)
 			}
 		}
 		return all, nil
 	}
 	var mu sync.Mutex
-	known := map[suspect]struct{}{} // a search may come across a key twice
+	known := map[leakCandidate]struct{}{} // a search may find a key twice
 	err := e.search(ctx, q, func(ctx context.Context, tx *redis.Tx, keys []string) error {
-		found, err := e.lasting(ctx, tx, q, keys)
+		found, err := e.filterLasting(ctx, tx, q, keys)
 		mu.Lock()
 		defer mu.Unlock()
-		for _, s := range found {
-			if _, twice := known[s]; !twice {
-				known[s] = struct{}{}
-				all = append(all, s)
+		for _, c := range found {
+			if _, twice := known[c]; !twice {
+				known[c] = struct{}{}
+				all = append(all, c)
 			}
 		}
 		return err
@@ -101,9 +102,12 @@ func (e *Engine) suspects(ctx context.Context, q driver.Query) (all []suspect, _
 	return all, nil
 }
 
-// lasting returns those of some keys that have no end, or one that is too late, and all queues: places in them may be left behind although they have.
-func (e *Engine) lasting(ctx context.Context, tx *redis.Tx, q driver.Query, keys []string) (all []suspect, _ error) {
-	var asked []suspect
+// filterLasting returns the keys that do not expire, or too late, and all queues: a queue that expires may still hold
+// dead waiters.
+func (e *Engine) filterLasting(
+	ctx context.Context, tx *redis.Tx, q driver.Query, keys []string,
+) (all []leakCandidate, _ error) {
+	var asked []leakCandidate
 	var ends []*redis.DurationCmd
 	_, _ = tx.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 		for _, key := range keys {
@@ -111,41 +115,41 @@ func (e *Engine) lasting(ctx context.Context, tx *redis.Tx, q driver.Query, keys
 			if !ok || !matches(q, k) {
 				continue
 			}
-			if s := suspectOf(k, part); s.part == partQueue {
-				all = append(all, s)
+			if c := candidateOf(k, part); c.part == partQueue {
+				all = append(all, c)
 			} else {
-				asked, ends = append(asked, s), append(ends, p.PTTL(ctx, key))
+				asked, ends = append(asked, c), append(ends, p.PTTL(ctx, key))
 			}
 		}
 		return nil
 	})
-	for i, s := range asked {
+	for i, c := range asked {
 		left, err := ends[i].Result()
 		if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
 			return nil, err
 		}
-		// A server that has no answer, because the key is on its way to another one, is asked again in another way.
-		if err != nil || left == -1 || s.part == partToken && left > e.retention {
-			all = append(all, s)
+		// If the key is moving, its server may not answer. The candidate is then checked by a script.
+		if err != nil || left == -1 || c.part == partToken && left > e.retention {
+			all = append(all, c)
 		}
 	}
 	return all, nil
 }
 
-// leaksOf looks at suspects, and returns those that are leaks. It looks at all in one go, and again at those whose server is not, or no more, the one
-// that was thought.
-func (e *Engine) leaksOf(ctx context.Context, suspects []suspect) (found []driver.Leak, _ error) {
-	looks := make([]glance, len(suspects))
-	for i, s := range suspects {
-		looks[i] = e.glanceAt(s, fromStart)
+// checkCandidates returns those candidates that are leaks. It asks for all at once, and again for those whose server
+// has changed.
+func (e *Engine) checkCandidates(ctx context.Context, candidates []leakCandidate) (found []driver.Leak, _ error) {
+	calls := make([]readCall, len(candidates))
+	for i, c := range candidates {
+		calls[i] = e.leakCall(c, fromStart)
 	}
-	answers, err := e.lookAtAll(ctx, looks)
+	answers, err := e.readNames(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range suspects {
-		l, err := e.leakOf(ctx, s, looks[i], answers[i])
-		if isBroken(err) {
+	for i, c := range candidates {
+		l, err := e.collectLeak(ctx, c, calls[i], answers[i])
+		if isDamaged(err) {
 			continue
 		}
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// defaultLimit is how many entries a listing has unless the query says otherwise.
+// defaultLimit is how many entries a listing has at most, unless the query has a limit.
 const defaultLimit = 1000
 
-// List implements [driver.Engine]. It goes through the keys of all servers in small steps (SCAN), so it takes as long as there are
-// keys, and its entries need not have existed at one moment.
+// List implements [driver.Engine]. It goes through the keys of all servers in small steps (SCAN). So it takes time in
+// proportion to their number, and its entries need not have existed at the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
@@ -27,7 +27,8 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 	return page, nil
 }
 
-// Walk implements [driver.Walker]. It goes through the keys of all servers in small steps first (SCAN), and then looks at the names it has found.
+// Walk implements [driver.Walker]. It first goes through the keys of all servers in small steps (SCAN), and then reads
+// the names that it found.
 func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
 	q.Limit = math.MaxInt
 	return e.walk(ctx, q, visit)

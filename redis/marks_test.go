@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// Who waits for a lock is not overtaken, whatever is done with the semaphore of the same name.
+// A waiter for a lock is not overtaken, whatever is done with the semaphore of the same name.
 func TestSemaphoreLeavesTheMarksOfItsName(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -27,7 +27,7 @@ func TestSemaphoreLeavesTheMarksOfItsName(t *testing.T) {
 	release(t, e, r)
 }
 
-// If the list of readers is lost, as when the server evicts it, the lock is free: nobody can prolong what was held.
+// If the list of readers is lost, as when the server evicts it, the lock is free: no lease of before can be renewed.
 func TestLostListOfReaders(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -45,7 +45,7 @@ func TestLostListOfReaders(t *testing.T) {
 	}
 }
 
-// What is left of readers whose key somebody has deleted is over as soon as others have held.
+// If somebody has deleted the key of readers, their leases end as soon as others have held the lock.
 func TestDeletedReadersStayDeleted(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -60,7 +60,7 @@ func TestDeletedReadersStayDeleted(t *testing.T) {
 	release(t, beside, writer)
 	granted(t, got)
 	if err := renews(t.Context(), beside, hold(old), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
-		t.Errorf("renewal of a reader of before a writer: %v, want ErrNotHeld", err)
+		t.Errorf("renewal of a reader from before a writer: %v, want ErrNotHeld", err)
 	}
 	release(t, e, r)
 	checkNothingLeft(t, s)

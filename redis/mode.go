@@ -6,48 +6,51 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// The modes that a server can be in. INFO calls that redis_mode, and server_mode on Valkey 8 and later.
+// The modes of a server. INFO calls the field redis_mode, or server_mode on Valkey 8 and later.
 const (
-	modeAlone    = "standalone"
-	modeCluster  = "cluster"
-	modeSentinel = "sentinel"
+	modeStandalone = "standalone"
+	modeCluster    = "cluster"
+	modeSentinel   = "sentinel"
 )
 
-// cluster reports whether the server is part of a Cluster.
-func (f facts) cluster() bool { return f.mode == modeCluster }
+// isCluster reports whether the server is part of a Cluster.
+func (info serverInfo) isCluster() bool { return info.mode == modeCluster }
 
-// modeKnown reports whether the server says what it is. Nothing is assumed of one that does not: a node of a Cluster that is taken for a single server
-// would be asked on the wrong connection how many replicas have confirmed, and would have a vote of its own.
-func (f facts) modeKnown() bool {
-	switch f.mode {
-	case modeAlone, modeCluster, modeSentinel:
+// isModeKnown reports whether the server says what it is. No mode is assumed otherwise: if a node of a Cluster were
+// taken for a single server, the engine would ask on the wrong connection how many replicas have confirmed, and the
+// node would have a vote of its own.
+func (info serverInfo) isModeKnown() bool {
+	switch info.mode {
+	case modeStandalone, modeCluster, modeSentinel:
 		return true
 	}
 	return false
 }
 
-// errMode is the error of a server whose mode is not known.
-func (f facts) errMode() error {
+// modeError returns the error for a server whose mode is not known.
+func (info serverInfo) modeError() error {
 	said := "neither redis_mode nor server_mode"
-	if f.mode != "" {
-		said = fmt.Sprintf("the mode %q", f.mode)
+	if info.mode != "" {
+		said = fmt.Sprintf("the mode %q", info.mode)
 	}
-	return driver.Permanent(fmt.Errorf("redis: INFO says %s, so it is not known whether the server is part of a Cluster: connect to the server "+
-		"itself, a Redis or Valkey that is %s or %s", said, modeAlone, modeCluster))
+	return driver.Permanent(fmt.Errorf("redis: INFO says %s, "+
+		"so it is not known whether the server is part of a Cluster: "+
+		"connect to the server itself, a Redis or Valkey that is %s or %s", said, modeStandalone, modeCluster))
 }
 
-// saysMode notes the mode. Two fields that differ make one that is not known.
-func (f *facts) saysMode(mode string) {
-	if f.mode != "" && f.mode != mode {
-		mode = f.mode + " and " + mode
+// addMode notes a mode. Two different ones make an unknown mode.
+func (info *serverInfo) addMode(mode string) {
+	if info.mode != "" && info.mode != mode {
+		mode = info.mode + " and " + mode
 	}
-	f.mode = mode
+	info.mode = mode
 }
 
-// called is the version as people know it. Valkey also says which version of Redis it can stand in for, which stays the same over its own.
-func (f facts) called() string {
-	if f.valkey != "" {
-		return "Valkey " + f.valkey
+// displayVersion returns the version as users know it. Valkey also names a compatible version of Redis, which stays the
+// same while its own changes.
+func (info serverInfo) displayVersion() string {
+	if info.valkey != "" {
+		return "Valkey " + info.valkey
 	}
-	return f.version
+	return info.version
 }

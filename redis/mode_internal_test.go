@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Redis and Valkey call their mode by different names, and nothing is assumed of a server that says neither.
+// Redis and Valkey name their mode differently. A server that names none is refused: nothing is assumed.
 func TestModeIsReadAndNeverAssumed(t *testing.T) {
 	t.Parallel()
 	const valkey = "run_id:x\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.8\r\n"
@@ -18,8 +18,8 @@ func TestModeIsReadAndNeverAssumed(t *testing.T) {
 		valkey + "server_mode:cluster\r\n":                              true,
 		valkey + "redis_mode:cluster\r\n":                               true, // with extended-redis-compatibility
 	} {
-		if f, err := inquire(t.Context(), says(info)); err != nil || f.cluster() != cluster {
-			t.Errorf("%q: cluster: %v (%v), want %v", info, f.cluster(), err, cluster)
+		if f, err := askInfo(t.Context(), infoServer(info)); err != nil || f.isCluster() != cluster {
+			t.Errorf("%q: cluster: %v (%v), want %v", info, f.isCluster(), err, cluster)
 		}
 	}
 	for info, want := range map[string]string{
@@ -29,24 +29,27 @@ func TestModeIsReadAndNeverAssumed(t *testing.T) {
 		valkey + "server_mode:sentinel\r\n": "Sentinel",
 		valkey + "server_mode:standalone\r\nredis_mode:cluster\r\n": `"standalone and cluster"`,
 	} {
-		if _, err := inquire(t.Context(), says(info)); !driver.IsPermanent(err) || !strings.Contains(err.Error(), want) {
+		if _, err := askInfo(t.Context(), infoServer(info)); !driver.IsPermanent(err) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want a permanent error that says %s", info, err, want)
 		}
 	}
 }
 
-// Valkey says which Redis it can stand in for. What is needed is looked up there, and what is shown is its own version.
+// Valkey says which version of Redis it is compatible with. This version is checked, and Valkey's own is shown.
 func TestVersionIsThatOfTheProduct(t *testing.T) {
 	t.Parallel()
 	for info, want := range map[string]string{
 		"redis_version:7.0.15\r\nredis_mode:standalone\r\n":                      "7.0.15",
 		"redis_version:7.2.4\r\nvalkey_version:9.1.2\r\nserver_mode:cluster\r\n": "Valkey 9.1.2",
 	} {
-		if got := readFacts(info).called(); got != want {
+		if got := readInfo(info).displayVersion(); got != want {
 			t.Errorf("%q: %q, want %q", info, got, want)
 		}
 	}
-	if _, err := inquire(t.Context(), says("run_id:x\r\nredis_version:6.2.7\r\nredis_mode:standalone\r\n")); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "6.2.7") {
+	if _, err := askInfo(t.Context(),
+		infoServer("run_id:x\r\nredis_version:6.2.7\r\nredis_mode:standalone\r\n")); !driver.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "6.2.7") {
 		t.Errorf("an old version: %v", err)
 	}
 }

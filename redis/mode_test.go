@@ -11,37 +11,37 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// retold is a hook that changes what INFO says.
-type retold func(info string) string
+// infoHook changes the answers to INFO.
+type infoHook func(info string) string
 
-func (retold) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (infoHook) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (r retold) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+func (h infoHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
 		err := next(ctx, cmd)
 		if text, ok := cmd.(*goredis.StringCmd); ok && cmd.Name() == "info" {
-			text.SetVal(r(text.Val()))
+			text.SetVal(h(text.Val()))
 		}
 		return err
 	}
 }
 
-func (retold) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+func (infoHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-// asValkey is what Valkey calls its mode.
+// asValkey names the mode as Valkey does.
 func asValkey(info string) string {
 	return strings.NewReplacer("redis_mode:", "server_mode:").Replace(info)
 }
 
-// asNothing does not say what it is.
-func asNothing(info string) string {
+// withoutMode leaves the mode out.
+func withoutMode(info string) string {
 	return strings.NewReplacer("redis_mode:", "x:", "server_mode:", "x:").Replace(info)
 }
 
-// telling makes a client whose servers say of themselves what the hook makes of it.
-func telling(client newClient, hook retold) newClient {
+// withInfoHook makes a client for whose servers the hook changes INFO.
+func withInfoHook(client newClient, hook infoHook) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
 		c := client(t)
 		switch c := c.(type) {
@@ -54,20 +54,22 @@ func telling(client newClient, hook retold) newClient {
 	}
 }
 
-// A server that does not say whether it is part of a Cluster gets no request.
+// A server that does not say whether it is part of a Cluster gets no requests.
 func TestServerThatHidesItsMode(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	e := unguarded(t, telling(standalone(s), asNothing))
-	if _, err := e.Take(t.Context(), lock("a")); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "redis_mode") {
-		t.Errorf("a take: %v, want a permanent error about the mode", err)
+	e := unguarded(t, withInfoHook(standalone(s), withoutMode))
+	if _, err := e.Take(t.Context(), lock("a")); !driver.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "redis_mode") {
+		t.Errorf("Take: %v, want a permanent error about the mode", err)
 	}
 	if _, err := e.Server(t.Context()); !driver.IsPermanent(err) {
-		t.Errorf("what it is: %v, want a permanent error", err)
+		t.Errorf("Server: %v, want a permanent error", err)
 	}
 	x, err := e.Examine(t.Context())
-	if err != nil || len(x.Findings) == 0 || x.Findings[0].Code != "unknown-server" || x.Findings[0].Severity != driver.Critical {
-		t.Errorf("an examination: %+v, %v", x, err)
+	if err != nil || len(x.Findings) == 0 || x.Findings[0].Code != "unknown-server" ||
+		x.Findings[0].Severity != driver.Critical {
+		t.Errorf("Examine: %+v, %v", x, err)
 	}
 	if n := command(t, s, "DBSIZE"); n != int64(0) {
 		t.Errorf("%v keys have been written", n)

@@ -11,7 +11,8 @@ var mutants = []overlay.Fault{
 		Name: "owner used again after the undoing of its grant",
 		Edits: []overlay.Edit{
 			{File: "replicas.go", From: "\t\t\treturn driver.Spent(short)\n", To: "\t\t\treturn short\n"},
-			{File: "replicas.go", From: "return driver.Spent(driver.NoEffect(short))", To: "return driver.NoEffect(short)"},
+			{File: "replicas.go", From: "return driver.Spent(driver.NoEffect(short))",
+				To: "return driver.NoEffect(short)"},
 			{File: "replicas.go", From: "return e.replicas > 0 && err != nil", To: "return false && err != nil"},
 		},
 		Test: "TestLateUndoOfAHandOver", Says: "the late release has taken the lock",
@@ -23,22 +24,23 @@ var mutants = []overlay.Fault{
 	},
 	{
 		Name:  "mode that is not known taken for that of a single server",
-		Edits: []overlay.Edit{{File: "server.go", From: "case !f.modeKnown():", To: "case false:"}},
+		Edits: []overlay.Edit{{File: "server.go", From: "case !info.isModeKnown():", To: "case false:"}},
 		Test:  "TestModeIsReadAndNeverAssumed", Says: "want a permanent error",
 	},
 	{
-		Name:  "looks sent as scripts that may write",
-		Edits: []overlay.Edit{{File: "looking.go", From: "e.sights.evalsha = true, evalshaToLook", To: "e.sights.evalsha = true, evalsha"}},
-		Test:  "TestLookersChangeNothing", Says: `lacks \+evalsha`,
+		Name: "read-only requests sent as scripts that may write",
+		Edits: []overlay.Edit{{File: "read_only.go", From: "e.readRouter.readCommand = true, evalshaReadOnly",
+			To: "e.readRouter.readCommand = true, evalsha"}},
+		Test: "TestReadOnlyUsersChangeNothing", Says: `lacks \+evalsha`,
 	},
 	{
-		Name:  "servers met for locking by who looks",
-		Edits: []overlay.Edit{{File: "search.go", From: "place: &e.sights", To: "place: &e.place"}},
-		Test:  "TestLookersChangeNothing", Says: `lacks \+evalsha`,
+		Name:  "servers initialized for locking by a user who may only read",
+		Edits: []overlay.Edit{{File: "search.go", From: "router: &e.readRouter", To: "router: &e.router"}},
+		Test:  "TestReadOnlyUsersChangeNothing", Says: `lacks \+evalsha`,
 	},
 }
 
-// Each fault has its place in the code. Make mutants checks that it is found.
+// The source that each planted fault changes exists. make mutants checks that the faults are found.
 func TestMutantsHaveTheirPlaces(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)

@@ -13,26 +13,28 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// neighbour is a client of the same server who writes where locks are kept.
+// neighbour is a client of the same server that writes to the keys of locks.
 type neighbour struct {
 	t      testing.TB
 	client *goredis.Client
-	owner  string // of who holds, which stands there for all to read
+	owner  string // of the holder: everybody can read it there
 }
 
 func (n *neighbour) do(args ...any) {
-	// What the server does not take, such as a score that is no number, is no case.
+	// What the server refuses, such as a score that is no number, is not a case.
 	_ = n.client.Do(context.Background(), args...).Err()
 }
 
-// Keys of the name that is spoiled, with the ends of their own.
+// The keys of the corrupted name, and some others.
 var (
-	lockKeys  = [5]string{"lock:bad", "{lock:bad}:token", "{lock:bad}:queue", "{lock:bad}:holders", "{lock:bad}:info"}
-	permits   = [5]string{"{lock:bad}:permits", "{lock:bad}:token", "{lock:bad}:permits-queue", "{lock:bad}:permits-holders", "{lock:bad}:permits-info"}
-	otherKeys = [5]string{"{lock:bad}:latch", "{lock:}:removals", "{lock:}:removal-texts", "{lock:bad}:unknown", "{lock:}:wake"}
+	lockKeys = [5]string{"lock:bad", "{lock:bad}:token", "{lock:bad}:queue", "{lock:bad}:holders", "{lock:bad}:info"}
+	permits  = [5]string{"{lock:bad}:permits", "{lock:bad}:token", "{lock:bad}:permits-queue",
+		"{lock:bad}:permits-holders", "{lock:bad}:permits-info"}
+	otherKeys = [5]string{"{lock:bad}:latch", "{lock:}:removals", "{lock:}:removal-texts", "{lock:bad}:unknown",
+		"{lock:}:wake"}
 )
 
-// write writes something. Forms are what the scripts know, with anything in it, and what they do not.
+// write writes something in one of several forms: those that the scripts know, with any content, and others.
 func (n *neighbour) write(form uint8, key uint8, a, b string, score float64, ms int64) {
 	keys := [3][5]string{lockKeys, permits, otherKeys}[key/5%3]
 	one, decimal := keys[key%5], strconv.FormatFloat(score, 'g', -1, 64)
@@ -52,7 +54,7 @@ func (n *neighbour) write(form uint8, key uint8, a, b string, score float64, ms 
 		n.do("APPEND", one, a)
 	case 5: // a holder
 		n.do("SET", keys[0], a+"\n"+b+"\n", "PX", 60_000)
-	case 6: // the holder that there is, with another detail
+	case 6: // the present holder, with other details
 		n.do("SET", keys[0], n.owner+"\n"+a+" "+b+" \n", "PX", 60_000)
 	case 7: // shared holders
 		n.do("SET", keys[0], "shared\n"+b, "PX", 60_000)
@@ -62,10 +64,10 @@ func (n *neighbour) write(form uint8, key uint8, a, b string, score float64, ms 
 		n.do("ZADD", keys[2], decimal, a)
 		n.do("HSET", keys[4], "w"+a, b)
 	case 9: // many of them
-		n.do(many(keys[2], decimal, a)...)
+		n.do(manyMembers(keys[2], decimal, a)...)
 	case 10:
 		n.do("SET", keys[0], "shared\n130", "PX", 60_000)
-		n.do(many(keys[3], decimal, a)...)
+		n.do(manyMembers(keys[3], decimal, a)...)
 	case 11:
 		n.do("HSET", "{lock:bad}:latch", "generation", a, "left", b)
 	case 12:
@@ -80,8 +82,8 @@ func (n *neighbour) write(form uint8, key uint8, a, b string, score float64, ms 
 	}
 }
 
-// many puts more members into a sorted set than are looked at in one go.
-func many(key, score, name string) []any {
+// manyMembers puts more members into a sorted set than the scripts read in one step.
+func manyMembers(key, score, name string) []any {
 	words := []any{"ZADD", key}
 	for i := range 130 {
 		words = append(words, score, name+strconv.Itoa(i))
@@ -89,7 +91,8 @@ func many(key, score, name string) []any {
 	return words
 }
 
-// Whatever a neighbour writes into the keys of a name, nobody crashes, hangs, or believes that it holds; and all other names are told of.
+// Whatever a neighbour writes to the keys of a name, no engine crashes, hangs, or believes that it holds the lock; and
+// all other names are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
 	seed := spoiled.Seeds(f)
 	s := redisserver.ForTest(f, redisserver.Config{})
@@ -113,7 +116,8 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		add(spoiled.Permits, 2, key, "x", "", 1e18, 0)
 		add(spoiled.Latch, 3, key, "x", "y", 0, 1<<60)
 	}
-	for _, number := range []string{"", "-1", "0", "1.5", "nan", "inf", "1e300", "9007199254740991", "9007199254740992", "99999999999999999999", "9223372036854775807", "6000000000000000000"} {
+	for _, number := range []string{"", "-1", "0", "1.5", "nan", "inf", "1e300", "9007199254740991", "9007199254740992",
+		"99999999999999999999", "9223372036854775807", "6000000000000000000"} {
 		add(spoiled.Free, 0, 1, number, "", 0, 0)
 		add(spoiled.Exclusive, 5, 0, "x", number+" 1 1", 0, 0)
 		add(spoiled.Exclusive, 6, 0, number, number, 0, 0)
@@ -136,7 +140,11 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	}
 	n := &neighbour{t: f, client: client}
 	round := 0
-	f.Fuzz(func(t *testing.T, state, form1, key1 uint8, a1, b1 string, score1 float64, ms1 int64, form2, key2 uint8, a2, b2 string, score2 float64, ms2 int64) {
+	f.Fuzz(func(
+		t *testing.T, state uint8,
+		form1, key1 uint8, a1, b1 string, score1 float64, ms1 int64,
+		form2, key2 uint8, a2, b2 string, score2 float64, ms2 int64,
+	) {
 		n.do("FLUSHALL")
 		round++
 		spoiled.Run(t, spoiled.Trial{

@@ -22,7 +22,7 @@ import (
 //	redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT].../MASTER
 //	redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT]...
 //
-// with rediss instead of redis for TLS, and these parameters behind a question mark, each at most once:
+// with rediss instead of redis for TLS. These parameters may follow a question mark, each at most once:
 //
 //	db                        the database, 0 by default
 //	prefix                    see WithPrefix
@@ -37,21 +37,22 @@ import (
 //	ca                        a file of PEM certificates to trust instead of the system's
 //	cert, key                 the PEM files of the client's own certificate
 //	server_name               the name that the server's certificate must have, by default the host
-//	sentinel_user, sentinel_password   for the sentinels, if they want to know who asks
+//	sentinel_user, sentinel_password   for the Sentinels, if they ask for a login
 //
-// Nothing is printed: whatever fails is an error of the request. Clients of go-redis write to standard error, through one logger that all clients of a process
-// share. That of Open writes nothing there; only with Sentinels that logger must be turned off, which the first Open of such a URL does, as logging.Disable of
-// go-redis. A program that wants to read what its other clients write then calls SetLogger of go-redis afterwards.
+// Nothing is printed: all failures are errors of the request. Clients of go-redis write to standard error, through one
+// logger that all clients of a process share. The client of Open writes nothing there. Only with Sentinels does that
+// take turning the logger off, which the first Open of such a URL does, like logging.Disable of go-redis. A program
+// that wants to see what its other clients write then calls SetLogger of go-redis afterwards.
 //
-// User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see
-// [EnvUser]. Certificates are always checked.
+// User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see [EnvUser].
+// Certificates are always checked.
 //
-// A URL that is not allowed is a [*URLError]; other errors are those of files that cannot be read. Nothing is sent
-// yet: the first request finds out whether the server is there. No error shows a password.
+// An invalid URL is a [*URLError]; other errors are about files that cannot be read. Open sends nothing: the first
+// request finds out whether the server is there. No error shows a password.
 //
-// The client does not retry, other than to follow a Cluster, since the library does, and it does not put requests of
-// several goroutines together, since a program that holds one lock gains nothing by it. A program with hundreds of goroutines should give [New] a client
-// of its own, from its AutoPipeline method.
+// The client does not retry, except to follow redirections of a Cluster, since the library retries. It does not batch
+// requests of several goroutines, since a program that holds one lock gains nothing by it. A program with hundreds of
+// goroutines should give [New] a client of its own, from its AutoPipeline method.
 func Open(rawURL string) (*Engine, error) { return openWith(rawURL, os.Getenv) }
 
 func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
@@ -63,22 +64,27 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := &far{target: t, tls: tlsConfig}
-	client := t.client(others.noting(t.dialer(tlsConfig)))
+	others := &directDialer{target: t, tls: tlsConfig}
+	life, end := context.WithCancel(context.Background())
+	client := t.client(others.recordAddress(t.dialer(life, tlsConfig)))
+	shut := sync.OnceValue(func() error {
+		end() // Close of the client would wait for a Sentinel
+		return client.Close()
+	})
 	e, err := New(client, t.opts...)
 	if err != nil {
-		return nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, shut())
 	}
-	e.far = others
-	e.shut = sync.OnceValue(client.Close)
+	e.directDialer = others
+	e.closeClient = shut
 	return e, nil
 }
 
-// clientName is how connections appear in CLIENT LIST.
+// clientName is the name of the connections in CLIENT LIST.
 const clientName = "leasehold"
 
-// introduce names the connection. A server that does not allow it is as good as any other.
-func introduce(ctx context.Context, c *redis.Conn) error {
+// setClientName names the connection. A server that refuses this works as well as any other.
+func setClientName(ctx context.Context, c *redis.Conn) error {
 	err := c.ClientSetName(ctx, clientName).Err()
 	if _, refused := errors.AsType[redis.Error](err); refused {
 		return nil
@@ -86,15 +92,15 @@ func introduce(ctx context.Context, c *redis.Conn) error {
 	return err
 }
 
-// client makes the client. It does not retry, as far as that can be turned off: the error of a second attempt says nothing
-// about the first one, which may have been done. That of a cluster still repeats a request whose connection broke, within
-// the limit for redirections.
+// client makes the client. It does not retry, as far as that can be turned off: the error of a second attempt says
+// nothing about the first one, which may have had an effect. A Cluster client still repeats a request whose connection
+// broke, as often as it follows redirections.
 func (t *target) client(dial dialFunc) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs:                    t.addresses,
 		MasterName:               t.master,
-		Dialer:                   quiet(dial),
-		OnConnect:                introduce,
+		Dialer:                   dialQuietly(dial),
+		OnConnect:                setClientName,
 		Username:                 t.user,
 		Password:                 t.password,
 		SentinelUsername:         t.sentinelUser,
@@ -113,12 +119,12 @@ func (t *target) client(dial dialFunc) redis.UniversalClient {
 	switch t.shape {
 	case clustered:
 		c := o.Cluster()
-		// They make the client ask for the list of all commands, without regard to the context of the request. Ours all
-		// have a key that says where they go.
+		// Routing policies make the client ask for the list of all commands, regardless of the request's context. Our
+		// commands all have a key that says where they go.
 		c.DisableRoutingPolicies = true
 		return redis.NewClusterClient(c)
 	case behindSentinels:
-		muteLog()
+		silenceLibraryLog()
 		return redis.NewFailoverClient(o.Failover())
 	}
 	return redis.NewClient(o.Simple())
@@ -126,12 +132,12 @@ func (t *target) client(dial dialFunc) redis.UniversalClient {
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialer connects, and does so no longer than its context lasts: that of go-redis goes on with a TLS handshake
-// that nobody waits for any more.
-func (t *target) dialer(config *tls.Config) dialFunc {
+// dialer returns a dialer that ends with its context. The one of go-redis goes on with a TLS handshake for which nobody
+// waits any more. Connections to Sentinels also end with life.
+func (t *target) dialer(life context.Context, config *tls.Config) dialFunc {
 	d := &net.Dialer{
 		Timeout: t.dialTimeout,
-		// A server that is gone without a word is noticed in half a minute also by those who only listen.
+		// A connection that only receives messages also notices within half a minute that its server has vanished.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
 	}
 	dial := d.DialContext
@@ -144,7 +150,7 @@ func (t *target) dialer(config *tls.Config) dialFunc {
 				}
 				return nil, err
 			}
-			return told{conn.(*tls.Conn)}, nil
+			return alertConn{conn.(*tls.Conn)}, nil
 		}
 	}
 	if t.shape != behindSentinels {
@@ -154,32 +160,45 @@ func (t *target) dialer(config *tls.Config) dialFunc {
 		if !slices.Contains(t.addresses, address) {
 			return dial(ctx, network, address)
 		}
-		ctx, cancel := context.WithTimeout(ctx, sentinelLimit)
+		ctx, cancel := context.WithTimeout(ctx, sentinelTimeout)
 		defer cancel()
+		defer context.AfterFunc(life, cancel)()
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return toSentinel{conn}, nil
+		return sentinelConn{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil
 	}
 }
 
-// sentinelLimit is how long a sentinel may take to answer. The client asks all of them at the same time, but goes on only
-// when each has answered or failed: one that hangs must not use up the time of a request.
-const sentinelLimit = time.Second
+// sentinelTimeout is how long a Sentinel may take to answer. The client asks all of them at the same time, but goes on
+// only when each has answered or failed. One that hangs must not use up the time of a request.
+const sentinelTimeout = time.Second
 
-// toSentinel is a connection to a sentinel.
-type toSentinel struct{ net.Conn }
+// sentinelConn is a connection to a Sentinel.
+type sentinelConn struct {
+	net.Conn
+	cancelClose func() bool // keeps life from closing the connection; false if it is closed already
+}
 
-// SetReadDeadline implements net.Conn. No deadline stays none: that is how the client listens.
-func (c toSentinel) SetReadDeadline(t time.Time) error {
-	if limit := time.Now().Add(sentinelLimit); t.After(limit) {
+// Close implements net.Conn.
+func (c sentinelConn) Close() error {
+	if !c.cancelClose() {
+		return nil
+	}
+	return c.Conn.Close()
+}
+
+// SetReadDeadline implements net.Conn. It leaves out the limit if there is no deadline: the client then waits for
+// messages.
+func (c sentinelConn) SetReadDeadline(t time.Time) error {
+	if limit := time.Now().Add(sentinelTimeout); t.After(limit) {
 		t = limit
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
-// tlsConfig is nil for a URL without TLS.
+// tlsConfig returns nil for a URL without TLS.
 func (t *target) tlsConfig() (*tls.Config, error) {
 	if !t.tls {
 		return nil, nil

@@ -16,23 +16,23 @@ import (
 
 var _ driver.Opener = (*Engine)(nil)
 
-// OpenNow implements [driver.Opener]. In a Cluster it opens all masters, with all slots that they have.
+// OpenNow implements [driver.Opener]. In a Cluster it opens all masters and all their slots.
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
-	if e.ears.closed() {
+	if e.subscriptions.isClosed() {
 		return nil, errClosed
 	}
-	if by = strings.Join(strings.Fields(public(by)), " "); by == "" {
-		return nil, driver.Permanent(errors.New("redis: to open a server takes the name of who does it, and a reason"))
+	if by = strings.Join(strings.Fields(withoutNUL(by)), " "); by == "" {
+		return nil, driver.Permanent(errors.New("redis: to open a server, say who does it and why"))
 	}
 	if !e.guard {
 		return nil, nil
 	}
-	return within(ctx, math.MaxInt64, func(ctx context.Context) ([]string, error) { return e.openNow(ctx, by) })
+	return leaveAfter(ctx, math.MaxInt64, func(ctx context.Context) ([]string, error) { return e.openNow(ctx, by) })
 }
 
 func (e *Engine) openNow(ctx context.Context, by string) (opened []string, err error) {
 	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
-	clustered, err := e.place.isCluster(ctx, n)
+	clustered, err := e.router.askIsCluster(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,77 +47,82 @@ func (e *Engine) openNow(ctx context.Context, by string) (opened []string, err e
 		return err
 	}
 	if clustered {
-		err = e.place.eachMaster(ctx, open)
-		for i := range *e.place.gates.Load() { // the scripts look by themselves
-			(*e.place.gates.Load())[i].Store(nil)
+		err = e.router.onEachMaster(ctx, open)
+		for i := range *e.router.markers.Load() { // the scripts check the markers themselves
+			(*e.router.markers.Load())[i].Store(nil)
 		}
 		return opened, err
 	}
-	if err = e.place.pinned(ctx, n.value, open); err == nil {
-		if on := e.place.guess(n); on != nil {
-			_, err = e.place.look(ctx, n, on)
+	if err = e.router.onOneConnection(ctx, n.value, open); err == nil {
+		if srv := e.router.cachedServer(n); srv != nil {
+			_, err = e.router.refreshMarker(ctx, n, srv)
 		}
 	}
-	return opened, explain(err)
+	return opened, explainError(err)
 }
 
-// openServer opens one server, and returns what it is called.
+// openServer opens one server, and returns its name.
 func (e *Engine) openServer(ctx context.Context, tx *redis.Tx, by string) (string, error) {
-	f, err := inquire(ctx, tx)
+	info, err := askInfo(ctx, tx)
 	switch {
 	case err != nil:
 		return "", err
-	case f.replica:
-		return "", driver.NoEffect(errors.New("redis: the server is a replica: it grants nothing anyway; open its master"))
+	case info.isReplica:
+		return "", driver.NoEffect(errors.New("redis: the server is a replica: " +
+			"it grants nothing anyway; open its master"))
 	}
-	program := e.assemble(f.identity(), f.cluster())
-	if err := e.place.load(ctx, tx, program); err != nil {
+	scripts := e.newScriptSet(info.identity(), info.isCluster())
+	if err := e.router.loadScripts(ctx, tx, scripts); err != nil {
 		return "", err
 	}
-	if f.cluster() {
-		return e.openMaster(ctx, tx, program, by)
+	if info.isCluster() {
+		return e.openMaster(ctx, tx, scripts, by)
 	}
-	err = tx.EvalSha(ctx, program.sha[guardOpen], []string{e.onlyMarker()}, e.maxTTL.Milliseconds(), by, "").Err()
-	v := newVisit("")
-	v.info["tcp_port"] = "of run_id " + f.runID
-	return e.called(v), explain(err)
+	marker := []string{e.serverMarkerKey()}
+	err = tx.EvalSha(ctx, scripts.sha[scriptGuardOpen], marker, e.maxTTL.Milliseconds(), by, "").Err()
+	r := newServerReport("")
+	r.infoFields["tcp_port"] = "of run_id " + info.runID
+	return e.serverName(r), explainError(err)
 }
 
-// openMaster opens a master of a Cluster: its record for the slots without a marker, and then the markers that there are. Slots on their way stay as they
-// are: what has left may be missing.
-func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, program *program, by string) (string, error) {
+// openMaster opens a master of a Cluster: first its record, which counts for slots without a marker, and then all
+// existing markers. Moving slots stay as they are, as keys that have left may be missing.
+func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, scripts *scriptSet, by string) (string, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {
-		return "", explain(err)
+		return "", explainError(err)
 	}
-	me, found := self(text)
+	me, found := askedNode(text)
 	if !found {
 		return "", errMoving
 	}
-	marked, err := e.markers(ctx, tx, me)
+	marked, err := e.slotsWithMarker(ctx, tx, me)
 	if err != nil {
-		return "", explain(err)
+		return "", explainError(err)
 	}
-	record := []string{e.record(me.first())}
-	err = tx.EvalSha(ctx, program.sha[guardMaster], record, e.maxTTL.Milliseconds(), me.epoch, me.ranges(), me.first(), by, marked).Err()
+	record := []string{e.masterRecordKey(me.firstSlot())}
+	err = tx.EvalSha(ctx, scripts.sha[scriptGuardSlots], record,
+		e.maxTTL.Milliseconds(), me.epoch, me.rangesText(), me.firstSlot(), by, marked).Err()
 	if err != nil {
-		return "", explain(err)
+		return "", explainError(err)
 	}
 	for some := range me.slots() {
-		some = slices.DeleteFunc(some, me.gives)
+		some = slices.DeleteFunc(some, me.isGivingAway)
 		cmds, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, slot := range some {
-				p.EvalSha(ctx, program.sha[guardOpen], []string{e.slotMarker(slot)}, e.maxTTL.Milliseconds(), by, 1)
+				marker := []string{e.slotMarkerKey(slot)}
+				p.EvalSha(ctx, scripts.sha[scriptGuardOpen], marker, e.maxTTL.Milliseconds(), by, 1)
 			}
 			return nil
 		})
 		for _, cmd := range cmds {
-			if err := cmd.Err(); err != nil && !away(err) {
-				return "", fmt.Errorf("redis: some slots of %s are open, and others not: %w", me.address, explain(err))
+			if err := cmd.Err(); err != nil && !hasLeftServer(err) {
+				return "", fmt.Errorf("redis: some slots of %s are open, and others not: %w",
+					me.address, explainError(err))
 			}
 		}
 		if len(cmds) == 0 && len(some) > 0 {
-			return "", explain(err)
+			return "", explainError(err)
 		}
 	}
 	return me.address, nil

@@ -25,14 +25,14 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// taken opens an engine and takes a lock with it. It is closed at the end of the test.
-func taken(t *testing.T, raw string, getenv func(string) string) error {
+// openAndTake opens an engine and takes a lock with it. The engine is closed at the end of the test.
+func openAndTake(t *testing.T, raw string, getenv func(string) string) error {
 	t.Helper()
 	separator := "?"
 	if strings.Contains(raw, "?") {
 		separator = "&"
 	}
-	// The servers have been started for the test.
+	// The servers were started for the test.
 	e, err := openWith(raw+separator+"guard=off", getenv)
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
@@ -47,7 +47,8 @@ func taken(t *testing.T, raw string, getenv func(string) string) error {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), redisserver.Patience)
 	defer cancel()
-	_, err = e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: rand.Text(), TTL: time.Minute, Tokens: 1, Size: 1, Weight: 1})
+	_, err = e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: rand.Text(),
+		TTL: time.Minute, Tokens: 1, Size: 1, Weight: 1})
 	return err
 }
 
@@ -72,29 +73,30 @@ func TestOpenReachesOneServer(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "redis socket")
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{fmt.Sprintf("unixsocket %q", socket)}})
-	if err := taken(t, "redis://"+s.Addr(), noEnvironment); err != nil {
+	if err := openAndTake(t, "redis://"+s.Addr(), noEnvironment); err != nil {
 		t.Fatal(err)
 	}
 	wantKey(t, s)
 	if clients := command(t, s, "CLIENT", "LIST"); !strings.Contains(clients, "name=leasehold ") {
 		t.Errorf("no connection has a name: %s", clients)
 	}
-	if err := taken(t, "redis+unix://"+(&url.URL{Path: socket}).EscapedPath(), noEnvironment); !errors.Is(err, driver.ErrHeld) {
+	path := (&url.URL{Path: socket}).EscapedPath()
+	if err := openAndTake(t, "redis+unix://"+path, noEnvironment); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("over the socket: %v, want that it is held", err)
 	}
-	if err := taken(t, "redis://"+s.Addr()+"/3", noEnvironment); err != nil {
+	if err := openAndTake(t, "redis://"+s.Addr()+"/3", noEnvironment); err != nil {
 		t.Errorf("in another database: %v", err)
 	}
-	if err := taken(t, "redis://"+s.Addr()+"?db=3", noEnvironment); !errors.Is(err, driver.ErrHeld) {
+	if err := openAndTake(t, "redis://"+s.Addr()+"?db=3", noEnvironment); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("in the other database again: %v, want that it is held", err)
 	}
 }
 
-func TestOpenTellsWhoAsks(t *testing.T) {
+func TestOpenAuthenticates(t *testing.T) {
 	t.Parallel()
 	const password = "ge@heim/:%?#"
 	s := redisserver.ForTest(t, redisserver.Config{Password: password})
-	// This one may lock, but not give its connections a name.
+	// This user may lock, but not name its connections.
 	command(t, s, "ACL", "SETUSER", "anna", "on", ">"+password, "~*", "&*", "+@all", "-client|setname")
 	escaped := url.QueryEscape(password)
 	for i, c := range []struct {
@@ -114,7 +116,7 @@ func TestOpenTellsWhoAsks(t *testing.T) {
 		{"anna@", map[string]string{EnvPassword: "x" + password}, "WRONGPASS"},
 	} {
 		raw := fmt.Sprintf("redis://%s%s?prefix=case%d:", c.user, s.Addr(), i)
-		err := taken(t, raw, func(name string) string { return c.environment[name] })
+		err := openAndTake(t, raw, func(name string) string { return c.environment[name] })
 		if c.refused == "" {
 			if err != nil {
 				t.Errorf("%s: %v", raw, err)
@@ -122,10 +124,10 @@ func TestOpenTellsWhoAsks(t *testing.T) {
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), c.refused) || !driver.IsPermanent(err) {
-			t.Errorf("%s: %v, want %s for good", raw, err, c.refused)
+			t.Errorf("%s: %v, want a permanent error with %s", raw, err, c.refused)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "heim") {
-			t.Errorf("%s is told: %s", raw, text)
+			t.Errorf("the error of %s reveals a secret: %s", raw, text)
 		}
 	}
 }
@@ -138,21 +140,23 @@ func TestOpenFollowsSentinels(t *testing.T) {
 	command(t, s.All[0], "ACL", "SETUSER", "default", "off")
 	const dead = "127.0.0.1:1"
 	raw := "redis+sentinel://:geheim@" + dead + "," + s.All[0].Addr() + "/" + redisserver.MasterName
-	if err := taken(t, raw+"?sentinel_user=watch&sentinel_password=secret", noEnvironment); err != nil {
+	if err := openAndTake(t, raw+"?sentinel_user=watch&sentinel_password=secret", noEnvironment); err != nil {
 		t.Fatal(err)
 	}
 	wantKey(t, r.Master)
 	environment := map[string]string{EnvSentinelUser: "watch", EnvSentinelPassword: "secret", EnvPassword: "geheim"}
-	if err := taken(t, strings.Replace(raw, ":geheim@", "", 1), func(name string) string { return environment[name] }); !errors.Is(err, driver.ErrHeld) {
+	if err := openAndTake(t, strings.Replace(raw, ":geheim@", "", 1),
+		func(name string) string { return environment[name] }); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("with the environment: %v, want that it is held", err)
 	}
-	for _, wrong := range []string{raw, raw + "?sentinel_password=secre", strings.Replace(raw, "/main", "/other", 1) + "?sentinel_user=watch&sentinel_password=secret"} {
-		err := taken(t, wrong, noEnvironment)
+	for _, wrong := range []string{raw, raw + "?sentinel_password=secre", strings.Replace(raw, "/main", "/other", 1) +
+		"?sentinel_user=watch&sentinel_password=secret"} {
+		err := openAndTake(t, wrong, noEnvironment)
 		if err == nil || errors.Is(err, driver.ErrHeld) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 		if text := fmt.Sprint(err); strings.Contains(text, "geheim") || strings.Contains(text, "secre") {
-			t.Errorf("%s is told: %s", wrong, text)
+			t.Errorf("the error of %s reveals a secret: %s", wrong, text)
 		}
 	}
 }
@@ -164,12 +168,13 @@ func TestOpenFindsItsWayInAClusterWithTLS(t *testing.T) {
 	port := freePort(t)
 	lines := append(a.server(port), "tls-cluster yes", "cluster-announce-ip 127.0.0.1")
 	c := redisserver.ClusterForTest(t, 1, 0, redisserver.Config{Password: "geheim", Lines: lines})
-	if err := taken(t, "redis+cluster://:geheim@127.0.0.1:1,"+c.Nodes[0].Addr(), noEnvironment); err != nil {
+	if err := openAndTake(t, "redis+cluster://:geheim@127.0.0.1:1,"+c.Nodes[0].Addr(), noEnvironment); err != nil {
 		t.Fatal(err)
 	}
 	wantKey(t, c.Nodes[0])
-	// To those who come with TLS, the cluster names the port for it.
-	if err := taken(t, "rediss+cluster://:geheim@127.0.0.1:"+port+a.parameters(), noEnvironment); !errors.Is(err, driver.ErrHeld) {
+	// To clients with TLS, the cluster names its TLS port.
+	err := openAndTake(t, "rediss+cluster://:geheim@127.0.0.1:"+port+a.parameters(), noEnvironment)
+	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("with TLS: %v, want that it is held", err)
 	}
 }
@@ -181,34 +186,36 @@ func TestOpenChecksCertificates(t *testing.T) {
 	port := freePort(t)
 	s := redisserver.ForTest(t, redisserver.Config{Password: "geheim", Lines: a.server(port)})
 	raw := "rediss://:geheim@127.0.0.1:" + port
-	if err := taken(t, raw+a.parameters(), noEnvironment); err != nil {
+	if err := openAndTake(t, raw+a.parameters(), noEnvironment); err != nil {
 		t.Fatal(err)
 	}
 	wantKey(t, s)
-	if err := taken(t, raw+a.parameters()+"&server_name=redis.test", noEnvironment); !errors.Is(err, driver.ErrHeld) {
+	err := openAndTake(t, raw+a.parameters()+"&server_name=redis.test", noEnvironment)
+	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("with the other name of the server: %v, want that it is held", err)
 	}
 	for raw, why := range map[string]string{
-		raw + "?" + a.identity()[1:]:                       "unknown authority", // for the system
+		raw + "?" + a.identity()[1:]:                       "unknown authority", // to the system
 		raw + "?ca=" + other.file("ca.pem") + a.identity(): "unknown authority",
 		raw + a.parameters() + "&server_name=example.org":  "example.org",
-		raw + "?ca=" + a.file("ca.pem"):                    "tls: ", // the server wants to know who asks
+		raw + "?ca=" + a.file("ca.pem"):                    "tls: ", // the server wants a certificate of the client
 		"redis://:geheim@127.0.0.1:" + port:                "",
 		"rediss://:geheim@" + s.Addr() + a.parameters():    "TLS with " + s.Addr(),
 		raw + "?ca=" + a.file("ca.pem") + other.identity(): "tls: ",
 	} {
-		err := taken(t, raw, noEnvironment)
+		err := openAndTake(t, raw, noEnvironment)
 		if err == nil || errors.Is(err, driver.ErrHeld) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %q", raw, err, why)
 		}
 		if strings.Contains(fmt.Sprint(err), "geheim") {
-			t.Errorf("%s is told: %v", raw, err)
+			t.Errorf("the error of %s reveals a secret: %v", raw, err)
 		}
 	}
 }
 
-// A server that refuses the client's certificate says why, also if it has closed the connection before anything is sent.
-func TestAlertsAreTold(t *testing.T) {
+// A server that refuses the client's certificate says why. The error has the reason even if the server has closed the
+// connection before anything is sent.
+func TestTLSAlertsAreReported(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	pair, err := tls.LoadX509KeyPair(a.file("server.pem"), a.file("server.key"))
@@ -224,7 +231,8 @@ func TestAlertsAreTold(t *testing.T) {
 	go func() {
 		conn, err := l.Accept()
 		if err == nil {
-			_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}).Handshake()
+			_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair},
+				ClientAuth: tls.RequireAnyClientCert}).Handshake()
 			err = errors.Join(conn.(*net.TCPConn).SetLinger(0), conn.Close()) // resets the connection
 		}
 		closed <- err
@@ -237,7 +245,7 @@ func TestAlertsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := target.dialer(config)(t.Context(), "tcp", l.Addr().String())
+	conn, err := target.dialer(t.Context(), config)(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,11 +253,11 @@ func TestAlertsAreTold(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	for err == nil { // the first may be sent before the reset has arrived
+	for err == nil { // the first write may succeed before the reset has arrived
 		_, err = conn.Write([]byte("PING\r\n"))
 	}
 	if !strings.Contains(err.Error(), "tls: ") {
-		t.Errorf("sending: %v, want the reason", err)
+		t.Errorf("Write: %v, want the reason", err)
 	}
 }
 
@@ -270,20 +278,21 @@ func TestOpenNeedsItsFiles(t *testing.T) {
 			_ = e.Close()
 			continue
 		}
-		if _, wrong := errors.AsType[*URLError](err); wrong || !strings.Contains(err.Error(), names) || strings.Contains(err.Error(), "geheim") {
-			t.Errorf("%s is told: %v", raw, err)
+		if _, wrong := errors.AsType[*URLError](err); wrong || !strings.Contains(err.Error(), names) ||
+			strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: %v", raw, err)
 		}
 	}
 }
 
-// Nobody who is asked gives an answer: a frozen server, one that is gone, and one that is none.
+// No answer comes: from a frozen server, or from a listener that accepts no connections.
 func TestRequestsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	frozen := redisserver.ForTest(t, redisserver.Config{})
 	if err := frozen.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // which nobody accepts from
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts its connections
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +316,8 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			_, err = e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "x", TTL: time.Minute, Tokens: 1, Size: 1, Weight: 1})
+			_, err = e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "x",
+				TTL: time.Minute, Tokens: 1, Size: 1, Weight: 1})
 			if took := time.Since(began); err == nil || took > 5*time.Second {
 				t.Errorf("after %s: %v", took, err)
 			}
@@ -315,7 +325,7 @@ func TestRequestsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A sentinel that hangs is as good as one that is down: the others are enough.
+// A Sentinel that hangs is as good as one that is down: the others suffice.
 func TestOpenDoesNotWaitForAFrozenSentinel(t *testing.T) {
 	t.Parallel()
 	r := redisserver.ReplicatedForTest(t, 0, redisserver.Config{})
@@ -324,16 +334,17 @@ func TestOpenDoesNotWaitForAFrozenSentinel(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := taken(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName, noEnvironment); err != nil {
+	if err := openAndTake(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+redisserver.MasterName,
+		noEnvironment); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > sentinelLimit+2*time.Second {
+	if took := time.Since(began); took > sentinelTimeout+2*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	wantKey(t, r.Master)
 }
 
-// Nor does it for a node of a cluster that hangs, if the lock is on another.
+// Nor does a lock wait for a node of a Cluster that hangs, if the lock is on another node.
 func TestOpenDoesNotWaitForAFrozenNode(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: []string{"cluster-require-full-coverage no"}})
@@ -348,9 +359,10 @@ func TestOpenDoesNotWaitForAFrozenNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // which is what the library gives a request
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // the request timeout of the library
 	defer cancel()
-	if _, err := e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "x", TTL: time.Minute, Tokens: 1, Size: 1, Weight: 1}); err != nil {
+	if _, err := e.Take(ctx, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Owner: "x", TTL: time.Minute,
+		Tokens: 1, Size: 1, Weight: 1}); err != nil {
 		t.Fatal(err)
 	}
 	wantKey(t, c.Nodes[at])
@@ -363,7 +375,7 @@ func TestRequestsEndWithTheTimeouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := taken(t, "redis://"+frozen.Addr()+"?timeout=200ms", noEnvironment); err == nil {
+	if err := openAndTake(t, "redis://"+frozen.Addr()+"?timeout=200ms", noEnvironment); err == nil {
 		t.Error("a frozen server has granted a lock")
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -384,14 +396,15 @@ func TestCloseEndsTheConnections(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for limit := time.Now().Add(redisserver.Patience); strings.Contains(command(t, s, "CLIENT", "LIST"), "name=leasehold "); {
+	limit := time.Now().Add(redisserver.Patience)
+	for strings.Contains(command(t, s, "CLIENT", "LIST"), "name=leasehold ") {
 		if time.Now().After(limit) {
 			t.Fatal("the server still has connections")
 		}
 	}
 }
 
-// freePort returns a port that nobody listens on now.
+// freePort returns a port on which nobody listens now.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -403,7 +416,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// authority signs the certificates of a test. They lie in its folder.
+// authority signs the certificates of a test, and keeps them in a directory.
 type authority struct {
 	t    *testing.T
 	dir  string
@@ -414,9 +427,11 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t, dir: t.TempDir()}
-	a.cert, a.key = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.cert, a.key = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign})
 	a.issue("server", &x509.Certificate{
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, // nodes of a cluster are both
+		// nodes of a cluster are both
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames:    []string{"redis.test"},
 	})
@@ -446,7 +461,8 @@ func (a *authority) issue(name string, c *x509.Certificate) (*x509.Certificate, 
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	for file, block := range map[string]*pem.Block{".pem": {Type: "CERTIFICATE", Bytes: cert}, ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{".pem": {Type: "CERTIFICATE", Bytes: cert},
+		".key": {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(a.file(name+file), pem.EncodeToMemory(block), 0o600); err != nil {
 			a.t.Fatal(err)
 		}
@@ -460,9 +476,10 @@ func (a *authority) issue(name string, c *x509.Certificate) (*x509.Certificate, 
 
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// server is the lines of redis.conf of a server that also listens with TLS, and wants certificates of its clients.
+// server returns lines of redis.conf for a server that also listens with TLS, and demands certificates of its clients.
 func (a *authority) server(port string) []string {
-	return []string{"tls-port " + port, "tls-cert-file " + a.file("server.pem"), "tls-key-file " + a.file("server.key"), "tls-ca-cert-file " + a.file("ca.pem")}
+	return []string{"tls-port " + port, "tls-cert-file " + a.file("server.pem"), "tls-key-file " + a.file("server.key"),
+		"tls-ca-cert-file " + a.file("ca.pem")}
 }
 
 func (a *authority) identity() string {

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Opens returns when the server grants leases again, about, and the zero time if it does now. It goes by what the last request has
-// found out, and sends nothing; only if nobody has locked yet by this engine, the server is asked, which leaves no marker there: a server that nobody has
-// seen in use opens a while after the first request for a lock. It is for engines on one server.
+// Opens returns roughly when the server grants leases again, or the zero time if it grants now. It goes by what the
+// last request found out, and sends nothing. Only if this engine has not been used for locking yet does it ask the
+// server, without leaving a marker: a server that nobody has seen in use opens some time after the first request for a
+// lock. It is for engines on one server.
 func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
-	if e.ears.closed() {
+	if e.subscriptions.isClosed() {
 		return time.Time{}, errClosed
 	}
 	var left time.Duration
-	if on := e.place.guess(names{}); on != nil {
-		left = e.place.gate(names{}, on).closedFor()
+	if srv := e.router.cachedServer(names{}); srv != nil {
+		left = e.router.markerOf(names{}, srv).closedFor()
 	} else if e.guard {
 		var err error
-		if left, err = e.closedBy(ctx); err != nil {
+		if left, err = e.askClosedFor(ctx); err != nil {
 			return time.Time{}, noEffect(err)
 		}
 	}

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Option changes an engine at its creation.
+// Option configures an engine when it is made.
 type Option func(*config) error
 
-// config is what options change.
+// config is what options set.
 type config struct {
 	prefix    string
 	maxTTL    time.Duration
 	guard     bool
 	polling   bool
 	retention time.Duration
-	among     *among // the list to which the server must belong; nil for an engine that is used alone
+	nodeList  *nodeList // the list to which the server must belong; nil if the engine is used alone
 	replicas  int
 	within    time.Duration
 }
@@ -29,14 +29,14 @@ const (
 	DefaultTokenRetention = 7 * 24 * time.Hour
 )
 
-// longestTTL is the longest that WithMaxTTL may be, so that no marker of the guard says more.
+// longestTTL is the largest value of WithMaxTTL. No marker of the guard closes grants for longer.
 const longestTTL = 30 * 24 * time.Hour
 
-// OptionError says which option has a value that is not allowed.
+// OptionError says which option has an invalid value.
 type OptionError struct {
-	// Option is its name, as in "WithMaxTTL".
+	// Option is the option's name, such as "WithMaxTTL".
 	Option string
-	// Allowed says what may be given.
+	// Allowed says what is valid.
 	Allowed string
 }
 
@@ -45,12 +45,13 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("redis engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// errNoClient is the answer to New without a client.
-var errNoClient = errors.New("redis engine: the client is nil: make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
+// errNoClient is returned by New without a client.
+var errNoClient = errors.New("redis engine: the client is nil: " +
+	"make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
 
-// WithPrefix sets what stands before a name to make the key of its lock. Engines exclude each other
-// only if they have the same prefix. Other clients that lock the same key are excluded, too. A prefix should not begin like another
-// that is in use: "lock:" with the name "a:b" and "lock:a:" with the name "b" are the same lock. Defaults to "lock:".
+// WithPrefix sets what precedes a name in the key of its lock. Engines exclude each other only if they have the same
+// prefix. Other clients that lock the same key are excluded, too. No prefix should begin with another one in use:
+// prefix "lock:" with the name "a:b", and prefix "lock:a:" with the name "b" are the same lock. Defaults to "lock:".
 func WithPrefix(prefix string) Option {
 	return func(c *config) error {
 		c.prefix = prefix
@@ -61,9 +62,9 @@ func WithPrefix(prefix string) Option {
 	}
 }
 
-// WithMaxTTL sets the longest ttl that a lease may have, and with it for how long no lease is granted after
-// a failover (see the package documentation). All engines that share locks should have the same. Defaults to 1 minute;
-// at least 1 second.
+// WithMaxTTL sets the longest ttl of a lease, and thereby for how long no lease is granted after a failover (see the
+// package documentation). All engines that share locks should have the same. At least 1 second, at most 30 days.
+// Defaults to 1 minute.
 func WithMaxTTL(d time.Duration) Option {
 	return func(c *config) error {
 		c.maxTTL = d
@@ -75,8 +76,8 @@ func WithMaxTTL(d time.Duration) Option {
 }
 
 // WithoutFailoverGuard lets leases be granted at once after a failover or a restart of the server. A lease that the
-// server before had granted and that was not copied in time may then be granted a second time. It is for
-// servers on which a lock only saves work, and for servers that are started along with the program.
+// previous server granted and that was not replicated in time may then be granted a second time. It is for servers on
+// which a lock only saves work, and for servers that are started along with the program.
 func WithoutFailoverGuard() Option {
 	return func(c *config) error {
 		c.guard = false
@@ -84,9 +85,9 @@ func WithoutFailoverGuard() Option {
 	}
 }
 
-// WithReplicas makes a lease count only when so many replicas have confirmed it within the time given (WAIT). A take
-// that fewer confirm is undone and fails. It narrows what a failover can lose, at the price of one more
-// round trip between the servers; it does not replace the guard. Defaults to 0.
+// WithReplicas makes a lease count only if n replicas have confirmed it within the given time (WAIT). A take that fewer
+// confirm is undone and fails. This narrows what a failover can lose, at the price of another round trip between the
+// servers. It does not replace the guard. Defaults to 0.
 func WithReplicas(n int, within time.Duration) Option {
 	return func(c *config) error {
 		c.replicas, c.within = n, within
@@ -97,9 +98,10 @@ func WithReplicas(n int, within time.Duration) Option {
 	}
 }
 
-// WithTokenRetention sets for how long the last token of a name is remembered after its last grant. Later,
-// tokens go on from the client's clock, so they grow nevertheless as long as clocks differ by less than this. Defaults to 7 days; at least
-// 1 hour. All programs that share a server should have the same: between two grants the shortest counts.
+// WithTokenRetention sets for how long the last token of a name is remembered after its last grant. Later, tokens
+// continue from the client's clock, so they still grow as long as clocks differ by less than this. All programs that
+// share a server should have the same, as the shortest one counts. At least 1 hour, at most 10 years. Defaults to 7
+// days.
 func WithTokenRetention(d time.Duration) Option {
 	return func(c *config) error {
 		c.retention = d
@@ -110,8 +112,8 @@ func WithTokenRetention(d time.Duration) Option {
 	}
 }
 
-// WithPolling makes waiters ask again and again instead of being told by a message. The engine does so by
-// itself where it may not subscribe.
+// WithPolling makes waiters poll instead of being notified by messages. The engine does so by itself where it may not
+// subscribe.
 func WithPolling() Option {
 	return func(c *config) error {
 		c.polling = true

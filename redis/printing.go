@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Format implements [fmt.Formatter]: every verb prints what the engine is, and nothing of its inside, where owners are, and the password, and what changes meanwhile.
+// Format implements [fmt.Formatter]. Every verb prints that this is a Redis engine, and none of its fields, which hold
+// owners, the password, and values that change meanwhile.
 func (e *Engine) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "redis engine")
 }

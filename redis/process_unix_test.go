@@ -20,17 +20,17 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// roleVariable makes the test binary play a part in another test, as a process of its own: "hold" or "wait", the
-// address of the server, the name, and the ttl.
+// roleVariable makes the test binary a process of another test: its value is the role ("hold" or "wait"), the address
+// of the server, the name, and the ttl.
 const roleVariable = "LEASEHOLD_REDIS_ROLE"
 
-// TestRole is what such a process runs. It ends with its input, so that it does not outlive the test.
+// TestRole is run by such a process. It ends with its input, so that it does not outlive the test.
 func TestRole(t *testing.T) {
 	words := strings.Fields(os.Getenv(roleVariable))
 	if len(words) == 0 {
 		return
 	}
-	e := unguarded(t, bare(words[1]))
+	e := unguarded(t, noRetries(words[1]))
 	ttl, err := time.ParseDuration(words[3])
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +61,8 @@ type process struct {
 	lines *bufio.Scanner
 }
 
-// play starts a process, which ends with the test, and waits until it has what it wants.
-func play(t *testing.T, role string, s *redisserver.Server, name string, ttl time.Duration) *process {
+// startProcess starts a process, which ends with the test, and waits until it holds or waits.
+func startProcess(t *testing.T, role string, s *redisserver.Server, name string, ttl time.Duration) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestRole$")}
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s", roleVariable, role, s.Addr(), name, ttl))
@@ -79,25 +79,25 @@ func play(t *testing.T, role string, s *redisserver.Server, name string, ttl tim
 	}
 	t.Cleanup(p.kill)
 	p.lines = bufio.NewScanner(out)
-	p.says(map[string]string{"hold": "held", "wait": "waits"}[role])
+	p.expect(map[string]string{"hold": "held", "wait": "waits"}[role])
 	return p
 }
 
-// says waits for what the process says next.
-func (p *process) says(want string) {
+// expect checks the next line that the process prints.
+func (p *process) expect(want string) {
 	p.t.Helper()
 	if !p.lines.Scan() {
-		p.t.Fatalf("the process said no more, want %q", want)
+		p.t.Fatalf("the process printed no more, want %q", want)
 	}
 	if got := p.lines.Text(); got != want {
-		p.t.Errorf("the process says %q, want %q", got, want)
+		p.t.Errorf("the process printed %q, want %q", got, want)
 	}
 }
 
 // kill ends the process as kill -9 does.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // it says that the process was killed
+	_ = p.cmd.Wait() // an error: the process was killed
 }
 
 func (p *process) signal(s os.Signal) {
@@ -107,7 +107,7 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// stop is SIGSTOP. It returns when the process has come to a halt.
+// stop sends SIGSTOP. It returns when the process has stopped.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)
@@ -117,58 +117,58 @@ func (p *process) stop() {
 	})
 }
 
-// left is what is left of the lease on a name.
-func left(t *testing.T, s *redisserver.Server, name string) time.Duration {
+// remainingTTL is what is left of the lease on a name.
+func remainingTTL(t *testing.T, s *redisserver.Server, name string) time.Duration {
 	t.Helper()
 	return time.Duration(command(t, s, "PTTL", "lock:"+name).(int64)) * time.Millisecond
 }
 
-// The next one has the lock when the ttl of a killed holder has passed: not earlier, and not much later.
+// The next waiter is granted the lock when the ttl of a killed holder has passed: not earlier, and not much later.
 func TestKilledHolder(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	p := play(t, "hold", s, "a", 2*time.Second)
+	p := startProcess(t, "hold", s, "a", 2*time.Second)
 	r := joins(t, e, lock("a"))
 	p.kill()
 	began := time.Now()
-	least := left(t, s, "a")
+	rest := remainingTTL(t, s, "a")
 	got := granted(t, waits(t, e, r))
 	took := got.at.Sub(began)
-	if took < least-time.Millisecond || took > least+soon {
-		t.Errorf("the next had the lock after %v, want %v and not much more", took, least)
+	if took < rest-time.Millisecond || took > rest+soon {
+		t.Errorf("the next had the lock after %v, want %v and not much more", took, rest)
 	}
 	release(t, e, r)
 	checkNothingLeft(t, s)
 }
 
-// headed is a queue whose head is another process. All ask for "a".
-type headed struct {
+// queueTest is a queue whose head is another process. All ask for "a".
+type queueTest struct {
 	s      *redisserver.Server
 	e      *redis.Engine // of the holder and of the second waiter
 	holder driver.Request
 	head   *process
 	next   driver.Request
-	got    <-chan grant // what the second waiter gets
+	got    <-chan grant // of the second waiter
 }
 
-func makeHeaded(t *testing.T) *headed {
-	q := &headed{s: redisserver.ForTest(t, redisserver.Config{}), holder: lasting("a", time.Minute)}
+func newQueueTest(t *testing.T) *queueTest {
+	q := &queueTest{s: redisserver.ForTest(t, redisserver.Config{}), holder: lasting("a", time.Minute)}
 	q.e = unguarded(t, standalone(q.s))
 	takes(t, q.e, q.holder)
-	q.head = play(t, "wait", q.s, "a", time.Minute)
+	q.head = startProcess(t, "wait", q.s, "a", time.Minute)
 	q.next = joins(t, q.e, lasting("a", time.Minute))
 	q.got = waits(t, q.e, q.next)
-	awaitEars(t, q.s, 2)
+	awaitSubscriptions(t, q.s, 2)
 	return q
 }
 
-// A head that is killed is passed over at once, at the hand-over: it does not cost its first lease.
+// A killed head is passed over at the hand-over: it does not cost its first lease.
 func TestKilledHead(t *testing.T) {
 	t.Parallel()
-	q := makeHeaded(t)
+	q := newQueueTest(t)
 	q.head.kill()
-	awaitEars(t, q.s, 1)
+	awaitSubscriptions(t, q.s, 1)
 	began := time.Now()
 	release(t, q.e, q.holder)
 	if took := granted(t, q.got).at.Sub(began); took > soon {
@@ -185,12 +185,12 @@ func TestKilledWaiterInTheMiddle(t *testing.T) {
 	holder := lasting("a", time.Minute)
 	takes(t, e, holder)
 	head := joins(t, e, lasting("a", time.Minute))
-	p := play(t, "wait", s, "a", time.Minute)
+	p := startProcess(t, "wait", s, "a", time.Minute)
 	tail := joins(t, e, lasting("a", time.Minute))
 	first, last := waits(t, e, head), waits(t, e, tail)
-	awaitEars(t, s, 2)
+	awaitSubscriptions(t, s, 2)
 	p.kill()
-	awaitEars(t, s, 1)
+	awaitSubscriptions(t, s, 1)
 	began := time.Now()
 	release(t, e, holder)
 	granted(t, first)
@@ -202,13 +202,13 @@ func TestKilledWaiterInTheMiddle(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// A holder that is stopped past its ttl does no harm when it goes on: its release says that it does not hold, and the next
-// one keeps the lock.
+// A holder that is stopped past its ttl does no harm when it goes on: its release says that it does not hold the lock,
+// and the next holder keeps it.
 func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	p := play(t, "hold", s, "a", 3*time.Second)
+	p := startProcess(t, "hold", s, "a", 3*time.Second)
 	next, third := joins(t, e, lasting("a", time.Minute)), lasting("a", time.Minute)
 	p.stop()
 	first := granted(t, waits(t, e, next))
@@ -217,7 +217,7 @@ func TestStoppedHolder(t *testing.T) {
 		if _, err := io.WriteString(p.input, "release\n"); err != nil {
 			t.Fatal(err)
 		}
-		p.says("released true " + driver.ErrNotHeld.Error())
+		p.expect("released true " + driver.ErrNotHeld.Error())
 		joins(t, e, third)
 	}
 	st := status(t, e, next.Key)
@@ -230,20 +230,21 @@ func TestStoppedHolder(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// A head that is stopped costs its first lease, which is short. When it goes on, it knows that its grant is over.
+// A stopped head costs its first lease, which is short. When it goes on, it knows that its grant has ended.
 func TestStoppedHead(t *testing.T) {
 	t.Parallel()
-	q := makeHeaded(t)
+	q := newQueueTest(t)
 	q.head.stop()
 	release(t, q.e, q.holder)
 	began := time.Now()
-	least := left(t, q.s, "a")
+	rest := remainingTTL(t, q.s, "a")
 	took := granted(t, q.got).at.Sub(began)
-	if least > 2*time.Second || took < least-time.Millisecond || took > least+soon {
-		t.Errorf("the second waiter had the lock after %v, want the %v of the first lease, and not much more", took, least)
+	if rest > 2*time.Second || took < rest-time.Millisecond || took > rest+soon {
+		t.Errorf("the second waiter had the lock after %v, want the %v of the first lease, and not much more", took,
+			rest)
 	}
 	q.head.signal(syscall.SIGCONT)
-	q.head.says("granted false <nil>")
+	q.head.expect("granted false <nil>")
 	release(t, q.e, q.next)
 	checkNothingLeft(t, q.s)
 }

@@ -15,23 +15,23 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// turns lets waiters of several engines take turns on one name. It writes down in which order they join, and in which they are
-// granted it.
-type turns struct {
+// turnOrder lets waiters of several engines take turns on one name. It records the order in which they join, and in
+// which they are granted the lock.
+type turnOrder struct {
 	total int
 
-	joining sync.Mutex // held while somebody joins, so that it is known who joined first
+	joining sync.Mutex // held while somebody joins: this makes their order known
 	more    sync.Cond  // of joining: somebody has joined, or the test is over
 	joined  []string
-	atOnce  int // how many were granted it without a wait
+	atOnce  int // grants without a wait
 
 	holding sync.Mutex // held by the holder
 	granted []driver.Request
 	tokens  []uint64
 }
 
-// one takes turns until all are over.
-func (q *turns) one(ctx context.Context, e *redis.Engine) error {
+// takeTurns takes turns until there are no more.
+func (q *turnOrder) takeTurns(ctx context.Context, e *redis.Engine) error {
 	for {
 		r := lasting("queue", 30*time.Second)
 		r.Join = true
@@ -60,7 +60,8 @@ func (q *turns) one(ctx context.Context, e *redis.Engine) error {
 		turns := len(q.granted)
 		q.holding.Unlock()
 		q.joining.Lock()
-		for len(q.joined) <= turns && turns < q.total && ctx.Err() == nil { // or there would be nobody to hand over to
+		// otherwise nobody would wait for a hand-over
+		for len(q.joined) <= turns && turns < q.total && ctx.Err() == nil {
 			q.more.Wait()
 		}
 		q.joining.Unlock()
@@ -70,16 +71,17 @@ func (q *turns) one(ctx context.Context, e *redis.Engine) error {
 	}
 }
 
-var handOvers = flag.Int("handovers", 2000, "how many hand-overs TestOrderOfThousandsOfHandOvers watches; make schedules has it watch many")
+var handOvers = flag.Int("handovers", 2000,
+	"how many hand-overs TestOrderOfThousandsOfHandOvers watches; make schedules has it watch many")
 
-// Over thousands of hand-overs between three engines, everybody gets the lock in exactly the order in which they have joined, and
-// tokens only grow. At no time is there a key without an end.
+// Over thousands of hand-overs between three engines, all get the lock in exactly the order in which they have joined,
+// and tokens only grow. At no time is there a key without an end.
 func TestOrderOfThousandsOfHandOvers(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	q := &turns{total: *handOvers}
+	q := &turnOrder{total: *handOvers}
 	q.more.L = &q.joining
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a second on an idle machine
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // it takes a second on an idle machine
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		q.joining.Lock()
@@ -92,7 +94,7 @@ func TestOrderOfThousandsOfHandOvers(t *testing.T) {
 		e := unguarded(t, standalone(s))
 		for range 10 {
 			work.Go(func() {
-				if err := q.one(ctx, e); err != nil {
+				if err := q.takeTurns(ctx, e); err != nil {
 					t.Error(err)
 					cancel()
 				}
@@ -101,19 +103,19 @@ func TestOrderOfThousandsOfHandOvers(t *testing.T) {
 	}
 	watched := make(chan int)
 	go func() {
-		looks := 0
-		for ; !over.Load() && !t.Failed(); looks++ {
-			if keys := endless(t, s); len(keys) > 0 {
+		checks := 0
+		for ; !over.Load() && !t.Failed(); checks++ {
+			if keys := endlessKeys(t, s); len(keys) > 0 {
 				t.Errorf("these keys have no end: %q", keys)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		watched <- looks
+		watched <- checks
 	}()
 	work.Wait()
 	over.Store(true)
-	if looks := <-watched; looks < 10 {
-		t.Errorf("the keys were looked at %d times only", looks)
+	if checks := <-watched; checks < 10 {
+		t.Errorf("the keys were checked only %d times", checks)
 	}
 	if len(q.granted) != q.total {
 		t.Fatalf("%d of %d were granted the lock", len(q.granted), q.total)
@@ -127,12 +129,12 @@ func TestOrderOfThousandsOfHandOvers(t *testing.T) {
 		}
 	}
 	if q.atOnce > q.total/10 {
-		t.Errorf("%d of %d did not have to wait: this shows little", q.atOnce, q.total)
+		t.Errorf("%d of %d did not have to wait: the test shows little", q.atOnce, q.total)
 	}
 	checkNothingLeft(t, s)
 }
 
-// What the queue looks like to others is what it is, also after those in the middle have left.
+// The queue is listed as it is, also after waiters in its middle have left.
 func TestQueueIsListedInItsOrder(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -173,7 +175,7 @@ func TestQueueIsListedInItsOrder(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// A key that somebody has robbed of its end is listed as what it is: held for ever. It can be released by force.
+// A key that has lost its end is listed as held for ever, and can be released by force.
 func TestLeakedKey(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -192,7 +194,7 @@ func TestLeakedKey(t *testing.T) {
 	if st := status(t, e, leaked.Key); st.Holders[0].Token != g.Token {
 		t.Errorf("the leaked lock has token %d, want %d", st.Holders[0].Token, g.Token)
 	}
-	// Who waits for such a key looks again and again, and gets it when it is gone.
+	// A waiter for such a key polls again and again, and gets the lock when the key is gone.
 	next := joins(t, e, lasting("leaked", time.Minute))
 	got := waits(t, e, next)
 	began := time.Now()

@@ -14,17 +14,18 @@ func (e *Engine) Raise(ctx context.Context, r driver.Raise) error {
 	}
 	n := e.names(r.Key)
 	first, last := strconv.FormatUint(r.Token, 10), strconv.FormatUint(r.Token+uint64(r.Tokens)-1, 10)
-	answer, _, err := e.runBy(ctx, e.confirmed, raise, n, never, newWords(n.counted(), r.Owner, first, last, r.Tokens))
-	return yes(answer, err)
+	call := newScriptCall(n.valueAndToken(), r.Owner, first, last, r.Tokens)
+	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, neverGrants, call)
+	return readHeld(answer, err)
 }
 
-// floor is the least token that may be granted now.
-func floor() string { return strconv.FormatInt(micros(), 10) }
+// floorArg returns the smallest token that may be granted now, for the scripts.
+func floorArg() string { return strconv.FormatInt(nowMicros(), 10) }
 
-// least is the least token for a request.
-func least(r driver.Request) int64 {
+// tokenFloor returns the smallest token that may be granted to a request.
+func tokenFloor(r driver.Request) int64 {
 	if r.Floor != 0 {
 		return int64(r.Floor)
 	}
-	return micros()
+	return nowMicros()
 }

@@ -12,11 +12,12 @@ import (
 )
 
 func removal(id string, outcome driver.Outcome) driver.Removal {
-	return driver.Removal{ID: id, At: time.UnixMicro(1_800_000_000_000_001).UTC(), Key: driver.Key{Kind: driver.Lock, Name: "a"}, Token: driver.MaxToken,
+	return driver.Removal{ID: id, At: time.UnixMicro(1_800_000_000_000_001).UTC(),
+		Key: driver.Key{Kind: driver.Lock, Name: "a"}, Token: driver.MaxToken,
 		Holder: "host:1 program", By: "operator", Why: "it\n hangs \"\\\xf0\x9f\x94\x92", Outcome: outcome}
 }
 
-// A user who may not touch the keys of records can lock, and is told what is missing.
+// A user who may not use the keys of removal records can lock, and is told which rights are missing.
 func TestRecordsThatAreForbidden(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -25,15 +26,17 @@ func TestRecordsThatAreForbidden(t *testing.T) {
 	e := unguarded(t, asUser(s, "orders"))
 	takes(t, e, lasting("orders:1", time.Minute))
 	_, read := e.Records(t.Context(), 0)
-	for what, err := range map[string]error{"Record": e.Record(t.Context(), removal("1", driver.Asked)), "Records": read} {
-		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "records of removals") || !strings.Contains(err.Error(), "{lock:}:removals") || !strings.Contains(err.Error(), "smallest rights") {
+	for what, err := range map[string]error{"Record": e.Record(t.Context(), removal("1", driver.Asked)),
+		"Records": read} {
+		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "records of removals") ||
+			!strings.Contains(err.Error(), "{lock:}:removals") || !strings.Contains(err.Error(), "smallest rights") {
 			t.Errorf("%s: %v, want a permanent error that says which rights are missing", what, err)
 		}
 	}
 	takes(t, e, lasting("orders:2", time.Minute))
 }
 
-// What is taken away by force can be recorded when the server has no memory left, as it can be taken away.
+// A removal can be recorded when the server has no memory left, and so can the lock be released by force.
 func TestRecordWithoutMemory(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -50,12 +53,13 @@ func TestRecordWithoutMemory(t *testing.T) {
 	if err := e.ForceRelease(t.Context(), r.Key, g.Token); err != nil {
 		t.Errorf("ForceRelease: %v", err)
 	}
-	if all, err := e.Records(t.Context(), 0); err != nil || !slices.Equal(all, []driver.Removal{removal("1", driver.Asked)}) {
-		t.Errorf("recorded is %+v, %v", all, err)
+	if all, err := e.Records(t.Context(), 0); err != nil ||
+		!slices.Equal(all, []driver.Removal{removal("1", driver.Asked)}) {
+		t.Errorf("recorded: %+v, %v", all, err)
 	}
 }
 
-// Records are no locks and no leaks, and no more of them are kept than may be.
+// Removal records are no locks and no leaks, and their number is limited.
 func TestRecordsAreApart(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -69,7 +73,8 @@ func TestRecordsAreApart(t *testing.T) {
 		}
 	}
 	all, err := e.Records(t.Context(), 0)
-	if err != nil || len(all) != driver.MaxRemovals || all[0].ID != fmt.Sprint(n-1) || all[len(all)-1].ID != fmt.Sprint(n-driver.MaxRemovals) {
+	if err != nil || len(all) != driver.MaxRemovals || all[0].ID != fmt.Sprint(n-1) ||
+		all[len(all)-1].ID != fmt.Sprint(n-driver.MaxRemovals) {
 		t.Errorf("%d are recorded, %v", len(all), err)
 	}
 	for _, count := range []string{"ZCARD {lock:}:removals", "HLEN {lock:}:removal-texts"} {
@@ -77,18 +82,18 @@ func TestRecordsAreApart(t *testing.T) {
 			t.Errorf("%s says %v", count, got)
 		}
 	}
-	if got, err := walked(t.Context(), e, driver.Query{}); err != nil || len(got) > 0 {
-		t.Errorf("told are the locks %q, %v", got, err)
+	if got, err := walkNames(t.Context(), e, driver.Query{}); err != nil || len(got) > 0 {
+		t.Errorf("found the locks %q, %v", got, err)
 	}
-	if got, err := found(t.Context(), e, driver.Query{}); err != nil || len(got) > 0 {
-		t.Errorf("told are the leaks %+v, %v", got, err)
+	if got, err := findLeaks(t.Context(), e, driver.Query{}); err != nil || len(got) > 0 {
+		t.Errorf("found the leaks %+v, %v", got, err)
 	}
 	if got, err := e.Records(t.Context(), 150); err != nil || !slices.Equal(got, all[:150]) {
-		t.Errorf("of the latest 150, %d are told, %v", len(got), err)
+		t.Errorf("of the latest 150, %d were returned, %v", len(got), err)
 	}
 }
 
-// What another program has done to the records is said, and keeps nobody from locking.
+// Damage that another program has done to the records is reported, and keeps nobody from locking.
 func TestRecordsThatAreDamaged(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -100,16 +105,17 @@ func TestRecordsThatAreDamaged(t *testing.T) {
 	}
 	command(t, s, "HDEL", "{lock:}:removal-texts", "1")
 	if all, err := e.Records(t.Context(), 0); err != nil || len(all) != 1 || all[0].ID != "2" {
-		t.Errorf("with one that is lost, recorded is %+v, %v", all, err)
+		t.Errorf("with a lost record: %+v, %v", all, err)
 	}
 	command(t, s, "HSET", "{lock:}:removal-texts", "1", "{")
 	if _, err := e.Records(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "delete") {
-		t.Errorf("with one that is damaged: %v", err)
+		t.Errorf("with a damaged record: %v", err)
 	}
 	command(t, s, "DEL", "{lock:}:removals")
 	command(t, s, "RPUSH", "{lock:}:removals", "a")
-	if err := e.Record(t.Context(), removal("3", driver.Asked)); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program") {
-		t.Errorf("where the key is another's: %v", err)
+	if err := e.Record(t.Context(), removal("3", driver.Asked)); !driver.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "another program") {
+		t.Errorf("with a key of another program: %v", err)
 	}
 	takes(t, e, lasting("a", time.Minute))
 }

@@ -12,21 +12,22 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// errType is the answer for a key that holds something of another program.
-var errType = driver.Permanent(errors.New("redis: " + hopeless["WRONGTYPE"]))
+// errWrongType is the error for a key that holds another program's data.
+var errWrongType = driver.Permanent(errors.New("redis: " + permanentReplies["WRONGTYPE"]))
 
-// batch is the renewals that go to one server together.
-type batch struct {
+// renewalBatch is the renewals that go to one server together.
+type renewalBatch struct {
 	engine *Engine
 	items  []driver.Renewal
 	report func(i int, err error)
-	on     *server
-	unsure []names // of which it is not known that their slots are where they were renewed
-	silent []names // of which nothing was heard
+	server *server
+	// uncertainRoutes are names whose slots may not be on the server that renewed them.
+	uncertainRoutes []names
+	unanswered      []names // their requests got no answer
 }
 
-// call is one script of a batch, and the items that it renews.
-type call struct {
+// scriptRenewal is one script call of a batch, and the items that it renews.
+type scriptRenewal struct {
 	script script
 	names  names // of one of the items
 	keys   []string
@@ -37,37 +38,37 @@ type call struct {
 
 // Renew implements [driver.Engine]. The leases of each server are renewed together, and no server waits for another.
 func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
-	if e.ears.closed() {
+	if e.subscriptions.isClosed() {
 		for i := range items {
 			report(i, errClosed)
 		}
 		return
 	}
-	if e.among != nil && e.guard && !e.mayRenew(ctx, items, report) {
+	if e.nodeList != nil && e.guard && !e.mayRenew(ctx, items, report) {
 		return
 	}
 	byServer := map[*server][]int{}
 	for i := range items {
-		on := e.place.guess(e.names(items[i].Key))
-		byServer[on] = append(byServer[on], i)
+		srv := e.router.cachedServer(e.names(items[i].Key))
+		byServer[srv] = append(byServer[srv], i)
 	}
 	var work sync.WaitGroup
-	for on, mine := range byServer {
-		b := &batch{engine: e, items: items, report: report, on: on}
-		work.Go(func() { b.renew(ctx, mine) })
+	for srv, indexes := range byServer {
+		b := &renewalBatch{engine: e, items: items, report: report, server: srv}
+		work.Go(func() { b.renew(ctx, indexes) })
 	}
 	work.Wait()
 }
 
-// mayRenew sees whether the server still belongs to the list, at most a second after it was seen last. A lease that was renewed where it does not would
-// go on beside those that the new list grants.
+// mayRenew checks that the server still belongs to the list, as of at most a second ago. Otherwise a renewed lease
+// would last beside those that the new list grants.
 func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) bool {
 	if len(items) == 0 {
 		return true
 	}
-	on, err := e.place.server(ctx, e.names(items[0].Key), true)
+	srv, err := e.router.server(ctx, e.names(items[0].Key), true)
 	if err == nil {
-		err = e.place.mayGrant(on, flagged)
+		err = e.router.checkNodeList(srv, grantsUnlessFlagged)
 	}
 	for i := range items {
 		if err != nil {
@@ -77,20 +78,20 @@ func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report fu
 	return err == nil
 }
 
-// renew renews some items.
-func (b *batch) renew(ctx context.Context, items []int) {
-	if b.on == nil {
-		on, err := b.engine.place.server(ctx, b.engine.names(b.items[items[0]].Key), false)
+// renew renews some of the items.
+func (b *renewalBatch) renew(ctx context.Context, items []int) {
+	if b.server == nil {
+		srv, err := b.engine.router.server(ctx, b.engine.names(b.items[items[0]].Key), false)
 		if err != nil {
-			b.fail(items, err)
-			b.wonder(b.engine.names(b.items[items[0]].Key), err)
-			b.confirm(ctx)
+			b.reportError(items, err)
+			b.noteRouteUncertain(b.engine.names(b.items[items[0]].Key), err)
+			b.checkRoutes(ctx)
 			return
 		}
-		b.on = on
+		b.server = srv
 	}
-	var calls []*call
-	bySlot := map[uint16]*call{}
+	var calls []*scriptRenewal
+	bySlot := map[uint16]*scriptRenewal{}
 	for _, i := range items {
 		r := &b.items[i]
 		if err := checkOwner(r.Owner); err != nil {
@@ -99,124 +100,130 @@ func (b *batch) renew(ctx context.Context, items []int) {
 		}
 		n := b.engine.names(r.Key)
 		if r.Kind != driver.Lock || r.Mode == driver.Shared {
-			calls = append(calls, b.shared(i, n))
+			calls = append(calls, b.sharedRenewal(i, n))
 			continue
 		}
-		slot := b.engine.place.slot(n)
+		slot := b.engine.router.slotOf(n)
 		c := bySlot[slot]
 		if c == nil {
-			c = &call{script: renew, names: n}
+			c = &scriptRenewal{script: scriptRenew, names: n}
 			bySlot[slot] = c
 			calls = append(calls, c)
 		}
 		c.keys = append(c.keys, n.value)
-		c.args = append(c.args, r.Owner, millis(r.TTL))
+		c.args = append(c.args, r.Owner, toMillis(r.TTL))
 		c.items = append(c.items, i)
 	}
-	b.send(ctx, calls)
-	b.confirm(ctx)
+	b.sendUntilKnown(ctx, calls)
+	b.checkRoutes(ctx)
 }
 
-// confirm sees in the background where slots are that were not found where they were thought to be: renewals do not wait for it. It takes one after the
-// other, for after a failover they may be thousands.
-func (b *batch) confirm(ctx context.Context) {
-	place := &b.engine.place
-	if len(b.unsure)+len(b.silent) == 0 || !place.clustered() || !place.config.guard {
+// checkRoutes finds out in the background where slots are that were not where they were expected. Renewals do not wait
+// for it. It checks one slot after the other, since there may be thousands after a failover.
+func (b *renewalBatch) checkRoutes(ctx context.Context) {
+	rt := &b.engine.router
+	if len(b.uncertainRoutes)+len(b.unanswered) == 0 || !rt.isCluster() || !rt.config.guard {
 		return
 	}
 	go func() {
 		done := map[uint16]bool{}
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmWithin)
-		for _, n := range b.silent {
-			if !done[n.slot()] && bounded.Err() == nil && !b.engine.ears.closed() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkRouteTimeout)
+		for _, n := range b.unanswered {
+			if !done[n.slot()] && bounded.Err() == nil && !b.engine.subscriptions.isClosed() {
 				done[n.slot()] = true
-				_ = place.shutGiven(bounded, n)
+				_ = rt.closeSlotIfGiven(bounded, n)
 			}
 		}
 		cancel()
 		clear(done)
-		for _, n := range b.unsure {
-			if !done[n.slot()] && !b.engine.ears.closed() {
+		for _, n := range b.uncertainRoutes {
+			if !done[n.slot()] && !b.engine.subscriptions.isClosed() {
 				done[n.slot()] = true
-				bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmWithin)
-				place.confirm(bounded, n)
+				bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkRouteTimeout)
+				rt.checkRoute(bounded, n)
 				cancel()
 			}
 		}
 	}()
 }
 
-// confirmWithin bounds each look at where a slot is, and all together at those of which nothing was heard: they may be thousands, too.
-const confirmWithin = 10 * time.Second
+// checkRouteTimeout limits the check of one slot, and the check of all unanswered ones together: there may be thousands
+// of these, too.
+const checkRouteTimeout = 10 * time.Second
 
-func (b *batch) shared(i int, n names) *call {
+func (b *renewalBatch) sharedRenewal(i int, n names) *scriptRenewal {
 	r := &b.items[i]
-	return &call{script: renewShared, names: n, keys: n.all(), args: []any{r.Owner, millis(r.TTL)}, items: []int{i}}
+	return &scriptRenewal{
+		script: scriptRenewShared, names: n, keys: n.allKeys(), args: []any{r.Owner, toMillis(r.TTL)}, items: []int{i},
+	}
 }
 
-// send sends calls until the server knows the scripts, and then those for holders that turn out to be shared.
-func (b *batch) send(ctx context.Context, calls []*call) {
+// sendUntilKnown sends calls until the server knows the scripts, and then the calls for holders that turn out to be
+// shared.
+func (b *renewalBatch) sendUntilKnown(ctx context.Context, calls []*scriptRenewal) {
 	for try := 0; len(calls) > 0; try++ {
-		err := b.exchange(ctx, calls)
-		var again, shared []*call
+		err := b.sendCalls(ctx, calls)
+		var retry, shared []*scriptRenewal
 		for _, c := range calls {
 			switch {
 			case c.cmd == nil: // not even sent
-				b.fail(c.items, err)
-				b.wonder(c.names, err)
-			case try < 3 && (redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
-				again = append(again, c)
+				b.reportError(c.items, err)
+				b.noteRouteUncertain(c.names, err)
+			case try < 3 &&
+				(redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
+				retry = append(retry, c)
 			case c.cmd.Err() != nil:
-				b.engine.place.doubt(c.names, c.cmd.Err())
-				b.fail(c.items, explain(c.cmd.Err()))
-				b.wonder(c.names, c.cmd.Err())
+				b.engine.router.reloadSlotMapIfStale(c.names, c.cmd.Err())
+				b.reportError(c.items, explainError(c.cmd.Err()))
+				b.noteRouteUncertain(c.names, c.cmd.Err())
 			case err != nil:
-				b.fail(c.items, err)
+				b.reportError(c.items, err)
 			default:
-				shared = append(shared, b.read(c)...)
+				shared = append(shared, b.reportOutcomes(c)...)
 			}
 			c.cmd = nil
 		}
-		for _, c := range again {
-			b.unsure = append(b.unsure, c.names) // the client may have been sent on to where the slot is going
+		for _, c := range retry {
+			// The client may have been redirected to where the slot is going.
+			b.uncertainRoutes = append(b.uncertainRoutes, c.names)
 		}
-		if len(again) > 0 {
-			on, err := b.engine.place.learn(ctx, again[0].names, b.on)
+		if len(retry) > 0 {
+			srv, err := b.engine.router.findServer(ctx, retry[0].names, b.server)
 			if err == nil {
-				b.on = on // they were thought to be together, and are so mostly still; confirm sees to the others
+				b.server = srv // the slots were together before, and mostly still are; checkRoutes handles the others
 			} else {
-				for _, c := range again {
-					b.fail(c.items, err)
+				for _, c := range retry {
+					b.reportError(c.items, err)
 				}
-				again = nil
+				retry = nil
 			}
 		}
-		calls = append(again, shared...)
+		calls = append(retry, shared...)
 	}
 }
 
-// wonder notes that a slot may not be where it was thought to be.
-func (b *batch) wonder(n names, err error) {
+// noteRouteUncertain notes that a slot may not be where it was expected.
+func (b *renewalBatch) noteRouteUncertain(n names, err error) {
 	switch {
-	case moving(err) || redis.HasErrorPrefix(err, "NOSCRIPT"):
-		b.unsure = append(b.unsure, n)
-	case unheard(err):
-		b.silent = append(b.silent, n)
+	case isMoving(err) || redis.HasErrorPrefix(err, "NOSCRIPT"):
+		b.uncertainRoutes = append(b.uncertainRoutes, n)
+	case isNoAnswer(err):
+		b.unanswered = append(b.unanswered, n)
 	}
 }
 
-// exchange sends calls in one go. Its error is one that concerns all calls that have none of their own.
-func (b *batch) exchange(ctx context.Context, calls []*call) error {
+// sendCalls sends calls together. The error it returns concerns all calls that have no error of their own.
+func (b *renewalBatch) sendCalls(ctx context.Context, calls []*scriptRenewal) error {
 	e := b.engine
-	if e.replicas == 0 && e.pipe != nil {
-		b.submit(ctx, calls)
+	if e.replicas == 0 && e.asyncPipe != nil {
+		b.submitCalls(ctx, calls)
 		return nil
 	}
 	send := func(p redis.Pipeliner) error {
 		for _, c := range calls {
-			cmd := newWords(c.keys, c.args...).command(ctx, b.on.program, c.script)
+			cmd := newScriptCall(c.keys, c.args...).command(ctx, b.server.scripts, c.script)
 			c.cmd = cmd.Cmd
-			_ = p.Process(ctx, cmd) // a pipeline only notes it
+			_ = p.Process(ctx, cmd) // a pipeline only queues it
 		}
 		return nil
 	}
@@ -225,48 +232,49 @@ func (b *batch) exchange(ctx context.Context, calls []*call) error {
 		return nil
 	}
 	var count *redis.Cmd
-	err := e.together(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
+	err := e.onConnectionOf(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
 		_ = send(p)
-		count = e.acknowledged(ctx, p)
+		count = e.askReplicas(ctx, p)
 		return nil
 	})
 	if count == nil { // the server was not even reached
-		e.place.doubt(calls[0].names, err)
-		if moving(err) && len(calls) > 1 { // but for this slot it may be
+		e.router.reloadSlotMapIfStale(calls[0].names, err)
+		if isMoving(err) && len(calls) > 1 { // another slot may still lead to it
 			calls[0].cmd = redis.NewCmd(ctx)
 			calls[0].cmd.SetErr(err)
-			return b.exchange(ctx, calls[1:])
+			return b.sendCalls(ctx, calls[1:])
 		}
-		return explain(err)
+		return explainError(err)
 	}
-	return e.enough(count)
+	return e.checkReplicas(count)
 }
 
-// submit sends calls along with the commands of others. Unlike a pipeline of their own, they can be left alone when ctx ends.
-func (b *batch) submit(ctx context.Context, calls []*call) {
-	under := make([]redis.AutoFuture, len(calls))
+// submitCalls sends calls along with the commands of other goroutines. Unlike a pipeline of its own, they can be
+// abandoned when ctx ends.
+func (b *renewalBatch) submitCalls(ctx context.Context, calls []*scriptRenewal) {
+	inFlight := make([]redis.AutoFuture, len(calls))
 	for i, c := range calls {
-		cmd := newWords(c.keys, c.args...).command(ctx, b.on.program, c.script)
+		cmd := newScriptCall(c.keys, c.args...).command(ctx, b.server.scripts, c.script)
 		c.cmd = cmd.Cmd
-		under[i] = b.engine.pipe.Submit(ctx, cmd)
+		inFlight[i] = b.engine.asyncPipe.Submit(ctx, cmd)
 	}
 	for i, c := range calls {
-		if err := under[i].WaitContext(ctx); err != nil {
-			c.cmd = redis.NewCmd(ctx) // the other one may still be under way
+		if err := inFlight[i].WaitContext(ctx); err != nil {
+			c.cmd = redis.NewCmd(ctx) // the submitted command may still be in flight
 			c.cmd.SetErr(err)
 		}
 	}
 }
 
-// read reports the outcomes of a call, and returns calls for those that must be looked for among shared holders.
-func (b *batch) read(c *call) (shared []*call) {
-	if c.script == renewShared {
-		b.report(c.items[0], yes(c.cmd.Val(), nil))
+// reportOutcomes reports the outcomes of a call, and returns calls for owners that may be shared holders.
+func (b *renewalBatch) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal) {
+	if c.script == scriptRenewShared {
+		b.report(c.items[0], readHeld(c.cmd.Val(), nil))
 		return nil
 	}
 	outcomes, _ := c.cmd.Val().(string)
 	if len(outcomes) != len(c.items) {
-		b.fail(c.items, errReply)
+		b.reportError(c.items, errReply)
 		return nil
 	}
 	for at, i := range c.items {
@@ -274,12 +282,12 @@ func (b *batch) read(c *call) (shared []*call) {
 		case '1':
 			b.report(i, nil)
 		case '0':
-			b.engine.wanted.Remove(b.items[i].Key)
+			b.engine.othersWait.Remove(b.items[i].Key)
 			b.report(i, driver.ErrNotHeld)
 		case 's':
-			shared = append(shared, b.shared(i, b.engine.names(b.items[i].Key)))
+			shared = append(shared, b.sharedRenewal(i, b.engine.names(b.items[i].Key)))
 		case 'e':
-			b.report(i, errType)
+			b.report(i, errWrongType)
 		default:
 			b.report(i, fmt.Errorf("%w: %q", errReply, outcomes[at]))
 		}
@@ -287,7 +295,7 @@ func (b *batch) read(c *call) (shared []*call) {
 	return shared
 }
 
-func (b *batch) fail(items []int, err error) {
+func (b *renewalBatch) reportError(items []int, err error) {
 	for _, i := range items {
 		b.report(i, err)
 	}

@@ -10,51 +10,53 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// shortfallError says that too few replicas have confirmed a change in time.
+// shortfallError says that too few replicas confirmed a change in time.
 type shortfallError struct{ confirmed, wanted int }
 
 // Error implements error.
 func (e *shortfallError) Error() string {
-	return fmt.Sprintf("%d of %d replicas confirmed in time: look at the replication, or ask for fewer", e.confirmed, e.wanted)
+	return fmt.Sprintf("%d of %d replicas confirmed in time: look at the replication, or ask for fewer",
+		e.confirmed, e.wanted)
 }
 
-// confirmed sends one script, and then waits until enough replicas have what it changed. It returns the answer of the script
-// also with a shortfall.
-func (e *Engine) confirmed(ctx context.Context, cmd once) (any, error) {
+// runConfirmed sends one script, and then waits until enough replicas have confirmed its changes. It returns the answer
+// of the script even if too few did.
+func (e *Engine) runConfirmed(ctx context.Context, cmd singleCommand) (any, error) {
 	if e.replicas == 0 {
-		return e.evaluate(ctx, cmd)
+		return e.send(ctx, cmd)
 	}
 	var count *redis.Cmd
 	sent := false
 	send := func(p redis.Pipeliner) error {
 		sent = true
-		_ = p.Process(ctx, cmd) // a pipeline only notes it
-		count = e.acknowledged(ctx, p)
+		_ = p.Process(ctx, cmd) // a pipeline only queues it
+		count = e.askReplicas(ctx, p)
 		return nil
 	}
-	err := e.together(ctx, cmd.key(), send)
+	err := e.onConnectionOf(ctx, cmd.firstKey(), send)
 	switch {
 	case !sent: // the server was not even reached
 		return nil, err
 	case cmd.Err() != nil:
 		return nil, cmd.Err()
 	}
-	return cmd.Val(), e.enough(count)
+	return cmd.Val(), e.checkReplicas(count)
 }
 
-// acknowledged asks how many replicas have what the connection has changed. See https://redis.io/docs/latest/commands/wait/.
-func (e *Engine) acknowledged(ctx context.Context, p redis.Pipeliner) *redis.Cmd {
+// askReplicas asks how many replicas have confirmed the changes of the connection. See
+// https://redis.io/docs/latest/commands/wait/.
+func (e *Engine) askReplicas(ctx context.Context, p redis.Pipeliner) *redis.Cmd {
 	return p.Do(ctx, "wait", e.replicas, e.within.Milliseconds())
 }
 
-// enough reads how many they are.
-func (e *Engine) enough(count *redis.Cmd) error {
+// checkReplicas checks that enough replicas confirmed.
+func (e *Engine) checkReplicas(count *redis.Cmd) error {
 	if count == nil {
-		return errNoAnswer // the commands before have been refused
+		return errNoAnswer // the commands before it were refused
 	}
 	n, err := count.Int()
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if n < e.replicas {
 		return &shortfallError{n, e.replicas}
@@ -62,54 +64,56 @@ func (e *Engine) enough(count *redis.Cmd) error {
 	return nil
 }
 
-// together sends commands one after the other on one connection to the server of a key.
-func (e *Engine) together(ctx context.Context, key string, send func(redis.Pipeliner) error) error {
-	if !e.place.clustered() {
+// onConnectionOf sends commands one after the other on one connection to the server of a key.
+func (e *Engine) onConnectionOf(ctx context.Context, key string, send func(redis.Pipeliner) error) error {
+	if !e.router.isCluster() {
 		_, err := e.client.Pipelined(ctx, send)
 		return err
 	}
-	// The second command has no key, so the client would send it anywhere.
-	return e.place.pinned(ctx, key, func(tx *redis.Tx) error {
+	// WAIT has no key, so the client would send it to any server.
+	return e.router.onOneConnection(ctx, key, func(tx *redis.Tx) error {
 		_, err := tx.Pipelined(ctx, send)
 		return err
 	})
 }
 
-// undo releases what too few replicas have confirmed. The release may arrive at any time after this, so the owners are spent, whatever it is answered. With
-// turn they have waited for it, and the next owners at their places are the first to get the name.
-func (e *Engine) undo(ctx context.Context, short error, turn bool, batch ...driver.Request) error {
+// undoTake releases what too few replicas confirmed. The release may arrive at any later time, so the owners are spent,
+// whatever the answer is. With turn, the owners had waited for their turn, and the next owners at their places come
+// first.
+func (e *Engine) undoTake(ctx context.Context, short error, turn bool, batch ...driver.Request) error {
 	for i := range batch {
 		r := &batch[i]
 		if turn {
-			e.turns.Add(r.Owner)
+			e.spentWithTurn.Add(r.Owner)
 		}
-		err := yes(e.run(ctx, release, e.names(r.Key), r.Owner, floor(), 0, placeOf(r.Place, r.Owner), flag(turn)))
+		err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
+			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(turn)))
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			return driver.Spent(short)
 		}
 		if turn {
-			e.turns.Remove(r.Owner)
+			e.spentWithTurn.Remove(r.Owner)
 		}
 	}
 	return driver.Spent(driver.NoEffect(short))
 }
 
-// mayUndo reports whether a request of unknown outcome, which may have been given up, may still find that too few replicas have confirmed what it was granted,
-// and undo it. The owner is then spent.
-func (e *Engine) mayUndo(err error) bool {
+// mayStillUndo reports whether a request of unknown outcome, which may have been abandoned, may still find that too few
+// replicas confirmed its grant, and undo it. The owner is then spent.
+func (e *Engine) mayStillUndo(err error) bool {
 	return e.replicas > 0 && err != nil && !driver.HadNoEffect(err) && !driver.IsSpent(err)
 }
 
-// placeOf is a place in the queue as the scripts want it.
-func placeOf(place, owner string) string {
+// placeArg converts a place in the queue for the scripts.
+func placeArg(place, owner string) string {
 	if place == owner {
 		return ""
 	}
 	return place
 }
 
-// flag is a truth as the scripts want it.
-func flag(b bool) string {
+// flagArg converts a bool for the scripts.
+func flagArg(b bool) string {
 	if b {
 		return "1"
 	}

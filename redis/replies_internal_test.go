@@ -10,8 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// reply makes what the client library may hand over of any bytes: numbers, texts, lists and nothing.
-func reply(b []byte, depth int) (v any, rest []byte) {
+// decodeReply turns any bytes into a reply as the client library may return it: numbers, texts, lists and nil.
+func decodeReply(b []byte, depth int) (v any, rest []byte) {
 	if len(b) == 0 {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func reply(b []byte, depth int) (v any, rest []byte) {
 		list := []any{}
 		for range kind >> 3 {
 			var one any
-			one, b = reply(b, depth-1)
+			one, b = decodeReply(b, depth-1)
 			list = append(list, one)
 		}
 		return list, b
@@ -47,10 +47,11 @@ func reply(b []byte, depth int) (v any, rest []byte) {
 	return nil, nil
 }
 
-// Whatever a server, or somebody in its place, answers: it is an error, or it is a grant that may be one.
+// Whatever a server, or another program in its place, answers becomes an error or a possible grant.
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte{})
-	for _, numbers := range [][]int64{{5, 1, 0}, {0, 5, 5, 0, 0}, {math.MaxInt64, math.MaxInt64, 0}, {6e18, 6e18, 0}, {-1, -1, -1}, {driver.MaxToken, 2, 1}, {0, 0, math.MaxInt64, -1, 1}, {1}} {
+	for _, numbers := range [][]int64{{5, 1, 0}, {0, 5, 5, 0, 0}, {math.MaxInt64, math.MaxInt64, 0}, {6e18, 6e18, 0},
+		{-1, -1, -1}, {driver.MaxToken, 2, 1}, {0, 0, math.MaxInt64, -1, 1}, {1}} {
 		b := []byte{7 | byte(len(numbers))<<3}
 		for _, n := range numbers {
 			b = binary.BigEndian.AppendUint64(append(b, 3), uint64(n))
@@ -61,28 +62,29 @@ func FuzzReplies(f *testing.F) {
 	text := func(s string) []byte { return append([]byte{4 | byte(len(s))<<3}, s...) }
 	f.Add(append(append([]byte{7 | 7<<3, 1, 1, 1, 2}, text("5 1 9\nx")...), 1, 0, 7, 1, 3, 7))
 	f.Add(append([]byte{7 | 3<<3}, append(text("12"), 1, 0xff, 1, 5)...))
-	f.Add(append([]byte{7 | 5<<3}, append(append(text("lease"), 1, 1), append(text("mark"), append(text("99"), 6)...)...)...))
+	f.Add(append([]byte{7 | 5<<3},
+		append(append(text("lease"), 1, 1), append(text("mark"), append(text("99"), 6)...)...)...))
 	f.Add(append([]byte{7 | 2<<3, 7, 7 | 1<<3}, text(`{"at_us": 1}`)...))
 	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Tokens: 3}
 	e := &Engine{config: config{prefix: DefaultPrefix}}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, _ := reply(b, 4)
-		judge := func(g driver.Grant, err error) {
+		v, _ := decodeReply(b, 4)
+		checkGrant := func(g driver.Grant, err error) {
 			if err == nil && (g.Token < 1 || g.Token > driver.MaxToken || g.Tokens < 1 || g.Tokens > r.Tokens) {
 				t.Fatalf("%v became the grant %+v", v, g)
 			}
 		}
 		g, _, _, err := readTake(v, r)
-		judge(g, err)
+		checkGrant(g, err)
 		for _, first := range []int64{1, driver.MaxToken - 2} {
-			judge(e.tookFree(v, nil, first, r))
+			checkGrant(e.readTakeFree(v, nil, first, r))
 		}
-		grants, err := e.readAll(v, []driver.Request{r, r})
+		grants, err := e.readTakeAll(v, []driver.Request{r, r})
 		for _, g := range grants {
-			judge(g, err)
+			checkGrant(g, err)
 		}
 		for _, kind := range driver.Kinds {
-			st, _, err := readStatus(driver.Key{Kind: kind, Name: "a"}, part{"5", "5"}, v, nil)
+			st, _, err := readStatus(driver.Key{Kind: kind, Name: "a"}, statusPart{"5", "5"}, v, nil)
 			for _, h := range st.Holders {
 				if err == nil && (h.Token > driver.MaxToken || h.TTL < 0 && h.TTL != driver.NoTTL) {
 					t.Fatalf("%v became the holder %+v", v, h)
@@ -92,33 +94,35 @@ func FuzzReplies(f *testing.F) {
 				t.Fatalf("%v became the latch %+v", v, st.Latch)
 			}
 			var l driver.Leak
-			_, _ = readLeak(&l, suspect{driver.Key{Kind: kind, Name: "a"}, leakValue}, v)
+			_, _ = readLeak(&l, leakCandidate{driver.Key{Kind: kind, Name: "a"}, leakValue}, v)
 		}
-		if m, err := readMark(v, nil); err == nil && m.left < 0 {
-			t.Fatalf("%v became the mark %+v", v, m)
+		if m, err := readMarkerReply(v, nil); err == nil && m.closedFor < 0 {
+			t.Fatalf("%v became the marker %+v", v, m)
 		}
 		_, _, _ = readRemovals(v)
-		_, _, _ = readStep(v, nil)
+		_, _, _ = readPartReply(v, nil)
 	})
 }
 
-// Whatever a server says of the lease in the way, a waiter looks again: not at once, and not never.
+// Whatever a server says of the lease in the way, a waiter polls again: neither at once nor never.
 func FuzzPauses(f *testing.F) {
-	for _, ms := range []int64{0, -1, 1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 - 1} {
-		for looks := range 4 {
-			f.Add(ms, int64(looks), uint8(looks), 3*looks)
-			f.Add(ms, int64(-looks), uint8(looks), looks) // at the head
+	for _, ms := range []int64{0, -1, 1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000,
+		math.MaxInt64/1_000_000 - 1} {
+		for polls := range 4 {
+			f.Add(ms, int64(polls), uint8(polls), 3*polls)
+			f.Add(ms, int64(-polls), uint8(polls), polls) // at the head
 		}
 		f.Add(ms, int64(math.MaxInt64), uint8(4), 0) // polls
 		f.Add(ms, int64(math.MinInt64), uint8(4), 0)
 	}
-	ways := []string{"P", "S", "-"}
-	f.Fuzz(func(t *testing.T, ms, place int64, flags uint8, looks int) {
-		_, _, no, _ := readTake([]any{int64(0), int64(1), ms, place, int64(flags & 1)}, driver.Request{Tokens: 1})
-		w := &waiter{way: ways[int(flags>>1)%len(ways)], wake: make(chan struct{}, 1), looks: max(looks, 0)}
-		w.refused(driver.Now(), no)
-		w.since = driver.Now()
-		if pause := w.pause(); pause < time.Millisecond || pause > lookEvery {
+	methods := []string{"P", "S", "-"}
+	f.Fuzz(func(t *testing.T, ms, place int64, flags uint8, polls int) {
+		_, _, refused, _ := readTake([]any{int64(0), int64(1), ms, place, int64(flags & 1)}, driver.Request{Tokens: 1})
+		w := &waiter{notifyBy: methods[int(flags>>1)%len(methods)], wake: make(chan struct{}, 1),
+			foreignPolls: max(polls, 0)}
+		w.noteRefused(driver.Now(), refused)
+		w.updatedAt = driver.Now()
+		if pause := w.pollPause(); pause < time.Millisecond || pause > maxPollInterval {
 			t.Errorf("%d ms, at place %d: a pause of %s", ms, place, pause)
 		}
 	})
@@ -127,24 +131,28 @@ func FuzzPauses(f *testing.F) {
 // A message is believed only if a script can have sent it.
 func FuzzMessages(f *testing.F) {
 	for _, numbers := range [][]any{
-		{5, 1, 2000, 1, 0}, {-5, 1, 2000, 1, 0}, {0, 1, 2000, 1, 0}, {int64(1 << 53), 1, 2000, 1, 0}, {int64(6e18), int64(6e18), 2000, 1, 0}, {5, -1, 2000, 1, 0},
-		{5, 1, -1, 1, 0}, {5, 1, 0, 1, 0}, {5, 1, int64(math.MaxInt64), 1, 0}, {5, 1, 2000, int64(math.MaxInt64), 0}, {5, 1, 2000, int64(math.MinInt64), -1},
+		{5, 1, 2000, 1, 0}, {-5, 1, 2000, 1, 0}, {0, 1, 2000, 1, 0}, {int64(1 << 53), 1, 2000, 1, 0},
+		{int64(6e18), int64(6e18), 2000, 1, 0}, {5, -1, 2000, 1, 0},
+		{5, 1, -1, 1, 0}, {5, 1, 0, 1, 0}, {5, 1, int64(math.MaxInt64), 1, 0}, {5, 1, 2000, int64(math.MaxInt64), 0},
+		{5, 1, 2000, int64(math.MinInt64), -1},
 	} {
 		f.Add(fmt.Sprintf("g 1 %d %d %d %d %d", numbers...))
 	}
-	for _, text := range []string{"", "g", "h 1 -1", "h 1 9223372036854775807", "h 1 -9223372036854775808", "? 1 1", "g 1 1.5 1 1 1 1", "h 2 5 5 5"} {
+	for _, text := range []string{"", "g", "h 1 -1", "h 1 9223372036854775807", "h 1 -9223372036854775808", "? 1 1",
+		"g 1 1.5 1 1 1 1", "h 2 5 5 5"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, message string) {
 		e := &Engine{}
 		e.waiters.init(func(*waiter) {})
 		w := e.waiters.add("owner", driver.Key{Kind: driver.Lock, Name: "a"})
-		w.asks(driver.Now())
-		e.heard(message)
-		if pause := w.pause(); pause < time.Millisecond || pause > lookEvery {
+		w.noteRequest(driver.Now())
+		e.onMessage(message)
+		if pause := w.pollPause(); pause < time.Millisecond || pause > maxPollInterval {
 			t.Errorf("%q makes the waiter pause for %s", message, pause)
 		}
-		if got := w.taken(); got != nil && (got.grant.Token < 1 || got.grant.Token > driver.MaxToken || got.grant.Tokens < 1 || got.grant.TTL <= 0) {
+		if got := w.receivedGrant(); got != nil && (got.grant.Token < 1 || got.grant.Token > driver.MaxToken ||
+			got.grant.Tokens < 1 || got.grant.TTL <= 0) {
 			t.Errorf("%q became the grant %+v", message, got.grant)
 		}
 	})

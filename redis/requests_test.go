@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// lock asks for a lock by a new owner, for a second at least: long enough for the guard's shortest closed time.
+// lock asks for a lock by a new owner. The ttl is the shortest for which the guard can close a server.
 func lock(name string) driver.Request {
 	return driver.Request{
 		Key:    driver.Key{Kind: driver.Lock, Name: name},
@@ -24,7 +24,7 @@ func lock(name string) driver.Request {
 	}
 }
 
-// lasting asks for a lock for so long.
+// lasting asks for a lock with this ttl.
 func lasting(name string, ttl time.Duration) driver.Request {
 	r := lock(name)
 	r.TTL = ttl

@@ -9,9 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// RightsError is why a request was refused for good: the user lacks rights. It is marked with [driver.Permanent].
+// RightsError says that a request was refused for good, because the user lacks rights. It is marked with
+// [driver.Permanent].
 type RightsError struct {
-	// Missing are the rights, as words of ACL SETUSER: "+evalsha", "~lock:shop". There are none if the server does not say what it has refused.
+	// Missing are the missing rights, as words of ACL SETUSER: "+evalsha", "~lock:shop". It is empty if the server does
+	// not say what it refused.
 	Missing []string
 	cause   error
 }
@@ -25,33 +27,38 @@ func (e *RightsError) Error() string {
 	if e.cause != nil {
 		text += " (" + e.cause.Error() + ")"
 	}
-	return text + ": give them with ACL SETUSER, or log in as another user; see the smallest rights in docs/engines/redis.md"
+	return text + ": give them with ACL SETUSER, or log in as another user; " +
+		"see the smallest rights in docs/engines/redis.md"
 }
 
-// Unwrap returns what the server has said, if it was asked for something that it has refused.
+// Unwrap returns the server's reply, if the server refused a request.
 func (e *RightsError) Unwrap() error { return e.cause }
 
-// lackingRight makes an error of a reply that says that the user lacks a right.
-func lackingRight(reply redis.Error) error {
+// newRightsError makes an error from a reply that says that the user lacks a right.
+func newRightsError(reply redis.Error) error {
 	e := &RightsError{cause: reply}
-	if found := lacking.FindStringSubmatch(reply.Error()); found != nil && found[1] != "" {
+	if found := deniedCommand.FindStringSubmatch(reply.Error()); found != nil && found[1] != "" {
 		e.Missing = []string{"+" + strings.ToLower(found[1])}
 	}
 	return driver.Permanent(e)
 }
 
-// isDenied reports whether a server has refused a request before it was begun, for lack of a right.
+// isDenied reports whether the server refused to begin a request because the user lacks a right.
 func isDenied(err error) bool { return redis.HasErrorPrefix(err, "NOPERM") }
 
-// literally makes a pattern of keys that matches a text and nothing else, as well to read as may be.
-var literally = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+// keyPatternEscaper makes a key pattern that matches a text literally, with as few escapes as possible.
+var keyPatternEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// aboutKeys names the keys of a name in an error that says that the user may not touch one of them, with what they may be needed for: to write if it
-// is empty, or "%R" to read. The server does not say which.
+// aboutKeys names the keys of a name in an error that says that the user may not use one of them: the server does not
+// say which. access says what they are needed for: empty to read and write, "%R" to read.
 func aboutKeys(n names, access string, err error) error {
 	e, lacks := errors.AsType[*RightsError](err)
 	if !lacks || len(e.Missing) > 0 || !strings.Contains(e.cause.Error(), " key") {
 		return err
 	}
-	return driver.Permanent(&RightsError{[]string{access + "~" + literally.Replace(n.value), access + "~" + literally.Replace(n.beside) + "*"}, e.cause})
+	missing := []string{
+		access + "~" + keyPatternEscaper.Replace(n.value),
+		access + "~" + keyPatternEscaper.Replace(n.partPrefix) + "*",
+	}
+	return driver.Permanent(&RightsError{missing, e.cause})
 }

@@ -1,7 +1,7 @@
 package redis
 
 import (
-	"crypto/sha1" // it is how Redis names scripts
+	"crypto/sha1" // Redis names scripts by this hash
 	_ "embed"
 	"encoding/hex"
 	"fmt"
@@ -14,55 +14,55 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Parts that several scripts have in common.
+// Parts that several scripts share.
 var (
-	//go:embed scripts/entry.lua
-	entryLua string
-	//go:embed scripts/taking.lua
-	takingLua string
+	//go:embed scripts/lock.lua
+	lockLua string
+	//go:embed scripts/take_steps.lua
+	takeStepsLua string
 	//go:embed scripts/exclusive.lua
 	exclusiveLua string
-	//go:embed scripts/latching.lua
-	latchingLua string
-	//go:embed scripts/leaking.lua
-	leakingLua string
-	//go:embed scripts/lasting.lua
-	lastingLua string
+	//go:embed scripts/latch.lua
+	latchLua string
+	//go:embed scripts/leak_checks.lua
+	leakChecksLua string
+	//go:embed scripts/token_ttl.lua
+	tokenTTLLua string
 )
 
 // script is one of the scripts that the engine runs.
 type script int
 
 const (
-	takeFree script = iota
-	take
-	takeAll
-	releaseFree
-	release
-	renew
-	renewShared
-	downgrade
-	raise
-	force
-	look
-	latchSet
-	latchDown
-	latchLook
-	rights
-	rightsToLook
-	guard
-	guardMaster
-	guardMarked
-	guardMoving
-	guardSince
-	guardOpen
-	listNodes
-	together
-	writeRecord
-	readRecords
-	findLeak
-	sweepLeak
-	leakLatch
+	scriptTakeFree script = iota
+	scriptTake
+	scriptTakeAll
+	scriptReleaseFree
+	scriptRelease
+	scriptRenew
+	scriptRenewShared
+	scriptDowngrade
+	scriptRaise
+	scriptForce
+	scriptStatus
+	scriptLatchSet
+	scriptLatchDown
+	scriptLatchStatus
+	scriptRights
+	scriptRightsRead
+	scriptGuard
+	scriptGuardSlots
+	scriptGuardSlotsMarked
+	scriptGuardMoving
+	scriptGuardHeldSince
+	scriptGuardOpen
+	scriptNodeList
+	scriptBatch
+	scriptRemovalWrite
+	scriptRemovalsRead
+	scriptLeakFind
+	scriptLeakSweep
+	scriptLeakLatch
 	scriptCount
 )
 
@@ -87,125 +87,152 @@ var (
 	raiseLua string
 	//go:embed scripts/force.lua
 	forceLua string
-	//go:embed scripts/look.lua
-	lookLua string
+	//go:embed scripts/status.lua
+	statusLua string
 	//go:embed scripts/latch_set.lua
 	latchSetLua string
 	//go:embed scripts/latch_down.lua
 	latchDownLua string
-	//go:embed scripts/latch_look.lua
-	latchLookLua string
-	//go:embed scripts/allowed.lua
-	allowedLua string
+	//go:embed scripts/latch_status.lua
+	latchStatusLua string
+	//go:embed scripts/permitted.lua
+	permittedLua string
 	//go:embed scripts/rights.lua
 	rightsLua string
-	//go:embed scripts/rights_look.lua
-	rightsToLookLua string
+	//go:embed scripts/rights_read.lua
+	rightsReadLua string
 	//go:embed scripts/guard.lua
 	guardLua string
-	//go:embed scripts/guard_master.lua
-	guardMasterLua string
-	//go:embed scripts/guard_marked.lua
-	guardMarkedLua string
+	//go:embed scripts/guard_slots.lua
+	guardSlotsLua string
+	//go:embed scripts/guard_slots_marked.lua
+	guardSlotsMarkedLua string
 	//go:embed scripts/guard_moving.lua
 	guardMovingLua string
-	//go:embed scripts/guard_since.lua
-	guardSinceLua string
+	//go:embed scripts/guard_held_since.lua
+	guardHeldSinceLua string
 	//go:embed scripts/guard_open.lua
 	guardOpenLua string
-	//go:embed scripts/nodes.lua
-	nodesLua string
-	//go:embed scripts/guarded.lua
-	guardedLua string
-	//go:embed scripts/together.lua
-	togetherLua string
-	//go:embed scripts/record.lua
-	recordLua string
-	//go:embed scripts/records.lua
-	recordsLua string
-	//go:embed scripts/leak.lua
-	leakLua string
-	//go:embed scripts/sweep.lua
-	sweepLua string
+	//go:embed scripts/node_list.lua
+	nodeListLua string
+	//go:embed scripts/check_marker.lua
+	checkMarkerLua string
+	//go:embed scripts/batch.lua
+	batchLua string
+	//go:embed scripts/removal_write.lua
+	removalWriteLua string
+	//go:embed scripts/removals_read.lua
+	removalsReadLua string
+	//go:embed scripts/leak_find.lua
+	leakFindLua string
+	//go:embed scripts/leak_sweep.lua
+	leakSweepLua string
 	//go:embed scripts/leak_latch.lua
 	leakLatchLua string
 )
 
-var sources = [scriptCount]*string{
-	takeFree: &takeFreeLua, take: &takeLua, takeAll: &takeAllLua, releaseFree: &releaseFreeLua, release: &releaseLua, renew: &renewLua, renewShared: &renewSharedLua, downgrade: &downgradeLua, raise: &raiseLua, force: &forceLua,
-	look: &lookLua, latchSet: &latchSetLua, latchDown: &latchDownLua, latchLook: &latchLookLua, rights: &rightsLua, rightsToLook: &rightsToLookLua,
-	guard: &guardLua, guardMaster: &guardMasterLua, guardMarked: &guardMarkedLua, guardMoving: &guardMovingLua, guardSince: &guardSinceLua, guardOpen: &guardOpenLua, listNodes: &nodesLua, together: &togetherLua,
-	writeRecord: &recordLua, readRecords: &recordsLua, findLeak: &leakLua, sweepLeak: &sweepLua, leakLatch: &leakLatchLua,
+var scriptSources = [scriptCount]*string{
+	scriptTakeFree:         &takeFreeLua,
+	scriptTake:             &takeLua,
+	scriptTakeAll:          &takeAllLua,
+	scriptReleaseFree:      &releaseFreeLua,
+	scriptRelease:          &releaseLua,
+	scriptRenew:            &renewLua,
+	scriptRenewShared:      &renewSharedLua,
+	scriptDowngrade:        &downgradeLua,
+	scriptRaise:            &raiseLua,
+	scriptForce:            &forceLua,
+	scriptStatus:           &statusLua,
+	scriptLatchSet:         &latchSetLua,
+	scriptLatchDown:        &latchDownLua,
+	scriptLatchStatus:      &latchStatusLua,
+	scriptRights:           &rightsLua,
+	scriptRightsRead:       &rightsReadLua,
+	scriptGuard:            &guardLua,
+	scriptGuardSlots:       &guardSlotsLua,
+	scriptGuardSlotsMarked: &guardSlotsMarkedLua,
+	scriptGuardMoving:      &guardMovingLua,
+	scriptGuardHeldSince:   &guardHeldSinceLua,
+	scriptGuardOpen:        &guardOpenLua,
+	scriptNodeList:         &nodeListLua,
+	scriptBatch:            &batchLua,
+	scriptRemovalWrite:     &removalWriteLua,
+	scriptRemovalsRead:     &removalsReadLua,
+	scriptLeakFind:         &leakFindLua,
+	scriptLeakSweep:        &leakSweepLua,
+	scriptLeakLatch:        &leakLatchLua,
 }
 
 const (
-	// firstLease is how long the lease of a waiter lasts that has been granted the lock by another's release. If
-	// the waiter does not renew it, because it was paused or is gone, the next one gets its turn after that.
+	// firstLease is the first lease of a waiter that is granted a lock by another's release. If the waiter does not
+	// renew it, because it is paused or gone, the next waiter gets its turn.
 	firstLease = 2 * time.Second
 
-	// gone is after how long a waiter that comes and looks counts as gone.
-	gone = 3 * time.Second
+	// pollerGoneAfter is how long after its last poll a polling waiter counts as gone.
+	pollerGoneAfter = 3 * time.Second
 
-	// linger is how long a queue is kept of which no waiter has been heard.
-	linger = time.Minute
+	// queueKeptFor is how long a queue is kept after the last sign of life of a waiter.
+	queueKeptFor = time.Minute
 
-	// mostTokens is more than any waiter asks for: one who does was written by another program.
-	mostTokens = 1 << 20
+	// maxTokens is more tokens than any waiter asks for. A record that asks for more was written by another program.
+	maxTokens = 1 << 20
 )
 
-// program is the scripts as they are loaded into one server, with the hashes under which it knows them.
-type program struct {
-	text, sha [scriptCount]string
-	guarded   bool // those that grant want the marker of the slot as their last key
-	config    *config
+// scriptSet is the scripts for one server, and their hashes.
+type scriptSet struct {
+	text, sha    [scriptCount]string
+	checksMarker bool // scripts that grant want the slot's marker as their last key
+	config       *config
 }
 
-// grants reports whether a script may grant a lease on a server of a Cluster.
-func (s script) grants() bool { return s == takeFree || s.flagged() }
+// mayGrant reports whether a script may grant a lease.
+func (s script) mayGrant() bool { return s == scriptTakeFree || s.takesClosedFlag() }
 
-// flagged reports whether the last argument of a script says that it may not.
-func (s script) flagged() bool {
+// takesClosedFlag reports whether the last argument of a script says that it must not grant.
+func (s script) takesClosedFlag() bool {
 	switch s {
-	case take, takeAll, release, downgrade, force, sweepLeak:
+	case scriptTake, scriptTakeAll, scriptRelease, scriptDowngrade, scriptForce, scriptLeakSweep:
 		return true
 	}
 	return false
 }
 
-// looks reports whether a script can be told to only look. A user who may not write is let to run it then (EVALSHA_RO).
-func (s script) looks() bool {
+// isReadOnly reports whether a script can run without changing anything. A user without the right to write may run it
+// with EVALSHA_RO.
+func (s script) isReadOnly() bool {
 	switch s {
-	case look, latchLook, readRecords, findLeak, leakLatch, rightsToLook, guard:
+	case scriptStatus, scriptLatchStatus, scriptRemovalsRead,
+		scriptLeakFind, scriptLeakLatch, scriptRightsRead, scriptGuard:
 		return true
 	}
 	return false
 }
 
-// assemble makes the program for the server with this identity. The identity is part of the text, and so of the hash: a
-// server answers NOSCRIPT to those who take it for another one. In a Cluster those that grant look at the marker of the slot first: it may have
-// been elsewhere since the client has asked.
-func (c *config) assemble(identity string, clustered bool) *program {
+// newScriptSet makes the scripts for the server with an identity. The identity is part of the text, and so of the hash:
+// a server that is mistaken for another answers NOSCRIPT. In a Cluster, scripts that grant check the marker of the slot
+// first, as the slot may have moved away and back since the client read the marker.
+func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 	constants := map[string]string{
-		"PREFIX":    quote(c.prefix),
-		"IDENTITY":  quote(identity),
-		"OPEN":      quote(identity + " open "),
-		"LENGTH":    decimal(int64(len(identity + " open "))),
-		"RETENTION": decimal(c.retention.Milliseconds()),
-		"PERIOD":    decimal(c.retention.Microseconds() / 8),
-		"FIRST":     decimal(firstLease.Milliseconds()),
-		"GONE":      decimal(gone.Milliseconds()),
-		"LINGER":    decimal(linger.Milliseconds()),
-		"LONGEST":   decimal(longestTTL.Milliseconds()),
-		"MAX":       decimal(driver.MaxToken),
-		"TOKENS":    decimal(mostTokens),
+		"PREFIX":    luaQuote(c.prefix),
+		"IDENTITY":  luaQuote(identity),
+		"OPEN":      luaQuote(identity + " open "),
+		"LENGTH":    formatInt(int64(len(identity + " open "))),
+		"RETENTION": formatInt(c.retention.Milliseconds()),
+		"PERIOD":    formatInt(c.retention.Microseconds() / 8),
+		"FIRST":     formatInt(firstLease.Milliseconds()),
+		"GONE":      formatInt(pollerGoneAfter.Milliseconds()),
+		"LINGER":    formatInt(queueKeptFor.Milliseconds()),
+		"LONGEST":   formatInt(longestTTL.Milliseconds()),
+		"MAX":       formatInt(driver.MaxToken),
+		"TOKENS":    formatInt(maxTokens),
 	}
-	p := &program{guarded: clustered && c.guard, config: c}
-	for i, parts := range templates() {
+	set := &scriptSet{checksMarker: clustered && c.guard, config: c}
+	for i, parts := range scriptTemplates() {
 		var text strings.Builder
 		text.WriteString("-- " + identity + "\n")
-		if s := script(i); p.guarded && s.grants() {
-			constants["FLAGGED"] = strconv.FormatBool(s.flagged())
-			parts = append(slices.Clone(looking()), parts...)
+		if s := script(i); set.checksMarker && s.mayGrant() {
+			constants["FLAGGED"] = strconv.FormatBool(s.takesClosedFlag())
+			parts = append(slices.Clone(markerCheck()), parts...)
 		}
 		for _, part := range parts {
 			if value, ok := constants[part]; ok {
@@ -213,27 +240,29 @@ func (c *config) assemble(identity string, clustered bool) *program {
 			}
 			text.WriteString(part)
 		}
-		p.text[i] = text.String()
-		sum := sha1.Sum([]byte(p.text[i])) // see above
-		p.sha[i] = hex.EncodeToString(sum[:])
+		set.text[i] = text.String()
+		sum := sha1.Sum([]byte(set.text[i])) // see the import
+		set.sha[i] = hex.EncodeToString(sum[:])
 	}
-	return p
+	return set
 }
 
-// templates are the scripts in parts, some of which are constants for which assemble puts values.
-var templates = sync.OnceValue(func() (all [scriptCount][]string) {
-	for i, source := range sources {
-		all[i] = parts(whole(*source))
+// scriptTemplates are the scripts, cut into parts. Some parts are constants, for which newScriptSet inserts values.
+var scriptTemplates = sync.OnceValue(func() (all [scriptCount][]string) {
+	for i, source := range scriptSources {
+		all[i] = splitConstants(expand(*source))
 	}
 	return all
 })
 
-// looking is the part that looks at the marker.
-var looking = sync.OnceValue(func() []string { return parts(guardedLua) })
+// markerCheck is the part that checks the marker.
+var markerCheck = sync.OnceValue(func() []string { return splitConstants(checkMarkerLua) })
 
-// parts cuts a text before and behind each word of capital letters. A program that runs for a moment does that, too, so there is no regular expression.
-func parts(text string) (all []string) {
-	at, word, capitals := 0, 0, true // the next part and the word that we are in begin there; whether all letters of the word are capital ones
+// splitConstants cuts a text before and after each word of capital letters. It runs even in a program that lives for a
+// moment only, so it uses no regular expression.
+func splitConstants(text string) (all []string) {
+	// The next part begins at at, the current word at word. capitals is set while all letters of the word are capital.
+	at, word, capitals := 0, 0, true
 	for i := 0; i <= len(text); i++ {
 		if i < len(text) && (text[i] == '_' || '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'z') {
 			capitals = false
@@ -248,17 +277,24 @@ func parts(text string) (all []string) {
 	return append(all, text[at:])
 }
 
-// whole is a script with the common parts in it, of which one has another.
-func whole(source string) string { return common.Replace(common.Replace(source)) }
+// expand inserts the shared parts into a script. One of them contains another one, so it does so twice.
+func expand(source string) string { return includes.Replace(includes.Replace(source)) }
 
-// common puts them in.
-var common = strings.NewReplacer("-- use entry.lua\n", entryLua, "-- use taking.lua\n", takingLua, "-- use exclusive.lua\n", exclusiveLua,
-	"-- use leaking.lua\n", leakingLua, "-- use lasting.lua\n", lastingLua, "-- use latching.lua\n", latchingLua, "-- use allowed.lua\n", allowedLua)
+// includes inserts the shared parts.
+var includes = strings.NewReplacer(
+	"-- use lock.lua\n", lockLua,
+	"-- use take_steps.lua\n", takeStepsLua,
+	"-- use exclusive.lua\n", exclusiveLua,
+	"-- use leak_checks.lua\n", leakChecksLua,
+	"-- use token_ttl.lua\n", tokenTTLLua,
+	"-- use latch.lua\n", latchLua,
+	"-- use permitted.lua\n", permittedLua,
+)
 
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
-// quote makes a Lua string of any bytes.
-func quote(s string) string {
+// luaQuote returns any bytes as a Lua string.
+func luaQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(s) {

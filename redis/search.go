@@ -11,37 +11,45 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// scanCount is how many keys a server looks at in one step of a search. It keeps the server from doing anything else for about half a millisecond.
+// scanCount is how many keys a server looks through in one step of a search. During a step it does nothing else for
+// about half a millisecond.
 const scanCount = 500
 
-// search goes through the keys of all masters, in small steps (SCAN).
-type search struct {
-	place   *place
+// keySearch goes through the keys of all masters, in small steps (SCAN).
+type keySearch struct {
+	router  *router
 	pattern string
-	// each takes in keys, and has a connection to the server that keeps them. There is a goroutine for each master that calls it.
-	each func(ctx context.Context, tx *redis.Tx, keys []string) error
+	// onKeys takes keys, with a connection to the server that has them. One goroutine for each master calls it.
+	onKeys func(ctx context.Context, tx *redis.Tx, keys []string) error
 
-	searched atomic.Int64  // how many keys have been looked at, about
-	steps    chan struct{} // has something in it after each step
+	keyCount atomic.Int64  // roughly how many keys were searched
+	progress chan struct{} // receives after each step
 }
 
-// search calls each with all keys that may belong to names that a query matches, some of them more than once, and returns soon after ctx
-// ends or a server is silent. Calls may then still go on: so what each collects counts only if there is no error.
-func (e *Engine) search(ctx context.Context, q driver.Query, each func(ctx context.Context, tx *redis.Tx, keys []string) error) error {
-	s := &search{place: &e.sights, pattern: "*" + escape(e.prefix+q.Prefix) + "*", each: each, steps: make(chan struct{})}
+// search calls each with all keys that may belong to names that match a query, some of them more than once. It returns
+// soon after ctx ends or a server stops answering. Calls of each may then still go on, so what they collect counts only
+// if there is no error.
+func (e *Engine) search(
+	ctx context.Context, q driver.Query, each func(ctx context.Context, tx *redis.Tx, keys []string) error,
+) error {
+	s := &keySearch{
+		router: &e.readRouter, onKeys: each, progress: make(chan struct{}),
+		pattern: "*" + escapePattern(e.prefix+q.Prefix) + "*",
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- s.run(ctx, e.names(driver.Key{Kind: driver.Lock, Name: q.Prefix + "any"})) }() // a user may be let to look at these names alone
-	silent := time.NewTimer(lookLimit)
+	// The user's rights may be limited to these names.
+	go func() { done <- s.run(ctx, e.names(driver.Key{Kind: driver.Lock, Name: q.Prefix + "any"})) }()
+	silent := time.NewTimer(answerTimeout)
 	defer silent.Stop()
 	for {
 		select {
-		case <-s.steps:
+		case <-s.progress:
 			if q.Progress != nil {
-				q.Progress(int(s.searched.Load()))
+				q.Progress(int(s.keyCount.Load()))
 			}
-			silent.Reset(lookLimit)
+			silent.Reset(answerTimeout)
 		case err := <-done:
 			return err
 		case <-silent.C:
@@ -52,26 +60,27 @@ func (e *Engine) search(ctx context.Context, q driver.Query, each func(ctx conte
 	}
 }
 
-// run searches.
-func (s *search) run(ctx context.Context, any names) error {
-	switch cluster, err := s.place.isCluster(ctx, any); {
+// run searches all servers.
+func (s *keySearch) run(ctx context.Context, any names) error {
+	switch cluster, err := s.router.askIsCluster(ctx, any); {
 	case err != nil:
 		return err
 	case cluster:
-		return s.rounds(ctx)
+		return s.searchMasters(ctx)
 	}
-	return explain(s.place.client.Watch(ctx, func(tx *redis.Tx) error { return s.scan(ctx, tx) }))
+	return explainError(s.router.client.Watch(ctx, func(tx *redis.Tx) error { return s.scan(ctx, tx) }))
 }
 
-// scan goes through the keys of one server. It keeps its connection: on another server, the cursor would mean something else.
-func (s *search) scan(ctx context.Context, tx *redis.Tx) error {
+// scan goes through the keys of one server. It stays on one connection: on another server, the cursor would mean
+// something else.
+func (s *keySearch) scan(ctx context.Context, tx *redis.Tx) error {
 	for cursor := uint64(0); ; {
 		next, err := s.step(ctx, tx, cursor)
 		if err != nil {
 			return err
 		}
 		select {
-		case s.steps <- struct{}{}:
+		case s.progress <- struct{}{}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -81,43 +90,43 @@ func (s *search) scan(ctx context.Context, tx *redis.Tx) error {
 	}
 }
 
-func (s *search) step(ctx context.Context, tx *redis.Tx, cursor uint64) (next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+func (s *keySearch) step(ctx context.Context, tx *redis.Tx, cursor uint64) (next uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	keys, next, err := tx.Scan(ctx, cursor, s.pattern, scanCount).Result()
 	if err != nil {
 		return 0, err
 	}
 	if next != 0 {
-		s.searched.Add(scanCount)
+		s.keyCount.Add(scanCount)
 	} else {
-		s.searched.Add(int64(len(keys)))
+		s.keyCount.Add(int64(len(keys)))
 	}
 	if len(keys) > 0 {
-		err = s.each(ctx, tx, keys)
+		err = s.onKeys(ctx, tx, keys)
 	}
 	return next, err
 }
 
-// repeating returns the query, and what tells its Progress again what it was told last: so one hears that a search goes on also while names are looked
-// at of which there is nothing to tell.
-func repeating(q driver.Query) (_ driver.Query, again func()) {
-	tell, last := q.Progress, -1
-	if tell == nil {
+// repeatProgress returns the query, and a function that repeats the last call of its Progress. So the caller sees that
+// a search goes on even while it only reads names that have nothing to report.
+func repeatProgress(q driver.Query) (_ driver.Query, repeat func()) {
+	report, last := q.Progress, -1
+	if report == nil {
 		return q, func() {}
 	}
 	q.Progress = func(searched int) {
 		last = searched
-		tell(searched)
+		report(searched)
 	}
 	return q, func() {
 		if last >= 0 {
-			tell(last)
+			report(last)
 		}
 	}
 }
 
-var special = regexp.MustCompile(`[\\*?\[\]^-]`)
+var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)
 
-// escape makes a pattern that matches a text and nothing else.
-func escape(text string) string { return special.ReplaceAllString(text, `\$0`) }
+// escapePattern makes a pattern that matches a text literally.
+func escapePattern(text string) string { return patternChars.ReplaceAllString(text, `\$0`) }

@@ -13,102 +13,105 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// server is one life of a Redis process as a master: it begins with the start of the process, or with its promotion.
+// server is one life of a Redis process as a master: it begins when the process is started or promoted.
 type server struct {
-	identity string
-	program  *program
-	mute     bool   // the user may not send messages there
-	loud     bool   // the user may have looks send messages; known where servers are met to look
-	number   uint32 // in the order in which servers were met, from 1
+	identity        string
+	scripts         *scriptSet
+	cannotPublish   bool   // the user may not publish messages there
+	readsMayPublish bool   // reads may publish messages; known in the read router only
+	number          uint32 // in the order in which servers were first used, from 1
 
-	// gate is that of the server, unless it is a master of a Cluster: there each slot has its own.
-	gate atomic.Pointer[gate]
+	// marker is the last reading of the server's marker. In a Cluster each slot has a marker of its own.
+	marker atomic.Pointer[markerState]
 
-	// verified is when the server has last been seen under this identity, in nanoseconds of the engine's life.
-	verified atomic.Int64
+	// verifiedAt is when the server last had this identity, in nanoseconds of the engine's life.
+	verifiedAt atomic.Int64
 
-	// list is the word of its marker that says with which servers it is used (see Among), as it was then.
-	list atomic.Pointer[string]
+	// listHash is the word in the marker that says with which servers it is used, as of verifiedAt. See Among.
+	listHash atomic.Pointer[string]
 }
 
-// facts are what a server says of itself.
-type facts struct {
-	runID, former string // former is the id of the replication that it took part in before its promotion
-	version       string // of Redis: Valkey says which one it can stand in for
-	valkey        string // the version of Valkey, or empty
-	mode          string
-	replica       bool
-	uptime        time.Duration
+// serverInfo is what a server says of itself.
+type serverInfo struct {
+	// formerReplID is the id of the replication in which it took part before its promotion.
+	runID, formerReplID string
+	version             string // of Redis; Valkey gives a version with which it is compatible
+	valkey              string // the version of Valkey, or empty
+	mode                string
+	isReplica           bool
+	uptime              time.Duration
 }
 
-// oldest is the first version that has all that the scripts use: PEXPIRE GT, and sharded messages.
-const oldest = 7
+// minVersion is the first major version that has all that the scripts use: PEXPIRE GT, and sharded messages.
+const minVersion = 7
 
-// inquire asks a server what it is.
-func inquire(ctx context.Context, c interface {
+// askInfo asks a server what it is.
+func askInfo(ctx context.Context, c interface {
 	Info(ctx context.Context, sections ...string) *redis.StringCmd
-}) (f facts, err error) {
+}) (info serverInfo, err error) {
 	text, err := c.Info(ctx, "server", "replication").Result()
 	if err != nil {
-		return f, explain(err)
+		return info, explainError(err)
 	}
-	f = readFacts(text)
+	info = readInfo(text)
 	switch {
-	case f.runID == "":
-		return f, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
-	case f.tooOld():
-		return f, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later", f.called(), oldest))
-	case !f.modeKnown():
-		return f, f.errMode()
-	case f.mode == modeSentinel:
-		return f, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: use NewFailoverClient, or a redis+sentinel: URL"))
+	case info.runID == "":
+		return info, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
+	case info.isTooOld():
+		return info, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later",
+			info.displayVersion(), minVersion))
+	case !info.isModeKnown():
+		return info, info.modeError()
+	case info.mode == modeSentinel:
+		return info, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: " +
+			"use NewFailoverClient, or a redis+sentinel: URL"))
 	}
-	return f, nil
+	return info, nil
 }
 
-// readFacts reads what INFO says.
-func readFacts(text string) (f facts) {
+// readInfo reads the reply of INFO.
+func readInfo(text string) (info serverInfo) {
 	for line := range strings.Lines(text) {
 		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch field {
 		case "run_id":
-			f.runID = value
+			info.runID = value
 		case "redis_version":
-			f.version = value
+			info.version = value
 		case "role":
-			f.replica = value == "slave"
+			info.isReplica = value == "slave"
 		case "valkey_version":
-			f.valkey = value
+			info.valkey = value
 		case "redis_mode", "server_mode":
-			f.saysMode(value)
+			info.addMode(value)
 		case "master_replid2":
-			f.former = strings.Trim(value, "0")
+			info.formerReplID = strings.Trim(value, "0")
 		case "uptime_in_seconds":
 			seconds, err := strconv.Atoi(value)
 			if err != nil {
 				seconds = -1
 			}
 			if seconds > 0 {
-				seconds-- // both ends are cut to whole seconds, so it may be too large by nearly one
+				seconds-- // both times are cut to whole seconds, so the difference may be nearly one too large
 			}
-			f.uptime = time.Duration(seconds) * time.Second
+			info.uptime = time.Duration(seconds) * time.Second
 		}
 	}
-	return f
+	return info
 }
 
-// tooOld reports whether the server lacks what the scripts use.
-func (f facts) tooOld() bool {
-	major, _, _ := strings.Cut(f.version, ".")
+// isTooOld reports whether the server lacks something that the scripts use.
+func (info serverInfo) isTooOld() bool {
+	major, _, _ := strings.Cut(info.version, ".")
 	n, err := strconv.Atoi(major)
-	return err == nil && n < oldest
+	return err == nil && n < minVersion
 }
 
-// identity returns what the life of the server as a master is called. The run id changes with each start. A process that is
-// promoted a second time has another history behind it than the first time.
-func (f facts) identity() string {
-	if f.former == "" {
-		return f.runID
+// identity names one life of the server as a master. The run id changes with each start. A process that is promoted a
+// second time has another replication history than the first time.
+func (info serverInfo) identity() string {
+	if info.formerReplID == "" {
+		return info.runID
 	}
-	return f.runID + "-" + f.former
+	return info.runID + "-" + info.formerReplID
 }

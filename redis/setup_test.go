@@ -23,13 +23,14 @@ func closed[C goredis.UniversalClient](t *testing.T, c C) goredis.UniversalClien
 
 func standalone(s *redisserver.Server) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr()}))
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), ReadTimeout: patience}))
 	}
 }
 
 func failover(s *redisserver.Sentinels) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: redisserver.MasterName, SentinelAddrs: s.Addrs()}))
+		return closed(t, goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: redisserver.MasterName,
+			SentinelAddrs: s.Addrs()}))
 	}
 }
 
@@ -42,20 +43,21 @@ func cluster(c *redisserver.Cluster) newClient {
 // hasty makes a client that neither retries nor waits for longer than a request's context allows, as Open does.
 func hasty(c *redisserver.Cluster) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), MaxRetries: -1, MaxRedirects: 1, DialerRetries: 1, ContextTimeoutEnabled: true}))
+		return closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), MaxRetries: -1,
+			MaxRedirects: 1, DialerRetries: 1, ContextTimeoutEnabled: true}))
 	}
 }
 
 // pipelined makes a client that sends the commands of many goroutines together.
 func pipelined(client newClient) newClient {
 	return func(t *testing.T) goredis.UniversalClient {
-		together, err := client(t).(interface {
+		pipeliner, err := client(t).(interface {
 			AutoPipeline() (*goredis.AutoPipeliner, error)
 		}).AutoPipeline()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return together
+		return pipeliner
 	}
 }
 

@@ -11,14 +11,15 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// A shard that is silent delays nothing of the others.
+// A silent shard delays no requests to the others.
 func TestFrozenShardDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Lines: []string{"cluster-node-timeout 60000", "cluster-require-full-coverage no"}})
-	all := clients(c)
+	c := redisserver.ClusterForTest(t, 3, 0,
+		redisserver.Config{Lines: []string{"cluster-node-timeout 60000", "cluster-require-full-coverage no"}})
+	all := clusterClients(c)
 	all["Hasty"], all["HastyAutoPipeline"] = hasty(c), pipelined(hasty(c))
 
-	// In the parent, all engines get to know all shards before one is paused.
+	// The parent test lets all engines find all shards before one is paused.
 	engines := map[string]*redis.Engine{}
 	batches := map[string][]driver.Renewal{}
 	for name, client := range all {
@@ -29,14 +30,16 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 			batches[name] = append(batches[name], driver.Renewal{Hold: hold(r), TTL: 10 * time.Minute})
 		}
 		route := func(shard int) uint32 { return engines[name].Route(lock(tagOn(shard) + "another").Key) }
-		if route(0) == 0 || route(0) == route(1) || route(1) == route(2) || route(2) == route(0) || route(1) != engines[name].Route(batches[name][1].Key) {
-			t.Errorf("%s: the numbers of shards are %d, %d and %d, want them to differ", name, route(0), route(1), route(2))
+		if route(0) == 0 || route(0) == route(1) || route(1) == route(2) || route(2) == route(0) ||
+			route(1) != engines[name].Route(batches[name][1].Key) {
+			t.Errorf("%s: the numbers of shards are %d, %d and %d, want them to differ", name, route(0), route(1),
+				route(2))
 		}
 	}
 	if err := c.Nodes[0].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Nodes[0].Resume() }) // or clients that are closed would wait for it
+	t.Cleanup(func() { _ = c.Nodes[0].Resume() }) // otherwise clients that are closed would wait for it
 	for name, e := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,8 +48,8 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 	}
 }
 
-// delaysNoOther uses an engine of which shard 0 is silent. The batch has an item on each shard. Requests to shard 0 are given up only after
-// those to the others were answered.
+// delaysNoOther uses an engine whose shard 0 is silent. The batch has an item on each shard. Requests to shard 0 are
+// given up only after those to the others were answered.
 func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	ctx, giveUp := context.WithTimeout(t.Context(), patience)
 	defer giveUp()
@@ -84,25 +87,27 @@ func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	}
 }
 
-// By itself, the client would go on for a minute to ask the master that has failed.
+// The engine finds the new master. The client alone would ask the failed master for another minute.
 func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
 	master, replica := c.Nodes[0], c.Nodes[3]
-	const long = 10 * time.Minute // the parts may wait for others that run
+	const long = 10 * time.Minute // subtests may wait for other tests
 	type party struct {
 		holder, waiter, idle *redis.Engine
 		held, next           driver.Request
 	}
 	parties := map[string]party{}
-	for name, client := range clients(c) {
-		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, long), driver.Request{}}
+	for name, client := range clusterClients(c) {
+		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, long),
+			driver.Request{}}
 		takes(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and nothing more until afterwards
 		takes(t, p.holder, p.held)
 		p.next = joins(t, p.waiter, lasting(p.held.Name, long))
 		parties[name] = p
 	}
-	strict, confirmed := unguarded(t, hasty(c), redis.WithReplicas(1, time.Second)), lasting(tagOn(0)+"confirmed", time.Minute)
+	strict, confirmed := unguarded(t, hasty(c), redis.WithReplicas(1, time.Second)),
+		lasting(tagOn(0)+"confirmed", time.Minute)
 	takes(t, strict, confirmed)
 	if err := replica.AwaitReplicaOf(master); err != nil {
 		t.Fatal(err)
@@ -123,17 +128,18 @@ func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 			waited := make(chan struct{})
 			go func() {
 				defer close(waited)
-				_, err = persists(ctx, p.waiter, p.next)
+				_, err = takeDespiteErrors(ctx, p.waiter, p.next)
 			}()
 			if _, err := c.AwaitOwner(redisserver.Slot(tagOn(0)), master); err != nil {
 				t.Fatal(err)
 			}
-			persistently(t, "a take by an engine that was idle", func() error {
+			retryUntilAnswered(t, "a take by an engine that was idle", func() error {
 				_, err := p.idle.Take(ctx, lock(tagOn(0)+name+" new"))
 				return err
 			})
-			persistently(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), long) })
-			persistently(t, "the release", func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.held)}) })
+			retryUntilAnswered(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), long) })
+			retryUntilAnswered(t, "the release",
+				func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.held)}) })
 			if <-waited; err != nil {
 				t.Errorf("the waiter has not got the lock: %v", err)
 			}

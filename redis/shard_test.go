@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// tagOn returns the beginning of names that are kept by a node of a Cluster that was started with 3 masters.
+// tagOn returns the beginning of names that a node keeps, in a Cluster that was started with 3 masters.
 func tagOn(node int) string {
 	const masters = 3
 	first, end := node*redisserver.Slots/masters, (node+1)*redisserver.Slots/masters

@@ -10,8 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// cameFrom makes shared holders look as if their slot had been moved here from a server whose clock is ahead of this one's by so much: what is left of
-// the value went along, and their own ends are times of the clock there.
+// cameFrom makes shared holders look as if their slot had been moved here from a server whose clock is ahead by this
+// much: the value's remaining ttl was moved along, but the ends of the leases are times of the other clock.
 func cameFrom(t *testing.T, s *redisserver.Server, holders string, ahead time.Duration) {
 	t.Helper()
 	command(t, s, "EVAL", `local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
@@ -19,13 +19,14 @@ for i = 1, #all, 2 do redis.call('ZADD', KEYS[1], string.format('%.0f', all[i + 
 		"1", holders, strconv.FormatInt(ahead.Milliseconds(), 10))
 }
 
-// Leases of readers and of permits end when they end, whatever clock their ends were written down by.
+// Leases of readers and of permits end on time, whatever clock their ends were written by.
 func TestSharedLeasesThatCameFromAnotherClock(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	const ttl = time.Minute
-	for name, ahead := range map[string]time.Duration{"behind": -2 * ttl, "ahead": 2 * ttl, "a little behind": -3 * time.Millisecond} {
+	for name, ahead := range map[string]time.Duration{"behind": -2 * ttl, "ahead": 2 * ttl,
+		"a little behind": -3 * time.Millisecond} {
 		reader, other := shared(lasting(name, ttl)), shared(lasting(name, ttl/2))
 		one, second := permit(lasting(name, ttl)), permit(lasting(name, ttl))
 		one.Size, second.Size = 1, 1
@@ -40,7 +41,7 @@ func TestSharedLeasesThatCameFromAnotherClock(t *testing.T) {
 			}
 		}
 		if n := len(status(t, e, reader.Key).Holders); n != 2 {
-			t.Errorf("%s: %d readers are told of, want 2", name, n)
+			t.Errorf("%s: %d readers are listed, want 2", name, n)
 		}
 		if _, err := e.Take(t.Context(), lasting(name, ttl)); !errors.Is(err, driver.ErrHeld) {
 			t.Errorf("%s: a writer beside readers: %v, want ErrHeld", name, err)

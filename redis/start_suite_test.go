@@ -12,15 +12,17 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// started is an engine that is asked without a goroutine that waits for the answer. It gives up as its callers do, and what it
-// has given up goes on.
-type started struct {
+// startedEngine is an engine with requests that need no goroutine that waits for the answer. It gives up as its callers
+// do, and what it has given up goes on.
+type startedEngine struct {
 	*redis.Engine
-	under *sync.WaitGroup
+	inFlight *sync.WaitGroup
 }
 
-// through starts a request, and waits for what it is done with.
-func through[T any](ctx context.Context, s started, start func(ctx context.Context, done func(T, error))) (T, error) {
+// awaitStarted starts a request, and waits for its answer.
+func awaitStarted[T any](
+	ctx context.Context, e startedEngine, start func(ctx context.Context, done func(T, error)),
+) (T, error) {
 	type answer struct {
 		value T
 		err   error
@@ -34,11 +36,11 @@ func through[T any](ctx context.Context, s started, start func(ctx context.Conte
 		inner, cancel = context.WithDeadline(context.WithoutCancel(ctx), end)
 	}
 	answers := make(chan answer, 2)
-	s.under.Add(1)
+	e.inFlight.Add(1)
 	start(inner, func(value T, err error) {
 		cancel()
 		answers <- answer{value, err}
-		s.under.Done() // panics if it is called twice
+		e.inFlight.Done() // panics if it is called twice
 	})
 	select {
 	case a := <-answers:
@@ -48,18 +50,18 @@ func through[T any](ctx context.Context, s started, start func(ctx context.Conte
 	}
 }
 
-func (s started) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	return through(ctx, s, func(ctx context.Context, done func(driver.Grant, error)) { s.StartTake(ctx, r, done) })
+func (e startedEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return awaitStarted(ctx, e, func(ctx context.Context, done func(driver.Grant, error)) { e.StartTake(ctx, r, done) })
 }
 
-func (s started) Release(ctx context.Context, r driver.Release) error {
-	_, err := through(ctx, s, func(ctx context.Context, done func(struct{}, error)) {
-		s.StartRelease(ctx, r, func(err error) { done(struct{}{}, err) })
+func (e startedEngine) Release(ctx context.Context, r driver.Release) error {
+	_, err := awaitStarted(ctx, e, func(ctx context.Context, done func(struct{}, error)) {
+		e.StartRelease(ctx, r, func(err error) { done(struct{}{}, err) })
 	})
 	return err
 }
 
-// An engine that is asked in this way keeps all of the contract.
+// Started requests keep the whole contract.
 func TestContractOfStartedRequests(t *testing.T) {
 	t.Parallel()
 	startedSuite(t, standalone(redisserver.ForTest(t, redisserver.Config{})))
@@ -68,10 +70,10 @@ func TestContractOfStartedRequests(t *testing.T) {
 func startedSuite(t *testing.T, client newClient) {
 	t.Helper()
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place {
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
-				e := started{unguarded(t, client, longLeases), new(sync.WaitGroup)}
-				t.Cleanup(e.under.Wait)
+		Start: func(*testing.T) drivertest.Environment {
+			return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
+				e := startedEngine{unguarded(t, client, longLeases), new(sync.WaitGroup)}
+				t.Cleanup(e.inFlight.Wait)
 				return e
 			}}
 		},

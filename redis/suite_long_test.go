@@ -10,15 +10,18 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// The suite of all engines on every other set-up: it takes long, and seldom finds what it does not find on one server and on a Cluster.
+// The conformance suite on every other set-up: it takes long, and seldom finds what it does not find on one server and
+// on a Cluster.
 func TestContractOnOtherSetUps(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	for name, run := range map[string]func(*testing.T){
 		"Plain":        func(t *testing.T) { suite(t, standalone(s), redis.WithoutFailoverGuard()) },
 		"AutoPipeline": func(t *testing.T) { suite(t, pipelined(standalone(s)), redis.WithoutFailoverGuard()) },
-		"Polling":      func(t *testing.T) { suite(t, standalone(s), redis.WithoutFailoverGuard(), redis.WithPolling()) },
-		"Started":      func(t *testing.T) { startedSuite(t, pipelined(standalone(s))) },
+		"Polling": func(t *testing.T) {
+			suite(t, standalone(s), redis.WithoutFailoverGuard(), redis.WithPolling())
+		},
+		"Started": func(t *testing.T) { startedSuite(t, pipelined(standalone(s))) },
 		"Cluster": func(t *testing.T) {
 			suite(t, cluster(redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})), redis.WithoutFailoverGuard())
 		},

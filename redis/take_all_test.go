@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// several asks for locks of these names, which are in order.
-func several(names ...string) []driver.Request {
+// locksNamed asks for locks of these names, which are in order.
+func locksNamed(names ...string) []driver.Request {
 	var batch []driver.Request
 	for _, name := range names {
 		batch = append(batch, lasting(name, time.Minute))
@@ -59,10 +59,10 @@ func TestTakeAllOnOneServer(t *testing.T) {
 	for name, check := range map[string]func(t *testing.T){
 		"OneRequestForAnyNames": func(t *testing.T) {
 			takes(t, e, lock("known")) // so that the scripts are there
-			before := timesRun(t, s, "evalsha")
-			batch := several(many(64)...)
+			before := commandCalls(t, s, "evalsha")
+			batch := locksNamed(many(64)...)
 			takesAll(t, e, batch)
-			if n := timesRun(t, s, "evalsha") - before; n != 1 {
+			if n := commandCalls(t, s, "evalsha") - before; n != 1 {
 				t.Errorf("%d scripts were run, want one", n)
 			}
 			for _, r := range batch {
@@ -70,17 +70,17 @@ func TestTakeAllOnOneServer(t *testing.T) {
 			}
 		},
 		"TooManyNamesAreApart": func(t *testing.T) {
-			batch := several(many(65)...)
-			before := timesRun(t, s, "evalsha")
+			batch := locksNamed(many(65)...)
+			before := commandCalls(t, s, "evalsha")
 			_, err := e.TakeAll(t.Context(), batch)
-			if n := timesRun(t, s, "evalsha") - before; n != 0 {
+			if n := commandCalls(t, s, "evalsha") - before; n != 0 {
 				t.Errorf("%d scripts were run, want none", n)
 			}
-			checkNoneTaken(t, err, driver.ErrApart, e, batch)
+			checkNoneTaken(t, err, driver.ErrNotTogether, e, batch)
 		},
 		"OthersWithAnotherClient": func(t *testing.T) {
 			command(t, s, "SET", "lock:foreign b", "someone else's")
-			batch := several("foreign a", "foreign b")
+			batch := locksNamed("foreign a", "foreign b")
 			_, err := e.TakeAll(t.Context(), batch)
 			checkNoneTaken(t, err, driver.ErrHeld, e, batch)
 			command(t, s, "DEL", "lock:foreign b")
@@ -89,20 +89,20 @@ func TestTakeAllOnOneServer(t *testing.T) {
 		"KeysOfAnotherType": func(t *testing.T) {
 			for _, key := range []string{"lock:typed b", "{lock:typed b}:token"} {
 				command(t, s, "HSET", key, "f", "v")
-				batch := several("typed a", "typed b")
+				batch := locksNamed("typed a", "typed b")
 				_, err := e.TakeAll(t.Context(), batch)
 				if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program") {
 					t.Errorf("TakeAll with a hash at %s: %v", key, err)
 				}
 				command(t, s, "DEL", key)
-				takesAll(t, e, several("typed a", "typed b")[:1])
+				takesAll(t, e, locksNamed("typed a", "typed b")[:1])
 				command(t, s, "DEL", "lock:typed a")
 			}
 		},
 		"TokensAheadOfTheClock": func(t *testing.T) {
 			ahead := time.Now().Add(time.Hour).UnixMicro()
 			command(t, s, "SET", "{lock:ahead b}:token", fmt.Sprint(ahead), "PX", "100000")
-			batch := several("ahead a", "ahead b")
+			batch := locksNamed("ahead a", "ahead b")
 			batch[1].Tokens = 3
 			grants := takesAll(t, e, batch)
 			if want := (driver.Grant{Token: uint64(ahead) + 1, Tokens: 3}); grants[1] != want {
@@ -117,7 +117,7 @@ func TestTakeAllOnOneServer(t *testing.T) {
 		},
 		"SpentTokens": func(t *testing.T) {
 			command(t, s, "SET", "{lock:spent b}:token", fmt.Sprint(uint64(driver.MaxToken)))
-			batch := several("spent a", "spent b")
+			batch := locksNamed("spent a", "spent b")
 			_, err := e.TakeAll(t.Context(), batch)
 			if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "used up") {
 				t.Errorf("TakeAll when a name has used up its tokens: %v", err)
@@ -125,28 +125,29 @@ func TestTakeAllOnOneServer(t *testing.T) {
 			takes(t, e, lasting("spent a", time.Minute))
 		},
 		"ListedLikeOthers": func(t *testing.T) {
-			batch := several("listed a", "listed b")
+			batch := locksNamed("listed a", "listed b")
 			batch[0].Holder = "me\x00\nand more" // which a script would end at the NUL
 			grants := takesAll(t, e, batch)
 			for i, text := range []string{"me\nand more", "test"} {
 				st := status(t, e, batch[i].Key)
-				if len(st.Holders) != 1 || st.Holders[0].Token != grants[i].Token || st.Holders[0].Holder != text || st.Holders[0].Age < 0 || st.Holders[0].TTL > time.Minute {
+				if len(st.Holders) != 1 || st.Holders[0].Token != grants[i].Token || st.Holders[0].Holder != text ||
+					st.Holders[0].Age < 0 || st.Holders[0].TTL > time.Minute {
 					t.Errorf("listed as %+v", st.Holders)
 				}
 			}
 		},
 		"RefusedNameIsQueuedForAtOnce": func(t *testing.T) {
-			held := lasting("crowd b", time.Minute)
+			held := lasting("contended b", time.Minute)
 			takes(t, e, held)
-			takes(t, e, lasting("crowd to hear of", time.Minute))
-			joins(t, e, lock("crowd to hear of")) // from now on the engine would be told
-			_, err := e.TakeAll(t.Context(), several("crowd a", "crowd b", "crowd c"))
+			takes(t, e, lasting("contended for the subscription", time.Minute))
+			joins(t, e, lock("contended for the subscription")) // from now on the engine is subscribed
+			_, err := e.TakeAll(t.Context(), locksNamed("contended a", "contended b", "contended c"))
 			if !errors.Is(err, driver.ErrHeld) {
 				t.Fatal(err)
 			}
-			before := timesRun(t, s, "evalsha")
-			joins(t, e, lock("crowd b"))
-			if n := timesRun(t, s, "evalsha") - before; n != 1 {
+			before := commandCalls(t, s, "evalsha")
+			joins(t, e, lock("contended b"))
+			if n := commandCalls(t, s, "evalsha") - before; n != 1 {
 				t.Errorf("%d scripts were run to join the queue of a name that is known to be held, want one", n)
 			}
 			release(t, e, held)
@@ -156,8 +157,8 @@ func TestTakeAllOnOneServer(t *testing.T) {
 	}
 }
 
-// timesRun returns how often a server has run a command.
-func timesRun(t *testing.T, s *redisserver.Server, name string) (n int) {
+// commandCalls returns how often a server has run a command.
+func commandCalls(t *testing.T, s *redisserver.Server, name string) (n int) {
 	t.Helper()
 	text, err := s.Command("INFO", "commandstats")
 	if err != nil {
@@ -180,17 +181,17 @@ func TestTakeAllOnACluster(t *testing.T) {
 	for name, client := range map[string]newClient{"Plain": cluster(c), "AutoPipeline": pipelined(cluster(c))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			apart := several(name+" a", name+" b")
+			apart := locksNamed(name+" a", name+" b")
 			for _, known := range []bool{false, true} {
 				e := unguarded(t, client)
 				if known {
-					takesAll(t, e, several("{"+name+"}", "{"+name+"} a", "{"+name+"} b"))
+					takesAll(t, e, locksNamed("{"+name+"}", "{"+name+"} a", "{"+name+"} b"))
 				}
 				_, err := e.TakeAll(t.Context(), apart)
-				checkNoneTaken(t, err, driver.ErrApart, e, apart)
+				checkNoneTaken(t, err, driver.ErrNotTogether, e, apart)
 			}
 			e := unguarded(t, client)
-			_, err := e.TakeAll(t.Context(), several("{"+name+"} a", "{"+name+"} c"))
+			_, err := e.TakeAll(t.Context(), locksNamed("{"+name+"} a", "{"+name+"} c"))
 			if !errors.Is(err, driver.ErrHeld) {
 				t.Errorf("TakeAll of names in one slot of which one is held: %v", err)
 			}
@@ -198,21 +199,21 @@ func TestTakeAllOnACluster(t *testing.T) {
 	}
 }
 
-// While the guard keeps grants closed, there is nothing to be had, but what is held can be asked for again.
+// While the guard keeps grants closed, nothing is granted, but what is held can be taken again by its owner.
 func TestTakeAllWhileGrantsAreClosed(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	held := several("a", "b")
+	held := locksNamed("a", "b")
 	first := takesAll(t, unguarded(t, standalone(s)), held)
 	e := open(t, standalone(s))
-	_, err := e.TakeAll(t.Context(), several("c", "d"))
+	_, err := e.TakeAll(t.Context(), locksNamed("c", "d"))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("TakeAll while grants are closed: %v, want ErrHeld", err)
 	}
 	if again := takesAll(t, e, held); !slices.Equal(again, first) {
 		t.Errorf("got %+v, want %+v", again, first)
 	}
-	_, err = e.TakeAll(t.Context(), append(slices.Clone(held), several("c")...))
+	_, err = e.TakeAll(t.Context(), append(slices.Clone(held), locksNamed("c")...))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("TakeAll of one more while grants are closed: %v, want ErrHeld", err)
 	}
@@ -222,11 +223,11 @@ func TestTakeAllThatIsNotConfirmedIsUndone(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s), redis.WithReplicas(1, 10*time.Millisecond))
-	_, err := e.TakeAll(t.Context(), several("a", "b"))
+	_, err := e.TakeAll(t.Context(), locksNamed("a", "b"))
 	checkShortfall(t, err)
 	checkNothingLeft(t, s)
 	takes(t, unguarded(t, standalone(s)), lasting("b", time.Minute))
-	_, err = e.TakeAll(context.Background(), several("a", "b"))
+	_, err = e.TakeAll(context.Background(), locksNamed("a", "b"))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("TakeAll of what another holds, without replicas: %v, want ErrHeld", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// urlShape is what a scheme leads to.
+// urlShape is what kind of servers a scheme leads to.
 type urlShape int
 
 const (
@@ -19,7 +19,7 @@ const (
 	clustered
 )
 
-// urlScheme is what the first word of a URL says.
+// urlScheme is a scheme of URLs.
 type urlScheme struct {
 	name  string
 	shape urlShape
@@ -36,11 +36,11 @@ var urlSchemes = []urlScheme{
 	{"rediss+cluster", clustered, true},
 }
 
-// target is what a URL says, checked. It holds passwords: it must not be printed.
+// target is a URL, parsed and checked. It holds passwords and must not be printed.
 type target struct {
 	urlScheme
-	addresses []string // host:port, the port filled in; or the path of the socket
-	master    string   // the name under which sentinels know the master
+	addresses []string // host:port, always with a port; or the path of the socket
+	master    string   // the name under which Sentinels know the master
 
 	user, password                 string
 	sentinelUser, sentinelPassword string
@@ -58,22 +58,23 @@ type target struct {
 	opts         []Option
 }
 
-// Defaults of a client that Open makes. If the first server that is asked does not answer, a request of the library, which
-// may take 5 s, has time for another one.
+// Defaults of a client that Open makes. A request of the library may take 5 s. If the first server does not answer,
+// these leave time to ask another one.
 const (
 	defaultDialTimeout  = 2 * time.Second
 	defaultTimeout      = 3 * time.Second
 	defaultReplicasWait = time.Second
 )
 
-// parseURL takes a URL apart.
+// parseURL parses and checks a URL.
 func parseURL(raw string, getenv func(string) string) (*target, error) {
 	name, rest, found := strings.Cut(raw, "://")
 	at := slices.IndexFunc(urlSchemes, func(s urlScheme) bool { return s.name == name })
 	switch {
 	case !found || at < 0 && !plainScheme.MatchString(name):
-		// What stands there may be a password.
-		return nil, &URLError{Part: "a value without a scheme", Allowed: "one that begins with " + schemeNames(anyScheme)}
+		// A password may be there.
+		allowed := "one that begins with " + schemeNames(anyScheme)
+		return nil, &URLError{Part: "a value without a scheme", Allowed: allowed}
 	case at < 0:
 		return nil, &URLError{Part: "scheme", Value: name, Allowed: schemeNames(anyScheme)}
 	}

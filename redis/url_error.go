@@ -2,15 +2,14 @@ package redis
 
 import "fmt"
 
-// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and
-// the values of parameters is ever part of it, also where the URL is so broken that a password
-// stands where something else belongs.
+// URLError says what is wrong with a URL given to [Open]. It never contains user names, passwords, hosts or values of
+// parameters, even if the URL is so broken that a password is in the place of something else.
 type URLError struct {
-	// Part is what is wrong, as in "scheme" or "parameter".
+	// Part is what is wrong, such as "scheme" or "parameter".
 	Part string
-	// Value is the name of the scheme or of the parameter, if Part is one of them and the name may be shown.
+	// Value is the name of the scheme or of the parameter, if Part is one of these and the name may be shown.
 	Value string
-	// Allowed says what may be given.
+	// Allowed says what is valid.
 	Allowed string
 }
 

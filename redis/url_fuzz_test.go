@@ -6,9 +6,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/urlfuzz"
 )
 
-// However a URL is broken, nobody is told of the password in it.
+// However a URL is broken, no error contains its password.
 func FuzzURLs(f *testing.F) {
-	urlfuzz.Run(f, []string{"redis://", "rediss://", "redis+unix://", "redis+sentinel://", "redis+cluster://", "REDIS://", ""}, "sentinel_password", func(raw string) error {
+	urlfuzz.Run(f, []string{"redis://", "rediss://", "redis+unix://", "redis+sentinel://", "redis+cluster://",
+		"REDIS://", ""}, "sentinel_password", func(raw string) error {
 		_, err := parseURL(raw, noEnvironment)
 		return err
 	})

@@ -7,8 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// setHosts reads HOST[:PORT] or a list of them. No value is ever shown: if the @ is missing, a
-// password may stand here.
+// setHosts reads HOST[:PORT] or a list of them. It never shows a value: if the @ is missing, a password may be here.
 func (t *target) setHosts(p *engineurl.Parts) error {
 	port := "6379"
 	switch t.shape {
@@ -21,7 +20,8 @@ func (t *target) setHosts(p *engineurl.Parts) error {
 		port = "26379"
 	case oneServer:
 		if strings.Contains(p.Hosts, ",") {
-			return &URLError{Part: "list of hosts", Allowed: "one host, as in redis://localhost:6379; several servers are named by redis+sentinel:// or redis+cluster://"}
+			return &URLError{Part: "list of hosts", Allowed: "one host, as in redis://localhost:6379; " +
+				"several servers are named by redis+sentinel:// or redis+cluster://"}
 		}
 	}
 	addresses, fault := p.Addresses(port, "6379")
@@ -39,7 +39,10 @@ func (t *target) setPath(path string) error {
 	switch t.shape {
 	case oneServer:
 		if path != "" && (err != nil || t.setDB(text) != "") {
-			return &URLError{Part: "path", Allowed: "left out, or the number of the database, as in redis://localhost:6379/0"}
+			return &URLError{
+				Part:    "path",
+				Allowed: "left out, or the number of the database, as in redis://localhost:6379/0",
+			}
 		}
 	case unixSocket:
 		if text == "" || err != nil {

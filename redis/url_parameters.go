@@ -10,11 +10,11 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// urlParameter is one that a URL may have.
+// urlParameter is a parameter of URLs.
 type urlParameter struct {
 	name string
 	on   func(s urlScheme) bool // which schemes have it
-	// set returns what is allowed, if the value is not, and else nothing.
+	// set returns what is valid if the value is not, and "" if it is.
 	set func(t *target, value string) (allowed string)
 }
 
@@ -23,13 +23,13 @@ var urlParameters = []urlParameter{
 	{"prefix", anyScheme, func(t *target, text string) string { return t.option(WithPrefix(text)) }},
 	{"max_ttl", anyScheme, durationOption(WithMaxTTL)},
 	{"guard", anyScheme, switchOption("off", WithoutFailoverGuard)},
-	{"replicas", anyScheme, number(0, 100, func(t *target) *int { return &t.replicas })},
+	{"replicas", anyScheme, numberIn(0, 100, func(t *target) *int { return &t.replicas })},
 	{"replicas_wait", anyScheme, duration(func(t *target) *time.Duration { return &t.replicasWait })},
 	{"retention", anyScheme, durationOption(WithTokenRetention)},
 	{"polling", anyScheme, switchOption("on", WithPolling)},
 	{"dial_timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.dialTimeout })},
 	{"timeout", anyScheme, duration(func(t *target) *time.Duration { return &t.timeout })},
-	{"pool", anyScheme, number(1, 10_000, func(t *target) *int { return &t.pool })},
+	{"pool", anyScheme, numberIn(1, 10_000, func(t *target) *int { return &t.pool })},
 	{"ca", hasTLS, ofTLS("ca")},
 	{"cert", hasTLS, ofTLS("cert")},
 	{"key", hasTLS, ofTLS("key")},
@@ -43,7 +43,7 @@ func hasTLS(s urlScheme) bool       { return s.tls }
 func hasSentinels(s urlScheme) bool { return s.shape == behindSentinels }
 func hasDatabases(s urlScheme) bool { return s.shape != clustered }
 
-// option keeps an option for New, which has the last word on values.
+// option keeps an option for New. It returns what is valid if the option is not.
 func (t *target) option(o Option) (allowed string) {
 	if e, ok := errors.AsType[*OptionError](o(&config{})); ok {
 		return e.Allowed
@@ -61,7 +61,7 @@ func (t *target) setDB(text string) (allowed string) {
 	return ""
 }
 
-// ofTLS takes in a parameter of that name.
+// ofTLS sets the TLS parameter of that name.
 func ofTLS(name string) func(*target, string) string {
 	return func(t *target, text string) string { return t.files.Set(name, text) }
 }
@@ -98,19 +98,19 @@ func switchOption(word string, option func() Option) func(*target, string) strin
 	}
 }
 
-func number(least, most int, field func(*target) *int) func(*target, string) string {
+func numberIn(lowest, highest int, field func(*target) *int) func(*target, string) string {
 	return func(t *target, text string) string {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return fmt.Sprintf("a number from %d to %d", least, most)
+		if err != nil || n < lowest || n > highest {
+			return fmt.Sprintf("a number from %d to %d", lowest, highest)
 		}
 		*field(t) = n
 		return ""
 	}
 }
 
-// elsewhere says which schemes have a parameter, or nothing if none has.
-func elsewhere(name string) string {
+// schemesWith returns the schemes that have a parameter, or "" if none has.
+func schemesWith(name string) string {
 	at := urlParameterAt(name)
 	if at < 0 {
 		return ""
@@ -130,7 +130,7 @@ func (t *target) setParameters(p *engineurl.Parts) error {
 		}
 	}
 	given := make(map[string]bool)
-	fault := p.Parameters(known, elsewhere, func(name, value string) string {
+	fault := p.Parameters(known, schemesWith, func(name, value string) string {
 		given[name] = true
 		return urlParameters[urlParameterAt(name)].set(t, value)
 	})

@@ -21,34 +21,41 @@ func TestURLsSayWhereTheServerIs(t *testing.T) {
 		master    string
 		db        int
 	}{
-		"redis://localhost":                                  {oneServer, false, "localhost:6379", "", 0},
-		"redis://localhost/":                                 {oneServer, false, "localhost:6379", "", 0},
-		"redis://10.0.0.1:7000/3":                            {oneServer, false, "10.0.0.1:7000", "", 3},
-		"redis://localhost?db=3":                             {oneServer, false, "localhost:6379", "", 3},
-		"rediss://[::1]":                                     {oneServer, true, "[::1]:6379", "", 0},
-		"rediss://[fe80::1%eth0]:7000":                       {oneServer, true, "[fe80::1%eth0]:7000", "", 0},
-		"redis://anna:geheim@my_redis.local.:6379":           {oneServer, false, "my_redis.local.:6379", "", 0},
-		"redis+unix:///run/redis.sock":                       {unixSocket, false, "/run/redis.sock", "", 0},
-		"redis+unix://anna:geheim@/run/my%20r?db=2":          {unixSocket, false, "/run/my r", "", 2},
-		"redis+sentinel://h1/main":                           {behindSentinels, false, "h1:26379", "main", 0},
-		"rediss+sentinel://a:b@h1:1,h2,[::1]/my%2Fmain?db=1": {behindSentinels, true, "h1:1,h2:26379,[::1]:26379", "my/main", 1},
-		"redis+cluster://h1,h2:7001,h1:6379":                 {clustered, false, "h1:6379,h2:7001", "", 0},
-		"rediss+cluster://h1/?pool=3":                        {clustered, true, "h1:6379", "", 0},
+		"redis://localhost":                         {oneServer, false, "localhost:6379", "", 0},
+		"redis://localhost/":                        {oneServer, false, "localhost:6379", "", 0},
+		"redis://10.0.0.1:7000/3":                   {oneServer, false, "10.0.0.1:7000", "", 3},
+		"redis://localhost?db=3":                    {oneServer, false, "localhost:6379", "", 3},
+		"rediss://[::1]":                            {oneServer, true, "[::1]:6379", "", 0},
+		"rediss://[fe80::1%eth0]:7000":              {oneServer, true, "[fe80::1%eth0]:7000", "", 0},
+		"redis://anna:geheim@my_redis.local.:6379":  {oneServer, false, "my_redis.local.:6379", "", 0},
+		"redis+unix:///run/redis.sock":              {unixSocket, false, "/run/redis.sock", "", 0},
+		"redis+unix://anna:geheim@/run/my%20r?db=2": {unixSocket, false, "/run/my r", "", 2},
+		"redis+sentinel://h1/main":                  {behindSentinels, false, "h1:26379", "main", 0},
+		"rediss+sentinel://a:b@h1:1,h2,[::1]/my%2Fmain?db=1": {
+			behindSentinels, true, "h1:1,h2:26379,[::1]:26379", "my/main", 1,
+		},
+		"redis+cluster://h1,h2:7001,h1:6379": {clustered, false, "h1:6379,h2:7001", "", 0},
+		"rediss+cluster://h1/?pool=3":        {clustered, true, "h1:6379", "", 0},
 	} {
 		got, err := parseURL(raw, noEnvironment)
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 			continue
 		}
-		if addresses := strings.Join(got.addresses, ","); got.shape != want.shape || got.tls != want.tls || addresses != want.addresses || got.master != want.master || got.db != want.db {
-			t.Errorf("%s became shape %d, tls %v, %s, master %q, db %d", raw, got.shape, got.tls, addresses, got.master, got.db)
+		is := want
+		is.shape, is.tls, is.addresses = got.shape, got.tls, strings.Join(got.addresses, ",")
+		is.master, is.db = got.master, got.db
+		if is != want {
+			t.Errorf("%s became %+v, want %+v", raw, is, want)
 		}
 	}
 }
 
-func TestURLsAndTheEnvironmentSayWhoAsks(t *testing.T) {
+func TestCredentialsFromTheURLAndTheEnvironment(t *testing.T) {
 	t.Parallel()
-	environment := map[string]string{EnvUser: "envuser", EnvPassword: "envpass", EnvSentinelUser: "envsu", EnvSentinelPassword: "envsp"}
+	environment := map[string]string{
+		EnvUser: "envuser", EnvPassword: "envpass", EnvSentinelUser: "envsu", EnvSentinelPassword: "envsp",
+	}
 	for _, c := range []struct {
 		raw         string
 		environment map[string]string
@@ -73,16 +80,18 @@ func TestURLsAndTheEnvironmentSayWhoAsks(t *testing.T) {
 			t.Errorf("%s: %v", c.raw, err)
 			continue
 		}
-		if said := strings.Join([]string{got.user, got.password, got.sentinelUser, got.sentinelPassword}, "|"); said != c.want {
-			t.Errorf("%s became %s, want %s", c.raw, said, c.want)
+		is := strings.Join([]string{got.user, got.password, got.sentinelUser, got.sentinelPassword}, "|")
+		if is != c.want {
+			t.Errorf("%s became %s, want %s", c.raw, is, c.want)
 		}
 	}
 }
 
 func TestURLParametersAreOptions(t *testing.T) {
 	t.Parallel()
-	got, err := parseURL("rediss://h?prefix=a%26b:&max_ttl=2m&guard=off&replicas=2&replicas_wait=50ms&retention=48h&polling=on"+
-		"&dial_timeout=7s&timeout=8s&pool=9&ca=ca.pem&cert=c.pem&key=k.pem&server_name=example.org", noEnvironment)
+	got, err := parseURL("rediss://h?prefix=a%26b:&max_ttl=2m&guard=off&replicas=2&replicas_wait=50ms"+
+		"&retention=48h&polling=on&dial_timeout=7s&timeout=8s&pool=9"+
+		"&ca=ca.pem&cert=c.pem&key=k.pem&server_name=example.org", noEnvironment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +101,19 @@ func TestURLParametersAreOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := (config{prefix: "a&b:", maxTTL: 2 * time.Minute, replicas: 2, within: 50 * time.Millisecond, retention: 48 * time.Hour, polling: true}); c != want {
+	want := config{
+		prefix: "a&b:", maxTTL: 2 * time.Minute, replicas: 2, within: 50 * time.Millisecond,
+		retention: 48 * time.Hour, polling: true,
+	}
+	if c != want {
 		t.Errorf("the options are %+v, want %+v", c, want)
 	}
 	if got.dialTimeout != 7*time.Second || got.timeout != 8*time.Second || got.pool != 9 {
 		t.Errorf("dial_timeout %s, timeout %s, pool %d", got.dialTimeout, got.timeout, got.pool)
 	}
-	if want := (engineurl.TLS{CA: "ca.pem", Cert: "c.pem", Key: "k.pem", ServerName: "example.org"}); got.files != want {
-		t.Errorf("TLS: %+v, want %+v", got.files, want)
+	files := engineurl.TLS{CA: "ca.pem", Cert: "c.pem", Key: "k.pem", ServerName: "example.org"}
+	if got.files != files {
+		t.Errorf("TLS: %+v, want %+v", got.files, files)
 	}
 }
 
@@ -117,18 +131,21 @@ func TestURLsWithoutParametersChangeNothing(t *testing.T) {
 		}
 	}
 	if after != before || got.dialTimeout != 2*time.Second || got.timeout != 3*time.Second || got.pool != 0 {
-		t.Errorf("%+v became %+v, dial_timeout %s, timeout %s, pool %d", before, after, got.dialTimeout, got.timeout, got.pool)
+		t.Errorf("%+v became %+v, dial_timeout %s, timeout %s, pool %d",
+			before, after, got.dialTimeout, got.timeout, got.pool)
 	}
 }
 
-// Of a broken URL, one is told what is wrong and what is allowed, and nothing secret.
+// The error of a broken URL says what is wrong and what is allowed, and nothing secret.
 func TestBrokenURLs(t *testing.T) {
 	t.Parallel()
 	const (
 		anyScheme  = "redis://"
 		escape     = "%2F"
 		noScheme   = "a value without a scheme"
-		parameters = "one of db, prefix, max_ttl, guard, replicas, replicas_wait, retention, polling, dial_timeout, timeout, pool"
+		parameters = "one of db, prefix, max_ttl, guard, replicas, replicas_wait, retention, polling, " +
+			"dial_timeout, timeout, pool"
+		userInList = "a user or a password inside of the list of hosts"
 	)
 	// Each contains "geheim" or "anna" where a secret or a user name may stand.
 	for _, c := range []struct{ raw, part, value, allowed string }{
@@ -158,9 +175,12 @@ func TestBrokenURLs(t *testing.T) {
 		{"redis://host:0", "port", "", "1 to 65535"},
 		{"redis://host:", "port", "", "1 to 65535"},
 		{"redis://host:6379geheim", "port", "", "1 to 65535"},
-		{"redis://anna:geheim/x@host", "port", "", escape},
+		{"redis://anna:geheim/x@host", "an @ behind the first slash", "", escape},
 		{"redis://anna:geheim?x@host", "port", "", escape},
-		{"redis://anna:12/geheim@host", "path", "", "number of the database"},
+		{"redis://anna:12/geheim@host", "an @ behind the first slash", "", escape},
+		{"redis+sentinel://anna:12/geheim@host", "an @ behind the first slash", "", escape},
+		{"redis+sentinel://:geheim@h1,:geheim@h2/m", userInList, "", "USER:PASSWORD@HOST1,HOST2"},
+		{"rediss+cluster://h1,anna:geheim@h2", userInList, "", "USER:PASSWORD@HOST1,HOST2"},
 		{"redis://anna:12?geheim@host", "a parameter that is not known", "", parameters},
 		{"redis://anna:12?geheim=3@host", "a parameter that is not known", "", parameters},
 		{"redis://h?geheim", "a parameter that is not known", "", parameters},
@@ -230,8 +250,9 @@ func TestBrokenURLs(t *testing.T) {
 			t.Errorf("%s: %q %q, want %q %q and %q", c.raw, err, wrong.Value, c.part, c.value, c.allowed)
 		}
 		text := fmt.Sprintf("%v %+v %#v", err, err, wrong)
-		if strings.Contains(strings.ToLower(text), "geheim") || strings.Contains(text, "heim") || strings.Contains(text, "anna") || strings.Contains(text, "1234567") {
-			t.Errorf("%s is told: %s", c.raw, text)
+		if strings.Contains(strings.ToLower(text), "geheim") || strings.Contains(text, "heim") ||
+			strings.Contains(text, "anna") || strings.Contains(text, "1234567") {
+			t.Errorf("the error of %s reveals a secret: %s", c.raw, text)
 		}
 	}
 }

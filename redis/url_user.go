@@ -6,8 +6,9 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line
-// needs to hold a password. What the URL does say counts. Instead of a password, a variable of the same name with _FILE at its end may name a file that has it, on one line.
+// Environment variables for what the URL given to [Open] leaves out, so that no file or command line needs to hold a
+// password. What the URL says takes precedence. Instead of a password, a variable of the same name with _FILE appended
+// may name a file that holds it, on one line.
 const (
 	EnvUser             = "LEASEHOLD_REDIS_USER"
 	EnvPassword         = "LEASEHOLD_REDIS_PASSWORD"
@@ -15,7 +16,7 @@ const (
 	EnvSentinelPassword = "LEASEHOLD_REDIS_SENTINEL_PASSWORD"
 )
 
-// fillIn takes from the environment what the URL does not say.
+// fillIn takes from the environment what the URL leaves out.
 func (t *target) fillIn(getenv func(string) string) (err error) {
 	set := func(value *string, variable string) {
 		if *value == "" && err == nil {

@@ -10,61 +10,66 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// errNoAnswer is what a look of a waiter ends with that the server leaves without an answer.
+// errNoAnswer ends a request that the server leaves unanswered.
 var errNoAnswer = errors.New("redis: no answer in time")
 
-// lookLimit is how long one look of a waiter may take.
-const lookLimit = 5 * time.Second
+// answerTimeout is how long a poll, or one step of reading, may take.
+const answerTimeout = 5 * time.Second
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join, r.Waiters = true, 0
+	r.Join, r.MaxWaiters = true, 0
+	if err := e.unsent.Send(r.Owner); err != nil {
+		return driver.Grant{}, err
+	}
 	n := e.names(r.Key)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	w := e.waiters.find(r.Owner)
 	for {
 		if w != nil {
-			timer.Reset(w.pause())
+			timer.Reset(w.pollPause())
 			select {
 			case <-w.wake:
 			case <-timer.C:
 			case <-ctx.Done():
 				return driver.Grant{}, driver.NoEffect(ctx.Err())
 			}
-			if gift := w.taken(); gift != nil && e.replicas == 0 {
-				e.waiters.forget(r.Owner)
-				if gift.waiting {
-					e.wanted.Add(r.Key)
+			if received := w.receivedGrant(); received != nil && e.replicas == 0 {
+				e.waiters.remove(r.Owner)
+				if received.othersWait {
+					e.othersWait.Add(r.Key)
 				}
-				return gift.grant, nil
+				return received.grant, nil
 			}
-			if w.hinted() {
+			if w.clearPutOff() {
 				continue
 			}
 		}
-		w = e.waiters.add(r.Owner, r.Key) // not by a look, which may go on after this has returned
-		g, err := e.lookAgain(ctx, r, n, w)
+		w = e.waiters.add(r.Owner, r.Key) // not inside a poll, which may go on after this has returned
+		g, err := e.pollOnce(ctx, r, n, w)
 		if !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
 	}
 }
 
-// lookAgain asks once whether it is the owner's turn. It is a join: the owner keeps its place.
-func (e *Engine) lookAgain(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
-	g, err := within(ctx, min(lookLimit, max(r.TTL/2, 100*time.Millisecond)), func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
-	if e.mayUndo(err) {
-		if ctx.Err() == nil { // else nobody comes after it
-			e.turns.Add(r.Owner)
+// pollOnce asks once whether it is the owner's turn. It joins again, so the owner keeps its place.
+func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
+	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
+	g, err := leaveAfter(ctx, limit, func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
+	if e.mayStillUndo(err) {
+		if ctx.Err() == nil { // otherwise no other owner comes after it
+			e.spentWithTurn.Add(r.Owner)
 		}
 		err = driver.Spent(err)
 	}
 	return g, err
 }
 
-// within returns what f does, or an error if ctx ends or the limit is reached first, even if f does not care. f then goes on by itself.
-func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+// leaveAfter returns the result of f, or an error if ctx ends or the limit is reached first. It does not wait for f
+// then: f goes on in the background.
+func leaveAfter[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
@@ -88,8 +93,8 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 	}
 }
 
-// heard takes in a message to this process.
-func (e *Engine) heard(message string) {
+// onMessage handles a message to this process.
+func (e *Engine) onMessage(message string) {
 	words := strings.Fields(message)
 	if len(words) < 3 {
 		return
@@ -102,17 +107,17 @@ func (e *Engine) heard(message string) {
 		}
 		numbers[i+1] = n
 	}
-	w := e.waiters.ticket(uint64(numbers[1]))
+	w := e.waiters.findTicket(uint64(numbers[1]))
 	switch {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:
-		g, err := grantOf(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], mostTokens))})
-		if g.TTL = span(numbers[4]); err != nil || g.TTL <= 0 {
-			w.poke() // no script has said that: a look tells
+		g, err := newGrant(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], maxTokens))})
+		if g.TTL = millisToDuration(numbers[4]); err != nil || g.TTL <= 0 {
+			w.wakeUp() // no script has sent that: polling tells
 			return
 		}
-		w.given(gift{grant: g, waiting: numbers[6] > 0}, numbers[5])
+		w.noteGranted(messageGrant{grant: g, othersWait: numbers[6] > 0}, numbers[5])
 	case words[0] == "h":
-		w.leads(span(numbers[2]))
+		w.noteHead(millisToDuration(numbers[2]))
 	}
 }

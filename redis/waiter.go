@@ -9,85 +9,86 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// waiter is an owner of this process that has joined, or is about to.
+// waiter is an owner of this process that has joined a queue, or is about to.
 type waiter struct {
 	key    driver.Key
-	ticket uint64 // stands for the owner in messages, which others might read
+	ticket uint64 // stands for the owner in messages, which others may be able to read
 	wake   chan struct{}
 
-	// These belong to the ears.
-	channel *channel // where it listens
-	over    bool     // it needs to hear nothing any more
+	// These are guarded by subscriptions.mu.
+	channel *channel // where it is notified
+	gone    bool     // it needs no more notifications
 
-	mu    sync.Mutex
-	way   string         // how it is told: P, S, or - if it must look itself
-	sent  driver.Instant // before the latest request that the server has answered; if it has answered none, before the first
-	since driver.Instant // from when no.ends counts
-	no    refusal        // the latest answer; its server time is 0 if there is none yet
-	looks int            // how often it has looked at a holder of another kind
-	gift  *gift
-	hint  bool // the next look has been put off; there is nothing to see yet
-	doubt bool // messages may have been lost since the latest answer
+	mu       sync.Mutex
+	notifyBy string // how it is notified: P, S, or - if it must poll
+	// sentBefore is a moment before the latest answered request was sent, or before the first one if none was answered.
+	sentBefore        driver.Instant
+	updatedAt         driver.Instant // when refusal was last updated; endsIn counts from here
+	refusal           refusal        // the latest answer; its serverMillis is 0 if there is none
+	foreignPolls      int            // polls in a row that found another kind of holder
+	granted           *messageGrant
+	pollPutOff        bool // do not poll when woken: there is nothing new yet
+	messagesMayBeLost bool // since the latest answer
 }
 
-// gift is a grant by another's release.
-type gift struct {
-	grant   driver.Grant
-	waiting bool // others wait behind
+// messageGrant is a grant by another holder's release, received as a message.
+type messageGrant struct {
+	grant      driver.Grant
+	othersWait bool // others wait behind it
 }
 
-// Waiters look from time to time, in case that a message was lost or somebody has died.
+// Waiters poll even if they are notified, in case a message was lost or somebody has died.
 const (
-	// lookEvery is the longest time between two looks.
-	lookEvery = 10 * time.Second
-	// leastLook is the shortest time between two looks of a waiter that is not the head of the queue.
-	leastLook = time.Second
-	// poll is how often the head looks that nobody will tell: at first, and in the end.
-	pollFirst, pollLast = 20 * time.Millisecond, 250 * time.Millisecond
-	// pollForeign is the latter behind a client of another kind. Those seldom wait longer than this before they try again.
-	pollForeign = 80 * time.Millisecond
+	// maxPollInterval is the longest time between two polls.
+	maxPollInterval = 10 * time.Second
+	// minPollInterval is the shortest time between two polls of a waiter that is not the head of the queue.
+	minPollInterval = time.Second
+	// pollInitial and pollMax are the first and the longest pause between polls of a head without notifications.
+	pollInitial, pollMax = 20 * time.Millisecond, 250 * time.Millisecond
+	// pollMaxForeign replaces pollMax behind another kind of client: its waiters seldom pause for longer than this.
+	pollMaxForeign = 80 * time.Millisecond
 )
 
-func (w *waiter) poke() {
+func (w *waiter) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it is about to poll anyway
 	}
 }
 
-// told notes how the waiter will be told of a grant.
-func (w *waiter) told(way string) {
+// setNotifyBy sets how the waiter is notified of a grant.
+func (w *waiter) setNotifyBy(method string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.way = way
+	w.notifyBy = method
 }
 
-// how is how the waiter will be told of a grant.
-func (w *waiter) how() string {
+// notifyMethod returns how the waiter is notified of a grant.
+func (w *waiter) notifyMethod() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.way
+	return w.notifyBy
 }
 
-// asks notes that a request is about to be sent, after which there may be a grant. The grant may be that of an earlier one
-// without an answer.
-func (w *waiter) asks(sent driver.Instant) {
+// noteRequest notes that a request is about to be sent. From then on there may be a grant; it may also be that of an
+// earlier, unanswered request.
+func (w *waiter) noteRequest(sent driver.Instant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.sent.IsZero() {
-		w.sent = sent
+	if w.sentBefore.IsZero() {
+		w.sentBefore = sent
 	}
 }
 
-// refused notes what a request that was sent at some moment has been answered.
-func (w *waiter) refused(sent driver.Instant, no refusal) {
+// noteRefused notes the refusal of a request that was sent at a moment.
+func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sent, w.since, w.no, w.hint, w.doubt = sent, driver.Now(), no, false, false
-	if no.foreign {
-		w.looks++
+	w.sentBefore, w.updatedAt, w.refusal, w.pollPutOff, w.messagesMayBeLost = sent, driver.Now(), refused, false, false
+	if refused.foreign {
+		w.foreignPolls++
 	} else {
-		w.looks = 0
+		w.foreignPolls = 0
 	}
 }
 
@@ -95,104 +96,106 @@ func (w *waiter) refused(sent driver.Instant, no refusal) {
 func (w *waiter) hasBeenRefused() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.no.server != 0
+	return w.refusal.serverMillis != 0
 }
 
-// leads notes that the waiter is the head of the queue now, behind a lease that ends in so long.
-func (w *waiter) leads(ends time.Duration) {
+// noteHead notes that the waiter has become the head of the queue, and when the lease before it ends.
+func (w *waiter) noteHead(endsIn time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.since, w.no.ends, w.no.place, w.no.foreign, w.hint = driver.Now(), ends, 0, false, true
-	w.poke()
+	w.refusal.endsIn, w.refusal.position, w.refusal.foreign = endsIn, 0, false
+	w.updatedAt, w.pollPutOff = driver.Now(), true
+	w.wakeUp()
 }
 
-// given notes a grant that was made at a moment of the server's clock, in milliseconds.
-func (w *waiter) given(g gift, at int64) {
+// noteGranted notes a grant. at is the time of the grant on the server's clock, in milliseconds.
+func (w *waiter) noteGranted(received messageGrant, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.poke()
-	g.grant.Start = w.sent
-	if w.no.server != 0 {
-		// As much time has passed here since the latest answer as on the server, but for the drift of the clocks.
-		passed := time.Duration(at-w.no.server) * time.Millisecond
+	w.wakeUp()
+	received.grant.Start = w.sentBefore
+	if w.refusal.serverMillis != 0 {
+		// Since the latest answer, as much time has passed here as on the server, except for clock drift.
+		passed := time.Duration(at-w.refusal.serverMillis) * time.Millisecond
 		surely := passed - passed/100 - 2*time.Millisecond
-		if w.doubt || passed < 0 || surely > driver.Now().Since(w.sent) {
-			// The message was held up, and the server has refused since; or it is another clock, or was set. A look tells.
-			w.hint = false
+		if w.messagesMayBeLost || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
+			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again.
+			w.pollPutOff = false
 			return
 		}
-		g.grant.Start = w.sent.Add(max(surely, 0))
+		received.grant.Start = w.sentBefore.Add(max(surely, 0))
 	}
-	w.gift = &g
+	w.granted = &received
 }
 
-// unheard notes that messages may have been lost: the waiter looks at once. Until it has, one that comes may be that of another
-// server, with another clock.
-func (w *waiter) unheard() {
+// noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before that poll is
+// answered, a message may come from another server with another clock.
+func (w *waiter) noteMessagesLost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.doubt, w.hint = true, false
-	w.poke()
+	w.messagesMayBeLost, w.pollPutOff = true, false
+	w.wakeUp()
 }
 
-// taken returns the grant, if there is one.
-func (w *waiter) taken() *gift {
+// receivedGrant returns the grant that a message brought, or nil.
+func (w *waiter) receivedGrant() *messageGrant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.gift
+	return w.granted
 }
 
-// hinted reports whether the waiter was woken only to look at another time.
-func (w *waiter) hinted() bool {
+// clearPutOff reports whether the waiter was woken only to poll at another time.
+func (w *waiter) clearPutOff() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hint := w.hint
-	w.hint = false
+	hint := w.pollPutOff
+	w.pollPutOff = false
 	return hint
 }
 
-// pause is for how long to wait for a message before looking.
-func (w *waiter) pause() time.Duration {
+// pollPause returns for how long to wait for a message before the next poll.
+func (w *waiter) pollPause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	place := max(w.no.place, 0)
-	d := lookEvery
-	if w.no.ends >= 0 {
-		d = w.no.ends + time.Millisecond
+	place := max(w.refusal.position, 0)
+	d := maxPollInterval
+	if w.refusal.endsIn >= 0 {
+		d = w.refusal.endsIn + time.Millisecond
 	}
 	switch {
-	case w.way == "-":
-		d = min(d+jitter(5*time.Millisecond), pollFirst*time.Duration(min(place+1, 12)), pollLast)
+	case w.notifyBy == "-":
+		d = min(d+jitter(5*time.Millisecond), pollInitial*time.Duration(min(place+1, 12)), pollMax)
 		d += jitter(d)
 	case place > 0:
-		d = max(d+min(time.Duration(place)*20*time.Millisecond, time.Second), leastLook)
+		d = max(d+min(time.Duration(place)*20*time.Millisecond, time.Second), minPollInterval)
 		d += jitter(d / 8)
-	case w.no.foreign:
-		d = min(d, pollFirst<<min(w.looks, 10)/2, pollForeign)
+	case w.refusal.foreign:
+		d = min(d, pollInitial<<min(w.foreignPolls, 10)/2, pollMaxForeign)
 		d += jitter(d / 2)
 	default:
 		d += jitter(5 * time.Millisecond)
 	}
-	return max(min(d, lookEvery)-driver.Now().Since(w.since), time.Millisecond)
+	return max(min(d, maxPollInterval)-driver.Now().Since(w.updatedAt), time.Millisecond)
 }
 
-// jitter is a random time below d, so that many do not look at the same moment.
+// jitter returns a random time of at most d, so that waiters do not poll at the same moment.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d) + 1)) }
 
-// waiters are the owners of this process that wait, or may.
+// waiters are the owners of this process that wait, or may wait.
 type waiters struct {
-	leave func(*waiter)
-	count atomic.Int32 // how many there are
+	unsubscribe func(*waiter)
+	count       atomic.Int32 // how many waiters there are
 
-	mu       sync.Mutex
-	byOwner  map[string]*waiter
-	byTicket map[uint64]*waiter
-	byKey    map[driver.Key]int // how many wait
-	last     uint64
+	mu         sync.Mutex
+	byOwner    map[string]*waiter
+	byTicket   map[uint64]*waiter
+	byKey      map[driver.Key]int // how many wait for each
+	lastTicket uint64
 }
 
-func (ws *waiters) init(leave func(*waiter)) {
-	ws.leave, ws.byOwner, ws.byTicket, ws.byKey = leave, map[string]*waiter{}, map[uint64]*waiter{}, map[driver.Key]int{}
+func (ws *waiters) init(unsubscribe func(*waiter)) {
+	ws.unsubscribe = unsubscribe
+	ws.byOwner, ws.byTicket, ws.byKey = map[string]*waiter{}, map[uint64]*waiter{}, map[driver.Key]int{}
 }
 
 func (ws *waiters) find(owner string) *waiter {
@@ -201,14 +204,14 @@ func (ws *waiters) find(owner string) *waiter {
 	return ws.byOwner[owner]
 }
 
-// want reports whether anybody of this process waits for a key.
-func (ws *waiters) want(k driver.Key) bool {
+// hasKey reports whether anybody in this process waits for a key.
+func (ws *waiters) hasKey(k driver.Key) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byKey[k] > 0
 }
 
-func (ws *waiters) ticket(n uint64) *waiter {
+func (ws *waiters) findTicket(n uint64) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.byTicket[n]
@@ -220,8 +223,8 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 	defer ws.mu.Unlock()
 	w := ws.byOwner[owner]
 	if w == nil {
-		ws.last++
-		w = &waiter{key: k, ticket: ws.last, wake: make(chan struct{}, 1)}
+		ws.lastTicket++
+		w = &waiter{key: k, ticket: ws.lastTicket, wake: make(chan struct{}, 1)}
 		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
@@ -229,8 +232,8 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 	return w
 }
 
-// forget drops the waiter of an owner, if there is one.
-func (ws *waiters) forget(owner string) {
+// remove drops the waiter of an owner, if there is one.
+func (ws *waiters) remove(owner string) {
 	if ws.count.Load() == 0 {
 		return
 	}
@@ -246,6 +249,6 @@ func (ws *waiters) forget(owner string) {
 	}
 	ws.mu.Unlock()
 	if w != nil {
-		ws.leave(w)
+		ws.unsubscribe(w)
 	}
 }

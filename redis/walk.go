@@ -12,21 +12,21 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// lookCount is how many names are looked at in one go.
-const lookCount = 100
+// namesPerRead is how many names are read at once.
+const namesPerRead = 100
 
-// walk tells what the query matches, piece by piece, and no more than its limit.
+// walk calls visit with what matches the query, piece by piece, up to the query's limit.
 func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
-	q, again := repeating(q)
+	q, repeat := repeatProgress(q)
 	keys, err := e.keys(ctx, q)
 	for err == nil && len(keys) > 0 && q.Limit > 0 {
-		n := min(len(keys), lookCount, q.Limit)
+		n := min(len(keys), namesPerRead, q.Limit)
 		var piece []driver.Status
 		piece, err = e.statuses(ctx, keys[:n], q)
 		switch {
 		case err != nil:
 		case len(piece) == 0:
-			again()
+			repeat()
 		case !visit(piece):
 			return nil
 		}
@@ -38,9 +38,9 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 	return nil
 }
 
-// keys returns what may be held, waited for or set, in order.
+// keys returns the sorted keys of all names that may be held, waited for or set.
 func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error) {
-	if e.ears.closed() {
+	if e.subscriptions.isClosed() {
 		return nil, errClosed
 	}
 	if q.Name != "" {
@@ -75,31 +75,32 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 	return keys, nil
 }
 
-// matches reports whether a query is about a key.
+// matches reports whether a key matches a query.
 func matches(q driver.Query, k driver.Key) bool {
-	return (q.Kind == 0 || q.Kind == k.Kind) && (q.Name == "" || q.Name == k.Name) && strings.HasPrefix(k.Name, q.Prefix) && k.Compare(q.After) > 0
+	return (q.Kind == 0 || q.Kind == k.Kind) && (q.Name == "" || q.Name == k.Name) &&
+		strings.HasPrefix(k.Name, q.Prefix) && k.Compare(q.After) > 0
 }
 
-// statuses reports what is known of some keys, and leaves out those of which nothing is. It looks at all in one go, and again at
-// those whose server is not, or no more, the one that was thought.
+// statuses returns the statuses of keys, and leaves out those without any. It asks for all at once, and again for those
+// whose server has changed.
 func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query) (page []driver.Status, _ error) {
-	looks := make([]glance, len(keys))
+	calls := make([]readCall, len(keys))
 	for i, k := range keys {
-		looks[i] = e.lookAt(k, firstPart(q.Queue))
+		calls[i] = e.statusCall(k, firstPart(q.Queue))
 	}
-	answers, err := e.lookAtAll(ctx, looks)
+	answers, err := e.readNames(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
 	for i, k := range keys {
-		st, err := e.status(ctx, k, q.Queue, looks[i], answers[i])
-		if q.Name == "" && isBroken(err) {
+		st, err := e.status(ctx, k, q.Queue, calls[i], answers[i])
+		if q.Name == "" && isDamaged(err) {
 			continue // it cannot be taken either
 		}
 		if err != nil {
 			return nil, err
 		}
-		if isSomething(st) {
+		if hasAnything(st) {
 			page = append(page, st)
 		}
 	}
@@ -107,49 +108,51 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 }
 
 // status reads the first answer about a name, and asks for the rest.
-func (e *Engine) status(ctx context.Context, k driver.Key, queue bool, first glance, answer any) (driver.Status, error) {
+func (e *Engine) status(
+	ctx context.Context, k driver.Key, queue bool, first readCall, answer any,
+) (driver.Status, error) {
 	var err error
 	if answer == nil {
-		answer, err = e.look(ctx, first)
+		answer, err = e.readName(ctx, first)
 	}
 	st, rest, err := readStatus(k, firstPart(queue), answer, err)
-	for err == nil && rest != (part{notAtAll, notAtAll}) {
+	for err == nil && rest != (statusPart{noPart, noPart}) {
 		from := rest
-		answer, err = e.look(ctx, e.lookAt(k, from))
+		answer, err = e.readName(ctx, e.statusCall(k, from))
 		var more driver.Status
 		if more, rest, err = readStatus(k, from, answer, err); err == nil {
-			add(&st, more)
+			mergeStatus(&st, more)
 		}
-		if len(st.Queue) >= st.Waiting { // who joins meanwhile is not waited for
-			rest.waiters = notAtAll
+		if len(st.Queue) >= st.Waiting { // do not wait for waiters that join meanwhile
+			rest.waiters = noPart
 		}
 	}
 	slices.SortFunc(st.Holders, func(a, b driver.Holder) int { return cmp.Compare(a.Token, b.Token) })
 	return st, err
 }
 
-// look looks at one name.
-func (e *Engine) look(ctx context.Context, l glance) (any, error) {
-	return within(ctx, lookLimit, func(ctx context.Context) (any, error) { return e.peek(ctx, l) })
+// readName reads one name.
+func (e *Engine) readName(ctx context.Context, c readCall) (any, error) {
+	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) (any, error) { return e.runReadOnly(ctx, c) })
 }
 
-// lookAtAll looks at many names in one go. It has no answer, nil, for those of which it was not clear where they are, and for those that
-// were answered with an error.
-func (e *Engine) lookAtAll(ctx context.Context, looks []glance) ([]any, error) {
-	return within(ctx, lookLimit, func(ctx context.Context) ([]any, error) {
-		cmds := make([]*redis.Cmd, len(looks))
+// readNames reads many names at once. The answer is nil for a name whose server is unknown, or whose call failed.
+func (e *Engine) readNames(ctx context.Context, calls []readCall) ([]any, error) {
+	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) ([]any, error) {
+		cmds := make([]*redis.Cmd, len(calls))
 		_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
-			for i, l := range looks {
-				on := e.sights.guess(l.names)
-				if on == nil {
+			for i, c := range calls {
+				srv := e.readRouter.cachedServer(c.names)
+				if srv == nil {
 					continue
 				}
-				cmds[i] = newWords(l.keys, l.args...).send(ctx, e.sights.command(l, on), on.program, l.script).Cmd
+				by := e.readRouter.readCommandFor(c, srv)
+				cmds[i] = newScriptCall(c.keys, c.args...).commandBy(ctx, by, srv.scripts, c.script).Cmd
 				_ = p.Process(ctx, cmds[i])
 			}
 			return nil
 		})
-		answers := make([]any, len(looks))
+		answers := make([]any, len(calls))
 		for i, cmd := range cmds {
 			if cmd != nil && cmd.Err() == nil {
 				answers[i] = cmd.Val()

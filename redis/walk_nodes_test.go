@@ -18,34 +18,36 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// stale has the first nodes that are asked believe that a master of the Cluster keeps nothing yet, and another one its slots: what they have not heard of.
-type stale struct {
-	to, from string // ids
+// staleNodes makes the first nodes that are asked believe that a master of the Cluster keeps no slots yet, and another
+// one keeps them.
+type staleNodes struct {
+	to, from string // node IDs
 	times    *atomic.Int64
 }
 
-func (s stale) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (n staleNodes) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (s stale) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+func (n staleNodes) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-func (s stale) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+func (n staleNodes) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
 		err := next(ctx, cmd)
 		answer, ok := cmd.(*goredis.StringCmd)
-		if !ok || err != nil || !strings.EqualFold(fmt.Sprint(cmd.Args()...), "clusternodes") || strings.Contains(answer.Val(), "myself,slave") || s.times.Add(-1) < 0 {
+		if !ok || err != nil || !strings.EqualFold(fmt.Sprint(cmd.Args()...), "clusternodes") ||
+			strings.Contains(answer.Val(), "myself,slave") || n.times.Add(-1) < 0 {
 			return err
 		}
 		lines := strings.Split(strings.TrimSpace(answer.Val()), "\n")
 		var moved string
 		for i, line := range lines {
-			if fields := strings.Fields(line); fields[0] == s.to {
+			if fields := strings.Fields(line); fields[0] == n.to {
 				moved, lines[i] = strings.Join(fields[8:], " "), strings.Join(fields[:8], " ")
 			}
 		}
 		for i, line := range lines {
-			if strings.HasPrefix(line, s.from) {
+			if strings.HasPrefix(line, n.from) {
 				lines[i] += " " + moved
 			}
 		}
@@ -54,7 +56,8 @@ func (s stale) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	}
 }
 
-// A master of which the node that is asked for the nodes has not heard yet that it keeps slots is searched all the same. If nobody ever names it, that is an error.
+// The node that is asked for the list of nodes does not know yet that a master keeps slots. The master is searched
+// nevertheless. If no node ever names it, the walk fails.
 func TestWalkWhereANodeHasNotHeardOfAMaster(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
@@ -74,36 +77,36 @@ func TestWalkWhereANodeHasNotHeardOfAMaster(t *testing.T) {
 	for times, fails := range map[int64]bool{1: false, 1000: true} {
 		left := &atomic.Int64{}
 		left.Store(times)
-		hook := stale{id(to), id(from), left}
+		hook := staleNodes{id(to), id(from), left}
 		through := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 			nodes := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()})
 			nodes.AddHook(hook)
 			return closed(t, nodes)
 		})
-		got, err := walked(t.Context(), through, driver.Query{})
+		got, err := walkNames(t.Context(), through, driver.Query{})
 		switch {
 		case left.Load() == times:
 			t.Error("nobody has been asked for the nodes")
 		case !fails && (err != nil || !slices.Equal(got, want)):
-			t.Errorf("told %q, %v; want %q", got, err, want)
+			t.Errorf("got %q, %v; want %q", got, err, want)
 		case fails && (!driver.HadNoEffect(err) || len(got) > 0):
-			t.Errorf("told %q, %v; want an error", got, err)
+			t.Errorf("got %q, %v; want an error", got, err)
 		}
 	}
 }
 
-// gone has the first questions for the nodes fail, as those to a node do that is gone.
-type gone struct{ times *atomic.Int64 }
+// failingNodes makes the first requests for the list of nodes fail, as if the node were gone.
+type failingNodes struct{ times *atomic.Int64 }
 
-func (g gone) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (n failingNodes) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (g gone) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+func (n failingNodes) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-func (g gone) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+func (n failingNodes) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
-		if cmd.Name() == "cluster" && g.times.Add(-1) >= 0 {
+		if cmd.Name() == "cluster" && n.times.Add(-1) >= 0 {
 			cmd.SetErr(io.EOF)
 			return io.EOF
 		}
@@ -111,27 +114,27 @@ func (g gone) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	}
 }
 
-// A node that is gone, and that the client asks for the others, keeps nobody from looking at these.
-func TestLookWhereANodeIsGone(t *testing.T) {
+// If the node that the client asks for the list of nodes is gone, the other nodes are read nevertheless.
+func TestWalkAndExamineWhereANodeIsGone(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
 	takes(t, unguarded(t, cluster(c)), lasting("a", time.Minute))
 	left := &atomic.Int64{}
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		nodes := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()})
-		nodes.AddHook(gone{left})
+		nodes.AddHook(failingNodes{left})
 		return closed(t, nodes)
 	})
 	left.Store(3)
-	if got, err := walked(t.Context(), e, driver.Query{}); err != nil || !slices.Equal(got, []string{"a"}) {
-		t.Errorf("Walk tells of %q, %v", got, err)
+	if got, err := walkNames(t.Context(), e, driver.Query{}); err != nil || !slices.Equal(got, []string{"a"}) {
+		t.Errorf("Walk: %q, %v", got, err)
 	}
 	left.Store(3)
-	if x, err := e.Examine(t.Context()); err != nil || len(x.Places) != 3 {
-		t.Errorf("Examine tells of %+v, %v", x.Places, err)
+	if x, err := e.Examine(t.Context()); err != nil || len(x.Servers) != 3 {
+		t.Errorf("Examine: %+v, %v", x.Servers, err)
 	}
 	left.Store(1000)
-	if got, err := walked(t.Context(), e, driver.Query{}); !errors.Is(err, io.EOF) || len(got) > 0 {
-		t.Errorf("where no node answers, Walk tells of %q, %v", got, err)
+	if got, err := walkNames(t.Context(), e, driver.Query{}); !errors.Is(err, io.EOF) || len(got) > 0 {
+		t.Errorf("where no node answers, Walk: %q, %v", got, err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// fill puts so many locks of another process on a server, and returns their names in order.
-func fill(t *testing.T, s *redisserver.Server, n int) (names []string) {
+// addLocks puts n locks of another process on a server, and returns their names in order.
+func addLocks(t *testing.T, s *redisserver.Server, n int) (names []string) {
 	t.Helper()
 	command(t, s, "EVAL", `for i = 1, tonumber(ARGV[1]) do
   local name = string.format('name %06d', i)
@@ -31,8 +31,8 @@ end`, "0", fmt.Sprint(n))
 	return names
 }
 
-// walked is what a walk tells.
-func walked(ctx context.Context, w driver.Walker, q driver.Query) (names []string, err error) {
+// walkNames returns the names that a walk finds.
+func walkNames(ctx context.Context, w driver.Walker, q driver.Query) (names []string, err error) {
 	err = w.Walk(ctx, q, func(piece []driver.Status) bool {
 		for _, st := range piece {
 			names = append(names, st.Name)
@@ -42,8 +42,8 @@ func walked(ctx context.Context, w driver.Walker, q driver.Query) (names []strin
 	return names, err
 }
 
-// scripts counts the scripts that clients have sent to a server.
-func scripts(t *testing.T, s *redisserver.Server) (n int) {
+// scriptCalls is the number of scripts that clients have sent to a server.
+func scriptCalls(t *testing.T, s *redisserver.Server) (n int) {
 	t.Helper()
 	text, err := s.Command("INFO", "commandstats")
 	if err != nil {
@@ -58,16 +58,16 @@ func scripts(t *testing.T, s *redisserver.Server) (n int) {
 	return n
 }
 
-// A search goes in steps, and what it finds is looked at in pieces.
+// A search goes in steps, and what it finds is read in pieces.
 func TestWalkOfManyNames(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	want := fill(t, s, 5000)
+	want := addLocks(t, s, 5000)
 	e := unguarded(t, standalone(s))
-	steps, pieces, most := 0, 0, 0
+	steps, pieces, largest := 0, 0, 0
 	var got []string
 	err := e.Walk(t.Context(), driver.Query{Progress: func(n int) { steps++ }}, func(piece []driver.Status) bool {
-		pieces, most = pieces+1, max(most, len(piece))
+		pieces, largest = pieces+1, max(largest, len(piece))
 		for _, st := range piece {
 			got = append(got, st.Name)
 		}
@@ -76,20 +76,20 @@ func TestWalkOfManyNames(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%d names, %v; want %d", len(got), err, len(want))
 	}
-	if steps < 5 || pieces < 25 || most > 200 {
-		t.Errorf("%d steps, %d pieces of up to %d names: too much in one go", steps, pieces, most)
+	if steps < 5 || pieces < 25 || largest > 200 {
+		t.Errorf("%d steps, %d pieces of up to %d names: too much in one step", steps, pieces, largest)
 	}
-	// A page of a few names looks at few.
-	before := scripts(t, s)
+	// For a page of a few names, few are read.
+	before := scriptCalls(t, s)
 	if page, err := e.List(t.Context(), driver.Query{Limit: 3}); err != nil || len(page) != 3 {
 		t.Errorf("a page of 3 has %d entries, %v", len(page), err)
 	}
-	if n := scripts(t, s) - before; n > 3 {
+	if n := scriptCalls(t, s) - before; n > 3 {
 		t.Errorf("a page of 3 took %d scripts", n)
 	}
 }
 
-// Keys of other programs among the locks are passed over, and keep nobody from being listed.
+// Keys of other programs among the locks are skipped, and prevent no listing.
 func TestWalkPastOtherKeys(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -97,40 +97,43 @@ func TestWalkPastOtherKeys(t *testing.T) {
 	takes(t, e, lasting("ours", time.Minute))
 	takes(t, e, lasting("with a list for a queue", time.Minute))
 	for _, words := range [][]string{
-		{"HSET", "lock:hash", "a", "b"}, {"RPUSH", "lock:list", "a"}, {"ZADD", "lock:set", "1", "a"}, {"SET", "{lock:latch}:latch", "a"},
-		{"RPUSH", "{lock:with a list for a queue}:queue", "a"}, {"SET", "other:lock:string", "a"}, {"SET", "lock:", "a"}, {"SET", "{lock:", "a"},
+		{"HSET", "lock:hash", "a", "b"}, {"RPUSH", "lock:list", "a"}, {"ZADD", "lock:set", "1", "a"},
+		{"SET", "{lock:latch}:latch", "a"},
+		{"RPUSH", "{lock:with a list for a queue}:queue", "a"}, {"SET", "other:lock:string", "a"},
+		{"SET", "lock:", "a"}, {"SET", "{lock:", "a"},
 	} {
 		command(t, s, words...)
 	}
-	got, err := walked(t.Context(), e, driver.Query{})
+	got, err := walkNames(t.Context(), e, driver.Query{})
 	if err != nil || !slices.Equal(got, []string{"ours"}) {
-		t.Errorf("told %q, %v, want ours alone", got, err)
+		t.Errorf("got %q, %v, want ours alone", got, err)
 	}
-	// Whoever asks for one of them by name is told why there is nothing to see.
-	if _, err := walked(t.Context(), e, driver.Query{Name: "hash"}); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "another program") {
-		t.Errorf("told of a hash: %v", err)
+	// A query for one of them by name returns an error that says why nothing can be listed.
+	if _, err := walkNames(t.Context(), e, driver.Query{Name: "hash"}); !driver.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "another program") {
+		t.Errorf("a query for a hash: %v", err)
 	}
 }
 
-// A walk does not go on when the server is gone in its midst, and does not say that it has told all.
-func TestWalkIsCut(t *testing.T) {
+// A walk ends when the server is gone half-way, and does not report success.
+func TestWalkThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	want := fill(t, s, 5000)
+	want := addLocks(t, s, 5000)
 	for name, c := range map[string]struct {
 		command string
 		nth     int64
 		action  redisserver.Action
 	}{
-		"in the search":              {"scan", 3, redisserver.CutAfter},
-		"in a look":                  {"evalsha_ro", 1500, redisserver.CutBefore},
-		"without an answer":          {"scan", 3, redisserver.Hold},
-		"without an answer to looks": {"evalsha_ro", 1500, redisserver.Hold},
+		"in the search":                     {"scan", 3, redisserver.CutAfter},
+		"in a status read":                  {"evalsha_ro", 1500, redisserver.CutBefore},
+		"without an answer":                 {"scan", 3, redisserver.Hold},
+		"without an answer to status reads": {"evalsha_ro", 1500, redisserver.Hold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := redisserver.ProxyForTest(t, s.Addr())
-			e := unguarded(t, bare(p.Addr()))
+			e := unguarded(t, noRetries(p.Addr()))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var count atomic.Int64
@@ -145,25 +148,25 @@ func TestWalkIsCut(t *testing.T) {
 				}
 				return c.action
 			})
-			got, err := walked(ctx, e, driver.Query{})
+			got, err := walkNames(ctx, e, driver.Query{})
 			if err == nil || !driver.HadNoEffect(err) || len(got) >= len(want) {
-				t.Errorf("told of %d names, %v, want an error", len(got), err)
+				t.Errorf("got %d names, %v, want an error", len(got), err)
 			}
 			if since := began.Load(); since == nil {
-				t.Errorf("%s was not sent a time %d", c.command, c.nth)
+				t.Errorf("%s was not sent %d times", c.command, c.nth)
 			} else if took := time.Since(*since); took > atOnce {
 				t.Errorf("it took %v", took)
 			}
 			p.Intercept(nil)
 			p.Release()
-			if got, err := walked(t.Context(), e, driver.Query{}); err != nil || len(got) != len(want) {
-				t.Errorf("after it, told of %d names, %v", len(got), err)
+			if got, err := walkNames(t.Context(), e, driver.Query{}); err != nil || len(got) != len(want) {
+				t.Errorf("after it, got %d names, %v", len(got), err)
 			}
 		})
 	}
 }
 
-// A server that says nothing is given up, also by those who would wait for ever, and through a client that does not give up.
+// A walk on a silent server is given up, even if the context never ends and the client waits for ever.
 func TestWalkOnASilentServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -176,7 +179,7 @@ func TestWalkOnASilentServer(t *testing.T) {
 	t.Cleanup(p.Cut)
 	began := time.Now()
 	for _, q := range []driver.Query{{}, {Name: "a"}} {
-		if _, err := walked(context.WithoutCancel(t.Context()), e, q); err == nil || !driver.HadNoEffect(err) {
+		if _, err := walkNames(context.WithoutCancel(t.Context()), e, q); err == nil || !driver.HadNoEffect(err) {
 			t.Errorf("%v, want an error", err)
 		}
 	}
@@ -192,15 +195,16 @@ func TestWalkWithoutTheRightToScan(t *testing.T) {
 	e := unguarded(t, asUser(s, "blind"))
 	takes(t, e, lasting("a", time.Minute))
 	for what, f := range map[string]func() error{
-		"Walk":  func() error { _, err := walked(t.Context(), e, driver.Query{}); return err },
+		"Walk":  func() error { _, err := walkNames(t.Context(), e, driver.Query{}); return err },
 		"List":  func() error { _, err := e.List(t.Context(), driver.Query{}); return err },
-		"Leaks": func() error { _, err := found(t.Context(), e, driver.Query{}); return err },
+		"Leaks": func() error { _, err := findLeaks(t.Context(), e, driver.Query{}); return err },
 	} {
-		if err := f(); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights") || !strings.Contains(err.Error(), "scan") {
+		if err := f(); !driver.IsPermanent(err) || !strings.Contains(err.Error(), "smallest rights") ||
+			!strings.Contains(err.Error(), "scan") {
 			t.Errorf("%s: %v, want a permanent error about the right to scan", what, err)
 		}
 	}
-	if got, err := walked(t.Context(), e, driver.Query{Name: "a"}); err != nil || len(got) != 1 {
+	if got, err := walkNames(t.Context(), e, driver.Query{Name: "a"}); err != nil || len(got) != 1 {
 		t.Errorf("one name: %q, %v", got, err)
 	}
 }
@@ -212,37 +216,38 @@ func TestWalkAfterClose(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := walked(t.Context(), e, driver.Query{}); !driver.IsPermanent(err) {
+	if _, err := walkNames(t.Context(), e, driver.Query{}); !driver.IsPermanent(err) {
 		t.Errorf("Walk: %v", err)
 	}
-	if _, err := found(t.Context(), e, driver.Query{Name: "a"}); !driver.IsPermanent(err) {
+	if _, err := findLeaks(t.Context(), e, driver.Query{Name: "a"}); !driver.IsPermanent(err) {
 		t.Errorf("Leaks: %v", err)
 	}
 }
 
-// gate holds up what a client sends to one server.
-type gate struct {
-	addr string
-	hold func(addr, command string) // before it is sent
-	done func(addr, command string) // after it was answered
+// requestHook calls functions around each request of a client to one server.
+type requestHook struct {
+	addr   string
+	before func(addr, command string) // before it is sent
+	after  func(addr, command string) // after it was answered
 }
 
-func (g gate) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (h requestHook) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (g gate) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+func (h requestHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-func (g gate) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+func (h requestHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
-		g.hold(g.addr, cmd.Name())
+		h.before(h.addr, cmd.Name())
 		err := next(ctx, cmd)
-		g.done(g.addr, cmd.Name())
+		h.after(h.addr, cmd.Name())
 		return err
 	}
 }
 
-// A key that is moved from a master that has yet to be searched to one that has been is found all the same, and told once.
+// A key that is moved from a master that is still to be searched to one that has been searched is found nevertheless,
+// once.
 func TestWalkWhileASlotIsMoved(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
@@ -265,7 +270,7 @@ func TestWalkWhileASlotIsMoved(t *testing.T) {
 		nodes := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()})
 		nodes.OnNewNode(func(node *goredis.Client) {
 			addr := node.Options().Addr
-			node.AddHook(gate{addr,
+			node.AddHook(requestHook{addr,
 				func(addr, command string) {
 					if command != "scan" || addr != from.Addr() || moved.Swap(true) {
 						return
@@ -291,20 +296,20 @@ func TestWalkWhileASlotIsMoved(t *testing.T) {
 		})
 		return closed(t, nodes)
 	})
-	got, err := walked(t.Context(), through, driver.Query{})
+	got, err := walkNames(t.Context(), through, driver.Query{})
 	if err != nil || !moved.Load() || !slices.Equal(got, want) {
-		t.Errorf("told %q, %v; want %q", got, err, want)
+		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }
 
-// A promoted replica has other cursors: a search that was begun on the old master fails, and tells nothing that is not so.
+// A restarted server has other cursors: a search that began before fails, or finds all names.
 func TestWalkOverAServerThatRestarts(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes"}})
-	want := fill(t, s, 5000)
+	want := addLocks(t, s, 5000)
 	e := unguarded(t, standalone(s)) // its client tries again by itself
 	restarted := false
-	got, err := walked(t.Context(), e, driver.Query{Progress: func(int) {
+	got, err := walkNames(t.Context(), e, driver.Query{Progress: func(int) {
 		if !restarted {
 			restarted = true
 			s.Kill()
@@ -314,7 +319,7 @@ func TestWalkOverAServerThatRestarts(t *testing.T) {
 		}
 	}})
 	if err == nil && !slices.Equal(got, want) || err != nil && !driver.HadNoEffect(err) {
-		t.Errorf("told of %d names, %v, want all or an error", len(got), err)
+		t.Errorf("got %d names, %v, want all or an error", len(got), err)
 	}
 	if errors.Is(err, context.Canceled) {
 		t.Error(err)

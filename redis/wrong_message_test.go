@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// A message that was held up on its way tells of a grant that is over, if the server has refused the waiter since.
+// A delayed message of a grant is ignored if the server has refused the waiter since then: that grant has ended.
 func TestMessageOfAnOldGrant(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -22,9 +22,10 @@ func TestMessageOfAnOldGrant(t *testing.T) {
 	got := waits(t, e, r)
 	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
 	ticket, process := record[8], record[9]
-	granted5sAgo := fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(), time.Now().Add(-5*time.Second).UnixMilli())
-	if heard := command(t, s, "PUBLISH", "lock:wake:"+process, granted5sAgo); heard != int64(1) {
-		t.Fatalf("%v listen to the messages of the process, want one", heard)
+	granted5sAgo := fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(),
+		time.Now().Add(-5*time.Second).UnixMilli())
+	if receivers := command(t, s, "PUBLISH", "lock:wake:"+process, granted5sAgo); receivers != int64(1) {
+		t.Fatalf("%v are subscribed to the channel of the process, want one", receivers)
 	}
 	select {
 	case g := <-got:
@@ -36,13 +37,14 @@ func TestMessageOfAnOldGrant(t *testing.T) {
 	release(t, e, r)
 }
 
-// A replica passes messages on to who listens there, whom its master does not count. Such a waiter has to come and look, and
-// is never told that it has what the master has not given to it.
+// A replica passes messages on to its subscribers, whom the master does not count. Such a waiter has to poll, and is
+// never told that it has what the master has not granted.
 func TestMessageThroughAReplica(t *testing.T) {
 	t.Parallel()
 	pair := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
 	e, beside := unguarded(t, func(t *testing.T) goredis.UniversalClient {
-		return split{standalone(pair.Master)(t).(*goredis.Client), standalone(pair.Replicas[0])(t).(*goredis.Client)}
+		return splitClient{standalone(pair.Master)(t).(*goredis.Client),
+			standalone(pair.Replicas[0])(t).(*goredis.Client)}
 	}), unguarded(t, standalone(pair.Master))
 	holder := lasting("a", 3*time.Second)
 	takes(t, beside, holder)

@@ -6,56 +6,56 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// claim is what one owner wants of a key.
-type claim struct {
+// demand is what one owner wants of a key.
+type demand struct {
 	mode         driver.Mode
 	weight, size int
 }
 
-// crowd is what all holders of a key have together.
-type crowd struct {
+// holderSum is what all holders of a key have together.
+type holderSum struct {
 	holders   int
 	weight    int
-	exclusive bool // one of them excludes everybody
+	exclusive bool // one of them is exclusive
 }
 
-// admits reports whether a claim may join the crowd.
-func (c crowd) admits(kind driver.Kind, want claim) bool {
+// admits reports whether one more owner may hold the key.
+func (h holderSum) admits(kind driver.Kind, d demand) bool {
 	switch {
 	case kind == driver.Semaphore:
-		return want.weight <= want.size-c.weight
-	case want.mode == driver.Shared:
-		return !c.exclusive
+		return d.weight <= d.size-h.weight
+	case d.mode == driver.Shared:
+		return !h.exclusive
 	default:
-		return c.holders == 0
+		return h.holders == 0
 	}
 }
 
-// with returns the crowd together with one more.
-func (c crowd) with(joined claim) crowd {
-	c.holders++
-	c.weight += joined.weight
-	c.exclusive = c.exclusive || joined.mode == driver.Exclusive
-	return c
+// plus returns the sum with one more holder.
+func (h holderSum) plus(d demand) holderSum {
+	h.holders++
+	h.weight += d.weight
+	h.exclusive = h.exclusive || d.mode == driver.Exclusive
+	return h
 }
 
-// entering returns those who may enter now: the longest run from the head of the queue that the
-// crowd admits together. Nobody behind one who must wait enters, so that a
-// stream of readers, or of small claims, never starves a writer or a large one.
-func entering(kind driver.Kind, c crowd, queue iter.Seq[place]) []place {
-	var run []place
-	for p := range queue {
-		if !c.admits(kind, p.claim) {
+// grantable returns those who may hold now: the longest run from the head of the queue that is admitted together.
+// Nobody is admitted past a waiter that has to wait, so that a stream of readers, or of small requests, never starves a
+// writer or a large request.
+func grantable(kind driver.Kind, h holderSum, queue iter.Seq[queueEntry]) []queueEntry {
+	var run []queueEntry
+	for entry := range queue {
+		if !h.admits(kind, entry.demand) {
 			break
 		}
-		c = c.with(p.claim)
-		run = append(run, p)
+		h = h.plus(entry.demand)
+		run = append(run, entry)
 	}
 	return run
 }
 
-// place is one waiter's place in a queue.
-type place struct {
+// queueEntry is one waiter's place in a queue.
+type queueEntry struct {
 	seq int64
-	claim
+	demand
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// handClock is a clock that a test moves by hand.
-type handClock struct {
+// manualClock is a clock that a test advances.
+type manualClock struct {
 	boot string
 	now  atomic.Int64
 }
 
-func (h *handClock) clock() clock            { return clock{boot: h.boot, now: h.now.Load} }
-func (h *handClock) advance(d time.Duration) { h.now.Add(micros(d)) }
+func (h *manualClock) clock() clock            { return clock{boot: h.boot, now: h.now.Load} }
+func (h *manualClock) advance(d time.Duration) { h.now.Add(micros(d)) }
 
-func newHandClock(boot string, start time.Duration) *handClock {
-	h := &handClock{boot: boot}
+func newManualClock(boot string, start time.Duration) *manualClock {
+	h := &manualClock{boot: boot}
 	h.now.Store(micros(start))
 	return h
 }
@@ -45,15 +45,15 @@ func TestMicrosNeverShorten(t *testing.T) {
 
 func TestLeaseEndsByTheClock(t *testing.T) {
 	t.Parallel()
-	path, hand := newPath(t), newHandClock("first", time.Hour)
-	e, other := openAt(t, path, hand.clock()), openAt(t, path, hand.clock())
+	path, manual := newPath(t), newManualClock("first", time.Hour)
+	e, other := openAt(t, path, manual.clock()), openAt(t, path, manual.clock())
 	r := lock("a")
 	mustTake(t, e, r)
-	hand.advance(r.TTL - time.Microsecond)
+	manual.advance(r.TTL - time.Microsecond)
 	if _, err := other.Take(t.Context(), lock("a")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take before the end: %v, want ErrHeld", err)
 	}
-	hand.advance(time.Microsecond)
+	manual.advance(time.Microsecond)
 	mustTake(t, other, lock("a"))
 	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("Release by the old holder: %v, want ErrNotHeld", err)
@@ -64,7 +64,7 @@ func TestRestartOfTheMachine(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	// The clock of the second start is far behind that of the first.
-	first, second := newHandClock("first", 1000*time.Hour), newHandClock("second", time.Second)
+	first, second := newManualClock("first", 1000*time.Hour), newManualClock("second", time.Second)
 	before, err := open(path, first.clock())
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,8 @@ func TestRestartOfTheMachine(t *testing.T) {
 	if _, err := before.Take(t.Context(), waiting); !errors.Is(err, driver.ErrHeld) {
 		t.Fatal(err)
 	}
-	if _, err := before.TrySet(t.Context(), driver.LatchSet{Name: "latch", ID: "1", Count: 1, TTL: time.Minute}); err != nil {
+	latch := driver.LatchSet{Name: "latch", ID: "1", Count: 1, TTL: time.Minute}
+	if _, err := before.TrySet(t.Context(), latch); err != nil {
 		t.Fatal(err)
 	}
 	first.advance(held.TTL - time.Second) // most of the lease is over
@@ -113,28 +114,28 @@ func TestRestartOfTheMachine(t *testing.T) {
 func TestAnotherKernelIsNoticed(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	e := openAt(t, path, newHandClock("first", time.Hour).clock())
+	e := openAt(t, path, newManualClock("first", time.Hour).clock())
 	mustTake(t, e, lock("a"))
-	openAt(t, path, newHandClock("second", time.Hour).clock())
+	openAt(t, path, newManualClock("second", time.Hour).clock())
 	if _, err := e.Take(t.Context(), lock("b")); !driver.IsPermanent(err) || !errors.Is(err, errBoot) {
 		t.Errorf("Take: %v, want a permanent error that tells of another start of the machine", err)
 	}
 }
 
-// TestTokensSurvivePowerLoss loses all that was not flushed: the file is set back to how it was
-// when the mark was last raised.
+// TestTokensSurvivePowerLoss loses everything that was not flushed: it sets the file back to its state when the mark
+// was last raised.
 func TestTokensSurvivePowerLoss(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	var last uint64
 	for start := range 3 {
-		boot := newHandClock(string(rune('a'+start)), time.Hour).clock()
+		boot := newManualClock(string(rune('a'+start)), time.Hour).clock()
 		e, err := open(path, boot)
 		if err != nil {
 			t.Fatal(err)
 		}
 		flushed := copyOf(t, path)
-		for range 3 * mostTokens / 1000 {
+		for range 3 * maxTokens / 1000 {
 			r := lock("a")
 			r.Tokens = 1000
 			g := mustTake(t, e, r)
@@ -155,13 +156,13 @@ func TestTokensBeyondTheMark(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	e := openFile(t, path)
-	// An engine whose commits that must be flushed fail, as those of a full disk.
+	// An engine whose flushed commits fail, as on a full disk.
 	flushed := e.durable
 	e.durable = &conn{db: e.db, flush: flushAlways + "; nonsense"}
 	r := lock("a")
-	r.Tokens = mostTokens
+	r.Tokens = maxTokens
 	var last uint64
-	for range markStep / mostTokens {
+	for range tokenStep / maxTokens {
 		g := mustTake(t, e, r)
 		last = g.Token + uint64(g.Tokens) - 1
 		mustRelease(t, e, r)
@@ -194,12 +195,12 @@ func TestTokensEnd(t *testing.T) {
 func TestRestartsDoNotPassTheLargestToken(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	e, err := open(path, newHandClock("0", time.Hour).clock())
+	e, err := open(path, newManualClock("0", time.Hour).clock())
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = e.change(t.Context(), e.fast, func(v *view) error {
-		_, err := v.exec("UPDATE meta SET last = ?1, mark = ?1 + ?2", int64(driver.MaxToken-2*markStep), markStep)
+		_, err := v.exec("UPDATE meta SET last = ?1, mark = ?1 + ?2", int64(driver.MaxToken-2*tokenStep), tokenStep)
 		return err
 	})
 	if err != nil {
@@ -209,10 +210,11 @@ func TestRestartsDoNotPassTheLargestToken(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if e, err = open(path, newHandClock(fmt.Sprint("boot ", i), time.Hour).clock()); err != nil {
+		if e, err = open(path, newManualClock(fmt.Sprint("boot ", i), time.Hour).clock()); err != nil {
 			t.Fatal(err)
 		}
-		if g, err := e.Take(t.Context(), lock(fmt.Sprint(i))); g.Token > driver.MaxToken || (err == nil) != (g.Token != 0) {
+		g, err := e.Take(t.Context(), lock(fmt.Sprint(i)))
+		if g.Token > driver.MaxToken || (err == nil) != (g.Token != 0) {
 			t.Errorf("token %d, %v", g.Token, err)
 		}
 	}
@@ -249,13 +251,13 @@ func TestLatchesAreFlushed(t *testing.T) {
 
 func TestWallClockFlushesAlways(t *testing.T) {
 	t.Parallel()
-	e := openAt(t, newPath(t), newHandClock(wallClock, time.Hour).clock())
+	e := openAt(t, newPath(t), newManualClock(wallClock, time.Hour).clock())
 	if e.fast.flush != flushAlways {
 		t.Errorf("changes are flushed %s, want %s: a restart would not be noticed", e.fast.flush, flushAlways)
 	}
 }
 
-// copyOf copies the file and its log as they are, as for another machine.
+// copyOf copies the file and its log as they are, as to another machine.
 func copyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy.db")

@@ -14,8 +14,7 @@ const (
 	timeOffsetFile = "/proc/self/timens_offsets"
 )
 
-// machineClock returns CLOCK_BOOTTIME, which nobody can set and which goes on
-// while the machine is suspended.
+// machineClock returns CLOCK_BOOTTIME, which cannot be set, and which continues while the machine is suspended.
 func machineClock() (clock, error) {
 	id, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -35,8 +34,8 @@ func machineClock() (clock, error) {
 	}, nil
 }
 
-// bootTimeOffset returns by how much the clock of a container with a time namespace of
-// its own differs from the machine's. See time_namespaces(7).
+// bootTimeOffset returns how far the clock of a container with its own time namespace is ahead of the machine's. See
+// time_namespaces(7).
 func bootTimeOffset(offsets string) time.Duration {
 	for line := range strings.Lines(offsets) {
 		var sec, nsec int64

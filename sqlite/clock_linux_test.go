@@ -52,7 +52,7 @@ func TestNetworkFileSystemsAreKnown(t *testing.T) {
 	for name, magic := range map[string]int64{
 		"NFS": unix.NFS_SUPER_MAGIC, "CIFS": unix.CIFS_SUPER_MAGIC, "SMB2": unix.SMB2_SUPER_MAGIC,
 	} {
-		// On some machines the kernel's number has a sign.
+		// On some machines the kernel's number is signed.
 		if !isNetwork(magic) || !isNetwork(int64(int32(uint32(magic)))) {
 			t.Errorf("%s is not known as a network file system", name)
 		}

@@ -4,8 +4,7 @@ package sqlite
 
 import "time"
 
-// machineClock returns the wall clock: the one clock that all processes share
-// everywhere.
+// machineClock returns the wall clock: the only clock that all processes share everywhere.
 func machineClock() (clock, error) {
 	return clock{boot: wallClock, now: func() int64 { return time.Now().UnixMicro() }}, nil
 }

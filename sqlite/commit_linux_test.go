@@ -14,8 +14,7 @@ import (
 
 func init() { roles["full disk"] = fullDiskRole }
 
-// fullDiskRole takes a lock while no file may grow, so that COMMIT cannot be written, and once
-// more when files may grow again.
+// fullDiskRole takes a lock while no file may grow, so that COMMIT cannot be written, and again when files may grow.
 func fullDiskRole(args []string) error {
 	e, err := Open(args[0])
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 
 // How a connection flushes what it commits. See https://www.sqlite.org/pragma.html#pragma_synchronous.
 const (
-	// flushSometimes leaves flushing to the checkpoints: a crash of the machine may
-	// lose the last commits, but never their order.
+	// flushSometimes leaves flushing to the checkpoints: a crash of the machine may lose the last commits, but never
+	// changes their order.
 	flushSometimes = "NORMAL"
-	// flushAlways flushes each commit, and with it all before.
+	// flushAlways flushes each commit, and with it all earlier ones.
 	flushAlways = "FULL"
 )
 
-// conn is one connection to the file. It connects when it is first used, and
-// keeps its statements prepared. It serves one goroutine at a time.
+// conn is one connection to the file. It connects when it is first used, and keeps its statements prepared. Only one
+// goroutine may use it at a time.
 //
-// Its statements are not cancelled: watching a context would cost a goroutine for each, and
-// all of them are short. The waits around them are what a context ends.
+// Its statements are not cancelled: watching a context would take a goroutine for each, and all of them are short. What
+// a context ends is the waiting around them.
 type conn struct {
 	db       *sql.DB
 	flush    string
@@ -27,8 +27,8 @@ type conn struct {
 	prepared map[string]*sql.Stmt
 }
 
-// A log of 16 MB is moved into the file in one go: rewriting few pages many
-// times, as locks do, that costs far fewer flushes than SQLite's usual 4 MB.
+// connSetup prepares a connection. A log of up to 16 MB is checkpointed into the file at once. Locks rewrite few pages
+// many times, so that this takes far fewer flushes than SQLite's default of 4 MB.
 const connSetup = `PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432; PRAGMA synchronous = `
 
 func (c *conn) connect() error {
@@ -40,14 +40,14 @@ func (c *conn) connect() error {
 		return err
 	}
 	if _, err := fresh.ExecContext(context.Background(), connSetup+c.flush); err != nil {
-		_ = fresh.Close() // what went wrong first is what matters
+		_ = fresh.Close() // the first error is the one that matters
 		return err
 	}
 	c.conn, c.prepared = fresh, make(map[string]*sql.Stmt)
 	return nil
 }
 
-// close ends the connection, and with it a transaction that it may be in.
+// close closes the connection, which undoes a transaction that is open on it.
 func (c *conn) close() error {
 	if c.conn == nil {
 		return nil
@@ -75,7 +75,7 @@ func (c *conn) statement(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// exec returns how many rows it changed.
+// exec runs a statement and returns how many rows it changed.
 func (c *conn) exec(query string, args ...any) (int64, error) {
 	s, err := c.statement(query)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// row reads one row into dest. It answers sql.ErrNoRows if there is none.
+// row reads one row into dest. It returns sql.ErrNoRows if there is none.
 func (c *conn) row(dest []any, query string, args ...any) error {
 	s, err := c.statement(query)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *conn) row(dest []any, query string, args ...any) error {
 	return s.QueryRowContext(context.Background(), args...).Scan(dest...)
 }
 
-// each reads rows into dest and calls f after each, until f returns false.
-func (c *conn) each(dest []any, f func() bool, query string, args ...any) error {
+// forEach reads rows into dest and calls f after each, until f returns false.
+func (c *conn) forEach(dest []any, f func() bool, query string, args ...any) error {
 	s, err := c.statement(query)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *conn) each(dest []any, f func() bool, query string, args ...any) error 
 	}
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
-			_ = rows.Close() // what went wrong first is what matters
+			_ = rows.Close() // the first error is the one that matters
 			return fmt.Errorf("reading a row: %w", err)
 		}
 		if !f() {

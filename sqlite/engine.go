@@ -11,33 +11,33 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// readers is how many readings may run at the same time.
+// readers is the number of connections for reads, and so of reads at the same time.
 const readers = 4
 
-// Engine keeps locks in a file. It is safe for concurrent use. Any number of
-// engines, in any number of processes of one machine, may be open on one file.
+// Engine keeps locks in a file. It is safe for concurrent use. Any number of engines, in any number of processes of one
+// machine, may have one file open.
 type Engine struct {
 	path  string
-	file  os.FileInfo // as it was when it was opened
+	file  os.FileInfo // as it was when opened
 	clock clock
 
 	sharing  Sharing
-	readOnly bool // this user may not write the file, or not all of what SQLite writes
+	readOnly bool // this user lacks the right to write the file, or another file that SQLite writes
 
-	// busyLimit is how long to try when other processes use the file.
+	// busyLimit is how long to try while other processes have the file locked.
 	busyLimit time.Duration
 
-	db   *sql.DB
-	gate chan struct{} // full while somebody uses fast or durable
+	db     *sql.DB
+	writer chan struct{} // full while somebody uses fast or durable
 
-	fast    *conn // for what a crash of the machine may undo
-	durable *conn // for what it must not
+	fast    *conn // for changes that a crash of the machine may undo
+	durable *conn // for changes that it must not undo
 	readers chan *conn
 
 	watcher watcher
 
-	life     context.Context // ends with Close
-	kill     context.CancelFunc
+	ctx      context.Context // done as soon as Close is called
+	cancel   context.CancelFunc
 	close    sync.Once
 	closeErr error
 }
@@ -67,21 +67,20 @@ func (e *Engine) Abilities() driver.Abilities {
 	}
 }
 
-// Close ends all calls that wait, and closes the file. What is held stays held until
-// its lease ends: release it before. Calls after Close are refused. Close may be
-// called many times.
+// Close ends all calls that wait, and closes the file. What is held stays held until its lease expires: release it
+// before. Calls after Close fail. Close may be called many times.
 func (e *Engine) Close() error {
-	e.close.Do(func() { e.closeErr = e.shut() })
+	e.close.Do(func() { e.closeErr = e.closeAll() })
 	return e.closeErr
 }
 
-func (e *Engine) shut() error {
+func (e *Engine) closeAll() error {
 	e.watcher.stop()
 	var errs []error
 	for range readers {
 		errs = append(errs, (<-e.readers).close())
 	}
-	e.gate <- struct{}{} // for ever
+	e.writer <- struct{}{} // and never unlock
 	errs = append(errs, e.fast.close(), e.durable.close(), e.db.Close())
 	return errors.Join(errs...)
 }

@@ -12,23 +12,29 @@ import (
 
 var (
 	errClosed = errors.New("the engine has been closed: open the file again")
-	errBusy   = errors.New("other processes kept the file busy for too long: try again, or spread the locks over several files")
-	errMoved  = errors.New("the file has been removed or replaced while in use, so what is held in it excludes nobody who uses the new file: close the engine and open the path again")
-	errBoot   = errors.New("the file has been opened under another start of the machine, or by another kernel: close the engine and open the path again; machines and virtual machines cannot share a file")
-	errSpent  = errors.New("the file has given out all tokens below 2^53: use a new file, once nobody compares its tokens with the old ones")
+	errBusy   = errors.New("other processes kept the file busy for too long: " +
+		"try again, or spread the locks over several files")
+	errMoved = errors.New("the file has been removed or replaced while in use, " +
+		"so what is held in it excludes nobody who uses the new file: close the engine and open the path again")
+	errBoot = errors.New("the file has been opened under another start of the machine, or by another kernel: " +
+		"close the engine and open the path again; machines and virtual machines cannot share a file")
+	errSpent = errors.New("the file has given out all tokens below 2^53: " +
+		"use a new file, once nobody compares its tokens with the old ones")
 
 	errLatch  = errors.New("somebody else has written into the latch: delete its row from the table latches")
 	errTokens = errors.New("somebody else has written into the row of the holder: release the lock by force")
-	errMeta   = errors.New("somebody else has emptied the table meta, so nobody knows which tokens were given: stop all programs, and use a new file, once nobody compares its tokens with the old ones")
-	errLast   = errors.New("somebody else has written into the table meta: set its column last to a number above all tokens that were given")
+	errMeta   = errors.New("somebody else has emptied the table meta, so nobody knows which tokens were given: " +
+		"stop all programs, and use a new file, once nobody compares its tokens with the old ones")
+	errLast = errors.New("somebody else has written into the table meta: " +
+		"set its column last to a number above all tokens that were given")
 
-	// errMark asks for the mark to be raised, and the transaction to be done again.
-	errMark = errors.New("the mark is reached")
+	// errTokenMarkReached asks the caller to raise the mark, and to run the transaction again.
+	errTokenMarkReached = errors.New("the mark is reached")
 )
 
-// failure is what Engine's methods answer where a transaction failed before its COMMIT, and so
-// surely had no effect.
-func (e *Engine) failure(err error) error {
+// noEffectError wraps the error of a transaction that failed before its COMMIT, and so certainly had no effect. An
+// error that would come again is marked as permanent.
+func (e *Engine) noEffectError(err error) error {
 	if err == nil || driver.HadNoEffect(err) {
 		return err
 	}
@@ -39,26 +45,28 @@ func (e *Engine) failure(err error) error {
 	return driver.NoEffect(err)
 }
 
-// unknown is what they answer where COMMIT failed.
-func (e *Engine) unknown(err error) error {
+// unknownError wraps the error of a COMMIT, whose outcome is unknown.
+func (e *Engine) unknownError(err error) error {
 	return fmt.Errorf("sqlite: %s: the change may or may not be in the file: %w", e.path, explain(err))
 }
 
 func isPermanent(err error) bool {
-	for _, known := range []error{errClosed, errMoved, errBoot, errSpent, errReadOnly, errLatch, errTokens, errLast} {
+	for _, known := range []error{
+		errClosed, errMoved, errBoot, errSpent, errReadOnly, errLatch, errTokens, errMeta, errLast,
+	} {
 		if errors.Is(err, known) {
 			return true
 		}
 	}
 	switch resultCode(err) {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH,
-		lib.SQLITE_ERROR: // our own statements are sound, so the tables are not what they were
+		lib.SQLITE_ERROR: // our own statements are correct, so the tables have been changed
 		return true
 	}
 	return false
 }
 
-// isBusy reports whether err says that another process was faster, and nothing else.
+// isBusy reports whether err only says that another process has the file locked.
 func isBusy(err error) bool {
 	switch resultCode(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
@@ -76,26 +84,28 @@ func resultCode(err error) int {
 	return -1
 }
 
-// explain adds to an error of SQLite what its user can do.
+// explain adds what the user can do to an error of SQLite.
 func explain(err error) error {
-	var mend string
+	var fix string
 	switch resultCode(err) {
 	case lib.SQLITE_CORRUPT:
-		mend = "the file is damaged: stop all who use it, move it away with its -wal and -shm, and let a new one be made; tokens then start anew"
+		fix = "the file is damaged: stop all who use it, move it away with its -wal and -shm, " +
+			"and let a new one be made; tokens then start anew"
 	case lib.SQLITE_NOTADB:
-		mend = "the file is not a SQLite database: choose another path"
+		fix = "the file is not a SQLite database: choose another path"
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
-		mend = "the file or its folder cannot be written: give this user the right to write both"
+		fix = "the file or its folder cannot be written: give this user the right to write both"
 	case lib.SQLITE_CANTOPEN:
-		mend = "the file, or its -wal or -shm beside it, cannot be opened: check the rights to its folder and the limit of open files"
+		fix = "the file, or its -wal or -shm beside it, cannot be opened: " +
+			"check the rights to its folder and the limit of open files"
 	case lib.SQLITE_FULL:
-		mend = "the disk is full: make room"
+		fix = "the disk is full: make room"
 	case lib.SQLITE_IOERR:
-		mend = "the disk or the file system failed: check them"
+		fix = "the disk or the file system failed: check them"
 	case lib.SQLITE_ERROR:
-		mend = "the tables are not those of a lock file: has something else written to it?"
+		fix = "the tables are not those of a lock file: has something else written to it?"
 	default:
 		return err
 	}
-	return fmt.Errorf("%s: %w", mend, err)
+	return fmt.Errorf("%s: %w", fix, err)
 }

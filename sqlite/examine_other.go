@@ -2,5 +2,5 @@
 
 package sqlite
 
-// lookAround cannot tell here.
-func lookAround(string) (free int64, err error) { return -1, nil }
+// statFolder cannot find out the free space on this system.
+func statFolder(string) (free int64, err error) { return -1, nil }

@@ -19,11 +19,12 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(x.Places) != 1 {
-		t.Fatalf("the places are %+v", x.Places)
+	if len(x.Servers) != 1 {
+		t.Fatalf("the servers are %+v", x.Servers)
 	}
-	if p := x.Places[0]; p.Name != path || !p.Votes || p.RoundTrip <= 0 || p.Uptime >= 0 || p.HasClock || p.Err != nil || p.Closed != 0 {
-		t.Errorf("the place is %+v", p)
+	p := x.Servers[0]
+	if p.Name != path || !p.Votes || p.RoundTrip <= 0 || p.Uptime >= 0 || p.HasClock || p.Err != nil || p.Closed != 0 {
+		t.Errorf("the server is %+v", p)
 	}
 	for _, f := range x.Findings {
 		if f.Severity > driver.Note {
@@ -32,7 +33,7 @@ func TestExamineFindsNothingWhereAllIsWell(t *testing.T) {
 	}
 }
 
-// What happens to the file while it is in use is found.
+// Examine finds what happens to the file while it is in use.
 func TestExamineFindsWhatWasDoneToTheFile(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -44,12 +45,12 @@ func TestExamineFindsWhatWasDoneToTheFile(t *testing.T) {
 		}
 	}
 	folder := filepath.Dir(path)
-	chmod(filepath.Dir(folder), 0o711) // which is the test's alone
+	chmod(filepath.Dir(folder), 0o711) // a folder of the test alone
 	chmod(folder, 0o755)
 	wantFound(t, e, "")
 	chmod(path, 0o644)
 	wantFound(t, e, "warning file-readable")
-	chmod(filepath.Dir(folder), 0o700) // others do not get there
+	chmod(filepath.Dir(folder), 0o700) // others have no access to it
 	wantFound(t, e, "")
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
@@ -83,24 +84,24 @@ func wantFound(t *testing.T, e *Engine, want string) {
 
 func TestExamineJudges(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[string]func(*state){
-		"":                            func(*state) {},
-		"critical tokens-damaged":     func(s *state) { s.emptied = true },
-		"critical journal-mode":       func(s *state) { s.journal = "delete" },
-		"warning folder-not-writable": func(s *state) { s.folder = errors.New("permission denied") },
-		"warning file-readable":       func(s *state) { s.mode, s.open = 0o664, true },
-		"warning disk-nearly-full":    func(s *state) { s.free = scarce - 1 },
-		"critical disk-full":          func(s *state) { s.free = 0 },
-		"note disk-not-looked-at":     func(s *state) { s.free = -1 },
-		"warning log-grows":           func(s *state) { s.log = endlessLog + 1 },
-		"note wall-clock":             func(s *state) { s.wallClock = true },
+	for want, change := range map[string]func(*fileReport){
+		"":                            func(*fileReport) {},
+		"critical tokens-damaged":     func(s *fileReport) { s.metaEmpty = true },
+		"critical journal-mode":       func(s *fileReport) { s.journalMode = "delete" },
+		"warning folder-not-writable": func(s *fileReport) { s.folderErr = errors.New("permission denied") },
+		"warning file-readable":       func(s *fileReport) { s.mode, s.worldReadable = 0o664, true },
+		"warning disk-nearly-full":    func(s *fileReport) { s.freeBytes = minFreeBytes - 1 },
+		"critical disk-full":          func(s *fileReport) { s.freeBytes = 0 },
+		"note disk-not-looked-at":     func(s *fileReport) { s.freeBytes = -1 },
+		"warning log-grows":           func(s *fileReport) { s.logBytes = unboundedLogBytes + 1 },
+		"note wall-clock":             func(s *fileReport) { s.wallClock = true },
 	} {
-		s := state{journal: "wal", mode: 0o660, free: scarce}
-		change(&s)
+		r := fileReport{journalMode: "wal", mode: 0o660, freeBytes: minFreeBytes}
+		change(&r)
 		var found []string
-		for _, f := range s.judge("/locks.db") {
+		for _, f := range r.judge("/locks.db") {
 			found = append(found, fmt.Sprint(f.Severity, " ", f.Code))
-			if f.Place != "/locks.db" || f.Text == "" || f.Mend == "" {
+			if f.Server != "/locks.db" || f.Text == "" || f.Fix == "" {
 				t.Errorf("it says %+v", f)
 			}
 		}

@@ -12,9 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/sqlite"
 )
 
-// An engine is given to leasehold.New, whose locks are then shared with all
-// processes that open the same file. Here it is used directly, as other engines
-// and tools do.
+// Pass an engine to leasehold.New: its locks are then shared with all processes that open the same file. Here it is
+// used directly, as other engines and tools do.
 func ExampleOpen() {
 	folder, err := os.MkdirTemp("", "leasehold")
 	if err != nil {

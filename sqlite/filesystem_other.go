@@ -2,6 +2,5 @@
 
 package sqlite
 
-// checkFileSystem cannot tell here: network file systems must be kept away from
-// by hand.
+// checkFileSystem cannot find that out here: do not use network file systems.
 func checkFileSystem(string) error { return nil }

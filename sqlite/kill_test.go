@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// holdRole takes a name for so long, and sleeps.
+// holdRole takes a name with the given ttl, and sleeps.
 func holdRole(args []string) error {
 	e, err := Open(args[0])
 	if err != nil {
@@ -82,15 +82,14 @@ func TestKilledWaiter(t *testing.T) {
 	if _, err := e.Wait(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > waiterLife+3*time.Second {
-		t.Errorf("the next had to wait for %v, want at most %v", took, waiterLife+3*time.Second)
+	if took := time.Since(began); took > waiterTTL+3*time.Second {
+		t.Errorf("the next had to wait for %v, want at most %v", took, waiterTTL+3*time.Second)
 	}
 }
 
-// churnRole takes and releases names for ever, and checks each time that it is alone and
-// that its token is larger than the last. For each name the file has the last
-// token and who is inside.
-func churnRole(args []string) error {
+// workRole takes and releases names for ever, and checks each time that it is alone and that its token is larger than
+// the last. The file has, for each name, the last token and who is inside.
+func workRole(args []string) error {
 	e, err := Open(args[0])
 	if err != nil {
 		return err
@@ -101,43 +100,44 @@ func churnRole(args []string) error {
 	}
 	fmt.Println("ready")
 	for {
-		if err := churn(e, f, rand.Int64N(churnNames)); err != nil {
+		if err := work(e, f, rand.Int64N(workNames)); err != nil {
 			return err
 		}
 	}
 }
 
 const (
-	churnNames = 4
-	churnTTL   = 1500 * time.Millisecond
+	workNames = 4
+	workTTL   = 1500 * time.Millisecond
 )
 
-func churn(e *Engine, f *os.File, name int64) error {
-	r := lock("churn-" + strconv.FormatInt(name, 10))
-	r.TTL = churnTTL
+func work(e *Engine, f *os.File, name int64) error {
+	r := lock("work-" + strconv.FormatInt(name, 10))
+	r.TTL = workTTL
 	g, err := acquire(context.Background(), e, r)
 	if err != nil {
 		return err
 	}
 	lastAt, insideAt, roundsAt := 24*name, 24*name+8, 24*name+16
-	last, err := number(f, lastAt)
+	last, err := readNumber(f, lastAt)
 	if err != nil {
 		return err
 	}
 	if int64(g.Token) <= last {
 		return fmt.Errorf("token %d after %d", g.Token, last)
 	}
-	if err := errors.Join(setNumber(f, lastAt, int64(g.Token)), setNumber(f, insideAt, int64(g.Token))); err != nil {
-		return err
-	}
-	rounds, err := number(f, roundsAt)
+	err = errors.Join(writeNumber(f, lastAt, int64(g.Token)), writeNumber(f, insideAt, int64(g.Token)))
 	if err != nil {
 		return err
 	}
-	if err := setNumber(f, roundsAt, rounds+1); err != nil {
+	rounds, err := readNumber(f, roundsAt)
+	if err != nil {
 		return err
 	}
-	inside, err := number(f, insideAt)
+	if err := writeNumber(f, roundsAt, rounds+1); err != nil {
+		return err
+	}
+	inside, err := readNumber(f, insideAt)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	const processes, kills = 4, 24
 	var all []*process
 	add := func() {
-		p := start(t, "churn", path, board)
+		p := start(t, "work", path, board)
 		p.line(t)
 		all = append(all, p)
 	}
@@ -171,13 +171,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		add()
 	}
 	for range kills {
-		<-time.After(rand.N(150 * time.Millisecond)) // any moment
+		<-time.After(rand.N(150 * time.Millisecond)) // at any moment
 		victim := all[0]
 		all = all[1:]
 		if err := victim.Process.Signal(os.Kill); err != nil {
 			t.Fatal(err)
 		}
-		_ = victim.Wait() // it says that the process was killed
+		_ = victim.Wait() // reports that the process was killed
 		if victim.ProcessState.ExitCode() != -1 {
 			t.Fatalf("a process failed before it was killed: %s", victim.stderr.String())
 		}
@@ -188,13 +188,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for name := range int64(churnNames) {
-		before, err := number(f, 24*name+16)
+	for name := range int64(workNames) {
+		before, err := readNumber(f, 24*name+16)
 		if err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "a name is taken after the last kill", func() bool {
-			now, err := number(f, 24*name+16)
+			now, err := readNumber(f, 24*name+16)
 			return err == nil && now > before
 		})
 	}

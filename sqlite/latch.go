@@ -8,14 +8,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// latch is one row of the table.
+// latch is a row of the table latches.
 type latch struct {
 	driver.LatchState
 	setBy   string
 	expires int64
 }
 
-// readLatch answers driver.ErrNotSet if there is none, or its time has run out.
+// readLatch returns driver.ErrNotSet if there is none, or it has expired.
 func (v *view) readLatch(name string) (l latch, err error) {
 	var generation int64
 	err = v.row([]any{&generation, &l.Count, &l.setBy, &l.expires},
@@ -30,7 +30,7 @@ func (v *view) readLatch(name string) (l latch, err error) {
 	return l, err
 }
 
-// TrySet implements [driver.Latcher]. The latch is flushed to disk before it returns.
+// TrySet implements [driver.Latcher]. The latch is flushed to disk before TrySet returns.
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (set bool, err error) {
 	err = e.change(ctx, e.durable, func(v *view) error {
 		set = false
@@ -41,37 +41,39 @@ func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (set bool, err e
 			return err
 		case l.setBy == s.ID:
 			set = true
-			return v.prolong(s.Name, micros(s.TTL))
+			return v.extendLatch(s.Name, micros(s.TTL))
 		case l.Count > 0:
 			return nil
 		}
 		set = true
-		return e.set(v, s)
+		return e.setLatch(v, s)
 	})
-	e.watcher.stir(driver.Key{Kind: driver.Latch, Name: s.Name})
+	e.watcher.noteChanged(driver.Key{Kind: driver.Latch, Name: s.Name})
 	return set && err == nil, err
 }
 
-func (e *Engine) set(v *view, s driver.LatchSet) error {
+func (e *Engine) setLatch(v *view, s driver.LatchSet) error {
 	if _, err := v.exec("DELETE FROM latch_downs WHERE name = ?", s.Name); err != nil {
 		return err
 	}
-	generation, err := e.mint(v, 1)
+	generation, err := e.issueTokens(v, 1)
 	if err != nil {
 		return err
 	}
 	ttl := micros(s.TTL)
-	_, err = v.exec("INSERT OR REPLACE INTO latches (name, generation, count, set_id, ttl, expires) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err = v.exec(`
+		INSERT OR REPLACE INTO latches (name, generation, count, set_id, ttl, expires)
+		VALUES (?, ?, ?, ?, ?, ?)`,
 		s.Name, generation, s.Count, s.ID, ttl, v.now+ttl)
 	return err
 }
 
-func (v *view) prolong(name string, ttl int64) error {
+func (v *view) extendLatch(name string, ttl int64) error {
 	_, err := v.exec("UPDATE latches SET ttl = ?, expires = ? WHERE name = ?", ttl, v.now+ttl, name)
 	return err
 }
 
-// CountDown implements [driver.Latcher]. The count is flushed to disk before it returns.
+// CountDown implements [driver.Latcher]. The count is flushed to disk before CountDown returns.
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (state driver.LatchState, err error) {
 	set := true
 	err = e.change(ctx, e.durable, func(v *view) error {
@@ -82,17 +84,17 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (state drive
 		if err != nil {
 			return err
 		}
-		state, err = v.count(l, d)
+		state, err = v.countDown(l, d)
 		return err
 	})
-	e.watcher.stir(driver.Key{Kind: driver.Latch, Name: d.Name})
+	e.watcher.noteChanged(driver.Key{Kind: driver.Latch, Name: d.Name})
 	if err == nil && !set {
 		err = driver.ErrNotSet
 	}
 	return state, err
 }
 
-func (v *view) count(l latch, d driver.LatchDown) (driver.LatchState, error) {
+func (v *view) countDown(l latch, d driver.LatchDown) (driver.LatchState, error) {
 	fresh := int64(1)
 	if l.Count > 0 {
 		var err error
@@ -107,7 +109,8 @@ func (v *view) count(l latch, d driver.LatchDown) (driver.LatchState, error) {
 	}
 	ttl := micros(d.TTL)
 	l.TTL = duration(ttl)
-	_, err := v.exec("UPDATE latches SET count = ?, ttl = ?, expires = ? WHERE name = ?", l.Count, ttl, v.now+ttl, d.Name)
+	_, err := v.exec("UPDATE latches SET count = ?, ttl = ?, expires = ? WHERE name = ?",
+		l.Count, ttl, v.now+ttl, d.Name)
 	return l.LatchState, err
 }
 
@@ -130,21 +133,21 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	return e.await(ctx, &caller{request: driver.Request{Key: key}, generation: generation}).err
 }
 
-// serveLatch lets go on those for whom the latch is at zero, set anew, or forgotten.
-func (w *watcher) serveLatch(s *spot) {
+// answerLatchWaiters answers those for whom the latch is at zero, set again, or forgotten.
+func (w *watcher) answerLatchWaiters(wk *waitedKey) {
 	var l latch
-	err := w.engine.read(w.engine.life, func(v *view) (err error) {
-		l, err = v.readLatch(s.key.Name)
+	err := w.engine.read(w.engine.ctx, func(v *view) (err error) {
+		l, err = v.readLatch(wk.key.Name)
 		return err
 	})
 	if err != nil {
-		w.fail(s, err)
+		w.failCallers(wk, err)
 		return
 	}
-	for _, c := range w.callersAt(s) {
+	for _, c := range w.callersAt(wk) {
 		if l.Count == 0 || l.Generation != c.generation {
-			w.tell(c, answer{})
+			w.answerCaller(c, answer{})
 		}
 	}
-	s.due = l.expires
+	wk.due = l.expires
 }

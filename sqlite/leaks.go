@@ -8,11 +8,13 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leftFor is for how long something must have been of no use to count as left behind: in a file that is in use, it is cleared away before.
-const leftFor = 5 * time.Second
+// leakAge is how long something must have been of no use to count as a leak: in a file that is in use, it is removed
+// earlier.
+const leakAge = 5 * time.Second
 
-// remains are the queries for what may be left behind of the names of a kind: the name, how many rows, and a number that only later ones exceed.
-var remains = map[driver.LeakSort]string{
+// leakQueries find leaks of the names of a kind. They return the name, the number of rows, and a number that only later
+// rows exceed.
+var leakQueries = map[driver.LeakSort]string{
 	driver.Remains: `
 		SELECT name, count(*), max(token) FROM holders
 		WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND expires <= ?4 GROUP BY name ORDER BY name LIMIT ?5`,
@@ -21,11 +23,11 @@ var remains = map[driver.LeakSort]string{
 		WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND alive_until <= ?4 GROUP BY name ORDER BY name LIMIT ?5`,
 }
 
-const latchRemains = `
+const latchLeakQuery = `
 	SELECT name, 1, generation FROM latches
 	WHERE ?1 AND name >= ?2 AND name < ?3 AND expires <= ?4 ORDER BY name LIMIT ?5`
 
-// Leaks implements [driver.Sweeper]. What is left behind here takes a little room in the file, and stands in nobody's way.
+// Leaks implements [driver.Sweeper]. Leaks of this engine take a little room in the file, and are in nobody's way.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	for _, kind := range driver.Kinds {
@@ -33,18 +35,18 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 			continue
 		}
 		for _, sort := range driver.LeakSorts {
-			query := remains[sort]
+			query := leakQueries[sort]
 			if kind == driver.Latch {
 				query = ""
 				if sort == driver.Remains {
-					query = latchRemains
+					query = latchLeakQuery
 				}
 			}
 			if query == "" {
 				continue
 			}
-			told := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
-			if more, err := e.tellLeaks(ctx, told, query, q, visit); err != nil || !more {
+			leak := driver.Leak{Key: driver.Key{Kind: kind}, Sort: sort}
+			if more, err := e.visitLeaks(ctx, leak, query, q, visit); err != nil || !more {
 				return err
 			}
 		}
@@ -52,19 +54,22 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	return nil
 }
 
-// tellLeaks tells of what a query finds, a page at a time, and reports whether more is wanted. Nothing is locked while it tells.
-func (e *Engine) tellLeaks(ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool) (more bool, err error) {
+// visitLeaks passes what a query finds to visit, a page at a time, and reports whether visit wants more. Nothing is
+// locked while visit runs.
+func (e *Engine) visitLeaks(
+	ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool,
+) (more bool, err error) {
 	for {
 		var page []driver.Leak
 		from, to := bounds(q, l.Kind)
 		err := e.read(ctx, func(v *view) error {
 			page = nil
 			var mark int64
-			return v.each([]any{&l.Name, &l.Count, &mark}, func() bool {
+			return v.forEach([]any{&l.Name, &l.Count, &mark}, func() bool {
 				l.Mark = strconv.FormatInt(mark, 10)
 				page = append(page, l)
 				return true
-			}, query, l.Kind, from, to, v.now-micros(leftFor), defaultLimit)
+			}, query, l.Kind, from, to, v.now-micros(leakAge), defaultLimit)
 		})
 		if err != nil {
 			return false, err
@@ -100,9 +105,9 @@ func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	case l.Sort == driver.DeadWaiters:
 		queries = []string{"DELETE FROM waiters WHERE kind = ?1 AND name = ?2 AND seq <= ?3 AND alive_until <= ?4"}
 	}
-	return e.end(ctx, l.Key, func(v *view) (swept bool, err error) {
+	return e.changeHolders(ctx, l.Key, func(v *view) (swept bool, err error) {
 		for _, query := range queries {
-			changed, err := v.exec(query, l.Kind, l.Name, mark, v.now-micros(leftFor))
+			changed, err := v.exec(query, l.Kind, l.Name, mark, v.now-micros(leakAge))
 			if err != nil {
 				return false, err
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leaks returns what was left behind, in words.
-func leaks(t *testing.T, e *Engine, q driver.Query) (all []driver.Leak, texts []string) {
+// leaksOf returns the leaks, also as text.
+func leaksOf(t *testing.T, e *Engine, q driver.Query) (all []driver.Leak, texts []string) {
 	t.Helper()
 	err := e.Leaks(t.Context(), q, func(l driver.Leak) bool {
 		all = append(all, l)
@@ -27,15 +27,15 @@ func leaks(t *testing.T, e *Engine, q driver.Query) (all []driver.Leak, texts []
 
 func wantLeaks(t *testing.T, e *Engine, q driver.Query, want ...string) []driver.Leak {
 	t.Helper()
-	all, texts := leaks(t, e, q)
+	all, texts := leaksOf(t, e, q)
 	if !slices.Equal(texts, want) {
 		t.Errorf("left behind are %q, want %q", texts, want)
 	}
 	return all
 }
 
-// litter leaves behind what can be left behind, and moves the clock to where it counts as that.
-func litter(t *testing.T, e *Engine, hand *handClock) {
+// leaveRows leaves leaks of each kind, and advances the clock until they count as leaks.
+func leaveRows(t *testing.T, e *Engine, manual *manualClock) {
 	t.Helper()
 	for _, mode := range []driver.Mode{driver.Shared, driver.Shared} {
 		r := lock("readers")
@@ -50,43 +50,44 @@ func litter(t *testing.T, e *Engine, hand *handClock) {
 		join(t, e, lock("queue"))
 	}
 	leaveLatch(t, e, "latch")
-	hand.advance(time.Minute + leftFor - time.Microsecond)
+	manual.advance(time.Minute + leakAge - time.Microsecond)
 	wantLeaks(t, e, driver.Query{}, "3 dead waiters of lock queue")
-	hand.advance(time.Microsecond)
+	manual.advance(time.Microsecond)
 }
 
-var litters = []string{
-	"1 remains of lock queue", "2 remains of lock readers", "3 dead waiters of lock queue", "1 remains of semaphore permits", "1 remains of latch latch",
+var leftRows = []string{
+	"1 remains of lock queue", "2 remains of lock readers", "3 dead waiters of lock queue",
+	"1 remains of semaphore permits", "1 remains of latch latch",
 }
 
 func TestLeaksAreFound(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
-	litter(t, e, hand)
-	// What is in use beside it.
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
+	leaveRows(t, e, manual)
+	// Rows in use.
 	mustTake(t, e, lock("held"))
 	mustTake(t, e, lock("queue 2"))
 	join(t, e, lock("queue 2"))
 
-	inOrder := []string{litters[2], litters[0], litters[1], litters[3], litters[4]}
+	inOrder := []string{leftRows[2], leftRows[0], leftRows[1], leftRows[3], leftRows[4]}
 	wantLeaks(t, e, driver.Query{}, inOrder...)
 	wantLeaks(t, e, driver.Query{Kind: driver.Lock}, inOrder[:3]...)
-	wantLeaks(t, e, driver.Query{Kind: driver.Semaphore}, litters[3])
-	wantLeaks(t, e, driver.Query{Kind: driver.Latch}, litters[4])
-	wantLeaks(t, e, driver.Query{Prefix: "re"}, litters[1])
-	wantLeaks(t, e, driver.Query{Name: "queue"}, litters[2], litters[0])
+	wantLeaks(t, e, driver.Query{Kind: driver.Semaphore}, leftRows[3])
+	wantLeaks(t, e, driver.Query{Kind: driver.Latch}, leftRows[4])
+	wantLeaks(t, e, driver.Query{Prefix: "re"}, leftRows[1])
+	wantLeaks(t, e, driver.Query{Name: "queue"}, leftRows[2], leftRows[0])
 	wantLeaks(t, e, driver.Query{Name: "queu"})
-	// No page of a listing.
+	// Leaks are not paged.
 	wantLeaks(t, e, driver.Query{After: driver.Key{Kind: driver.Latch, Name: "z"}, Limit: 1}, inOrder...)
 }
 
 func TestSweepClearsALeakAway(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
-	litter(t, e, hand)
-	all, left := leaks(t, e, driver.Query{})
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
+	leaveRows(t, e, manual)
+	all, left := leaksOf(t, e, driver.Query{})
 	for _, l := range all {
 		if err := e.Sweep(t.Context(), l); err != nil {
 			t.Errorf("Sweep of %+v: %v", l, err)
@@ -98,19 +99,19 @@ func TestSweepClearsALeakAway(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"holders", "waiters", "latches", "latch_downs"} {
-		if n := count(t, e, table); n != 0 {
+		if n := countRows(t, e, table); n != 0 {
 			t.Errorf("%s has %d rows, want none", table, n)
 		}
 	}
 }
 
-// A leak is swept only as it was found.
+// A leak is swept only if it is as it was found.
 func TestSweepSparesWhatIsInUse(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
-	litter(t, e, hand)
-	all, _ := leaks(t, e, driver.Query{})
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
+	leaveRows(t, e, manual)
+	all, _ := leaksOf(t, e, driver.Query{})
 
 	reader, permits := lock("readers"), lock("permits")
 	reader.Mode = driver.Shared
@@ -120,40 +121,40 @@ func TestSweepSparesWhatIsInUse(t *testing.T) {
 	held, waits := lock("queue"), lock("queue")
 	mustTake(t, e, held)
 	join(t, e, waits)
-	leaveLatch(t, e, "latch") // set anew
+	leaveLatch(t, e, "latch") // set again
 	for _, l := range all {
 		if err := e.Sweep(t.Context(), l); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("Sweep of %+v, which has been used again: %v, want ErrNotHeld", l, err)
 		}
 	}
 	for table, want := range map[string]int{"holders": 3, "waiters": 1, "latches": 1, "latch_downs": 2} {
-		if n := count(t, e, table); n != want {
+		if n := countRows(t, e, table); n != want {
 			t.Errorf("%s has %d rows, want %d", table, n, want)
 		}
 	}
 
-	// What is left behind later is another leak, although it is at the same name.
-	hand.advance(time.Hour)
+	// A later leak of the same name is another one.
+	manual.advance(time.Hour)
 	for _, l := range all {
 		if err := e.Sweep(t.Context(), l); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("Sweep of %+v, in whose place there is another: %v, want ErrNotHeld", l, err)
 		}
 	}
-	if _, again := leaks(t, e, driver.Query{}); len(again) != len(all) {
+	if _, again := leaksOf(t, e, driver.Query{}); len(again) != len(all) {
 		t.Errorf("left behind are %q", again)
 	}
 }
 
-// What has only just ended may still be cleared away by whoever comes by, and no leak can be made up of it.
+// Rows that have only just expired may still be removed by another user of the name. No leak can be forged from them.
 func TestSweepSparesWhatHasOnlyJustEnded(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
 	r := lock("a")
-	r.TTL = waiterLife
+	r.TTL = waiterTTL
 	mustTake(t, e, r)
 	join(t, e, lock("a"))
-	set := driver.LatchSet{Name: "a", ID: "set", Count: 3, TTL: waiterLife}
+	set := driver.LatchSet{Name: "a", ID: "set", Count: 3, TTL: waiterTTL}
 	if _, err := e.TrySet(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestSweepSparesWhatHasOnlyJustEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hand.advance(waiterLife + leftFor - time.Microsecond)
+	manual.advance(waiterTTL + leakAge - time.Microsecond)
 	for _, l := range []driver.Leak{
 		{Key: r.Key, Sort: driver.Remains, Mark: "1000"},
 		{Key: r.Key, Sort: driver.DeadWaiters, Mark: "1000"},
@@ -171,20 +172,20 @@ func TestSweepSparesWhatHasOnlyJustEnded(t *testing.T) {
 			t.Errorf("Sweep of %+v, which is none yet: %v, want ErrNotHeld", l, err)
 		}
 	}
-	hand.advance(time.Microsecond)
+	manual.advance(time.Microsecond)
 	wantLeaks(t, e, driver.Query{}, "1 dead waiters of lock a", "1 remains of lock a", "1 remains of latch a")
 }
 
-// A waiter that counts as dead, as its process was held up, and then says that it lives, keeps its place.
+// A waiter that counts as dead, because its process was delayed, and then refreshes keeps its place.
 func TestSweepSparesAWaiterThatComesBack(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
 	mustTake(t, e, lock("a"))
 	dead, back := lock("a"), lock("a")
 	join(t, e, dead)
 	join(t, e, back)
-	hand.advance(waiterLife + leftFor)
+	manual.advance(waiterTTL + leakAge)
 	found := wantLeaks(t, e, driver.Query{}, "2 dead waiters of lock a")
 	var seq int64
 	if err := e.read(t.Context(), func(v *view) error {
@@ -192,13 +193,13 @@ func TestSweepSparesAWaiterThatComesBack(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.extend(fmt.Sprintf("[%d]", seq), func(int64) {}); err != nil {
+	if err := e.extendWaiters(fmt.Sprintf("[%d]", seq), func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Sweep(t.Context(), found[0]); err != nil {
 		t.Errorf("Sweep of the one that is dead: %v", err)
 	}
-	if n := count(t, e, "waiters"); n != 1 {
+	if n := countRows(t, e, "waiters"); n != 1 {
 		t.Errorf("%d wait, want one", n)
 	}
 	wantLeaks(t, e, driver.Query{})
@@ -206,8 +207,8 @@ func TestSweepSparesAWaiterThatComesBack(t *testing.T) {
 
 func TestManyLeaks(t *testing.T) {
 	t.Parallel()
-	hand := newHandClock("boot", time.Hour)
-	e := openAt(t, newPath(t), hand.clock())
+	manual := newManualClock("boot", time.Hour)
+	e := openAt(t, newPath(t), manual.clock())
 	const many = 2*defaultLimit + 7
 	err := e.change(t.Context(), e.fast, func(v *view) error {
 		_, err := v.exec(`
@@ -219,11 +220,11 @@ func TestManyLeaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, _ := leaks(t, e, driver.Query{})
+	all, _ := leaksOf(t, e, driver.Query{})
 	if len(all) != many || !slices.IsSortedFunc(all, func(a, b driver.Leak) int { return a.Compare(b.Key) }) {
-		t.Errorf("%d are told of, want %d", len(all), many)
+		t.Errorf("%d are visited, want %d", len(all), many)
 	}
-	// All may be swept while they are told of.
+	// All leaks may be swept while they are visited.
 	calls := 0
 	err = e.Leaks(t.Context(), driver.Query{}, func(l driver.Leak) bool {
 		if calls++; calls%100 == 0 {
@@ -233,8 +234,8 @@ func TestManyLeaks(t *testing.T) {
 		}
 		return calls < 1500
 	})
-	if err != nil || calls != 1500 || count(t, e, "holders") != many-15 {
-		t.Errorf("after %d calls there are %d left, %v", calls, count(t, e, "holders"), err)
+	if err != nil || calls != 1500 || countRows(t, e, "holders") != many-15 {
+		t.Errorf("after %d calls there are %d left, %v", calls, countRows(t, e, "holders"), err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

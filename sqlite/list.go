@@ -7,10 +7,10 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// defaultLimit is how many entries a listing has unless the query says otherwise.
+// defaultLimit is the number of entries in a listing unless the query sets another.
 const defaultLimit = 1000
 
-// List implements [driver.Engine]. All entries of one listing existed at one moment.
+// List implements [driver.Engine]. All entries of one listing existed at the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
@@ -19,7 +19,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 		if _, err := v.exec("BEGIN"); err != nil {
 			return err
 		}
-		defer v.rollback() // it has changed nothing
+		defer v.rollback() // nothing was changed
 		page, err = v.list(ctx, q)
 		return err
 	})
@@ -61,11 +61,12 @@ func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
 			ORDER BY name LIMIT ?5`
 		if kind == driver.Latch {
 			query = `
-				SELECT name FROM latches WHERE ?1 AND name >= ?2 AND name < ?3 AND expires > ?4 AND generation > 0 AND count >= 0
+				SELECT name FROM latches
+				WHERE ?1 AND name >= ?2 AND name < ?3 AND expires > ?4 AND generation > 0 AND count >= 0
 				ORDER BY name LIMIT ?5`
 		}
 		k := driver.Key{Kind: kind}
-		err := v.each([]any{&k.Name}, func() bool {
+		err := v.forEach([]any{&k.Name}, func() bool {
 			keys = append(keys, k)
 			return true
 		}, query, kind, from, to, v.now, q.Limit-len(keys))
@@ -76,8 +77,8 @@ func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
 	return keys, nil
 }
 
-// bounds returns the first name that the query wants, and the first behind that it does not.
-// No name contains a zero byte, nor 0xff, which UTF-8 never uses.
+// bounds returns the first name that the query wants, and the first behind it that the query does not want. No name
+// contains a zero byte, nor 0xff, which UTF-8 never uses.
 func bounds(q driver.Query, kind driver.Kind) (from, to string) {
 	from, to = q.Prefix, q.Prefix+"\xff"
 	if q.Name != "" {
@@ -89,7 +90,7 @@ func bounds(q driver.Query, kind driver.Kind) (from, to string) {
 	return from, to
 }
 
-// status reports what is known of a key.
+// status returns the state of a key.
 func (v *view) status(k driver.Key, queue bool) (st driver.Status, err error) {
 	st.Key = k
 	if k.Kind == driver.Latch {
@@ -114,7 +115,7 @@ func (v *view) holders(k driver.Key) (holders []driver.Holder, err error) {
 	var h driver.Holder
 	var expires int64
 	var granted sql.NullInt64
-	err = v.each([]any{&h.Token, &h.Mode, &h.Weight, &h.Holder, &expires, &granted}, func() bool {
+	err = v.forEach([]any{&h.Token, &h.Mode, &h.Weight, &h.Holder, &expires, &granted}, func() bool {
 		h.TTL, h.Age = duration(expires-v.now), -1
 		if granted.Valid && 0 <= granted.Int64 && granted.Int64 <= v.now {
 			h.Age = duration(v.now - granted.Int64)
@@ -122,16 +123,17 @@ func (v *view) holders(k driver.Key) (holders []driver.Holder, err error) {
 		holders = append(holders, h)
 		return true
 	}, `
-		SELECT iif(token BETWEEN 1 AND 9007199254740991, token, 0), mode <> 0, weight, holder, expires, granted FROM holders
+		SELECT iif(token BETWEEN 1 AND 9007199254740991, token, 0), mode <> 0, weight, holder, expires, granted
+		FROM holders
 		WHERE kind = ? AND name = ? AND expires > ? ORDER BY token`, k.Kind, k.Name, v.now)
 	return holders, err
 }
 
-// queue returns those who wait for a key, in the order in which they will be served.
+// queue returns the waiters of a key, in the order in which they will be served.
 func (v *view) queue(k driver.Key) (queue []driver.Waiter, err error) {
 	var w driver.Waiter
 	var joined int64
-	err = v.each([]any{&w.Mode, &w.Weight, &w.Holder, &joined}, func() bool {
+	err = v.forEach([]any{&w.Mode, &w.Weight, &w.Holder, &joined}, func() bool {
 		w.Age = max(duration(v.now-max(joined, 0)), 0)
 		queue = append(queue, w)
 		return true

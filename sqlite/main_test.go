@@ -18,8 +18,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// roleVariable makes the test binary play a part in another test, as a process
-// of its own.
+// roleVariable has the test binary run a role of another test, in a process of its own.
 const roleVariable = "LEASEHOLD_SQLITE_ROLE"
 
 func TestMain(m *testing.M) {
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// process is another process that plays a role.
+// process is another process that runs a role.
 type process struct {
 	*exec.Cmd
 	lines  *bufio.Scanner
@@ -48,7 +47,7 @@ func start(t testing.TB, role string, args ...string) *process {
 	return p
 }
 
-// startWithInput leaves the input of the process open.
+// startWithInput is start with the input of the process left open.
 func startWithInput(t testing.TB, role string, args ...string) (*process, io.Closer) {
 	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0], args...)}
@@ -74,7 +73,7 @@ func startWithInput(t testing.TB, role string, args ...string) (*process, io.Clo
 	return p, input
 }
 
-// line returns what the process says next.
+// line returns the next line that the process prints.
 func (p *process) line(t testing.TB) string {
 	t.Helper()
 	if !p.lines.Scan() {
@@ -86,7 +85,7 @@ func (p *process) line(t testing.TB) string {
 // kill ends the process as kill -9 does.
 func (p *process) kill() {
 	_ = p.Process.Kill()
-	_ = p.Wait() // it says that the process was killed
+	_ = p.Wait() // reports that the process was killed
 }
 
 // finish waits for the process, which must succeed.
@@ -120,7 +119,7 @@ func closeLater(t testing.TB, e *Engine) {
 	})
 }
 
-// openAt opens an engine with a clock that the test moves by hand.
+// openAt opens an engine with a clock that the test controls.
 func openAt(t testing.TB, path string, c clock) *Engine {
 	t.Helper()
 	e, err := open(path, c)
@@ -131,7 +130,7 @@ func openAt(t testing.TB, path string, c clock) *Engine {
 	return e
 }
 
-// lock asks for a lock by a new owner, for a minute.
+// lock returns a request for a lock by a new owner, for a minute.
 func lock(name string) driver.Request {
 	return driver.Request{
 		Key:    driver.Key{Kind: driver.Lock, Name: name},
@@ -164,8 +163,8 @@ func mustRelease(t testing.TB, e *Engine, r driver.Request) {
 	}
 }
 
-// count returns how many rows a table has.
-func count(t testing.TB, e *Engine, table string) (n int) {
+// countRows returns how many rows a table has.
+func countRows(t testing.TB, e *Engine, table string) (n int) {
 	t.Helper()
 	err := e.read(t.Context(), func(v *view) error {
 		return v.row([]any{&n}, "SELECT count(*) FROM "+table)
@@ -176,7 +175,7 @@ func count(t testing.TB, e *Engine, table string) (n int) {
 	return n
 }
 
-// eventually waits for something that another process or goroutine does.
+// eventually waits until another process or goroutine has done something.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !is(); time.Sleep(time.Millisecond) {

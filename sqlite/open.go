@@ -14,17 +14,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Open opens the file at path, and makes it (mode 0600) if there is none. Its
-// folder must exist and be writable, since SQLite keeps two more files beside it
-// (-wal and -shm) while it is in use.
+// Open opens the file at path, and creates it (mode 0600) if there is none. Its folder must exist and be writable,
+// since SQLite keeps two more files beside it (-wal and -shm) while it is in use.
 //
-// Every error is marked with [driver.Permanent] and says what to do: the folder
-// is missing, path is not a plain file, may not be read or written, lies on a
-// network file system, is damaged, belongs to another application, or was made
-// by a newer version of this package; or others than this user and root could write or
-// replace it, see [WithSharing]. Nothing is changed in a file that is refused.
+// Every error is marked with [driver.Permanent] and says what to do. The reasons are: the folder is missing; path is
+// not a regular file, may not be read or written, is on a network file system, is damaged, belongs to another
+// application, or was created by a newer version of this package; or others than this user and root could write or
+// replace it, see [WithSharing]. A file that is refused is not changed.
 //
-// A file that this user may read and not write is opened as well: it can be listed and examined, and all that would change it fails for good.
+// A file that this user may read and not write is opened as well: it can be listed and examined, and everything that
+// would change it fails permanently.
 //
 // [Engine.Close] must be called in the end.
 func Open(path string, opts ...Option) (*Engine, error) {
@@ -40,20 +39,20 @@ func open(path string, c clock, opts ...Option) (*Engine, error) {
 	for _, set := range opts {
 		set(&o)
 	}
-	e, err := prepare(path, c, o.sharing)
+	e, err := newEngine(path, c, o.sharing)
 	if err != nil {
 		return nil, driver.Permanent(fmt.Errorf("sqlite: %s: %w", path, err))
 	}
-	if err := e.found(); err != nil {
-		_ = e.Close() // why it could not be opened is what matters
-		return nil, driver.Permanent(e.failure(err))
+	if err := e.initFile(); err != nil {
+		_ = e.Close() // the reason why it could not be opened is what matters
+		return nil, driver.Permanent(e.noEffectError(err))
 	}
 	return e, nil
 }
 
-// prepare makes an engine that has not connected yet.
-func prepare(path string, c clock, s Sharing) (*Engine, error) {
-	absolute, err := plainFile(path, s)
+// newEngine returns an engine that has not connected yet.
+func newEngine(path string, c clock, s Sharing) (*Engine, error) {
+	absolute, err := ensurePlainFile(path, s)
 	if err != nil {
 		return nil, err
 	}
@@ -71,20 +70,20 @@ func prepare(path string, c clock, s Sharing) (*Engine, error) {
 	e := &Engine{
 		path:      absolute,
 		sharing:   s,
-		readOnly:  looksOnly(absolute),
+		readOnly:  isReadOnly(absolute),
 		file:      file,
 		clock:     c,
 		busyLimit: busyLimit,
 		db:        db,
-		gate:      make(chan struct{}, 1),
+		writer:    make(chan struct{}, 1),
 		fast:      &conn{db: db, flush: flushSometimes},
 		durable:   &conn{db: db, flush: flushAlways},
 		readers:   make(chan *conn, readers),
-		life:      life,
-		kill:      kill,
+		ctx:       life,
+		cancel:    kill,
 	}
 	if c.survivesRestart() {
-		// After a crash of the machine nobody would know that tokens may be missing.
+		// After a crash of the machine it would not be noticed that tokens may be lost.
 		e.fast.flush = flushAlways
 	}
 	for range readers {
@@ -94,8 +93,8 @@ func prepare(path string, c clock, s Sharing) (*Engine, error) {
 	return e, nil
 }
 
-// address returns what the driver is to open. A folder or a name may contain
-// anything, so it is escaped.
+// address returns the URL of a file for the driver of database/sql. A folder or a name may contain any character, so it
+// is escaped.
 func address(path, mode string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -105,12 +104,12 @@ func address(path, mode string) string {
 	return u.String()
 }
 
-// creating keeps a file from being closed here while another engine of this process
-// already locks it: on Unix that would drop the locks.
-var creating sync.Mutex
+// createMutex keeps a file from being closed here while another engine of this process already has locks on it: on Unix
+// that would drop the locks.
+var createMutex sync.Mutex
 
-// plainFile makes the file if there is none, and returns its absolute path.
-func plainFile(path string, s Sharing) (string, error) {
+// ensurePlainFile creates the file if there is none, and returns its absolute path.
+func ensurePlainFile(path string, s Sharing) (string, error) {
 	if path == "" || path == ":memory:" {
 		return "", errors.New("a path is needed: locks in memory are what package memory is for")
 	}
@@ -118,8 +117,8 @@ func plainFile(path string, s Sharing) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	creating.Lock()
-	defer creating.Unlock()
+	createMutex.Lock()
+	defer createMutex.Unlock()
 	if err := s.check(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
@@ -163,22 +162,23 @@ func create(path string, s Sharing) error {
 	return flushFolder(filepath.Dir(path))
 }
 
-// found makes sure that the file is ours and of this boot, and founds it if it is empty.
-func (e *Engine) found() error {
+// initFile makes sure that the file is one of this package and of this boot. It creates the tables if the file is
+// empty.
+func (e *Engine) initFile() error {
 	ctx := context.Background()
 	if e.readOnly {
-		return e.lookOver()
+		return e.checkReadOnly()
 	}
 	if err := e.inspect(ctx); err != nil {
 		return err
 	}
-	if err := e.useLog(ctx); err != nil {
+	if err := e.enableWAL(ctx); err != nil {
 		return err
 	}
 	var h header
 	err := e.read(ctx, func(v *view) (err error) {
-		if h, err = readHeader(v.conn); err == nil && h.ours() {
-			err = v.row([]any{&h.boot, &h.recorded},
+		if h, err = readHeader(v.conn); err == nil && h.isOurs() {
+			err = v.row([]any{&h.boot, &h.hasRemovals},
 				"SELECT boot, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'removals') FROM meta")
 			if errors.Is(err, sql.ErrNoRows) {
 				err = errMeta
@@ -186,44 +186,44 @@ func (e *Engine) found() error {
 		}
 		return err
 	})
-	if err != nil || h.ours() && h.boot == e.clock.boot && h.recorded {
+	if err != nil || h.isOurs() && h.boot == e.clock.boot && h.hasRemovals {
 		return err
 	}
-	return e.change(ctx, e.durable, e.settle)
+	return e.change(ctx, e.durable, e.initTables)
 }
 
-// inspect looks at the file in a way that cannot change it.
+// inspect checks the file in a way that cannot change it.
 func (e *Engine) inspect(ctx context.Context) error {
 	db, err := sql.Open("sqlite", address(e.path, "ro"))
 	if err != nil {
 		return err
 	}
 	c := &conn{db: db, flush: flushSometimes}
-	var t turn
+	var retry busyRetry
 	for {
 		var h header
-		h, err = headerAtOnce(c)
+		h, err = readHeaderOnce(c)
 		if err == nil {
 			err = h.check()
 		}
 		if !isBusy(err) {
 			break
 		}
-		if err = t.again(ctx, e.busyLimit); err != nil {
+		if err = retry.wait(ctx, e.busyLimit); err != nil {
 			break
 		}
 	}
 	return errors.Join(err, c.close(), db.Close())
 }
 
-// useLog turns to write-ahead logging, in which readers and a writer do not wait
-// for each other. The file remembers it.
-func (e *Engine) useLog(ctx context.Context) error {
-	if err := e.enter(ctx); err != nil {
+// enableWAL switches to write-ahead logging, in which readers and a writer do not wait for each other. The mode is
+// stored in the file.
+func (e *Engine) enableWAL(ctx context.Context) error {
+	if err := e.lockWriter(ctx); err != nil {
 		return err
 	}
-	defer e.leave()
-	var t turn
+	defer e.unlockWriter()
+	var retry busyRetry
 	for {
 		var mode string
 		err := e.durable.row([]any{&mode}, "PRAGMA journal_mode = WAL")
@@ -235,7 +235,7 @@ func (e *Engine) useLog(ctx context.Context) error {
 		case !isBusy(err):
 			return err
 		}
-		if err := t.again(ctx, e.busyLimit); err != nil {
+		if err := retry.wait(ctx, e.busyLimit); err != nil {
 			return err
 		}
 	}

@@ -58,8 +58,8 @@ func TestManyOpenANewFileAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Who looks at a file while another one founds it sees it as it was before, or after.
-func TestFileIsFoundedInOneMoment(t *testing.T) {
+// A process that reads a file while another one initialises it sees the file as it was before, or after.
+func TestFileIsInitialisedAtomically(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		path := newPath(t)
@@ -73,7 +73,7 @@ func TestFileIsFoundedInOneMoment(t *testing.T) {
 		var looking sync.WaitGroup
 		looking.Go(func() {
 			for ours := false; !ours; {
-				h, err := headerAtOnce(c)
+				h, err := readHeaderOnce(c)
 				if isBusy(err) {
 					continue
 				}
@@ -83,7 +83,7 @@ func TestFileIsFoundedInOneMoment(t *testing.T) {
 				}
 				select {
 				case <-founded:
-					ours = h.ours()
+					ours = h.isOurs()
 				default:
 				}
 			}
@@ -97,7 +97,7 @@ func TestFileIsFoundedInOneMoment(t *testing.T) {
 	}
 }
 
-// makeDatabase makes the database of another application.
+// makeDatabase creates the database of another application.
 func makeDatabase(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", address(path, "rwc"))
@@ -152,7 +152,7 @@ func TestRefusedFiles(t *testing.T) {
 			path := newPath(t)
 			test.prepare(t, path)
 			before := read(t, path)
-			refused(t, path, test.says)
+			checkRefused(t, path, test.says)
 			if !bytes.Equal(read(t, path), before) {
 				t.Error("the file has been changed")
 			}
@@ -163,15 +163,15 @@ func TestRefusedFiles(t *testing.T) {
 func TestRefusedPaths(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	refused(t, folder, "name a file in it")
-	refused(t, filepath.Join(folder, "missing", "locks.db"), "make its folder first")
-	refused(t, os.DevNull, "not a plain file")
-	refused(t, "", "a path is needed")
-	refused(t, ":memory:", "package memory")
+	checkRefused(t, folder, "name a file in it")
+	checkRefused(t, filepath.Join(folder, "missing", "locks.db"), "make its folder first")
+	checkRefused(t, os.DevNull, "not a plain file")
+	checkRefused(t, "", "a path is needed")
+	checkRefused(t, ":memory:", "package memory")
 }
 
-// refused expects an error that is permanent, names the path, and says something.
-func refused(t *testing.T, path, says string) {
+// checkRefused expects an error that is permanent, names the path, and contains a text.
+func checkRefused(t *testing.T, path, says string) {
 	t.Helper()
 	e, err := Open(path)
 	if err == nil {
@@ -193,7 +193,7 @@ func TestDamageWhileInUse(t *testing.T) {
 	path := newPath(t)
 	e := openFile(t, path)
 	mustTake(t, e, lock("a"))
-	// Another program empties the tables out.
+	// Another program drops a table.
 	makeDatabase(t, path, "DROP TABLE holders")
 	_, err := e.Take(t.Context(), lock("b"))
 	if !driver.IsPermanent(err) || !strings.Contains(err.Error(), path) {
@@ -238,7 +238,7 @@ func TestClosed(t *testing.T) {
 		_, err := e.Wait(t.Context(), waiter)
 		waited <- err
 	}()
-	eventually(t, "somebody waits", func() bool { return count(t, e, "waiters") == 1 })
+	eventually(t, "somebody waits", func() bool { return countRows(t, e, "waiters") == 1 })
 	for range 2 {
 		if err := e.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Format implements [fmt.Formatter]: every verb prints what the engine is, and nothing of its inside, where owners are, and what changes meanwhile.
+// Format implements [fmt.Formatter]: every verb prints the kind of the engine, and nothing of its fields, which have
+// owners and change concurrently.
 func (e *Engine) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "sqlite engine")
 }

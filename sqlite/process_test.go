@@ -15,17 +15,17 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// roles are what the test binary can do as a process of its own.
+// roles are what the test binary can do in a process of its own.
 var roles = map[string]func(args []string) error{
 	"copy":  copyRole,
 	"try":   tryRole,
 	"count": countRole,
 	"hold":  holdRole,
 	"wait":  waitRole,
-	"churn": churnRole,
+	"work":  workRole,
 }
 
-// copyRole copies a file, if it is there.
+// copyRole copies a file, if it exists.
 func copyRole(args []string) error {
 	content, err := os.ReadFile(args[0])
 	if errors.Is(err, os.ErrNotExist) {
@@ -37,7 +37,7 @@ func copyRole(args []string) error {
 	return os.WriteFile(args[1], content, 0o600)
 }
 
-// tryRole says whether a name is held.
+// tryRole prints whether a name is held.
 func tryRole(args []string) error {
 	e, err := Open(args[0])
 	if err != nil {
@@ -55,7 +55,7 @@ func tryRole(args []string) error {
 	return nil
 }
 
-// acquire takes a lock, and waits for it if need be.
+// acquire takes a lock, and waits for it if necessary.
 func acquire(ctx context.Context, e *Engine, r driver.Request) (driver.Grant, error) {
 	r.Join = true
 	g, err := e.Take(ctx, r)
@@ -65,9 +65,8 @@ func acquire(ctx context.Context, e *Engine, r driver.Request) (driver.Grant, er
 	return g, err
 }
 
-// number reads and writes the number in a file at an offset, as somebody who
-// knows nothing of others.
-func number(f *os.File, offset int64) (int64, error) {
+// readNumber reads the number at an offset of a file, without any lock.
+func readNumber(f *os.File, offset int64) (int64, error) {
 	var b [8]byte
 	if _, err := f.ReadAt(b[:], offset); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
@@ -75,13 +74,13 @@ func number(f *os.File, offset int64) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(b[:])), nil
 }
 
-func setNumber(f *os.File, offset, n int64) error {
+func writeNumber(f *os.File, offset, n int64) error {
 	_, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(n)), offset)
 	return err
 }
 
-// countRole says "ready", waits for its input to end, and then increments the
-// number in a file so many times, each time under the lock.
+// countRole prints "ready", waits for its input to end, and then increments the number in a file the given number of
+// times, each time under the lock.
 func countRole(args []string) error {
 	e, err := Open(args[0])
 	if err != nil {
@@ -107,11 +106,11 @@ func countRole(args []string) error {
 		if err != nil {
 			return err
 		}
-		n, err := number(f, 0)
+		n, err := readNumber(f, 0)
 		if err != nil {
 			return err
 		}
-		if err := setNumber(f, 0, n+1); err != nil {
+		if err := writeNumber(f, 0, n+1); err != nil {
 			return err
 		}
 		h := hold(r)
@@ -123,8 +122,8 @@ func countRole(args []string) error {
 	return nil
 }
 
-// contend lets processes count under one lock, and returns how long they took.
-func contend(t testing.TB, processes, times int) time.Duration {
+// runProcesses has processes increment under one lock, and returns how long they took.
+func runProcesses(t testing.TB, processes, times int) time.Duration {
 	t.Helper()
 	path, counter := newPath(t), filepath.Join(t.TempDir(), "counter")
 	if err := os.WriteFile(counter, nil, 0o600); err != nil {
@@ -152,7 +151,7 @@ func contend(t testing.TB, processes, times int) time.Duration {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if n, err := number(f, 0); err != nil || n != int64(processes*times) {
+	if n, err := readNumber(f, 0); err != nil || n != int64(processes*times) {
 		t.Errorf("the counter is at %d (%v), want %d", n, err, processes*times)
 	}
 	checkIntegrity(t, path)
@@ -161,5 +160,5 @@ func contend(t testing.TB, processes, times int) time.Duration {
 
 func TestEightProcessesOnOneName(t *testing.T) {
 	t.Parallel()
-	contend(t, 8, 50)
+	runProcesses(t, 8, 50)
 }

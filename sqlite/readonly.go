@@ -11,22 +11,28 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// This file is for a user who may read the file of the locks, and may not write it. SQLite reads a log (-wal) only together with an index that is shared by
-// all who use the file (-shm). Whoever may write the file makes both. While somebody uses it, they are there, and nothing is special about reading. While nobody
-// does, they are not, and cannot be made by one who may not write the folder: but then all that there is stands in the file itself, and nobody changes it.
-// So it is read as one that does not change (immutable), and read again if it has changed meanwhile, or somebody has begun to use it.
+// This file is for a user that may read the file and not write it. SQLite reads a log (-wal) only together with an
+// index that all users of the file share (-shm). A user that may write the file creates both. While somebody uses the
+// file, they exist, and reading needs nothing special. While nobody does, they do not exist, and a user without the
+// right to write the folder cannot create them. But then everything is in the file itself, and nobody changes it. So it
+// is opened as a file that does not change (immutable), and read again if it has changed meanwhile, or somebody has
+// begun to use it.
 
 var (
-	errReadOnly = errors.New("this user may look at the locks in the file, and change nothing: give it the right to write the file and its folder")
-	errNoLocks  = errors.New("there is nothing in it yet, and this user may not write it: let a user use it first who may")
-	errOldTimes = errors.New("nobody has used the file since the machine was started, and its times are those of before: let a user use it first who may write it")
+	errReadOnly = errors.New("this user may look at the locks in the file, and change nothing: " +
+		"give it the right to write the file and its folder")
+	errNoLocks = errors.New("there is nothing in it yet, and this user may not write it: " +
+		"let a user who may write it use it first")
+	errOldTimes = errors.New("nobody has used the file since the machine was started, " +
+		"and its times are those of before: let a user who may write it use it first")
 )
 
-// settled is for how long a file must not have been changed to count as one that nobody changes: more than the grain of its times.
-const settled = 50 * time.Millisecond
+// settleTime is how long a file must not have changed to count as not changing. It is longer than the resolution of
+// file times.
+const settleTime = 50 * time.Millisecond
 
-// looksOnly reports whether this user may not write what SQLite writes.
-func looksOnly(path string) bool {
+// isReadOnly reports whether this user lacks the right to write a file that SQLite writes.
+func isReadOnly(path string) bool {
 	if !mayWrite(path) {
 		return true
 	}
@@ -34,49 +40,49 @@ func looksOnly(path string) bool {
 	return err != nil && !mayWrite(filepath.Dir(path))
 }
 
-// rest is what is seen of a file from outside.
-type rest struct {
-	used    bool // there is a log
+// fileState is what can be seen of a file without opening it.
+type fileState struct {
+	hasLog  bool // there is a log
 	size    int64
 	changed time.Time
 }
 
-func (e *Engine) seen() (r rest, err error) {
+func (e *Engine) statFile() (s fileState, err error) {
 	if err := e.checkFile(); err != nil {
-		return r, err
+		return s, err
 	}
 	file, err := os.Stat(e.path)
 	if err != nil {
-		return r, err
+		return s, err
 	}
 	switch _, err := os.Stat(e.path + "-wal"); {
 	case err == nil:
-		r.used = true
+		s.hasLog = true
 	case !errors.Is(err, os.ErrNotExist):
-		return r, err
+		return s, err
 	default:
-		r.size, r.changed = file.Size(), file.ModTime()
+		s.size, s.changed = file.Size(), file.ModTime()
 	}
-	return r, nil
+	return s, nil
 }
 
-// unsettled reports whether the file may be changed once more without being seen.
-func (r rest) unsettled() bool {
-	age := time.Since(r.changed)
-	return !r.used && age >= 0 && age < settled
+// mayChangeUnseen reports whether the file could change once more with the same time.
+func (s fileState) mayChangeUnseen() bool {
+	age := time.Since(s.changed)
+	return !s.hasLog && age >= 0 && age < settleTime
 }
 
-// readOnlyOnce runs f on a connection of its own. It reports whether what f has seen was there at one moment.
+// readOnlyOnce runs f on a connection of its own. It reports whether everything that f has read existed at one moment.
 func (e *Engine) readOnlyOnce(f func(*view) error) (sound bool, err error) {
-	before, err := e.seen()
+	before, err := e.statFile()
 	if err != nil {
 		return true, err
 	}
-	if before.unsettled() {
+	if before.mayChangeUnseen() {
 		return false, nil
 	}
 	mode := "ro"
-	if !before.used {
+	if !before.hasLog {
 		mode += "&immutable=1"
 	}
 	db, err := sql.Open("sqlite", address(e.path, mode))
@@ -86,67 +92,66 @@ func (e *Engine) readOnlyOnce(f func(*view) error) (sound bool, err error) {
 	c := &conn{db: db, flush: flushSometimes}
 	err = f(&view{conn: c, now: e.clock.now()})
 	err = errors.Join(err, c.close(), db.Close())
-	after, failed := e.seen()
+	after, failed := e.statFile()
 	if failed != nil {
 		return true, failed
 	}
 	return before == after, err
 }
 
-// readReadOnly is read for one who may not write.
+// readReadOnly is read for a user without the right to write.
 func (e *Engine) readReadOnly(ctx context.Context, f func(*view) error) error {
-	return e.persist(ctx, func(v *view) error {
-		var boot string
-		if err := v.row([]any{&boot}, "SELECT boot FROM meta"); err != nil {
+	return e.readStable(ctx, func(v *view) error {
+		switch boot, err := readBoot(v); {
+		case err != nil:
 			return err
-		}
-		if boot != e.clock.boot {
+		case boot != e.clock.boot:
 			return errOldTimes
 		}
 		return f(v)
 	})
 }
 
-// persist runs f until what it has seen was there at one moment.
-func (e *Engine) persist(ctx context.Context, f func(*view) error) error {
-	var t turn
+// readStable runs f until everything that f has read existed at one moment.
+func (e *Engine) readStable(ctx context.Context, f func(*view) error) error {
+	var retry busyRetry
 	for unopened := 0; ; {
-		if e.life.Err() != nil {
+		if e.ctx.Err() != nil {
 			return errClosed
 		}
 		sound, err := e.readOnlyOnce(f)
-		if isUnopened(err) {
-			unopened++ // the log may have gone and come back meanwhile
+		if isNotOpened(err) {
+			unopened++ // the log may have been removed and created again
 		}
-		if sound && !isBusy(err) && (!isUnopened(err) || unopened == mostUnopened) {
+		if sound && !isBusy(err) && (!isNotOpened(err) || unopened == maxOpenTries) {
 			return err
 		}
-		if err := t.again(ctx, e.busyLimit); err != nil {
+		if err := retry.wait(ctx, e.busyLimit); err != nil {
 			return err
 		}
 	}
 }
 
-// mostUnopened is how often it is tried to open a log that is there.
-const mostUnopened = 5
+// maxOpenTries is how often to try to open a log that exists.
+const maxOpenTries = 5
 
-// isUnopened reports whether err says that a log, or its index, is not there or cannot be opened.
-func isUnopened(err error) bool {
+// isNotOpened reports whether err says that a log, or its index, does not exist or cannot be opened.
+func isNotOpened(err error) bool {
 	code := resultCode(err)
 	return code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY
 }
 
-// lookOver makes sure that the file is ours.
-func (e *Engine) lookOver() error {
+// checkReadOnly makes sure that the file is one of this package.
+func (e *Engine) checkReadOnly() error {
 	var h header
-	err := e.persist(context.Background(), func(v *view) (err error) {
-		h, err = headerAtOnce(v.conn)
+	err := e.readStable(context.Background(), func(v *view) (err error) {
+		h, err = readHeaderOnce(v.conn)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case h.empty():
+	case h.isEmpty():
 		return errNoLocks
 	}
 	return h.check()

@@ -17,15 +17,15 @@ import (
 
 func init() { roles["list as nobody"] = listAsNobody }
 
-// listAsNobody lists a file again and again, until there is an end of its input.
+// listAsNobody lists a file again and again, until its input ends.
 func listAsNobody(args []string) error {
-	runtime.LockOSThread() // the user id for files belongs to a thread
+	runtime.LockOSThread() // the user id for file access belongs to a thread
 	if err := unix.Setfsuid(nobody); err != nil {
 		return err
 	}
 	over := make(chan struct{})
 	go func() {
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // nothing comes
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // blocks
 		close(over)
 	}()
 	e, err := Open(args[0])
@@ -51,8 +51,8 @@ func listAsNobody(args []string) error {
 	}
 }
 
-// One who may only read the file sees what is there at one moment, while others begin and cease to use the file.
-func TestWhoOnlyReadsSeesOneMoment(t *testing.T) {
+// A user who may only read the file sees its state at one moment, while other processes open and close it.
+func TestReadOnlyUserSeesOneMoment(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can act as another user")

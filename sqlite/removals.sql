@@ -1,5 +1,5 @@
--- The locks that were taken away from their holders. Files that were made without this table get it when they are opened; programs that do not
--- know it leave it alone.
+-- The record of forced releases. Files that were created without this table get it when they are opened. Programs that
+-- do not know the table leave it alone.
 CREATE TABLE IF NOT EXISTS removals (
 	id      TEXT    PRIMARY KEY,
 	at      INTEGER NOT NULL, -- microseconds since 1970, by the wall clock of the one who did it

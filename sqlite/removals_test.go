@@ -10,8 +10,14 @@ import (
 )
 
 func removal(name string) driver.Removal {
-	return driver.Removal{ID: rand.Text(), At: time.Now().UTC().Truncate(time.Microsecond), Key: driver.Key{Kind: driver.Lock, Name: name},
-		Token: 7, By: "test", Outcome: driver.Asked}
+	return driver.Removal{
+		ID:      rand.Text(),
+		At:      time.Now().UTC().Truncate(time.Microsecond),
+		Key:     driver.Key{Kind: driver.Lock, Name: name},
+		Token:   7,
+		By:      "test",
+		Outcome: driver.Asked,
+	}
 }
 
 func mustRecord(t *testing.T, e *Engine, r driver.Removal) {
@@ -21,8 +27,8 @@ func mustRecord(t *testing.T, e *Engine, r driver.Removal) {
 	}
 }
 
-// recorded expects these to be on record.
-func recorded(t *testing.T, e *Engine, want ...driver.Removal) {
+// checkRecorded expects exactly these records.
+func checkRecorded(t *testing.T, e *Engine, want ...driver.Removal) {
 	t.Helper()
 	all, err := e.Records(t.Context(), 0)
 	if err != nil || len(all) != len(want) {
@@ -37,7 +43,7 @@ func recorded(t *testing.T, e *Engine, want ...driver.Removal) {
 
 func TestRecordsStayInTheFile(t *testing.T) {
 	t.Parallel()
-	path, first := newPath(t), newHandClock("first", time.Hour)
+	path, first := newPath(t), newManualClock("first", time.Hour)
 	before, err := open(path, first.clock())
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +54,12 @@ func TestRecordsStayInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openAt(t, path, first.clock())
-	recorded(t, again, r)
-	recorded(t, openAt(t, path, newHandClock("second", time.Second).clock()), r) // the machine has started anew
+	checkRecorded(t, again, r)
+	checkRecorded(t, openAt(t, path, newManualClock("second", time.Second).clock()), r) // the machine has restarted
 }
 
-// A file that was made before there was a record gets one, under the hands of those who use it.
-func TestAFileWithoutARecord(t *testing.T) {
+// A file that was created before there was a record of removals gets the table, even while it is in use.
+func TestFileWithoutARecord(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	old := openFile(t, path)
@@ -77,12 +83,12 @@ func TestAFileWithoutARecord(t *testing.T) {
 	all.Wait()
 	fresh, r := openFile(t, path), removal("a")
 	mustRecord(t, fresh, r)
-	recorded(t, fresh, r)
+	checkRecorded(t, fresh, r)
 	mustTake(t, old, lock("b"))
 	if page, err := old.List(t.Context(), driver.Query{}); err != nil || len(page) != 2 {
 		t.Errorf("one who had the file open sees %+v, %v", page, err)
 	}
-	if version := count(t, fresh, "pragma_user_version WHERE user_version = 1"); version != 1 {
+	if version := countRows(t, fresh, "pragma_user_version WHERE user_version = 1"); version != 1 {
 		t.Error("programs of before would refuse the file")
 	}
 }
@@ -92,10 +98,10 @@ func TestRecordsInABusyFile(t *testing.T) {
 	path := newPath(t)
 	e, other := openFile(t, path), openFile(t, path)
 	e.busyLimit = 20 * time.Millisecond
-	leave := occupy(t, other)
+	leave := lockFile(t, other)
 	defer leave()
 	if err := e.Record(t.Context(), removal("a")); !driver.HadNoEffect(err) || driver.IsPermanent(err) {
 		t.Errorf("Record in a busy file: %v, want one that had no effect", err)
 	}
-	recorded(t, e)
+	checkRecorded(t, e)
 }

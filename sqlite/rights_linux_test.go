@@ -22,7 +22,7 @@ func init() { roles["open as nobody"] = openAsNobody }
 
 // openAsNobody opens files with the rights of a user who owns nothing.
 func openAsNobody(paths []string) error {
-	runtime.LockOSThread() // the user id for files belongs to a thread
+	runtime.LockOSThread() // the user id for file access belongs to a thread
 	if err := unix.Setfsuid(nobody); err != nil {
 		return err
 	}
@@ -32,8 +32,9 @@ func openAsNobody(paths []string) error {
 			if page, failed := e.List(context.Background(), driver.Query{}); failed != nil || len(page) != 1 {
 				return fmt.Errorf("the listing is %v, %w", page, failed)
 			}
-			if err := e.Leaks(context.Background(), driver.Query{}, func(driver.Leak) bool { return true }); err != nil {
-				return err
+			failed := e.Leaks(context.Background(), driver.Query{}, func(driver.Leak) bool { return true })
+			if failed != nil {
+				return failed
 			}
 			x, failed := e.Examine(context.Background())
 			if failed != nil {

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
+	"errors"
 	"fmt"
 )
 
@@ -10,26 +12,25 @@ import (
 var schema string
 
 const (
-	// applicationID marks the file as ours: "Lsh1".
+	// applicationID marks the file as one of this package: "Lsh1".
 	applicationID = 0x4c736831
-	// schemaVersion grows when the tables change in a way that programs of before would not understand.
+	// schemaVersion grows when the tables change in a way that earlier programs would not understand.
 	schemaVersion = 1
 )
 
-// header is what a file says of itself.
+// header is what a file says about itself.
 type header struct {
 	application, version int64
 	tables               int64
 	boot                 string
-	recorded             bool // there is a table for removals
+	hasRemovals          bool // the table removals exists
 }
 
-func (h header) empty() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
-func (h header) ours() bool  { return h.application == applicationID }
+func (h header) isEmpty() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
+func (h header) isOurs() bool  { return h.application == applicationID }
 
 func readHeader(c *conn) (h header, err error) {
-	// One after the other: the pragmas cannot be part of a SELECT before their
-	// values are known to be current.
+	// One after the other: the pragmas cannot be part of a SELECT before their values are known to be current.
 	if err = c.row([]any{&h.tables}, "SELECT count(*) FROM sqlite_schema"); err != nil {
 		return h, err
 	}
@@ -39,8 +40,9 @@ func readHeader(c *conn) (h header, err error) {
 	return h, c.row([]any{&h.version}, "PRAGMA user_version")
 }
 
-// headerAtOnce is readHeader outside of a transaction: another process may found the file meanwhile.
-func headerAtOnce(c *conn) (h header, err error) {
+// readHeaderOnce is readHeader for callers outside of a transaction: another process may create the tables at the same
+// time.
+func readHeaderOnce(c *conn) (h header, err error) {
 	if _, err = c.exec("BEGIN"); err != nil {
 		return h, err
 	}
@@ -48,55 +50,65 @@ func headerAtOnce(c *conn) (h header, err error) {
 	return readHeader(c)
 }
 
-// check refuses a file that is somebody else's.
+// check refuses a file of another application, or of a newer version.
 func (h header) check() error {
 	switch {
-	case h.empty():
+	case h.isEmpty():
 		return nil
-	case !h.ours():
-		return fmt.Errorf("it is the database of another application (application_id %#x, %d tables): choose another path", h.application, h.tables)
+	case !h.isOurs():
+		return fmt.Errorf("it is the database of another application (application_id %#x, %d tables): "+
+			"choose another path",
+			h.application, h.tables)
 	case h.version > schemaVersion:
-		return fmt.Errorf("it was made by a newer version of this package (schema %d, known up to %d): update this program", h.version, schemaVersion)
+		return fmt.Errorf("it was made by a newer version of this package (schema %d, known up to %d): "+
+			"update this program",
+			h.version, schemaVersion)
 	}
 	return nil
 }
 
-// settle founds the file if it is empty, and moves it to this boot if it comes
-// from another.
-func (e *Engine) settle(v *view) error {
+// initTables creates the tables if the file is empty, and moves the file to this boot if it comes from another.
+func (e *Engine) initTables(v *view) error {
 	h, err := readHeader(v.conn)
 	if err != nil {
 		return err
 	}
-	if err := h.check(); err != nil { // another process may have been here meanwhile
+	if err := h.check(); err != nil { // another process may have initialised it meanwhile
 		return err
 	}
-	if h.empty() {
-		return e.lay(v)
+	if h.isEmpty() {
+		return e.createTables(v)
 	}
 	if _, err := v.conn.conn.ExecContext(context.Background(), removals); err != nil {
 		return err
 	}
-	return e.reboot(v)
+	return e.moveToThisBoot(v)
 }
 
-// lay makes the tables.
-func (e *Engine) lay(v *view) error {
+// createTables creates the tables.
+func (e *Engine) createTables(v *view) error {
 	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
 	if _, err := v.conn.conn.ExecContext(context.Background(), schema+removals+marks); err != nil {
 		return err
 	}
-	_, err := v.exec("INSERT INTO meta (id, boot, last, mark) VALUES (1, ?, 0, ?)", e.clock.boot, markStep)
+	_, err := v.exec("INSERT INTO meta (id, boot, last, mark) VALUES (1, ?, 0, ?)", e.clock.boot, tokenStep)
 	return err
 }
 
-// reboot moves the file to this start of the machine. All who held and waited are
-// gone with the last one. But the old times mean nothing any more, so every lease
-// starts anew: what was promised with Keep holds, and a holder that lives on against
-// all odds is safe.
-func (e *Engine) reboot(v *view) error {
-	var boot string
-	if err := v.row([]any{&boot}, "SELECT boot FROM meta"); err != nil || boot == e.clock.boot {
+// readBoot returns the start of the machine under which the file was last in use.
+func readBoot(v *view) (boot string, err error) {
+	err = v.row([]any{&boot}, "SELECT boot FROM meta")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errMeta
+	}
+	return boot, err
+}
+
+// moveToThisBoot moves the file to this start of the machine. All holders and waiters are gone with the last one. But
+// the stored times have no meaning any more, so every lease starts again: what was promised with Keep holds, and a
+// holder that has survived nevertheless is safe.
+func (e *Engine) moveToThisBoot(v *view) error {
+	if boot, err := readBoot(v); err != nil || boot == e.clock.boot {
 		return err
 	}
 	if _, err := v.exec("UPDATE holders SET expires = ? + ttl, granted = NULL", v.now); err != nil {
@@ -108,7 +120,7 @@ func (e *Engine) reboot(v *view) error {
 	if _, err := v.exec("DELETE FROM waiters"); err != nil {
 		return err
 	}
-	// Tokens up to the mark may have been given out, although the file no longer knows.
-	_, err := v.exec("UPDATE meta SET boot = ?, last = mark, mark = mark + ?", e.clock.boot, markStep)
+	// Tokens up to the mark may have been issued, although the file does not know it any more.
+	_, err := v.exec("UPDATE meta SET boot = ?, last = mark, mark = mark + ?", e.clock.boot, tokenStep)
 	return err
 }

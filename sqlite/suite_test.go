@@ -8,15 +8,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver/drivertest"
 )
 
-// TestContract runs the suite of all engines, with several engines on one file as
-// several processes have.
+// TestContract runs the suite of all engines, with several engines on one file, like those of several processes.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(t *testing.T) drivertest.Place {
+		Start: func(t *testing.T) drivertest.Environment {
 			path := newPath(t)
 			boots := 0
-			return drivertest.Place{
+			return drivertest.Environment{
 				Open: func(t *testing.T) driver.Engine {
 					c, err := machineClock()
 					if err != nil {
@@ -25,7 +24,7 @@ func TestContract(t *testing.T) {
 					c.boot += string(rune('a' + boots))
 					return openAt(t, path, c)
 				},
-				// All that was not flushed may be gone: see TestTokensSurvivePowerLoss.
+				// Everything that was not flushed may be lost: see TestTokensSurvivePowerLoss.
 				Restart: func(*testing.T) { boots++ },
 			}
 		},

@@ -1,15 +1,15 @@
 package sqlite
 
 const (
-	// sweepEvery is after how many tokens the file is swept. What can be left behind
-	// costs a token each, so sweeping keeps up with it.
+	// sweepEvery is the number of tokens between two sweeps of the file. Everything that can be left behind has taken a
+	// token, so that sweeps keep up.
 	sweepEvery = 64
-	// sweepMost is how much of each sort is removed at a time, so that a sweep stays short.
-	sweepMost = 4 * sweepEvery
+	// maxSweepRows is how many rows of each table are removed at a time, so that a sweep stays short.
+	maxSweepRows = 4 * sweepEvery
 )
 
-// sweep removes what has expired and what nobody has looked at since.
-func sweep(v *view) error {
+// removeExpiredRows removes rows that have expired and that nobody has read since.
+func removeExpiredRows(v *view) error {
 	for _, query := range []string{
 		`DELETE FROM holders WHERE (kind, name, token) IN
 			(SELECT kind, name, token FROM holders WHERE expires <= ?1 ORDER BY expires LIMIT ?2)`,
@@ -20,7 +20,7 @@ func sweep(v *view) error {
 		`DELETE FROM latches WHERE name IN
 			(SELECT name FROM latches WHERE expires <= ?1 ORDER BY expires LIMIT ?2)`,
 	} {
-		if _, err := v.exec(query, v.now, sweepMost); err != nil {
+		if _, err := v.exec(query, v.now, maxSweepRows); err != nil {
 			return err
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// TestNothingAccumulates leaves everything behind that can be left behind, many times.
+// TestNothingAccumulates leaves behind everything that can be left behind, many times.
 func TestNothingAccumulates(t *testing.T) {
 	t.Parallel()
-	path, hand := newPath(t), newHandClock("boot", time.Hour)
-	e := openAt(t, path, hand.clock())
+	path, manual := newPath(t), newManualClock("boot", time.Hour)
+	e := openAt(t, path, manual.clock())
 	const rounds = 3000
 	for i := range rounds {
 		name := fmt.Sprint("name-", i)
@@ -22,16 +22,16 @@ func TestNothingAccumulates(t *testing.T) {
 		if i%100 == 0 { // flushing is slow
 			leaveLatch(t, e, name)
 		}
-		hand.advance(time.Second)
+		manual.advance(time.Second)
 	}
-	hand.advance(time.Minute)
+	manual.advance(time.Minute)
 	for i := range 2 * sweepEvery {
 		r := lock(fmt.Sprint("after-", i))
 		mustTake(t, e, r)
 		mustRelease(t, e, r)
 	}
 	for _, table := range []string{"holders", "waiters", "latches", "latch_downs"} {
-		if n := count(t, e, table); n != 0 {
+		if n := countRows(t, e, table); n != 0 {
 			t.Errorf("%s has %d rows, want none", table, n)
 		}
 	}

@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// markStep is how many tokens one flush of the disk pays for, and how many are
-	// skipped at most when the machine starts anew.
-	markStep = 1_000_000
+	// tokenStep is how many tokens one flush of the disk allows, and how many are skipped at most when the machine
+	// restarts.
+	tokenStep = 1_000_000
 
-	// mostTokens is how many tokens a grant has at most.
-	mostTokens = 10_000
+	// maxTokens is how many tokens a grant has at most.
+	maxTokens = 10_000
 )
 
-// mint gives out n tokens in a row and returns the first.
-func (e *Engine) mint(v *view, n int) (first int64, err error) {
+// issueTokens issues n tokens in a row and returns the first.
+func (e *Engine) issueTokens(v *view, n int) (first int64, err error) {
 	var last int64
 	err = v.row([]any{&last}, `
 		UPDATE meta SET last = last + ?1
 		WHERE last >= 0 AND last + ?1 <= min(mark, ?3) AND boot = ?2
 		RETURNING last`, n, e.clock.boot, int64(driver.MaxToken))
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, e.whyNone(v)
+		return 0, e.tokenError(v)
 	}
 	if err != nil {
 		return 0, err
 	}
 	first = last - int64(n) + 1
 	if last/sweepEvery != (first-1)/sweepEvery {
-		err = sweep(v)
+		err = removeExpiredRows(v)
 	}
 	return first, err
 }
 
-// whyNone tells why no token could be given out.
-func (e *Engine) whyNone(v *view) error {
+// tokenError returns why no token could be issued.
+func (e *Engine) tokenError(v *view) error {
 	var boot string
 	var last int64
 	switch err := v.row([]any{&boot, &last}, "SELECT boot, last FROM meta"); {
@@ -50,14 +50,14 @@ func (e *Engine) whyNone(v *view) error {
 	case last < 0:
 		return errLast
 	}
-	return errMark
+	return errTokenMarkReached
 }
 
-// raiseMark allows for more tokens. It must be flushed to disk before they are given out.
-func raiseMark(v *view) error {
+// raiseTokenMark allows more tokens. It must be flushed to disk before they are issued.
+func raiseTokenMark(v *view) error {
 	changed, err := v.exec(`
 		UPDATE meta SET mark = max(mark, last + ?1)
-		WHERE last + 2 * ?1 <= ?2`, markStep, int64(driver.MaxToken))
+		WHERE last + 2 * ?1 <= ?2`, tokenStep, int64(driver.MaxToken))
 	if err == nil && changed == 0 {
 		err = errSpent
 	}

@@ -9,11 +9,11 @@ import (
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join, r.Waiters = true, 0
+	r.Join, r.MaxWaiters = true, 0
 	for {
 		grant, seq, err := e.enqueue(ctx, r)
 		if ctx.Err() != nil {
-			// Not marked as without effect: a place or a grant may be left behind.
+			// Not marked as without effect: a place or a grant may be left.
 			return driver.Grant{}, ctx.Err()
 		}
 		if err != nil || seq == 0 {
@@ -25,11 +25,10 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 }
 
-// enqueue finds the place that a Take with Join has made. If it is gone it tries
-// anew. It answers with a place or a grant.
+// enqueue finds the place that a Take with Join has got. If it is gone, it takes again. It returns a place or a grant.
 func (e *Engine) enqueue(ctx context.Context, r driver.Request) (grant driver.Grant, seq int64, err error) {
 	err = e.read(ctx, func(v *view) (err error) {
-		seq, err = v.placeOf(r.Key, r.Owner)
+		seq, err = v.seqOf(r.Key, r.Owner)
 		return err
 	})
 	if err != nil || seq != 0 {
@@ -42,11 +41,11 @@ func (e *Engine) enqueue(ctx context.Context, r driver.Request) (grant driver.Gr
 	return grant, seq, err
 }
 
-// await leaves the waiting to the watcher.
+// await has the watcher wait, and returns its answer.
 func (e *Engine) await(ctx context.Context, c *caller) answer {
 	c.answer = make(chan answer, 1)
 	if !e.watcher.add(c) {
-		return answer{err: e.failure(errClosed)}
+		return answer{err: e.noEffectError(errClosed)}
 	}
 	defer e.watcher.remove(c)
 	select {
@@ -54,21 +53,21 @@ func (e *Engine) await(ctx context.Context, c *caller) answer {
 		return a
 	case <-ctx.Done():
 		return answer{err: ctx.Err()}
-	case <-e.life.Done():
-		return answer{err: e.failure(errClosed)}
+	case <-e.ctx.Done():
+		return answer{err: e.noEffectError(errClosed)}
 	}
 }
 
 // caller is a call of Wait or WaitLatch.
 type caller struct {
-	id         int64          // the place in the queue; for a latch a number of the watcher's
+	id         int64          // the place in the queue; for a latch a number that the watcher has given
 	request    driver.Request // for a latch only the key
 	generation uint64         // of a latch
-	answer     chan answer    // takes one
+	answer     chan answer    // has room for one
 }
 
 type answer struct {
 	grant driver.Grant
 	err   error
-	gone  bool // the place in the queue has gone
+	gone  bool // the place in the queue is gone
 }

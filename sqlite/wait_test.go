@@ -61,7 +61,7 @@ func TestLivingWaiterKeepsItsPlace(t *testing.T) {
 	holder := lock("a")
 	mustTake(t, e, holder)
 	first := waitFor(t.Context(), e, join(t, e, lock("a")))
-	<-time.After(waiterLife + refreshEvery) // a dead one would be passed over now
+	<-time.After(waiterTTL + refreshEvery) // a dead one would be skipped now
 	second := waitFor(t.Context(), other, join(t, other, lock("a")))
 	mustRelease(t, e, holder)
 	select {
@@ -74,10 +74,10 @@ func TestLivingWaiterKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestWaiterThatNeverWaitsIsPassedOver(t *testing.T) {
+func TestWaiterThatNeverWaitsIsSkipped(t *testing.T) {
 	t.Parallel()
-	path, hand := newPath(t), newHandClock("boot", time.Hour)
-	e := openAt(t, path, hand.clock())
+	path, manual := newPath(t), newManualClock("boot", time.Hour)
+	e := openAt(t, path, manual.clock())
 	holder := lock("a")
 	mustTake(t, e, holder)
 	join(t, e, lock("a"))
@@ -85,9 +85,9 @@ func TestWaiterThatNeverWaitsIsPassedOver(t *testing.T) {
 	if _, err := e.Take(t.Context(), lock("a")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take while another waits: %v, want ErrHeld", err)
 	}
-	hand.advance(waiterLife)
+	manual.advance(waiterTTL)
 	mustTake(t, e, lock("a"))
-	if n := count(t, e, "waiters"); n != 0 {
+	if n := countRows(t, e, "waiters"); n != 0 {
 		t.Errorf("%d waiters are left, want none", n)
 	}
 }
@@ -99,8 +99,8 @@ func TestLostPlaceIsTakenAnew(t *testing.T) {
 	holder := lock("a")
 	mustTake(t, e, holder)
 	done := waitFor(t.Context(), e, lock("a"))
-	eventually(t, "it waits", func() bool { return count(t, e, "waiters") == 1 })
-	// Another process takes it for dead, as after a long suspension.
+	eventually(t, "it waits", func() bool { return countRows(t, e, "waiters") == 1 })
+	// Another process counts it as dead, as after a long suspension.
 	err := other.change(t.Context(), other.fast, func(v *view) error {
 		_, err := v.exec("DELETE FROM waiters")
 		return err
@@ -108,7 +108,7 @@ func TestLostPlaceIsTakenAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it waits again", func() bool { return count(t, e, "waiters") == 1 })
+	eventually(t, "it waits again", func() bool { return countRows(t, e, "waiters") == 1 })
 	mustRelease(t, e, holder)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -117,8 +117,8 @@ func TestLostPlaceIsTakenAnew(t *testing.T) {
 
 func TestEndedWaitDoesNothingMore(t *testing.T) {
 	t.Parallel()
-	path, hand := newPath(t), newHandClock("boot", time.Hour)
-	e := openAt(t, path, hand.clock())
+	path, manual := newPath(t), newManualClock("boot", time.Hour)
+	e := openAt(t, path, manual.clock())
 	holder := lock("a")
 	mustTake(t, e, holder)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func TestEndedWaitDoesNothingMore(t *testing.T) {
 	}
 	eventually(t, "the watcher ends", func() bool { return !e.watcher.isActive() })
 	mustRelease(t, e, holder)
-	hand.advance(waiterLife)
+	manual.advance(waiterTTL)
 	mustTake(t, e, lock("a"))
 }
 
@@ -149,7 +149,7 @@ func TestReadersEnterTogether(t *testing.T) {
 	}
 	mustRelease(t, engines[0], writer)
 	for _, d := range done {
-		if err := <-d; err != nil { // nobody releases, so they hold together
+		if err := <-d; err != nil { // nobody releases, so all hold together
 			t.Error(err)
 		}
 	}
@@ -182,31 +182,30 @@ func TestThousandsWait(t *testing.T) {
 		mustRelease(t, other, holder)
 	}
 	wg.Wait()
-	if n := count(t, e, "holders") + count(t, e, "waiters"); n != 0 {
+	if n := countRows(t, e, "holders") + countRows(t, e, "waiters"); n != 0 {
 		t.Errorf("%d rows are left, want none", n)
 	}
 }
 
-// mustReleaseAsync is mustRelease for goroutines that are not the test's own.
+// mustReleaseAsync is mustRelease for goroutines other than the test's.
 func mustReleaseAsync(t *testing.T, e *Engine, r driver.Request) {
 	if err := e.Release(context.Background(), driver.Release{Hold: hold(r)}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestHeldUpProcessKeepsItsPlace has all waiters count as dead for a moment, until
-// their process says that they live.
-func TestHeldUpProcessKeepsItsPlace(t *testing.T) {
+// TestDelayedProcessKeepsItsPlace has all waiters count as dead for a moment, until their process refreshes them.
+func TestDelayedProcessKeepsItsPlace(t *testing.T) {
 	t.Parallel()
-	path, hand := newPath(t), newHandClock("boot", time.Hour)
-	e := openAt(t, path, hand.clock())
+	path, manual := newPath(t), newManualClock("boot", time.Hour)
+	e := openAt(t, path, manual.clock())
 	holder := lock("a")
 	mustTake(t, e, holder)
 	done := waitFor(t.Context(), e, join(t, e, lock("a")))
 	eventually(t, "the watcher runs", e.watcher.isActive)
-	hand.advance(waiterLife)
-	mustRelease(t, e, holder) // seen while the place counts as dead
-	for range 8 {             // the clock goes on, no faster than the process says that it lives
+	manual.advance(waiterTTL)
+	mustRelease(t, e, holder) // while the waiter counts as dead
+	for range 8 {             // the clock advances no faster than the process refreshes
 		var err error
 		served := false
 		eventually(t, "the place is refreshed, or served", func() bool {
@@ -215,7 +214,7 @@ func TestHeldUpProcessKeepsItsPlace(t *testing.T) {
 				served = true
 			default:
 			}
-			return served || aliveUntil(t, e) >= hand.now.Load()+micros(waiterLife)
+			return served || aliveUntil(t, e) >= manual.now.Load()+micros(waiterTTL)
 		})
 		if served {
 			if err != nil {
@@ -223,12 +222,12 @@ func TestHeldUpProcessKeepsItsPlace(t *testing.T) {
 			}
 			return
 		}
-		hand.advance(waiterLife / 2)
+		manual.advance(waiterTTL / 2)
 	}
 	t.Error("a waiter whose place was refreshed is never served")
 }
 
-// aliveUntil is until when the only waiter counts as living, or 0 if there is none.
+// aliveUntil returns until when the only waiter counts as alive, or 0 if there is none.
 func aliveUntil(t *testing.T, e *Engine) (until int64) {
 	t.Helper()
 	err := e.read(t.Context(), func(v *view) error {

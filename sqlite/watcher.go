@@ -8,62 +8,60 @@ import (
 )
 
 const (
-	// While somebody waits, the watcher looks whether the file has changed, which
-	// neither reads it nor locks it: every millisecond after a change, and the less often the
-	// longer nothing changes.
-	quickest, slowest = time.Millisecond, 20 * time.Millisecond
+	// While somebody waits, the watcher polls whether the file has changed, which neither reads nor locks it: every
+	// millisecond after a change, and less often the longer nothing changes.
+	minPoll, maxPoll = time.Millisecond, 20 * time.Millisecond
 
-	// A waiter counts as dead when its process has not said for so long that it lives.
-	waiterLife   = 2 * time.Second
-	refreshEvery = waiterLife / 4
+	// A waiter counts as dead if its process has not refreshed it for so long.
+	waiterTTL    = 2 * time.Second
+	refreshEvery = waiterTTL / 4
 )
 
-// watcher waits for all callers of an engine. It has one goroutine, and only
-// while somebody waits.
+// watcher waits for all callers of an engine. It has one goroutine, and only while somebody waits.
 type watcher struct {
 	engine  *Engine
 	running sync.WaitGroup
-	wake    chan struct{} // takes one
+	wake    chan struct{} // has room for one
 
 	mu     sync.Mutex
 	active bool
-	spots  map[driver.Key]*spot
-	lastID int64 // of those who wait for latches
+	keys   map[driver.Key]*waitedKey
+	lastID int64 // of callers that wait for latches
 }
 
-// spot is a key at which callers of this engine wait.
-type spot struct {
+// waitedKey is a key at which callers of this engine wait.
+type waitedKey struct {
 	key     driver.Key
-	callers map[int64]*caller // by id; guarded by the watcher's mu
-	stirred bool              // something may have changed; guarded by the watcher's mu
-	due     int64             // when to look although nothing has changed; the goroutine's own
+	callers map[int64]*caller // by id; guarded by watcher.mu
+	changed bool              // something may have changed; guarded by watcher.mu
+	due     int64             // when to check although nothing has changed; only for the watcher's goroutine
 }
 
 func (w *watcher) init(e *Engine) {
 	w.engine = e
 	w.wake = make(chan struct{}, 1)
-	w.spots = make(map[driver.Key]*spot)
+	w.keys = make(map[driver.Key]*waitedKey)
 }
 
-// add makes the watcher look at a caller's key soon. It reports false if the engine is closed.
+// add makes the watcher check a caller's key soon. It reports false if the engine is closed.
 func (w *watcher) add(c *caller) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.engine.life.Err() != nil {
+	if w.engine.ctx.Err() != nil {
 		return false
 	}
 	if c.id == 0 {
 		w.lastID++
 		c.id = w.lastID
 	}
-	s := w.spots[c.request.Key]
-	if s == nil {
-		s = &spot{key: c.request.Key, callers: make(map[int64]*caller)}
-		w.spots[s.key] = s
+	wk := w.keys[c.request.Key]
+	if wk == nil {
+		wk = &waitedKey{key: c.request.Key, callers: make(map[int64]*caller)}
+		w.keys[wk.key] = wk
 	}
-	s.callers[c.id] = c
-	s.stirred = true
-	w.signal()
+	wk.callers[c.id] = c
+	wk.changed = true
+	w.wakeUp()
 	if !w.active {
 		w.active = true
 		w.running.Go(w.run)
@@ -71,43 +69,42 @@ func (w *watcher) add(c *caller) bool {
 	return true
 }
 
-// remove forgets a caller. Nothing is done for it afterwards, except what is being
-// committed at this moment.
+// remove forgets a caller. Nothing is done for it afterwards, except what is being committed at this moment.
 func (w *watcher) remove(c *caller) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.spots[c.request.Key]
-	if s == nil || s.callers[c.id] != c {
+	wk := w.keys[c.request.Key]
+	if wk == nil || wk.callers[c.id] != c {
 		return
 	}
-	delete(s.callers, c.id)
-	if len(s.callers) == 0 {
-		delete(w.spots, s.key)
-		w.signal() // the last of all ends the goroutine
+	delete(wk.callers, c.id)
+	if len(wk.callers) == 0 {
+		delete(w.keys, wk.key)
+		w.wakeUp() // the last one ends the goroutine
 	}
 }
 
-// stir says that a key has been changed by this engine.
-func (w *watcher) stir(k driver.Key) {
+// noteChanged notes that this engine has changed a key.
+func (w *watcher) noteChanged(k driver.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s := w.spots[k]; s != nil {
-		s.stirred = true
-		w.signal()
+	if wk := w.keys[k]; wk != nil {
+		wk.changed = true
+		w.wakeUp()
 	}
 }
 
-func (w *watcher) signal() {
+func (w *watcher) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// stop ends the engine's life, and returns when the goroutine has ended.
+// stop cancels the engine's context, and returns when the goroutine has ended.
 func (w *watcher) stop() {
-	w.mu.Lock() // whoever is adding a caller has started the goroutine then
-	w.engine.kill()
+	w.mu.Lock() // a concurrent add has started the goroutine then
+	w.engine.cancel()
 	w.mu.Unlock()
 	w.running.Wait()
 }
@@ -116,99 +113,99 @@ func (w *watcher) run() {
 	e := w.engine
 	var version int64
 	var refreshed time.Time
-	pace := quickest
-	timer := time.NewTimer(pace)
+	pause := minPoll
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		began := time.Now()
 		changed := e.changedByOthers(&version)
-		spots, somebody := w.pick(changed)
-		if !somebody {
+		keys, anybody := w.keysToCheck(changed)
+		if !anybody {
 			return
 		}
-		for _, s := range spots {
-			w.serve(s)
-			w.refreshInTime(&refreshed)
+		for _, wk := range keys {
+			w.grantWaiters(wk)
+			w.refreshIfDue(&refreshed)
 		}
-		w.refreshInTime(&refreshed)
-		pace = min(pace*5/4, slowest)
-		if changed || len(spots) > 0 {
-			pace = quickest
+		w.refreshIfDue(&refreshed)
+		pause = min(pause*5/4, maxPoll)
+		if changed || len(keys) > 0 {
+			pause = minPoll
 		}
-		// With thousands of keys a look takes long: rest as long, lest it takes a whole core.
-		timer.Reset(max(pace, min(time.Since(began), refreshEvery/2)))
+		// With thousands of keys a round takes long: rest as long, so that it does not take a whole core.
+		timer.Reset(max(pause, min(time.Since(began), refreshEvery/2)))
 		select {
 		case <-timer.C:
 		case <-w.wake:
-		case <-e.life.Done():
+		case <-e.ctx.Done():
 			return
 		}
 	}
 }
 
-func (w *watcher) refreshInTime(last *time.Time) {
+func (w *watcher) refreshIfDue(last *time.Time) {
 	if time.Since(*last) >= refreshEvery {
 		*last = time.Now()
-		w.refresh()
+		w.refreshWaiters()
 	}
 }
 
-// pick returns the spots that must be looked at, and whether anybody waits at all. If nobody does,
-// the goroutine must end.
-func (w *watcher) pick(all bool) (spots []*spot, somebody bool) {
+// keysToCheck returns the keys that must be checked, and whether anybody waits at all. If nobody does, the goroutine
+// must end.
+func (w *watcher) keysToCheck(all bool) (keys []*waitedKey, anybody bool) {
 	now := w.engine.clock.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.spots) == 0 {
+	if len(w.keys) == 0 {
 		w.active = false
 		return nil, false
 	}
-	for _, s := range w.spots {
-		if all || s.stirred || now >= s.due {
-			s.stirred = false
-			spots = append(spots, s)
+	for _, wk := range w.keys {
+		if all || wk.changed || now >= wk.due {
+			wk.changed = false
+			keys = append(keys, wk)
 		}
 	}
-	return spots, true
+	return keys, true
 }
 
-// callerAt returns who waits at a spot with this id, or nil.
-func (w *watcher) callerAt(s *spot, id int64) *caller {
+// callerAt returns the caller at a key with this id, or nil.
+func (w *watcher) callerAt(wk *waitedKey, id int64) *caller {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return s.callers[id]
+	return wk.callers[id]
 }
 
-// callersAt returns all who wait at a spot.
-func (w *watcher) callersAt(s *spot) []*caller {
+// callersAt returns all callers at a key.
+func (w *watcher) callersAt(wk *waitedKey) []*caller {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := make([]*caller, 0, len(s.callers))
-	for _, c := range s.callers {
+	all := make([]*caller, 0, len(wk.callers))
+	for _, c := range wk.callers {
 		all = append(all, c)
 	}
 	return all
 }
 
-// tell ends a caller's waiting.
-func (w *watcher) tell(c *caller, a answer) {
+// answerCaller ends the wait of a caller.
+func (w *watcher) answerCaller(c *caller, a answer) {
 	w.remove(c)
 	select {
 	case c.answer <- a:
-	default: // told before
+	default: // answered before
 	}
 }
 
-// changedByOthers reports whether another connection than the one that this engine writes with has changed the
-// file since the last call. See https://www.sqlite.org/pragma.html#pragma_data_version.
+// changedByOthers reports whether the file was changed since the last call by another connection than the one that this
+// engine writes with. See https://www.sqlite.org/pragma.html#pragma_data_version.
 func (e *Engine) changedByOthers(version *int64) bool {
-	if err := e.enter(e.life); err != nil {
+	if err := e.lockWriter(e.ctx); err != nil {
 		return false
 	}
-	defer e.leave()
+	defer e.unlockWriter()
 	var now int64
 	if err := e.fast.row([]any{&now}, "PRAGMA data_version"); err != nil {
-		return true // looking at the file will show what is wrong
+		return true // reading the file will show what is wrong
 	}
 	changed := now != *version
 	*version = now

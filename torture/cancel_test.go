@@ -15,17 +15,18 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// Callers give up at any moment, on connections that break at any moment: no two hold one name together, and when all have gone,
-// nothing is left behind.
+// Callers give up at any moment, on connections that break at any moment: no two hold one name at
+// the same time, and in the end nothing is left behind.
 func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	const clients, callers, rounds, names, enough = 3, 6, 30, 3, 30
 	s := redisserver.ForTest(t, redisserver.Config{})
-	p := redisserver.ProxyForTest(t, s.Addr()) // it knows requests, which toxiproxy does not: each breaks before it is sent, or when its reply has come
+	// The proxy breaks connections before a request is sent, or after its reply has come, which toxiproxy cannot.
+	p := redisserver.ProxyForTest(t, s.Addr())
 	all := make([]*leasehold.Client, clients)
 	for i := range all {
 		all[i] = open(t, p.Addr(), redis.WithoutFailoverGuard())
-		unlock(t, lock(t, all[i].Mutex("any"))) // it has found the server
+		unlock(t, lock(t, all[i].Mutex("any"))) // the client has connected
 	}
 	p.Intercept(func([]byte) redisserver.Action {
 		switch rand.IntN(50) {
@@ -46,8 +47,10 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 				for round := 0; round < rounds || granted.Load() < enough && time.Since(began) < patience; round++ {
 					at := rand.IntN(names)
 					m := c.Mutex(fmt.Sprint("name ", at), leasehold.TTL(5*time.Second))
-					// On a busy machine they get more and more patient, until some are granted a lock.
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(60*time.Millisecond)<<min(round/rounds, 6))))
+					// On a busy machine callers become more and more patient, until some are
+					// granted a lock.
+					ctx, cancel := context.WithTimeout(t.Context(),
+						time.Duration(rand.Int64N(int64(60*time.Millisecond)<<min(round/rounds, 6))))
 					l, err := m.Lock(ctx)
 					cancel()
 					switch {
@@ -66,7 +69,8 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 					} else {
 						inside[at].Unlock()
 					}
-					if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) && !errors.Is(err, leasehold.ErrLost) {
+					if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) &&
+						!errors.Is(err, leasehold.ErrLost) {
 						t.Errorf("Release: %v", err)
 						return
 					}

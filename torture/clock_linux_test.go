@@ -20,7 +20,8 @@ import (
 func clockShift(t *testing.T) string {
 	t.Helper()
 	library := filepath.Join(t.TempDir(), "clock.so")
-	if text, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", library, "testdata/clock.c", "-ldl").CombinedOutput(); err != nil {
+	if text, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", library, "testdata/clock.c",
+		"-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%sIs there a C compiler? Debian has one in the package gcc.", err, text)
 	}
 	return library
@@ -36,14 +37,16 @@ func startShifted(t *testing.T, library string) shifted {
 	t.Helper()
 	s := shifted{file: filepath.Join(t.TempDir(), "shift")}
 	s.shift(t, 0)
-	s.Server = redisserver.ForTest(t, redisserver.Config{Env: []string{"LD_PRELOAD=" + library, "CLOCK_SHIFT=" + s.file}})
+	s.Server = redisserver.ForTest(t,
+		redisserver.Config{Env: []string{"LD_PRELOAD=" + library, "CLOCK_SHIFT=" + s.file}})
 	return s
 }
 
-// shift makes the server's clock show another time.
+// shift sets how far the server's clock is ahead.
 func (s shifted) shift(t *testing.T, d time.Duration) {
 	t.Helper()
-	f, err := os.OpenFile(s.file, os.O_CREATE|os.O_WRONLY, 0o600) // the server has it open, so it stays the same file
+	// The server has the file open, so it must stay the same file.
+	f, err := os.OpenFile(s.file, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +58,9 @@ func (s shifted) shift(t *testing.T, d time.Duration) {
 	}
 }
 
-// One clock of five that jumps five minutes ahead lets nobody in beside a holder. Three of them do, as is documented: a lease is over for a majority. The
-// token of the second holder is larger nevertheless, so that a resource can tell who is late.
+// If one clock of five jumps five minutes ahead, nobody else gets the lock. If three do, somebody
+// does, as is documented: the lease has expired for a majority. The token of the second holder is
+// larger nevertheless, so a resource can tell which holder is late.
 func TestClocksThatJump(t *testing.T) {
 	t.Parallel()
 	var servers []shifted
@@ -68,7 +72,7 @@ func TestClocksThatJump(t *testing.T) {
 		addresses = append(addresses, s.Addr())
 	}
 	first, second := openRedlock(t, addresses), openRedlock(t, addresses)
-	const ttl = 50 * time.Second // longer than the test, and shorter than the jump: renewals do not come in between
+	const ttl = 50 * time.Second // longer than the test, and shorter than the jump, so that no renewal comes in between
 	held, err := first.Mutex("name", leasehold.TTL(ttl)).Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +92,8 @@ func TestClocksThatJump(t *testing.T) {
 	}
 	servers[2].shift(t, 5*time.Minute)
 	var lease *leasehold.Lease
-	await(t, "a majority takes the lease for over", func() bool { // when the votes of the tries before have been taken back
+	// As soon as the votes of earlier attempts have been released.
+	await(t, "a majority takes the lease for over", func() bool {
 		lease, err = other.TryLock(t.Context())
 		return !errors.Is(err, leasehold.ErrHeld)
 	})
@@ -105,11 +110,12 @@ func TestClocksThatJump(t *testing.T) {
 	held.Release()
 }
 
-// A server forgets all in a restart, and then its clock is set forward, so that it seems to have run for long. Nobody is deceived.
+// A server forgets everything in a restart, and then its clock is set forward, so that it seems to
+// have run for long. The guard is not deceived.
 func TestClockThatHidesARestart(t *testing.T) {
 	t.Parallel()
 	s := startShifted(t, clockShift(t))
-	trust(t, s.Addr())
+	grantAtOnce(t, s.Addr())
 	const ttl = 5 * time.Second
 	c := open(t, s.Addr(), redis.WithMaxTTL(ttl))
 	lease := lock(t, c.Mutex("name", leasehold.TTL(ttl)))
@@ -119,21 +125,25 @@ func TestClockThatHidesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shift(t, time.Hour)
-	for who, c := range map[string]*leasehold.Client{"has known it": c, "comes now": open(t, s.Addr(), redis.WithMaxTTL(ttl))} {
+	for who, c := range map[string]*leasehold.Client{"has known it": c,
+		"comes now": open(t, s.Addr(), redis.WithMaxTTL(ttl))} {
 		_, err := c.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
 		if _, closed := errors.AsType[*redis.ClosedError](err); !closed && time.Since(began) < ttl {
-			t.Errorf("to one who %s the server grants %v after it has forgotten a lease of %v: %v", who, time.Since(began), ttl, err)
+			t.Errorf("to one who %s the server grants %v after it has forgotten a lease of %v: %v", who,
+				time.Since(began), ttl, err)
 		}
 	}
 	_ = lease.Release() // it may be lost
 }
 
-// The clock of one master of a Cluster is further ahead than a lease lasts, and a slot is moved to it. Readers keep a writer out all the same, and the one
-// permit another one. The guard is off: it would keep out everybody for a while.
+// The clock of one master of a Cluster is further ahead than a lease lasts, and a slot is moved to
+// it. Readers still exclude a writer, and the holder of the only permit excludes another one. The
+// guard is off: it would exclude everybody for a while.
 func TestSlotThatIsMovedToAnotherClock(t *testing.T) {
 	t.Parallel()
 	const ttl = 50 * time.Second
-	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Env: []string{"LD_PRELOAD=" + clockShift(t), "CLOCK_SHIFT=shift"}})
+	c := redisserver.ClusterForTest(t, 3, 0,
+		redisserver.Config{Env: []string{"LD_PRELOAD=" + clockShift(t), "CLOCK_SHIFT=shift"}})
 	slot := redisserver.Slot(redis.DefaultPrefix + "name")
 	from, err := c.Owner(slot)
 	if err != nil {
@@ -164,7 +174,8 @@ func TestSlotThatIsMovedToAnotherClock(t *testing.T) {
 	if _, err := second.RWMutex("name", leasehold.TTL(ttl)).TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) {
 		t.Errorf("a writer beside a reader: %v, want ErrHeld", err)
 	}
-	if _, err := second.Semaphore("name", 1, leasehold.TTL(ttl)).TryAcquire(t.Context(), 1); !errors.Is(err, leasehold.ErrHeld) {
+	_, err = second.Semaphore("name", 1, leasehold.TTL(ttl)).TryAcquire(t.Context(), 1)
+	if !errors.Is(err, leasehold.ErrHeld) {
 		t.Errorf("a second permit of one: %v, want ErrHeld", err)
 	}
 	if err := errors.Join(reader.Release(), permit.Release()); err != nil {

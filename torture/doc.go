@@ -1,3 +1,3 @@
-// Package torture has tests that break what the library and an engine stand on together: their processes, their servers, and the
-// connections between them.
+// Package torture has tests that break what the library and its engines depend on: processes,
+// servers, and the connections between them.
 package torture

@@ -25,7 +25,7 @@ type counter struct {
 	client *clientv3.Client
 }
 
-// errStale is that a transaction was not done, since the lock had passed on.
+// errStale means that a transaction did not happen, since the lock had another holder.
 var errStale = errors.New("the lock is not held any more")
 
 // value reads the number.
@@ -44,7 +44,7 @@ func (c counter) increment(key string, e *etcd.Engine, l *leasehold.Lease, guard
 	var mine clientv3.Cmp
 	var err error
 	if guarded {
-		// Before the pause, so that it is etcd that refuses what comes too late.
+		// Guard before the pause, so that it is etcd that refuses a late write.
 		if mine, err = e.Guard(l); err != nil {
 			return errors.Join(errStale, err)
 		}
@@ -66,15 +66,16 @@ func (c counter) increment(key string, e *etcd.Engine, l *leasehold.Lease, guard
 	return err
 }
 
-// increments adds one so many times under a lock, in several processes that stop now and then for longer than their leases last, and returns how many
-// of the additions are missing in the end.
+// increments adds one the given number of times under a lock, in several processes that pause from
+// time to time for longer than their leases last. It returns how many of the additions are missing
+// in the end.
 func (c counter) increments(key string, times int64, guarded bool) (lost int64) {
 	c.Helper()
 	const (
-		ttl     = 250 * time.Millisecond // requests have as long
+		ttl     = 250 * time.Millisecond // also the request timeout
 		stop    = 2 * ttl
 		workers = 2
-		every   = 100 // a worker stops once in so many turns
+		every   = 100 // a worker pauses once in so many turns
 	)
 	var done, stopped, refused atomic.Int64
 	var running sync.WaitGroup
@@ -89,7 +90,7 @@ func (c counter) increments(key string, times int64, guarded bool) (lost int64) 
 				}
 				l, err := m.Lock(c.Context())
 				if errors.Is(err, leasehold.ErrUnavailable) {
-					continue // the machine is too busy for this ttl
+					continue // the machine is too busy for this TTL
 				} else if err != nil {
 					c.Errorf("Lock: %v", err)
 					return
@@ -113,17 +114,19 @@ func (c counter) increments(key string, times int64, guarded bool) (lost int64) 
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.Logf("%s: %d increments, %d pauses, %d refused, %d lost", key, done.Load(), stopped.Load(), refused.Load(), done.Load()-n)
+	c.Logf("%s: %d increments, %d pauses, %d refused, %d lost", key, done.Load(), stopped.Load(), refused.Load(),
+		done.Load()-n)
 	if stopped.Load() < workers {
 		c.Errorf("there were only %d pauses", stopped.Load())
 	}
 	return done.Load() - n
 }
 
-// Processes that stop for longer than their leases last lose updates of others, unless they write on condition that the lock is still theirs.
+// Processes that pause for longer than their leases last lose updates of others, unless they write
+// on condition that they still hold the lock.
 func TestEtcdGuardLosesNoUpdate(t *testing.T) {
 	t.Parallel()
-	s := etcdserver.ForTest(t, hasty)
+	s := etcdserver.ForTest(t, fastElection)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// hasty are members that elect another leader within a second, and lose no time with a disk.
-var hasty = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
+// fastElection configures members that elect another leader within a second, and do not sync to
+// disk.
+var fastElection = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
 
 // openEtcd returns a client of the library on some members.
 func openEtcd(t *testing.T, addresses ...string) *leasehold.Client {
@@ -22,7 +23,7 @@ func openEtcd(t *testing.T, addresses ...string) *leasehold.Client {
 	return c
 }
 
-// openEtcdEngine is openEtcd with a limit for requests, and returns the engine, too.
+// openEtcdEngine is openEtcd with a request timeout, and also returns the engine.
 func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (*leasehold.Client, *etcd.Engine) {
 	t.Helper()
 	e, err := etcd.Open("etcd://" + strings.Join(addresses, ","))
@@ -32,7 +33,7 @@ func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (*le
 	c := leasehold.New(e, leasehold.WithRequestTimeout(limit))
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Logf("closing the client: %v", err) // what faults have left behind
+			t.Logf("closing the client: %v", err) // faults may have left errors behind
 		}
 		if err := e.Close(); err != nil {
 			t.Errorf("closing the engine: %v", err)
@@ -51,42 +52,43 @@ func leaderOf(t *testing.T, c *etcdserver.Cluster) *etcdserver.Server {
 	return leader
 }
 
-// A lease outlives the leader, killed or frozen, and those who wait keep on waiting.
+// A lease survives the crash or freeze of the leader, and waiters keep waiting.
 func TestEtcdLeaderIsLost(t *testing.T) {
 	t.Parallel()
 	for how, name := range []string{"frozen", "killed"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const ttl = 15 * time.Second // renewed each 5 s
-			c := etcdserver.ClusterForTest(t, 3, hasty)
+			const ttl = 15 * time.Second // renewed every 5 s
+			c := etcdserver.ClusterForTest(t, 3, fastElection)
 			a, b := openEtcd(t, c.Addrs()...).Mutex("a", leasehold.TTL(ttl)), openEtcd(t, c.Addrs()...)
 			l := lock(t, a)
 			next := waiter(t, b, "a", leasehold.TTL(ttl))
-			mend := lose(t, leaderOf(t, c), how)
+			fix := disturb(t, leaderOf(t, c), how)
 			awaitRenewal(t, l, ttl, next)
-			giveBack(t, l) // who asks the one that has led has no answer in time
+			releaseOrLost(t, l) // the former leader may not answer in time
 			second := <-next
 			if second == nil || second.Token() <= l.Token() {
 				t.Fatalf("%+v follows token %d", second, l.Token())
 			}
-			giveBack(t, second)
-			mend() // who has led before may end sessions when it comes back, so nothing is held then
-			giveBack(t, lock(t, a))
+			releaseOrLost(t, second)
+			fix() // a former leader may end sessions when it comes back, so nothing is held then
+			releaseOrLost(t, lock(t, a))
 		})
 	}
 }
 
-// Without a majority of the members a lease ends at its deadline, and not later, and nobody gets the lock. With it, those who wait get theirs.
+// Without a majority of the members a lease ends at its deadline, and not later, and nobody gets
+// the lock. With a majority again, waiters get theirs.
 func TestEtcdWithoutMajority(t *testing.T) {
 	t.Parallel()
-	c := etcdserver.ClusterForTest(t, 3, hasty)
+	c := etcdserver.ClusterForTest(t, 3, fastElection)
 	a, b := openEtcd(t, c.Addrs()...), openEtcd(t, c.Addrs()...)
 	l := lock(t, a.Mutex("a", leasehold.TTL(3*time.Second)))
 	held := l.Context()
 	leader := leaderOf(t, c)
-	var mend []func()
+	var fix []func()
 	for i, s := range []*etcdserver.Server{leader, c.Others(leader)[0]} {
-		mend = append(mend, lose(t, s, i))
+		fix = append(fix, disturb(t, s, i))
 	}
 	if _, err := b.Mutex("a").TryLock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("TryLock: %v, want ErrUnavailable", err)
@@ -103,7 +105,7 @@ func TestEtcdWithoutMajority(t *testing.T) {
 	if late := time.Since(l.Deadline()); late > soon || !errors.Is(context.Cause(held), leasehold.ErrLost) {
 		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(held))
 	}
-	for _, undo := range mend {
+	for _, undo := range fix {
 		undo()
 	}
 	unlockNext(t, <-next, l)

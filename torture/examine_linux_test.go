@@ -10,7 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// wrongClocks returns the places whose clocks are found to be wrong, "" for that of this machine.
+// wrongClocks returns the servers whose clocks are reported as wrong; "" stands for this machine's
+// clock.
 func wrongClocks(t *testing.T, c *leasehold.Client) (found []string) {
 	t.Helper()
 	var x leasehold.Examination
@@ -23,13 +24,13 @@ func wrongClocks(t *testing.T, c *leasehold.Client) (found []string) {
 	})
 	for _, f := range x.Findings {
 		if f.Code == "clock-difference" {
-			found = append(found, fmt.Sprint(f.Severity, " ", f.Place))
+			found = append(found, fmt.Sprint(f.Severity, " ", f.Server))
 		}
 	}
 	return found
 }
 
-// A clock that is ten seconds off is found, on whichever server it is, and once.
+// A clock that is ten seconds off is reported, on whichever server it is, and once.
 func TestClocksThatAreWrongAreFound(t *testing.T) {
 	t.Parallel()
 	var servers []shifted
@@ -55,5 +56,5 @@ func TestClocksThatAreWrongAreFound(t *testing.T) {
 	want(all, "warning "+addresses[0], "warning "+addresses[1])
 	servers[1].shift(t, 10*time.Second)
 	servers[2].shift(t, 10*time.Second)
-	want(all, "warning ") // three agree: it must be that of this machine
+	want(all, "warning ") // three agree, so it must be this machine's clock
 }

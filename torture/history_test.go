@@ -9,21 +9,22 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// What clients did with one name, as the checker of linearizability is told: taking it (with a token), and the end of what was taken. A lease that was not
-// released for certain ends at some time between then and its deadline.
+// The operations of clients on one name, for the linearizability checker: a take (with a token),
+// and the end of a lease. A lease that was not released for certain ends at some time between its
+// release and its deadline.
 type (
 	step struct {
 		client int
 		ends   bool
 	}
-	// held is the state of a name: who holds it, 0 is nobody, and the last token given.
+	// held is the state of a name: its holder, 0 for nobody, and the last token.
 	held struct {
 		by   int
 		last uint64
 	}
 )
 
-// oneHolder is the model: one at a time, and tokens that grow.
+// oneHolder is the model: one holder at a time, and tokens that grow.
 var oneHolder = porcupine.Model{
 	Init: func() any { return held{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -37,7 +38,7 @@ var oneHolder = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v %v", input, output) },
 }
 
-// history is what was done with one name.
+// history is the operations on one name.
 type history struct {
 	mu    sync.Mutex
 	steps []porcupine.Operation
@@ -46,15 +47,17 @@ type history struct {
 func (h *history) add(do step, token uint64, called, returned time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.steps = append(h.steps, porcupine.Operation{ClientId: do.client, Input: do, Output: token, Call: called.UnixNano(), Return: returned.UnixNano()})
+	h.steps = append(h.steps, porcupine.Operation{ClientId: do.client, Input: do, Output: token,
+		Call: called.UnixNano(), Return: returned.UnixNano()})
 }
 
-// judge reports whether the history is one of the model. That this cannot be told is no better than that it is not.
-func (h *history) judge() porcupine.CheckResult {
+// check reports whether the history fits the model. A result of unknown is no better than a
+// mismatch.
+func (h *history) check() porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(oneHolder, h.steps, time.Minute)
 }
 
-// The model refuses what must not be.
+// The model refuses wrong histories.
 func TestTheModelOfHistories(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
@@ -80,7 +83,7 @@ func TestTheModelOfHistories(t *testing.T) {
 	} {
 		h := &history{}
 		c.record(h)
-		if got := h.judge(); got != c.want {
+		if got := h.check(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -14,12 +14,13 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// holderVariable makes the test binary a process that holds the lock "a" on the server with that address.
+// holderVariable turns the test binary into a process that holds the lock "a" on the server with
+// that address.
 const holderVariable = "LEASEHOLD_TORTURE_HOLDER"
 
 const holderTTL = 3 * time.Second
 
-// holder says what it sees of its lease when it is asked to. It ends with its input.
+// holder reports the state of its lease when asked. It ends with its input.
 func holder(address string) int {
 	server := goredis.NewClient(&goredis.Options{Addr: address})
 	e, err := redis.New(server, redis.WithoutFailoverGuard())

@@ -20,22 +20,23 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(holderVariable); address != "" {
 		os.Exit(holder(address))
 	}
-	logging.Disable() // the client tells of each connection that the tests take away
+	logging.Disable() // the client logs each connection that the tests cut
 	const toxiproxy = "github.com/Shopify/toxiproxy/v2"
 	goleak.VerifyTestMain(m,
-		// Where one side of a connection has gone, nobody takes what the other one still sends, and these wait for ever.
+		// If one side of a connection has gone, nobody reads what the other one still sends, and
+		// these goroutines wait for ever.
 		goleak.IgnoreAnyFunction(toxiproxy+".(*ToxicLink).read"),
 		goleak.IgnoreAnyFunction(toxiproxy+"/toxics.(*ToxicStub).Run"))
 }
 
-// None of these decides a test on a machine that has other work to do, if it gets to it at all.
+// None of these limits decides a test on a busy machine, as long as it gets to the test at all.
 const (
-	patience = time.Minute     // how long a test waits for what must happen
-	soon     = 5 * time.Second // how long it may take what happens at once
-	answer   = 3 * time.Second // how long a request may take
+	patience = time.Minute     // how long a test waits for an expected event
+	soon     = 5 * time.Second // how long something immediate may take
+	answer   = 3 * time.Second // request timeout
 )
 
-// open returns a client of the library on an address of a server.
+// open returns a client of the library on the address of a server.
 func open(t *testing.T, address string, opts ...redis.Option) *leasehold.Client {
 	t.Helper()
 	server := goredis.NewClient(&goredis.Options{Addr: address})
@@ -55,8 +56,8 @@ func open(t *testing.T, address string, opts ...redis.Option) *leasehold.Client 
 	return c
 }
 
-// trust declares a server open that was started for a test.
-func trust(t *testing.T, address string) {
+// grantAtOnce opens a server that was started for a test, so that it grants at once.
+func grantAtOnce(t *testing.T, address string) {
 	t.Helper()
 	server := goredis.NewClient(&goredis.Options{Addr: address})
 	defer server.Close()
@@ -80,17 +81,18 @@ func lock(t *testing.T, m *leasehold.Mutex) *leasehold.Lease {
 	return l
 }
 
-// lockInTime tries for as long as the lock is not to be had because of its servers, which may have no time for it on a busy machine.
+// lockInTime retries while the servers do not answer in time, which happens on a busy machine.
 func lockInTime(t *testing.T, m *leasehold.Mutex) (l *leasehold.Lease, err error) {
 	for end := time.Now().Add(patience); ; {
-		l, err = m.Lock(t.Context()) // which the context of the lease comes from
+		l, err = m.Lock(t.Context()) // the lease's context derives from it
 		if !errors.Is(err, leasehold.ErrUnavailable) || time.Now().After(end) {
 			return l, err
 		}
 	}
 }
 
-// awaitRenewal waits until a lease has been renewed by a request of from now on, while nobody else gets the lock.
+// awaitRenewal waits until a lease has been renewed by a request sent from now on, while nobody
+// else gets the lock.
 func awaitRenewal(t *testing.T, l *leasehold.Lease, ttl time.Duration, next <-chan *leasehold.Lease) {
 	t.Helper()
 	began := time.Now()
@@ -113,15 +115,17 @@ func unlock(t *testing.T, l *leasehold.Lease) {
 	}
 }
 
-// giveBack is unlock where the servers may not confirm it in time: then it is repeated in the background.
-func giveBack(t *testing.T, l *leasehold.Lease) {
+// releaseOrLost is unlock for servers that may not confirm it in time. The library then repeats it
+// in the background.
+func releaseOrLost(t *testing.T, l *leasehold.Lease) {
 	t.Helper()
 	if err := l.Release(); err != nil && !errors.Is(err, leasehold.ErrUnknown) {
 		t.Errorf("Release: %v", err)
 	}
 }
 
-// waiter has a client wait for a lock that is held, and tells, when it does, where its lease comes: nil if it gets none.
+// waiter lets a client wait for a held lock, and returns a channel for its lease: nil if it gets
+// none.
 func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Option) <-chan *leasehold.Lease {
 	t.Helper()
 	next := make(chan *leasehold.Lease, 1)
@@ -139,7 +143,8 @@ func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Op
 	return next
 }
 
-// unlockNext ends the lease of whoever has waited, if there is one. Its token is larger than that of the lease before it.
+// unlockNext ends the lease of the waiter, if it got one. Its token must be larger than that of the
+// lease before it.
 func unlockNext(t *testing.T, next, before *leasehold.Lease) {
 	t.Helper()
 	if next == nil {
@@ -151,7 +156,7 @@ func unlockNext(t *testing.T, next, before *leasehold.Lease) {
 	unlock(t, next)
 }
 
-// awaitNothing waits until a server has no other keys than those of the last tokens, which end.
+// awaitNothing waits until a server has no keys but those of the last tokens, which expire.
 func awaitNothing(t *testing.T, s *redisserver.Server, within time.Duration) {
 	t.Helper()
 	var left any
@@ -160,7 +165,8 @@ func awaitNothing(t *testing.T, s *redisserver.Server, within time.Duration) {
 		left, err = s.Command("EVAL", `local found = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local lasts = redis.call('PTTL', key) == -1
-  if string.find(key, ':guard$') == nil and string.find(key, ':guard%-master$') == nil and (lasts or string.find(key, ':token$') == nil) then table.insert(found, key) end
+  local guard = string.find(key, ':guard$') or string.find(key, ':guard%-master$')
+  if not guard and (lasts or not string.find(key, ':token$')) then table.insert(found, key) end
 end
 return found`, "0")
 		if err != nil {

@@ -13,10 +13,12 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// link is the network between some clients and one server. It is a proxy of toxiproxy, which breaks streams of bytes as networks do. (What has to know where a
-// request begins and ends, such as losing the reply to one and no other, takes the proxy of internal/redisserver.)
+// link is the network between some clients and one server. It is a proxy of toxiproxy, which breaks
+// streams of bytes as networks do. (Faults that depend on where a request begins and ends, such as
+// losing the reply to a certain one, need the proxy of internal/redisserver.)
 //
-// Each fault lasts until the function is called that is returned with it. A link has one fault at a time.
+// Each fault lasts until the function that is returned with it is called. A link has one fault at a
+// time.
 type link struct {
 	t     *testing.T
 	proxy *toxiproxy.Proxy
@@ -57,42 +59,44 @@ func (n network) addresses() (all []string) {
 	return all
 }
 
-// harm breaks some of the links in one way.
-func (n network) harm(f fault, which ...int) (mend func()) {
+// apply breaks some of the links in one way.
+func (n network) apply(f networkFault, which ...int) (fix func()) {
 	var all []func()
 	for _, i := range which {
-		all = append(all, f.harm(n[i]))
+		all = append(all, f.apply(n[i]))
 	}
 	return func() {
-		for _, mend := range all {
-			mend()
+		for _, fix := range all {
+			fix()
 		}
 	}
 }
 
-// fault is one of the things that happen to networks.
-type fault struct {
-	name string
-	harm func(*link) (mend func())
+// networkFault is a fault of a network.
+type networkFault struct {
+	name  string
+	apply func(*link) (fix func())
 }
 
-var faults = []fault{
-	{"no byte comes through", func(l *link) func() { return l.toxics(lost("upstream"), lost("downstream")) }},
-	{"requests are lost", func(l *link) func() { return l.toxics(lost("upstream")) }},
-	{"replies are lost", func(l *link) func() { return l.toxics(lost("downstream")) }},
-	{"all stands still and arrives later", func(l *link) func() { return l.toxics(late("upstream", time.Hour), late("downstream", time.Hour)) }},
-	{"requests arrive late", func(l *link) func() { return l.toxics(late("upstream", time.Second)) }},
-	{"replies arrive late", func(l *link) func() { return l.toxics(late("downstream", time.Second)) }},
+var networkFaults = []networkFault{
+	{"no byte comes through", func(l *link) func() { return l.addFaults(loseAll("upstream"), loseAll("downstream")) }},
+	{"requests are lost", func(l *link) func() { return l.addFaults(loseAll("upstream")) }},
+	{"replies are lost", func(l *link) func() { return l.addFaults(loseAll("downstream")) }},
+	{"all stands still and arrives later",
+		func(l *link) func() { return l.addFaults(delay("upstream", time.Hour), delay("downstream", time.Hour)) }},
+	{"requests arrive late", func(l *link) func() { return l.addFaults(delay("upstream", time.Second)) }},
+	{"replies arrive late", func(l *link) func() { return l.addFaults(delay("downstream", time.Second)) }},
 	{"connections break within replies", func(l *link) func() {
-		return l.toxics(toxic{"limit_data", "downstream", `{"bytes": 2}`})
+		return l.addFaults(proxyFault{"limit_data", "downstream", `{"bytes": 2}`})
 	}},
-	{"connections are reset", func(l *link) func() { return l.toxics(toxic{"reset_peer", "upstream", `{"timeout": 0}`}) }},
-	{"nobody can connect", (*link).down},
+	{"connections are reset",
+		func(l *link) func() { return l.addFaults(proxyFault{"reset_peer", "upstream", `{"timeout": 0}`}) }},
+	{"nobody can connect", (*link).cut},
 }
 
-// named returns a fault.
-func named(name string) fault {
-	for _, f := range faults {
+// faultNamed returns the fault with a name.
+func faultNamed(name string) networkFault {
+	for _, f := range networkFaults {
 		if f.name == name {
 			return f
 		}
@@ -100,17 +104,18 @@ func named(name string) fault {
 	panic("no fault is called " + name)
 }
 
-// toxic is what toxiproxy calls a fault in one direction: upstream is that of requests.
-type toxic struct{ kind, direction, attributes string }
+// proxyFault is what toxiproxy calls a toxic: a fault in one direction. Requests go upstream.
+type proxyFault struct{ kind, direction, attributes string }
 
-// lost bytes never arrive. Their connection is closed in the end, as what came after them would be taken for them.
-func lost(direction string) toxic { return toxic{"timeout", direction, `{"timeout": 0}`} }
+// loseAll drops all bytes. It closes the connection in the end, since later bytes would be taken
+// for the lost ones.
+func loseAll(direction string) proxyFault { return proxyFault{"timeout", direction, `{"timeout": 0}`} }
 
-func late(direction string, d time.Duration) toxic {
-	return toxic{"latency", direction, fmt.Sprintf(`{"latency": %d}`, d.Milliseconds())}
+func delay(direction string, d time.Duration) proxyFault {
+	return proxyFault{"latency", direction, fmt.Sprintf(`{"latency": %d}`, d.Milliseconds())}
 }
 
-func (l *link) toxics(all ...toxic) (mend func()) {
+func (l *link) addFaults(all ...proxyFault) (fix func()) {
 	l.t.Helper()
 	for _, x := range all {
 		text := fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, x.kind, x.direction, x.attributes)
@@ -121,7 +126,7 @@ func (l *link) toxics(all ...toxic) (mend func()) {
 	return func() { l.proxy.Toxics.ResetToxics(context.Background()) }
 }
 
-func (l *link) down() (mend func()) {
+func (l *link) cut() (fix func()) {
 	l.proxy.Stop()
 	return func() {
 		if err := l.proxy.Start(); err != nil {

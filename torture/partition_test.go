@@ -21,18 +21,20 @@ func fiveServers(t *testing.T, lines ...string) (all []*redisserver.Server) {
 	return all
 }
 
-// Whatever happens to the network between a client and two of five servers, it costs no time, and nothing stays behind when it is mended.
+// No fault of the network between a client and two of five servers costs time, and nothing stays
+// behind when it is over.
 func TestFaultsOfTwoLinksCostNothing(t *testing.T) {
 	t.Parallel()
 	servers := fiveServers(t)
-	for _, f := range faults {
+	for _, f := range networkFaults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			n := networkTo(t, servers)
-			c := openRedlock(t, n.addresses(), redlock.WithNodeTimeout(10*time.Second)) // if anybody waited for them, it would show
+			// Waiting for these servers would be noticed.
+			c := openRedlock(t, n.addresses(), redlock.WithNodeTimeout(10*time.Second))
 			m := c.Mutex(f.name, leasehold.TTL(5*time.Second))
-			unlock(t, lock(t, m)) // the servers are known
-			mend := n.harm(f, 1, 3)
+			unlock(t, lock(t, m)) // the client has connected to the servers
+			fix := n.apply(f, 1, 3)
 			var last uint64
 			for range 5 {
 				began := time.Now()
@@ -49,7 +51,7 @@ func TestFaultsOfTwoLinksCostNothing(t *testing.T) {
 					t.Errorf("it took %v", d)
 				}
 			}
-			mend()
+			fix()
 			unlock(t, lock(t, m))
 			for _, s := range servers {
 				awaitFree(t, s, f.name)
@@ -62,7 +64,8 @@ func TestFaultsOfTwoLinksCostNothing(t *testing.T) {
 func awaitFree(t *testing.T, s *redisserver.Server, name string) {
 	t.Helper()
 	await(t, "nobody holds "+name+" or waits for it", func() bool {
-		left, err := s.Command("EXISTS", "lock:"+name, "{lock:"+name+"}:queue", "{lock:"+name+"}:holders", "{lock:"+name+"}:info")
+		left, err := s.Command("EXISTS", "lock:"+name, "{lock:"+name+"}:queue", "{lock:"+name+"}:holders",
+			"{lock:"+name+"}:info")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,16 +73,17 @@ func awaitFree(t *testing.T, s *redisserver.Server, name string) {
 	})
 }
 
-// Two clients see three of the five servers each, and have only one of them in common. One at a time gets the lock, and tokens grow.
+// Two clients see three of the five servers each, and have only one of them in common. One at a
+// time gets the lock, and tokens grow.
 func TestMajoritiesWithOneServerInCommon(t *testing.T) {
 	t.Parallel()
 	servers := fiveServers(t)
-	cut := named("no byte comes through")
+	cut := faultNamed("no byte comes through")
 	left, right := networkTo(t, servers), networkTo(t, servers)
 	opts := redlock.WithNodeTimeout(300 * time.Millisecond)
 	a, b := openRedlock(t, left.addresses(), opts), openRedlock(t, right.addresses(), opts)
-	defer left.harm(cut, 3, 4)()
-	defer right.harm(cut, 0, 1)()
+	defer left.apply(cut, 3, 4)()
+	defer right.apply(cut, 0, 1)()
 	var last uint64
 	for round := range 10 {
 		holder, other := a, b
@@ -91,18 +95,21 @@ func TestMajoritiesWithOneServerInCommon(t *testing.T) {
 			t.Errorf("token %d follows %d", l.Token(), last)
 		}
 		last = l.Token()
-		if _, err := other.Mutex("name").TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) && !errors.Is(err, leasehold.ErrUnavailable) {
+		if _, err := other.Mutex("name").TryLock(t.Context()); !errors.Is(err, leasehold.ErrHeld) &&
+			!errors.Is(err, leasehold.ErrUnavailable) {
 			t.Fatalf("the other one, while it is held: %v", err)
 		}
-		giveBack(t, l) // which needs all three
+		releaseOrLost(t, l) // it needs all three
 	}
 }
 
-// A holder is cut off from three of the five servers. Its lease ends at its deadline, and not later; those who can reach the servers get the lock after that.
+// A holder is cut off from three of the five servers. Its lease ends at its deadline, and not
+// later; clients that reach the servers get the lock after that.
 func TestHolderThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
-	for _, f := range []fault{named("no byte comes through"), named("requests are lost"), named("replies are lost"), named("nobody can connect")} {
+	for _, f := range []networkFault{faultNamed("no byte comes through"), faultNamed("requests are lost"),
+		faultNamed("replies are lost"), faultNamed("nobody can connect")} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			servers := fiveServers(t)
@@ -113,8 +120,8 @@ func TestHolderThatIsCutOff(t *testing.T) {
 			held := l.Context()
 			far := networkTo(t, servers)
 			other := openRedlock(t, far.addresses(), opts).Mutex("name", leasehold.TTL(ttl))
-			mend := near.harm(f, 0, 2, 4)
-			if f.name != "replies are lost" { // its renewals arrive, so that the lock stays taken
+			fix := near.apply(f, 0, 2, 4)
+			if f.name != "replies are lost" { // its renewals arrive, so the lock stays held
 				next := lock(t, other)
 				if held.Err() == nil {
 					t.Fatal("two hold the lock")
@@ -128,7 +135,7 @@ func TestHolderThatIsCutOff(t *testing.T) {
 			if late := time.Since(l.Deadline()); late > soon || !errors.Is(context.Cause(held), leasehold.ErrLost) {
 				t.Errorf("the lease ended %v after its deadline: %v", late, context.Cause(held))
 			}
-			mend()
+			fix()
 			if err := l.Release(); !errors.Is(err, leasehold.ErrLost) {
 				t.Errorf("Release: %v, want ErrLost", err)
 			}
@@ -140,49 +147,54 @@ func TestHolderThatIsCutOff(t *testing.T) {
 	}
 }
 
-// The replies of three of five servers are lost: they have granted the lock, and nobody knows. It is given back, long before it would run out.
-func TestGrantsOfWhichNobodyKnows(t *testing.T) {
+// The replies of three of five servers are lost: they have granted the lock, and nobody knows. It
+// is released long before it would expire.
+func TestGrantsWithLostRepliesAreReleased(t *testing.T) {
 	t.Parallel()
 	servers := fiveServers(t)
 	n := networkTo(t, servers)
 	c := openRedlock(t, n.addresses(), redlock.WithNodeTimeout(300*time.Millisecond))
 	unlock(t, lock(t, c.Mutex("any")))
-	mend := n.harm(named("replies are lost"), 0, 2, 4)
-	if _, err := c.Mutex("name", leasehold.TTL(time.Minute)).TryLock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
+	fix := n.apply(faultNamed("replies are lost"), 0, 2, 4)
+	_, err := c.Mutex("name", leasehold.TTL(time.Minute)).TryLock(t.Context())
+	if !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("TryLock: %v, want ErrUnavailable", err)
 	} else if votes, ok := errors.AsType[*redlock.Error](err); !ok || votes.Need != 3 {
 		t.Errorf("the error has no votes: %v", err)
 	}
-	mend()
+	fix()
 	for _, s := range servers {
 		awaitFree(t, s, "name")
 	}
 }
 
-// Servers answer when nothing is left of the lease. It is not used, and given back. Here the engine is asked, as the library would not even wait for so long.
+// Servers answer when nothing is left of the lease. The lease is not used, and released. The test
+// asks the engine, as the library would not even wait for so long.
 func TestAnswersThatComeAfterTheLease(t *testing.T) {
 	t.Parallel()
 	servers := fiveServers(t)
 	n := networkTo(t, servers)
 	e := redlockOn(t, n.addresses(), redlock.WithNodeTimeout(10*time.Second))
 	ask := func(name string, ttl time.Duration) error {
-		r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: "owner of " + name, Size: 1, Weight: 1, TTL: ttl, Tokens: 1}
+		r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: "owner of " + name, Size: 1,
+			Weight: 1, TTL: ttl, Tokens: 1}
 		_, err := e.Take(t.Context(), r)
 		return err
 	}
-	if err := ask("any", time.Minute); err != nil { // the servers are known
+	if err := ask("any", time.Minute); err != nil { // the client has connected to the servers
 		t.Fatal(err)
 	}
-	for _, f := range []fault{named("requests arrive late"), named("replies arrive late")} {
-		mend := n.harm(f, 1, 2, 3)
+	for _, f := range []networkFault{faultNamed("requests arrive late"), faultNamed("replies arrive late")} {
+		fix := n.apply(f, 1, 2, 3)
 		name := "when " + f.name
-		if err := ask(name, 500*time.Millisecond); err == nil || driver.IsNo(err) || !strings.Contains(err.Error(), "left of the lease") {
+		if err := ask(name, 500*time.Millisecond); err == nil || driver.IsNo(err) ||
+			!strings.Contains(err.Error(), "left of the lease") {
 			t.Errorf("%s: %v", f.name, err)
 		}
 		if err := ask(name+", in time", time.Minute); err != nil {
 			t.Errorf("%s, but in time: %v", f.name, err)
 		}
-		mend()
+		fix()
 		for _, s := range servers {
 			awaitFree(t, s, name)
 		}

@@ -13,10 +13,11 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// longest is the ttl of the leases of these tests, which is for how long a crash is waited out. A restart takes less, on a busy machine, too.
+// longest is the TTL of the leases of these tests, and so how long the engine waits out a crash. A
+// restart takes less, even on a busy machine.
 const longest = 6 * time.Second
 
-// openPostgres returns a client of the library on a server, which makes the tables.
+// openPostgres returns a client of the library on a server, and creates the tables.
 func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), s.URL())
@@ -40,7 +41,8 @@ func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
 	return c
 }
 
-// contend has one client hold a lock, and another one wait for it, and tells where the lease of the latter comes.
+// contend lets one client hold a lock and another one wait for it. It returns the lease, and a
+// channel for the lease of the latter.
 func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *leasehold.Lease) {
 	t.Helper()
 	a, b := openPostgres(t, s), openPostgres(t, s)
@@ -57,7 +59,8 @@ func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *
 	}()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		seen, err := a.Inspect(t.Context(), "a")
-		// It has known for a while that it waits: who does not may give up when the server ends.
+		// The waiter must have known for a while that it waits: otherwise it may give up when the
+		// server ends.
 		if err == nil && len(seen) == 1 && len(seen[0].Queue) == 1 && seen[0].Queue[0].Age > 300*time.Millisecond {
 			return first, next
 		}
@@ -67,7 +70,8 @@ func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *
 	}
 }
 
-// A lease lives on when an operator restarts the server and is renewed afterwards, and those who wait keep on waiting.
+// A lease survives when an operator restarts the server and is renewed afterwards, and waiters keep
+// waiting.
 func TestRestartedPostgres(t *testing.T) {
 	t.Parallel()
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})
@@ -84,7 +88,8 @@ func TestRestartedPostgres(t *testing.T) {
 	}
 }
 
-// A crash of the server takes the lease away, of which its holder learns, and nobody else gets the lock before it could not but know.
+// A crash of the server ends the lease, and its holder is told. Nobody else gets the lock before
+// the holder must know.
 func TestCrashedPostgres(t *testing.T) {
 	t.Parallel()
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true})

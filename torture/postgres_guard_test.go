@@ -16,7 +16,7 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// bank is a database with an account in it, and processes that lock it.
+// bank is a database with an account, and processes that lock it.
 type bank struct {
 	*testing.T
 	pool *pgxpool.Pool
@@ -33,13 +33,14 @@ func newBank(t *testing.T) bank {
 	if err := postgres.Migrate(t.Context(), pool, postgres.DefaultSchema); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), "CREATE TABLE account (id text PRIMARY KEY, value bigint NOT NULL)"); err != nil {
+	if _, err := pool.Exec(t.Context(),
+		"CREATE TABLE account (id text PRIMARY KEY, value bigint NOT NULL)"); err != nil {
 		t.Fatal(err)
 	}
 	return bank{t, pool}
 }
 
-// client is another process, as far as locks can tell.
+// client is another process as far as locks are concerned.
 func (b bank) client() (*leasehold.Client, *postgres.Engine) {
 	b.Helper()
 	e, err := postgres.New(b.pool)
@@ -55,18 +56,19 @@ func (b bank) client() (*leasehold.Client, *postgres.Engine) {
 	return c, e
 }
 
-// guard is how a transaction is tied to a lease.
+// guard ties a transaction to a lease.
 type guard func(ctx context.Context, e *postgres.Engine, tx pgx.Tx, l *leasehold.Lease) error
 
-// increments adds one to an account so many times under a lock, in several processes that stop now and then for longer than their leases last, and
-// returns how many of the additions are missing in the end.
+// increments adds one to an account the given number of times under a lock, in several processes
+// that pause from time to time for longer than their leases last. It returns how many of the
+// additions are missing in the end.
 func (b bank) increments(account string, times int64, protect guard) (lost int64) {
 	b.Helper()
 	const (
 		ttl     = 200 * time.Millisecond
 		stop    = 2 * ttl
 		workers = 4
-		every   = 160 // a worker stops once in so many turns
+		every   = 160 // a worker pauses once in so many turns
 	)
 	if _, err := b.pool.Exec(b.Context(), "INSERT INTO account VALUES ($1, 0)", account); err != nil {
 		b.Fatal(err)
@@ -81,7 +83,7 @@ func (b bank) increments(account string, times int64, protect guard) (lost int64
 			for turn := worker * every / workers; done.Load() < times; turn++ {
 				l, err := m.Lock(b.Context())
 				if errors.Is(err, leasehold.ErrUnavailable) && time.Since(began) < 4*patience {
-					continue // a request for so short a lease has little time on a busy machine
+					continue // requests for so short a lease may time out on a busy machine
 				}
 				if err != nil {
 					b.Errorf("Lock: %v", err)
@@ -109,7 +111,8 @@ func (b bank) increments(account string, times int64, protect guard) (lost int64
 	}
 	running.Wait()
 	var value int64
-	if err := b.pool.QueryRow(b.Context(), "SELECT value FROM account WHERE id = $1", account).Scan(&value); err != nil {
+	if err := b.pool.QueryRow(b.Context(), "SELECT value FROM account WHERE id = $1",
+		account).Scan(&value); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("%s: %d increments, %d pauses, %d lost", account, done.Load(), stopped.Load(), done.Load()-value)
@@ -119,9 +122,11 @@ func (b bank) increments(account string, times int64, protect guard) (lost int64
 	return done.Load() - value
 }
 
-// increment reads and writes in one transaction. It may stop at two places: under the lock, but before the transaction is guarded, and between
-// reading and writing.
-func (b bank) increment(account string, e *postgres.Engine, l *leasehold.Lease, protect guard, stop func(at int)) error {
+// increment reads and writes in one transaction. It may pause in two places: under the lock, but
+// before the transaction is guarded, and between reading and writing.
+func (b bank) increment(
+	account string, e *postgres.Engine, l *leasehold.Lease, protect guard, stop func(at int),
+) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	tx, err := b.pool.Begin(ctx)
@@ -144,19 +149,22 @@ func (b bank) increment(account string, e *postgres.Engine, l *leasehold.Lease, 
 	return tx.Commit(ctx)
 }
 
-// Processes that stop for longer than their leases last lose updates of others, unless their transactions are guarded.
+// Processes that pause for longer than their leases last lose updates of others, unless their
+// transactions are guarded.
 func TestGuardLosesNoUpdate(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	var lost [2]int64
 	var running sync.WaitGroup
 	running.Go(func() {
-		lost[0] = b.increments("guarded", 1000, func(ctx context.Context, e *postgres.Engine, tx pgx.Tx, l *leasehold.Lease) error {
-			return e.Guard(ctx, tx, l)
-		})
+		lost[0] = b.increments("guarded", 1000,
+			func(ctx context.Context, e *postgres.Engine, tx pgx.Tx, l *leasehold.Lease) error {
+				return e.Guard(ctx, tx, l)
+			})
 	})
 	running.Go(func() {
-		lost[1] = b.increments("unguarded", 1000, func(context.Context, *postgres.Engine, pgx.Tx, *leasehold.Lease) error { return nil })
+		lost[1] = b.increments("unguarded", 1000,
+			func(context.Context, *postgres.Engine, pgx.Tx, *leasehold.Lease) error { return nil })
 	})
 	running.Wait()
 	if lost[0] != 0 {
@@ -167,7 +175,8 @@ func TestGuardLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// Inside of one process a lock goes round without the database, but not while a transaction guards it.
+// Inside one process a lock is handed over without the database, but not while a transaction guards
+// it.
 func TestGuardKeepsTheLockInsideOfAProcess(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -193,11 +202,11 @@ func TestGuardKeepsTheLockInsideOfAProcess(t *testing.T) {
 					t.Errorf("%d transactions are open that were guarded with one lock", n)
 				}
 				err = e.Guard(t.Context(), tx, l)
-				// The lease is over before the transaction is, which keeps the lock.
+				// The lease ends before the transaction, which keeps the lock.
 				err = errors.Join(err, l.Release())
-				_, slept := tx.Exec(t.Context(), "SELECT pg_sleep(0.003)") // time for the next to begin, if it may
+				_, slept := tx.Exec(t.Context(), "SELECT pg_sleep(0.003)") // time for the next one to begin, if it may
 				err = errors.Join(err, slept)
-				open.Add(-1) // before the commit, lest the next be early
+				open.Add(-1) // before the commit, so that the next one does not begin too early
 				if err := errors.Join(err, tx.Commit(t.Context())); err != nil {
 					t.Errorf("a guarded transaction: %v", err)
 				}
@@ -207,22 +216,22 @@ func TestGuardKeepsTheLockInsideOfAProcess(t *testing.T) {
 	running.Wait()
 }
 
-// asked is a lease, and how the caller who has asked for it gives up.
-type asked struct {
+// callerLease is a lease and the cancellation of the caller that asked for it.
+type callerLease struct {
 	*leasehold.Lease
 	giveUp context.CancelFunc
 }
 
-// A lease that was handed on inside of the process is over for the one who had it, although its row lives on in the database, and although the
-// caller had given up before.
-func TestGuardRefusesALeaseThatWasHandedOn(t *testing.T) {
+// A lease that was handed over inside the process has ended for its former holder, although its row
+// lives on in the database, and although the caller had given up before.
+func TestGuardRefusesALeaseThatWasHandedOver(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	c, e := b.client()
 	m := c.Mutex("account")
 	for began := time.Now(); time.Since(began) < patience; {
 		first := lock(t, m)
-		next := make(chan asked, 2)
+		next := make(chan callerLease, 2)
 		var running sync.WaitGroup
 		for range 2 {
 			running.Go(func() {
@@ -231,10 +240,10 @@ func TestGuardRefusesALeaseThatWasHandedOn(t *testing.T) {
 				if err != nil {
 					t.Errorf("Lock: %v", err)
 				}
-				next <- asked{l, giveUp}
+				next <- callerLease{l, giveUp}
 			})
 		}
-		time.Sleep(5 * time.Millisecond) // for both to stand in the queue; if they do not, another round will do
+		time.Sleep(5 * time.Millisecond) // for both to join the queue; if they do not, another round follows
 		unlock(t, first)
 		second := <-next
 		_ = second.Context()

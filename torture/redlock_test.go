@@ -12,26 +12,29 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// openRedlock returns a client of the library on several servers, which have been started a moment ago and vote nevertheless.
+// openRedlock returns a client of the library on several servers that vote although they were
+// started a moment ago.
 func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) *leasehold.Client {
 	t.Helper()
 	c := leasehold.New(redlockOn(t, addresses, opts...), leasehold.WithRequestTimeout(5*time.Second))
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Logf("closing the client: %v", err) // what faults have left behind
+			t.Logf("closing the client: %v", err) // faults may have left errors behind
 		}
 	})
 	return c
 }
 
-// redlockOn returns the engine for that.
+// redlockOn returns the engine of openRedlock.
 func redlockOn(t *testing.T, addresses []string, opts ...redlock.Option) *redlock.Engine {
 	t.Helper()
 	var clients []goredis.UniversalClient
 	for _, address := range addresses {
-		clients = append(clients, goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1}))
+		clients = append(clients,
+			goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1}))
 	}
-	opts = append([]redlock.Option{redlock.WithNodeTimeout(2 * time.Second), redlock.WithNodes(redis.WithoutFailoverGuard())}, opts...)
+	opts = append([]redlock.Option{redlock.WithNodeTimeout(2 * time.Second),
+		redlock.WithNodes(redis.WithoutFailoverGuard())}, opts...)
 	e, err := redlock.New(t.Context(), clients, opts...)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +51,7 @@ func redlockOn(t *testing.T, addresses []string, opts ...redlock.Option) *redloc
 	return e
 }
 
-// await waits until something is so.
+// await waits until a condition is true.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {

@@ -21,10 +21,11 @@ import (
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
 
-// etcdWithUsers starts a server on which the user worker may lock, and root may do all. Logins without use end after so many seconds.
+// etcdWithUsers starts a server on which the user worker may lock, and root may do everything.
+// Unused logins expire after the given number of seconds.
 func etcdWithUsers(t *testing.T, seconds int) (s *etcdserver.Server, root *clientv3.Client) {
 	t.Helper()
-	config := hasty
+	config := fastElection
 	config.Args = append(slices.Clone(config.Args), "--bcrypt-cost=4", "--auth-token-ttl="+strconv.Itoa(seconds))
 	s = etcdserver.ForTest(t, config)
 	connect := func(c clientv3.Config) *clientv3.Client {
@@ -43,7 +44,8 @@ func etcdWithUsers(t *testing.T, seconds int) (s *etcdserver.Server, root *clien
 		_, err = c.UserGrantRole(t.Context(), user, user)
 		noErr(t, err)
 	}
-	_, err := c.RoleGrantPermission(t.Context(), "worker", etcd.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermissionType(clientv3.PermReadWrite))
+	_, err := c.RoleGrantPermission(t.Context(), "worker", etcd.DefaultPrefix,
+		clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix), clientv3.PermissionType(clientv3.PermReadWrite))
 	noErr(t, err)
 	_, err = c.AuthEnable(t.Context())
 	noErr(t, err)
@@ -57,13 +59,14 @@ func asWorker(t *testing.T, s *etcdserver.Server) *leasehold.Client {
 	noErr(t, err)
 	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
 	t.Cleanup(func() {
-		_ = c.Close() // what it says of leases does not matter here
+		_ = c.Close() // errors about leases do not matter here
 		_ = e.Close()
 	})
 	return c
 }
 
-// requestsOf is how many requests of all methods, or of one, a server has seen, by what it says of itself.
+// requestsOf returns how many requests of a method, or of all methods, a server has seen, according
+// to its metrics.
 func requestsOf(t *testing.T, s *etcdserver.Server, method string) (n float64) {
 	t.Helper()
 	r, err := http.Get("http://" + s.Addr() + "/metrics")
@@ -84,7 +87,9 @@ func requestsOf(t *testing.T, s *etcdserver.Server, method string) (n float64) {
 	}
 }
 
-// Whoever may no longer log in, or no longer touch the keys, loses what it holds at its deadline at the latest, is told why nothing is granted any more, and does not storm the server.
+// A client that may no longer log in, or no longer touch the keys, loses its locks at their
+// deadline at the latest, learns why nothing is granted any more, and does not flood the server
+// with requests.
 func TestEtcdRightsAreTakenAway(t *testing.T) {
 	t.Parallel()
 	for how, take := range map[string]func(ctx context.Context, root *clientv3.Client) error{
@@ -129,7 +134,9 @@ func TestEtcdRightsAreTakenAway(t *testing.T) {
 			}
 			_, err := a.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
 			for who, err := range map[string]error{"who asks anew": err, "who waited": <-waited} {
-				if !errors.Is(err, leasehold.ErrUnavailable) || strings.Contains(fmt.Sprint(err), "the first password") || !strings.Contains(fmt.Sprint(err), "user") && !strings.Contains(fmt.Sprint(err), "rights") {
+				if !errors.Is(err, leasehold.ErrUnavailable) ||
+					strings.Contains(fmt.Sprint(err), "the first password") ||
+					!strings.Contains(fmt.Sprint(err), "user") && !strings.Contains(fmt.Sprint(err), "rights") {
 					t.Errorf("%s: %v", who, err)
 				}
 			}
@@ -137,21 +144,22 @@ func TestEtcdRightsAreTakenAway(t *testing.T) {
 	}
 }
 
-// A login that ends because nobody has used it costs nothing: who holds goes on holding, and who waits is granted the lock.
+// A login that expires because it is unused costs nothing: holders keep their locks, and waiters
+// are granted theirs.
 func TestEtcdLoginsThatEnd(t *testing.T) {
 	t.Parallel()
 	s, _ := etcdWithUsers(t, 1)
 	a, b := asWorker(t, s), asWorker(t, s)
-	const ttl = 12 * time.Second // renewed each 4 s: the login has ended by then
+	const ttl = 12 * time.Second // renewed every 4 s: the login has expired by then
 	l := lock(t, a.Mutex("a", leasehold.TTL(ttl)))
 	next := waiter(t, b, "a", leasehold.TTL(ttl))
 	awaitRenewal(t, l, ttl, next)
-	giveBack(t, l)
+	releaseOrLost(t, l)
 	second := <-next
 	if second == nil || second.Token() <= l.Token() {
 		t.Fatalf("%+v follows token %d", second, l.Token())
 	}
-	giveBack(t, second)
+	releaseOrLost(t, second)
 	if n := requestsOf(t, s, `"Authenticate"`); n < 3 || n > 20 {
 		t.Errorf("%.0f logins, want one for each that has ended", n)
 	}

@@ -16,19 +16,22 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// Whoever's rights to the nodes are taken away while he holds and waits holds no longer than to his deadline, is told why nothing is granted any more, and does not storm the server.
+// A client whose rights to the nodes are revoked while it holds and waits loses its lease at the
+// deadline at the latest, learns why nothing is granted any more, and does not flood the server
+// with requests.
 func TestZooKeeperRightsAreTakenAway(t *testing.T) {
 	t.Parallel()
 	const ttl = 4 * time.Second
-	s := zookeeperserver.ForTest(t, brisk)
+	s := zookeeperserver.ForTest(t, fastTicks)
 	as := func() *leasehold.Client {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		e, err := zookeeper.New(ctx, []string{s.Addr()}, zookeeper.WithSessionTimeout(10*time.Second), zookeeper.WithAuth("worker", "geheim"))
+		e, err := zookeeper.New(ctx, []string{s.Addr()}, zookeeper.WithSessionTimeout(10*time.Second),
+			zookeeper.WithAuth("worker", "geheim"))
 		noErr(t, err)
 		c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
 		t.Cleanup(func() {
-			_ = c.Close() // what it says of leases does not matter here
+			_ = c.Close() // errors about leases do not matter here
 			_ = e.Close()
 		})
 		return c
@@ -68,18 +71,19 @@ func TestZooKeeperRightsAreTakenAway(t *testing.T) {
 		t.Errorf("the context ended %v after the deadline: %v", late, context.Cause(held))
 	}
 	took := time.Since(began).Seconds()
-	if n := packetsOf(t, s) - before; n/took > 100 { // pings, and those of the administrator, are among them
+	if n := packetsOf(t, s) - before; n/took > 100 { // includes pings, and those of the administrator
 		t.Errorf("%.0f requests in %.1f s", n, took)
 	}
 	_, err = a.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
 	for who, err := range map[string]error{"who asks anew": err, "who waited": <-waited} {
-		if !errors.Is(err, leasehold.ErrUnavailable) || strings.Contains(fmt.Sprint(err), "geheim") || !strings.Contains(fmt.Sprint(err), "lacks the right") {
+		if !errors.Is(err, leasehold.ErrUnavailable) || strings.Contains(fmt.Sprint(err), "geheim") ||
+			!strings.Contains(fmt.Sprint(err), "lacks the right") {
 			t.Errorf("%s: %v", who, err)
 		}
 	}
 }
 
-// packetsOf is how many packets a server has got.
+// packetsOf returns how many packets a server has received.
 func packetsOf(t *testing.T, s *zookeeperserver.Server) float64 {
 	t.Helper()
 	text, err := s.Word("mntr")

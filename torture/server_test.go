@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// A lease ends at its deadline, and not later, when the server stands still.
+// If the server stands still, a lease ends at its deadline, and not later.
 func TestStoppedServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -35,12 +35,14 @@ func TestStoppedServer(t *testing.T) {
 	awaitNothing(t, s, patience)
 }
 
-// A lease lives on when a server that keeps everything is killed and started again, and those who wait keep on waiting.
+// A lease survives when a server with durable storage is killed and restarted, and waiters keep
+// waiting.
 func TestRestartedServer(t *testing.T) {
 	t.Parallel()
-	const ttl = 10 * time.Second // an outage is waited out for as long, and a busy machine makes it one of seconds
+	// Clients wait out an outage of this length, and a busy machine makes a restart take seconds.
+	const ttl = 10 * time.Second
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
-	trust(t, s.Addr())
+	grantAtOnce(t, s.Addr())
 	holder := open(t, s.Addr(), redis.WithMaxTTL(ttl))
 	a := holder.Mutex("a", leasehold.TTL(ttl))
 	b := open(t, s.Addr(), redis.WithMaxTTL(ttl)).Mutex("a", leasehold.TTL(ttl))
@@ -54,7 +56,8 @@ func TestRestartedServer(t *testing.T) {
 		}
 		waiting <- err
 	}()
-	// It has joined, and not only a moment ago: so it knows that it has. Who does not may give up when the server dies.
+	// The waiter joined some time ago, so it knows that it has joined. A waiter that does not know
+	// may give up when the server dies.
 	for waited := time.Duration(0); waited < 300*time.Millisecond; {
 		seen, err := holder.Inspect(t.Context(), "a")
 		if err != nil || len(seen) != 1 {
@@ -76,7 +79,8 @@ func TestRestartedServer(t *testing.T) {
 	if _, closed := errors.AsType[*redis.ClosedError](err); !closed || !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("TryLock of what is free: %v, want ErrUnavailable because of a ClosedError", err)
 	}
-	await(t, "the lease is renewed on the new server", func() bool { return ctx.Err() != nil || l.Deadline().After(restarted.Add(ttl)) })
+	await(t, "the lease is renewed on the new server",
+		func() bool { return ctx.Err() != nil || l.Deadline().After(restarted.Add(ttl)) })
 	if ctx.Err() != nil {
 		t.Errorf("the lease has ended: %v", context.Cause(ctx))
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// A holder that is stopped past its ttl sees at first sight, when it goes on, that its lease is over. Its late release is told so, too,
-// and harms nobody.
+// A holder that was stopped past its TTL sees at once, when it continues, that its lease has ended.
+// Its late release reports the same, and harms nobody.
 func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -39,7 +39,7 @@ func TestStoppedHolder(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
-		_ = p.Wait() // it says that the process was killed
+		_ = p.Wait() // the error says that the process was killed
 	})
 	lines := bufio.NewScanner(out)
 	says := func(want string) {
@@ -56,7 +56,7 @@ func TestStoppedHolder(t *testing.T) {
 	}
 	says("held")
 	<-time.After(2 * holderTTL)
-	ask("look") // it is renewed as long as the process runs
+	ask("look") // renewed as long as the process runs
 	says("lost: false")
 
 	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -67,7 +67,7 @@ func TestStoppedHolder(t *testing.T) {
 	if took := time.Since(stopped); took > holderTTL+2*soon {
 		t.Errorf("the next had the lock after %v, want at most %v", took, holderTTL)
 	}
-	ask("look") // it sees this as soon as it goes on
+	ask("look") // visible as soon as it continues
 	if err := p.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

@@ -14,34 +14,36 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// trial is that clients take names and release them, while harm is done to what they stand on. What they saw is judged afterwards: whatever happens, one
-// at a time has a name, and tokens grow.
+// trial lets clients take names and release them, while disturbances happen. Afterwards their
+// histories are checked: whatever has happened, each name had one holder at a time, and tokens
+// grew.
 type trial struct {
-	clients []*leasehold.Client
-	names   int
-	ttl     time.Duration // of the leases
-	lasting time.Duration // at least, and twelve times as long at most
-	enough  int           // steps; on a slow machine they take longer
-	harm    []harm
+	clients      []*leasehold.Client
+	names        int
+	ttl          time.Duration // of the leases
+	minLength    time.Duration // at most twelve times as long
+	minSteps     int           // on a slow machine they take longer
+	disturbances []disturbance
 }
 
-// harm is done again and again, in one way or another.
-type harm struct {
-	do          func(chance *rand.Rand) (mend func()) // it fails the test and returns nil if it cannot be done
-	least, more time.Duration                         // it lasts for so long, and for up to so much more
-	rest        time.Duration                         // there is none for up to so long
+// disturbance is a fault that happens again and again, with variations.
+type disturbance struct {
+	start func(chance *rand.Rand) (fix func()) // fails the test and returns nil if it cannot be done
+	// How long it lasts: at least, and how much more at most.
+	minLength, moreLength time.Duration
+	rest                  time.Duration // the longest pause between two
 }
 
-// again does harm until the context is done, and mends it. It returns how often.
-func (h harm) again(ctx context.Context, chance *rand.Rand) (times int) {
+// repeat starts and fixes faults until the context is done. It returns how often.
+func (h disturbance) repeat(ctx context.Context, chance *rand.Rand) (times int) {
 	upTo := func(d time.Duration) time.Duration { return time.Duration(chance.Int64N(int64(d))) }
 	for ; ctx.Err() == nil; times++ {
-		mend := h.do(chance)
-		if mend == nil {
+		fix := h.start(chance)
+		if fix == nil {
 			break
 		}
-		pause(ctx, h.least+upTo(h.more))
-		mend()
+		pause(ctx, h.minLength+upTo(h.moreLength))
+		fix()
 		pause(ctx, upTo(h.rest))
 	}
 	return times
@@ -53,38 +55,39 @@ func (r trial) run(t *testing.T) {
 	for i := range histories {
 		histories[i] = &history{}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 12*r.lasting)
+	ctx, cancel := context.WithTimeout(t.Context(), 12*r.minLength)
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range r.clients {
 		all.Go(func() { r.work(ctx, t, i+1, histories) })
 	}
-	for i, h := range r.harm {
-		chance := rand.New(rand.NewPCG(uint64(3*i+1), uint64(3*i+2))) // other harm than that of the others, and the same in each run
+	for i, h := range r.disturbances {
+		// Differs from the others, and is the same in each run.
+		chance := rand.New(rand.NewPCG(uint64(3*i+1), uint64(3*i+2)))
 		all.Go(func() {
-			if h.again(ctx, chance) == 0 {
-				t.Errorf("harm %d was never done", i)
+			if h.repeat(ctx, chance) == 0 {
+				t.Errorf("disturbance %d never happened", i)
 			}
 		})
 	}
-	for began := time.Now(); ctx.Err() == nil && (time.Since(began) < r.lasting || steps(histories) < r.enough); {
+	for began := time.Now(); ctx.Err() == nil && (time.Since(began) < r.minLength || steps(histories) < r.minSteps); {
 		pause(ctx, 100*time.Millisecond)
 	}
 	cancel()
 	all.Wait()
 	for i, h := range histories {
-		if got := h.judge(); got != porcupine.Ok {
+		if got := h.check(); got != porcupine.Ok {
 			t.Errorf("the history of name %d is %v", i, got)
 		}
 	}
-	if n := steps(histories); n < r.enough {
+	if n := steps(histories); n < r.minSteps {
 		t.Errorf("only %d steps: nothing is shown", n)
 	} else {
 		t.Logf("%d steps", n)
 	}
 }
 
-// steps is how many there are in all histories.
+// steps returns the number of steps in all histories.
 func steps(histories []*history) (n int) {
 	for _, h := range histories {
 		h.mu.Lock()
@@ -126,7 +129,8 @@ func (r trial) work(ctx context.Context, t *testing.T, client int, histories []*
 		switch {
 		case err == nil:
 		case errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrUnknown):
-			// It was over for the client no later than its deadline, and the servers may have let others in before.
+			// The lease ended for the client no later than its deadline, and the servers may have
+			// granted others earlier.
 			called = called.Add(-r.ttl)
 			if deadline.After(end) {
 				end = deadline
@@ -138,7 +142,7 @@ func (r trial) work(ctx context.Context, t *testing.T, client int, histories []*
 	}
 }
 
-// server is one that can be lost.
+// server is a server that can fail.
 type server interface {
 	Pause() error
 	Resume() error
@@ -146,8 +150,8 @@ type server interface {
 	Restart() error
 }
 
-// lose freezes or kills a server that has written down all it has said, and returns what undoes it.
-func lose(t *testing.T, s server, how int) (mend func()) {
+// disturb freezes or kills a server with durable storage, and returns the function that undoes it.
+func disturb(t *testing.T, s server, how int) (fix func()) {
 	check := func(err error) {
 		if err != nil {
 			t.Error(err)

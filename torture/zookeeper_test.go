@@ -11,10 +11,10 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// brisk are ZooKeeper servers that notice after half a second that another one is gone.
-var brisk = zookeeperserver.Config{Tick: 50 * time.Millisecond}
+// fastTicks configures ZooKeeper servers that notice within half a second that another one is gone.
+var fastTicks = zookeeperserver.Config{Tick: 50 * time.Millisecond}
 
-// openZooKeeper returns a client of the library whose session lasts for so long without a word from it.
+// openZooKeeper returns a client of the library with the given session timeout.
 func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leasehold.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -25,7 +25,7 @@ func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leas
 	}
 	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
 	t.Cleanup(func() {
-		_ = c.Close() // what it says of leases does not matter here
+		_ = c.Close() // errors about leases do not matter here
 		if err := e.Close(); err != nil {
 			t.Errorf("closing the engine: %v", err)
 		}
@@ -33,11 +33,12 @@ func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leas
 	return c
 }
 
-// Without a majority of the servers a lease ends at its deadline, and not later, and nobody gets the lock. With it, those who wait get theirs.
+// Without a majority of the servers a lease ends at its deadline, and not later, and nobody gets
+// the lock. With a majority again, waiters get theirs.
 func TestZooKeeperWithoutMajority(t *testing.T) {
 	t.Parallel()
 	const timeout = 10 * time.Second // leases of 4 s
-	e := zookeeperserver.EnsembleForTest(t, 3, brisk)
+	e := zookeeperserver.EnsembleForTest(t, 3, fastTicks)
 	a, b := openZooKeeper(t, timeout, e.Addrs()...), openZooKeeper(t, timeout, e.Addrs()...)
 	l := lock(t, a.Mutex("a"))
 	held := l.Context()
@@ -73,11 +74,11 @@ func TestZooKeeperWithoutMajority(t *testing.T) {
 	unlock(t, lock(t, a.Mutex("a")))
 }
 
-// A lease whose session has expired is lost at the next renewal at the latest, and others have the lock. Whoever waits by the same session still gets
-// what it waits for.
+// A lease whose session has expired is lost at the next renewal at the latest, and others get the
+// lock. Waiters of the same session still get what they wait for.
 func TestZooKeeperSessionExpires(t *testing.T) {
 	t.Parallel()
-	s := zookeeperserver.ForTest(t, brisk)
+	s := zookeeperserver.ForTest(t, fastTicks)
 	c := openZooKeeper(t, 10*time.Second, s.Addr())
 	sessions, err := s.Sessions()
 	if err != nil || len(sessions) != 1 {

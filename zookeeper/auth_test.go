@@ -10,7 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Nodes that were made with a user and a password belong to whoever has them, also over another connection, and to nobody else.
+// Nodes that were created with a user and a password belong to whoever knows both, over any connection, and to nobody
+// else.
 func TestNodesBelongToTheirUser(t *testing.T) {
 	t.Parallel()
 	s := server(t)
@@ -30,16 +31,17 @@ func TestNodesBelongToTheirUser(t *testing.T) {
 		_, took := e.Take(t.Context(), lock(t, "b"))
 		_, listed := e.List(t.Context(), driver.Query{})
 		for _, err := range []error{took, listed, e.ForceRelease(t.Context(), r.Key, 1)} {
-			if !driver.IsPermanent(err) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "password") {
+			if !driver.IsPermanent(err) || strings.Contains(err.Error(), "geheim") ||
+				!strings.Contains(err.Error(), "password") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	done := waitFor(t.Context(), same, join(t, same, lock(t, "a")))
 	anna.client.mu.Lock()
-	line := anna.client.line
+	old := anna.client.connection
 	anna.client.mu.Unlock()
-	_ = line.Conn.Close() // it logs in again
+	_ = old.Conn.Close() // it logs in again
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := anna.Release(ctx, driver.Release{Hold: hold(r)}); err != nil {

@@ -15,15 +15,16 @@ import (
 	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
-// benchServer has the time unit that servers have by default.
+// benchServer has the default time unit of servers.
 func benchServer(b *testing.B) *zookeeperserver.Server {
 	return zookeeperserver.ForTest(b, zookeeperserver.Config{Tick: 2 * time.Second})
 }
 
-// recipe connects the client alone, for its own recipe.
+// recipe connects the client library alone, for its own recipe.
 func recipe(b *testing.B, s *zookeeperserver.Server) *zk.Conn {
 	b.Helper()
-	conn, events, err := zk.Connect([]string{s.Addr()}, DefaultSessionTimeout, zk.WithLogger(nowhere{}), zk.WithLogInfo(false))
+	conn, events, err := zk.Connect([]string{s.Addr()}, DefaultSessionTimeout,
+		zk.WithLogger(discardLogger{}), zk.WithLogInfo(false))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -35,48 +36,56 @@ func recipe(b *testing.B, s *zookeeperserver.Server) *zk.Conn {
 	return conn
 }
 
-// locker is one who locks and unlocks a name.
+// locker locks and unlocks a name.
 type locker interface {
 	Lock() error
 	Unlock() error
 }
 
-// ours locks with the engine.
-type ours struct {
+// leaseholdLocker locks with the engine.
+type leaseholdLocker struct {
 	engine *Engine
 	name   string
 	held   driver.Hold
 }
 
-func (o *ours) Lock() error {
+func (l *leaseholdLocker) Lock() error {
 	r := driver.Request{
-		Key: driver.Key{Kind: driver.Lock, Name: o.name}, Owner: rand.Text(), Size: 1, Weight: 1, TTL: 20 * time.Second, Tokens: 1, Holder: "bench", Join: true,
+		Key:    driver.Key{Kind: driver.Lock, Name: l.name},
+		Owner:  rand.Text(),
+		Size:   1,
+		Weight: 1,
+		TTL:    20 * time.Second,
+		Tokens: 1,
+		Holder: "bench",
+		Join:   true,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	g, err := o.engine.Take(ctx, r)
+	g, err := l.engine.Take(ctx, r)
 	if err == driver.ErrHeld {
-		g, err = o.engine.Wait(context.Background(), r)
+		g, err = l.engine.Wait(context.Background(), r)
 	}
-	o.held = hold(r)
-	o.held.Token = g.Token
+	l.held = hold(r)
+	l.held.Token = g.Token
 	return err
 }
 
-func (o *ours) Unlock() error {
+func (l *leaseholdLocker) Unlock() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return o.engine.Release(ctx, driver.Release{Hold: o.held})
+	return l.engine.Release(ctx, driver.Release{Hold: l.held})
 }
 
-// contenders are the engine and the client's own recipe, each as a way to make a locker in a client of its own, if apart, or in one for all.
+// contenders are the engine and the library's own recipe. Each creates a locker, in a client of its own if apart is
+// set, or in one for all.
 var contenders = []struct {
 	name  string
 	start func(b *testing.B, s *zookeeperserver.Server) func(name string) locker
 }{
 	{"leasehold", func(b *testing.B, s *zookeeperserver.Server) func(string) locker {
 		e := openAt(b, s)
-		return func(name string) locker { return &ours{engine: e, name: name} }
+		return func(name string) locker { return &leaseholdLocker{engine: e, name: name} }
 	}},
 	{"recipe", func(b *testing.B, s *zookeeperserver.Server) func(string) locker {
 		conn := recipe(b, s)
@@ -84,8 +93,8 @@ var contenders = []struct {
 	}},
 }
 
-// BenchmarkFree locks and unlocks names that nobody else wants. The contenders take turns of pairs, so that both meet the same weather, and ns/op is
-// that of both.
+// BenchmarkFree locks and unlocks names that nobody else wants. The contenders alternate, so that both meet the same
+// conditions, and ns/op is that of both together.
 func BenchmarkFree(b *testing.B) {
 	const (
 		pairs = 128 // of one turn
@@ -100,7 +109,7 @@ func BenchmarkFree(b *testing.B) {
 				for n := range goroutines {
 					lockers[i] = append(lockers[i], start(fmt.Sprintf("name-%d", n)))
 				}
-				run(b, lockers[i], warm) // which makes the nodes of the recipe, and lets Java translate what is used
+				run(b, lockers[i], warm) // creates the nodes of the recipe, and lets Java compile the code
 			}
 			rates := make([][]float64, len(contenders))
 			b.ResetTimer()
@@ -115,7 +124,7 @@ func BenchmarkFree(b *testing.B) {
 	}
 }
 
-// run locks and unlocks so many times, spread over the lockers, and returns how long that has taken.
+// run locks and unlocks that many times, spread over the lockers, and returns how long it took.
 func run(b *testing.B, lockers []locker, pairs int) time.Duration {
 	began := time.Now()
 	var all sync.WaitGroup
@@ -137,37 +146,38 @@ func run(b *testing.B, lockers []locker, pairs int) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkCrowd lets 16 clients take turns on one name, each a millisecond long, and measures the time from the end of one to the beginning of the next.
-func BenchmarkCrowd(b *testing.B) {
+// BenchmarkContended has 16 clients take turns on one name, each a millisecond long, and measures the time from the end
+// of one turn to the beginning of the next.
+func BenchmarkContended(b *testing.B) {
 	const clients, turns = 16, 160
 	s := benchServer(b)
-	crowds := make([]*crowd, len(contenders))
+	queues := make([]*waiters, len(contenders))
 	for i, c := range contenders {
-		crowds[i] = &crowd{}
+		queues[i] = &waiters{}
 		for range clients {
-			crowds[i].lockers = append(crowds[i].lockers, c.start(b, s)("crowd"))
+			queues[i].lockers = append(queues[i].lockers, c.start(b, s)("contended"))
 		}
-		crowds[i].run(b, clients)
-		crowds[i].between, crowds[i].rates = nil, nil
+		queues[i].run(b, clients)
+		queues[i].between, queues[i].rates = nil, nil
 	}
 	for b.Loop() {
-		for _, c := range crowds {
+		for _, c := range queues {
 			c.run(b, turns)
 		}
 	}
 	p50 := [2]float64{}
-	for i, c := range crowds {
+	for i, c := range queues {
 		slices.Sort(c.between)
 		p50[i] = float64(c.between[len(c.between)/2].Microseconds())
 	}
 	b.ReportMetric(p50[0], "µs-p50")
 	b.ReportMetric(p50[0]/p50[1], "x-recipe-p50")
-	b.ReportMetric(median(crowds[0].rates), "turns/s")
-	b.ReportMetric(median(crowds[0].rates)/median(crowds[1].rates), "x-recipe-turns")
+	b.ReportMetric(median(queues[0].rates), "turns/s")
+	b.ReportMetric(median(queues[0].rates)/median(queues[1].rates), "x-recipe-turns")
 }
 
-// crowd are lockers of one name.
-type crowd struct {
+// waiters are lockers of one name.
+type waiters struct {
 	lockers []locker
 
 	mu      sync.Mutex
@@ -177,8 +187,8 @@ type crowd struct {
 	rates   []float64
 }
 
-// run lets them have so many turns.
-func (c *crowd) run(b *testing.B, turns int) {
+// run has them take that many turns.
+func (c *waiters) run(b *testing.B, turns int) {
 	c.left, c.ended = turns, time.Time{}
 	began := time.Now()
 	var all sync.WaitGroup
@@ -201,8 +211,8 @@ func (c *crowd) run(b *testing.B, turns int) {
 	c.rates = append(c.rates, float64(turns)/time.Since(began).Seconds())
 }
 
-// turn is what the one does that holds. It reports whether there are more turns.
-func (c *crowd) turn() bool {
+// turn is what the holder does. It reports whether there are more turns.
+func (c *waiters) turn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended.IsZero() && c.left > 0 {

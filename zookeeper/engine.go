@@ -11,25 +11,25 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
-// Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. It is safe for concurrent use. Any number of engines, in any number
-// of processes, may use one ensemble.
+// Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. It is safe for concurrent use. Any
+// number of engines, in any number of processes, may use one ensemble.
 type Engine struct {
 	config    config
 	prefix    string
 	acl       []zk.ACL
 	abilities driver.Abilities
 	client    *client
-	places    places
-	// ends are when leases end, and kept places.
-	ends *overdue.Book[*place]
-	// empties are nodes of names that may have no places any more.
-	empties *overdue.Book[string]
+	owned     ownedNodes
+	// deadlines has the end of each lease of this process, and of each kept lock that it has left.
+	deadlines *overdue.Deadlines[*ownedNode]
+	// emptyNames has nodes of names whose last entry may have been removed, and the time to check them.
+	emptyNames *overdue.Deadlines[string]
 
-	life    context.Context // ends with Close
-	kill    context.CancelFunc
-	errands context.Context // ends a little later
-	giveUp  context.CancelFunc
-	close   sync.Once
+	ctx           context.Context // done as soon as Close is called
+	cancel        context.CancelFunc
+	cleanupCtx    context.Context // done a little later, for clean-up
+	cancelCleanup context.CancelFunc
+	close         sync.Once
 }
 
 var (
@@ -42,20 +42,21 @@ var (
 // Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.
 func (e *Engine) Abilities() driver.Abilities { return e.abilities }
 
-// Close ends the session, and with it everything that is held: it must not be used any more by then. First it leaves nothing behind of names that were
-// released just before, for up to a second. If no server can be reached, the session ends when its time is over. Calls after Close are refused. Close may be
-// called many times.
+// Close ends the session, and with it everything that the engine still holds, so nothing that a lock protects may be in
+// use any more. First it spends up to a second on removing the empty nodes of names that were released just before. If
+// no server can be reached, the session ends when its timeout has passed. Calls after Close fail. Close may be called
+// many times.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
-		e.kill()
-		e.ends.Close()
-		if e.client.connected() {
-			defer time.AfterFunc(farewell, e.giveUp).Stop()
+		e.cancel()
+		e.deadlines.Close()
+		if e.client.isConnected() {
+			defer time.AfterFunc(closeLimit, e.cancelCleanup).Stop()
 		} else {
-			e.giveUp()
+			e.cancelCleanup()
 		}
-		e.tidy(e.empties.Close()) // which waits for those that are being looked after
-		e.giveUp()
+		e.removeEmptyNames(e.emptyNames.Close()) // waits for removals that are in flight
+		e.cancelCleanup()
 		e.client.close()
 	})
 	return nil

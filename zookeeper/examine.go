@@ -14,121 +14,127 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// Examine implements [driver.Examiner]. Places are the servers that the engine was given. Each is asked by connections of their own, with four-letter
-// words, and the ensemble is asked which servers it has, and for a change that it must refuse. Nothing is changed.
+// Examine implements [driver.Examiner]. Its servers are those that the engine was given. Each is asked with four-letter
+// words on connections of their own, and the ensemble is asked for its list of servers and for a change that it must
+// refuse. Nothing is changed.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
-	if e.client.life.Err() != nil {
+	if e.client.ctx.Err() != nil {
 		return driver.Examination{}, errClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Examination{}, driver.NoEffect(err)
 	}
-	s := e.survey(ctx)
+	er := e.examineEnsemble(ctx)
 	if err := ctx.Err(); err != nil {
 		return driver.Examination{}, driver.NoEffect(err)
 	}
-	if err := s.silent(); err != nil {
+	if err := er.errIfSilent(); err != nil {
 		return driver.Examination{}, driver.NoEffect(fmt.Errorf("zookeeper: nothing could be found out: %w", err))
 	}
-	x := driver.Examination{Findings: s.judge()}
-	for _, v := range s.visits {
-		v.place.Votes = v.place.Err == nil && v.place.Role != "observer" || !s.serves()
-		x.Places = append(x.Places, v.place)
+	x := driver.Examination{Findings: er.judge()}
+	for _, sr := range er.servers {
+		sr.server.Votes = sr.server.Err == nil && sr.server.Role != "observer" || !er.isServed()
+		x.Servers = append(x.Servers, sr.server)
 	}
 	return x, nil
 }
 
 const (
-	// examining is for how long an examination waits for servers.
-	examining = 3 * time.Second
-	// trips is how often the round trip is measured.
-	trips = 5
+	// examineLimit limits how long an examination waits for servers.
+	examineLimit = 3 * time.Second
+	// roundTrips is how often the round trip is measured.
+	roundTrips = 5
 )
 
-// early is a context that ends before another one, so that there is time left to tell of servers that have not answered. It does not wait for them
-// for longer than examining in any case.
-func early(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := examining
+// withEarlierDeadline returns a context that ends after examineLimit, and before the given one, so that there is time
+// left to report servers that have not answered.
+func withEarlierDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := examineLimit
 	if end, limited := ctx.Deadline(); limited {
 		limit = min(limit, time.Until(end)/3*2)
 	}
 	return context.WithTimeout(ctx, limit)
 }
 
-// survey looks at all servers at the same time, and at what the engine may do.
-func (e *Engine) survey(ctx context.Context) *survey {
-	ctx, cancel := early(ctx)
+// examineEnsemble examines all servers at the same time, and what the engine may do.
+func (e *Engine) examineEnsemble(ctx context.Context) *ensembleReport {
+	ctx, cancel := withEarlierDeadline(ctx)
 	defer cancel()
-	s := &survey{asked: e.config.sessionTimeout, given: e.client.given(), plain: e.config.dialer == nil, user: e.config.user != ""}
+	er := &ensembleReport{
+		wantedTimeout: e.config.sessionTimeout,
+		givenTimeout:  e.client.givenTimeout(),
+		plainDialer:   e.config.dialer == nil,
+		sendsPassword: e.config.user != "",
+	}
 	var work sync.WaitGroup
-	work.Go(func() { s.members(ctx, e) })
-	work.Go(func() { s.rights = e.judgeRights(ctx) })
+	work.Go(func() { er.countVoters(ctx, e) })
+	work.Go(func() { er.rights = e.judgeRights(ctx) })
 	for _, name := range e.client.servers {
-		if !slices.ContainsFunc(s.visits, func(v *visit) bool { return v.place.Name == name }) {
-			v := newVisit(name)
-			v.dial = e.client.dialer
-			s.visits = append(s.visits, v)
+		if !slices.ContainsFunc(er.servers, func(sr *serverReport) bool { return sr.server.Name == name }) {
+			sr := newServerReport(name)
+			sr.dial = e.client.dialer
+			er.servers = append(er.servers, sr)
 		}
 	}
-	// All are greeted before one is greeted again, so that what they have last heard of can be compared. Whoever is silent does not take the time of
-	// the others.
-	first, enough := early(ctx)
-	s.each(func(v *visit) { v.greet(first) })
+	// All are measured once before any is measured again, so that the last transactions that they know of can be
+	// compared. A silent server does not take up the time of the others.
+	first, enough := withEarlierDeadline(ctx)
+	er.forEachServer(func(sr *serverReport) { sr.measure(first) })
 	enough()
-	s.each(func(v *visit) {
-		v.look(ctx)
-		for range trips - 1 {
-			v.greet(ctx)
+	er.forEachServer(func(sr *serverReport) {
+		sr.readSettings(ctx)
+		for range roundTrips - 1 {
+			sr.measure(ctx)
 		}
 	})
 	work.Wait()
-	return s
+	return er
 }
 
-// each calls f for all servers at the same time.
-func (s *survey) each(f func(*visit)) {
+// forEachServer calls f for all servers at the same time.
+func (er *ensembleReport) forEachServer(f func(*serverReport)) {
 	var all sync.WaitGroup
-	for _, v := range s.visits {
-		all.Go(func() { f(v) })
+	for _, sr := range er.servers {
+		all.Go(func() { f(sr) })
 	}
 	all.Wait()
 }
 
-// members asks the ensemble how many servers vote. It keeps them in a node: see
-// https://zookeeper.apache.org/doc/current/zookeeperReconfig.html. One that is alone has none there.
-func (s *survey) members(ctx context.Context, e *Engine) {
+// countVoters asks the ensemble how many servers vote. It has them in a node, see
+// https://zookeeper.apache.org/doc/current/zookeeperReconfig.html. A standalone server lists none there.
+func (er *ensembleReport) countVoters(ctx context.Context, e *Engine) {
 	data, _, err := e.client.get(ctx, "/zookeeper/config")
 	if err != nil {
-		return // it may be forbidden, or nobody serves
+		return // it may be forbidden, or no server serves
 	}
-	s.voters = 0
+	er.voters = 0
 	for line := range strings.Lines(string(data)) {
 		if strings.HasPrefix(line, "server.") && !strings.Contains(line, ":observer") {
-			s.voters++
+			er.voters++
 		}
 	}
-	s.voters = max(s.voters, 1)
+	er.voters = max(er.voters, 1)
 }
 
-// serves reports whether clients can work with one of the servers.
-func (s *survey) serves() bool {
-	return slices.ContainsFunc(s.visits, func(v *visit) bool { return v.serves })
+// isServed reports whether at least one of the servers serves clients.
+func (er *ensembleReport) isServed() bool {
+	return slices.ContainsFunc(er.servers, func(sr *serverReport) bool { return sr.serves })
 }
 
-// silent returns why nothing could be found out, if so.
-func (s *survey) silent() error {
+// errIfSilent returns why nothing could be found out, if that is so.
+func (er *ensembleReport) errIfSilent() error {
 	var all []error
-	for _, v := range s.visits {
-		if v.place.Err == nil || v.without {
+	for _, sr := range er.servers {
+		if sr.server.Err == nil || sr.hasNoLeader {
 			return nil
 		}
-		all = append(all, fmt.Errorf("%s: %w", v.place.Name, v.place.Err))
+		all = append(all, fmt.Errorf("%s: %w", sr.server.Name, sr.server.Err))
 	}
 	return errors.Join(all...)
 }
 
-// given is the timeout of the session, or of the last one.
-func (c *client) given() time.Duration {
+// givenTimeout returns the timeout of the session, or of the last one.
+func (c *client) givenTimeout() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.timeout

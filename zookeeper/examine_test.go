@@ -17,55 +17,58 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// wantFound returns the places once an examination has found what is wanted. On a busy machine a server may be silent for a while, or without a leader.
-func wantFound(t *testing.T, e *zookeeper.Engine, want ...string) []driver.Place {
+// wantFound waits until an examination has exactly these findings, and returns its servers. On a busy machine a server
+// may be silent for a while, or without a leader.
+func wantFound(t *testing.T, e *zookeeper.Engine, want ...string) []driver.Server {
 	t.Helper()
-	return wantPlaces(t, e, func(driver.Place) bool { return true }, want...)
+	return wantServers(t, e, func(driver.Server) bool { return true }, want...)
 }
 
-// wantPlaces is wantFound for places that are all to be good.
-func wantPlaces(t *testing.T, e *zookeeper.Engine, good func(driver.Place) bool, want ...string) []driver.Place {
+// wantServers is wantFound for servers that must all be good.
+func wantServers(t *testing.T, e *zookeeper.Engine, good func(driver.Server) bool, want ...string) []driver.Server {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))
 	for began := time.Now(); ; {
 		x, err := e.Examine(t.Context())
 		var found []string
 		for _, f := range x.Findings {
-			if f.Text == "" || f.Mend == "" {
+			if f.Text == "" || f.Fix == "" {
 				t.Errorf("nothing is said of %+v", f)
 			}
-			found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Place)))
+			found = append(found, strings.TrimSpace(fmt.Sprint(f.Severity, " ", f.Code, " ", f.Server)))
 		}
 		slices.Sort(found)
-		bad := slices.IndexFunc(x.Places, func(p driver.Place) bool { return !good(p) })
+		bad := slices.IndexFunc(x.Servers, func(p driver.Server) bool { return !good(p) })
 		switch {
 		case err == nil && slices.Equal(found, want) && bad < 0:
-			return x.Places
-		case time.Since(began) > unhurried && bad >= 0:
-			t.Fatalf("the place is %+v", x.Places[bad])
-		case time.Since(began) > unhurried:
+			return x.Servers
+		case time.Since(began) > waitLimit && bad >= 0:
+			t.Fatalf("the server is %+v", x.Servers[bad])
+		case time.Since(began) > waitLimit:
 			t.Fatalf("found\n  %s\nwant\n  %s\n%v", strings.Join(found, "\n  "), strings.Join(want, "\n  "), err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// Nothing is found where all is well, and each server is a place with its figures. What fails is then found, one after the other.
+// Nothing is found in a healthy ensemble, and each server is listed with its figures. Then one failure after the other
+// is found.
 func TestExamineAnEnsemble(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{Tick: briskly.Tick})
+	e := zookeeperserver.EnsembleForTest(t, 3, zookeeperserver.Config{Tick: fastConfig.Tick})
 	engine := engineOn(t, 20*time.Second, e.Addrs()...)
-	places := wantPlaces(t, engine, func(p driver.Place) bool {
+	servers := wantServers(t, engine, func(p driver.Server) bool {
 		i := slices.Index(e.Addrs(), p.Name)
 		if i < 0 {
-			t.Fatalf("the place is %+v, which is none of %v", p, e.Addrs())
+			t.Fatalf("the server is %+v, which is none of %v", p, e.Addrs())
 		}
 		role, err := e.Servers[i].Role()
-		return err == nil && p.Role == role && strings.HasPrefix(p.Version, "3.") && p.Uptime >= 0 && p.RoundTrip > 0 && p.Votes && p.Err == nil
+		return err == nil && p.Role == role && strings.HasPrefix(p.Version, "3.") && p.Uptime >= 0 && p.RoundTrip > 0 &&
+			p.Votes && p.Err == nil
 	})
-	for i, p := range places {
+	for i, p := range servers {
 		if p.Name != e.Addrs()[i] {
-			t.Errorf("place %d is %s, want %s", i, p.Name, e.Addrs()[i])
+			t.Errorf("server %d is %s, want %s", i, p.Name, e.Addrs()[i])
 		}
 	}
 	wantFound(t, engineOn(t, 20*time.Second, e.Addrs()[:2]...), "note servers-not-named")
@@ -82,7 +85,7 @@ func TestExamineAnEnsemble(t *testing.T) {
 	if _, err := e.AwaitLeader(); err != nil {
 		t.Fatal(err)
 	}
-	wantPlaces(t, engine, func(p driver.Place) bool {
+	wantServers(t, engine, func(p driver.Server) bool {
 		return (p.Name == down.Addr()) == errors.Is(p.Err, driver.ErrSilent) && p.Votes == (p.Err == nil)
 	})
 	down.Kill()
@@ -96,35 +99,37 @@ func TestExamineAnEnsemble(t *testing.T) {
 		if _, err := last.Role(); err != nil {
 			break // it has noticed that it is alone
 		}
-		if time.Since(began) > unhurried {
+		if time.Since(began) > waitLimit {
 			t.Fatal("a server goes on without a majority")
 		}
 	}
-	wantPlaces(t, engine, func(p driver.Place) bool { return p.Err != nil && p.Votes }, "critical no-leader")
+	wantServers(t, engine, func(p driver.Server) bool { return p.Err != nil && p.Votes }, "critical no-leader")
 	last.Kill()
 	if x, err := engine.Examine(t.Context()); err == nil || !strings.Contains(err.Error(), last.Addr()) {
 		t.Errorf("of servers that are all down it says %+v, %v", x, err)
 	}
 }
 
-// Two servers that know nothing of each other are no ensemble. One that has two names is. What is wrong with each of them is found.
+// Two servers that know nothing of each other are not an ensemble. One with two names is. What is wrong with each of
+// them is found.
 func TestExamineServersThatAreApart(t *testing.T) {
 	t.Parallel()
 	a := zookeeperserver.ForTest(t, zookeeperserver.Config{Unsynced: true})
 	b := zookeeperserver.ForTest(t, zookeeperserver.Config{Lines: []string{"4lw.commands.whitelist=srvr"}})
 	alone := engineOn(t, 20*time.Second, a.Addr())
 	for i := range 10 { // so that they are at different transactions
-		take(t, alone, wish(alone, fmt.Sprint("name ", i)))
+		take(t, alone, newRequest(alone, fmt.Sprint("name ", i)))
 	}
 	const few = "note too-few-members"
 	off, dumb := "warning sync-off "+a.Addr(), "note words-not-allowed "+b.Addr()
 	wantFound(t, alone, few, off)
 	wantFound(t, engineOn(t, 20*time.Second, b.Addr()), few, dumb)
-	wantFound(t, engineOn(t, 20*time.Second, a.Addr(), b.Addr()), few, off, dumb, "critical different-clusters "+a.Addr(), "critical different-clusters "+b.Addr())
+	wantFound(t, engineOn(t, 20*time.Second, a.Addr(), b.Addr()), few, off, dumb,
+		"critical different-clusters "+a.Addr(), "critical different-clusters "+b.Addr())
 	other := strings.Replace(a.Addr(), "127.0.0.1", "localhost", 1)
 	for _, p := range wantFound(t, engineOn(t, 20*time.Second, a.Addr(), other), few, off, "warning sync-off "+other) {
 		if !p.Votes || p.Err != nil || p.RoundTrip <= 0 || p.Role != "standalone" {
-			t.Errorf("the place is %+v", p)
+			t.Errorf("the server is %+v", p)
 		}
 	}
 
@@ -147,7 +152,7 @@ func TestExamineServersThatAreApart(t *testing.T) {
 	}
 }
 
-// Rights that are missing are found, above the node of the locks and below it.
+// Missing rights are found, above the node of the locks and below it.
 func TestExamineFindsMissingRights(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
@@ -178,7 +183,7 @@ func TestExamineFindsMissingRights(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, path := range paths[len(paths)/2:] { // those that are used
+		for _, path := range paths[len(paths)/2:] { // those in use
 			if _, err := conn.SetACL(path, zk.WorldACL(c.rights), -1); err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +205,8 @@ func TestExamineFindsMissingRights(t *testing.T) {
 				said = append(said, f.Text)
 			}
 		}
-		if (len(said) > 0) != (c.missing != "") || len(said) > 0 && !strings.Contains(said[0], "may not "+c.missing+" nodes below "+prefix) {
+		if (len(said) > 0) != (c.missing != "") ||
+			len(said) > 0 && !strings.Contains(said[0], "may not "+c.missing+" nodes below "+prefix) {
 			t.Errorf("%s: it says %q, want that the user may not %q", name, said, c.missing)
 		}
 		if left, _, err := conn.Children(prefix); err == nil && len(left) != len(paths)-1 {

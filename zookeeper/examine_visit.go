@@ -16,25 +16,29 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// visit is what was seen of a server.
-type visit struct {
-	place   driver.Place
-	dial    dialer
-	serves  bool   // clients can work with it
-	without bool   // it answers, and says that it serves nobody
-	first   uint64 // the last transaction that it knew of when the visit began
-	last    uint64 // and when it ended
-	refused []string
-	longest time.Duration // timeout of a session; 0 if not known
-	flushes int           // how often it has written transactions; -1 if not known
-	syncs   int           // how often it has waited for the disk then
+// serverReport is what was found out about a server.
+type serverReport struct {
+	server       driver.Server
+	dial         dialer
+	serves       bool   // it serves clients
+	hasNoLeader  bool   // it answers that it serves nobody
+	firstZxid    uint64 // the last transaction that it knew of at first
+	lastZxid     uint64 // and at last
+	refusedWords []string
+	maxTimeout   time.Duration // maximum session timeout; 0 if not known
+	flushes      int           // number of writes of transactions; -1 if not known
+	syncs        int           // number of waits for the disk in doing so
 }
 
-func newVisit(name string) *visit {
-	return &visit{place: driver.Place{Name: name, Uptime: -1, RoundTrip: -1}, dial: new(net.Dialer).DialContext, flushes: -1}
+func newServerReport(name string) *serverReport {
+	return &serverReport{
+		server:  driver.Server{Name: name, Uptime: -1, RoundTrip: -1},
+		dial:    new(net.Dialer).DialContext,
+		flushes: -1,
+	}
 }
 
-// Answers of a server that does not do what a four-letter word asks for.
+// Answers of a server that does not execute a four-letter word.
 const (
 	servesNobody = "not currently serving requests"
 	wordRefused  = "is not executed because it is not in the whitelist"
@@ -42,58 +46,60 @@ const (
 
 var errServesNobody = errors.New("it serves nobody, as it has no leader")
 
-// greet asks a server what it is. It is called several times, as the least of all round trips counts.
-func (v *visit) greet(ctx context.Context) {
-	if v.place.Err != nil {
+// measure asks a server for its version and role, and measures the round trip. It is called several times, as the
+// shortest round trip counts.
+func (sr *serverReport) measure(ctx context.Context) {
+	if sr.server.Err != nil {
 		return
 	}
 	const word = "srvr"
-	text, took, err := ask(ctx, v.dial, v.place.Name, word)
+	text, took, err := askWord(ctx, sr.dial, sr.server.Name, word)
 	if err != nil {
-		v.place.Err = silence(err)
+		sr.server.Err = asSilent(err)
 		return
 	}
-	if v.place.RoundTrip < 0 || took < v.place.RoundTrip {
-		v.place.RoundTrip = took
+	if sr.server.RoundTrip < 0 || took < sr.server.RoundTrip {
+		sr.server.RoundTrip = took
 	}
-	v.serves = false
+	sr.serves = false
 	switch {
 	case strings.Contains(text, servesNobody):
-		v.without, v.place.Err = true, errServesNobody
+		sr.hasNoLeader, sr.server.Err = true, errServesNobody
 		return
 	case strings.Contains(text, wordRefused):
-		v.refuse(word)
+		sr.noteRefused(word)
 		return
 	}
-	said := read(text, ": ")
+	said := parseFields(text, ": ")
 	version, _, _ := strings.Cut(said["Zookeeper version"], ",")
-	v.place.Version, _, _ = strings.Cut(version, "-")
-	v.place.Role = said["Mode"]
-	if v.last, err = strconv.ParseUint(strings.TrimPrefix(said["Zxid"], "0x"), 16, 64); err != nil || v.place.Role == "" {
-		v.place.Err = fmt.Errorf("it is no ZooKeeper server, or a very old one: it answers %.60q", text)
+	sr.server.Version, _, _ = strings.Cut(version, "-")
+	sr.server.Role = said["Mode"]
+	sr.lastZxid, err = strconv.ParseUint(strings.TrimPrefix(said["Zxid"], "0x"), 16, 64)
+	if err != nil || sr.server.Role == "" {
+		sr.server.Err = fmt.Errorf("it is no ZooKeeper server, or a very old one: it answers %.60q", text)
 		return
 	}
-	if v.first == 0 {
-		v.first = v.last
+	if sr.firstZxid == 0 {
+		sr.firstZxid = sr.lastZxid
 	}
-	v.without = v.place.Role == "read-only"
-	v.serves = !v.without
+	sr.hasNoLeader = sr.server.Role == "read-only"
+	sr.serves = !sr.hasNoLeader
 }
 
-// look asks a server what may be told of how it is set up, and how it fares.
-func (v *visit) look(ctx context.Context) {
-	if v.place.Err != nil {
+// readSettings asks a server for its settings and counters, which it may refuse.
+func (sr *serverReport) readSettings(ctx context.Context) {
+	if sr.server.Err != nil {
 		return
 	}
 	of := func(word, separator string) map[string]string {
-		text, _, err := ask(ctx, v.dial, v.place.Name, word)
+		text, _, err := askWord(ctx, sr.dial, sr.server.Name, word)
 		if err == nil && strings.Contains(text, wordRefused) {
-			v.refuse(word)
+			sr.noteRefused(word)
 		}
-		return read(text, separator) // if there is no answer, greet finds out
+		return parseFields(text, separator) // if there is no answer, measure reports it
 	}
 	if ms, err := strconv.Atoi(of("conf", "=")["maxSessionTimeout"]); err == nil {
-		v.longest = time.Duration(ms) * time.Millisecond
+		sr.maxTimeout = time.Duration(ms) * time.Millisecond
 	}
 	figures := of("mntr", "\t")
 	number := func(name string) int {
@@ -103,19 +109,19 @@ func (v *visit) look(ctx context.Context) {
 		return -1
 	}
 	if ms := number("zk_uptime"); ms >= 0 {
-		v.place.Uptime = time.Duration(ms) * time.Millisecond
+		sr.server.Uptime = time.Duration(ms) * time.Millisecond
 	}
-	v.flushes, v.syncs = number("zk_cnt_sync_processor_batch_size"), number("zk_cnt_fsynctime")
+	sr.flushes, sr.syncs = number("zk_cnt_sync_processor_batch_size"), number("zk_cnt_fsynctime")
 }
 
-func (v *visit) refuse(word string) {
-	if !slices.Contains(v.refused, word) {
-		v.refused = append(v.refused, word)
+func (sr *serverReport) noteRefused(word string) {
+	if !slices.Contains(sr.refusedWords, word) {
+		sr.refusedWords = append(sr.refusedWords, word)
 	}
 }
 
-// read takes in lines of names and values.
-func read(text, separator string) map[string]string {
+// parseFields parses lines of names and values.
+func parseFields(text, separator string) map[string]string {
 	said := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, found := strings.Cut(strings.TrimSpace(line), separator); found {
@@ -125,12 +131,12 @@ func read(text, separator string) map[string]string {
 	return said
 }
 
-// longestAnswer is more than a server has to say, in bytes.
-const longestAnswer = 1 << 20
+// maxAnswer is larger than any answer of a server, in bytes.
+const maxAnswer = 1 << 20
 
-// ask sends a four-letter word to a server, and measures how long it takes from then until the answer begins. See
+// askWord sends a four-letter word to a server, and measures the time until the answer begins. See
 // https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw.
-func ask(ctx context.Context, dial dialer, address, word string) (text string, took time.Duration, err error) {
+func askWord(ctx context.Context, dial dialer, address, word string) (text string, took time.Duration, err error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return "", 0, err
@@ -139,7 +145,7 @@ func ask(ctx context.Context, dial dialer, address, word string) (text string, t
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = ctx.Err() // which has closed the connection
+			err = ctx.Err() // the end of ctx has closed the connection
 		}
 	}()
 	if end, limited := ctx.Deadline(); limited {
@@ -151,7 +157,7 @@ func ask(ctx context.Context, dial dialer, address, word string) (text string, t
 	if _, err := io.WriteString(conn, word); err != nil {
 		return "", 0, err
 	}
-	answer := bufio.NewReader(io.LimitReader(conn, longestAnswer))
+	answer := bufio.NewReader(io.LimitReader(conn, maxAnswer))
 	if _, err := answer.Peek(1); err != nil {
 		return "", 0, fmt.Errorf("it does not answer the word %s: %w", word, err)
 	}
@@ -160,8 +166,8 @@ func ask(ctx context.Context, dial dialer, address, word string) (text string, t
 	return string(all), took, err
 }
 
-// silence is the error of a place that has not answered, as the contract has it.
-func silence(err error) error {
+// asSilent turns the error of a server that has not answered in time into driver.ErrSilent.
+func asSilent(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return driver.ErrSilent
 	}

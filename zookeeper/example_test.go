@@ -9,12 +9,12 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// An engine is given to leasehold.New, whose locks are then shared with all programs that use the same ensemble and prefix. Here it is used directly, as
-// other engines and tools do.
+// Pass an engine to leasehold.New: its locks are then shared with all programs that use the same ensemble and prefix.
+// Here it is used directly, as other engines and tools do.
 func ExampleOpen() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	// The user and the password, if there are any, are taken from LEASEHOLD_ZOOKEEPER_USER and LEASEHOLD_ZOOKEEPER_PASSWORD.
+	// The user and the password, if any, come from LEASEHOLD_ZOOKEEPER_USER and LEASEHOLD_ZOOKEEPER_PASSWORD.
 	engine, err := zookeeper.Open(ctx, "zookeeper://zk1,zk2,zk3/teams/billing?session_timeout=20s")
 	if err != nil {
 		fmt.Println("no locks:", err)

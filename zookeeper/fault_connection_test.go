@@ -1,7 +1,8 @@
 //go:build !race || quietzk
 
-// The client of ZooKeeper reads a number without its lock when it connects again. Where connections break again and again, the race detector sees that
-// now and then, and blames all tests that run. It does no harm to the engine. So make race compiles the client without the detector, and says so with a tag.
+// The client library reads a number without its lock when it reconnects. Where connections break again and again, the
+// race detector sometimes sees that, and fails all tests that run. It does not affect the engine. So make race compiles
+// the library without the detector, which the tag says.
 
 package zookeeper_test
 
@@ -15,23 +16,23 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// Those who wait have their grant although they never hear that the one before them is gone: their connection breaks before it is told.
+// Waiters are granted the lock although they are never told that the holder is gone: their connection breaks before.
 func TestWatchIsLost(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
 	p := redisserver.ProxyForTest(t, s.Addr())
-	a, b := engineOn(t, unending, s.Addr()), engineOn(t, unending, p.Addr())
-	for name, harm := range map[string]func(){
+	a, b := engineOn(t, endlessTimeout, s.Addr()), engineOn(t, endlessTimeout, p.Addr())
+	for name, inject := range map[string]func(){
 		"replies are lost":         p.SwallowReplies,
 		"nobody can connect":       func() { p.Refuse(); p.Cut() },
 		"the connection is frozen": p.Freeze,
 	} {
-		r := wish(a, name)
+		r := newRequest(a, name)
 		g := take(t, a, r)
-		next := queue(t, b, wish(b, name))
-		harm()
+		next := queue(t, b, newRequest(b, name))
+		inject()
 		release(t, a, r)
-		next.waits(t)
+		next.checkWaits(t)
 		p.Thaw()
 		p.PassReplies()
 		if err := p.Allow(); err != nil {
@@ -44,16 +45,17 @@ func TestWatchIsLost(t *testing.T) {
 	}
 }
 
-// A server that is silent is left for another one, although no request waits for long.
+// A silent server is left for another one, although no request waits for long.
 func TestSilentServerIsLeft(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
 	a, b := redisserver.ProxyForTest(t, s.Addr()), redisserver.ProxyForTest(t, s.Addr())
-	e := engineOn(t, unending, a.Addr(), b.Addr())
-	r := wish(e, "silent server")
+	e := engineOn(t, endlessTimeout, a.Addr(), b.Addr())
+	r := newRequest(e, "silent server")
 	take(t, e, r)
 	a.Freeze()
-	if within(t, time.Second, func(ctx context.Context) error { return renew(ctx, e, r) }) == nil { // it is connected by way of the other one
+	// it is connected through the other one
+	if within(t, time.Second, func(ctx context.Context) error { return renew(ctx, e, r) }) == nil {
 		b.Freeze()
 		a.Thaw()
 	}
@@ -64,7 +66,8 @@ func TestSilentServerIsLeft(t *testing.T) {
 			t.Logf("the other one has answered after %v", time.Since(frozen))
 			break
 		}
-		if took := time.Since(frozen); took > unending/3 || driver.IsNo(err) { // the client itself waits for two thirds
+		// the library alone would wait for two thirds
+		if took := time.Since(frozen); took > endlessTimeout/3 || driver.IsNo(err) {
 			t.Fatalf("after %v: %v", took, err)
 		}
 	}

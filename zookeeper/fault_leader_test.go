@@ -1,7 +1,8 @@
 //go:build !race || quietzk
 
-// The client of ZooKeeper reads a number without its lock when it connects again. Where connections break again and again, the race detector sees that
-// now and then, and blames all tests that run. It does no harm to the engine. So make race compiles the client without the detector, and says so with a tag.
+// The client library reads a number without its lock when it reconnects. Where connections break again and again, the
+// race detector sometimes sees that, and fails all tests that run. It does not affect the engine. So make race compiles
+// the library without the detector, which the tag says.
 
 package zookeeper_test
 
@@ -15,11 +16,11 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// Servers are killed and freeze while a lock is held and waited for, and at last all of them are killed together. The holder's lease lives on, in the
-// same session, and then the waiter has its grant. Tokens go on.
+// Servers are killed and frozen while a lock is held and waited for, and at last all of them are killed together. The
+// holder keeps its lease, in the same session, and then the waiter is granted the lock. Tokens keep growing.
 func TestServersFail(t *testing.T) {
 	t.Parallel()
-	e := zookeeperserver.EnsembleForTest(t, 3, briskly)
+	e := zookeeperserver.EnsembleForTest(t, 3, fastConfig)
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -33,60 +34,63 @@ func TestServersFail(t *testing.T) {
 	}
 	own := func(holder *zookeeper.Engine) *zookeeperserver.Server { return serverOf(t, holder, e.Servers) }
 	kill := func(s *zookeeperserver.Server) error { s.Kill(); return nil }
-	// No lease ends, however long an election takes on a busy machine.
-	a, b := engineOn(t, unending, e.Addrs()...), engineOn(t, unending, e.Addrs()...)
-	r := wish(a, "name")
+	// No lease expires, however long an election takes on a busy machine.
+	a, b := engineOn(t, endlessTimeout, e.Addrs()...), engineOn(t, endlessTimeout, e.Addrs()...)
+	r := newRequest(a, "name")
 	asked := time.Now()
-	l := keep(t, a, r, take(t, a, r), asked)
+	l := keepRenewed(t, a, r, take(t, a, r), asked)
+	pause, resume := (*zookeeperserver.Server).Pause, (*zookeeperserver.Server).Resume
 	for _, fault := range []struct {
-		what       string
-		which      func(holder *zookeeper.Engine) *zookeeperserver.Server
-		harm, mend func(*zookeeperserver.Server) error
-		soon       bool // it is mended at once
+		what         string
+		which        func(holder *zookeeper.Engine) *zookeeperserver.Server
+		inject, heal func(*zookeeperserver.Server) error
+		soon         bool // the fault ends at once
 	}{
-		{what: "the leader is killed", which: leader, harm: kill, mend: (*zookeeperserver.Server).Restart},
-		{what: "the leader freezes", which: leader, harm: (*zookeeperserver.Server).Pause, mend: (*zookeeperserver.Server).Resume},
-		{what: "the holder's own server freezes", which: own, harm: (*zookeeperserver.Server).Pause, mend: (*zookeeperserver.Server).Resume},
-		{what: "all are killed", which: leader, harm: func(*zookeeperserver.Server) error { e.Kill(); return nil },
-			mend: func(*zookeeperserver.Server) error { return e.Restart() }, soon: true},
+		{what: "the leader is killed", which: leader, inject: kill, heal: (*zookeeperserver.Server).Restart},
+		{what: "the leader freezes", which: leader, inject: pause, heal: resume},
+		{what: "the holder's own server freezes", which: own, inject: pause, heal: resume},
+		{what: "all are killed", which: leader, inject: func(*zookeeperserver.Server) error { e.Kill(); return nil },
+			heal: func(*zookeeperserver.Server) error { return e.Restart() }, soon: true},
 	} {
-		next := queue(t, b, wish(b, "name"))
+		next := queue(t, b, newRequest(b, "name"))
 		session, which := zookeeper.SessionOf(a), fault.which(a)
-		check(fault.harm(which))
-		harmed := time.Now()
-		err := within(t, 200*time.Millisecond, func(ctx context.Context) error { // it may work, or not, but does not take long
-			_, err := a.Take(ctx, wish(a, "another"))
+		check(fault.inject(which))
+		injected := time.Now()
+		// it may succeed or not, but must not take long
+		err := within(t, 200*time.Millisecond, func(ctx context.Context) error {
+			_, err := a.Take(ctx, newRequest(a, "another"))
 			return err
 		})
 		if driver.IsNo(err) || driver.IsPermanent(err) {
 			t.Errorf("%s: Take: %v", fault.what, err)
 		}
 		if fault.soon {
-			check(fault.mend(which))
+			check(fault.heal(which))
 		}
-		if err := outcome(t, a, r); err != nil {
+		if err := renewUntilKnown(t, a, r); err != nil {
 			t.Fatalf("%s: renewing what is held: %v", fault.what, err)
 		}
-		t.Logf("%s: the holder could renew after %v", fault.what, time.Since(harmed))
+		t.Logf("%s: the holder could renew after %v", fault.what, time.Since(injected))
 		if s := zookeeper.SessionOf(a); s != session {
 			t.Errorf("%s: the session is %#x, and was %#x", fault.what, s, session)
 		}
-		l.good(t)
-		next.waits(t)
+		l.checkGood(t)
+		next.checkWaits(t)
 		released := time.Now()
 		l.release(t)
 		g := next.granted(t)
 		if next.at.Before(released) || g.Token <= l.token {
-			t.Errorf("%s: token %d was granted %v after the release of %d", fault.what, g.Token, next.at.Sub(released), l.token)
+			t.Errorf("%s: token %d was granted %v after the release of %d",
+				fault.what, g.Token, next.at.Sub(released), l.token)
 		}
 		if !fault.soon {
-			check(fault.mend(which))
+			check(fault.heal(which))
 		}
-		l = keep(t, b, next.request, g, g.Start.Time())
+		l = keepRenewed(t, b, next.request, g, g.Start.Time())
 		a, b, r = b, a, next.request
 	}
 	l.release(t)
-	after := wish(b, "name")
+	after := newRequest(b, "name")
 	if g := take(t, b, after); g.Token <= l.token {
 		t.Errorf("token %d follows %d", g.Token, l.token)
 	}
@@ -96,11 +100,11 @@ func TestServersFail(t *testing.T) {
 	leaderIsAlone(t, e, last)
 }
 
-// leaderIsAlone: a leader that does not know yet that nobody follows it any more, as one that was frozen while the others have elected another,
-// renews nothing, and grants nothing.
+// leaderIsAlone checks a leader that does not know yet that it has no followers any more, such as one that was frozen
+// while the others have elected another. It must not renew or grant anything.
 func leaderIsAlone(t *testing.T, e *zookeeperserver.Ensemble, leader *zookeeperserver.Server) {
-	a := engineOn(t, unending, leader.Addr())
-	r, permits := wish(a, "alone"), wish(a, "alone")
+	a := engineOn(t, endlessTimeout, leader.Addr())
+	r, permits := newRequest(a, "alone"), newRequest(a, "alone")
 	permits.Kind = driver.Semaphore
 	take(t, a, r)
 	take(t, a, permits)
@@ -126,7 +130,7 @@ func leaderIsAlone(t *testing.T, e *zookeeperserver.Ensemble, leader *zookeepers
 			t.Fatal(err)
 		}
 	}
-	if err := outcome(t, a, r); err != nil {
+	if err := renewUntilKnown(t, a, r); err != nil {
 		t.Errorf("with a majority again, Renew: %v", err)
 	}
 	release(t, a, r)

@@ -19,13 +19,13 @@ type lease struct {
 
 	mu   sync.Mutex
 	end  time.Time // it is good for so long
-	lost error     // the engine has said no
+	lost error     // the engine has refused
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// keep renews a hold from its grant on, until release or the end of the test.
-func keep(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, asked time.Time) *lease {
+// keepRenewed renews a hold from its grant on, until release or the end of the test.
+func keepRenewed(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, asked time.Time) *lease {
 	t.Helper()
 	l := &lease{engine: e, request: r, token: g.Token, done: make(chan struct{})}
 	ttl := r.TTL
@@ -46,7 +46,7 @@ func keep(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, a
 		defer close(l.done)
 		pause := r.TTL / 3
 		if ttl < r.TTL {
-			pause = 0 // a short lease, to begin with
+			pause = 0 // a short lease at first
 		}
 		for {
 			select {
@@ -61,7 +61,7 @@ func keep(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, a
 			pause = r.TTL / 20
 			l.mu.Lock()
 			switch {
-			case err == nil && began.Before(l.end): // what is over is over
+			case err == nil && began.Before(l.end): // a lease that is over stays over
 				l.end = began.Add(r.TTL)
 				pause = r.TTL / 3
 			case errors.Is(err, driver.ErrNotHeld):
@@ -77,20 +77,31 @@ func keep(t *testing.T, e *zookeeper.Engine, r driver.Request, g driver.Grant, a
 	return l
 }
 
-// until returns for how long the lease is good, as far as its holder knows.
-func (l *lease) until() time.Time {
+// state returns until when the lease is good, as far as its holder knows, and why it was lost, if it was.
+func (l *lease) state() (end time.Time, lost error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end
+	return l.end, l.lost
 }
 
-// good fails the test if the lease is not held now.
-func (l *lease) good(t *testing.T) {
+// until returns until when the lease is good, as far as its holder knows.
+func (l *lease) until() time.Time {
+	end, _ := l.state()
+	return end
+}
+
+// isGood reports whether the lease is held now.
+func (l *lease) isGood() bool {
+	end, lost := l.state()
+	return lost == nil && !time.Now().After(end)
+}
+
+// checkGood fails the test if the lease is not held now.
+func (l *lease) checkGood(t *testing.T) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lost != nil || time.Now().After(l.end) {
-		t.Errorf("the lease is over since %v: %v", time.Since(l.end), l.lost)
+	if !l.isGood() {
+		end, lost := l.state()
+		t.Errorf("the lease is over since %v: %v", time.Since(end), lost)
 	}
 }
 
@@ -102,8 +113,8 @@ func (l *lease) release(t *testing.T) {
 	release(t, l.engine, l.request)
 }
 
-// waiting is one who waits for a grant, in a goroutine.
-type waiting struct {
+// waiter waits for a grant, in a goroutine.
+type waiter struct {
 	request driver.Request
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -112,8 +123,8 @@ type waiting struct {
 	at      time.Time // when the grant came
 }
 
-// queue joins the queue for what is held, and waits there.
-func queue(t *testing.T, e *zookeeper.Engine, r driver.Request) *waiting {
+// queue joins the queue of a name that is held, and waits there.
+func queue(t *testing.T, e *zookeeper.Engine, r driver.Request) *waiter {
 	t.Helper()
 	r.Join = true
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -124,12 +135,12 @@ func queue(t *testing.T, e *zookeeper.Engine, r driver.Request) *waiting {
 		if errors.Is(err, driver.ErrHeld) {
 			break
 		}
-		if err == nil || driver.IsPermanent(err) || time.Since(began) > unhurried {
+		if err == nil || driver.IsPermanent(err) || time.Since(began) > waitLimit {
 			t.Fatalf("Take of what is held: %v", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &waiting{request: r, cancel: cancel, done: make(chan struct{})}
+	w := &waiter{request: r, cancel: cancel, done: make(chan struct{})}
 	t.Cleanup(w.end)
 	go func() {
 		defer close(w.done)
@@ -139,25 +150,25 @@ func queue(t *testing.T, e *zookeeper.Engine, r driver.Request) *waiting {
 			if w.err == nil || ctx.Err() != nil || driver.IsPermanent(w.err) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // as the core does, it asks again
+			time.Sleep(10 * time.Millisecond) // the core also asks again
 		}
 	}()
 	return w
 }
 
-// end ends the waiting, and leaves the place in the queue.
-func (w *waiting) end() {
+// end ends the wait. The place in the queue stays.
+func (w *waiter) end() {
 	w.cancel()
 	<-w.done
 }
 
 // granted waits for the grant.
-func (w *waiting) granted(t *testing.T) driver.Grant {
+func (w *waiter) granted(t *testing.T) driver.Grant {
 	t.Helper()
 	select {
 	case <-w.done:
-	case <-time.After(unhurried):
-		t.Fatalf("no grant for %v", unhurried)
+	case <-time.After(waitLimit):
+		t.Fatalf("no grant for %v", waitLimit)
 	}
 	if w.err != nil {
 		t.Fatalf("Wait: %v", w.err)
@@ -165,8 +176,8 @@ func (w *waiting) granted(t *testing.T) driver.Grant {
 	return w.grant
 }
 
-// waits fails the test if the grant has come.
-func (w *waiting) waits(t *testing.T) {
+// checkWaits fails the test if the grant has come.
+func (w *waiter) checkWaits(t *testing.T) {
 	t.Helper()
 	select {
 	case <-w.done:

@@ -8,16 +8,17 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// A session that expires takes all that it held with it. Its engine says so at the next renewal, and goes on with another session.
+// A session that expires takes everything that it held with it. Its engine reports that at the next renewal, and
+// continues with another session.
 func TestSessionOfHolderExpires(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
-	a := engineOn(t, unending, s.Addr()) // nobody but the test ends it
-	b := engineOn(t, unending, s.Addr())
-	first, alone := wish(a, "holder expires"), wish(a, "holder expires, too")
+	a := engineOn(t, endlessTimeout, s.Addr()) // nobody but the test ends it
+	b := engineOn(t, endlessTimeout, s.Addr())
+	first, alone := newRequest(a, "holder expires"), newRequest(a, "holder expires, too")
 	before := take(t, a, first)
 	take(t, a, alone)
-	next := queue(t, b, wish(b, "holder expires"))
+	next := queue(t, b, newRequest(b, "holder expires"))
 	if err := s.EndSession(zookeeper.SessionOf(a)); err != nil {
 		t.Fatal(err)
 	}
@@ -25,40 +26,40 @@ func TestSessionOfHolderExpires(t *testing.T) {
 		t.Errorf("token %d follows %d", g.Token, before.Token)
 	}
 	for _, r := range []driver.Request{first, alone} {
-		if err := outcome(t, a, r); !errors.Is(err, driver.ErrNotHeld) {
+		if err := renewUntilKnown(t, a, r); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("renewing what the session held: %v, want ErrNotHeld", err)
 		}
 	}
-	// The same owner may ask again: it has nothing any more.
+	// The same owner may take again: it has nothing any more.
 	if g := take(t, a, alone); g.Token <= before.Token {
 		t.Errorf("token %d follows %d", g.Token, before.Token)
 	}
-	if err := outcome(t, a, alone); err != nil {
+	if err := renewUntilKnown(t, a, alone); err != nil {
 		t.Errorf("renewing what the new session holds: %v", err)
 	}
 	release(t, a, alone)
 	release(t, b, next.request)
 }
 
-// Those who wait join again when their session has expired.
+// Waiters join again when their session has expired.
 func TestSessionOfWaiterExpires(t *testing.T) {
 	t.Parallel()
 	s := zookeeper.SharedServer(t)
-	b := engineOn(t, unending, s.Addr()) // nobody but the test ends it
-	a := engineOn(t, unending, s.Addr())
-	held := wish(a, "waiter expires")
+	b := engineOn(t, endlessTimeout, s.Addr()) // nobody but the test ends it
+	a := engineOn(t, endlessTimeout, s.Addr())
+	held := newRequest(a, "waiter expires")
 	g := take(t, a, held)
-	next := queue(t, b, wish(b, "waiter expires"))
+	next := queue(t, b, newRequest(b, "waiter expires"))
 	if err := s.EndSession(zookeeper.SessionOf(b)); err != nil {
 		t.Fatal(err)
 	}
 	awaitWaiting(t, a, "waiter expires", 1)
-	next.waits(t)
+	next.checkWaits(t)
 	release(t, a, held)
 	if n := next.granted(t); n.Token <= g.Token {
 		t.Errorf("token %d follows %d", n.Token, g.Token)
 	}
-	if err := outcome(t, b, next.request); err != nil {
+	if err := renewUntilKnown(t, b, next.request); err != nil {
 		t.Errorf("renewing what was granted: %v", err)
 	}
 	release(t, b, next.request)

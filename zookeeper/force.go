@@ -9,80 +9,83 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. The name of a place never comes again, so what is removed is the one that was looked at.
+// ForceRelease implements [driver.Forcer]. The name of an entry is never used again, so what is removed is the entry
+// that was read.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	if kinds[k.Kind] == "" {
+	if kindNodes[k.Kind] == "" {
 		return driver.ErrNotHeld
 	}
-	parent := e.parent(k)
-	if err := e.client.catchUp(ctx, parent); err != nil {
+	parent := e.nameNode(k)
+	if err := e.client.syncWithMajority(ctx, parent); err != nil {
 		return err
 	}
-	held, _, err := e.holders(ctx, k)
+	held, _, err := e.readHolders(ctx, k)
 	if err != nil && !errors.Is(err, errGone) {
-		return surprise(err)
+		return asUnexpected(err)
 	}
 	for _, h := range held {
-		if h.token() != token {
+		if h.grantToken() != token {
 			continue
 		}
-		err := e.free(ctx, parent, h.name, true)
+		err := e.removeNode(ctx, parent, h.name, true)
 		if errors.Is(err, zk.ErrNoNode) {
 			return driver.ErrNotHeld
 		}
-		return surprise(err)
+		return asUnexpected(err)
 	}
 	return driver.ErrNotHeld
 }
 
-// occupied is a place with all that the servers know of it.
-type occupied struct {
-	seat
+// nodeInfo is an entry with everything that the servers know of it.
+type nodeInfo struct {
+	queueEntry
 	record
 	stat *zk.Stat
 }
 
-// token is the one with which a place was granted.
-func (o *occupied) token() uint64 {
-	if o.kept {
-		return o.record.Token
+// grantToken returns the token with which the lock was granted.
+func (info *nodeInfo) grantToken() uint64 {
+	if info.kept {
+		return info.record.Token
 	}
-	return uint64(o.stat.Czxid)
+	return uint64(info.stat.Czxid)
 }
 
-// holders returns those who hold, and the places of those who wait, in order. Kept places that are over still count as holders.
-func (e *Engine) holders(ctx context.Context, k driver.Key) (held []*occupied, waiting []seat, err error) {
-	seats, err := e.look(ctx, k)
-	if err != nil || len(seats) == 0 {
+// readHolders returns the holders of a name, and the entries of its waiters, both in order. Kept locks whose time is
+// over still count as holders.
+func (e *Engine) readHolders(ctx context.Context, k driver.Key) (held []*nodeInfo, waiting []queueEntry, err error) {
+	entries, err := e.readQueue(ctx, k)
+	if err != nil || len(entries) == 0 {
 		return nil, nil, err
 	}
-	n, err := e.holding(ctx, k, seats)
+	n, err := e.readHolderCount(ctx, k, entries)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err = e.inspect(ctx, k, seats[:n])
-	return held, seats[n:], err
+	held, err = e.readNodes(ctx, k, entries[:n])
+	return held, entries[n:], err
 }
 
-// holding returns how many of a queue hold, as [holding] does, once it has asked whether the first one is content to be a reader, if that matters.
-func (e *Engine) holding(ctx context.Context, k driver.Key, seats []seat) (int, error) {
-	if len(seats) < 2 || seats[0].mode != exclusive || seats[1].mode != shared {
-		return holding(seats, false), nil
+// readHolderCount returns how many of a queue hold, as holderCount does. It reads whether the first entry has
+// downgraded, if that matters.
+func (e *Engine) readHolderCount(ctx context.Context, k driver.Key, entries []queueEntry) (int, error) {
+	if len(entries) < 2 || entries[0].mode != exclusive || entries[1].mode != shared {
+		return holderCount(entries, false), nil
 	}
-	first, err := e.inspect(ctx, k, seats[:1])
-	return holding(seats, len(first) > 0 && first[0].Shared), err
+	first, err := e.readNodes(ctx, k, entries[:1])
+	return holderCount(entries, len(first) > 0 && first[0].Shared), err
 }
 
-// inspect reads places. Those that are gone meanwhile are left out.
-func (e *Engine) inspect(ctx context.Context, k driver.Key, seats []seat) ([]*occupied, error) {
-	parent := e.parent(k)
-	found := make([]*occupied, len(seats))
-	errs := make([]error, len(seats))
-	each(len(seats), func(i int) {
-		data, stat, err := e.client.get(ctx, parent+"/"+seats[i].name)
+// readNodes reads entries. It leaves out those that have gone meanwhile.
+func (e *Engine) readNodes(ctx context.Context, k driver.Key, entries []queueEntry) ([]*nodeInfo, error) {
+	parent := e.nameNode(k)
+	found := make([]*nodeInfo, len(entries))
+	errs := make([]error, len(entries))
+	forEach(len(entries), func(i int) {
+		data, stat, err := e.client.get(ctx, parent+"/"+entries[i].name)
 		switch {
 		case err == nil:
-			found[i] = &occupied{seats[i], recordOf(data), stat}
+			found[i] = &nodeInfo{entries[i], readRecord(data), stat}
 		case !errors.Is(err, zk.ErrNoNode):
 			errs[i] = err
 		}
@@ -91,9 +94,9 @@ func (e *Engine) inspect(ctx context.Context, k driver.Key, seats []seat) ([]*oc
 		return nil, err
 	}
 	all := found[:0]
-	for _, o := range found {
-		if o != nil {
-			all = append(all, o)
+	for _, info := range found {
+		if info != nil {
+			all = append(all, info)
 		}
 	}
 	return all, nil

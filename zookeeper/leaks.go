@@ -13,13 +13,15 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leftFor is for how long something must have been of no use to count as left behind: whoever lives has cleared it away before.
-const leftFor = 5 * time.Second
+// leakAge is how long something must have been of no use to count as a leak: a live process would have removed it
+// before.
+const leakAge = 5 * time.Second
 
-// Leaks implements [driver.Sweeper]. It finds what processes leave that die in the wrong moment: nodes of names without a place, which stand in
-// nobody's way, and kept places that are over, which stand in the way until somebody wants the name. Times are those of the servers: to learn what
-// they are now, it writes to the node above the names. Who may not write there only looks: then it goes by the clock of this machine, and tells of what has
-// been of no use for a minute more, by which the clocks may be apart.
+// Leaks implements [driver.Sweeper]. It finds what processes leave that die at the wrong moment: nodes of names without
+// entries, which are in nobody's way, and kept locks whose time is over, which are in the way until somebody wants the
+// name. Times are those of the servers: to learn their present time, it writes to the node above the names. A user
+// without the right to write there can still find leaks: they are then judged by the clock of this machine, and must be
+// a minute older, as the clocks may differ by that much.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	if err := e.client.sync(ctx, e.prefix); err != nil {
@@ -27,23 +29,23 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	}
 	searched := 0
 	for _, kind := range driver.Kinds {
-		if kinds[kind] == "" || q.Kind != 0 && q.Kind != kind {
+		if kindNodes[kind] == "" || q.Kind != 0 && q.Kind != kind {
 			continue
 		}
-		keys, err := e.keys(ctx, q, kind)
+		keys, err := e.readKeys(ctx, q, kind)
 		if err != nil {
-			return surprise(err)
+			return asUnexpected(err)
 		}
-		for part := range slices.Chunk(keys, window) {
-			now, err := e.timeToLook(ctx, kind)
+		for part := range slices.Chunk(keys, listBatch) {
+			now, err := e.serverTimeReadOnly(ctx, kind)
 			if err != nil {
-				return surprise(err)
+				return asUnexpected(err)
 			}
 			found := make([][]driver.Leak, len(part))
 			errs := make([]error, len(part))
-			each(len(part), func(i int) { found[i], errs[i] = e.leaks(ctx, part[i], now) })
+			forEach(len(part), func(i int) { found[i], errs[i] = e.readLeaks(ctx, part[i], now) })
 			if err := errors.Join(errs...); err != nil {
-				return surprise(err)
+				return asUnexpected(err)
 			}
 			for _, l := range slices.Concat(found...) {
 				if !visit(l) {
@@ -58,71 +60,75 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	return nil
 }
 
-// askTime returns what time it is on the servers, in milliseconds.
-func (e *Engine) askTime(ctx context.Context, kind driver.Kind) (now int64, err error) {
-	stat, err := e.client.set(ctx, e.base(kind), nil)
+// serverTime returns the time of the servers, in milliseconds since 1970. It writes to the node above the names of a
+// kind.
+func (e *Engine) serverTime(ctx context.Context, kind driver.Kind) (now int64, err error) {
+	stat, err := e.client.set(ctx, e.kindNode(kind), nil)
 	if err != nil {
 		return 0, err
 	}
 	return stat.Mtime, nil
 }
 
-// mostApart is by how much the clock of this machine may be ahead of those of the servers.
-const mostApart = time.Minute
+// maxClockDifference is how far the clock of this machine may be ahead of the servers'.
+const maxClockDifference = time.Minute
 
-// timeToLook is askTime for one who may not write: by the clock of this machine it is then no later than that on the servers.
-func (e *Engine) timeToLook(ctx context.Context, kind driver.Kind) (now int64, err error) {
-	if now, err = e.askTime(ctx, kind); forbidden(err) {
-		return time.Now().Add(-mostApart).UnixMilli(), nil
+// serverTimeReadOnly is serverTime for users who may not write as well: they get a time of this machine's clock that is
+// not later than the servers'.
+func (e *Engine) serverTimeReadOnly(ctx context.Context, kind driver.Kind) (now int64, err error) {
+	if now, err = e.serverTime(ctx, kind); isForbidden(err) {
+		return time.Now().Add(-maxClockDifference).UnixMilli(), nil
 	}
 	return now, err
 }
 
-// leaks tells what is left behind of a name.
-func (e *Engine) leaks(ctx context.Context, k driver.Key, now int64) (all []driver.Leak, err error) {
+// readLeaks returns the leaks of a name.
+func (e *Engine) readLeaks(ctx context.Context, k driver.Key, now int64) (all []driver.Leak, err error) {
 	found := func(mark string) {
 		all = append(all, driver.Leak{Key: k, Sort: driver.Remains, Count: 1, Mark: mark})
 	}
-	stat, err := e.client.exists(ctx, e.parent(k))
+	stat, err := e.client.exists(ctx, e.nameNode(k))
 	switch {
 	case err != nil || stat == nil:
 		return nil, err
 	case stat.NumChildren == 0:
-		if isLeft(stat, now) {
+		if isLeftBehind(stat, now) {
 			found(emptyMark(stat))
 		}
 		return all, nil
 	}
-	seats, err := e.look(ctx, k)
-	if errors.Is(err, errMadeUp) {
+	entries, err := e.readQueue(ctx, k)
+	if errors.Is(err, errForgedSequence) {
 		return nil, nil // it has to be cleared away by hand
 	}
 	if err != nil && !errors.Is(err, errGone) {
 		return nil, err
 	}
-	kept, err := e.inspect(ctx, k, slices.DeleteFunc(seats, func(s seat) bool { return !s.kept }))
-	for _, o := range kept {
-		if isOver(o.record, o.stat, now) {
-			found(o.name)
+	kept, err := e.readNodes(ctx, k, slices.DeleteFunc(entries, func(entry queueEntry) bool { return !entry.kept }))
+	for _, info := range kept {
+		if isKeptTooLong(info.record, info.stat, now) {
+			found(info.name)
 		}
 	}
 	return all, err
 }
 
-// isLeft reports whether the node of a name was not used lately: whoever joins writes to it.
-func isLeft(stat *zk.Stat, now int64) bool {
-	return stat.NumChildren == 0 && now-stat.Mtime > leftFor.Milliseconds()
+// isLeftBehind reports whether the node of a name is empty and was not used for leakAge: joining writes to it.
+func isLeftBehind(stat *zk.Stat, now int64) bool {
+	return stat.NumChildren == 0 && now-stat.Mtime > leakAge.Milliseconds()
 }
 
-// isOver reports whether a kept place should have been removed a while ago.
-func isOver(r record, stat *zk.Stat, now int64) bool { return keptLeft(r, stat, now) < -leftFor }
+// isKeptTooLong reports whether a kept lock should have been removed a while ago.
+func isKeptTooLong(r record, stat *zk.Stat, now int64) bool {
+	return keptRemaining(r, stat, now) < -leakAge
+}
 
-// emptyMark tells the node of a name from the same after somebody has used it, and from a later one.
+// emptyMark returns a mark of a name's node that changes when somebody uses it, or creates it again.
 func emptyMark(stat *zk.Stat) string { return fmt.Sprintf("%x.%d", stat.Czxid, stat.Version) }
 
 // Sweep implements [driver.Sweeper].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
-	if kinds[l.Kind] == "" || l.Name == "" || l.Sort != driver.Remains || l.Mark == "" || escape(l.Mark) != l.Mark {
+	if kindNodes[l.Kind] == "" || l.Name == "" || l.Sort != driver.Remains || l.Mark == "" || escape(l.Mark) != l.Mark {
 		return driver.ErrNotHeld
 	}
 	var err error
@@ -139,38 +145,38 @@ func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	return err
 }
 
-// sweepKept removes a kept place, whose name never comes again.
+// sweepKept removes a kept lock. Its name is never used again.
 func (e *Engine) sweepKept(ctx context.Context, l driver.Leak) error {
-	if s, ok := parseSeat(l.Mark); !ok || !s.kept {
+	if entry, ok := parseEntry(l.Mark); !ok || !entry.kept {
 		return driver.ErrNotHeld
 	}
-	now, err := e.askTime(ctx, l.Kind)
+	now, err := e.serverTime(ctx, l.Kind)
 	if err != nil {
 		return err
 	}
-	parent := e.parent(l.Key)
+	parent := e.nameNode(l.Key)
 	data, stat, err := e.client.get(ctx, parent+"/"+l.Mark)
 	if err != nil {
 		return err
 	}
-	if !isOver(recordOf(data), stat, now) {
+	if !isKeptTooLong(readRecord(data), stat, now) {
 		return driver.ErrNotHeld
 	}
-	return e.free(ctx, parent, l.Mark, false)
+	return e.removeNode(ctx, parent, l.Mark, false)
 }
 
-// sweepEmpty removes the node of a name, unless somebody has come since it was looked at.
+// sweepEmpty removes the node of a name, unless somebody has used it since it was found.
 func (e *Engine) sweepEmpty(ctx context.Context, l driver.Leak) error {
-	now, err := e.askTime(ctx, l.Kind)
+	now, err := e.serverTime(ctx, l.Kind)
 	if err != nil {
 		return err
 	}
-	stat, err := e.client.exists(ctx, e.parent(l.Key))
+	stat, err := e.client.exists(ctx, e.nameNode(l.Key))
 	if err != nil {
 		return err
 	}
-	if stat == nil || emptyMark(stat) != l.Mark || !isLeft(stat, now) {
+	if stat == nil || emptyMark(stat) != l.Mark || !isLeftBehind(stat, now) {
 		return driver.ErrNotHeld
 	}
-	return e.client.removeVersion(ctx, e.parent(l.Key), stat.Version)
+	return e.client.removeVersion(ctx, e.nameNode(l.Key), stat.Version)
 }

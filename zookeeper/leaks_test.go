@@ -13,7 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leaksOf returns what is left behind of the names of the test.
+// leaksOf returns the leaks of the names of the test.
 func leaksOf(t *testing.T, e *Engine, prefix string) (all []driver.Leak) {
 	t.Helper()
 	searched := 0
@@ -27,14 +27,14 @@ func leaksOf(t *testing.T, e *Engine, prefix string) (all []driver.Leak) {
 	return all
 }
 
-// A process that ends right after it has released what others wanted, too, as a command does, leaves nothing behind.
+// A process that ends right after it has released a contended name, as a command does, leaves nothing behind.
 func TestCloseLeavesNoNames(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	for moment, await := range map[string]func(e *Engine){
 		"at once": func(*Engine) {},
 		"while it looks after the name": func(e *Engine) {
-			eventually(t, "it does", func() bool { return e.empties.Len() == 0 })
+			eventually(t, "it does", func() bool { return e.emptyNames.Len() == 0 })
 		},
 	} {
 		first, second, third := openAt(t, s), openAt(t, s), openAt(t, s)
@@ -54,17 +54,19 @@ func TestCloseLeavesNoNames(t *testing.T) {
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if stat, err := third.client.exists(t.Context(), third.parent(r.Key)); err != nil || stat != nil {
+		if stat, err := third.client.exists(t.Context(), third.nameNode(r.Key)); err != nil || stat != nil {
 			t.Errorf("closed %s: the node of the name is %+v, %v, want none", moment, stat, err)
 		}
 	}
 }
 
-// What a process leaves that dies in the wrong moment is found and removed, once it is certain that nobody else will, and nothing else is.
+// What a process leaves behind that dies at the wrong moment is found and removed, once it is certain that nobody else
+// will remove it, and nothing else is.
 func TestRemainsAreSwept(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t))
-	empty, reused, kept, over, used := lock(t, "empty"), lock(t, "reused"), lock(t, "kept"), lock(t, "over"), lock(t, "used")
+	empty, reused, kept := lock(t, "empty"), lock(t, "reused"), lock(t, "kept")
+	over, used := lock(t, "over"), lock(t, "used")
 	used.Kind, over.Kind = driver.Semaphore, driver.Semaphore
 	prefix := strings.TrimSuffix(empty.Name, "empty")
 	mustTake(t, e, used)
@@ -79,12 +81,12 @@ func TestRemainsAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leave(e.parent(empty.Key), record{})
-	leave(e.parent(reused.Key), record{})
-	leave(e.parent(over.Key), record{})
-	overNode, keptNode := keptMark+stem(permits, 1, 1, "id", "nonce")+"0000000001", nodes(t, e, kept.Key)[0].name
-	leave(e.parent(over.Key)+"/"+overNode, record{TTL: 100})
-	if all := leaksOf(t, e, prefix); len(all) != 0 && time.Since(began) < leftFor {
+	leave(e.nameNode(empty.Key), record{})
+	leave(e.nameNode(reused.Key), record{})
+	leave(e.nameNode(over.Key), record{})
+	overNode, keptNode := keptMark+namePrefix(permits, 1, 1, "id", "nonce")+"0000000001", nodes(t, e, kept.Key)[0].name
+	leave(e.nameNode(over.Key)+"/"+overNode, record{TTL: 100})
+	if all := leaksOf(t, e, prefix); len(all) != 0 && time.Since(began) < leakAge {
 		t.Errorf("at first there is %+v", all)
 	}
 	var all []driver.Leak
@@ -93,7 +95,7 @@ func TestRemainsAreSwept(t *testing.T) {
 		all = leaksOf(t, e, prefix)
 		return len(all) == 3
 	})
-	if passed := time.Since(began); passed < leftFor {
+	if passed := time.Since(began); passed < leakAge {
 		t.Errorf("it was found after %v", passed)
 	}
 	want := []driver.Leak{
@@ -102,20 +104,21 @@ func TestRemainsAreSwept(t *testing.T) {
 		{Key: over.Key, Sort: driver.Remains, Count: 1, Mark: overNode},
 	}
 	if !slices.Equal(all, want) {
-		t.Fatalf("there is %+v, want the empty nodes and the kept place", all)
+		t.Fatalf("there is %+v, want the empty nodes and the kept entry", all)
 	}
-	if err := e.Sweep(t.Context(), driver.Leak{Key: kept.Key, Sort: driver.Remains, Mark: keptNode}); !errors.Is(err, driver.ErrNotHeld) {
+	err := e.Sweep(t.Context(), driver.Leak{Key: kept.Key, Sort: driver.Remains, Mark: keptNode})
+	if !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("Sweep of what is kept: %v", err)
 	}
 
-	// Somebody comes by, and leaves an empty node, too: that is another leak.
+	// Somebody else takes the name, and leaves an empty node, too: that is another leak.
 	mustTake(t, e, reused)
-	p, _ := e.places.find(claim{reused.Key, idOf(reused.Owner)})
+	node, _ := e.owned.find(ownerKey{reused.Key, ownerID(reused.Owner)})
 	for range 2 {
 		if err := e.Sweep(t.Context(), all[1]); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("Sweep of what was used again: %v", err)
 		}
-		if err := e.client.remove(t.Context(), p.path()); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		if err := e.client.remove(t.Context(), node.path()); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +131,7 @@ func TestRemainsAreSwept(t *testing.T) {
 		}
 	}
 	for _, k := range []driver.Key{empty.Key, over.Key} {
-		if stat, err := e.client.exists(t.Context(), e.parent(k)); err != nil || stat != nil {
+		if stat, err := e.client.exists(t.Context(), e.nameNode(k)); err != nil || stat != nil {
 			t.Errorf("the node of %s is there: %v", k.Name, err)
 		}
 	}
@@ -140,18 +143,18 @@ func TestRemainsAreSwept(t *testing.T) {
 	}
 }
 
-// Who may only read can look, and hears what he may not do.
+// A user that may only read can search for leaks, and is told what it may not do.
 func TestLeaksWithoutRights(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t), WithPrefix("/read-only-"+rand.Text()))
-	if err := e.build(t.Context(), e.base(driver.Lock)); err != nil {
+	if err := e.createParents(t.Context(), e.kindNode(driver.Lock)); err != nil {
 		t.Fatal(err)
 	}
 	k := lock(t, "a").Key
-	if err := e.client.create(t.Context(), e.parent(k), e.acl); err != nil {
+	if err := e.client.create(t.Context(), e.nameNode(k), e.acl); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.client.conn.SetACL(e.base(driver.Lock), zk.WorldACL(zk.PermRead), -1); err != nil {
+	if _, err := e.client.conn.SetACL(e.kindNode(driver.Lock), zk.WorldACL(zk.PermRead), -1); err != nil {
 		t.Fatal(err)
 	}
 	err := e.Leaks(t.Context(), driver.Query{}, func(driver.Leak) bool { return true })

@@ -10,14 +10,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// nodes returns the places of a name, in order.
-func nodes(t testing.TB, e *Engine, k driver.Key) []seat {
+// nodes returns the entries of a name, in order.
+func nodes(t testing.TB, e *Engine, k driver.Key) []queueEntry {
 	t.Helper()
-	seats, err := e.look(context.Background(), k)
+	entries, err := e.readQueue(context.Background(), k)
 	if err != nil && !errors.Is(err, errGone) {
 		t.Fatal(err)
 	}
-	return seats
+	return entries
 }
 
 // join queues a request that must be refused.
@@ -53,7 +53,7 @@ func renewOne(t testing.TB, e *Engine, r driver.Request) (outcome error) {
 	return outcome
 }
 
-// The token is the number of the transaction that made the place, which only grows.
+// The token is the number of the transaction that created the node, and those only grow.
 func TestTokenIsTheTransaction(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t))
@@ -61,8 +61,8 @@ func TestTokenIsTheTransaction(t *testing.T) {
 	g := mustTake(t, e, r)
 	queued := join(t, e, next)
 	var czxids []uint64
-	for _, s := range nodes(t, e, r.Key) {
-		stat, err := e.client.exists(t.Context(), e.parent(r.Key)+"/"+s.name)
+	for _, entry := range nodes(t, e, r.Key) {
+		stat, err := e.client.exists(t.Context(), e.nameNode(r.Key)+"/"+entry.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,8 @@ func TestTokenIsTheTransaction(t *testing.T) {
 	done := waitFor(t.Context(), e, queued)
 	mustRelease(t, e, r)
 	w := <-done
-	if w.err != nil || len(czxids) != 2 || g.Token != czxids[0] || w.grant.Token != czxids[1] || w.grant.Token <= g.Token {
+	if w.err != nil || len(czxids) != 2 || g.Token != czxids[0] || w.grant.Token != czxids[1] ||
+		w.grant.Token <= g.Token {
 		t.Errorf("the tokens are %d and %d (%v), the transactions %d", g.Token, w.grant.Token, w.err, czxids)
 	}
 	mustRelease(t, e, queued)
@@ -80,28 +81,28 @@ func TestTokenIsTheTransaction(t *testing.T) {
 	}
 }
 
-// A free name takes two transactions, one to get and one to release, and leaves nothing.
+// A free name takes two transactions, one to take and one to release, and leaves nothing behind.
 func TestFreeNameTakesTwoTransactions(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, ownServer(t))
-	mustTake(t, e, lock(t, "first")) // which makes the nodes above
-	stat, err := e.client.set(t.Context(), e.base(driver.Lock), nil)
+	mustTake(t, e, lock(t, "first")) // creates the nodes above
+	stat, err := e.client.set(t.Context(), e.kindNode(driver.Lock), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := lock(t, "a")
 	mustTake(t, e, r)
 	mustRelease(t, e, r)
-	after, err := e.client.set(t.Context(), e.base(driver.Lock), nil)
+	after, err := e.client.set(t.Context(), e.kindNode(driver.Lock), nil)
 	if err != nil || after.Mzxid-stat.Mzxid != 3 {
 		t.Errorf("there were %d transactions, %v, want two and this one", after.Mzxid-stat.Mzxid, err)
 	}
-	if there, err := e.client.exists(t.Context(), e.parent(r.Key)); err != nil || there != nil {
+	if there, err := e.client.exists(t.Context(), e.nameNode(r.Key)); err != nil || there != nil {
 		t.Errorf("the node of the name is left: %v", err)
 	}
 }
 
-// A lease that is not renewed ends, although the session goes on. It is taken out of the queue by its own process.
+// A lease that is not renewed expires, although the session continues. Its own process removes it from the queue.
 func TestLeaseEndsBeforeItsSession(t *testing.T) {
 	t.Parallel()
 	e, other := openAt(t, server(t)), openAt(t, server(t))
@@ -122,22 +123,22 @@ func TestLeaseEndsBeforeItsSession(t *testing.T) {
 	}
 }
 
-// A place where nobody waits any more does not keep others out for ever.
+// An entry whose waiter is gone does not block others for ever.
 func TestForgottenWaiterIsRemoved(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t))
 	r := lock(t, "a")
 	mustTake(t, e, r)
 	queued := join(t, e, lock(t, "a"))
-	p, _ := e.places.find(claim{queued.Key, idOf(queued.Owner)})
-	if left := time.Until(p.end); left > 40*time.Second || left < 20*time.Second {
+	node, _ := e.owned.find(ownerKey{queued.Key, ownerID(queued.Owner)})
+	if left := time.Until(node.end); left > 40*time.Second || left < 20*time.Second {
 		t.Errorf("it stays for another %v", left)
 	}
-	e.abandon(p) // as if that were over
-	eventually(t, "the place is gone", func() bool { return len(nodes(t, e, r.Key)) == 1 })
+	e.scheduleRemoval(node) // as if its time were over
+	eventually(t, "the entry is gone", func() bool { return len(nodes(t, e, r.Key)) == 1 })
 }
 
-// A kept lock outlives the process that has kept it, for no less and not much more than it was asked for.
+// A kept lock outlives the process that has kept it, for at least as long as requested and not much longer.
 func TestKeptLockOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	const keep = time.Second
@@ -161,8 +162,9 @@ func TestKeptLockOutlivesItsProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		checks = append(checks, func() {
-			w := <-waits // however late it has begun to watch
-			if passed := w.at.Sub(kept); w.err != nil || w.grant.Token <= g.Token || passed < keep || passed > keep+slowLook/2 {
+			w := <-waits // however late it starts to watch
+			passed := w.at.Sub(kept)
+			if w.err != nil || w.grant.Token <= g.Token || passed < keep || passed > keep+pollInterval/2 {
 				t.Errorf("%s: after %v another holds: %+v, %v", c.name, passed, w.grant, w.err)
 			}
 		})
@@ -187,12 +189,12 @@ func TestKeptLockOutlivesItsProcess(t *testing.T) {
 	for _, check := range checks {
 		check()
 	}
-	if lasted < keep || lasted > keep+slowLook/2 {
+	if lasted < keep || lasted > keep+pollInterval/2 {
 		t.Errorf("it was kept for %v more", lasted)
 	}
 }
 
-// A waiter that was the next one does not take a kept lock for a free one: what it watches changes before it goes.
+// The next waiter does not mistake a kept lock for a free one: the node that it watches changes before it goes.
 func TestKeptLockIsNotInherited(t *testing.T) {
 	t.Parallel()
 	e, other := openAt(t, server(t)), openAt(t, server(t))
@@ -201,9 +203,9 @@ func TestKeptLockIsNotInherited(t *testing.T) {
 		mustTake(t, e, r)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := waitFor(ctx, other, join(t, other, lock(t, fmt.Sprint(i))))
-		held, _ := e.places.find(claim{r.Key, idOf(r.Owner)})
+		held, _ := e.owned.find(ownerKey{r.Key, ownerID(r.Owner)})
 		eventually(t, "it is watched", func() bool {
-			_, armed := other.client.spotAt(held.path())
+			_, armed := other.client.watchAt(held.path())
 			return armed
 		})
 		if err := e.Release(t.Context(), driver.Release{Hold: hold(r), Keep: time.Minute}); err != nil {
@@ -212,7 +214,7 @@ func TestKeptLockIsNotInherited(t *testing.T) {
 		if _, err := other.Take(t.Context(), lock(t, fmt.Sprint(i))); !errors.Is(err, driver.ErrHeld) {
 			t.Errorf("Take of a kept lock: %v", err)
 		}
-		time.Sleep(10 * time.Millisecond) // for the news to arrive
+		time.Sleep(10 * time.Millisecond) // for the event to arrive
 		cancel()
 		if w := <-done; w.err == nil {
 			t.Error("Wait was granted a kept lock")
@@ -220,23 +222,23 @@ func TestKeptLockIsNotInherited(t *testing.T) {
 	}
 }
 
-// Nodes of names that nobody uses any more are removed, also if the last one to leave thought that others were there.
+// Nodes of names that nobody uses any more are removed, even if the last to leave believed that others were there.
 func TestEmptyNodesAreRemoved(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t))
 	r := lock(t, "a")
 	mustTake(t, e, r)
 	queued := join(t, e, lock(t, "a"))
-	p, _ := e.places.find(claim{r.Key, idOf(r.Owner)})
-	e.places.mu.Lock()
-	p.waited = true
-	e.places.mu.Unlock()
+	node, _ := e.owned.find(ownerKey{r.Key, ownerID(r.Owner)})
+	e.owned.mu.Lock()
+	node.sawOthers = true
+	e.owned.mu.Unlock()
 	if err := e.Release(t.Context(), driver.Release{Hold: hold(queued)}); !errors.Is(err, driver.ErrNotHeld) {
 		t.Error(err)
 	}
 	mustRelease(t, e, r)
 	eventually(t, "the node of the name is gone", func() bool {
-		stat, err := e.client.exists(t.Context(), e.parent(r.Key))
+		stat, err := e.client.exists(t.Context(), e.nameNode(r.Key))
 		return err == nil && stat == nil
 	})
 }

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// defaultLimit is how many entries a listing has unless the query says otherwise.
+	// defaultLimit is the number of names in a listing unless the query sets another.
 	defaultLimit = 1000
-	// window is how many names are looked at together.
-	window = 128
+	// listBatch is how many names are read at a time.
+	listBatch = 128
 )
 
-// List implements [driver.Engine]. Each name is shown as it was at one moment. The TTL of a holder is the longest it can be: the servers tell nobody
-// how long a session still lasts.
+// List implements [driver.Engine]. Each name is shown as it was at one moment. The TTL of a holder is the longest
+// possible: the servers do not tell how long a session will last.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultLimit
@@ -31,20 +31,20 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	}
 	var page []driver.Status
 	for _, kind := range driver.Kinds {
-		if kinds[kind] == "" || q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
+		if kindNodes[kind] == "" || q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
 			continue
 		}
-		keys, err := e.keys(ctx, q, kind)
+		keys, err := e.readKeys(ctx, q, kind)
 		if err != nil {
-			return nil, surprise(err)
+			return nil, asUnexpected(err)
 		}
-		for part := range slices.Chunk(keys, min(window, q.Limit)) {
+		for part := range slices.Chunk(keys, min(listBatch, q.Limit)) {
 			if len(page) == q.Limit {
 				break
 			}
-			found, err := e.statuses(ctx, part, q)
+			found, err := e.readStatuses(ctx, part, q)
 			if err != nil {
-				return nil, surprise(err)
+				return nil, asUnexpected(err)
 			}
 			page = append(page, found[:min(len(found), q.Limit-len(page))]...)
 		}
@@ -52,23 +52,23 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	return page, nil
 }
 
-// keys returns the names that match a query, in order.
-func (e *Engine) keys(ctx context.Context, q driver.Query, kind driver.Kind) ([]driver.Key, error) {
+// readKeys returns the names that match a query, in order.
+func (e *Engine) readKeys(ctx context.Context, q driver.Query, kind driver.Kind) ([]driver.Key, error) {
 	if q.Name != "" {
 		k := driver.Key{Kind: kind, Name: q.Name}
-		if !wanted(q, k) {
+		if !matches(q, k) {
 			return nil, nil
 		}
 		return []driver.Key{k}, nil
 	}
-	nodes, err := e.client.children(ctx, e.base(kind))
+	nodes, err := e.client.children(ctx, e.kindNode(kind))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	var keys []driver.Key
 	for _, node := range nodes {
 		name, ok := unescape(node)
-		if k := (driver.Key{Kind: kind, Name: name}); ok && wanted(q, k) {
+		if k := (driver.Key{Kind: kind, Name: name}); ok && matches(q, k) {
 			keys = append(keys, k)
 		}
 	}
@@ -76,18 +76,18 @@ func (e *Engine) keys(ctx context.Context, q driver.Query, kind driver.Kind) ([]
 	return keys, err
 }
 
-func wanted(q driver.Query, k driver.Key) bool {
+func matches(q driver.Query, k driver.Key) bool {
 	return strings.HasPrefix(k.Name, q.Prefix) && k.Compare(q.After) > 0
 }
 
-// statuses tells of names, but not of those that are free.
-func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query) (page []driver.Status, err error) {
+// readStatuses returns the status of each name that is held or waited for.
+func (e *Engine) readStatuses(ctx context.Context, keys []driver.Key, q driver.Query) ([]driver.Status, error) {
 	all := make([]driver.Status, len(keys))
 	errs := make([]error, len(keys))
-	each(len(keys), func(i int) {
-		all[i], errs[i] = e.status(ctx, keys[i], q.Queue)
-		if q.Name == "" && errors.Is(errs[i], errMadeUp) {
-			errs[i] = nil // it is left out: nobody gets it either
+	forEach(len(keys), func(i int) {
+		all[i], errs[i] = e.readStatus(ctx, keys[i], q.Queue)
+		if q.Name == "" && errors.Is(errs[i], errForgedSequence) {
+			errs[i] = nil // left out: nobody can get it either
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -96,10 +96,10 @@ func (e *Engine) statuses(ctx context.Context, keys []driver.Key, q driver.Query
 	return slices.DeleteFunc(all, func(st driver.Status) bool { return len(st.Holders) == 0 && st.Waiting == 0 }), nil
 }
 
-// status tells of a name.
-func (e *Engine) status(ctx context.Context, k driver.Key, queue bool) (driver.Status, error) {
+// readStatus returns the status of a name.
+func (e *Engine) readStatus(ctx context.Context, k driver.Key, queue bool) (driver.Status, error) {
 	st := driver.Status{Key: k}
-	held, waiting, err := e.holders(ctx, k)
+	held, waiting, err := e.readHolders(ctx, k)
 	if err != nil {
 		if errors.Is(err, errGone) {
 			err = nil
@@ -107,7 +107,7 @@ func (e *Engine) status(ctx context.Context, k driver.Key, queue bool) (driver.S
 		return st, err
 	}
 	for _, h := range held {
-		if one, ok := e.holder(h); ok {
+		if one, ok := e.asHolder(h); ok {
 			st.Holders = append(st.Holders, one)
 		}
 	}
@@ -116,32 +116,33 @@ func (e *Engine) status(ctx context.Context, k driver.Key, queue bool) (driver.S
 	if !queue {
 		return st, nil
 	}
-	waiters, err := e.inspect(ctx, k, waiting)
+	waiters, err := e.readNodes(ctx, k, waiting)
 	for _, w := range waiters {
-		st.Queue = append(st.Queue, driver.Waiter{Mode: w.driverMode(), Weight: w.weight, Holder: w.Holder, Age: e.client.age(w.stat.Ctime)})
+		age := e.client.age(w.stat.Ctime)
+		st.Queue = append(st.Queue, driver.Waiter{Mode: w.driverMode(), Weight: w.weight, Holder: w.Holder, Age: age})
 	}
 	st.Waiting = len(st.Queue)
 	return st, err
 }
 
-// holder tells of one who holds. It reports false for a kept place that is over.
-func (e *Engine) holder(o *occupied) (h driver.Holder, ok bool) {
+// asHolder describes a holder. It reports false for a kept lock whose time is over.
+func (e *Engine) asHolder(info *nodeInfo) (h driver.Holder, ok bool) {
 	h = driver.Holder{
-		Token:  o.token(),
-		Mode:   o.driverMode(),
-		Weight: o.weight,
-		Holder: o.Holder,
-		TTL:    time.Duration(o.TTL) * time.Millisecond,
-		Age:    -1, // it may have waited before
+		Token:  info.grantToken(),
+		Mode:   info.driverMode(),
+		Weight: info.weight,
+		Holder: info.Holder,
+		TTL:    time.Duration(info.TTL) * time.Millisecond,
+		Age:    -1, // not known: the entry may have waited before
 	}
-	if o.kept {
-		h.TTL -= e.client.age(o.stat.Ctime)
+	if info.kept {
+		h.TTL -= e.client.age(info.stat.Ctime)
 	}
 	return h, h.TTL > 0
 }
 
-func (o *occupied) driverMode() driver.Mode {
-	if o.mode == shared || o.Shared {
+func (info *nodeInfo) driverMode() driver.Mode {
+	if info.mode == shared || info.Shared {
 		return driver.Shared
 	}
 	return driver.Exclusive

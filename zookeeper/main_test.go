@@ -15,17 +15,18 @@ import (
 	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
-// together is how many tests run at the same time, unless -parallel says otherwise. They mostly wait: for leases to end, and for servers.
-const together = "16"
+// parallelTests is how many tests run at the same time, unless -parallel sets another number. They mostly wait: for
+// leases to expire, and for servers.
+const parallelTests = "16"
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", together); err != nil {
+	if err := flag.Set("test.parallel", parallelTests); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(suite{m})
 }
 
-// suite is the tests of the package, which share a server.
+// suite runs the tests of the package, which share a server.
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {
@@ -43,7 +44,7 @@ var sharedServer struct {
 	err    error
 }
 
-// server returns the server for tests that do not break it, and use names of their own.
+// server returns the server for tests that do not break it and use names of their own.
 func server(t testing.TB) *zookeeperserver.Server {
 	t.Helper()
 	sharedServer.once.Do(func() {
@@ -73,10 +74,10 @@ func openAt(t testing.TB, s *zookeeperserver.Server, opts ...Option) *Engine {
 	return e
 }
 
-// runs tells the runs of tests apart, which share a server.
+// runs has a text for each test, which makes its names unique on the shared server.
 var runs sync.Map
 
-// lock asks for a lock of the test, by a new owner, for 15 seconds.
+// lock returns a request for a lock of the test, by a new owner, for 15 seconds.
 func lock(t testing.TB, name string) driver.Request {
 	run, _ := runs.LoadOrStore(t, rand.Text())
 	return driver.Request{
@@ -110,7 +111,7 @@ func mustRelease(t testing.TB, e *Engine, r driver.Request) {
 	}
 }
 
-// eventually waits for something that a server or another goroutine does.
+// eventually waits until a server or another goroutine has done something.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {

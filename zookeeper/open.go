@@ -9,9 +9,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
-// New makes an engine with a session on an ensemble, which [Engine.Close] ends. Servers are HOST:PORT; naming all of the ensemble lets the session
-// outlive any of them. It waits until a server has taken the client in, for as long as the context lasts; without a deadline, for as long as a
-// request may take. If no server can be reached, it fails at once. What is not allowed is an [*OptionError].
+// New creates an engine with a session on an ensemble. [Engine.Close] ends it. Servers are HOST:PORT; naming all of the
+// ensemble lets the session outlive any of them. New waits until a server has accepted the client, for as long as ctx
+// lasts, or for the request timeout if ctx has no deadline. If no server can be reached, it fails at once. An argument
+// that is not allowed is an [*OptionError].
 func New(ctx context.Context, servers []string, opts ...Option) (*Engine, error) {
 	c := config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	for _, server := range servers {
@@ -34,23 +35,23 @@ func New(ctx context.Context, servers []string, opts ...Option) (*Engine, error)
 
 func open(ctx context.Context, c config) (*Engine, error) {
 	e := &Engine{config: c, prefix: c.prefix, acl: c.acl()}
-	e.places.init()
-	e.life, e.kill = context.WithCancel(context.Background())
-	e.errands, e.giveUp = context.WithCancel(context.Background())
-	client, err := dialUp(c, e.expired)
+	e.owned.init()
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.cleanupCtx, e.cancelCleanup = context.WithCancel(context.Background())
+	client, err := startClient(c, e.onExpired)
 	if err != nil {
-		e.kill()
-		e.giveUp()
+		e.cancel()
+		e.cancelCleanup()
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
 	e.client = client
-	e.ends = overdue.New(e.lapse)
-	e.empties = overdue.New(e.tidy)
-	if err := client.enter(ctx, c); err != nil {
-		_ = e.Close() // what went wrong first is what matters
+	e.deadlines = overdue.New(e.removeExpired)
+	e.emptyNames = overdue.New(e.removeEmptyNames)
+	if err := client.login(ctx, c); err != nil {
+		_ = e.Close() // the first error is the one that matters
 		return nil, err
 	}
-	e.config.password = "" // the client has it
+	e.config.password = "" // the client keeps it
 	_, longest := client.current()
 	e.abilities = driver.Abilities{
 		Name:       "zookeeper",
@@ -67,5 +68,5 @@ func open(ctx context.Context, c config) (*Engine, error) {
 	return e, nil
 }
 
-// expired is told by the client that a session is over. What went with it is gone.
-func (e *Engine) expired() { e.places.forget() }
+// onExpired is called by the client when its session is over. All ephemeral nodes of that session are gone.
+func (e *Engine) onExpired() { e.owned.forgetAll() }

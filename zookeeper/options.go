@@ -12,23 +12,23 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// Option changes an engine at its creation.
+// Option is a setting of [New].
 type Option func(*config) error
 
-// config is what options change. It holds a password: it must not be printed.
+// config has the settings of an engine. It has a password, so it must not be printed.
 type config struct {
 	servers        []string
 	prefix         string
 	sessionTimeout time.Duration
 	timeout        time.Duration
 	user, password string
-	others         []zk.ACL // who else may use what is made
-	dialer         dialer   // nil for that of package net
+	extraACL       []zk.ACL // more users of the nodes that the engine creates
+	dialer         dialer   // nil for the one of package net
 	secure         bool     // the URL asks for TLS
 	files          engineurl.TLS
 }
 
-// dialer is net.Dialer.DialContext, or something like it.
+// dialer is a function such as net.Dialer.DialContext.
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Defaults of an engine.
@@ -38,7 +38,8 @@ const (
 	DefaultTimeout        = 5 * time.Second
 )
 
-// OptionError says which option has a value that is not allowed. It never shows the value.
+// OptionError is returned by [New] for an option whose value is not allowed. It never shows the value. Change the value
+// as Allowed says.
 type OptionError struct {
 	// Option is its name, as in "WithPrefix".
 	Option string
@@ -51,19 +52,21 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("zookeeper engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// WithPrefix sets the node that all locks are below. It is created, with all that is above it, when it is needed. Engines exclude each other only if
-// they have the same prefix. At most 512 bytes, and not below /zookeeper. Defaults to "/leasehold".
+// WithPrefix sets the node that all locks are below. It is created, with all nodes above it, when it is needed. Engines
+// exclude each other only if they have the same prefix. At most 512 bytes, and not below /zookeeper. Defaults to
+// "/leasehold".
 func WithPrefix(path string) Option {
 	return func(c *config) error {
 		c.prefix = path
 		if !validPath(path) {
-			return &OptionError{"WithPrefix", "the path of a node, of at most 512 bytes, as in /leasehold or /teams/a/locks, and not below /zookeeper"}
+			return &OptionError{"WithPrefix", "the path of a node, of at most 512 bytes, " +
+				"as in /leasehold or /teams/a/locks, and not below /zookeeper"}
 		}
 		return nil
 	}
 }
 
-// validPath reports whether a path leads to a node, and one that is free for all programs.
+// validPath reports whether path is that of a node, and not one that ZooKeeper reserves.
 func validPath(path string) bool {
 	below, rooted := strings.CutPrefix(path, "/")
 	if !rooted || len(path) > 512 {
@@ -74,7 +77,7 @@ func validPath(path string) bool {
 			return false
 		}
 		for _, r := range part {
-			if r != '%' && !allowed(r) {
+			if r != '%' && !isAllowedRune(r) {
 				return false
 			}
 		}
@@ -82,9 +85,10 @@ func validPath(path string) bool {
 	return below != "zookeeper" && !strings.HasPrefix(below, "zookeeper/")
 }
 
-// WithSessionTimeout sets after how long without a word the servers take this program for dead, and free what it holds, whatever is left of its
-// leases. A lease may last two fifths of it at most. The servers have the last word: by default they allow 2 to 20 times their tickTime, which is 4 s
-// to 40 s. Defaults to 40 s; 1 s to 1 h.
+// WithSessionTimeout sets how long the servers wait for a sign of this program before they end its session, and free
+// what it holds, whatever is left of its leases. A lease may last at most two fifths of it. The servers may grant
+// another timeout: by default they allow 2 to 20 times their tickTime, which is 4 s to 40 s. Defaults to 40 s; 1 s to 1
+// h.
 func WithSessionTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.sessionTimeout = d
@@ -95,7 +99,8 @@ func WithSessionTimeout(d time.Duration) Option {
 	}
 }
 
-// WithTimeout sets how long to wait for the answer to one request. The context of a request ends it earlier. Defaults to 5 s; 100 ms to 1 min.
+// WithTimeout sets how long to wait for the answer to one request. The context of a request may end it earlier.
+// Defaults to 5 s; 100 ms to 1 min.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.timeout = d
@@ -106,8 +111,9 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithAuth logs in with a user name and a password (scheme "digest"), and gives the nodes of the locks to whoever has them, and to nobody else but those of [WithACL]. Without it,
-// whoever reaches the servers may do everything to them.
+// WithAuth logs in with a user name and a password (scheme "digest"). The nodes of the locks then belong to that user,
+// and nobody else may use them but those of [WithACL]. Without it, anybody who can reach the servers may do anything to
+// the nodes.
 func WithAuth(user, password string) Option {
 	return func(c *config) error {
 		c.user, c.password = user, password
@@ -118,22 +124,27 @@ func WithAuth(user, password string) Option {
 	}
 }
 
-// WithACL sets who else may use the nodes that the engine makes, beside its own user: users who only look, operators, and the users of other programs that share
-// locks. It is a list as zkCli.sh takes it, such as "digest:dashboard:HASH:r,digest:operator:HASH:cdrw": schemes, users, and the rights to create (c), delete (d),
-// read (r), write (w) and administrate (a). HASH is the SHA-1 of USER:PASSWORD in base64. The engine needs a user then, see [WithAuth], or a certificate. All programs should have the same list.
+// WithACL sets who else may use the nodes that the engine creates, beside its own user: users who only read, operators,
+// and the users of other programs that share locks. It is a list as zkCli.sh takes it, such as
+// "digest:dashboard:HASH:r,digest:operator:HASH:cdrw": schemes, users, and the rights to create (c), delete (d), read
+// (r), write (w) and administrate (a). HASH is the SHA-1 of USER:PASSWORD in base64. With it the engine needs a user,
+// see [WithAuth], or a certificate. All programs should have the same list.
 func WithACL(list string) Option {
 	return func(c *config) error {
 		others, ok := parseACL(list)
 		if !ok {
-			return &OptionError{"WithACL", "SCHEME:ID:RIGHTS, or several with commas in between, as in digest:anna:HASH:r, where HASH is the SHA-1 of anna:PASSWORD in base64, with rights out of cdrwa"}
+			return &OptionError{"WithACL", "SCHEME:ID:RIGHTS, or several with commas in between, " +
+				"as in digest:anna:HASH:r, where HASH is the SHA-1 of anna:PASSWORD in base64, " +
+				"with rights out of cdrwa"}
 		}
-		c.others = others
+		c.extraACL = others
 		return nil
 	}
 }
 
-// WithDialer sets how connections to the servers are opened: through TLS, say, or a tunnel. It is called with "tcp" and one of the servers, each time
-// that a connection is needed, with a context that leaves it two seconds. Defaults to the DialContext of a net.Dialer.
+// WithDialer sets how connections to the servers are opened: through TLS, say, or a tunnel. It is called with "tcp" and
+// one of the servers each time that a connection is needed, with a context that ends after at most two seconds. It may
+// be called by several goroutines at once. Defaults to the DialContext of a net.Dialer.
 func WithDialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) Option {
 	return func(c *config) error {
 		c.dialer = dial
@@ -144,10 +155,10 @@ func WithDialer(dial func(ctx context.Context, network, address string) (net.Con
 	}
 }
 
-// acl is who may do what to the nodes of the locks.
+// acl returns the ACL of the nodes that the engine creates.
 func (c *config) acl() []zk.ACL {
-	if c.user == "" && len(c.others) == 0 {
+	if c.user == "" && len(c.extraACL) == 0 {
 		return zk.WorldACL(zk.PermAll)
 	}
-	return append(zk.AuthACL(zk.PermAll), c.others...)
+	return append(zk.AuthACL(zk.PermAll), c.extraACL...)
 }

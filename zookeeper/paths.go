@@ -9,24 +9,25 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// kinds are the nodes below the prefix.
-var kinds = map[driver.Kind]string{driver.Lock: "lock", driver.Semaphore: "semaphore"}
+// kindNodes are the names of the nodes below the prefix.
+var kindNodes = map[driver.Kind]string{driver.Lock: "lock", driver.Semaphore: "semaphore"}
 
-// base is the node that all names of a kind are below.
-func (e *Engine) base(k driver.Kind) string { return e.prefix + "/" + kinds[k] }
+// kindNode returns the path of the node that all names of a kind are below.
+func (e *Engine) kindNode(k driver.Kind) string { return e.prefix + "/" + kindNodes[k] }
 
-// parent is the node of a name, which its places are below.
-func (e *Engine) parent(k driver.Key) string { return e.base(k.Kind) + "/" + escape(k.Name) }
+// nameNode returns the path of the node of a name, which its entries are below.
+func (e *Engine) nameNode(k driver.Key) string { return e.kindNode(k.Kind) + "/" + escape(k.Name) }
 
-// escape makes the name of a node, which people can read, from that of a lock. What nodes may not be called, and the percent sign, is
-// written as %XX for each byte, as in a URL. See PathUtils.validatePath of the server, which looks at UTF-16.
+// escape returns the name of the node for the name of a lock, readable for people. Characters that node names may not
+// have, and the percent sign, become %XX for each byte, as in a URL. See PathUtils.validatePath of the server, which
+// works on UTF-16.
 func escape(name string) string {
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2E")
 	}
 	clean := true
 	for _, r := range name {
-		if !allowed(r) {
+		if !isAllowedRune(r) {
 			clean = false
 			break
 		}
@@ -36,7 +37,7 @@ func escape(name string) string {
 	}
 	var s strings.Builder
 	for i, r := range name {
-		if allowed(r) {
+		if isAllowedRune(r) {
 			s.WriteRune(r)
 			continue
 		}
@@ -48,7 +49,7 @@ func escape(name string) string {
 	return s.String()
 }
 
-func allowed(r rune) bool {
+func isAllowedRune(r rune) bool {
 	switch {
 	case r < 0x20, r == '/', r == '%', r >= 0x7f && r <= 0x9f, r >= 0xd800 && r <= 0xf8ff, r >= 0xfff0:
 		return false
@@ -56,7 +57,7 @@ func allowed(r rune) bool {
 	return true
 }
 
-// unescape is the way back. It reports false for what escape never makes.
+// unescape reverses escape. It reports false for a name that escape never returns.
 func unescape(node string) (name string, ok bool) {
 	if !strings.Contains(node, "%") {
 		return node, true

@@ -6,8 +6,9 @@ import (
 	"unicode/utf16"
 )
 
-// invalid reports whether the server refuses the name of a node: what PathUtils.validatePath does, which looks at UTF-16.
-func invalid(node string) bool {
+// isInvalid reports whether the server refuses the name of a node: it does what PathUtils.validatePath does, which
+// works on UTF-16.
+func isInvalid(node string) bool {
 	if node == "" || node == "." || node == ".." || strings.Contains(node, "/") {
 		return true
 	}
@@ -20,7 +21,10 @@ func invalid(node string) bool {
 }
 
 func FuzzNamesOfNodes(f *testing.F) {
-	for _, name := range []string{"a", ".", "..", "...", "a/b", "%", "%2F", "%2", "zookeeper", " ", "\x01", "\x7f", "é", "日本語", "👩‍🚀", "\uf8ff", "\ufffd", "\u0080", strings.Repeat("ü/", 400)} {
+	for _, name := range []string{
+		"a", ".", "..", "...", "a/b", "%", "%2F", "%2", "zookeeper", " ", "\x01", "\x7f",
+		"é", "日本語", "👩‍🚀", "\uf8ff", "\ufffd", "\u0080", strings.Repeat("ü/", 400),
+	} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
@@ -29,7 +33,7 @@ func FuzzNamesOfNodes(f *testing.F) {
 			return
 		}
 		node := escape(name)
-		if invalid(node) {
+		if isInvalid(node) {
 			t.Errorf("%q becomes %q, which the server does not allow", name, node)
 		}
 		if back, ok := unescape(node); !ok || back != name {
@@ -40,14 +44,17 @@ func FuzzNamesOfNodes(f *testing.F) {
 
 func TestNamesStayReadable(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"order:1001": "order:1001", "jobs/é 7": "jobs%2Fé 7", "..": "%2E%2E", "100%": "100%25", "🔒": "%F0%9F%94%92"} {
+	for name, want := range map[string]string{
+		"order:1001": "order:1001", "jobs/é 7": "jobs%2Fé 7", "..": "%2E%2E", "100%": "100%25",
+		"🔒": "%F0%9F%94%92",
+	} {
 		if got := escape(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}
 }
 
-// Nodes that no engine has made are no names.
+// Nodes that no engine has created are not listed as names.
 func TestForeignNodesAreNoNames(t *testing.T) {
 	t.Parallel()
 	for _, node := range []string{"%", "%2", "%zz", "%41", "%FF", "%2f"} {

@@ -11,13 +11,13 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// seat is what the name of a place says:
+// queueEntry is the name of an entry, decoded:
 //
 //	[k]MODE-WEIGHT-SIZE-ID-NONCE-SEQUENCE
 //
-// MODE is w for an exclusive lock, r for a shared one, and p for permits. ID stands for the owner, and NONCE makes the name one that never comes
-// again. The server has added the sequence. A k says that the place is kept for a while for nobody.
-type seat struct {
+// MODE is w for an exclusive lock, r for a shared one, and p for permits. ID stands for the owner, and NONCE makes the
+// name unique for ever. The server has appended SEQUENCE. A leading k marks a lock that is kept after its release.
+type queueEntry struct {
 	name         string
 	kept         bool
 	mode         byte
@@ -31,8 +31,8 @@ const (
 	keptMark                   = "k"
 )
 
-// modeOf is the mode that a request asks for.
-func modeOf(r *driver.Request) byte {
+// nodeMode returns the mode that a request asks for.
+func nodeMode(r *driver.Request) byte {
 	switch {
 	case r.Kind == driver.Semaphore:
 		return permits
@@ -42,50 +42,51 @@ func modeOf(r *driver.Request) byte {
 	return exclusive
 }
 
-// stem is the name of a place before the server adds the sequence.
-func stem(mode byte, weight, size int, id, nonce string) string {
+// namePrefix returns the name of an entry before the server appends the sequence.
+func namePrefix(mode byte, weight, size int, id, nonce string) string {
 	return fmt.Sprintf("%c-%d-%d-%s-%s-", mode, weight, size, id, nonce)
 }
 
-// parseSeat reads the name of a place, and reports false for one that is of another program.
-func parseSeat(name string) (s seat, ok bool) {
-	s.name = name
+// parseEntry decodes the name of an entry. It reports false for a node of another program.
+func parseEntry(name string) (entry queueEntry, ok bool) {
+	entry.name = name
 	rest := name
-	if rest, s.kept = strings.CutPrefix(name, keptMark); rest == "" {
-		return s, false
+	if rest, entry.kept = strings.CutPrefix(name, keptMark); rest == "" {
+		return entry, false
 	}
-	s.mode = rest[0]
-	// The sequence is negative when it has run over.
+	entry.mode = rest[0]
+	// After an overflow the sequence is negative.
 	part := strings.SplitN(rest, "-", 6)
-	if len(part) != 6 || len(part[0]) != 1 || s.mode != exclusive && s.mode != shared && s.mode != permits {
-		return s, false
+	if len(part) != 6 || len(part[0]) != 1 || entry.mode != exclusive && entry.mode != shared && entry.mode != permits {
+		return entry, false
 	}
 	var err [3]error
-	s.weight, err[0] = strconv.Atoi(part[1])
-	s.size, err[1] = strconv.Atoi(part[2])
-	s.id = part[3]
+	entry.weight, err[0] = strconv.Atoi(part[1])
+	entry.size, err[1] = strconv.Atoi(part[2])
+	entry.id = part[3]
 	var seq int64
 	seq, err[2] = strconv.ParseInt(part[5], 10, 32)
-	s.seq = int32(seq)
-	return s, err == [3]error{} && s.weight > 0 && s.size > 0
+	entry.seq = int32(seq)
+	return entry, err == [3]error{} && entry.weight > 0 && entry.size > 0
 }
 
-// lineUp lines up those who hold and wait, in order. Sequences run over after 2^31 of them, so what counts is which of two is behind the other: the first one
-// comes behind the widest gap. All that servers have counted lie close together. Where they do not, somebody has made up the number of a node, and
-// different orders could be seen by different programs: then there is none.
-func lineUp(names []string) ([]seat, error) {
-	seats := make([]seat, 0, len(names))
+// sortQueue decodes and sorts the entries of a name. Sequences overflow after 2^31 entries, so only their distances
+// count: the first entry is the one behind the widest gap. All sequences that servers have counted lie close together.
+// If these do not, somebody has created a node with a number of its own. Programs could then see different orders, so
+// there is no order, and it returns errForgedSequence.
+func sortQueue(names []string) ([]queueEntry, error) {
+	entries := make([]queueEntry, 0, len(names))
 	for _, name := range names {
-		if s, ok := parseSeat(name); ok {
-			seats = append(seats, s)
+		if entry, ok := parseEntry(name); ok {
+			entries = append(entries, entry)
 		}
 	}
-	slices.SortFunc(seats, func(a, b seat) int {
+	slices.SortFunc(entries, func(a, b queueEntry) int {
 		return cmp.Or(cmp.Compare(uint32(a.seq), uint32(b.seq)), strings.Compare(a.name, b.name))
 	})
 	first, widest := 0, int64(1)<<32
-	for i := range seats {
-		gap := int64(uint32(seats[i].seq)) - int64(uint32(seats[(i+len(seats)-1)%len(seats)].seq))
+	for i := range entries {
+		gap := int64(uint32(entries[i].seq)) - int64(uint32(entries[(i+len(entries)-1)%len(entries)].seq))
 		if i == 0 {
 			gap += 1 << 32
 		}
@@ -94,21 +95,22 @@ func lineUp(names []string) ([]seat, error) {
 		}
 	}
 	if widest < 1<<31 {
-		return nil, errMadeUp
+		return nil, errForgedSequence
 	}
-	return slices.Concat(seats[first:], seats[:first]), nil
+	return slices.Concat(entries[first:], entries[:first]), nil
 }
 
-// holding returns how many of a queue hold: those who may enter together, from its head. Nobody behind one who must wait enters, so that a
-// stream of readers, or of small claims, never starves a writer or a large one. A writer at the head who is content to be a reader by now counts as one.
-func holding(seats []seat, downgraded bool) int {
+// holderCount returns how many of a queue hold: those who can hold together, from the head. Nobody is admitted past an
+// entry that has to wait, so that a stream of readers, or of small requests, never starves a writer or a large request.
+// A writer at the head that has downgraded counts as a reader.
+func holderCount(entries []queueEntry, downgraded bool) int {
 	used := 0
-	for i, s := range seats {
-		reader := s.mode == shared || i == 0 && downgraded
+	for i, entry := range entries {
+		reader := entry.mode == shared || i == 0 && downgraded
 		switch {
-		case s.mode == permits && s.weight <= s.size-used:
-			used += s.weight
-		case s.mode == permits:
+		case entry.mode == permits && entry.weight <= entry.size-used:
+			used += entry.weight
+		case entry.mode == permits:
 			return i
 		case reader:
 		case i == 0:
@@ -117,58 +119,58 @@ func holding(seats []seat, downgraded bool) int {
 			return i
 		}
 	}
-	return len(seats)
+	return len(entries)
 }
 
-// verdict is how one of a queue stands.
-type verdict struct {
+// position is how an entry of a queue stands.
+type position struct {
 	holds bool
-	// ahead is the place that must go before it can be this one's turn; empty if any may.
-	ahead string
-	// second is the one that must go, too, and is next to that; empty if there is none.
-	second string
-	// alone says that nobody else must go.
-	alone bool
-	// doubt says that it holds if the one ahead, a writer, is content to be a reader.
-	doubt bool
-	// kept are the places before it that are kept for nobody, and end by themselves.
-	kept []string
-	// left is for how long the first of these is kept.
-	left time.Duration
-	// behind says that others are behind it.
-	behind bool
-	// before is how many wait before it, if it waits.
-	before int
+	// blocker is the entry that must go first; empty if any may.
+	blocker string
+	// secondBlocker is the entry before the blocker that must go as well; empty if there is none.
+	secondBlocker string
+	// soleBlocker is set if no other entry must go.
+	soleBlocker bool
+	// holdsIfDowngraded is set if the entry holds in case the blocker, a writer, has downgraded.
+	holdsIfDowngraded bool
+	// keptBefore are the kept locks before it, which end by themselves.
+	keptBefore []string
+	// keptFor is how long the first of them to end is kept.
+	keptFor time.Duration
+	// followed is set if there are entries behind it.
+	followed bool
+	// waitersBefore is the number of waiters before it, if it waits.
+	waitersBefore int
 }
 
-// judge says how the one with that index stands.
-func judge(seats []seat, at int) verdict {
-	me := seats[at]
-	inside := holding(seats, false)
-	v := verdict{holds: at < inside, behind: at < len(seats)-1, before: max(at-inside, 0)}
-	if v.holds {
-		return v
+// positionOf returns how the entry with an index stands, as far as names tell.
+func positionOf(entries []queueEntry, at int) position {
+	me := entries[at]
+	inside := holderCount(entries, false)
+	pos := position{holds: at < inside, followed: at < len(entries)-1, waitersBefore: max(at-inside, 0)}
+	if pos.holds {
+		return pos
 	}
 	blockers := 0
-	for _, s := range seats[:at] {
-		if me.mode == shared && s.mode == shared {
+	for _, entry := range entries[:at] {
+		if me.mode == shared && entry.mode == shared {
 			continue
 		}
 		blockers++
-		v.second, v.ahead = v.ahead, s.name
-		if s.kept {
-			v.kept = append(v.kept, s.name)
+		pos.secondBlocker, pos.blocker = pos.blocker, entry.name
+		if entry.kept {
+			pos.keptBefore = append(pos.keptBefore, entry.name)
 		}
 	}
-	v.alone = blockers == 1 && len(v.kept) == 0 && me.mode != permits
-	v.doubt = v.alone && me.mode == shared && seats[0].name == v.ahead
+	pos.soleBlocker = blockers == 1 && len(pos.keptBefore) == 0 && me.mode != permits
+	pos.holdsIfDowngraded = pos.soleBlocker && me.mode == shared && entries[0].name == pos.blocker
 	if me.mode == permits {
-		v.ahead, v.second = "", ""
+		pos.blocker, pos.secondBlocker = "", ""
 	}
-	return v
+	return pos
 }
 
-// find returns the index of the place with that name, or -1.
-func find(seats []seat, name string) int {
-	return slices.IndexFunc(seats, func(s seat) bool { return s.name == name })
+// indexOf returns the index of the entry with that name, or -1.
+func indexOf(entries []queueEntry, name string) int {
+	return slices.IndexFunc(entries, func(entry queueEntry) bool { return entry.name == name })
 }

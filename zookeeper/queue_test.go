@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// seatsOf makes a queue of words such as "w", "r", "kw" and "p2/3", which have one sequence after the other.
-func seatsOf(first int32, words string) []seat {
+// entriesOf returns a queue for words such as "w", "r", "kw" and "p2/3", with consecutive sequences.
+func entriesOf(first int32, words string) []queueEntry {
 	var names []string
 	for i, word := range strings.Fields(words) {
 		kept := ""
@@ -18,18 +18,19 @@ func seatsOf(first int32, words string) []seat {
 		}
 		weight, size := 1, 1
 		_, _ = fmt.Sscanf(word[1:], "%d/%d", &weight, &size)
-		// The server writes ten digits, the sign among them.
-		names = append(names, fmt.Sprintf("%s%s%010d", kept, stem(word[0], weight, size, idOf(fmt.Sprint(i)), newNonce()), first+int32(i)))
+		// The server writes ten digits, including the sign.
+		prefix := namePrefix(word[0], weight, size, ownerID(fmt.Sprint(i)), newNonce())
+		names = append(names, fmt.Sprintf("%s%s%010d", kept, prefix, first+int32(i)))
 	}
-	slices.Reverse(names) // the server tells them in any order
-	seats, err := lineUp(names)
+	slices.Reverse(names) // the server lists them in any order
+	entries, err := sortQueue(names)
 	if err != nil {
 		panic(err)
 	}
-	return seats
+	return entries
 }
 
-func TestWhoHolds(t *testing.T) {
+func TestHolderCount(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		queue            string
@@ -44,21 +45,21 @@ func TestWhoHolds(t *testing.T) {
 		{"kr r w", 2, 2},
 		{"p1/3 p2/3 p1/3", 2, 2},
 		{"p3/3 p1/3", 1, 1},
-		{"p1/3 p3/3 p1/3", 1, 1}, // nobody overtakes a big one
+		{"p1/3 p3/3 p1/3", 1, 1}, // a large request is not overtaken
 		{"kp2/3 p1/3 p1/3", 2, 2},
 		{"p2/1", 0, 0},
 	} {
-		seats := seatsOf(7, c.queue)
-		if got := holding(seats, false); got != c.want {
+		entries := entriesOf(7, c.queue)
+		if got := holderCount(entries, false); got != c.want {
 			t.Errorf("of %q %d hold, want %d", c.queue, got, c.want)
 		}
-		if got := holding(seats, true); got != c.downgraded {
+		if got := holderCount(entries, true); got != c.downgraded {
 			t.Errorf("of %q %d hold when the first one is downgraded, want %d", c.queue, got, c.downgraded)
 		}
 	}
 }
 
-func TestWhomOneWaitsFor(t *testing.T) {
+func TestPositions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		queue         string
@@ -80,49 +81,53 @@ func TestWhomOneWaitsFor(t *testing.T) {
 		{"kp1/1 p1/1", 1, -1, -1, false, false, 1},
 		{"p1/1 p1/1", 1, -1, -1, false, false, 0},
 	} {
-		seats := seatsOf(0, c.queue)
+		entries := entriesOf(0, c.queue)
 		name := func(i int) string {
 			if i < 0 {
 				return ""
 			}
-			return seats[i].name
+			return entries[i].name
 		}
-		v := judge(seats, c.at)
-		if v.holds || v.ahead != name(c.ahead) || v.second != name(c.second) || v.alone != c.alone || v.doubt != c.doubt || len(v.kept) != c.kept {
-			t.Errorf("number %d of %q stands like %+v", c.at, c.queue, v)
+		pos := positionOf(entries, c.at)
+		if pos.holds || pos.blocker != name(c.ahead) || pos.secondBlocker != name(c.second) ||
+			pos.soleBlocker != c.alone || pos.holdsIfDowngraded != c.doubt || len(pos.keptBefore) != c.kept {
+			t.Errorf("number %d of %q stands like %+v", c.at, c.queue, pos)
 		}
 	}
 }
 
-// After 2^31 places the sequence of a node runs over, and begins again with the lowest.
-func TestSequenceRunsOver(t *testing.T) {
+// After 2^31 entries the sequence of a node overflows, and continues with the lowest.
+func TestSequenceOverflows(t *testing.T) {
 	t.Parallel()
-	seats := seatsOf(math.MaxInt32-1, "w w r w w")
+	entries := entriesOf(math.MaxInt32-1, "w w r w w")
 	var order []int32
-	for _, s := range seats {
-		order = append(order, s.seq)
+	for _, entry := range entries {
+		order = append(order, entry.seq)
 	}
 	want := []int32{math.MaxInt32 - 1, math.MaxInt32, math.MinInt32, math.MinInt32 + 1, math.MinInt32 + 2}
 	if !slices.Equal(order, want) {
 		t.Errorf("the order is %v, want %v", order, want)
 	}
-	if v := judge(seats, 3); v.ahead != seats[2].name {
-		t.Errorf("number 3 stands like %+v", v)
+	if pos := positionOf(entries, 3); pos.blocker != entries[2].name {
+		t.Errorf("number 3 stands like %+v", pos)
 	}
 }
 
-func TestNodesOfOthersAreNoPlaces(t *testing.T) {
+func TestForeignNodesAreNoEntries(t *testing.T) {
 	t.Parallel()
-	own := stem(exclusive, 1, 1, idOf("owner"), newNonce()) + "0000000003"
-	for _, name := range []string{"", "k", "w", "lock-0000000001", "w-1-1-a-b", "w-1-1-a-b-", "w-x-1-a-b-1", "w-0-1-a-b-1", "w-1--1-a-b-1", "wr-1-1-a-b-1", "x-1-1-a-b-1",
-		"w-1-1-a-b-99999999999", "kk" + own} {
-		if s, ok := parseSeat(name); ok {
-			t.Errorf("%q is taken for %+v", name, s)
+	own := namePrefix(exclusive, 1, 1, ownerID("owner"), newNonce()) + "0000000003"
+	for _, name := range []string{
+		"", "k", "w", "lock-0000000001", "w-1-1-a-b", "w-1-1-a-b-", "w-x-1-a-b-1", "w-0-1-a-b-1", "w-1--1-a-b-1",
+		"wr-1-1-a-b-1", "x-1-1-a-b-1", "w-1-1-a-b-99999999999", "kk" + own,
+	} {
+		if entry, ok := parseEntry(name); ok {
+			t.Errorf("%q is taken for %+v", name, entry)
 		}
 	}
 	for _, name := range []string{own, keptMark + own} {
-		if s, ok := parseSeat(name); !ok || s.id != idOf("owner") || s.seq != 3 || s.kept != (name != own) {
-			t.Errorf("%q is taken for %+v, %v", name, s, ok)
+		entry, ok := parseEntry(name)
+		if !ok || entry.id != ownerID("owner") || entry.seq != 3 || entry.kept != (name != own) {
+			t.Errorf("%q is taken for %+v, %v", name, entry, ok)
 		}
 	}
 }

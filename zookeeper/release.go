@@ -10,84 +10,92 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Release implements [driver.Engine]. It takes one round trip if nobody else waits. If its connection ends, it goes on with the next one.
+// Release implements [driver.Engine]. It takes one round trip if nobody else waits. If its connection ends, it is sent
+// again on the next one.
 //
-// With Keep, a place that is no session's takes the place of the one that is released, in the same step and in the same order.
+// With Keep, an entry that belongs to no session replaces the one that is released, in one transaction.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
-	c := claim{r.Key, idOf(r.Owner)}
-	p, doubt := e.places.find(c)
-	if p == nil || doubt {
-		return surprise(persist(ctx, func() error { return e.search(ctx, r, c) }))
+	key := ownerKey{r.Key, ownerID(r.Owner)}
+	node, unknown := e.owned.find(key)
+	if node == nil || unknown {
+		return asUnexpected(retryRemoval(ctx, func() error { return e.findAndRelease(ctx, r, key) }))
 	}
-	e.places.mu.Lock()
-	held := p.granted
-	e.places.mu.Unlock()
+	e.owned.mu.Lock()
+	held := node.granted
+	e.owned.mu.Unlock()
 	var err error
 	if held && r.Keep > 0 {
-		err = e.keep(ctx, p, r.Keep)
+		err = e.keep(ctx, node, r.Keep)
 	} else {
-		err = e.leave(ctx, p)
+		err = e.removeOwned(ctx, node)
 	}
 	switch {
 	case errors.Is(err, errGone), err == nil && !held:
 		return driver.ErrNotHeld
 	}
-	return surprise(err)
+	return asUnexpected(err)
 }
 
-// leave removes a place. It answers errGone if it is not there any more. Nobody holds or waits at it from now on, whenever the removal arrives: if that is not
-// known to have been, it is tried again in the background.
-func (e *Engine) leave(ctx context.Context, p *place) error {
-	crowded := e.places.doom(p)
-	err := persist(ctx, func() error { return gone(e.free(ctx, p.parent, p.name, crowded || e.places.crowded(p.Key))) })
+// removeOwned removes an entry. It returns errGone if the entry does not exist any more. From now on nobody holds or
+// waits by it, whenever the removal arrives: if its outcome is unknown, it is tried again in the background.
+func (e *Engine) removeOwned(ctx context.Context, node *ownedNode) error {
+	others := e.owned.beginRemoval(node)
+	err := retryRemoval(ctx, func() error {
+		return asGone(e.removeNode(ctx, node.parent, node.name, others || e.owned.contended.Has(node.Key)))
+	})
 	if err == nil || errors.Is(err, errGone) {
-		e.places.removed(p.name)
-		e.ends.Remove(p)
+		e.owned.noteRemoved(node.name)
+		e.deadlines.Remove(node)
 	} else {
-		e.abandon(p)
+		e.scheduleRemoval(node)
 	}
 	return err
 }
 
-// free removes a place, and the node of the name if nobody else is there. If others probably are, that is left for later.
-func (e *Engine) free(ctx context.Context, parent, name string, crowded bool) error {
+// removeNode removes an entry, and the node of the name if it is empty then. If there are probably others, that is left
+// for later.
+func (e *Engine) removeNode(ctx context.Context, parent, name string, others bool) error {
 	path := parent + "/" + name
-	if !crowded {
-		_, err := e.client.multi(ctx, nil, &zk.DeleteRequest{Path: path, Version: -1}, &zk.DeleteRequest{Path: parent, Version: -1})
+	if !others {
+		_, err := e.client.multi(ctx, nil,
+			&zk.DeleteRequest{Path: path, Version: -1}, &zk.DeleteRequest{Path: parent, Version: -1})
 		if !errors.Is(err, zk.ErrNotEmpty) {
 			return err
 		}
 	}
 	err := e.client.remove(ctx, path)
-	e.empties.Set(parent, time.Now().Add(tidyAfter))
+	e.emptyNames.Set(parent, time.Now().Add(emptyCheckDelay))
 	return err
 }
 
-// search releases whatever the servers have of an owner. It is for takes whose outcome is not known here.
-func (e *Engine) search(ctx context.Context, r driver.Release, c claim) error {
-	parent := e.parent(r.Key)
-	if err := e.client.catchUp(ctx, parent); err != nil {
+// findAndRelease releases everything that the servers have of an owner. It is for takes of unknown outcome.
+func (e *Engine) findAndRelease(ctx context.Context, r driver.Release, key ownerKey) error {
+	parent := e.nameNode(r.Key)
+	if err := e.client.syncWithMajority(ctx, parent); err != nil {
 		return err
 	}
-	seats, err := e.look(ctx, r.Key)
+	entries, err := e.readQueue(ctx, r.Key)
 	if err != nil && !errors.Is(err, errGone) {
 		return err
 	}
-	holders, err := e.holding(ctx, r.Key, seats)
+	holders, err := e.readHolderCount(ctx, r.Key, entries)
 	if err != nil {
 		return err
 	}
 	held := false
-	for i, s := range seats {
-		if s.id != c.id || s.kept {
+	for i, entry := range entries {
+		if entry.id != key.id || entry.kept {
 			continue
 		}
-		p := &place{claim: c, parent: parent, name: s.name, mode: s.mode, weight: s.weight, size: s.size, waited: true}
+		node := &ownedNode{
+			ownerKey: key, parent: parent, name: entry.name, mode: entry.mode, weight: entry.weight, size: entry.size,
+			sawOthers: true,
+		}
 		holds := i < holders
 		if holds && r.Keep > 0 {
-			err = e.keepFound(ctx, p, r.Keep)
+			err = e.keepFoundNode(ctx, node, r.Keep)
 		} else {
-			err = gone(e.free(ctx, parent, s.name, len(seats) > 1))
+			err = asGone(e.removeNode(ctx, parent, entry.name, len(entries) > 1))
 		}
 		switch {
 		case err == nil:
@@ -96,51 +104,54 @@ func (e *Engine) search(ctx context.Context, r driver.Release, c claim) error {
 			return err
 		}
 	}
-	if p, _ := e.places.find(c); p != nil {
-		e.drop(p)
+	if node, _ := e.owned.find(key); node != nil {
+		e.forget(node)
 	}
-	e.places.settle(c)
+	e.owned.clearUnknown(key)
 	if !held {
 		return driver.ErrNotHeld
 	}
 	return nil
 }
 
-// keepFound is keep for a place that was not known here.
-func (e *Engine) keepFound(ctx context.Context, p *place, d time.Duration) error {
-	data, stat, err := e.client.get(ctx, p.path())
+// keepFoundNode is keep for an entry that was not known here.
+func (e *Engine) keepFoundNode(ctx context.Context, node *ownedNode, d time.Duration) error {
+	data, stat, err := e.client.get(ctx, node.path())
 	if err != nil {
-		return gone(err)
+		return asGone(err)
 	}
-	r := recordOf(data)
-	p.holder, p.downgraded, p.token = r.Holder, r.Shared, uint64(stat.Czxid)
-	return e.keep(ctx, p, d)
+	r := readRecord(data)
+	node.holder, node.downgraded, node.token = r.Holder, r.Shared, uint64(stat.Czxid)
+	return e.keep(ctx, node, d)
 }
 
-// keep puts a place that stays by itself where one was. Writing to the one that goes wakes those who watch it with the news that it has changed, not that
-// it has gone: they look before they take it for theirs.
-func (e *Engine) keep(ctx context.Context, p *place, d time.Duration) error {
-	e.places.mu.Lock()
-	k := &place{claim: p.claim, parent: p.parent, name: keptMark + p.name, kept: true, waited: true}
-	if p.downgraded {
-		k.name = keptMark + string(rune(shared)) + p.name[1:]
+// keep replaces an entry by one that outlives the session. It writes to the old entry before it removes it, so that
+// those who watch it are told that it has changed, not that it has gone: they then read the queue before they count
+// themselves as holders.
+func (e *Engine) keep(ctx context.Context, node *ownedNode, d time.Duration) error {
+	e.owned.mu.Lock()
+	kept := &ownedNode{
+		ownerKey: node.ownerKey, parent: node.parent, name: keptMark + node.name, kept: true, sawOthers: true,
 	}
-	r := record{Holder: p.holder, TTL: millis(d), Token: p.token}
-	e.places.mu.Unlock()
-	err := persist(ctx, func() error {
+	if node.downgraded {
+		kept.name = keptMark + string(rune(shared)) + node.name[1:]
+	}
+	r := record{Holder: node.holder, TTL: millis(d), Token: node.token}
+	e.owned.mu.Unlock()
+	err := retryRemoval(ctx, func() error {
 		_, err := e.client.multi(ctx, func([]zk.MultiResponse, int64) {
-			e.places.mu.Lock()
-			defer e.places.mu.Unlock()
-			e.extend(k, d, true)
+			e.owned.mu.Lock()
+			defer e.owned.mu.Unlock()
+			e.extendLocked(kept, d, true)
 		},
-			&zk.SetDataRequest{Path: p.path(), Version: -1},
-			&zk.CreateRequest{Path: k.path(), Data: r.bytes(), Acl: e.acl},
-			&zk.DeleteRequest{Path: p.path(), Version: -1},
+			&zk.SetDataRequest{Path: node.path(), Version: -1},
+			&zk.CreateRequest{Path: kept.path(), Data: r.bytes(), Acl: e.acl},
+			&zk.DeleteRequest{Path: node.path(), Version: -1},
 		)
-		return gone(err)
+		return asGone(err)
 	})
 	if err == nil || errors.Is(err, errGone) {
-		e.drop(p)
+		e.forget(node)
 	}
 	return err
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// releaseLimit is what a release of these tests may take, on a machine that may be busy.
+// releaseLimit is how long a release of these tests may take, on a machine that may be busy.
 const releaseLimit = 30 * time.Second
 
-// cutAfterRelease takes a lock, releases it while the connection is harmed in some way, and cuts the connection once the release was sent and may be
-// cut off. It returns what the release has answered.
-func cutAfterRelease(t *testing.T, s *redisserver.Proxy, e *Engine, r driver.Release, harm func(), sent func() bool, mend func()) error {
+// cutAfterRelease takes a lock, injects a fault into the connection, releases the lock, and cuts the connection once
+// the release was sent. It returns the result of the release.
+func cutAfterRelease(
+	t *testing.T, s *redisserver.Proxy, e *Engine, r driver.Release, inject func(), sent func() bool, heal func(),
+) error {
 	t.Helper()
-	harm()
-	before := e.client.lineNow().sent.Load()
+	inject()
+	before := e.client.currentConnection().sent.Load()
 	done := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), releaseLimit)
@@ -26,20 +28,21 @@ func cutAfterRelease(t *testing.T, s *redisserver.Proxy, e *Engine, r driver.Rel
 		done <- e.Release(ctx, r)
 	}()
 	eventually(t, "the release is sent", func() bool {
-		l := e.client.lineNow()
+		l := e.client.currentConnection()
 		return l != nil && l.sent.Load() > before && sent()
 	})
 	s.Cut()
-	mend()
+	heal()
 	return <-done
 }
 
-// A release whose connection ends before it has arrived is asked for again on the next one, within its time, whatever kind of release it is.
+// A release whose connection ends before it has arrived is sent again on the next one, within its limit, whatever kind
+// of release it is.
 func TestReleaseIsAskedForAgainOnTheNextConnection(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(e *Engine, r driver.Request) time.Duration{
 		"held":     func(*Engine, driver.Request) time.Duration { return 0 },
-		"in doubt": func(e *Engine, r driver.Request) time.Duration { lose(e, r); return 0 },
+		"in doubt": func(e *Engine, r driver.Request) time.Duration { loseTake(e, r); return 0 },
 		"kept":     func(*Engine, driver.Request) time.Duration { return time.Minute },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +52,8 @@ func TestReleaseIsAskedForAgainOnTheNextConnection(t *testing.T) {
 			r := lock(t, "a")
 			mustTake(t, e, r)
 			keep := prepare(e, r)
-			err := cutAfterRelease(t, p, e, driver.Release{Hold: hold(r), Keep: keep}, p.Freeze, func() bool { return true }, p.Thaw)
+			release := driver.Release{Hold: hold(r), Keep: keep}
+			err := cutAfterRelease(t, p, e, release, p.Freeze, func() bool { return true }, p.Thaw)
 			if err != nil {
 				t.Errorf("Release: %v", err)
 			}
@@ -62,8 +66,8 @@ func TestReleaseIsAskedForAgainOnTheNextConnection(t *testing.T) {
 	}
 }
 
-// A release whose answer is lost with its connection is asked for again, too. Nothing is there by then, which does not tell whether the lock was held until the
-// release: that is unknown, and nothing is left.
+// A release whose answer is lost with its connection is sent again, too. It finds nothing then, which does not tell
+// whether the lock was held until the release: the outcome is unknown, and nothing is left behind.
 func TestReleaseWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := redisserver.ProxyForTest(t, server(t).Addr())
@@ -78,7 +82,7 @@ func TestReleaseWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	mustTake(t, other, lock(t, "a"))
 }
 
-// openOn opens an engine that uses a proxy, and whose session never ends meanwhile.
+// openOn opens an engine that uses a proxy, and whose session never ends during the test.
 func openOn(t *testing.T, p *redisserver.Proxy) *Engine {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), releaseLimit)

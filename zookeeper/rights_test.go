@@ -18,7 +18,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// documentedRights reads from the documentation who may do what: to the nodes that stay, and to those that programs make.
+// documentedRights reads from the documentation who may do what: on the nodes that stay, and on those that programs
+// create.
 func documentedRights(t *testing.T) (staying map[string][]zk.ACL, made []zk.ACL) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/engines/zookeeper.md")
@@ -39,7 +40,8 @@ func documentedRights(t *testing.T) (staying map[string][]zk.ACL, made []zk.ACL)
 		return all
 	}
 	staying = map[string][]zk.ACL{}
-	for _, found := range regexp.MustCompile(`(?m)^create (\S+) "" auth::cdrwa(?:,(\S+))?$`).FindAllStringSubmatch(text, -1) {
+	creations := regexp.MustCompile(`(?m)^create (\S+) "" auth::cdrwa(?:,(\S+))?$`)
+	for _, found := range creations.FindAllStringSubmatch(text, -1) {
 		staying[found[1]] = nil
 		if found[2] != "" {
 			staying[found[1]] = list(found[2])
@@ -52,15 +54,15 @@ func documentedRights(t *testing.T) (staying map[string][]zk.ACL, made []zk.ACL)
 	return staying, list(inURL[1])
 }
 
-// digestOf is a user as an ACL has it.
+// digestOf returns the id of a user in an ACL.
 func digestOf(user string) string { return zk.DigestACL(0, user, passwordOf(user))[0].ID }
 
 func passwordOf(user string) string { return user + "'s password" }
 
-// without returns a list for each single right in it that lacks that one.
+// without calls each with a list for every single right in list, which lacks that right.
 func without(list []zk.ACL, where string, each func(what string, less []zk.ACL)) {
 	for i, one := range list {
-		for letter, right := range letters {
+		for letter, right := range permLetters {
 			if one.Perms&right != 0 {
 				less := slices.Clone(list)
 				less[i].Perms &^= right
@@ -71,7 +73,7 @@ func without(list []zk.ACL, where string, each func(what string, less []zk.ACL))
 	}
 }
 
-// rightsTest is a place of its own, with three users.
+// rightsTest has a prefix of its own, and three users.
 type rightsTest struct {
 	*testing.T
 	prefix              string
@@ -79,7 +81,7 @@ type rightsTest struct {
 	look, lock, operate *Engine
 }
 
-// newRightsTest makes the nodes that stay.
+// newRightsTest creates the nodes that stay.
 func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *rightsTest {
 	t.Helper()
 	r := &rightsTest{T: t, prefix: "/rights-" + rand.Text(), admin: session(t, "admin")}
@@ -93,10 +95,18 @@ func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *ri
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		e, err := New(ctx, []string{server(t).Addr()}, WithPrefix(r.prefix), WithAuth(user, passwordOf(user)), WithSessionTimeout(longSession), WithTimeout(time.Minute), func(c *config) error {
-			c.others = others
-			return nil
-		})
+		e, err := New(
+			ctx,
+			[]string{server(t).Addr()},
+			WithPrefix(r.prefix),
+			WithAuth(user, passwordOf(user)),
+			WithSessionTimeout(longSession),
+			WithTimeout(time.Minute),
+			func(c *config) error {
+				c.extraACL = others
+				return nil
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,10 +117,15 @@ func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *ri
 	return r
 }
 
-// session is one of somebody without an engine.
+// session opens a session of a user, without an engine.
 func session(t *testing.T, user string) *zk.Conn {
 	t.Helper()
-	conn, _, err := zk.Connect([]string{server(t).Addr()}, longSession, zk.WithLogInfo(false), zk.WithLogger(nowhere{}))
+	conn, _, err := zk.Connect(
+		[]string{server(t).Addr()},
+		longSession,
+		zk.WithLogInfo(false),
+		zk.WithLogger(discardLogger{}),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,16 +136,16 @@ func session(t *testing.T, user string) *zk.Conn {
 	return conn
 }
 
-// lasting asks for a lock that outlives the test, however slow the machine is.
-func lasting(t testing.TB, name string) driver.Request {
+// longLock returns a request for a lock that outlives the test, however slow the machine is.
+func longLock(t testing.TB, name string) driver.Request {
 	r := lock(t, name)
 	r.TTL = 5 * time.Minute
 	return r
 }
 
-// locks has one user take what is free, and what another one has made and lets go.
-func (r *rightsTest) locks(e, other *Engine) error {
-	free := lasting(r, "free")
+// checkLocks has one user take what is free, and what another user has created and releases.
+func (r *rightsTest) checkLocks(e, other *Engine) error {
+	free := longLock(r, "free")
 	if _, err := e.Take(r.Context(), free); err != nil {
 		return err
 	}
@@ -138,7 +153,7 @@ func (r *rightsTest) locks(e, other *Engine) error {
 		return err
 	}
 	name := "made by " + other.config.user
-	first, second := lasting(r, name), lasting(r, name)
+	first, second := longLock(r, name), longLock(r, name)
 	if _, err := other.Take(r.Context(), first); err != nil {
 		return err
 	}
@@ -158,9 +173,9 @@ func (r *rightsTest) locks(e, other *Engine) error {
 	return e.Release(r.Context(), driver.Release{Hold: hold(second)})
 }
 
-// operates takes a lock away, and sweeps.
-func (r *rightsTest) operates() error {
-	victim := lasting(r, "victim")
+// checkOperates releases a lock by force, and sweeps.
+func (r *rightsTest) checkOperates() error {
+	victim := longLock(r, "victim")
 	g, err := r.lock.Take(r.Context(), victim)
 	if err != nil {
 		return err
@@ -177,16 +192,17 @@ func (r *rightsTest) operates() error {
 	if err := r.operate.Leaks(r.Context(), driver.Query{}, func(driver.Leak) bool { return true }); err != nil {
 		return err
 	}
-	if err := r.operate.Sweep(r.Context(), driver.Leak{Key: victim.Key, Sort: driver.Remains, Mark: "0.0"}); !errors.Is(err, driver.ErrNotHeld) {
+	err = r.operate.Sweep(r.Context(), driver.Leak{Key: victim.Key, Sort: driver.Remains, Mark: "0.0"})
+	if !errors.Is(err, driver.ErrNotHeld) {
 		return fmt.Errorf("sweeping what is not there: %w", err)
 	}
 	return nil
 }
 
-// looks sees what others hold.
-func (r *rightsTest) looks(holders ...*Engine) error {
+// checkReads lists what others hold.
+func (r *rightsTest) checkReads(holders ...*Engine) error {
 	for i, e := range holders {
-		held := lasting(r, fmt.Sprint("held ", i))
+		held := longLock(r, fmt.Sprint("held ", i))
 		if _, err := e.Take(r.Context(), held); err != nil {
 			return err
 		}
@@ -204,13 +220,13 @@ func (r *rightsTest) looks(holders ...*Engine) error {
 	return r.look.Leaks(r.Context(), driver.Query{}, func(driver.Leak) bool { return true })
 }
 
-// all does the work of all users.
-func (r *rightsTest) all() error {
+// checkAll does the work of all users.
+func (r *rightsTest) checkAll() error {
 	for _, work := range []func() error{
-		func() error { return r.locks(r.lock, r.operate) },
-		func() error { return r.locks(r.operate, r.lock) },
-		r.operates,
-		func() error { return r.looks(r.lock, r.operate) },
+		func() error { return r.checkLocks(r.lock, r.operate) },
+		func() error { return r.checkLocks(r.operate, r.lock) },
+		r.checkOperates,
+		func() error { return r.checkReads(r.lock, r.operate) },
 	} {
 		if err := work(); err != nil {
 			return err
@@ -226,7 +242,7 @@ func TestDocumentedRightsAreNeeded(t *testing.T) {
 	fails := func(what string, staying map[string][]zk.ACL, made []zk.ACL) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			err := newRightsTest(t, staying, made).all()
+			err := newRightsTest(t, staying, made).checkAll()
 			lacks, typed := errors.AsType[*RightsError](err)
 			switch {
 			case err == nil:
@@ -238,54 +254,59 @@ func TestDocumentedRightsAreNeeded(t *testing.T) {
 	}
 	for node, list := range staying {
 		if node == "/leasehold/semaphore" {
-			continue // as the other one
+			continue // like the other one
 		}
 		without(list, node, func(what string, less []zk.ACL) {
-			fails(what, map[string][]zk.ACL{"/leasehold/lock": less, "/leasehold/semaphore": staying["/leasehold/semaphore"]}, made)
+			lists := map[string][]zk.ACL{
+				"/leasehold/lock": less, "/leasehold/semaphore": staying["/leasehold/semaphore"],
+			}
+			fails(what, lists, made)
 		})
 	}
 	without(made, "what programs make", func(what string, less []zk.ACL) { fails(what, staying, less) })
 }
 
-// With them each user can do what he is for, and not more.
+// With the documented rights, each user can do its work, and no more.
 func TestDocumentedRightsAreEnough(t *testing.T) {
 	t.Parallel()
 	staying, made := documentedRights(t)
 	r := newRightsTest(t, staying, made)
-	if err := r.all(); err != nil {
+	if err := r.checkAll(); err != nil {
 		t.Fatal(err)
 	}
-	permits := lasting(r, "permits")
+	permits := longLock(r, "permits")
 	permits.Kind, permits.Size = driver.Semaphore, 2
 	mustTake(t, r.lock, permits)
 	if page, err := r.look.List(t.Context(), driver.Query{Kind: driver.Semaphore}); err != nil || len(page) != 1 {
 		t.Errorf("semaphores are listed as %+v, %v", page, err)
 	}
 
-	held := lasting(r, "held")
+	held := longLock(r, "held")
 	g := mustTake(t, r.lock, held)
-	waits := lasting(r, "held")
+	waits := longLock(r, "held")
 	waits.Join = true
 	refused := map[string]error{
 		"Release":      r.look.Release(t.Context(), driver.Release{Hold: hold(held)}),
 		"ForceRelease": r.look.ForceRelease(t.Context(), held.Key, g.Token),
 		"Sweep":        r.look.Sweep(t.Context(), driver.Leak{Key: held.Key, Sort: driver.Remains, Mark: "0.0"}),
 	}
-	_, refused["Take"] = r.look.Take(t.Context(), lasting(r, "another"))
+	_, refused["Take"] = r.look.Take(t.Context(), longLock(r, "another"))
 	_, refused["Take of what is held"] = r.look.Take(t.Context(), waits)
 	_, refused["List by who locks"] = r.lock.List(t.Context(), driver.Query{})
 	for what, err := range refused {
-		if lacks, typed := errors.AsType[*RightsError](err); !typed || !driver.IsPermanent(err) || !strings.Contains(err.Error(), lacks.Node) || !strings.Contains(err.Error(), "setAcl") {
+		lacks, typed := errors.AsType[*RightsError](err)
+		if !typed || !driver.IsPermanent(err) || !strings.Contains(err.Error(), lacks.Node) ||
+			!strings.Contains(err.Error(), "setAcl") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	node := r.lock.parent(held.Key)
-	places := nodes(t, r.lock, held.Key)
-	if len(places) != 1 {
-		t.Fatalf("the places are %v", places)
+	node := r.lock.nameNode(held.Key)
+	entries := nodes(t, r.lock, held.Key)
+	if len(entries) != 1 {
+		t.Fatalf("the entries are %v", entries)
 	}
 	for user, paths := range map[string][]string{
-		"shop_look":    {r.prefix, path.Dir(node), node, node + "/" + places[0].name},
+		"shop_look":    {r.prefix, path.Dir(node), node, node + "/" + entries[0].name},
 		"shop":         {r.prefix, path.Dir(node)},
 		"shop_operate": {r.prefix},
 	} {
@@ -327,8 +348,8 @@ func TestDocumentedRightsAreEnough(t *testing.T) {
 	}
 }
 
-// Where the programs make all nodes, their URL is all that who looks needs.
-func TestLookingNeedsNothingButTheURLOfPrograms(t *testing.T) {
+// Where the programs create all nodes, a user that only reads needs nothing but the ACL in their URL.
+func TestReadOnlyUserNeedsOnlyTheURLOfPrograms(t *testing.T) {
 	t.Parallel()
 	prefix := "/rights-" + rand.Text()
 	look := openAt(t, server(t), WithPrefix(prefix), WithAuth("shop_look", passwordOf("shop_look")))
@@ -346,31 +367,39 @@ func TestLookingNeedsNothingButTheURLOfPrograms(t *testing.T) {
 	if stat, err := look.client.exists(t.Context(), prefix); err != nil || stat != nil {
 		t.Errorf("looking has made the node %s: %v", prefix, err)
 	}
-	e := openAt(t, server(t), WithPrefix(prefix), WithAuth("shop", passwordOf("shop")), WithACL("digest:"+digestOf("shop_look")+":r"))
+	e := openAt(t, server(t), WithPrefix(prefix),
+		WithAuth("shop", passwordOf("shop")), WithACL("digest:"+digestOf("shop_look")+":r"))
 	mustTake(t, e, lock(t, "a"))
 	looks(1)
 	var lacks *RightsError
-	if _, err := look.Take(t.Context(), lock(t, "a")); !errors.As(err, &lacks) || lacks.Right != "create" || lacks.Node != prefix+"/lock" {
+	_, err := look.Take(t.Context(), lock(t, "a"))
+	if !errors.As(err, &lacks) || lacks.Right != "create" || lacks.Node != prefix+"/lock" {
 		t.Errorf("Take: %v", err)
 	}
 }
 
-// Who only looks hears of what is left when that has been of no use for long, by any clock.
-func TestLeaksByTheClockOfWhoLooks(t *testing.T) {
+// A user that only reads is told of leaks that have been of no use for long, by any clock.
+func TestLeaksByTheClockOfAReadOnlyUser(t *testing.T) {
 	t.Parallel()
 	e := openAt(t, server(t), WithPrefix("/rights-"+rand.Text()))
-	if err := e.build(t.Context(), e.parent(lock(t, "a").Key)); err != nil {
+	if err := e.createParents(t.Context(), e.nameNode(lock(t, "a").Key)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.client.conn.SetACL(e.base(driver.Lock), zk.WorldACL(zk.PermRead), -1); err != nil {
+	if _, err := e.client.conn.SetACL(e.kindNode(driver.Lock), zk.WorldACL(zk.PermRead), -1); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	now, err := e.timeToLook(t.Context(), driver.Lock)
-	if off := time.UnixMilli(now).Sub(began); err != nil || off > -mostApart+time.Since(began) || off < -mostApart-time.Second {
+	now, err := e.serverTimeReadOnly(t.Context(), driver.Lock)
+	if off := time.UnixMilli(now).
+		Sub(began); err != nil || off > -maxClockDifference+time.Since(began) ||
+		off < -maxClockDifference-time.Second {
 		t.Errorf("it is %v ahead, %v", off, err)
 	}
-	if err := e.Leaks(t.Context(), driver.Query{}, func(l driver.Leak) bool { t.Errorf("what was used just now is %+v", l); return true }); err != nil {
+	err = e.Leaks(t.Context(), driver.Query{}, func(l driver.Leak) bool {
+		t.Errorf("what was used just now is %+v", l)
+		return true
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }
@@ -381,8 +410,18 @@ func TestACLs(t *testing.T) {
 	for text, want := range map[string][]zk.ACL{
 		"digest:" + id + ":r": {{Perms: zk.PermRead, Scheme: "digest", ID: id}},
 		"digest:" + strings.ReplaceAll(id, "+", " ") + ":cdrwa": {{Perms: zk.PermAll, Scheme: "digest", ID: id}},
-		"world:anyone:r,x509:CN=a,O=b:cd":                       {{Perms: zk.PermRead, Scheme: "world", ID: "anyone"}, {Perms: zk.PermCreate | zk.PermDelete, Scheme: "x509", ID: "CN=a,O=b"}},
-		"digest:a:geheim:r":                                     nil, "digest:a:r": nil, "": nil, "geheim": nil, "world:anyone:x": nil, "world:anyone:r,": nil, "world::r": nil, "world:anyone:": nil,
+		"world:anyone:r,x509:CN=a,O=b:cd": {
+			{Perms: zk.PermRead, Scheme: "world", ID: "anyone"},
+			{Perms: zk.PermCreate | zk.PermDelete, Scheme: "x509", ID: "CN=a,O=b"},
+		},
+		"digest:a:geheim:r":              nil,
+		"digest:a:r":                     nil,
+		"":                               nil,
+		"geheim":                         nil,
+		"world:anyone:x":                 nil,
+		"world:anyone:r,":                nil,
+		"world::r":                       nil,
+		"world:anyone:":                  nil,
 		"world:anyone:r,,world:anyone:r": nil,
 	} {
 		got, ok := parseACL(text)
@@ -390,8 +429,9 @@ func TestACLs(t *testing.T) {
 			t.Errorf("%s is %v, %v", text, got, ok)
 		}
 		c, err := parseURL("zookeeper://a:b@h?acl="+text, noEnvironment)
-		if want == nil && (err == nil || strings.Contains(err.Error(), "geheim")) || want != nil && !slices.Equal(c.others, want) {
-			t.Errorf("%s in a URL is %v, %v", text, c.others, err)
+		if want == nil && (err == nil || strings.Contains(err.Error(), "geheim")) ||
+			want != nil && !slices.Equal(c.extraACL, want) {
+			t.Errorf("%s in a URL is %v, %v", text, c.extraACL, err)
 		}
 	}
 }

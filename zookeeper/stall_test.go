@@ -13,7 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
-// network is what stands between one client and its server. It may hold back what the client sends, or let nobody connect.
+// network stands between a client and its server. It can hold back what the client sends, or refuse all connections.
 type network struct {
 	to string
 
@@ -50,7 +50,7 @@ func (l *heldConn) Write(b []byte) (int, error) {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
 	if l.of.held {
-		l.kept = append(l.kept, b...) // TCP goes on to try
+		l.kept = append(l.kept, b...) // TCP continues to try
 		return len(b), nil
 	}
 	return l.Conn.Write(b)
@@ -63,7 +63,7 @@ func (n *network) hold() {
 	n.held = true
 }
 
-// release lets what was held back arrive.
+// release delivers what was held back.
 func (n *network) release() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -74,15 +74,16 @@ func (n *network) release() {
 	}
 }
 
-// cut lets nobody connect any more.
+// cut refuses all connections.
 func (n *network) cut() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.gone = true
 }
 
-// What a client sends is held up for less than it waits before it gives up a connection. Then it takes a lock, through a follower that dies at once with
-// what it was to tell the leader. So the leader has heard of the session last before all that. It ends the session no earlier than the lease.
+// What a client sends is held back for less than the time after which it gives up a connection. Then it takes a lock,
+// through a follower that dies at once without having told the leader. So the leader last heard of the session before
+// all that. It must end the session no earlier than the lease.
 func TestStallBeforeATake(t *testing.T) {
 	t.Parallel()
 	const timeout = 12 * time.Second
@@ -98,7 +99,7 @@ func TestStallBeforeATake(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = a.Close() }) // its server is gone
 	b := engineOn(t, timeout, followers[1].Addr())
-	before := wish(a, "before")
+	before := newRequest(a, "before")
 	take(t, a, before)
 	release(t, a, before)
 	n.hold()
@@ -107,7 +108,7 @@ func TestStallBeforeATake(t *testing.T) {
 		grant driver.Grant
 		err   error
 	}
-	r := wish(a, "stalled")
+	r := newRequest(a, "stalled")
 	asked := driver.Now()
 	done := make(chan outcome, 1)
 	go func() {
@@ -125,7 +126,7 @@ func TestStallBeforeATake(t *testing.T) {
 	if !got.grant.Start.IsZero() {
 		ends = got.grant.Start.Add(r.TTL).Time()
 	}
-	next := queue(t, b, wish(b, "stalled"))
+	next := queue(t, b, newRequest(b, "stalled"))
 	if g := next.granted(t); g.Token <= got.grant.Token {
 		t.Errorf("token %d follows %d", g.Token, got.grant.Token)
 	}

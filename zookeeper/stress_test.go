@@ -15,14 +15,14 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// room is a name as those see it who hold it.
-type room struct {
+// exclusionChecker checks from the holders' point of view that a name has one holder at a time.
+type exclusionChecker struct {
 	inside atomic.Int32
 	last   atomic.Uint64
 }
 
-// visit is what the holder does. Nobody else may be there, and tokens grow.
-func (r *room) visit(t *testing.T, token uint64) {
+// enter is what the holder does. Nobody else may be inside, and tokens grow.
+func (r *exclusionChecker) enter(t *testing.T, token uint64) {
 	if n := r.inside.Add(1); n != 1 {
 		t.Errorf("%d hold at the same time", n)
 	}
@@ -35,13 +35,13 @@ func (r *room) visit(t *testing.T, token uint64) {
 	r.inside.Add(-1)
 }
 
-// Names that are hardly ever held, and hardly ever free: their nodes go with the last one who leaves, while others come. Some give up at once, some
-// while they wait, and some never look again after they have joined.
+// Names that are hardly ever held, and hardly ever free: their nodes go with the last to leave, while others join. Some
+// give up at once, some while they wait, and some never ask again after they have joined.
 func TestNodesGoWhileOthersCome(t *testing.T) {
 	t.Parallel()
 	const engines, callers, names, turns = 3, 4, 2, 25
 	s := server(t)
-	rooms := make([]room, names)
+	checkers := make([]exclusionChecker, names)
 	var granted atomic.Int32
 	var all sync.WaitGroup
 	var open []*Engine
@@ -52,11 +52,13 @@ func TestNodesGoWhileOthersCome(t *testing.T) {
 			all.Go(func() {
 				for range turns {
 					i := rand.IntN(names)
-					token, err := turn(t, e, &rooms[i], fmt.Sprint(i))
+					token, err := takeTurn(t, e, &checkers[i], fmt.Sprint(i))
 					switch {
 					case token != 0:
 						granted.Add(1)
-					case err != nil && !errors.Is(err, driver.ErrHeld) && !errors.Is(err, context.DeadlineExceeded) && !slow(err):
+					case err == nil, errors.Is(err, driver.ErrHeld), isSlow(err):
+					case errors.Is(err, context.DeadlineExceeded):
+					default:
 						t.Error(err)
 					}
 				}
@@ -70,19 +72,20 @@ func TestNodesGoWhileOthersCome(t *testing.T) {
 	for i := range names {
 		k := lock(t, fmt.Sprint(i)).Key
 		eventually(t, "the node of the name is gone", func() bool {
-			stat, err := open[0].client.exists(t.Context(), open[0].parent(k))
+			stat, err := open[0].client.exists(t.Context(), open[0].nameNode(k))
 			return err == nil && stat == nil
 		})
 	}
 }
 
-// slow reports whether nothing is known since the server says nothing for seconds, as on a machine that is very busy.
-func slow(err error) bool {
+// isSlow reports whether the outcome is unknown because the server has not answered for seconds, as on a very busy
+// machine.
+func isSlow(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, errNoAnswer) || errors.Is(err, errNoSession)
 }
 
-// turn is one try to be in a room. It returns the token if that has succeeded.
-func turn(t *testing.T, e *Engine, r *room, name string) (token uint64, err error) {
+// takeTurn is one attempt to hold the name for a moment. It returns the token if it has succeeded.
+func takeTurn(t *testing.T, e *Engine, r *exclusionChecker, name string) (token uint64, err error) {
 	want := lock(t, name)
 	want.Join = rand.IntN(4) > 0
 	g, err := e.Take(t.Context(), want)
@@ -96,11 +99,11 @@ func turn(t *testing.T, e *Engine, r *room, name string) (token uint64, err erro
 		cancel()
 	}
 	if err == nil {
-		r.visit(t, g.Token)
+		r.enter(t, g.Token)
 		token = g.Token
 	}
 	released := e.Release(context.Background(), driver.Release{Hold: hold(want)})
-	if slow(released) { // it goes on in the background
+	if isSlow(released) { // it continues in the background
 		return token, err
 	}
 	if held := err == nil; held && released != nil || released != nil && !errors.Is(released, driver.ErrNotHeld) {

@@ -10,14 +10,15 @@ import (
 	"github.com/leasehold-go/leasehold/internal/zookeeperserver"
 )
 
-// TestContract runs the suite of all engines, with several sessions on one server as several processes have. What restarts the server has one of its own.
+// TestContract runs the suite of all engines, with several sessions on one server, like those of several processes.
+// Tests that restart the server have one of their own.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(t *testing.T) drivertest.Place {
+		Start: func(t *testing.T) drivertest.Environment {
 			if strings.HasSuffix(t.Name(), "/GrowOverCrash") {
 				s := zookeeperserver.ForTest(t, zookeeperserver.Config{MaxSession: longSession})
-				return drivertest.Place{
+				return drivertest.Environment{
 					Open: func(t *testing.T) driver.Engine { return openAt(t, s, WithSessionTimeout(longSession)) },
 					Restart: func(t *testing.T) {
 						s.Kill()
@@ -27,7 +28,9 @@ func TestContract(t *testing.T) {
 					},
 				}
 			}
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine { return openAt(t, server(t), WithSessionTimeout(longSession)) }}
+			return drivertest.Environment{
+				Open: func(t *testing.T) driver.Engine { return openAt(t, server(t), WithSessionTimeout(longSession)) },
+			}
 		},
 		TTL:  1500 * time.Millisecond,
 		Late: 750 * time.Millisecond,

@@ -10,138 +10,148 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// tries is how often a request begins anew because the node of a name went or came in between.
-const tries = 20
+// maxTries is how often a request starts again because the node of the name was created or removed meanwhile.
+const maxTries = 20
 
-// waiterLife is how long a place outlives the last sign that somebody waits at it.
-const waiterLife = 30 * time.Second
+// waiterTTL is how long an entry outlives the last sign that its waiter is there.
+const waiterTTL = 30 * time.Second
 
 // Take implements [driver.Engine].
 //
-// A free name takes one round trip: the node of the name and the place in it are created together, which succeeds only if nobody is there.
+// A free name takes one round trip: the node of the name and the entry are created together, which succeeds only if
+// nobody holds or waits.
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	from := driver.Now()
-	if err := e.client.allows(r.TTL); err != nil {
+	if err := e.client.checkTTL(r.TTL); err != nil {
 		return driver.Grant{}, err
 	}
-	if err := e.client.assure(ctx, from, r.TTL); err != nil {
+	if err := e.client.ensureSession(ctx, from, r.TTL); err != nil {
 		return driver.Grant{}, err
 	}
-	c := claim{r.Key, idOf(r.Owner)}
-	for range tries {
-		g, err := e.take(ctx, &r, c, from)
+	key := ownerKey{r.Key, ownerID(r.Owner)}
+	for range maxTries {
+		g, err := e.take(ctx, &r, key, from)
 		if !errors.Is(err, errGone) {
-			return g, surprise(err)
+			return g, asUnexpected(err)
 		}
 	}
-	return driver.Grant{}, errTurmoil
+	return driver.Grant{}, errNodeChanging
 }
 
-// take is one try, for a lease from a moment on. It fails with errGone if what it has seen is gone meanwhile.
-func (e *Engine) take(ctx context.Context, r *driver.Request, c claim, from driver.Instant) (driver.Grant, error) {
-	p, doubt := e.places.find(c)
-	if p == nil && doubt {
+// take is one attempt, for a lease that starts at from. It returns errGone if what it has read is gone meanwhile.
+func (e *Engine) take(ctx context.Context, r *driver.Request, key ownerKey, from driver.Instant) (driver.Grant, error) {
+	node, unknown := e.owned.find(key)
+	if node == nil && unknown {
 		var err error
-		if p, err = e.recover(ctx, r, c); err != nil {
+		if node, err = e.findUnanswered(ctx, r, key); err != nil {
 			return driver.Grant{}, err
 		}
 	}
-	if p != nil {
-		return e.retake(ctx, r, p, from)
+	if node != nil {
+		return e.takeAgain(ctx, r, node, from)
 	}
-	if !r.Join || !e.places.crowded(r.Key) {
-		p, err := e.settleIn(ctx, r, c)
+	if !r.Join || !e.owned.contended.Has(r.Key) {
+		node, err := e.takeFree(ctx, r, key)
 		if err == nil {
-			return e.grant(ctx, p, r.TTL, from)
+			return e.grant(ctx, node, r.TTL, from)
 		}
 		if !errors.Is(err, zk.ErrNodeExists) {
 			return driver.Grant{}, err
 		}
 	}
 	if !r.Join {
-		p, err := e.mayTry(ctx, r, c, doubt)
+		node, err := e.checkBeforeCreate(ctx, r, key, unknown)
 		switch {
 		case err != nil:
 			return driver.Grant{}, err
-		case p != nil:
-			return e.retake(ctx, r, p, from)
+		case node != nil:
+			return e.takeAgain(ctx, r, node, from)
 		}
 	}
-	p, err := e.join(ctx, r, c)
+	node, err := e.join(ctx, r, key)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	return e.result(ctx, r, p, from, r.Waiters)
+	return e.finishTake(ctx, r, node, from, r.MaxWaiters)
 }
 
-// settleIn takes a name that is free. It answers ErrNodeExists if it may not be.
-func (e *Engine) settleIn(ctx context.Context, r *driver.Request, c claim) (*place, error) {
+// takeFree takes a name that is free. It returns ErrNodeExists if the name may not be free.
+func (e *Engine) takeFree(ctx context.Context, r *driver.Request, key ownerKey) (*ownedNode, error) {
 	for {
-		p, at, err := e.sit(ctx, r, c, true)
+		node, at, err := e.createNode(ctx, r, key, true)
 		if at != 0 || !errors.Is(err, zk.ErrNoNode) {
-			return p, err
+			return node, err
 		}
-		if err := e.build(ctx, e.base(r.Kind)); err != nil {
+		if err := e.createParents(ctx, e.kindNode(r.Kind)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// join gets in line.
-func (e *Engine) join(ctx context.Context, r *driver.Request, c claim) (*place, error) {
-	p, _, err := e.sit(ctx, r, c, false)
+// join creates an entry behind others in the queue.
+func (e *Engine) join(ctx context.Context, r *driver.Request, key ownerKey) (*ownedNode, error) {
+	node, _, err := e.createNode(ctx, r, key, false)
 	if errors.Is(err, zk.ErrNoNode) {
-		e.places.quiet(r.Key)
+		e.owned.contended.Remove(r.Key)
 		err = errGone
 	}
-	return p, err
+	return node, err
 }
 
-// sit makes a place, alone in the node of the name, or behind others, and returns the one that the owner has by now. The token is the number of the
-// transaction, which all of the nodes in it have as their czxid, and the written one as its mzxid.
-func (e *Engine) sit(ctx context.Context, r *driver.Request, c claim, alone bool) (has *place, at int, err error) {
-	p := &place{claim: c, parent: e.parent(r.Key), mode: modeOf(r), weight: r.Weight, size: r.Size, holder: r.Holder, ttl: millis(r.TTL)}
-	begin := p.parent + "/" + stem(p.mode, p.weight, p.size, c.id, newNonce())
+// createNode creates an entry, alone in a new node of the name or behind others, and returns the entry that the owner
+// has now. The token is the number of the transaction: the czxid of the nodes that it has created, and the mzxid of the
+// one that it has written.
+func (e *Engine) createNode(
+	ctx context.Context, r *driver.Request, key ownerKey, alone bool,
+) (has *ownedNode, at int, err error) {
+	node := &ownedNode{
+		ownerKey: key, parent: e.nameNode(r.Key), mode: nodeMode(r), weight: r.Weight, size: r.Size,
+		holder: r.Holder, ttl: millis(r.TTL),
+	}
+	prefix := node.parent + "/" + namePrefix(node.mode, node.weight, node.size, key.id, newNonce())
 	ops := []any{
-		&zk.CreateRequest{Path: begin, Data: p.record().bytes(), Acl: e.acl, Flags: zk.FlagEphemeral | zk.FlagSequence},
-		&zk.SetDataRequest{Path: p.parent, Version: -1},
+		&zk.CreateRequest{
+			Path: prefix, Data: node.recordLocked().bytes(), Acl: e.acl, Flags: zk.FlagEphemeral | zk.FlagSequence,
+		},
+		&zk.SetDataRequest{Path: node.parent, Version: -1},
 	}
 	if alone {
-		ops = append([]any{&zk.CreateRequest{Path: p.parent, Acl: e.acl}}, ops...)
+		ops = append([]any{&zk.CreateRequest{Path: node.parent, Acl: e.acl}}, ops...)
 	}
-	var noted *place // by an answer that comes too late, too
+	var noted *ownedNode // even by an answer that comes too late
 	at, err = e.client.multi(ctx, func(made []zk.MultiResponse, session int64) {
 		made = made[len(made)-2:]
-		p.name = made[0].String[len(p.parent)+1:]
-		p.token = uint64(made[1].Stat.Mzxid)
-		p.session = session
-		noted = e.note(p, alone, r.TTL)
+		node.name = made[0].String[len(node.parent)+1:]
+		node.token = uint64(made[1].Stat.Mzxid)
+		node.session = session
+		noted = e.addOwned(node, alone, r.TTL)
 		e.client.setClock(made[1].Stat)
 	}, ops...)
 	switch {
 	case err == nil && noted.token > driver.MaxToken:
-		e.abandon(noted)
+		e.scheduleRemoval(noted)
 		return nil, at, errSpent
 	case err == nil:
 		return noted, at, nil
 	case !driver.HadNoEffect(err) && !isAnswer(err):
-		e.places.doubt(c)
+		e.owned.noteUnknown(key)
 	}
 	return nil, at, err
 }
 
-// note adds a place, and has it removed if the owner has an earlier one, which is the one that is returned.
-func (e *Engine) note(p *place, alone bool, ttl time.Duration) (has *place) {
-	has = e.places.add(p, alone)
-	if has.name != p.name {
-		e.abandon(p)
+// addOwned adds an entry, and returns the one that counts: the owner's earlier entry if there is one. Then the new one
+// is removed.
+func (e *Engine) addOwned(node *ownedNode, alone bool, ttl time.Duration) (has *ownedNode) {
+	has = e.owned.add(node, alone)
+	if has.name != node.name {
+		e.scheduleRemoval(node)
 	}
-	e.keepAlive(has, max(ttl, waiterLife))
+	e.touch(has, max(ttl, waiterTTL))
 	return has
 }
 
-// build makes a node and all above it, as far as they are missing.
-func (e *Engine) build(ctx context.Context, path string) error {
+// createParents creates a node and all above it, as far as they are missing.
+func (e *Engine) createParents(ctx context.Context, path string) error {
 	for i := 1; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {
 			continue
@@ -157,76 +167,85 @@ func (e *Engine) build(ctx context.Context, path string) error {
 	return nil
 }
 
-// result says what has become of a place, which does not stay if nobody wants to wait there, or if as many wait before it as may. Of several who join at
-// once each sees who has come before, so there are never more who stay; for a moment there are those who are sent away.
-func (e *Engine) result(ctx context.Context, r *driver.Request, p *place, from driver.Instant, most int) (driver.Grant, error) {
-	v, err := e.consider(ctx, p)
+// finishTake answers a take whose entry is in the queue. The entry is removed again if its owner does not want to wait,
+// or if as many wait before it as may. Of several that join at once, each sees those that came before it, so there are
+// never too many that stay, only for a moment some that are about to go.
+func (e *Engine) finishTake(
+	ctx context.Context, r *driver.Request, node *ownedNode, from driver.Instant, maxWaiters int,
+) (driver.Grant, error) {
+	pos, err := e.readPosition(ctx, node)
 	switch {
 	case err != nil:
-		return driver.Grant{}, undecided(err) // the place stays
-	case v.holds:
-		return e.grant(ctx, p, r.TTL, from)
+		return driver.Grant{}, asUnknown(err) // the entry stays
+	case pos.holds:
+		return e.grant(ctx, node, r.TTL, from)
 	}
-	e.places.crowd(r.Key)
-	crowded := r.Join && most > 0 && v.before >= most
-	if !r.Join || crowded {
-		if err := e.leave(ctx, p); err != nil && !errors.Is(err, errGone) {
-			return driver.Grant{}, driver.Spent(undecided(err)) // the place may stand in its owner's way for a moment
+	e.owned.contended.Add(r.Key, contendedFor)
+	full := r.Join && maxWaiters > 0 && pos.waitersBefore >= maxWaiters
+	if !r.Join || full {
+		if err := e.removeOwned(ctx, node); err != nil && !errors.Is(err, errGone) {
+			return driver.Grant{}, driver.Spent(asUnknown(err)) // the entry may be in its own owner's way for a moment
 		}
 	}
-	if crowded {
-		return driver.Grant{}, driver.ErrCrowded
+	if full {
+		return driver.Grant{}, driver.ErrTooManyWaiters
 	}
 	return driver.Grant{}, driver.ErrHeld
 }
 
-// grant makes a holder of a place, for a lease from a moment on. The session may have to be made sure of again, if the connection has changed.
-func (e *Engine) grant(ctx context.Context, p *place, ttl time.Duration, from driver.Instant) (driver.Grant, error) {
-	for range tries {
-		g, err := e.granted(p, ttl, from)
-		if !errors.Is(err, errUnsure) {
+// grant makes an entry a holder, for a lease that starts at from. If the connection has changed, it may have to make
+// the session certain again.
+func (e *Engine) grant(
+	ctx context.Context, node *ownedNode, ttl time.Duration, from driver.Instant,
+) (driver.Grant, error) {
+	for range maxTries {
+		g, err := e.noteGranted(node, ttl, from)
+		if !errors.Is(err, errSessionUncertain) {
 			return g, err
 		}
-		if err = e.client.assure(ctx, from, ttl); err == nil {
-			err = e.confirm(ctx, p)
+		if err = e.client.ensureSession(ctx, from, ttl); err == nil {
+			err = e.confirmOwn(ctx, node)
 		}
 		if err != nil {
-			return driver.Grant{}, undecided(err)
+			return driver.Grant{}, asUnknown(err)
 		}
 	}
-	return driver.Grant{}, errUnsure
+	return driver.Grant{}, errSessionUncertain
 }
 
-// granted makes a holder of a place, for a lease from a moment on, if the session surely lasts for so long.
-func (e *Engine) granted(p *place, ttl time.Duration, from driver.Instant) (driver.Grant, error) {
-	session, lasts := e.client.current()
-	sure := e.client.remains(p.session, from)
-	e.places.mu.Lock()
-	defer e.places.mu.Unlock()
+// noteGranted makes an entry a holder, for a lease that starts at from, if the session is certain to last for the
+// lease.
+func (e *Engine) noteGranted(node *ownedNode, ttl time.Duration, from driver.Instant) (driver.Grant, error) {
+	session, longest := e.client.current()
+	certain := e.client.certainRemaining(node.session, from)
+	e.owned.mu.Lock()
+	defer e.owned.mu.Unlock()
 	switch {
-	case p.gone || p.session != session:
+	case node.removed || node.session != session:
 		return driver.Grant{}, errGone
-	case ttl > lasts: // since a moment ago
-		return driver.Grant{}, undecided(errShorter)
-	case ttl > sure:
-		return driver.Grant{}, errUnsure
+	case ttl > longest: // since a moment ago
+		return driver.Grant{}, asUnknown(errShorter)
+	case ttl > certain:
+		return driver.Grant{}, errSessionUncertain
 	}
-	first := !p.granted
-	p.granted = true
-	e.extend(p, ttl, first)
-	return driver.Grant{Token: p.token, Tokens: 1}, nil
+	first := !node.granted
+	node.granted = true
+	e.extendLocked(node, ttl, first)
+	return driver.Grant{Token: node.token, Tokens: 1}, nil
 }
 
-// retake is for an owner that has a place already.
-func (e *Engine) retake(ctx context.Context, r *driver.Request, p *place, from driver.Instant) (driver.Grant, error) {
-	if err := e.confirm(ctx, p); err != nil {
+// takeAgain is take for an owner that has an entry already.
+func (e *Engine) takeAgain(
+	ctx context.Context, r *driver.Request, node *ownedNode, from driver.Instant,
+) (driver.Grant, error) {
+	if err := e.confirmOwn(ctx, node); err != nil {
 		return driver.Grant{}, err
 	}
-	e.places.mu.Lock()
-	granted := p.granted
-	e.places.mu.Unlock()
+	e.owned.mu.Lock()
+	granted := node.granted
+	e.owned.mu.Unlock()
 	if !granted {
-		return e.result(ctx, r, p, from, 0)
+		return e.finishTake(ctx, r, node, from, 0)
 	}
-	return e.grant(ctx, p, r.TTL, from)
+	return e.grant(ctx, node, r.TTL, from)
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
-// Environment variables that say what the URL given to [Open] leaves out, so that no file and no command line needs to hold a password. What the URL
-// does say counts. Instead of the password, LEASEHOLD_ZOOKEEPER_PASSWORD_FILE may name a file that has it, on one line.
+// Environment variables for what the URL given to [Open] leaves out, so that no file and no command line needs to hold
+// a password. Values in the URL take precedence. Instead of the password, LEASEHOLD_ZOOKEEPER_PASSWORD_FILE may name a
+// file that has it on one line.
 const (
 	EnvUser     = "LEASEHOLD_ZOOKEEPER_USER"
 	EnvPassword = "LEASEHOLD_ZOOKEEPER_PASSWORD"
@@ -36,10 +37,12 @@ const (
 //	cert, key         the PEM files of the client's own certificate
 //	server_name       the name that the servers' certificates must have, by default the host
 //
-// User and password are percent-encoded; see [WithAuth]. What the URL leaves out is taken from the environment, see [EnvUser]. The port is 2181 by
-// default, and 2281 with TLS. Certificates are always checked. The chroot is a node that everything is below; it is created when it is needed.
+// User and password are percent-encoded; see [WithAuth]. What the URL leaves out is taken from the environment, see
+// [EnvUser]. The port is 2181 by default, and 2281 with TLS. Certificates are always checked. The chroot is a node that
+// everything is below; it is created when it is needed.
 //
-// A URL that is not allowed is a [*URLError]; other errors are also those of files that cannot be read. No error shows a password.
+// A URL that is not allowed is a [*URLError]. Other errors may also come from files that cannot be read. No error shows
+// a password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	return openURL(ctx, rawURL, os.Getenv)
 }
@@ -59,10 +62,11 @@ func openURL(ctx context.Context, raw string, getenv func(string) string) (*Engi
 	return open(ctx, c)
 }
 
-// URLError says what is wrong with the URL given to [Open]. Nothing of user names, passwords, hosts and the values of parameters is ever part of it,
-// also where the URL is so broken that a password stands where something else belongs.
+// URLError is returned by [Open] for a URL that is not allowed. It never shows user names, passwords, hosts or values
+// of parameters, even where the URL is so malformed that a password stands where something else belongs. Change the URL
+// as Allowed says.
 type URLError struct {
-	// Part is what is wrong, as in "scheme" or "parameter".
+	// Part is what is wrong, such as "scheme" or "parameter".
 	Part string
 	// Value is the name of the parameter, if Part is one and the name may be shown.
 	Value string
@@ -82,11 +86,11 @@ func (e *URLError) Error() string {
 const (
 	scheme       = "zookeeper://"
 	secureScheme = "zookeepers://"
-	port         = "2181" // unless the URL says another
+	port         = "2181" // unless the URL has another
 	securePort   = "2281"
 )
 
-// parseURL takes a URL apart.
+// parseURL parses a URL and completes it from the environment.
 func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	c = config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	rest, found := strings.CutPrefix(raw, scheme)
@@ -96,7 +100,8 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 		usual = securePort
 	}
 	if !found && !c.secure {
-		return c, &URLError{Part: "a value without the scheme", Allowed: "one that begins with " + scheme + " or " + secureScheme}
+		allowed := "one that begins with " + scheme + " or " + secureScheme
+		return c, &URLError{Part: "a value without the scheme", Allowed: allowed}
 	}
 	p, fault := engineurl.Split(rest)
 	if fault != nil {
@@ -121,7 +126,8 @@ func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	if len(p.Path) > 1 {
 		root, err := url.PathUnescape(p.Path)
 		if err != nil || !validPath(root) || !validPath(root+c.prefix) {
-			return c, &URLError{Part: "path", Allowed: "left out, or that of a node, as in zookeeper://localhost/teams/a"}
+			allowed := "left out, or that of a node, as in zookeeper://localhost/teams/a"
+			return c, &URLError{Part: "path", Allowed: allowed}
 		}
 		c.prefix = root + c.prefix
 	}
@@ -164,12 +170,13 @@ func (c *config) setUser(user, password string) error {
 		return nil
 	}
 	if WithAuth(user, password)(c) != nil {
-		return &URLError{Part: "user name or password", Allowed: "both given, in the URL or in " + EnvUser + " and " + EnvPassword + ", the user name without a colon"}
+		allowed := "both given, in the URL or in " + EnvUser + " and " + EnvPassword + ", the user name without a colon"
+		return &URLError{Part: "user name or password", Allowed: allowed}
 	}
 	return nil
 }
 
-// urlParameters are those that a URL may have, each with the option that it makes of its value, or nil.
+// urlParameters are the parameters that a URL may have, each with the option that it sets.
 var urlParameters = map[string]func(string) Option{
 	"acl":             WithACL,
 	"prefix":          WithPrefix,
@@ -181,7 +188,7 @@ func duration(option func(time.Duration) Option) func(string) Option {
 	return func(text string) Option {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			d = 0 // which no option allows
+			d = 0 // no option allows 0
 		}
 		return option(d)
 	}

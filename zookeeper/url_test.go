@@ -15,15 +15,23 @@ func noEnvironment(string) string { return "" }
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]config{
-		"zookeeper://localhost":                       {servers: []string{"localhost:2181"}, prefix: "/leasehold"},
-		"zookeeper://localhost/":                      {servers: []string{"localhost:2181"}, prefix: "/leasehold"},
-		"zookeeper://a,b:1,[::1]:2,a":                 {servers: []string{"a:2181", "b:1", "[::1]:2"}, prefix: "/leasehold"},
-		"zookeeper://a/teams/x":                       {servers: []string{"a:2181"}, prefix: "/teams/x/leasehold"},
-		"zookeeper://a/teams?prefix=/locks":           {servers: []string{"a:2181"}, prefix: "/teams/locks"},
-		"zookeeper://a?prefix=%2Flocks%2Fx":           {servers: []string{"a:2181"}, prefix: "/locks/x"},
-		"zookeepers://a,b:1?ca=a.pem":                 {servers: []string{"a:2281", "b:1"}, prefix: "/leasehold", secure: true},
-		"zookeeper://anna:ge%40heim%2F@a":             {servers: []string{"a:2181"}, prefix: "/leasehold", user: "anna", password: "ge@heim/"},
-		"zookeeper://a?session_timeout=9s&timeout=1s": {servers: []string{"a:2181"}, prefix: "/leasehold", sessionTimeout: 9 * time.Second, timeout: time.Second},
+		"zookeeper://localhost":  {servers: []string{"localhost:2181"}, prefix: "/leasehold"},
+		"zookeeper://localhost/": {servers: []string{"localhost:2181"}, prefix: "/leasehold"},
+		"zookeeper://a,b:1,[::1]:2,a": {
+			servers: []string{"a:2181", "b:1", "[::1]:2"}, prefix: "/leasehold",
+		},
+		"zookeeper://a/teams/x":             {servers: []string{"a:2181"}, prefix: "/teams/x/leasehold"},
+		"zookeeper://a/teams?prefix=/locks": {servers: []string{"a:2181"}, prefix: "/teams/locks"},
+		"zookeeper://a?prefix=%2Flocks%2Fx": {servers: []string{"a:2181"}, prefix: "/locks/x"},
+		"zookeepers://a,b:1?ca=a.pem": {
+			servers: []string{"a:2281", "b:1"}, prefix: "/leasehold", secure: true,
+		},
+		"zookeeper://anna:ge%40heim%2F@a": {
+			servers: []string{"a:2181"}, prefix: "/leasehold", user: "anna", password: "ge@heim/",
+		},
+		"zookeeper://a?session_timeout=9s&timeout=1s": {
+			servers: []string{"a:2181"}, prefix: "/leasehold", sessionTimeout: 9 * time.Second, timeout: time.Second,
+		},
 	} {
 		if want.sessionTimeout == 0 {
 			want.sessionTimeout, want.timeout = DefaultSessionTimeout, DefaultTimeout
@@ -31,20 +39,25 @@ func TestURLs(t *testing.T) {
 		got, err := parseURL(raw, noEnvironment)
 		same := slices.Equal(got.servers, want.servers)
 		got.servers, want.servers = nil, nil
-		if err != nil || !same || !equal(got, want) {
+		if err != nil || !same || !isEqual(got, want) {
 			t.Errorf("%s is %+v, %v", raw, got, err)
 		}
 	}
 }
 
-func equal(a, b config) bool {
-	return a.prefix == b.prefix && a.sessionTimeout == b.sessionTimeout && a.timeout == b.timeout && a.user == b.user && a.password == b.password && a.secure == b.secure
+func isEqual(a, b config) bool {
+	return a.prefix == b.prefix && a.sessionTimeout == b.sessionTimeout && a.timeout == b.timeout && a.user == b.user &&
+		a.password == b.password && a.secure == b.secure
 }
 
 func TestCredentialsOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	environment := func(name string) string { return map[string]string{EnvUser: "anna", EnvPassword: "geheim"}[name] }
-	for raw, want := range map[string]string{"zookeeper://a": "anna:geheim", "zookeeper://berta@a": "berta:geheim", "zookeeper://berta:x@a": "berta:x"} {
+	for raw, want := range map[string]string{
+		"zookeeper://a":         "anna:geheim",
+		"zookeeper://berta@a":   "berta:geheim",
+		"zookeeper://berta:x@a": "berta:x",
+	} {
 		c, err := parseURL(raw, environment)
 		if got := c.user + ":" + c.password; err != nil || got != want {
 			t.Errorf("%s logs in as %s, %v, want %s", raw, got, err, want)
@@ -52,7 +65,7 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// What is wrong is told, and nothing that may be a password.
+// Errors say what is wrong, and nothing that may be a password.
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for raw, part := range map[string]string{
@@ -70,6 +83,8 @@ func TestBadURLs(t *testing.T) {
 		"zookeeper://:geheim@a":                  "user name or password",
 		"zookeeper://an%3Ana:geheim@a":           "user name or password",
 		"zookeeper://a/geheim/../x":              "path",
+		"zookeeper://anna:1/geheim@a":            "first slash",
+		"zookeeper://u:geheim@a,u:geheim@b":      "USER:PASSWORD@HOST1,HOST2",
 		"zookeeper://a/zookeeper":                "path",
 		"zookeeper://a/x/":                       "path",
 		"zookeeper://a?prefix=geheim":            `parameter "prefix"`,
@@ -89,7 +104,10 @@ func TestBadURLs(t *testing.T) {
 		"zookeeper://a?%zz=geheim":               "question mark",
 	} {
 		_, err := parseURL(raw, noEnvironment)
-		if _, is := errors.AsType[*URLError](err); !is || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "geheim") {
+		if _, is := errors.AsType[*URLError](
+			err,
+		); !is || !strings.Contains(err.Error(), part) ||
+			strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v, want what is wrong with the %s", raw, err, part)
 		}
 	}
@@ -98,12 +116,14 @@ func TestBadURLs(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() (*Engine, error){
-		"servers":            func() (*Engine, error) { return New(t.Context(), nil) },
-		"list of servers":    func() (*Engine, error) { return New(t.Context(), []string{"a:b:c"}) },
-		"WithPrefix":         func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithPrefix("locks")) },
-		"WithSessionTimeout": func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithSessionTimeout(time.Millisecond)) },
-		"WithTimeout":        func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithTimeout(0)) },
-		"WithAuth":           func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithAuth("anna", "")) },
+		"servers":         func() (*Engine, error) { return New(t.Context(), nil) },
+		"list of servers": func() (*Engine, error) { return New(t.Context(), []string{"a:b:c"}) },
+		"WithPrefix":      func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithPrefix("locks")) },
+		"WithSessionTimeout": func() (*Engine, error) {
+			return New(t.Context(), []string{"a"}, WithSessionTimeout(time.Millisecond))
+		},
+		"WithTimeout": func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithTimeout(0)) },
+		"WithAuth":    func() (*Engine, error) { return New(t.Context(), []string{"a"}, WithAuth("anna", "")) },
 	} {
 		e, err := open()
 		if _, is := errors.AsType[*OptionError](err); !is || e != nil || !strings.Contains(err.Error(), name) {
@@ -124,7 +144,11 @@ func TestPasswordOfAFile(t *testing.T) {
 		t.Errorf("the password is %q, %v", c.password, err)
 	}
 	environment[EnvPassword+"_FILE"] += "x"
-	if _, err := parseURL("zookeeper://anna@a", getenv); err == nil || !strings.Contains(err.Error(), EnvPassword+"_FILE") {
+	if _, err := parseURL(
+		"zookeeper://anna@a",
+		getenv,
+	); err == nil ||
+		!strings.Contains(err.Error(), EnvPassword+"_FILE") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

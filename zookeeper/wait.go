@@ -10,20 +10,20 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// slowLook is how often one who waits looks although nothing has happened, so that a message that is lost costs that much and no more. It must be
-// less than waiterLife.
-const slowLook = 10 * time.Second
+// pollInterval is how often a waiter reads the queue although nothing has happened, which bounds the delay after a lost
+// message. It must be less than waiterTTL.
+const pollInterval = 10 * time.Second
 
-// Wait implements [driver.Engine]. It watches the place that must go before it can be its turn, and its own.
+// Wait implements [driver.Engine]. It watches the entry that must go first, and its own.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Join, r.Waiters = true, 0
-	c := claim{r.Key, idOf(r.Owner)}
+	r.Join, r.MaxWaiters = true, 0
+	key := ownerKey{r.Key, ownerID(r.Owner)}
 	for {
-		if err := e.client.allows(r.TTL); err != nil {
+		if err := e.client.checkTTL(r.TTL); err != nil {
 			return driver.Grant{}, err
 		}
-		p, _ := e.places.find(c)
-		if p == nil || !e.isWaiting(p) {
+		node, _ := e.owned.find(key)
+		if node == nil || !e.isWaiting(node) {
 			start := driver.Now()
 			g, err := e.Take(ctx, r)
 			if err == nil {
@@ -34,61 +34,61 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			}
 			continue
 		}
-		g, err := e.await(ctx, &r, p)
+		g, err := e.awaitTurn(ctx, &r, node)
 		if !errors.Is(err, errGone) {
 			return g, err
 		}
 	}
 }
 
-// isWaiting reports whether a place was looked at, and was no holder's.
-func (e *Engine) isWaiting(p *place) bool {
-	e.places.mu.Lock()
-	defer e.places.mu.Unlock()
-	return !p.gone && !p.granted && p.seen
+// isWaiting reports whether an entry's position was read, and it does not hold.
+func (e *Engine) isWaiting(node *ownedNode) bool {
+	e.owned.mu.Lock()
+	defer e.owned.mu.Unlock()
+	return !node.removed && !node.granted && node.hasPosition
 }
 
-// await waits at a place. It answers errGone if the place is gone.
-func (e *Engine) await(ctx context.Context, r *driver.Request, p *place) (driver.Grant, error) {
-	w := &vigil{e: e, p: p}
+// awaitTurn waits at an entry. It returns errGone if the entry is gone.
+func (e *Engine) awaitTurn(ctx context.Context, r *driver.Request, node *ownedNode) (driver.Grant, error) {
+	w := &waiter{engine: e, node: node}
 	for {
-		e.keepAlive(p, max(r.TTL, waiterLife))
-		e.places.mu.Lock()
-		v := p.verdict
-		e.places.mu.Unlock()
-		free, err := w.sleep(ctx, v)
+		e.touch(node, max(r.TTL, waiterTTL))
+		e.owned.mu.Lock()
+		pos := node.position
+		e.owned.mu.Unlock()
+		free, err := w.awaitChange(ctx, pos)
 		if free {
-			if g, err := e.enter(p, r.TTL, r.TTL/2); err == nil {
+			if g, err := e.holdIfCertain(node, r.TTL, r.TTL/2); err == nil {
 				return g, nil
 			}
 		}
 		if err == nil || errors.Is(err, errGone) {
-			v, err = e.consider(ctx, p)
+			pos, err = e.readPosition(ctx, node)
 		}
-		if err == nil && v.holds {
-			return e.arrive(ctx, p, r.TTL)
+		if err == nil && pos.holds {
+			return e.holdConfirmed(ctx, node, r.TTL)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return driver.Grant{}, driver.NoEffect(ctx.Err()) // what is under way only looks
-		case errors.Is(err, errGone) && !e.isWaiting(p):
+			return driver.Grant{}, driver.NoEffect(ctx.Err()) // requests in flight only read
+		case errors.Is(err, errGone) && !e.isWaiting(node):
 			return driver.Grant{}, errGone
 		case err != nil && !errors.Is(err, errGone) && !errors.Is(err, zk.ErrConnectionClosed):
-			return driver.Grant{}, surprise(err)
+			return driver.Grant{}, asUnexpected(err)
 		}
-		// After the end of a connection it goes on with the next one: what was asked only looked.
+		// After the end of a connection it continues on the next one: all that was sent were reads.
 	}
 }
 
-// arrive makes a holder of one whose turn it is, once it is known that the session lasts for a while. The look may have been at old data: a majority
-// agrees that the place is still there.
-func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (driver.Grant, error) {
-	g, err := e.enter(p, ttl, ttl/2)
+// holdConfirmed makes an entry a holder whose turn it is, once the session is certain to last for a while. The queue
+// may have been read from old data, so a majority confirms that the entry still exists.
+func (e *Engine) holdConfirmed(ctx context.Context, node *ownedNode, ttl time.Duration) (driver.Grant, error) {
+	g, err := e.holdIfCertain(node, ttl, ttl/2)
 	if err == nil {
 		return g, nil
 	}
-	if err = e.client.assure(ctx, driver.Now(), ttl); err == nil {
-		err = e.confirm(ctx, p)
+	if err = e.client.ensureSession(ctx, driver.Now(), ttl); err == nil {
+		err = e.confirmOwn(ctx, node)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -96,24 +96,25 @@ func (e *Engine) arrive(ctx context.Context, p *place, ttl time.Duration) (drive
 		}
 		return g, err
 	}
-	if g, err = e.enter(p, ttl, 1); err != nil {
+	if g, err = e.holdIfCertain(node, ttl, 1); err != nil {
 		err = errGone
 	}
 	return g, err
 }
 
-// errUnsure says that it is not known whether the session lasts for long enough.
-var errUnsure = errors.New("zookeeper: it is not known whether the session lasts for as long as the lease: try again")
+// errSessionUncertain means that the session is not certain to last for as long as the lease.
+var errSessionUncertain = errors.New("zookeeper: it is not known " +
+	"whether the session lasts for as long as the lease: try again")
 
-// enter makes a holder of one whose turn it is, without asking a server, if its session surely lasts for a while: for so long at least. The lease is as
-// long as that, for the beginning.
-func (e *Engine) enter(p *place, ttl, least time.Duration) (driver.Grant, error) {
+// holdIfCertain makes an entry a holder whose turn it is, without a request, if the session is certain to last for
+// minimum or longer. At first the lease lasts for that time only.
+func (e *Engine) holdIfCertain(node *ownedNode, ttl, minimum time.Duration) (driver.Grant, error) {
 	start := driver.Now()
-	sure := e.client.remains(p.session, start)
-	if sure < least {
-		return driver.Grant{}, errUnsure
+	certain := e.client.certainRemaining(node.session, start)
+	if certain < minimum {
+		return driver.Grant{}, errSessionUncertain
 	}
-	g, err := e.granted(p, min(ttl, sure), start)
-	g.Start, g.TTL = start, min(ttl, sure)
+	g, err := e.noteGranted(node, min(ttl, certain), start)
+	g.Start, g.TTL = start, min(ttl, certain)
 	return g, err
 }

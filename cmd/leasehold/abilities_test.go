@@ -18,13 +18,13 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// The table of what engines can do is in this document, behind a line with this mark.
+// The table of the engines' abilities is in this document, after a line with this mark.
 const (
 	abilitiesFile = "../../docs/engines/README.md"
 	abilitiesMark = "<!-- abilities -->"
 )
 
-// writeAbilitiesEnv, if it is not empty, has the table written as the engines have it, where it would be compared otherwise.
+// writeAbilitiesEnv, if not empty, makes the test write the table from the engines' answers instead of comparing it.
 const writeAbilitiesEnv = "LEASEHOLD_WRITE_ABILITIES"
 
 // ability is a row of the table.
@@ -33,7 +33,7 @@ type ability struct {
 	of   func(able) string
 }
 
-// able is what an engine says of itself, and how many tokens in a row it gives.
+// able is what an engine reports, and how many tokens in a row it grants.
 type able struct {
 	driver.Abilities
 	tokens int
@@ -64,7 +64,7 @@ func yes(can bool) string {
 	return "–"
 }
 
-// longest is the longest lease in words.
+// longest returns the longest lease in words.
 func longest(engines time.Duration) string {
 	if engines <= 0 || engines > leasehold.MaxTTL {
 		engines = leasehold.MaxTTL
@@ -78,7 +78,7 @@ func longest(engines time.Duration) string {
 	return fmt.Sprintf("%.1f s", engines.Truncate(time.Second/10).Seconds())
 }
 
-// ableOf asks an engine what it can do.
+// ableOf asks an engine for its abilities.
 func ableOf(t *testing.T, url string) able {
 	t.Helper()
 	e, shut, err := engine.Open(url)
@@ -87,21 +87,23 @@ func ableOf(t *testing.T, url string) able {
 	}
 	defer shut()
 	a := able{Abilities: e.Abilities()}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(), Size: 1, Weight: 1, TTL: 10 * time.Second, Tokens: 8}
+	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(),
+		Size: 1, Weight: 1, TTL: 10 * time.Second, Tokens: 8}
 	g, err := e.Take(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.tokens = g.Tokens
-	if err := e.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Token: g.Token}}); err != nil {
+	if err := e.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner,
+		Token: g.Token}}); err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-// column is what the table says of an engine.
+// column returns an engine's column of the table.
 func (a able) column() []string {
 	column := make([]string, len(abilities))
 	for i, row := range abilities {
@@ -110,17 +112,18 @@ func (a able) column() []string {
 	return column
 }
 
-// abilityPages are the heads of the columns, in order: engines, and their pages.
-var abilityPages = []string{"[memory](memory.md)", "[sqlite](sqlite.md)", "[redis](redis.md)", "[redlock](../redlock.md)", "[postgres](postgres.md)", "[etcd](etcd.md)", "[zookeeper](zookeeper.md)"}
+// abilityPages are the heads of the columns, in order: engines with their pages.
+var abilityPages = []string{"[memory](memory.md)", "[sqlite](sqlite.md)", "[redis](redis.md)",
+	"[redlock](../redlock.md)", "[postgres](postgres.md)", "[etcd](etcd.md)", "[zookeeper](zookeeper.md)"}
 
-// abilityTable is the table in the document. Many tests may use it.
+// abilityTable is the table in the document. It is safe for concurrent use.
 type abilityTable struct {
 	mu      sync.Mutex
 	columns map[string][]string // by engine
 	write   bool
 }
 
-// readAbilities reads the table, and writes it when the test has ended, if that is wanted.
+// readAbilities reads the table. If it is to be written, it writes it at the end of the test.
 func readAbilities(t *testing.T) *abilityTable {
 	t.Helper()
 	table := &abilityTable{columns: map[string][]string{}, write: os.Getenv(writeAbilitiesEnv) != ""}
@@ -134,12 +137,14 @@ func readAbilities(t *testing.T) *abilityTable {
 		rows = append(rows, []string{row.name})
 	}
 	if len(lines) != len(rows) {
-		t.Fatalf("the table in %s has %d lines, want %d: make abilities writes it", abilitiesFile, len(lines), len(rows))
+		t.Fatalf("the table in %s has %d lines, want %d: make abilities writes it", abilitiesFile, len(lines),
+			len(rows))
 	}
 	for i, line := range lines {
 		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
 		switch {
-		case i == 0 && !slices.Equal(cells[1:], abilityPages), i > 1 && (cells[0] != rows[i][0] || len(cells) != len(abilityPages)+1):
+		case i == 0 && !slices.Equal(cells[1:], abilityPages),
+			i > 1 && (cells[0] != rows[i][0] || len(cells) != len(abilityPages)+1):
 			t.Fatalf("the table in %s has the line %s: make abilities writes it", abilitiesFile, line)
 		case i > 1:
 			for n, head := range abilityPages {
@@ -150,13 +155,13 @@ func readAbilities(t *testing.T) *abilityTable {
 	return table
 }
 
-// engineOf is the engine that a column is about.
+// engineOf returns the engine of a column.
 func engineOf(head string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(head, "["), "]")
 	return name
 }
 
-// abilityLines are the document before the table, the lines of the table, and the document after it.
+// abilityLines returns the document before the table, the lines of the table, and the document after it.
 func abilityLines(t *testing.T) (before string, lines []string, after string) {
 	t.Helper()
 	text, err := os.ReadFile(abilitiesFile)
@@ -175,7 +180,7 @@ func abilityLines(t *testing.T) (before string, lines []string, after string) {
 	return before + abilitiesMark + "\n", lines, rest
 }
 
-// compare compares a column with what the engine says of itself, or takes it from there.
+// compare compares a column with the engine's answers, or replaces it.
 func (table *abilityTable) compare(t *testing.T, a able) {
 	t.Helper()
 	table.mu.Lock()
@@ -187,7 +192,8 @@ func (table *abilityTable) compare(t *testing.T, a able) {
 	documented := table.columns[a.Name]
 	for i, cell := range a.column() {
 		if documented == nil || documented[i] != cell {
-			t.Errorf("%s: %s: it is %q and not what the table in %s has: make abilities writes it", a.Name, abilities[i].name, cell, abilitiesFile)
+			t.Errorf("%s: %s: it is %q and not what the table in %s has: make abilities writes it", a.Name,
+				abilities[i].name, cell, abilitiesFile)
 		}
 	}
 }

@@ -43,13 +43,19 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"wait, but do not", run("-n", "--wait", "5s", "a"), 64, []string{"--nonblock", "--wait 5s", "one of them"}},
 		{"max-waiters 0", run("--max-waiters", "0", "a"), 64, []string{"--max-waiters 0", "1 to 2147483647"}},
 		{"max-hold 0", run("--max-hold", "0", "a"), 64, []string{"--max-hold 0s", "it must be at least 100ms"}},
-		{"max-hold too short", run("--max-hold", "99ms", "a"), 64, []string{"--max-hold 99ms", "it must be at least 100ms"}},
-		{"kill-after over a third of the ttl", run("--kill-after", "11s", "a"), 64, []string{"--kill-after 11s", "at most 10s", "--ttl"}},
-		{"kill-after over a third of a short ttl", run("--ttl", "3s", "--kill-after", "2s", "--max-hold", "1m", "a"), 64, []string{"--kill-after 2s", "at most 1s", "ttl of 3s"}},
-		{"kill-after without SIGTERM", run("--on-lost", "kill", "--kill-after", "1s", "a"), 64, []string{"--on-lost kill", "--kill-after 1s", "one of them"}},
-		{"kill-after without an end", run("--on-lost", "warn", "--kill-after", "1s", "a"), 64, []string{"--on-lost warn", "--kill-after 1s", "one of them"}},
+		{"max-hold too short", run("--max-hold", "99ms", "a"), 64,
+			[]string{"--max-hold 99ms", "it must be at least 100ms"}},
+		{"kill-after over a third of the ttl", run("--kill-after", "11s", "a"), 64,
+			[]string{"--kill-after 11s", "at most 10s", "--ttl"}},
+		{"kill-after over a third of a short ttl", run("--ttl", "3s", "--kill-after", "2s", "--max-hold", "1m", "a"),
+			64, []string{"--kill-after 2s", "at most 1s", "ttl of 3s"}},
+		{"kill-after without SIGTERM", run("--on-lost", "kill", "--kill-after", "1s", "a"), 64,
+			[]string{"--on-lost kill", "--kill-after 1s", "one of them"}},
+		{"kill-after without an end", run("--on-lost", "warn", "--kill-after", "1s", "a"), 64,
+			[]string{"--on-lost warn", "--kill-after 1s", "one of them"}},
 		{"min-hold too long", run("--min-hold", "25h", "a"), 64, []string{"25h", "24h"}},
-		{"min-hold over max-hold", run("--min-hold", "2m", "--max-hold", "1m", "a"), 64, []string{"2m", "at most", "1m"}},
+		{"min-hold over max-hold", run("--min-hold", "2m", "--max-hold", "1m", "a"), 64,
+			[]string{"2m", "at most", "1m"}},
 		{"slots 0", run("--slots", "0", "a"), 64, []string{"0", "at least 1"}},
 		{"negative slots", run("--slots", "-3", "a"), 64, []string{"-3", "at least 1"}},
 		{"slots no number", run("--slots", "many", "a"), 64, []string{"many", "--slots"}},
@@ -68,14 +74,15 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"pattern", []string{"ls", "--match", "a[z"}, 64, []string{"a[z", "order:*"}},
 		{"lines of a latch", []string{"inspect", "-o", "jsonl", "a"}, 64, []string{"jsonl", "table or json"}},
 		{"two names to watch", []string{"watch", "a", "b"}, 64, []string{`"b"`, "watch [flags] [NAME]"}},
-		{"a name and a prefix to watch", []string{"watch", "--prefix", "a", "b"}, 64, []string{`"b"`, `"a"`, "one of them"}},
+		{"a name and a prefix to watch", []string{"watch", "--prefix", "a", "b"}, 64,
+			[]string{`"b"`, `"a"`, "one of them"}},
 		{"an empty name to watch", []string{"watch", ""}, 64, []string{`""`, "leave it out"}},
 		{"watching all the time", []string{"watch", "--interval", "1ms"}, 64, []string{"1ms", "at least 100ms"}},
 		{"no name to wait for", []string{"wait"}, 64, []string{"NAME", "wait [flags] NAME"}},
 		{"empty name to wait for", []string{"wait", ""}, 64, []string{`""`, "1 to 1024 bytes"}},
 		{"wait no duration", []string{"wait", "-w", "soon", "a"}, 64, []string{"soon", "30s"}},
 		{"yes to no question", []string{"leaks", "--yes"}, 64, []string{"--fix"}},
-		{"mending without a terminal", []string{"leaks", "--fix"}, 64, []string{"--yes"}},
+		{"fixing without a terminal", []string{"leaks", "--fix"}, 64, []string{"--yes"}},
 		{"no removals at all", []string{"audit", "--limit", "-1"}, 64, []string{"--limit -1", "at least 1"}},
 		{"kind", []string{"ls", "--kind", "mutex"}, 64, []string{"mutex", "lock or semaphore or latch"}},
 		{"release without force", []string{"release", "a"}, 64, []string{`"a"`, "--force"}},
@@ -92,11 +99,15 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"host in a file's URL", run("--engine", "sqlite://host/x.db", "a"), 64, []string{"host", "sqlite:///"}},
 		{"no path", run("--engine", "sqlite:", "a"), 64, []string{"path", "sqlite:locks.db"}},
 		{"Redis without a host", run("--engine", "redis://", "a"), 64, []string{"host", "localhost"}},
-		{"Redis with an unknown parameter", run("--engine", "redis://h?fast=1", "a"), 64, []string{`"fast"`, "max_ttl", "dial_timeout"}},
-		{"Redis with a value that is not allowed", run("--engine", "redis://h?max_ttl=soon", "a"), 64, []string{`"max_ttl"`, "duration"}},
+		{"Redis with an unknown parameter", run("--engine", "redis://h?fast=1", "a"), 64,
+			[]string{`"fast"`, "max_ttl", "dial_timeout"}},
+		{"Redis with a value that is not allowed", run("--engine", "redis://h?max_ttl=soon", "a"), 64,
+			[]string{`"max_ttl"`, "duration"}},
 		{"TLS without TLS", run("--engine", "redis://h?ca=ca.pem", "a"), 64, []string{`"ca"`, "rediss://"}},
-		{"sentinels without a master", run("--engine", "redis+sentinel://h1,h2", "a"), 64, []string{"path", "name of the master"}},
-		{"cluster with a database", run("--engine", "redis+cluster://h1,h2?db=1", "a"), 64, []string{`"db"`, "redis://"}},
+		{"sentinels without a master", run("--engine", "redis+sentinel://h1,h2", "a"), 64,
+			[]string{"path", "name of the master"}},
+		{"cluster with a database", run("--engine", "redis+cluster://h1,h2?db=1", "a"), 64,
+			[]string{`"db"`, "redis://"}},
 		{"memory with a path", run("--engine", "memory:x", "a"), 64, []string{`"x"`, "left out"}},
 		{"folder instead of a file", run("--engine", "sqlite:"+m.home, "a"), 69, []string{m.home}},
 		{"corrupt file", run("--engine", "sqlite:"+corrupt, "a"), 69, []string{corrupt}},
@@ -153,29 +164,72 @@ func TestSecretsAreNotEchoed(t *testing.T) {
 	}
 }
 
-// A URL, or a part of it, may stand where something else belongs, or have something in it that no engine expects.
+// A URL, or part of it, may be given where something else belongs, or may contain something that no engine expects.
 func TestSecretsInTheWrongPlaceAreNotEchoed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	const url, name = "redis://anna:geheim@127.0.0.1:1/0", "orders"
 	for _, words := range [][]string{
-		{url}, {"anna:geheim@host"}, {"lock", url}, {"ls", url}, {"ls", "--limit", url}, {"ls", "--limit=" + url}, {"ls", "--after", url}, {"ls", "--kind", url},
-		{"ls", "--match", url + "[z"}, {"ls", "-o", url}, {"ls", "--" + url}, {"ls", "--engin=" + url}, {"ls", "--limit=anna:geheim@host"}, {"ls", "-x" + url},
-		{"inspect", url}, {"inspect", name, url}, {"check", url}, {"check", name, "anna:geheim@host"}, {"watch", url}, {"watch", "--prefix", url, url}, {"watch", "--interval", url},
-		{"wait", url}, {"release", url}, {"release", "--force", "--yes", url}, {"demo", url}, {"demo", "--seed", url}, {"completion", url}, {"help", url},
-		{"run", url}, {"run", url, "--", "true"}, {"run", name, "--", url}, {"run", "--ttl", url, name, "--", "true"}, {"run", "--on-lost=" + url, name, "--", "true"},
-		{"run", "--slots", url, name, "--", "true"}, {"exporter", "--listen", url}, {"version", url}, {"doctor", "--ttl", url}, {"leaks", url}, {"audit", "--limit", url},
-		{"ls", "--limit", "redis://anna:ge heim@h"}, {"ls", "--limit", "redis://anna:ge\"\nheim@h"}, {"ls", "--limit", "redis://anna:ge%20heim@h"},
-		{"ls", "--limit", "redis+sentinel://h/m?sentinel_password=geheim"}, {"--engine", "sqlite:anna:geheim@host/x", "ls"}, {"--engine", "sqlite:/no/anna:geheim@host/x", "ls"},
+		{url}, {"anna:geheim@host"}, {"lock", url}, {"ls", url}, {"ls", "--limit", url}, {"ls", "--limit=" + url},
+		{"ls", "--after", url}, {"ls", "--kind", url},
+		{"ls", "--match", url + "[z"}, {"ls", "-o", url}, {"ls", "--" + url}, {"ls", "--engin=" + url},
+		{"ls", "--limit=anna:geheim@host"}, {"ls", "-x" + url},
+		{"inspect", url}, {"inspect", name, url}, {"check", url}, {"check", name, "anna:geheim@host"}, {"watch", url},
+		{"watch", "--prefix", url, url}, {"watch", "--interval", url},
+		{"wait", url}, {"release", url}, {"release", "--force", "--yes", url}, {"demo", url}, {"demo", "--seed", url},
+		{"completion", url}, {"help", url},
+		{"run", url}, {"run", url, "--", "true"}, {"run", name, "--", url}, {"run", "--ttl", url, name, "--", "true"},
+		{"run", "--on-lost=" + url, name, "--", "true"},
+		{"run", "--slots", url, name, "--", "true"}, {"exporter", "--listen", url}, {"version", url},
+		{"doctor", "--ttl", url}, {"leaks", url}, {"audit", "--limit", url},
+		{"ls", "--limit", "redis://anna:ge heim@h"}, {"ls", "--limit", "redis://anna:ge\"\nheim@h"},
+		{"ls", "--limit", "redis://anna:ge%20heim@h"},
+		{"ls", "--limit", "redis+sentinel://h/m?sentinel_password=geheim"},
+		{"--engine", "sqlite:anna:geheim@host/x", "ls"}, {"--engine", "sqlite:/no/anna:geheim@host/x", "ls"},
 		{"--engine", "SQLITE://anna:geheim@host/x", "ls"},
+		{"ls", "-o" + url}, {"run", "-n" + url, name, "--", "true"}, {"ls", "-pgeheim"}, {"ls", "-np:anna:geheim@host"},
+		{"ls", "-ohost=h user=x password=geheim"}, {"ls", "--redis://anna:ge=heim@host"},
+		{"ls", "--limit", "host=h password=geheim user=anna"}, {"password=geheim"}, {"ls", "--limit=PWD=geheim"},
+		{"ls", "--limit", "https://h?token=geheim"},
+		{"--engine", "@" + url, "ls"}, {"--engine", "@/no/" + url, "ls"}, {"--engine", "sqlite:" + url, "ls"},
+		{"--engine", "postgres://anna:1/geheim@127.0.0.1/db", "ls"},
+		{"--engine", "host=h user=x password=geheim", "ls"},
+		{"--engine", "jdbc:postgresql://h/db?user=anna&password=geheim", "ls"},
+		{"--engine", "redlock://:geheim@127.0.0.1:1,:geheim@127.0.0.1:2", "ls"},
+		{"check", "postgres://h/db?user=anna&password=geheim"},
+		{"check", "-o", "json", "jdbc:postgresql://h/db?user=anna&password=geheim"},
+		{"inspect", "-o", "json", "anna:geheim@h:6379"}, {"run", "anna:geheim@[::1]:6379/0", "--", "true"},
+		{"run", "host=h user=x password=geheim", "--", "true"}, {"run", "https://anna:geheim@h/x", "--", "true"},
+		{"wait", "@" + url}, {"release", "--force", "--yes", "sqlite:" + url},
 	} {
 		r := m.do(words...)
-		if said := r.out + r.err; r.code == 0 && words[0] != "help" || strings.Contains(said, "heim") || strings.Contains(said, "anna") || said == "" {
+		if said := r.out + r.err; r.code == 0 && words[0] != "help" || strings.Contains(said, "heim") ||
+			strings.Contains(said, "anna") || said == "" {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", words, r.code, r.out, r.err)
 		}
 	}
-	if r := m.do("release", "--force", "--yes", "mail:anna@example.org").want(t, 1); !strings.Contains(r.err, "mail:anna@example.org") {
-		t.Errorf("a name is not shown: %q", r.err)
+	for _, name := range []string{"mail:anna@example.org", "mail:anna@example.org:7", "https://host:8080/package@v2",
+		"compass=3", "git@host:anna/x", "ssh://git@host/x", "sqlite:/folder@host/x"} {
+		if r := m.do("release", "--force", "--yes", name).want(t, 1); !strings.Contains(r.err, name) {
+			t.Errorf("a name is not shown: %q", r.err)
+		}
+	}
+	for _, set := range []string{
+		"LEASEHOLD_ENGINE=@" + url, "LEASEHOLD_ENGINE=host=h user=x password=geheim", "LEASEHOLD_ENGINE=sqlite:" + url,
+		"LEASEHOLD_ENGINE=postgres://anna:1/geheim@127.0.0.1/db", "LEASEHOLD_ENGINE=anna:geheim@host:6379",
+		"LEASEHOLD_REDIS_PASSWORD_FILE=" + url, "LEASEHOLD_REDIS_PASSWORD_FILE=geheim",
+		"LEASEHOLD_REDIS_SENTINEL_PASSWORD_FILE=/" + url, "LEASEHOLD_ETCD_PASSWORD_FILE=" + url,
+		"LEASEHOLD_ZOOKEEPER_PASSWORD_FILE=" + url,
+	} {
+		engine := map[string]string{"ETCD": "etcd://127.0.0.1:1", "ZOOK": "zookeeper://127.0.0.1:1"}[set[10:14]]
+		if engine == "" {
+			engine = "redis+sentinel://127.0.0.1:1/m"
+		}
+		m := &machine{t: t, home: m.home, env: append(append([]string{}, m.env...), "LEASEHOLD_ENGINE="+engine, set)}
+		if r := m.do("ls"); r.code != 64 && r.code != 69 || strings.Contains(r.out+r.err, "heim") ||
+			strings.Contains(r.err, "anna") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", set, r.code, r.out, r.err)
+		}
 	}
 	m.env[2] = "LEASEHOLD_ENGINE=sqlite:/no/anna:geheim@host/x"
 	if r := m.do("ls").want(t, 69); strings.Contains(r.err, "geheim") || !strings.Contains(r.err, "***@host/x") {
@@ -196,8 +250,13 @@ func TestConfigFile(t *testing.T) {
 	}{
 		{"engine", "# where\nengine = \"sqlite:fromfile.db\"\n", 0, ""},
 		{"empty", "", 0, ""},
-		{"unknown key", "engine = \"memory:\"\n\nttl = \"3s\"\n", 64, `line 3: unknown key "ttl": the only key is engine`},
+		{"unknown key", "engine = \"memory:\"\n\nttl = \"3s\"\n", 64,
+			`line 3: unknown key "ttl": the only key is engine`},
 		{"unknown table", "\n[engines]\nredis = 1\n", 64, `line 2: unknown key "engines"`},
+		{"a URL as a key", "\n\"redis://anna:geheim@host\" = 1\n", 64,
+			"line 2: a key that is not known: the only key is engine"},
+		{"a URL of an unknown key", "\nurl = \"redis://anna:geheim@host\"\n", 64, `line 2: unknown key "url"`},
+		{"a password as a key", "gehe1m = 1\n", 64, "line 1: a key that is not known"},
 		{"no text", "engine = 3\n", 64, "line 1: engine is not a text"},
 		{"no TOML, and a secret", "\nengine = redis://anna:geheim@host\n", 64, "line 2: is not TOML"},
 		{"bad URL", "engine = \"nosuch:\"\n", 64, `"nosuch"`},
@@ -214,7 +273,7 @@ func TestConfigFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := m.do("run", "a", "--", "true").want(t, c.code)
-			if c.code != 0 && (!strings.Contains(r.err, c.says) || strings.Contains(r.err, "geheim")) {
+			if c.code != 0 && (!strings.Contains(r.err, c.says) || strings.Contains(r.err, "gehe")) {
 				t.Errorf("stderr %q", r.err)
 			}
 			_, err := os.Stat(filepath.Join(m.home, "fromfile.db"))
@@ -225,7 +284,7 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// Only a file that is one, and that has an end, is read: a pipe would be waited for, and a device need not end.
+// Only regular files of limited size are read: a pipe might never be written to, and a device need not end.
 func TestConfigFileIsASmallRegularFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -235,9 +294,11 @@ func TestConfigFileIsASmallRegularFile(t *testing.T) {
 		"pipe":   {func(path string) error { return unix.Mkfifo(path, 0o600) }, "is no regular file"},
 		"folder": {func(path string) error { return os.Mkdir(path, 0o700) }, "is no regular file"},
 		"device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "is no regular file"},
-		"long":   {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("#\n"), 1<<19+1), 0o600) }, "larger than 1 MiB"},
+		"long": {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("#\n"), 1<<19+1), 0o600) },
+			"larger than 1 MiB"},
 		"longest": {func(path string) error {
-			return os.WriteFile(path, append([]byte("engine = \"nosuch:\"\n"), bytes.Repeat([]byte("#"), 1<<20-19)...), 0o600)
+			return os.WriteFile(path, append([]byte("engine = \"nosuch:\"\n"), bytes.Repeat([]byte("#"), 1<<20-19)...),
+				0o600)
 		}, `"nosuch"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,28 +319,38 @@ func TestConfigFileIsASmallRegularFile(t *testing.T) {
 	}
 }
 
-// Who can write the config file says where locks are kept, and where a password is sent. It is obeyed only if that is this user, or root.
+// Whoever can write the config file decides where locks are kept, and where a password is sent. So it is used only if
+// its owner is this user or root.
 func TestConfigFileThatOthersCouldWriteIsNotObeyed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(folder, file string) error
 		says    string
 	}{
-		"own":               {func(_, file string) error { return os.Chmod(file, 0o644) }, `"nosuch"`},
-		"file for all":      {func(_, file string) error { return os.Chmod(file, 0o666) }, "every user of the machine may write the file"},
-		"folder for all":    {func(folder, _ string) error { return os.Chmod(folder, 0o777) }, "every user of the machine may write the folder"},
-		"file for a group":  {func(_, file string) error { return errors.Join(os.Chown(file, -1, 4711), os.Chmod(file, 0o664)) }, "the group 4711 may write the file"},
-		"of a stranger":     {func(_, file string) error { return os.Chown(file, 65534, 0) }, "belongs to the user 65534"},
-		"folder of another": {func(folder, _ string) error { return os.Chown(folder, 65534, 0) }, "belongs to the user 65534"},
-		"link": {func(folder, file string) error { // as those have it who keep such files together
+		"own": {func(_, file string) error { return os.Chmod(file, 0o644) }, `"nosuch"`},
+		"file for all": {func(_, file string) error { return os.Chmod(file, 0o666) },
+			"every user of the machine may write the file"},
+		"folder for all": {func(folder, _ string) error { return os.Chmod(folder, 0o777) },
+			"every user of the machine may write the folder"},
+		"file for a group": {func(_,
+			file string) error {
+			return errors.Join(os.Chown(file, -1, 4711), os.Chmod(file, 0o664))
+		},
+			"the group 4711 may write the file"},
+		"of a stranger": {func(_, file string) error { return os.Chown(file, 65534, 0) },
+			"belongs to the user 65534"},
+		"folder of another": {func(folder, _ string) error { return os.Chown(folder, 65534, 0) },
+			"belongs to the user 65534"},
+		"link": {func(folder, file string) error { // as people have it who keep such files in one folder
 			return errors.Join(os.Rename(file, folder+"/b"), os.Symlink("b", file))
 		}, `"nosuch"`},
 		"link to what all may write": {func(folder, file string) error {
 			return errors.Join(os.Chmod(file, 0o666), os.Rename(file, folder+"/b"), os.Symlink("b", file))
 		}, "every user of the machine may write the file"},
 	} {
-		if os.Getuid() != 0 && strings.Contains(c.says, "4711") || strings.Contains(c.says, "65534") && os.Getuid() != 0 {
-			continue // only root can give a file away
+		if os.Getuid() != 0 && strings.Contains(c.says, "4711") ||
+			strings.Contains(c.says, "65534") && os.Getuid() != 0 {
+			continue // only root can change the owner of a file
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -287,7 +358,8 @@ func TestConfigFileThatOthersCouldWriteIsNotObeyed(t *testing.T) {
 			m.env[2] = "LEASEHOLD_ENGINE="
 			folder := filepath.Join(m.home, ".config", "leasehold")
 			file := filepath.Join(folder, "config.toml")
-			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(file, []byte(`engine = "nosuch:"`), 0o600), c.prepare(folder, file)); err != nil {
+			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(file, []byte(`engine = "nosuch:"`), 0o600),
+				c.prepare(folder, file)); err != nil {
 				t.Fatal(err)
 			}
 			if r := m.do("ls").want(t, 64); !strings.Contains(r.err, c.says) {

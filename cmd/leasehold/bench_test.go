@@ -8,8 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/sqlite"
 )
 
-// The whole way of a free lock on the engine that the command uses by default: library, queue of the process, renewal,
-// and the file.
+// The whole path of an uncontended lock on the default engine: library, local queue, renewal, and the file.
 func BenchmarkLockReleaseSQLite(b *testing.B) {
 	engine, err := sqlite.Open(filepath.Join(b.TempDir(), "locks.db"))
 	if err != nil {

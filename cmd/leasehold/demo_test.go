@@ -19,8 +19,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// playedCase is what tests look at of the JSON of a case.
-type playedCase struct {
+// demoCase is the part of a case's JSON that tests check.
+type demoCase struct {
 	Case          string
 	Without, With struct {
 		Lost  int `json:"lost_updates"`
@@ -33,14 +33,14 @@ type playedCase struct {
 	}
 }
 
-type played struct {
+type demoOutput struct {
 	Seed  uint64
 	Real  bool
-	Cases []playedCase
+	Cases []demoCase
 }
 
-// letters are those of the cases that were played.
-func (p played) letters() (letters string) {
+// letters returns the letters of the cases in the output.
+func (p demoOutput) letters() (letters string) {
 	for _, c := range p.Cases {
 		letters += c.Case
 	}
@@ -51,7 +51,8 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.do("demo").want(t, 0)
-	for _, want := range []string{"a  SETNX", "g  The answer", "two at once", "refused: token 1, seen 2", "\nLOST UPDATES ", " hangs    0\n", " 1        0\n", "\nSimulated in virtual time"} {
+	for _, want := range []string{"a  SETNX", "g  The answer", "two at once", "refused: token 1, seen 2",
+		"\nLOST UPDATES ", " hangs    0\n", " 1        0\n", "\nSimulated in virtual time"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -91,7 +92,7 @@ func TestDemoAsJSON(t *testing.T) {
 	if strings.Count(r.out, "\n") != 1 {
 		t.Errorf("the JSON is not one line")
 	}
-	d := decode[played](t, r)
+	d := decode[demoOutput](t, r)
 	if d.Seed != 5 || d.Real || d.letters() != "abcdefg" {
 		t.Errorf("seed %d, real %v, cases %s", d.Seed, d.Real, d.letters())
 	}
@@ -105,7 +106,7 @@ func TestDemoAsJSON(t *testing.T) {
 			}
 		}
 	}
-	if d := decode[played](t, m.do("demo", "-o", "json", "g", "c", "g").want(t, 0)); d.letters() != "gc" {
+	if d := decode[demoOutput](t, m.do("demo", "-o", "json", "g", "c", "g").want(t, 0)); d.letters() != "gc" {
 		t.Errorf("g, c and g are %s", d.letters())
 	}
 }
@@ -130,12 +131,13 @@ func TestDemoAsSVG(t *testing.T) {
 			t.Errorf("case %s is not in the picture", letter)
 		}
 	}
-	if r := m.do("demo", "c", "--svg", filepath.Join(m.home, "no", "such", "folder.svg")).want(t, 64); !strings.Contains(r.err, "folder.svg") {
+	if r := m.do("demo", "c", "--svg", filepath.Join(m.home, "no", "such", "folder.svg")).want(t,
+		64); !strings.Contains(r.err, "folder.svg") {
 		t.Errorf("a file that cannot be written: %q", r.err)
 	}
 }
 
-// The pictures in the documents are those of the command.
+// The pictures in the documents are those that the command makes.
 func TestPicturesOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -145,7 +147,8 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if there, err := os.ReadFile(filepath.Join("../../docs/pictures", file)); err != nil || string(there) != string(made) {
+		if there, err := os.ReadFile(filepath.Join("../../docs/pictures", file)); err != nil ||
+			string(there) != string(made) {
 			t.Errorf("docs/pictures/%s is not what the command makes (%v): run make demo", file, err)
 		}
 	}
@@ -215,16 +218,16 @@ func TestDemoOnRealServers(t *testing.T) {
 	redisserver.ForTest(t, redisserver.Config{}) // skips the test if there is no Redis
 	m := newMachine(t)
 	m.env = append(m.env, "TMPDIR="+m.home)
-	d := decode[played](t, m.do("demo", "--real", "c", "-o", "json").want(t, 0))
+	d := decode[demoOutput](t, m.do("demo", "--real", "c", "-o", "json").want(t, 0))
 	if !d.Real || len(d.Cases) != 1 || d.Cases[0].Without.Lost == 0 || d.Cases[0].With.Lost != 0 {
-		t.Errorf("played %+v", d)
+		t.Errorf("ran %+v", d)
 	}
 	if left, err := os.ReadDir(m.home); err != nil || len(left) > 0 {
 		t.Errorf("it has left something behind: %v (%v)", left, err)
 	}
 }
 
-// A signal ends the servers, too.
+// A signal ends the servers as well.
 func TestDemoOnRealServersIsInterrupted(t *testing.T) {
 	t.Parallel()
 	redisserver.ForTest(t, redisserver.Config{})
@@ -242,7 +245,7 @@ func TestDemoOnRealServersIsInterrupted(t *testing.T) {
 		}
 		m.until("the servers", func() bool { return len(servers()) >= 5 })
 		p.signal(s)
-		p.gone()
+		p.remaining()
 		if r := p.wait().want(t, 128+int(s)); r.err != "" {
 			t.Errorf("it says %q", r.err)
 		}
@@ -257,13 +260,14 @@ func TestDemoWithoutRedis(t *testing.T) {
 	m := newMachine(t)
 	m.env[1] = "PATH=" + m.home
 	r := m.do("demo", "--real").want(t, 69)
-	if !strings.Contains(r.err, "--real needs redis-server") || !strings.Contains(r.err, "apt-get install redis-server") || strings.Count(r.err, "\n") != 1 {
+	if !strings.Contains(r.err, "--real needs redis-server") ||
+		!strings.Contains(r.err, "apt-get install redis-server") || strings.Count(r.err, "\n") != 1 {
 		t.Errorf("stderr %q", r.err)
 	}
 	m.do("demo").want(t, 0)
 }
 
-// Output that cannot be written is no success.
+// Output that cannot be written is an error.
 func TestDemoOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -20,8 +20,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// scraped is an exporter that runs, and where it serves.
-type scraped struct {
+// exporterProcess is a running exporter and its address.
+type exporterProcess struct {
 	*process
 	m   *machine
 	url string
@@ -30,26 +30,26 @@ type scraped struct {
 var serves = regexp.MustCompile(`serves (http://\S+)/metrics`)
 
 // export starts an exporter on a free port.
-func (m *machine) export(args ...string) *scraped {
+func (m *machine) export(args ...string) *exporterProcess {
 	m.t.Helper()
 	p := m.start(append([]string{"exporter", "--listen", "127.0.0.1:0", "--interval", "1s"}, args...)...)
-	s := &scraped{process: p, m: m}
+	s := &exporterProcess{process: p, m: m}
 	m.until("the exporter", func() bool {
-		if found := serves.FindStringSubmatch(s.said()); found != nil {
+		if found := serves.FindStringSubmatch(s.stderr()); found != nil {
 			s.url = found[1]
 		}
 		return s.url != ""
 	})
 	m.t.Cleanup(func() {
 		if m.t.Failed() {
-			m.t.Logf("the exporter said:\n%s", s.said())
+			m.t.Logf("the exporter said:\n%s", s.stderr())
 		}
 	})
 	return s
 }
 
-// said is what it has said until now.
-func (s *scraped) said() string {
+// stderr returns what it has printed so far.
+func (s *exporterProcess) stderr() string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.errs)
 	if err != nil {
@@ -59,9 +59,9 @@ func (s *scraped) said() string {
 }
 
 // get returns one page.
-func (s *scraped) get(path string) string {
+func (s *exporterProcess) get(path string) string {
 	s.t.Helper()
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: testTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	r, err := client.Get(s.url + path)
 	if err != nil {
 		s.t.Fatal(err)
@@ -74,8 +74,8 @@ func (s *scraped) get(path string) string {
 	return string(text)
 }
 
-// tells reports whether all these lines are told.
-func (s *scraped) tells(lines ...string) bool {
+// hasMetrics reports whether the metrics have all these lines.
+func (s *exporterProcess) hasMetrics(lines ...string) bool {
 	text := "\n" + s.get("/metrics")
 	for _, l := range lines {
 		if !strings.Contains(text, "\n"+l+"\n") {
@@ -85,24 +85,24 @@ func (s *scraped) tells(lines ...string) bool {
 	return true
 }
 
-// see waits until all these lines are told.
-func (s *scraped) see(lines ...string) {
+// awaitMetrics waits until the metrics have all these lines.
+func (s *exporterProcess) awaitMetrics(lines ...string) {
 	s.t.Helper()
-	s.m.until(fmt.Sprint(lines), func() bool { return s.tells(lines...) })
+	s.m.until(fmt.Sprint(lines), func() bool { return s.hasMetrics(lines...) })
 }
 
-// end ends it with a signal, and expects that it goes at once, and that nothing it said or tells shows a password.
-func (s *scraped) end(sig syscall.Signal) {
+// end sends a signal, and expects that the exporter ends at once and has never shown a password.
+func (s *exporterProcess) end(sig syscall.Signal) {
 	s.t.Helper()
-	told := result{out: s.get("/metrics") + s.get("/")}
+	pages := result{out: s.get("/metrics") + s.get("/")}
 	began := time.Now()
 	s.signal(sig)
 	r := s.wait().want(s.t, 0)
 	if took := time.Since(began); took > atMost {
 		s.t.Errorf("the end took %s", took)
 	}
-	told.err = r.err
-	told.wantNoSecret(s.t)
+	pages.err = r.err
+	pages.wantNoSecret(s.t)
 }
 
 func TestExporterOnRedis(t *testing.T) {
@@ -115,39 +115,42 @@ func TestExporterOnRedis(t *testing.T) {
 	m.hold("--slots", "2", "c")
 	m.start("run", "a", "--", "true")
 	s := m.export()
-	s.see("leasehold_up 1",
+	s.awaitMetrics("leasehold_up 1",
 		`leasehold_locks_held{kind="lock",resource="default"} 3`,
 		`leasehold_locks_held{kind="semaphore",resource="default"} 1`,
 		`leasehold_waiters{kind="lock"} 1`,
 		`leasehold_leaks{sort="endless_lease"} 0`,
 		fmt.Sprintf(`leasehold_node_up{node="%s"} 1`, server.Addr()),
 	)
-	tell(t, server, "SET", "lock:leaked", "of another program")
-	s.see(`leasehold_leaks{sort="endless_lease"} 1`)
+	redisCommand(t, server, "SET", "lock:leaked", "of another program")
+	s.awaitMetrics(`leasehold_leaks{sort="endless_lease"} 1`)
 	wantMetricsThatPromtoolLikes(t, s.get("/metrics"))
 	wantNoSecretInCommandLines(t)
 
-	// What was seen before is not told of a server that is gone.
+	// Nothing old is reported about a server that is gone.
 	server.Kill()
-	s.see("leasehold_up 0")
-	s.m.until("an end of the old numbers", func() bool { return !strings.Contains(s.get("/metrics"), "leasehold_locks_held{") })
+	s.awaitMetrics("leasehold_up 0")
+	s.m.until("an end of the old numbers", func() bool {
+		return !strings.Contains(s.get("/metrics"), "leasehold_locks_held{")
+	})
 	if text := s.get("/healthz"); text != "ok\n" {
 		t.Errorf("the exporter itself says of its health: %q", text)
 	}
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	s.see("leasehold_up 1")
+	s.awaitMetrics("leasehold_up 1")
 	s.end(syscall.SIGTERM)
-	// It says so when looks begin to fail, and when they work again, and not each time.
-	lines := strings.Split(strings.TrimSpace(s.said()), "\n")
+	// It prints a line when polls begin to fail and when they work again, not each time.
+	lines := strings.Split(strings.TrimSpace(s.stderr()), "\n")
 	for i, l := range lines[1:] {
 		if fails := strings.Contains(l, "the look at the engine fails"); fails != (i%2 == 0) {
 			t.Errorf("it said %q", lines)
 		}
 	}
-	// The server may have been killed in the midst of a look.
-	if len(lines) < 3 || !regexp.MustCompile("connection refused|EOF|reset by peer|broken pipe|takes longer than").MatchString(s.said()) {
+	// The server may have been killed during a poll.
+	reasons := regexp.MustCompile("connection refused|EOF|reset by peer|broken pipe|takes longer than")
+	if len(lines) < 3 || !reasons.MatchString(s.stderr()) {
 		t.Errorf("it said %q, want why the look failed", lines)
 	}
 }
@@ -160,7 +163,8 @@ func TestExporterOnAMajority(t *testing.T) {
 		s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 		servers, addresses = append(servers, s), append(addresses, s.Addr())
 	}
-	m := newMachine(t).use("redlock://" + withPassword("") + strings.Join(addresses, ",") + "?node_timeout=10s&" + unguarded)
+	all := strings.Join(addresses, ",")
+	m := newMachine(t).use("redlock://" + withPassword("") + all + "?node_timeout=10s&" + unguarded)
 	m.hold("a")
 	s := m.export()
 	up := func(values ...int) (lines []string) {
@@ -169,30 +173,32 @@ func TestExporterOnAMajority(t *testing.T) {
 		}
 		return lines
 	}
-	s.see(append(up(1, 1, 1), "leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)...)
+	s.awaitMetrics(append(up(1, 1, 1), "leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)...)
 	servers[2].Kill()
-	s.see(append(up(1, 1, 0), "leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)...)
+	s.awaitMetrics(append(up(1, 1, 0), "leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)...)
 	wantMetricsThatPromtoolLikes(t, s.get("/metrics"))
-	// Without a majority nobody knows what is held. How the nodes are is known all the same.
+	// Without a majority nobody knows what is held. The state of the nodes is known all the same.
 	servers[1].Kill()
-	s.see(append(up(1, 0, 0), "leasehold_up 0")...)
+	s.awaitMetrics(append(up(1, 0, 0), "leasehold_up 0")...)
 	if strings.Contains(s.get("/metrics"), "leasehold_locks_held{") {
-		t.Error("it tells what is held, which nobody knows")
+		t.Error("it reports what is held, which nobody knows")
 	}
 	s.end(syscall.SIGINT)
 }
 
-// Servers that must not vote keep locks from working. The exporter tells why.
+// Servers that must not vote make locking impossible. The exporter reports why.
 func TestExporterOnAServerThatIsNamedTwice(t *testing.T) {
 	t.Parallel()
-	server, other := redisserver.ForTest(t, redisserver.Config{Password: geheim}), redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	server := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+	other := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	_, port, err := net.SplitHostPort(server.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(t).use("redlock://" + withPassword("") + strings.Join([]string{server.Addr(), "localhost:" + port, other.Addr()}, ",") + "?" + unguarded)
+	all := strings.Join([]string{server.Addr(), "localhost:" + port, other.Addr()}, ",")
+	m := newMachine(t).use("redlock://" + withPassword("") + all + "?" + unguarded)
 	s := m.export()
-	s.see(`leasehold_findings{code="same-server-twice",severity="critical"} 1`)
+	s.awaitMetrics(`leasehold_findings{code="same-server-twice",severity="critical"} 1`)
 	s.end(syscall.SIGTERM)
 }
 
@@ -202,7 +208,7 @@ func TestExporterOnAFile(t *testing.T) {
 	m.hold("jobs:a")
 	m.hold("other")
 	s := m.export("--prefix", "jobs:", "--timeout", "900ms")
-	s.see("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)
+	s.awaitMetrics("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)
 	wantMetricsThatPromtoolLikes(t, s.get("/metrics"))
 	s.end(syscall.SIGTERM)
 }
@@ -222,14 +228,14 @@ func TestExporterStartsWithoutItsServer(t *testing.T) {
 			}
 			m := newMachine(t).use(scheme + "://" + withPassword("") + strings.Join(addresses, ",") + "?" + unguarded)
 			s := m.export()
-			m.until("the failure", func() bool { return strings.Contains(s.said(), "fails") })
-			s.see("leasehold_up 0")
+			m.until("the failure", func() bool { return strings.Contains(s.stderr(), "fails") })
+			s.awaitMetrics("leasehold_up 0")
 			for _, server := range servers {
 				if err := server.Restart(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			s.see("leasehold_up 1", `leasehold_waiters{kind="lock"} 0`)
+			s.awaitMetrics("leasehold_up 1", `leasehold_waiters{kind="lock"} 0`)
 			s.end(syscall.SIGTERM)
 		})
 	}
@@ -268,7 +274,7 @@ func TestExporterRefuses(t *testing.T) {
 	}
 }
 
-// The unit for systemd says words that the command knows.
+// The command knows all flags in the systemd unit.
 func TestTheExportersUnit(t *testing.T) {
 	t.Parallel()
 	unit, err := os.ReadFile("../../deploy/leasehold-exporter.service")
@@ -282,7 +288,7 @@ func TestTheExportersUnit(t *testing.T) {
 	newMachine(t).do(append(strings.Fields(string(start[1])), "--help")...).want(t, 0)
 }
 
-// wantMetricsThatPromtoolLikes has Prometheus' own tool check names, types and texts.
+// wantMetricsThatPromtoolLikes checks names, types and texts with Prometheus' own tool.
 func wantMetricsThatPromtoolLikes(t *testing.T, page string) {
 	t.Helper()
 	path, err := exec.LookPath("promtool")

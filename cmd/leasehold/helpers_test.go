@@ -7,25 +7,40 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/cli"
 )
 
-// helpers are programs that tests run under the command: this test binary, told which by
-// LEASEHOLD_TEST_HELPER.
+// helpers are programs that tests run under the command: this test binary, which LEASEHOLD_TEST_HELPER tells which one
+// to be.
 var helpers = map[string]func(){
 	// foreground says whether its group is in the foreground of its terminal.
 	"foreground": func() {
 		group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 		fmt.Println("foreground:", err == nil && group == unix.Getpgrp())
 	},
-	// sleeper says when it is woken, and does nothing else. It ignores SIGTERM.
+	// patient is the command with clients that wait for the engine's answer for an hour.
+	"patient": func() {
+		os.Unsetenv("LEASEHOLD_TEST_HELPER")
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, leasehold.WithRequestTimeout(time.Hour)))
+	},
+	// thorough is the command with an UndoLimit of a minute.
+	"thorough": func() {
+		os.Unsetenv("LEASEHOLD_TEST_HELPER")
+		cli.UndoLimit, cli.SameSignalWithin = time.Minute, time.Minute
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	},
+	// sleeper says when it is continued, and does nothing else. It ignores SIGTERM.
 	"sleeper": func() {
 		signal.Ignore(unix.SIGTERM)
 		sayWhenWoken()
 		select {}
 	},
-	// talker says when it is woken, and repeats what it reads.
+	// talker says when it is continued, and repeats what it reads.
 	"talker": func() {
 		sayWhenWoken()
 		for s := bufio.NewScanner(os.Stdin); s.Scan(); {

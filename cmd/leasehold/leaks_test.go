@@ -10,7 +10,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// What the question was about is removed if the answer is yes, and if it is still what it was.
+// After a yes, the leaks in question are removed if they are unchanged.
 func TestLeaksAreRemovedAfterAsking(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -18,23 +18,26 @@ func TestLeaksAreRemovedAfterAsking(t *testing.T) {
 		answer    string
 		code      string
 		says      string
-		left      string // what is at the key in the end
+		left      string // what the key has in the end
 	}{
-		"yes":                         {nil, "y", "0", "removed endless lease of lock a", "<nil>"},
-		"no":                          {nil, "", "1", "nothing was removed", "theirs"},
-		"yes, and it is gone":         {[]string{"DEL", "lock:a"}, "yes", "0", "not there any more: endless lease of lock a", "<nil>"},
-		"yes, and it has an end":      {[]string{"PEXPIRE", "lock:a", "60000"}, "yes", "0", "not there any more: endless lease of lock a", "theirs"},
-		"yes, and another one has it": {[]string{"SET", "lock:a", "another"}, "yes", "0", "not there any more: endless lease of lock a", "another"},
+		"yes": {nil, "y", "0", "removed endless lease of lock a", "<nil>"},
+		"no":  {nil, "", "1", "nothing was removed", "theirs"},
+		"yes, and it is gone": {[]string{"DEL", "lock:a"}, "yes", "0",
+			"not there any more: endless lease of lock a", "<nil>"},
+		"yes, and it has an end": {[]string{"PEXPIRE", "lock:a", "60000"}, "yes", "0",
+			"not there any more: endless lease of lock a", "theirs"},
+		"yes, and another one has it": {[]string{"SET", "lock:a", "another"}, "yes", "0",
+			"not there any more: endless lease of lock a", "another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redisserver.ForTest(t, redisserver.Config{})
 			m := newMachine(t).use(server.URL() + "?" + unguarded)
-			tell(t, server, "SET", "lock:a", "theirs")
+			redisCommand(t, server, "SET", "lock:a", "theirs")
 			s := m.on(exec.Command("sh", "-c", binary+` leaks --fix; echo "ended $?"`))
 			s.see("endless lease of lock a")
 			if c.meanwhile != nil {
-				tell(t, server, c.meanwhile...)
+				redisCommand(t, server, c.meanwhile...)
 			}
 			s.keys(c.answer + "\n")
 			if got := s.see("ended " + c.code); !strings.Contains(got, c.says) {

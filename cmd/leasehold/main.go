@@ -1,7 +1,6 @@
 //go:build unix
 
-// Leasehold runs programs under a distributed lock, and shows and mends what is
-// locked. See docs/command.md.
+// Leasehold runs programs under a distributed lock, and shows and repairs what is locked. See docs/command.md.
 package main
 
 import (
@@ -12,11 +11,12 @@ import (
 )
 
 func init() {
-	// The kernel ends the child when the thread that started it ends, not when the
-	// process does. The main thread lives for as long as the process.
+	// The kernel kills the child when the thread that started it ends, not when the process ends. The main thread lives
+	// as long as the process.
 	runtime.LockOSThread()
 }
 
 func main() {
+	keepMemoryPrivate() // before a password is read
 	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -21,14 +21,13 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for something that ought to happen at once. It only
-// ends tests that have failed.
-const patience = time.Minute
+// testTimeout is how long a test waits for something that should happen at once. Only tests that fail wait that long.
+const testTimeout = time.Minute
 
 // binary is the command under test. All tests here run it as a real process.
 var (
 	binary     string
-	buildFlags = []string{"build", "-ldflags=-s -w"} // which is faster to link
+	buildFlags = []string{"build", "-ldflags=-s -w"} // faster to link
 )
 
 func TestMain(m *testing.M) {
@@ -36,12 +35,13 @@ func TestMain(m *testing.M) {
 		helpers[helper]()
 		os.Exit(0)
 	}
-	waitTogether()
+	waitForDeadline()
 	os.Exit(build(m))
 }
 
-// waitTogether has more tests run at the same time than there are processors, unless -parallel says how many: most of them wait, for processes and for leases to end.
-func waitTogether() {
+// waitForDeadline makes more tests run at the same time than there are processors, unless -parallel is given: most of
+// them only wait for processes and leases to end.
+func waitForDeadline() {
 	flag.Parse()
 	if given("test.parallel") {
 		return
@@ -58,7 +58,7 @@ func given(name string) (yes bool) {
 
 func build(m *testing.M) int {
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
-		if signal.Ignored(sig) { // as under nohup: a shell cannot trap what was ignored when it began
+		if signal.Ignored(sig) { // as under nohup: a shell cannot trap a signal that was ignored when it started
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
@@ -76,7 +76,7 @@ func build(m *testing.M) int {
 	return m.Run()
 }
 
-// machine is a home with an engine of its own.
+// machine is a home folder with its own engine.
 type machine struct {
 	t    *testing.T
 	home string
@@ -89,7 +89,7 @@ func newMachine(t *testing.T) *machine {
 	home := t.TempDir()
 	m := &machine{t: t, home: home, db: filepath.Join(home, "locks.db")}
 	m.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LEASEHOLD_ENGINE=sqlite:" + m.db,
-		// The race detector would have each process wait for a second before it ends.
+		// The race detector would make each process wait for a second before it ends.
 		"GORACE=atexit_sleep_ms=0"}
 	return m
 }
@@ -101,7 +101,7 @@ func (m *machine) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// result is how a run of the command ended.
+// result says how a run of the command ended.
 type result struct {
 	code     int
 	out, err string
@@ -125,7 +125,7 @@ func finish(t *testing.T, c *exec.Cmd) result {
 	return result{c.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// want fails the test unless the command ended with the code.
+// want fails the test unless the exit code is code.
 func (r result) want(t *testing.T, code int) result {
 	t.Helper()
 	if r.code != code {
@@ -134,16 +134,16 @@ func (r result) want(t *testing.T, code int) result {
 	return r
 }
 
-// process is a run of the command that is under way.
+// process is a running command.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	in    *os.File    // standard input
-	lines chan string // of standard output; closed when every process that had it has ended
-	errs  string      // the file that has standard error
+	lines chan string // of standard output; closed when all processes that have it have ended
+	errs  string      // the file for standard error
 }
 
-// start begins a run of the command.
+// start starts the command.
 func (m *machine) start(args ...string) *process {
 	m.t.Helper()
 	return m.begin(m.command(args...))
@@ -151,7 +151,7 @@ func (m *machine) start(args ...string) *process {
 
 func (m *machine) begin(c *exec.Cmd) *process {
 	m.t.Helper()
-	// A pipe of our own: exec's would be closed by Wait while children still write.
+	// A pipe of our own: Wait would close exec's while children still write.
 	r, w, err := os.Pipe()
 	if err != nil {
 		m.t.Fatal(err)
@@ -205,18 +205,17 @@ func (p *process) line() string {
 			p.t.Fatalf("standard output has ended, a line was expected")
 		}
 		return l
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		p.t.Fatalf("no line on standard output")
 	}
 	return ""
 }
 
-// gone waits until every process that has this standard output has ended, and returns the
-// lines that came until then.
-func (p *process) gone() []string {
+// remaining waits until every process with this standard output has ended, and returns the lines that came until then.
+func (p *process) remaining() []string {
 	p.t.Helper()
 	var rest []string
-	limit := time.After(patience)
+	limit := time.After(testTimeout)
 	for {
 		select {
 		case l, ok := <-p.lines:
@@ -230,7 +229,7 @@ func (p *process) gone() []string {
 	}
 }
 
-// signal sends a signal to the command alone.
+// signal sends a signal to the command only.
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {

@@ -20,7 +20,10 @@ import (
 var errTooLittle = errors.New("there is too little on the account")
 
 // pay is the example in docs/engines/postgres.md.
-func pay(ctx context.Context, client *leasehold.Client, engine *postgres.Engine, pool *pgxpool.Pool, account int, price func(context.Context) (int64, error)) error {
+func pay(
+	ctx context.Context, client *leasehold.Client, engine *postgres.Engine, pool *pgxpool.Pool, account int,
+	price func(context.Context) (int64, error),
+) error {
 	lease, err := client.Mutex(fmt.Sprintf("account:%d", account)).Lock(ctx)
 	if err != nil {
 		return err
@@ -54,7 +57,8 @@ func pay(ctx context.Context, client *leasehold.Client, engine *postgres.Engine,
 	return tx.Commit(ctx)
 }
 
-// The example in the documentation is the function above, and does what is said of it: who has lost the lock changes nothing.
+// The example in the documentation is the function above, and does what the text says: without the lock it changes
+// nothing.
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	source, example := readText(t, "money_test.go"), readText(t, "../../docs/engines/postgres.md")
@@ -65,7 +69,9 @@ func TestMoney(t *testing.T) {
 	}
 
 	s := postgresserver.ForTest(t, postgresserver.Config{})
-	psql(t, s, "CREATE TABLE accounts (id integer PRIMARY KEY, balance bigint NOT NULL); INSERT INTO accounts VALUES (7, 1000)")
+	psql(t, s,
+		"CREATE TABLE accounts (id integer PRIMARY KEY, balance bigint NOT NULL); INSERT INTO accounts VALUES (7, "+
+			"1000)")
 	engine, err := postgres.Open(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -31,25 +31,28 @@ func TestRunInsideOfARun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"run", c.outer, "--", binary, "run"}, c.inner...)
 			r := m.do(append(args, "--", "echo", "ran")...).want(t, c.code)
-			if ran := r.out == "ran\n"; ran != (c.code == 0) || !strings.Contains(r.err, c.says) || c.says == "" && r.err != "" {
+			if ran := r.out == "ran\n"; ran != (c.code == 0) || !strings.Contains(r.err, c.says) ||
+				c.says == "" && r.err != "" {
 				t.Errorf("stdout %q, stderr %q", r.out, r.err)
 			}
 		})
 	}
 }
 
-// What is inherited is believed only as far as the engine says the same.
+// The inherited variable counts only as far as the engine says the same.
 func TestRunInsideOfARunOnAnotherEngine(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	for name, engine := range map[string]string{
-		"another one":                   "sqlite:" + m.home + "/other.db",
-		"the same, in another spelling": "sqlite:" + m.home + "/../" + m.home[strings.LastIndex(m.home, "/")+1:] + "/locks.db",
+		"another one": "sqlite:" + m.home + "/other.db",
+		"the same, in another spelling": "sqlite:" + m.home + "/../" + m.home[strings.LastIndex(m.home,
+			"/")+1:] + "/locks.db",
 	} {
 		t.Run(name, func(t *testing.T) {
 			code := 75
 			if name == "another one" {
-				m.do("run", "--engine", engine, "a", "--", "true").want(t, 0) // the tokens of both are the same next
+				// The next token of both engines is the same.
+				m.do("run", "--engine", engine, "a", "--", "true").want(t, 0)
 				m.do("run", "a", "--", "true").want(t, 0)
 				code = 0
 			}
@@ -62,7 +65,8 @@ func TestVariableThatIsNotOursIsRefused(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.env = append(m.env, "LEASEHOLD_HELD=everything")
-	if r := m.do("run", "a", "--", "echo", "must not run").want(t, 64); r.out != "" || !strings.Contains(r.err, "LEASEHOLD_HELD") || strings.Contains(r.err, "everything") {
+	if r := m.do("run", "a", "--", "echo", "must not run").want(t, 64); r.out != "" ||
+		!strings.Contains(r.err, "LEASEHOLD_HELD") || strings.Contains(r.err, "everything") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 }

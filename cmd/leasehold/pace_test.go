@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// pace is for how long, at most, this machine has kept the process of the test from running. Where the command has half a second to spare, there is no verdict
-// about a machine that takes such halves of a second from everybody.
+// pace is the longest time for which this machine has kept the test process from running. Where the command has half a
+// second to spare, a machine that takes that much from everybody cannot be judged.
 type pace struct{ longest atomic.Int64 }
 
 const (
 	paceBeat = 10 * time.Millisecond
-	// A machine that keeps nobody waiting for longer is quick enough for a verdict.
+	// A machine that delays nobody for longer is quick enough to be judged.
 	quick = 100 * time.Millisecond
 )
 
@@ -31,7 +31,7 @@ func keepPace(t *testing.T) *pace {
 	return p
 }
 
-// wantBefore fails the test if it is later than the deadline by now.
+// wantBefore fails the test if the deadline has passed.
 func (p *pace) wantBefore(t *testing.T, deadline time.Time) {
 	t.Helper()
 	late := time.Since(deadline)

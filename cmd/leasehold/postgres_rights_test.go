@@ -12,7 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
 )
 
-// The statements in the documentation are all that users need for their kinds of work. That each of them is needed, the tests of the engine show.
+// The statements in the documentation give users all the rights that their kinds of work need. The engine's tests show
+// that each of them is needed.
 func TestSmallestRightsOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := postgresWithPasswords(t, postgresserver.Config{TCP: true, Durable: true})
@@ -35,7 +36,7 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	}
 	m := newMachine(t)
 	documented("Make", "shop_make")
-	// After a crash somebody has to close the place, and may.
+	// After a crash somebody has to close the database to new leases, and has the right to.
 	const short = "&max_ttl=2s"
 	m.use(url("shop_make", short))
 	m.do("ls").want(t, 0)
@@ -53,17 +54,19 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.use(url("shop", short))
-	if r := m.do("run", "-n", "c", "--", "echo", "must not run").want(t, 69); !strings.Contains(r.err, "no lease is granted until") {
+	if r := m.do("run", "-n", "c", "--", "echo", "must not run").want(t, 69); !strings.Contains(r.err,
+		"no lease is granted until") {
 		t.Errorf("after a crash: %q", r.err)
 	}
-	if r := m.do("run", "-w", "60s", "c", "--", "true").want(t, 0); !strings.Contains(r.err, "no lease is granted until") {
+	if r := m.do("run", "-w", "60s", "c", "--", "true").want(t, 0); !strings.Contains(r.err,
+		"no lease is granted until") {
 		t.Errorf("after a crash: %q", r.err)
 	}
 
 	m.use(url("shop", ""))
 	holder := m.hold("a")
 	next := m.start("run", "-w", "60s", "a", "--", "echo", "it was my turn")
-	looksAndNoMore(t, m, url("shop_look", ""), "GRANT ", "GRANT ")
+	wantReadOnly(t, m, url("shop_look", ""), "GRANT ", "GRANT ")
 	m.use(url("shop", "&migrate=off"))
 	m.until("a waiter", func() bool { return strings.Contains(m.do("inspect", "a").want(t, 0).out, "waiting: 1.") })
 	m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 75)
@@ -89,17 +92,20 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 			t.Errorf("the record is %q", r.out)
 		}
 	}
-	for user, want := range map[string]string{"shop": `"rights-spare"`, "shop_look": `"rights-look"`, "shop_operate": "", "shop_make": ""} {
+	for user, want := range map[string]string{"shop": `"rights-spare"`, "shop_look": `"rights-look"`,
+		"shop_operate": "", "shop_make": ""} {
 		m.use(url(user, ""))
 		r := m.do("doctor", "-o", "json")
-		if told := regexp.MustCompile(`"rights[a-z-]*"`).FindString(r.out); told != want || r.code == 69 || strings.Contains(r.out, `"critical"`) {
+		if told := regexp.MustCompile(`"rights[a-z-]*"`).FindString(r.out); told != want || r.code == 69 ||
+			strings.Contains(r.out, `"critical"`) {
 			t.Errorf("of %s the doctor says %q, %q", user, r.out, r.err)
 		}
 	}
 }
 
-// looksAndNoMore expects that a user sees the lock a, may do whatever only looks, and nothing else, and what he is told when he takes a lock, or takes one away.
-func looksAndNoMore(t *testing.T, m *machine, url, taking, takingAway string) {
+// wantReadOnly expects that a user sees the lock a and can run all commands that only look, but no others. The texts
+// are the errors for taking a lock and for removing one.
+func wantReadOnly(t *testing.T, m *machine, url, taking, takingAway string) {
 	t.Helper()
 	m.use(url)
 	if r := m.do("ls").want(t, 0).wantNoSecret(t); !strings.Contains(r.out, "a ") {
@@ -114,8 +120,8 @@ func looksAndNoMore(t *testing.T, m *machine, url, taking, takingAway string) {
 	watch.signal(syscall.SIGTERM)
 	watch.wait()
 	e := m.export()
-	e.see("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)
-	if e.tells(`leasehold_findings{severity="critical",code="rights"} 1`) {
+	e.awaitMetrics("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`)
+	if e.hasMetrics(`leasehold_findings{severity="critical",code="rights"} 1`) {
 		t.Error("the exporter sounds an alarm")
 	}
 	e.end(syscall.SIGTERM)

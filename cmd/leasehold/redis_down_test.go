@@ -15,8 +15,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// atMost is how long a command may take on a server that does not answer: one request of 5 s, as many for cleaning up, and
-// what the busiest machine adds.
+// atMost is how long a command may take on a server that does not answer: one request of 5 s, as many for cleaning up,
+// and the delay of the busiest machine.
 const atMost = time.Minute
 
 func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
@@ -27,36 +27,38 @@ func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
 	if err := frozen.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // which nobody accepts from
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts its connections
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
 	user := withPassword("anna")
-	// They are all started before the first is waited for, since most of them have nothing to do but wait.
+	// All of them are started before the first one is waited for, since most of them only wait.
 	var begun []func()
 	for name, url := range map[string]string{
-		"gone":                       "redis://" + user + gone.Addr(),
-		"gone, TLS":                  "rediss://" + user + gone.Addr(),
-		"frozen":                     "redis://" + user + frozen.Addr(),
-		"silent":                     "redis://" + user + silent.Addr().String(),
-		"silent, TLS":                "rediss://" + user + silent.Addr().String(),
-		"no such socket":             "redis+unix://" + user + "/nosuch/redis.sock",
-		"no sentinel":                "redis+sentinel://" + user + gone.Addr() + "," + silent.Addr().String() + "/main",
-		"no node":                    "redis+cluster://" + user + gone.Addr() + "," + silent.Addr().String(),
-		"a server for a sentinel":    "redis+sentinel://" + redisserver.ForTest(t, redisserver.Config{}).Addr() + "/main",
-		"a server for a cluster":     "redis+cluster://" + redisserver.ForTest(t, redisserver.Config{}).Addr(),
-		"a node for a single server": redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}).Nodes[0].URL() + "?db=1",
+		"gone":           "redis://" + user + gone.Addr(),
+		"gone, TLS":      "rediss://" + user + gone.Addr(),
+		"frozen":         "redis://" + user + frozen.Addr(),
+		"silent":         "redis://" + user + silent.Addr().String(),
+		"silent, TLS":    "rediss://" + user + silent.Addr().String(),
+		"no such socket": "redis+unix://" + user + "/nosuch/redis.sock",
+		"no sentinel":    "redis+sentinel://" + user + gone.Addr() + "," + silent.Addr().String() + "/main",
+		"no node":        "redis+cluster://" + user + gone.Addr() + "," + silent.Addr().String(),
+		"a server for a sentinel": "redis+sentinel://" + redisserver.ForTest(t,
+			redisserver.Config{}).Addr() + "/main",
+		"a server for a cluster": "redis+cluster://" + redisserver.ForTest(t, redisserver.Config{}).Addr(),
+		"a node for a single server": redisserver.ClusterForTest(t, 3, 0,
+			redisserver.Config{}).Nodes[0].URL() + "?db=1",
 	} {
 		m := newMachine(t).use(url)
 		for _, args := range [][]string{
 			{"run", "a", "--", "echo", "must not run"}, {"run", "-n", "a", "--", "echo", "must not run"}, {"ls"},
-			{"run", "-w", "100ms", "--skip-ok", "a", "--", "echo", "must not run"}, // which must not pass for "held"
+			{"run", "-w", "100ms", "--skip-ok", "a", "--", "echo", "must not run"}, // this must not pass for "held"
 		} {
 			p := m.start(args...)
 			began := time.Now()
 			begun = append(begun, func() {
-				out, r := p.gone(), p.wait().wantNoSecret(t)
+				out, r := p.remaining(), p.wait().wantNoSecret(t)
 				if took := time.Since(began); took > atMost {
 					t.Errorf("%s: %v took %s", name, args, took)
 				}
@@ -71,7 +73,7 @@ func TestServerThatIsNotThereEndsTheCommand(t *testing.T) {
 	}
 }
 
-// The command must have ended when others can have the lock, whatever has become of the server.
+// The command must have ended when others can have the lock, whatever happens to the server.
 func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	for how, trouble := range map[string]func(*redisserver.Server) error{
@@ -84,7 +86,7 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 			s := redisserver.ForTest(t, redisserver.Config{})
 			pace := keepPace(t)
 			m := newMachine(t).use(s.URL() + "?" + unguarded)
-			fifo := filepath.Join(m.home, "alive") // open for as long as somebody of the group lives
+			fifo := filepath.Join(m.home, "alive") // open as long as a process of the group lives
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +96,7 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer alive.Close()
-			group, _ := begun(t, p)
+			group, _ := readStart(t, p)
 
 			if err := trouble(s); err != nil {
 				t.Fatal(err)
@@ -115,14 +117,14 @@ func TestServerThatGoesAwayEndsTheGroupBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-// A server that keeps nothing comes back without the lock. Its holder is told, and does not go on.
+// A server that stores nothing comes back without the lock. The holder is told, and does not go on.
 func TestServerThatForgetsTheLockEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	pace := keepPace(t)
 	m := newMachine(t).use(s.URL() + "?" + unguarded)
 	p := m.start("run", "--ttl", "6s", soon[0], soon[1], "a", "--", "sh", "-c", stubborn)
-	group, deadline := begun(t, p)
+	group, deadline := readStart(t, p)
 	s.Kill()
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
@@ -139,21 +141,21 @@ func TestWaitersRideOutARestart(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
 	m := newMachine(t).use(s.URL() + "?" + unguarded)
-	tell(t, s, "SET", "lock:a", "somebody else", "PX", "120000")
+	redisCommand(t, s, "SET", "lock:a", "somebody else", "PX", "120000")
 	p := m.start("run", "a", "--", "echo", "mine")
 	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
 	s.Kill()
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, s, "DEL", "lock:a")
+	redisCommand(t, s, "DEL", "lock:a")
 	if got := p.line(); got != "mine" {
 		t.Errorf("the waiter said %q", got)
 	}
 	p.wait().want(t, 0)
 }
 
-// The exit code is that of the program: its lease was good until it ended.
+// The exit code is that of the program: its lease was valid until it ended.
 func TestReleaseThatNobodyConfirmsIsSaid(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -162,7 +164,7 @@ func TestReleaseThatNobodyConfirmsIsSaid(t *testing.T) {
 	s.Kill()
 	began := time.Now()
 	p.in.Close()
-	r := p.wait().want(t, 1) // that of the shell, which reads the end of its input
+	r := p.wait().want(t, 1) // that of the shell, whose input has ended
 	if took := time.Since(began); took > atMost {
 		t.Errorf("the end took %s", took)
 	}

@@ -29,11 +29,11 @@ func (m *machine) use(url string) *machine {
 // withPassword returns user information for a URL.
 func withPassword(user string) string { return url.UserPassword(user, geheim).String() + "@" }
 
-// The servers of tests have been started a moment ago, and nobody else uses them.
+// The servers of tests were started just now, and nobody else uses them.
 const unguarded = "guard=off"
 
-// places are the kinds of Redis that there are. Each function returns the URL of a new one.
-var places = map[string]func(t *testing.T) string{
+// redisForms are all kinds of Redis. Each function starts one and returns its URL.
+var redisForms = map[string]func(t *testing.T) string{
 	"one server": func(t *testing.T) string {
 		return redisserver.ForTest(t, redisserver.Config{}).URL() + "?" + unguarded
 	},
@@ -43,8 +43,8 @@ var places = map[string]func(t *testing.T) string{
 	},
 	"user": func(t *testing.T) string {
 		s := redisserver.ForTest(t, redisserver.Config{})
-		tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
-		tell(t, s, "ACL", "SETUSER", "default", "off")
+		redisCommand(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
+		redisCommand(t, s, "ACL", "SETUSER", "default", "off")
 		return "redis://" + withPassword("anna") + s.Addr() + "?" + unguarded
 	},
 	"socket": func(t *testing.T) string {
@@ -55,7 +55,8 @@ var places = map[string]func(t *testing.T) string{
 	"sentinels": func(t *testing.T) string {
 		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{Password: geheim})
 		s := redisserver.SentinelsForTest(t, 3, r)
-		return "redis+sentinel://" + withPassword("") + strings.Join(s.Addrs(), ",") + "/" + redisserver.MasterName + "?" + unguarded
+		return "redis+sentinel://" + withPassword("") + strings.Join(s.Addrs(),
+			",") + "/" + redisserver.MasterName + "?" + unguarded
 	},
 	"cluster": func(t *testing.T) string {
 		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{Password: geheim})
@@ -67,7 +68,7 @@ var places = map[string]func(t *testing.T) string{
 	},
 }
 
-func tell(t *testing.T, s *redisserver.Server, args ...string) {
+func redisCommand(t *testing.T, s *redisserver.Server, args ...string) {
 	t.Helper()
 	if _, err := s.Command(args...); err != nil {
 		t.Fatal(err)
@@ -85,10 +86,10 @@ func (r result) wantNoSecret(t *testing.T) result {
 	return r
 }
 
-// Each kind of Redis can be locked on, and no command tells the password.
+// All kinds of Redis can keep locks, and no command shows the password.
 func TestRedisOfEachKind(t *testing.T) {
 	t.Parallel()
-	for name, start := range places {
+	for name, start := range redisForms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t).use(start(t))
@@ -109,7 +110,7 @@ func TestRedisOfEachKind(t *testing.T) {
 	}
 }
 
-// tryAllCommands tries them while somebody holds a lock, and another one waits.
+// tryAllCommands tries all commands while a lock is held and waited for.
 func tryAllCommands(t *testing.T, m *machine, do func(code int, args ...string) result) {
 	t.Helper()
 	holder := m.hold("--ttl", "20s", "a")
@@ -120,7 +121,8 @@ func tryAllCommands(t *testing.T, m *machine, do func(code int, args ...string) 
 	m.until("a waiter", func() bool { return strings.Contains(do(0, "ls", "-o", "json").out, `"waiting":1`) })
 	wantNoSecretInCommandLines(t)
 	all := decode[[]entry](t, do(0, "ls", "-o", "json"))
-	if len(all) != 1 || all[0].Name != "a" || len(all[0].Holders) != 1 || all[0].Holders[0].Token == 0 || *all[0].Holders[0].TTL > 20_000 {
+	if len(all) != 1 || all[0].Name != "a" || len(all[0].Holders) != 1 || all[0].Holders[0].Token == 0 ||
+		*all[0].Holders[0].TTL > 20_000 {
 		t.Fatalf("listed: %+v", all)
 	}
 	if text := do(0, "inspect", "a").out; !strings.Contains(text, "held by") || !strings.Contains(text, "waiting: 1.") {
@@ -139,7 +141,7 @@ func tryAllCommands(t *testing.T, m *machine, do func(code int, args ...string) 
 	if token <= all[0].Holders[0].Token {
 		t.Errorf("token %d follows %d", token, all[0].Holders[0].Token)
 	}
-	// The short lease of one who is handed the lock is not what the program runs under.
+	// The program does not run under the short first lease of a hand-over.
 	if left := time.Until(time.UnixMilli(deadline)); left < 15*time.Second {
 		t.Errorf("the lease of the next one ends in %s", left)
 	}
@@ -150,7 +152,7 @@ func tryAllCommands(t *testing.T, m *machine, do func(code int, args ...string) 
 	do(0, "check", "a")
 }
 
-// wantNoSecretInCommandLines looks at all processes of the machine.
+// wantNoSecretInCommandLines checks all processes of the machine.
 func wantNoSecretInCommandLines(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -171,15 +173,15 @@ func wantNoSecretInCommandLines(t *testing.T) {
 func TestPasswordFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
-	tell(t, s, "ACL", "SETUSER", "default", "off")
+	redisCommand(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~*", "&*", "+@all")
+	redisCommand(t, s, "ACL", "SETUSER", "default", "off")
 	m := newMachine(t).use("redis://" + s.Addr() + "?" + unguarded)
 	if r := m.do("run", "a", "--", "true").want(t, 69).wantNoSecret(t); !strings.Contains(r.err, "NOAUTH") {
 		t.Errorf("without a password: %q", r.err)
 	}
 	m.env = append(m.env, "LEASEHOLD_REDIS_USER=anna", "LEASEHOLD_REDIS_PASSWORD="+geheim)
 	m.do("run", "a", "--", "true").want(t, 0).wantNoSecret(t)
-	m.use("redis://anna:wrong-heim@" + s.Addr() + "?" + unguarded) // which counts
+	m.use("redis://anna:wrong-heim@" + s.Addr() + "?" + unguarded) // this one counts
 	if r := m.do("run", "a", "--", "true").want(t, 69).wantNoSecret(t); !strings.Contains(r.err, "WRONGPASS") {
 		t.Errorf("with a wrong password: %q", r.err)
 	}
@@ -188,22 +190,22 @@ func TestPasswordFromTheEnvironment(t *testing.T) {
 func TestMissingRightsAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	tell(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~other:*", "&*", "+@all")
+	redisCommand(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~other:*", "&*", "+@all")
 	m := newMachine(t).use("redis://" + withPassword("anna") + s.Addr() + "?" + unguarded)
-	p := m.start("run", "--ttl", "1m", "a", "--", "true") // for so long a server that is away would be put up with
-	p.gone()
+	p := m.start("run", "--ttl", "1m", "a", "--", "true") // for so long an unavailable server is tolerated
+	p.remaining()
 	r := p.wait().want(t, 69).wantNoSecret(t)
 	if !strings.Contains(r.err, "NOPERM") && !strings.Contains(r.err, "rights") {
 		t.Errorf("stderr %q", r.err)
 	}
 }
 
-// Another client holds the plain key. What it has put there is its secret.
+// Another client holds the plain key. The key's value is that client's secret.
 func TestForeignHolderIsSeenAndExcludesUs(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL() + "?prefix=jobs:&" + unguarded)
-	tell(t, s, "SET", "jobs:a", geheim, "NX", "PX", "60000")
+	redisCommand(t, s, "SET", "jobs:a", geheim, "NX", "PX", "60000")
 	m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 75).wantNoSecret(t)
 	m.do("check", "a").want(t, 1)
 	for _, args := range [][]string{{"ls"}, {"ls", "-o", "json"}, {"inspect", "a"}} {
@@ -213,11 +215,11 @@ func TestForeignHolderIsSeenAndExcludesUs(t *testing.T) {
 	}
 	next := m.start("run", "a", "--", "echo", "mine")
 	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
-	tell(t, s, "DEL", "jobs:a")
+	redisCommand(t, s, "DEL", "jobs:a")
 	if got := next.line(); got != "mine" {
 		t.Errorf("the next one said %q", got)
 	}
-	tell(t, s, "SET", "jobs:b", geheim, "NX") // without an end
+	redisCommand(t, s, "SET", "jobs:b", geheim, "NX") // without an expiry
 	m.do("release", "--force", "--yes", "b").want(t, 0).wantNoSecret(t)
 	m.do("run", "-n", "b", "--", "true").want(t, 0)
 }
@@ -250,12 +252,13 @@ func TestManyShellsCountOnRedis(t *testing.T) {
 	}
 }
 
-// A server that nobody has seen in use is opened by a word, which keeps who has said so, and why.
+// leasehold open opens a server that nobody has seen in use, and records who did it and why.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL())
-	if r := m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "`leasehold open` opens it") {
+	if r := m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 69); r.out != "" ||
+		!strings.Contains(r.err, "`leasehold open` opens it") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	m.do("open").want(t, 64)
@@ -263,7 +266,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("stdout %q", r.out)
 	}
 	m.do("run", "-n", "a", "--", "true").want(t, 0)
-	if marker, err := s.Command("GET", "{lock:}:guard"); err != nil || !strings.HasSuffix(fmt.Sprint(marker), ": a new server") {
+	if marker, err := s.Command("GET", "{lock:}:guard"); err != nil ||
+		!strings.HasSuffix(fmt.Sprint(marker), ": a new server") {
 		t.Errorf("the marker is %q, %v; want who has opened it, and why", marker, err)
 	}
 	m.use(s.URL()+"?guard=off").do("open", "--yes").want(t, 1)
@@ -277,7 +281,8 @@ func TestNewServerIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL() + "?max_ttl=4s")
-	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" || !strings.Contains(r.err, "nobody has seen this server in use") {
+	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" ||
+		!strings.Contains(r.err, "nobody has seen this server in use") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	if r := m.do("run", "--ttl", "5s", "a", "--", "true").want(t, 64); !strings.Contains(r.err, "4s") {

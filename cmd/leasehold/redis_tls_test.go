@@ -21,15 +21,15 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// encrypted is a server that listens with TLS, and wants to see a certificate.
-type encrypted struct {
+// tlsServer is a server that listens with TLS and demands a certificate.
+type tlsServer struct {
 	*redisserver.Server
 	addr string
 	url  string // with parameters
 	dir  string // of the certificates
 }
 
-func startWithTLS(t *testing.T) encrypted {
+func startWithTLS(t *testing.T) tlsServer {
 	t.Helper()
 	needed.TLS(t)
 	dir := t.TempDir()
@@ -44,15 +44,19 @@ func startWithTLS(t *testing.T) encrypted {
 		t.Fatal(err)
 	}
 	addr := l.Addr().String()
-	l.Close() // so that the server can have it
+	l.Close() // so that the server can use it
 	_, port, _ := net.SplitHostPort(addr)
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim, Lines: []string{
-		"tls-port " + port, "tls-cert-file " + file("server.pem"), "tls-key-file " + file("server.key"), "tls-ca-cert-file " + file("ca.pem"),
+		"tls-port " + port, "tls-cert-file " + file("server.pem"), "tls-key-file " + file("server.key"),
+		"tls-ca-cert-file " + file("ca.pem"),
 	}})
-	return encrypted{s, addr, "rediss://" + withPassword("") + addr + "?ca=" + file("ca.pem") + "&cert=" + file("client.pem") + "&key=" + file("client.key"), dir}
+	return tlsServer{s, addr,
+		"rediss://" + withPassword("") + addr + "?ca=" + file("ca.pem") + "&cert=" + file("client.pem") + "&key=" +
+			file("client.key"), dir}
 }
 
-// issue writes a certificate to NAME.pem and its key to NAME.key, and returns the key. Without a signer, it signs itself.
+// issue writes a certificate to NAME.pem and its key to NAME.key, and returns the key. Without a signer, it is
+// self-signed.
 func issue(t *testing.T, name string, c, parent *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -73,7 +77,8 @@ func issue(t *testing.T, name string, c, parent *x509.Certificate, signer *ecdsa
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end, block := range map[string]*pem.Block{".pem": {Type: "CERTIFICATE", Bytes: cert}, ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
+	for end, block := range map[string]*pem.Block{".pem": {Type: "CERTIFICATE", Bytes: cert},
+		".key": {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(name+end, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +93,11 @@ func TestNobodyIsTrustedWithoutACertificate(t *testing.T) {
 	for name, c := range map[string]struct{ url, says string }{
 		"the system does not know the server's": {"rediss://" + withPassword("") + s.addr, "unknown authority"},
 		"the server has another name":           {s.url + "&server_name=example.org", "example.org"},
-		"the client has none":                   {"rediss://" + withPassword("") + s.addr + "?ca=" + filepath.Join(s.dir, "ca.pem"), "certificate required"},
-		"the file is missing":                   {"rediss://" + withPassword("") + s.addr + "?ca=" + filepath.Join(s.dir, "nosuch.pem"), "nosuch.pem"},
-		"without TLS":                           {"redis://" + withPassword("") + s.addr, ""},
+		"the client has none": {"rediss://" + withPassword("") + s.addr + "?ca=" +
+			filepath.Join(s.dir, "ca.pem"), "certificate required"},
+		"the file is missing": {"rediss://" + withPassword("") + s.addr + "?ca=" +
+			filepath.Join(s.dir, "nosuch.pem"), "nosuch.pem"},
+		"without TLS": {"redis://" + withPassword("") + s.addr, ""},
 	} {
 		m.use(c.url)
 		r := m.do("run", "a", "--", "echo", "must not run").want(t, 69).wantNoSecret(t)

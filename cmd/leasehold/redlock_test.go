@@ -52,7 +52,8 @@ func TestAMajorityOfServers(t *testing.T) {
 	if err := servers[1].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if r := do(69, "run", "-n", "a", "--", "true"); !strings.Contains(r.err, "not granted by 2 of 3 nodes") || !strings.Contains(r.err, servers[1].Addr()+" no answer") {
+	if r := do(69, "run", "-n", "a", "--", "true"); !strings.Contains(r.err, "not granted by 2 of 3 nodes") ||
+		!strings.Contains(r.err, servers[1].Addr()+" no answer") {
 		t.Errorf("without a majority: %q", r.err)
 	}
 }
@@ -61,7 +62,8 @@ func TestServersOfAMajorityThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	m := newMachine(t)
-	for query, code := range map[string]int{"?node_timeout=never": 64, "?node_timeout=1s&node_timeout=2s": 64, "?least_validity=-1s": 64, "?colour=red": 64} {
+	for query, code := range map[string]int{"?node_timeout=never": 64, "?node_timeout=1s&node_timeout=2s": 64,
+		"?least_validity=-1s": 64, "?colour=red": 64} {
 		m.use("redlock://"+withPassword("")+s.Addr()+query).do("ls").want(t, code).wantNoSecret(t)
 	}
 	r := m.use("redlock://"+withPassword("")+s.Addr()+","+s.Addr()).do("ls").want(t, 69).wantNoSecret(t)
@@ -70,7 +72,8 @@ func TestServersOfAMajorityThatAreRefused(t *testing.T) {
 	}
 }
 
-// A program with another list of servers is refused, until it is said that this list counts. Then the one with the old list is.
+// A program with another list of servers is refused until that list is made the current one. Then the programs with the
+// old list are refused.
 func TestOpenChangesNodes(t *testing.T) {
 	t.Parallel()
 	var at []string
@@ -84,11 +87,13 @@ func TestOpenChangesNodes(t *testing.T) {
 	m := newMachine(t).use(old)
 	m.do("open", "--yes").want(t, 0)
 	m.do("run", "--ttl", "1s", "a", "--", "true").want(t, 0)
-	if r := m.use(changed).do("run", "--ttl", "1s", "a", "--", "true").want(t, 69); !strings.Contains(r.err, "`leasehold open --change-nodes`") {
+	if r := m.use(changed).do("run", "--ttl", "1s", "a", "--", "true").want(t, 69); !strings.Contains(r.err,
+		"`leasehold open --change-nodes`") {
 		t.Errorf("stderr %q", r.err)
 	}
 	m.do("open", "--change-nodes").want(t, 64)
-	if r := m.do("open", "--change-nodes", "--yes").want(t, 0); !strings.HasPrefix(r.out, "changed: locks are granted again at ") {
+	if r := m.do("open", "--change-nodes", "--yes").want(t, 0); !strings.HasPrefix(r.out,
+		"changed: locks are granted again at ") {
 		t.Errorf("stdout %q", r.out)
 	}
 	m.do("run", "--ttl", "1s", "a", "--", "true").want(t, 0)
@@ -96,8 +101,8 @@ func TestOpenChangesNodes(t *testing.T) {
 	m.use("memory:").do("open", "--change-nodes", "--yes").want(t, 1)
 }
 
-// A run succeeds while one of five servers is frozen from before it begins, and says nothing of it: a majority decides when the engine is
-// opened, when the lock is taken and released, and in the end.
+// A run succeeds without a message while one of five servers is frozen from the start: a majority suffices to open the
+// engine, to take and release the lock, and to close.
 func TestAFrozenServerIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	var addresses []string
@@ -109,13 +114,13 @@ func TestAFrozenServerIsNotWaitedFor(t *testing.T) {
 	if err := servers[1].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(t).use("redlock://" + strings.Join(addresses, ",") + "?" + unguarded)
+	m := newMachine(t).use("redlock://" + strings.Join(addresses, ",") + "?node_timeout=5s&" + unguarded)
 	for _, args := range [][]string{{"run", "a", "--", "echo", "ran"}, {"run", "-n", "a", "--", "echo", "ran"}} {
 		p := m.start(args...)
 		if got := p.line(); got != "ran" {
 			t.Errorf("%v: the program said %q", args, got)
 		}
-		p.gone()
+		p.remaining()
 		if r := p.wait().want(t, 0); r.err != "" { // it would say that a release was not confirmed
 			t.Errorf("%v: stderr %q", args, r.err)
 		}

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Between the look and the yes the lock goes to somebody else, who keeps it.
+// Between the question and the yes the lock goes to another holder, who keeps it.
 func TestReleaseLeavesALockThatHasChangedHands(t *testing.T) {
 	t.Parallel()
-	for _, v := range venues {
+	for _, v := range engineSetups {
 		if v.name == "memory" {
 			continue // it ends with each process
 		}
@@ -26,19 +26,20 @@ func TestReleaseLeavesALockThatHasChangedHands(t *testing.T) {
 			first.in.Close()
 			next.line()
 			s.keys("y\n")
-			if got := s.see("ended 1"); !strings.Contains(got, "changed hands") || !strings.Contains(got, "nothing was released") {
+			if got := s.see("ended 1"); !strings.Contains(got, "changed hands") ||
+				!strings.Contains(got, "nothing was released") {
 				t.Errorf("it said %q", got)
 			}
 			m.do("check", "a").want(t, 1)
 			if ableOf(t, url).Records {
-				// That, too, is on record, and that it came to nothing.
+				// The attempt is recorded, and that it had no effect.
 				all := decode[[]struct{ Name, Why, Outcome string }](t, m.do("audit", "-o", "json").want(t, 0))
 				if len(all) != 1 || all[0].Name != "a" || all[0].Why != "it hangs" || all[0].Outcome != "gone" {
 					t.Errorf("on record: %+v", all)
 				}
 			}
 			next.in.Close()
-			next.wait().want(t, 1) // that of the shell, which reads the end of its input, and had the lock until then
+			next.wait().want(t, 1) // that of the shell, whose input has ended, and which had the lock until then
 		})
 	}
 }

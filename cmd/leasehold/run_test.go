@@ -39,7 +39,7 @@ func TestTwoShellsCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shells sync.WaitGroup
-	// Between the two steps passes so much time that, without a lock, most counts are lost.
+	// There is enough time between both steps that most counts would be lost without a lock.
 	for range 2 {
 		shells.Go(func() {
 			for range each {
@@ -123,7 +123,8 @@ func TestEnvironmentOfTheChild(t *testing.T) {
 		}
 		got[name] = value
 	}
-	if got["LEASEHOLD_NAME"] != "the name" || got["LEASEHOLD_TTL_MS"] != "7000" || got["LEASEHOLD_TOKEN"] != "1" || got["OTHER"] != "kept" {
+	if got["LEASEHOLD_NAME"] != "the name" || got["LEASEHOLD_TTL_MS"] != "7000" || got["LEASEHOLD_TOKEN"] != "1" ||
+		got["OTHER"] != "kept" {
 		t.Errorf("environment: %v", got)
 	}
 	deadline, err := strconv.ParseInt(got["LEASEHOLD_DEADLINE_UNIX_MS"], 10, 64)
@@ -139,7 +140,8 @@ func TestEnvironmentOfTheChild(t *testing.T) {
 	if len(ours) != 5 {
 		t.Errorf("the child sees %v: more than is documented", slices.Sorted(slices.Values(ours)))
 	}
-	if want := `^\[\{"kind":"lock","name":"the name","token":1,"pid":[0-9]+\}\]$`; !regexp.MustCompile(want).MatchString(got["LEASEHOLD_HELD"]) {
+	if want := `^\[\{"kind":"lock","name":"the name","token":1,"pid":[0-9]+\}\]$`; !regexp.MustCompile(
+		want).MatchString(got["LEASEHOLD_HELD"]) {
 		t.Errorf("LEASEHOLD_HELD is %s, want %s", got["LEASEHOLD_HELD"], want)
 	}
 }

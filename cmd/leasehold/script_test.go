@@ -17,19 +17,20 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// The files in testdata/script are sessions with the command: those in "every" on sqlite and a Redis server, and by make long on each engine that processes share, those in "redis" on each that keeps locks
-// in Redis, those in "servers" on the others that have servers. They find:
+// The files in testdata/script are sessions with the command. Those in "every" run on sqlite and a Redis server, and
+// with make long on each engine that processes can share. Those in "redis" run on each engine that keeps locks in
+// Redis, those in "servers" on the others that have servers. They can use:
 //
-//   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, what the names of a script begin with; $DOWN, $WRONG, $NORIGHTS and $HALF (see
-//     venue), URLs of the same kind which do not work
-//   - "code N CMD...", which wants an exit code; "until REGEXP CMD...", which repeats a command until its output matches; "tell WORD...", which
-//     sends a command to the servers, the only one or whichever it belongs to
-//   - conditions for what the engine can do, as in [shared] or [!semaphores]
+//   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, a prefix for the names of a script;
+//     $DOWN, $WRONG, $NORIGHTS and $HALF (see testServers), URLs of the same kind that do not work
+//   - "code N CMD...", which expects an exit code; "until REGEXP CMD...", which repeats a command until its output
+//     matches; "tell WORD...", which sends a command to the servers, to all or to the one that the key belongs to
+//   - conditions for what the engine supports, as in [shared] or [!semaphores]
 //   - fifos for holding: a holder ends when somebody writes to its fifo
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	documented := readAbilities(t)
-	for _, v := range venues {
+	for _, v := range engineSetups {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			s := v.open(t)
@@ -41,7 +42,7 @@ func TestScripts(t *testing.T) {
 }
 
 // run runs the scripts of some folders on an engine.
-func (s *site) run(t *testing.T, can driver.Abilities, folders ...string) {
+func (s *testServers) run(t *testing.T, can driver.Abilities, folders ...string) {
 	var files []string
 	for _, folder := range folders {
 		found, err := filepath.Glob(filepath.Join("testdata", "script", folder, "*.txtar"))
@@ -65,18 +66,20 @@ func (s *site) run(t *testing.T, can driver.Abilities, folders ...string) {
 		},
 		Condition: func(name string) (bool, error) {
 			has, known := map[string]bool{
-				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks, "records": can.Records, "examine": can.Examine, "waiters": can.Waiters,
+				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks,
+				"records": can.Records, "examine": can.Examine, "waiters": can.Waiters,
 			}[name]
 			if !known {
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
 			return has, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "until": until, "tell": s.tell},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "until": until,
+			"tell": s.sendCommand},
 	})
 }
 
-// code runs a command that must end with an exit code.
+// code runs a command and expects an exit code.
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N CMD [ARG...]")
@@ -101,14 +104,15 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for look := looks(); ; {
+	for look := newTicks(); ; {
 		command := exec.Command(args[1], args[2:]...)
 		command.Dir = ts.MkAbs(".")
-		command.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "LEASEHOLD_ENGINE="+ts.Getenv("LEASEHOLD_ENGINE"), "GORACE=atexit_sleep_ms=0")
+		command.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "LEASEHOLD_ENGINE="+ts.Getenv("LEASEHOLD_ENGINE"),
+			"GORACE=atexit_sleep_ms=0")
 		if args[1] == "leasehold" {
 			command.Path, command.Err = binary, nil
 		}
-		out, _ := command.CombinedOutput() // it may fail until it does not
+		out, _ := command.CombinedOutput() // it may fail at first
 		if want.Match(out) {
 			return
 		}
@@ -118,8 +122,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tell sends a command to the servers, and prints the answer of the last.
-func (s *site) tell(ts *testscript.TestScript, neg bool, args []string) {
+// sendCommand sends a command to the servers, and prints the last answer.
+func (s *testServers) sendCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: tell WORD [WORD...]")
 	}

@@ -22,7 +22,8 @@ func TestSignalsReachTheGroup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			p := m.start("run", "a", "--", "sh", "-c", "trap 'echo heard; exit 5' "+name+"; echo up; while :; do sleep 0.05; done")
+			p := m.start("run", "a", "--", "sh", "-c",
+				"trap 'echo heard; exit 5' "+name+"; echo up; while :; do sleep 0.05; done")
 			p.line()
 			p.signal(sig)
 			if got := p.line(); got != "heard" {
@@ -43,18 +44,22 @@ func TestSignalWhileWaitingGivesUp(t *testing.T) {
 		m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
 		waiter.signal(sig)
 		waiter.wait().want(t, 128+int(sig))
-		if rest := waiter.gone(); len(rest) > 0 {
+		if rest := waiter.remaining(); len(rest) > 0 {
 			t.Errorf("the command ran: %q", rest)
 		}
-		m.until("the queue to be empty", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":0`) })
+		m.until("the queue to be empty", func() bool {
+			return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":0`)
+		})
 	}
 }
 
-// A server that says nothing is waited for when an engine is opened. Nothing is held then, so a signal ends the command without waiting for the server.
+// Opening an engine waits for a server that does not answer. Nothing is held then, so a signal ends the command without
+// waiting for the server.
 func TestSignalWhileAnEngineIsOpenedEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
-		"redlock": "redlock://%[1]s,localhost:1,localhost:2", "postgres": "postgres://user@%s/db?sslmode=disable", "zookeeper": "zookeeper://%s",
+		"redlock": "redlock://%[1]s,localhost:1,localhost:2", "postgres": "postgres://user@%s/db?sslmode=disable",
+		"zookeeper": "zookeeper://%s",
 	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			t.Run(name+" "+unix.SignalName(sig), func(t *testing.T) {
@@ -72,7 +77,7 @@ func TestSignalWhileAnEngineIsOpenedEndsTheCommand(t *testing.T) {
 				}
 				t.Cleanup(func() { c.Close() })
 				p.signal(sig)
-				if r := p.wait(); r.code != 128+int(sig) || r.err != "" || len(p.gone()) != 0 {
+				if r := p.wait(); r.code != 128+int(sig) || r.err != "" || len(p.remaining()) != 0 {
 					t.Errorf("exit code %d, want %d; stderr %q", r.code, 128+int(sig), r.err)
 				}
 			})
@@ -85,7 +90,7 @@ func TestStopWithoutAShellIsNoStop(t *testing.T) {
 	m := newMachine(t)
 	m.env = append(m.env, "LEASEHOLD_TEST_HELPER=talker")
 	c := m.command("run", "a", "--", os.Args[0])
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody could wake it
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no shell could continue it
 	p := m.begin(c)
 	p.line()
 	p.signal(syscall.SIGTSTP)
@@ -96,21 +101,21 @@ func TestStopWithoutAShellIsNoStop(t *testing.T) {
 	p.wait().want(t, 0)
 }
 
-// looks returns what waits for a moment before each next look at something, and tells when patience has run out. The moments get longer, since most looks start
-// processes, which take the time of what they wait for.
-func looks() func() bool {
+// newTicks returns a function that waits before the next check, and reports false after testTimeout. The waits get
+// longer, since most checks start processes, which take time from what they wait for.
+func newTicks() func() bool {
 	began, moment := time.Now(), 20*time.Millisecond
 	return func() bool {
 		time.Sleep(moment)
 		moment = min(moment*5/4, 250*time.Millisecond)
-		return time.Since(began) < patience
+		return time.Since(began) < testTimeout
 	}
 }
 
-// until waits for something that only another process can tell.
+// until waits for something that only another process can show.
 func (m *machine) until(what string, ok func() bool) {
 	m.t.Helper()
-	for look := looks(); !ok(); {
+	for look := newTicks(); !ok(); {
 		if !look() {
 			m.t.Fatalf("no sign of %s", what)
 		}

@@ -20,7 +20,7 @@ type screen struct {
 	tty *os.File
 }
 
-// on starts a program as the first one of a new terminal.
+// on starts a program on a new terminal.
 func (m *machine) on(c *exec.Cmd) *screen {
 	m.t.Helper()
 	c.Env, c.Dir = m.env, m.home
@@ -28,7 +28,7 @@ func (m *machine) on(c *exec.Cmd) *screen {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	// Nobody has to echo what is typed.
+	// The terminal need not echo what is typed.
 	s := &screen{process: process{t: m.t, cmd: c, lines: read(tty), errs: os.DevNull}, tty: tty}
 	m.t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait(); tty.Close() })
 	return s
@@ -56,7 +56,7 @@ func (s *screen) keys(text string) {
 func (s *screen) see(text string) string {
 	s.t.Helper()
 	var seen []string
-	for limit := time.After(patience); ; {
+	for limit := time.After(testTimeout); ; {
 		select {
 		case l, ok := <-s.lines:
 			seen = append(seen, l)
@@ -72,7 +72,7 @@ func (s *screen) see(text string) string {
 	}
 }
 
-// talking waits until the talker is there, and returns the process of the command.
+// talking waits until the talker runs, and returns the process number of the command.
 func (s *screen) talking() int {
 	s.t.Helper()
 	_, parent, _ := strings.Cut(s.see("is ready"), "child of ")
@@ -89,10 +89,10 @@ const (
 	ctrlZ = "\x1a"
 )
 
-// talker is a program that reads the terminal, and says when it is woken.
+// talker is a program that reads the terminal, and says when it is continued.
 const talker = `env LEASEHOLD_TEST_HELPER=talker "$TEST_BINARY"`
 
-// sleeper is a program that says when it is woken, and needs no terminal for it.
+// sleeper is a program that says when it is continued, and does not read the terminal.
 const sleeper = `env LEASEHOLD_TEST_HELPER=sleeper "$TEST_BINARY"`
 
 func TestChildIsInTheForeground(t *testing.T) {
@@ -102,13 +102,14 @@ func TestChildIsInTheForeground(t *testing.T) {
 	if got := s.see("foreground:"); !strings.Contains(got, "foreground: true") {
 		t.Errorf("%q", got)
 	}
-	s.keys("back\n") // the shell can only read this if it has its terminal back
+	s.keys("back\n") // the shell can read this only if it has its terminal back
 	s.see("read back")
 }
 
 func TestChildMayReadTheTerminalAlthoughItsInputIsAPipe(t *testing.T) {
 	t.Parallel()
-	s := newMachine(t).shell(`echo x | $LH run a -- sh -c 'echo ready; read l </dev/tty; echo "read $l"'; echo "ended $?"`)
+	s := newMachine(
+		t).shell(`echo x | $LH run a -- sh -c 'echo ready; read l </dev/tty; echo "read $l"'; echo "ended $?"`)
 	s.see("ready")
 	s.keys("this\n")
 	s.see("read this")
@@ -132,7 +133,7 @@ func TestCtrlCEndsTheScriptToo(t *testing.T) {
 	s := m.shell(`bash -c 'for i in 1 2 3; do $LH run a -- ` + talker + `; done'`)
 	s.see("ready")
 	s.keys(ctrlC)
-	if got := strings.Join(s.gone(), "\n"); strings.Contains(got, "ready") {
+	if got := strings.Join(s.remaining(), "\n"); strings.Contains(got, "ready") {
 		t.Errorf("the script went on: %q", got)
 	}
 }
@@ -145,7 +146,7 @@ func TestCtrlCWhileWaitingEndsTheScriptToo(t *testing.T) {
 	s := m.shell(`bash -c 'for i in 1 2 3; do $LH run a -- true; echo again; done'`)
 	m.until("a waiter", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
 	s.keys(ctrlC)
-	if got := strings.Join(s.gone(), "\n"); strings.Contains(got, "again") {
+	if got := strings.Join(s.remaining(), "\n"); strings.Contains(got, "again") {
 		t.Errorf("the script went on: %q", got)
 	}
 }
@@ -165,7 +166,7 @@ func TestCtrlZStopsAndFgContinues(t *testing.T) {
 			s.see("is ready")
 			s.keys(ctrlZ)
 			s.see("stopped 1")
-			m.do("run", "-n", "a", "--", "true").want(t, 75) // the lease is still good
+			m.do("run", "-n", "a", "--", "true").want(t, 75) // the lease is still valid
 			s.keys("go\n")
 			s.keys("hello\n")
 			s.see("read hello")
@@ -222,16 +223,17 @@ func TestStoppedJobRunsOnlyWithARenewedLease(t *testing.T) {
 			if meanwhile != nil {
 				meanwhile(m)
 			}
-			// So late that there would be no time for a gentle end, which takes 3.5 s.
+			// So late that there would be no time for SIGTERM, which takes 3.5 s.
 			<-time.After(time.Duration(left)*time.Millisecond - 3300*time.Millisecond)
 			s.keys("go\n")
 			if meanwhile == nil {
 				s.see("woken")
 				s.keys(ctrlC)
-				s.gone()
+				s.remaining()
 				return
 			}
-			if got := s.see("ended 70"); strings.Contains(got, "woken") || !strings.Contains(got, "is lost") && !strings.Contains(got, "runs out") {
+			if got := s.see("ended 70"); strings.Contains(got, "woken") ||
+				!strings.Contains(got, "is lost") && !strings.Contains(got, "runs out") {
 				t.Errorf("%q", got)
 			}
 		})
@@ -242,7 +244,8 @@ func TestBackgroundJobWaitsForTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	// The shell says which of its jobs have stopped.
-	s := m.shell(`$LH run a -- ` + talker + ` & until [ -n "$(jobs -s)" ]; do sleep 0.05; done; echo it has stopped; read x; fg; echo "ended $?"`)
+	s := m.shell(`$LH run a -- ` + talker +
+		` & until [ -n "$(jobs -s)" ]; do sleep 0.05; done; echo it has stopped; read x; fg; echo "ended $?"`)
 	s.see("it has stopped")
 	s.keys("go\n")
 	s.keys("hello\n")
@@ -267,12 +270,16 @@ func TestTerminalIsUsableAfterAProgramThatWasKilled(t *testing.T) {
 			}
 			var got string
 			for range 5 {
-				s := newMachine(t).shell(`sh -c '"$@"; echo "code $?"; stty -a; env LEASEHOLD_TEST_HELPER=foreground "$TEST_BINARY"' - ` + run)
+				s := newMachine(
+					t).shell(
+					`sh -c '"$@"; echo "code $?"; stty -a; env LEASEHOLD_TEST_HELPER=foreground "$TEST_BINARY"' - ` +
+						run)
 				got = s.see("foreground:")
 				if !strings.Contains(got, "Stopped") {
 					break
 				}
-				// The job of bash was stopped when it changed the modes, before it was in front: nothing was killed, so nothing is shown.
+				// The job of bash was stopped when it changed the modes, before it was in the foreground: nothing was
+				// killed, so nothing is shown.
 			}
 			if strings.Contains(got, "-icanon") || !strings.Contains(got, "icanon") || strings.Contains(got, "code 0") {
 				t.Errorf("the terminal was left in raw mode: %q", got)

@@ -12,13 +12,14 @@ import (
 	programs "github.com/leasehold-go/leasehold/internal/process"
 )
 
-// window is a terminal with a shell that controls jobs, in a tmux of its own: its screen can be looked at. $LH is the command.
+// window is a terminal with a job-control shell, in a tmux of its own, so that tests can read its screen. $LH is the
+// command.
 type window struct {
 	m      *machine
 	socket string
 }
 
-// window opens one that is so many letters wide and high, and waits for the prompt.
+// window opens a window of that size, and waits for the prompt.
 func (m *machine) window(width, height string) *window {
 	m.t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -48,23 +49,24 @@ func (m *machine) window(width, height string) *window {
 		if m.t.Failed() {
 			m.t.Logf("the screen:\n%s", w.screen())
 		}
-		_ = w.client("kill-server").Run() // its programs are told that the terminal is gone
+		_ = w.client("kill-server").Run() // it tells the programs that the terminal is gone
 		running.Kill()
 		os.RemoveAll(dir)
 	})
 	m.until("tmux", func() bool {
-		return w.client("new-session", "-d", "-c", m.home, "-x", width, "-y", height, "bash", "--rcfile", rc).Run() == nil
+		return w.client("new-session", "-d", "-c", m.home, "-x", width, "-y", height, "bash", "--rcfile",
+			rc).Run() == nil
 	})
 	w.see("ready>")
 	return w
 }
 
-// client is a command for the tmux of this window. It never starts another one.
+// client returns a command for the tmux of this window. It never starts another tmux.
 func (w *window) client(args ...string) *exec.Cmd {
 	return exec.Command("tmux", append([]string{"-N", "-S", w.socket}, args...)...)
 }
 
-// tmux tells tmux something.
+// tmux runs a tmux command.
 func (w *window) tmux(args ...string) string {
 	w.m.t.Helper()
 	out, err := w.client(args...).CombinedOutput()
@@ -74,9 +76,9 @@ func (w *window) tmux(args ...string) string {
 	return string(out)
 }
 
-// screen is what is to be seen.
+// screen returns what the screen shows.
 func (w *window) screen() string {
-	out, _ := w.client("capture-pane", "-p").Output() // an empty screen, if it is gone
+	out, _ := w.client("capture-pane", "-p").Output() // an empty screen, if the terminal is gone
 	return string(out)
 }
 
@@ -87,7 +89,7 @@ func (w *window) run(line string) {
 	w.press("Enter")
 }
 
-// press presses keys, by the names that tmux has for them.
+// press presses keys, by their names in tmux.
 func (w *window) press(keys ...string) {
 	w.m.t.Helper()
 	w.tmux(append([]string{"send-keys"}, keys...)...)
@@ -106,7 +108,7 @@ func (w *window) see(texts ...string) string {
 	})
 }
 
-// lose waits until a text is not on the screen any more.
+// lose waits until a text is no longer on the screen.
 func (w *window) lose(text string) string {
 	w.m.t.Helper()
 	return w.wait("a screen without "+text, func(screen string) bool { return !strings.Contains(screen, text) })
@@ -121,11 +123,12 @@ func (w *window) wait(what string, ok func(screen string) bool) (screen string) 
 	return screen
 }
 
-// plain waits until the terminal is one for lines: the screen of before, with a cursor.
+// plain waits until the terminal is in normal mode: the earlier screen, with a cursor.
 func (w *window) plain() {
 	w.m.t.Helper()
 	w.m.until("a terminal as before", func() bool {
-		return w.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{keypad_flag} #{wrap_flag}") == "0 1 0 1\n"
+		return w.tmux("display-message", "-p",
+			"#{alternate_on} #{cursor_flag} #{keypad_flag} #{wrap_flag}") == "0 1 0 1\n"
 	})
 }
 

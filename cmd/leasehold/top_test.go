@@ -17,8 +17,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// busy is an engine that some programs use.
-func busy(t *testing.T) (*machine, *redisserver.Server) {
+// busyServer is an engine that some programs use.
+func busyServer(t *testing.T) (*machine, *redisserver.Server) {
 	t.Helper()
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	at := "redis://" + withPassword("") + s.Addr() + "?" + unguarded
@@ -58,15 +58,17 @@ func busy(t *testing.T) (*machine, *redisserver.Server) {
 	return m, s
 }
 
-// writeEnv names a document whose block of text behind a line with "screen of leasehold top" is replaced by what this test sees.
+// writeEnv names a document. The test replaces its block of text after a line with "screen of leasehold top" by the
+// screen that it sees.
 const writeEnv = "LEASEHOLD_WRITE_SCREEN"
 
 func TestTop(t *testing.T) {
 	t.Parallel()
-	m, server := busy(t)
+	m, server := busyServer(t)
 	w := m.window("120", "20")
 	w.run(`(stty -g >before; $LH top --interval 500ms; echo $? >code; stty -g >after)`)
-	screen := w.see("held 6", "waiting 2", "names 6", "grants/s", "places 1", "deploy:shop", "日本語の名前", `evil\n\x1b[31mname\x1b[2J`, "build-7:4711 deployer release", "q quit")
+	screen := w.see("held 6", "waiting 2", "names 6", "grants/s", "servers 1", "deploy:shop", "日本語の名前",
+		`evil\n\x1b[31mname\x1b[2J`, "build-7:4711 deployer release", "q quit")
 	for _, secret := range []string{"heim", "%"} {
 		if strings.Contains(screen, secret) {
 			t.Errorf("the password is shown:\n%s", screen)
@@ -92,11 +94,13 @@ func TestTop(t *testing.T) {
 	w.see("filter: SHOP", "1 of 6 names match", "deploy:shop")
 	w.lose("transcode")
 	w.press("Enter")
-	w.see("lock deploy:shop", "held by build-7:4711 deployer release", "2 waiting", "1. build-8:4712 deployer release", "2. build-9:4713 deployer hotfix", "program deployer, label release")
+	w.see("lock deploy:shop", "held by build-7:4711 deployer release", "2 waiting", "1. build-8:4712 deployer release",
+		"2. build-9:4713 deployer hotfix", "program deployer, label release")
 
 	w.tmux("resize-window", "-x", "40", "-y", "10")
 	w.wait("a small screen", func(screen string) bool {
-		return strings.Contains(screen, "lock deploy:shop") && strings.Contains(screen, "q quit") && strings.Count(screen, "\n") == 10
+		return strings.Contains(screen, "lock deploy:shop") && strings.Contains(screen, "q quit") &&
+			strings.Count(screen, "\n") == 10
 	})
 	w.press("Escape")
 	w.see("NAME", "WAITING")
@@ -154,8 +158,10 @@ func writeScreen(t *testing.T, file, screen string) {
 	if !block.Match(text) {
 		t.Fatalf("%s has no place for the screen", file)
 	}
-	screen = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllLiteralString(strings.TrimRight(screen, "\n")+"\n", "127.0.0.1:6379")
-	if err := os.WriteFile(file, block.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(screen, "$", "$$")+"${2}")), 0o644); err != nil {
+	screen = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllLiteralString(strings.TrimRight(screen, "\n")+"\n",
+		"127.0.0.1:6379")
+	if err := os.WriteFile(file, block.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(screen, "$", "$$")+"${2}")),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,13 +171,15 @@ func TestSignalsEndTopAndRestoreTheTerminal(t *testing.T) {
 	for _, c := range []struct {
 		signal syscall.Signal
 		term   string
-	}{{syscall.SIGTERM, "screen"}, {syscall.SIGINT, "xterm"}, {syscall.SIGHUP, "xterm-256color"}, {syscall.SIGQUIT, "linux"}} {
+	}{{syscall.SIGTERM, "screen"}, {syscall.SIGINT, "xterm"}, {syscall.SIGHUP, "xterm-256color"},
+		{syscall.SIGQUIT, "linux"}} {
 		t.Run(c.signal.String(), func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			m.hold("deploy")
 			w := m.window("80", "24")
-			w.run(`(stty -g >before; TERM=` + c.term + ` sh -c 'echo $$ >pid; exec "$LH" top'; echo $? >code; stty -g >after)`)
+			w.run(`(stty -g >before; TERM=` + c.term +
+				` sh -c 'echo $$ >pid; exec "$LH" top'; echo $? >code; stty -g >after)`)
 			w.see("deploy", "q quit")
 			pid, err := strconv.Atoi(m.file("pid"))
 			if err != nil {
@@ -189,8 +197,9 @@ func TestSignalsEndTopAndRestoreTheTerminal(t *testing.T) {
 	}
 }
 
-// A stop that comes from outside is like Ctrl-Z. One that no program can catch leaves the terminal as it is, but the screen is whole afterwards.
-func TestTopGoesOnAfterASuspension(t *testing.T) {
+// A stop from outside works as Ctrl-Z does. A stop that no program can catch leaves the terminal as it is, but the
+// screen is complete afterwards.
+func TestTopContinuesAfterASuspension(t *testing.T) {
 	t.Parallel()
 	for _, stop := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGSTOP} {
 		t.Run(stop.String(), func(t *testing.T) {
@@ -212,7 +221,7 @@ func TestTopGoesOnAfterASuspension(t *testing.T) {
 				w.plain()
 			}
 			w.run("clear; fg")
-			w.lose("Stopped") // cleared, with all that was on the screen
+			w.lose("Stopped") // cleared, with everything that was on the screen
 			w.see("deploy", "q quit")
 			w.press("q")
 			w.see("ready>")
@@ -242,7 +251,7 @@ func TestTopOnOtherEngines(t *testing.T) {
 		one    []string
 	}{
 		"memory":  {func(*testing.T) string { return "memory:" }, []string{"nothing is held, and nobody waits"}, nil},
-		"cluster": {places["cluster"], []string{"places 3", "3 well", "deploy"}, []string{"held by"}},
+		"cluster": {redisForms["cluster"], []string{"servers 3", "3 well", "deploy"}, []string{"held by"}},
 		"majority with a frozen server": {func(t *testing.T) string {
 			var addresses []string
 			for i := range 3 {
@@ -255,7 +264,7 @@ func TestTopOnOtherEngines(t *testing.T) {
 				}
 			}
 			return "redlock://" + withPassword("") + strings.Join(addresses, ",") + "?node_timeout=1s&" + unguarded
-		}, []string{"places 3", "2 well", "1 SILENT", "deploy"}, []string{"held by", ": SILENT", ": held by"}},
+		}, []string{"servers 3", "2 well", "1 SILENT", "deploy"}, []string{"held by", ": SILENT", ": held by"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -304,7 +313,8 @@ func TestTopHasNoColorsIfTheyAreNotWanted(t *testing.T) {
 func TestTopNeedsATerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	if r := m.do("top").want(t, 64); !strings.Contains(r.err, "standard output is none") || !strings.Contains(r.err, "leasehold ls") || r.out != "" {
+	if r := m.do("top").want(t, 64); !strings.Contains(r.err, "standard output is none") ||
+		!strings.Contains(r.err, "leasehold ls") || r.out != "" {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	for script, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// nodeEntry is what scripts read of one node.
+// nodeEntry is the JSON form of a node.
 type nodeEntry struct {
 	Node, Answer string
 	Holders      []struct {
@@ -32,21 +32,21 @@ type inspection struct {
 	Nodes   []nodeEntry
 }
 
-// noAnswer is what inspect shows of a node that is silent.
+// noAnswer matches what inspect shows of a silent node.
 var noAnswer = regexp.MustCompile(`(?m)^node .* no answer$|"answer": *"no answer"`)
 
-// Of five servers, two are well, one was restarted and has forgotten all, one has stopped, and one refuses. inspect shows what each of them says, of a name that
-// is held and of one that is free, also when too few are left to know.
+// Of five servers, two work, one was restarted and has forgotten everything, one is stopped, and one refuses. inspect
+// shows the answer of each, for a held and for a free name, also when too few are left to know.
 func TestInspectShowsWhatEachServerSays(t *testing.T) {
 	t.Parallel()
 	var servers []*redisserver.Server
 	var at []string
 	for range 5 {
 		s := redisserver.ForTest(t, redisserver.Config{})
-		tell(t, s, "ACL", "SETUSER", "user", "on", ">"+geheim, "~*", "&*", "+@all")
+		redisCommand(t, s, "ACL", "SETUSER", "user", "on", ">"+geheim, "~*", "&*", "+@all")
 		servers, at = append(servers, s), append(at, s.Addr())
 	}
-	const maxTTL = 8 // seconds: for how long a server that was restarted does not vote
+	const maxTTL = 8 // seconds: for how long a restarted server does not vote
 	url := fmt.Sprintf("redlock://%s%s?", withPassword("user"), strings.Join(at, ","))
 	holder := newMachine(t).use(url+"node_timeout=10s&"+unguarded).hold("--ttl", "60s", "a")
 	m := newMachine(t).use(url + fmt.Sprintf("node_timeout=1s&max_ttl=%ds", maxTTL))
@@ -59,21 +59,23 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 	m.do("open", "--yes").want(t, 0)
 	m.until("servers that vote", func() bool {
 		r := m.do("inspect", "-o", "json", "a")
-		return r.code == 0 && !slices.ContainsFunc(decode[inspection](t, r).Nodes, func(n nodeEntry) bool { return n.Quarantine > 0 || n.Answer == "no answer" })
+		return r.code == 0 && !slices.ContainsFunc(decode[inspection](t, r).Nodes, func(n nodeEntry) bool {
+			return n.Quarantine > 0 || n.Answer == "no answer"
+		})
 	})
 	if err := servers[3].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, servers[4], "ACL", "SETUSER", "user", "-@all")
+	redisCommand(t, servers[4], "ACL", "SETUSER", "user", "-@all")
 	paused := 1
 	look := func(code int, args ...string) (r result) {
 		t.Helper()
-		for range 20 { // on a busy machine, servers that are well may not answer in time either
+		for range 20 { // on a busy machine, working servers may not answer in time either
 			servers[2].Kill()
 			if err := servers[2].Restart(); err != nil {
 				t.Fatal(err)
 			}
-			tell(t, servers[2], "ACL", "SETUSER", "user", "on", ">"+geheim, "~*", "&*", "+@all")
+			redisCommand(t, servers[2], "ACL", "SETUSER", "user", "on", ">"+geheim, "~*", "&*", "+@all")
 			r = m.do(append([]string{"inspect"}, args...)...)
 			if silent := len(noAnswer.FindAllString(r.out, -1)); r.code == code && silent <= paused {
 				break
@@ -84,7 +86,8 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 	held := decode[inspection](t, look(0, "-o", "json", "a"))
 	free := decode[inspection](t, look(0, "-o", "json", "b"))
 	text := look(0, "a").out
-	if held.Free == nil || *held.Free || len(held.Entries) != 1 || free.Free == nil || !*free.Free || len(free.Entries) != 0 {
+	if held.Free == nil || *held.Free || len(held.Entries) != 1 || free.Free == nil || !*free.Free ||
+		len(free.Entries) != 0 {
 		t.Errorf("a: %+v, b: %+v", held, free)
 	}
 	for _, seen := range []inspection{held, free} {
@@ -100,7 +103,8 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 			if n.Node != at[i] || n.Answer != want {
 				t.Errorf("%s: node %d is %s and says %q, want %q", seen.Name, i, n.Node, n.Answer, want)
 			}
-			if closed := n.Quarantine > 0 && n.Quarantine <= 1100*maxTTL; closed != (i == 2) || !closed && n.Quarantine != 0 {
+			if closed := n.Quarantine > 0 && n.Quarantine <= 1100*maxTTL; closed != (i == 2) ||
+				!closed && n.Quarantine != 0 {
 				t.Errorf("%s: node %d is in quarantine for %d ms", seen.Name, i, n.Quarantine)
 			}
 			if strings.Contains(n.Error, "NOPERM") != (i == 4) {
@@ -110,13 +114,15 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 				t.Errorf("%s: the holders on node %d: %+v", seen.Name, i, n.Holders)
 			}
 			for _, h := range n.Holders {
-				if h.Token != held.Entries[0].Holders[0].Token || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 60_000 || h.Holder == "" || h.Owner != nil {
+				if h.Token != held.Entries[0].Holders[0].Token || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 60_000 ||
+					h.Holder == "" || h.Owner != nil {
 					t.Errorf("%s: the holder on node %d: %+v", seen.Name, i, h)
 				}
 			}
 		}
 	}
-	for i, says := range []string{`held by \S+ leasehold, token \d+, ttl \S+`, `held by \S+ leasehold, token \d+, ttl \S+`, `free, in quarantine for \S+`, `no answer`, `error: .*NOPERM.*`} {
+	for i, says := range []string{`held by \S+ leasehold, token \d+, ttl \S+`,
+		`held by \S+ leasehold, token \d+, ttl \S+`, `free, in quarantine for \S+`, `no answer`, `error: .*NOPERM.*`} {
 		if !regexp.MustCompile(`(?m)^node ` + regexp.QuoteMeta(at[i]) + ` +` + says + `$`).MatchString(text) {
 			t.Errorf("no line for node %d that says %s in:\n%s", i, says, text)
 		}
@@ -131,7 +137,8 @@ func TestInspectShowsWhatEachServerSays(t *testing.T) {
 	paused = 2
 	r := look(69, "-o", "json", "a")
 	few := decode[inspection](t, r)
-	if few.Free != nil || len(few.Nodes) != 5 || few.Nodes[0].Answer != "no answer" || few.Nodes[2].Answer != "free" || !strings.Contains(r.err, "2 of 5 nodes") {
+	if few.Free != nil || len(few.Nodes) != 5 || few.Nodes[0].Answer != "no answer" || few.Nodes[2].Answer != "free" ||
+		!strings.Contains(r.err, "2 of 5 nodes") {
 		t.Errorf("when too few answer: %+v, %q", few, r.err)
 	}
 	if r := look(69, "a"); strings.Contains(r.out, "is free") || strings.Count(r.out, "node ") != 5 {

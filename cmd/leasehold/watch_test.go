@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// changeLine is what scripts read of a change.
+// changeLine is the JSON form of a change.
 type changeLine struct {
 	Event, Kind, Name string
 	Holder, From      *struct {
@@ -20,7 +20,7 @@ type changeLine struct {
 	}
 }
 
-// event reads lines until one tells of an event.
+// event reads lines until an event of that kind.
 func (p *process) event(want string) changeLine {
 	p.t.Helper()
 	for {
@@ -40,7 +40,7 @@ func TestWatchGoesOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	m := newMachine(t).use("redis://" + withPassword("") + s.Addr() + "?" + unguarded)
-	tell(t, s, "SET", "lock:a", "somebody", "PX", "120000")
+	redisCommand(t, s, "SET", "lock:a", "somebody", "PX", "120000")
 	p := m.start("watch", "--interval", "100ms", "-o", "json")
 	p.event("held")
 	s.Kill()
@@ -57,15 +57,16 @@ func TestWatchGoesOnAfterARestart(t *testing.T) {
 		t.Errorf("granted: %+v", c)
 	}
 	p.signal(syscall.SIGTERM)
-	p.gone()
+	p.remaining()
 	r := p.wait().want(t, 128+int(syscall.SIGTERM)).wantNoSecret(t)
-	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, "looking has failed") || !strings.Contains(r.err, "is back") {
+	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, "looking has failed") ||
+		!strings.Contains(r.err, "is back") {
 		t.Errorf("stderr %q", r.err)
 	}
 	holder.in.Close()
 }
 
-// A shell that controls no jobs has what it runs in the background ignore INT, which Ctrl-C sends to all.
+// A shell without job control makes background processes ignore INT, which Ctrl-C sends to all.
 func TestWatchIgnoresWhatItWasToldToIgnore(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -78,11 +79,11 @@ func TestWatchIgnoresWhatItWasToldToIgnore(t *testing.T) {
 	m.hold("b")
 	p.event("granted")
 	p.signal(syscall.SIGTERM)
-	p.gone()
+	p.remaining()
 	p.wait().want(t, 128+int(syscall.SIGTERM))
 }
 
-// Who reads no more ends it.
+// The command ends when its reader does.
 func TestWatchEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -93,8 +94,8 @@ func TestWatchEndsWithItsReader(t *testing.T) {
 	if line := p.line(); !strings.Contains(line, "held") {
 		t.Errorf("the first line is %q", line)
 	}
-	m.hold("b") // to tell of which it tries in vain
-	if rest := p.gone(); len(rest) != 1 || rest[0] != "over" {
+	m.hold("b") // the write that reports it fails
+	if rest := p.remaining(); len(rest) != 1 || rest[0] != "over" {
 		t.Errorf("then came %q", rest)
 	}
 	p.wait().want(t, 0)

@@ -38,9 +38,9 @@ func (e *env) taker() interface {
 	})
 }
 
-// some asks for several locks, by a new owner each. Engines that spread names over servers keep names together that have the
-// same text in braces.
-func (e *env) some(names ...string) []driver.Request {
+// locks returns requests for several locks, each by a new owner. Engines that spread names over
+// servers keep names together that have the same text in braces.
+func (e *env) locks(names ...string) []driver.Request {
 	slices.Sort(names)
 	var batch []driver.Request
 	for _, name := range names {
@@ -49,13 +49,13 @@ func (e *env) some(names ...string) []driver.Request {
 	return batch
 }
 
-// anew is the same request by another owner.
-func (e *env) anew(r driver.Request) driver.Request {
+// byNewOwner returns the same request by another owner.
+func (e *env) byNewOwner(r driver.Request) driver.Request {
 	r.Owner = e.lock("").Owner
 	return r
 }
 
-// takeAll takes what must be free, or belong to the owners already.
+// takeAll takes locks that must be free, or belong to the owners already.
 func (e *env) takeAll(engine driver.AllTaker, batch []driver.Request) []driver.Grant {
 	e.Helper()
 	grants, err := engine.TakeAll(e.ctx, batch)
@@ -71,42 +71,42 @@ func (e *env) takeAll(engine driver.AllTaker, batch []driver.Request) []driver.G
 	return grants
 }
 
-// refusedAll asks for locks of which one must not be had.
-func (e *env) refusedAll(engine driver.AllTaker, batch []driver.Request) {
+// mustRefuseAll asks for locks of which one must not be granted.
+func (e *env) mustRefuseAll(engine driver.AllTaker, batch []driver.Request) {
 	e.Helper()
 	if grants, err := engine.TakeAll(e.ctx, batch); !errors.Is(err, driver.ErrHeld) {
-		e.Fatalf("TakeAll answered %v, %v although one name is not free; want ErrHeld", grants, err)
+		e.Fatalf("TakeAll answered %v, %v although one name is held; want ErrHeld", grants, err)
 	}
 }
 
 func takenInOneStep(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b", "c")
+	batch := e.locks("a", "b", "c")
 	e.takeAll(a, batch)
 	for _, r := range batch {
-		e.refused(b, e.anew(r))
-		e.renewed(b, r, e.long)
+		e.mustBeRefused(b, e.byNewOwner(r))
+		e.mustRenew(b, r, e.long)
 	}
 	for _, r := range batch {
 		e.release(b, r)
-		e.free(a, r)
+		e.checkFree(a, r)
 	}
-	e.unlisted(a)
+	e.checkNothingListed(a)
 }
 
 func allOrNothing(e *env) {
 	a, b := e.taker(), e.open()
 	for i := range 3 {
-		batch := e.some("a", "b", "c")
-		held := e.anew(batch[i])
+		batch := e.locks("a", "b", "c")
+		held := e.byNewOwner(batch[i])
 		e.take(b, held)
-		e.refusedAll(a, batch)
-		e.refusedAll(a, batch) // asking does not wear it down
-		e.renewed(b, held, e.long)
+		e.mustRefuseAll(a, batch)
+		e.mustRefuseAll(a, batch) // a repeated request changes nothing
+		e.mustRenew(b, held, e.long)
 		e.release(b, held)
 		for _, r := range batch {
-			e.forgotten(a, r)
-			e.free(b, r)
+			e.checkNotHeld(a, r)
+			e.checkFree(b, r)
 		}
 	}
 }
@@ -114,94 +114,95 @@ func allOrNothing(e *env) {
 func readersKeepAllOut(e *env) {
 	e.needsShared()
 	a := e.taker()
-	batch := e.some("a", "b")
-	reader := e.anew(batch[1])
+	batch := e.locks("a", "b")
+	reader := e.byNewOwner(batch[1])
 	reader.Mode = driver.Shared
 	e.take(a, reader)
-	e.refusedAll(a, batch)
-	e.free(a, batch[0])
+	e.mustRefuseAll(a, batch)
+	e.checkFree(a, batch[0])
 	e.release(a, reader)
 	e.takeAll(a, batch)
-	e.refused(a, e.anew(reader))
+	e.mustBeRefused(a, e.byNewOwner(reader))
 }
 
 func allAgainAnswersTheSame(e *env) {
 	a, b := e.taker(), e.taker()
-	batch := e.some("a", "b")
+	batch := e.locks("a", "b")
 	batch[1].Tokens = 4
 	first := e.takeAll(a, batch)
 	again := e.takeAll(b, batch)
 	for i, g := range again {
 		if g.Token != first[i].Token || max(1, g.Tokens) != max(1, first[i].Tokens) {
-			e.Errorf("the second TakeAll answered tokens %d+%d, want those of the first, %d+%d", g.Token, g.Tokens, first[i].Token, first[i].Tokens)
+			e.Errorf("the second TakeAll answered tokens %d+%d, want those of the first, %d+%d", g.Token, g.Tokens,
+				first[i].Token, first[i].Tokens)
 		}
 	}
 	for _, r := range batch {
-		e.refused(b, e.anew(r))
-		e.release(a, r) // once, however often it was taken
-		e.free(b, r)
+		e.mustBeRefused(b, e.byNewOwner(r))
+		e.release(a, r) // one release is enough, however often it was taken
+		e.checkFree(b, r)
 	}
 }
 
 func allAgainExtends(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b")
-	e.takeAll(a, []driver.Request{e.briefly(batch[0]), e.briefly(batch[1])})
+	batch := e.locks("a", "b")
+	e.takeAll(a, []driver.Request{e.withShortTTL(batch[0]), e.withShortTTL(batch[1])})
 	e.takeAll(a, batch)
-	e.lapse()
+	e.expireShortLeases()
 	for _, r := range batch {
-		e.refused(b, e.anew(r))
+		e.mustBeRefused(b, e.byNewOwner(r))
 	}
-	e.takeAll(a, []driver.Request{e.briefly(batch[0]), e.briefly(batch[1])}) // which does not shorten the leases
-	e.lapse()
+	e.takeAll(a, []driver.Request{e.withShortTTL(batch[0]), e.withShortTTL(batch[1])}) // does not shorten the leases
+	e.expireShortLeases()
 	for _, r := range batch {
-		e.renewed(b, r, e.long)
+		e.mustRenew(b, r, e.long)
 	}
 }
 
 func allAgainAfterOneIsLost(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b", "c")
+	batch := e.locks("a", "b", "c")
 	e.takeAll(a, batch)
 	e.release(b, batch[1])
-	next := e.anew(batch[1])
+	next := e.byNewOwner(batch[1])
 	e.take(b, next)
-	e.refusedAll(a, batch)
+	e.mustRefuseAll(a, batch)
 	for _, r := range []driver.Request{batch[0], next, batch[2]} {
-		e.renewed(b, r, e.long) // nobody has lost anything by the refusal
+		e.mustRenew(b, r, e.long) // the refusal has cost nobody a lease
 	}
 }
 
 func namesHeldAlreadyStay(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b")
+	batch := e.locks("a", "b")
 	first := e.take(b, batch[0])
 	if both := e.takeAll(a, batch); both[0].Token != first.Token {
 		e.Errorf("TakeAll answered token %d to an owner that holds with token %d", both[0].Token, first.Token)
 	}
-	e.refused(b, e.anew(batch[1]))
+	e.mustBeRefused(b, e.byNewOwner(batch[1]))
 }
 
 func leasesOfAllEnd(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b")
-	batch[0] = e.briefly(batch[0])
+	batch := e.locks("a", "b")
+	batch[0] = e.withShortTTL(batch[0])
 	e.takeAll(a, batch)
-	e.lapse()
-	e.lost(a, batch[0])
-	e.free(b, batch[0])
-	e.renewed(a, batch[1], e.long) // each has a lease of its own
+	e.expireShortLeases()
+	e.checkLost(a, batch[0])
+	e.checkFree(b, batch[0])
+	e.mustRenew(a, batch[1], e.long) // each lock has its own lease
 }
 
 func waitersBehindAllAreServed(e *env) {
 	a, b := e.taker(), e.open()
-	batch := e.some("a", "b")
+	batch := e.locks("a", "b")
 	grants := e.takeAll(a, batch)
 	for i, r := range batch {
-		w := e.join(b, e.anew(r))
-		w.waits()
+		w := e.join(b, e.byNewOwner(r))
+		w.checkWaiting()
 		e.release(a, r)
-		if g := w.granted(); g.Token <= grants[i].Token {
+		if g := w.mustBeGranted(); g.Token <= grants[i].Token {
 			e.Errorf("token %d follows %d", g.Token, grants[i].Token)
 		}
 	}
@@ -211,35 +212,35 @@ func nobodyIsOvertaken(e *env) {
 	e.needs(e.can.Fair, "order among waiters")
 	a, b := e.taker(), e.open()
 	for range 5 {
-		batch := e.some("a", "b")
-		held := e.anew(batch[1])
+		batch := e.locks("a", "b")
+		held := e.byNewOwner(batch[1])
 		e.take(b, held)
-		w := e.join(b, e.anew(held))
+		w := e.join(b, e.byNewOwner(held))
 		e.release(b, held)
-		e.refusedAll(a, batch)
-		w.granted()
+		e.mustRefuseAll(a, batch)
+		w.mustBeGranted()
 		e.release(b, w.request)
 	}
-	e.takeAll(a, e.some("a", "b"))
+	e.takeAll(a, e.locks("a", "b"))
 }
 
 func tokensOfAllGrow(e *env) {
 	a, b := e.taker(), e.open()
 	names := []string{"a", "b", "c"}
-	var orders []*order
+	var orders []*tokenOrder
 	for range names {
-		orders = append(orders, &order{env: e})
+		orders = append(orders, &tokenOrder{env: e})
 	}
 	for round := range 5 {
-		batch := e.some(names...)
+		batch := e.locks(names...)
 		for i := range batch {
 			batch[i].Tokens = 1 + (round+i)%3
 		}
 		for i, g := range e.takeAll(a, batch) {
-			orders[i].next(g)
+			orders[i].check(g)
 			e.release(a, batch[i])
-			r := e.anew(batch[i])
-			orders[i].next(e.take(b, r))
+			r := e.byNewOwner(batch[i])
+			orders[i].check(e.take(b, r))
 			e.release(b, r)
 		}
 	}

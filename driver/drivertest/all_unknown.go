@@ -11,7 +11,7 @@ func allWithAnEndedContext(e *env) {
 	a, b := e.taker(), e.open()
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
-	batch := e.some("a", "b")
+	batch := e.locks("a", "b")
 	_, err := a.TakeAll(ctx, batch)
 	if driver.IsNo(err) {
 		e.Errorf("TakeAll of free names with an ended context says no: %v", err)
@@ -19,40 +19,41 @@ func allWithAnEndedContext(e *env) {
 	none := err != nil && driver.HadNoEffect(err)
 	for _, r := range batch {
 		if none {
-			e.free(b, r)
+			e.checkFree(b, r)
 		}
-		e.undone(a, b, r)
+		e.checkUndone(a, b, r)
 	}
 }
 
-// undone releases what the owner may hold or not, as the core does after an unknown outcome.
-func (e *env) undone(engine, other driver.Engine, r driver.Request) {
+// checkUndone releases an owner that may hold or not, as the core does after an unknown outcome,
+// and checks that the name is free.
+func (e *env) checkUndone(engine, other driver.Engine, r driver.Request) {
 	e.Helper()
-	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+	if err := engine.Release(e.ctx, driver.Release{Hold: holdOf(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("Release after an unknown outcome: %v", err)
 	}
-	e.free(other, r)
+	e.checkFree(other, r)
 }
 
 func allWithoutReplyIsUndone(e *env) {
 	e.taker()
-	a, b := e.faulty(TakeAll, broken), e.open()
-	batch := e.some("a", "b")
+	a, b := e.faulty(TakeAll, lostReply), e.open()
+	batch := e.locks("a", "b")
 	_, err := a.TakeAll(e.ctx, batch)
-	e.isUnknown(err)
+	e.checkUnknown(err)
 	for _, r := range batch {
-		e.refused(b, e.anew(r))
+		e.mustBeRefused(b, e.byNewOwner(r))
 		e.release(a, r)
-		e.free(b, r)
+		e.checkFree(b, r)
 	}
 }
 
 func allWithoutReplyIsRepeated(e *env) {
 	b := e.taker()
-	a := e.faulty(TakeAll, broken)
-	batch := e.some("a", "b")
+	a := e.faulty(TakeAll, lostReply)
+	batch := e.locks("a", "b")
 	_, err := a.TakeAll(e.ctx, batch)
-	e.isUnknown(err)
+	e.checkUnknown(err)
 	first := e.takeAll(a, batch)
 	for i, g := range e.takeAll(b, batch) {
 		if g.Token != first[i].Token {
@@ -64,21 +65,21 @@ func allWithoutReplyIsRepeated(e *env) {
 func allThatComesLate(e *env) {
 	e.taker()
 	a, b := e.faulty(TakeAll, Fault{Hang: true}), e.open()
-	batch := e.some("a", "b")
+	batch := e.locks("a", "b")
 	late := make(chan error, 1)
 	go func() {
 		_, err := a.TakeAll(e.ctx, batch)
 		late <- err
 	}()
-	e.hangs(a)
+	e.awaitHanging(a)
 	for _, r := range batch {
-		e.forgotten(b, r)
+		e.checkNotHeld(b, r)
 	}
 	a.Resume()
 	if err := <-late; err != nil {
 		e.Errorf("TakeAll: %v", err)
 	}
 	for _, r := range batch {
-		e.undone(a, b, r) // the core goes on releasing until the request cannot come any more
+		e.checkUndone(a, b, r) // the core keeps releasing until the request can no longer arrive
 	}
 }

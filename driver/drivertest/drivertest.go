@@ -5,9 +5,9 @@
 //
 //	func TestEngine(t *testing.T) {
 //		drivertest.Run(t, drivertest.Harness{
-//			Start: func(t *testing.T) drivertest.Place {
+//			Start: func(t *testing.T) drivertest.Environment {
 //				file := filepath.Join(t.TempDir(), "locks.db")
-//				return drivertest.Place{Open: func(t *testing.T) driver.Engine { ... }}
+//				return drivertest.Environment{Open: func(t *testing.T) driver.Engine { ... }}
 //			},
 //		})
 //	}
@@ -22,46 +22,47 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Harness says how to get at the engine that is tested.
+// Harness gives the suite access to the engine under test.
 type Harness struct {
-	// Start gives a test a place where locks are kept. Places may be one and the same
-	// server, since each test uses names of its own; but what Place.Advance and
-	// Place.Restart do must not be felt in other places, since tests run in parallel.
-	// Start cleans up with t.Cleanup. Required.
-	Start func(t *testing.T) Place
+	// Start returns an environment for one test. All environments may use the same server, since
+	// each test uses names of its own. But the effects of Environment.Advance and Environment.Restart must not
+	// reach other environments, since tests run in parallel. Start cleans up with t.Cleanup.
+	// Required.
+	Start func(t *testing.T) Environment
 
-	// TTL is the shortest lease with which the engine can be tested: many times a
-	// request's time on a busy machine. Tests wait for it to end, in real time
-	// unless Place.Advance is set. Zero means one second.
+	// TTL is the shortest lease with which the engine can be tested: many times the duration of a
+	// request on a busy machine. Tests wait for leases to end, in real time unless Environment.Advance is
+	// set. Zero means one second.
 	TTL time.Duration
 
-	// Late is how long after the end of a lease somebody else has the lock at the latest. Zero means a quarter of TTL. Engines whose holders remove what has
-	// ended take longer on a busy machine than those whose servers look at the time.
+	// Late is the longest time between the end of a lease and the next holder's grant. Zero means a
+	// quarter of TTL. Engines whose clients remove expired leases need more on a busy machine than
+	// those whose servers compare times.
 	Late time.Duration
 
-	// Patience is how long a test waits for what must happen before it fails. Zero
-	// means 15 seconds.
+	// Patience is how long a test waits for an expected event before it fails. Zero means 15
+	// seconds.
 	Patience time.Duration
 
-	// Known are the codes of what is critical about the places on purpose, and what an Examiner may so find.
+	// Known lists the codes of critical findings that the test servers cause on purpose. An
+	// Examiner may report them.
 	Known []string
 }
 
-// Place is somewhere locks are kept: a server, a file, a piece of memory.
-type Place struct {
-	// Open opens another engine over the same locks, as another process would. A
-	// test calls it several times. The engine is closed with t.Cleanup. Required.
+// Environment is the environment of one test: a server, a file, or a piece of memory that keeps locks.
+type Environment struct {
+	// Open opens another engine over the same locks, as another process would. A test calls it
+	// several times. Open closes the engine with t.Cleanup. Required.
 	Open func(t *testing.T) driver.Engine
 
-	// Restart crashes what keeps the locks, without a chance to say goodbye, and
-	// starts it anew with what it had written down. Engines opened before are not
-	// used any more. Locks may be lost (the engine's documentation says when), but tokens
-	// must go on growing. Nil skips the tests that need it, for a place that ends with
-	// its process.
+	// Restart crashes the server without a clean shutdown, and starts it again with what it had
+	// stored. Engines opened before are not used any more. Locks may be lost (the engine's
+	// documentation says when), but tokens must keep growing. Nil skips the tests that need it, for
+	// locks that live in the process.
 	Restart func(t *testing.T)
 
-	// Advance makes the engine's clock go on by d. Nil means that the clock is real,
-	// and tests wait.
+	// Advance moves the engine's clock forward by d. Nil means that the clock is real, and tests
+	// wait.
 	Advance func(d time.Duration)
 }
 
@@ -76,7 +77,7 @@ type check struct {
 	run  func(*env)
 }
 
-// concerns is the suite.
+// concerns is the whole suite.
 var concerns = []concern{
 	{"Exclusion", exclusion},
 	{"Queue", queue},
@@ -107,12 +108,11 @@ var concerns = []concern{
 	{"Printing", printing},
 }
 
-// Run tests that an engine keeps the contract of package driver. Its tests run in
-// parallel.
+// Run tests that an engine fulfils the contract of package driver. Its tests run in parallel.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	if h.Start == nil {
-		t.Fatal("drivertest: Harness.Start is missing: set it to a function that gives a place")
+		t.Fatal("drivertest: Harness.Start is missing: set it to a function that returns an environment")
 	}
 	if h.TTL == 0 {
 		h.TTL = time.Second

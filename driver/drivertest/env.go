@@ -10,18 +10,18 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// env is what a check works with.
+// env is the test environment of one check.
 type env struct {
 	*testing.T
-	place    Place
-	can      driver.Abilities
-	ctx      context.Context // ends when something takes far too long
-	patience time.Duration
-	known    []string
+	environment Environment
+	can         driver.Abilities
+	ctx         context.Context // ends when the check takes far too long
+	patience    time.Duration
+	known       []string
 
-	short time.Duration // a lease that ends while the check looks
-	late  time.Duration // by how much at most its end is noticed late
-	long  time.Duration // a lease that does not
+	short time.Duration // a lease that ends during the check
+	late  time.Duration // how late its end is noticed, at most
+	long  time.Duration // a lease that does not end during the check
 
 	// prefix begins all names of the check, so that checks can share a server.
 	prefix string
@@ -29,8 +29,9 @@ type env struct {
 
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
-	e := &env{T: t, place: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, late: h.Late, prefix: "test-" + rand.Text() + "/"}
-	e.afresh()
+	e := &env{T: t, environment: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, late: h.Late,
+		prefix: "test-" + rand.Text() + "/"}
+	e.resetDeadline()
 	e.can = e.open().Abilities()
 	e.long = 10 * time.Minute
 	if e.can.MaxTTL > 0 {
@@ -39,19 +40,21 @@ func newEnv(t *testing.T, h Harness) *env {
 	return e
 }
 
-// afresh gives the check its whole time again, after one of many steps: how long all of them take together says how busy the machine is, and no more.
-func (e *env) afresh() {
+// resetDeadline gives the check its full time again, after one of many steps: the total time of all
+// steps only shows how busy the machine is.
+func (e *env) resetDeadline() {
 	ctx, cancel := context.WithTimeout(e.Context(), 4*e.patience)
 	e.Cleanup(cancel)
 	e.ctx = ctx
 }
 
-// open opens another engine, as another process would. It is connected then: on a busy machine that alone may take as long as a short lease.
+// open opens another engine, as another process would, and makes it connect: on a busy machine
+// connecting alone may take as long as a short lease.
 func (e *env) open() driver.Engine {
 	e.Helper()
-	engine := e.place.Open(e.T)
-	if e.place.Advance == nil {
-		_ = e.renew(engine, e.lock("name"), time.Second) // which is of nobody's; what it answers does not matter
+	engine := e.environment.Open(e.T)
+	if e.environment.Advance == nil {
+		_ = e.renew(engine, e.lock("name"), time.Second) // a renewal for nobody; its answer does not matter
 	}
 	return engine
 }
@@ -64,7 +67,7 @@ func (e *env) needs(ability bool, what string) {
 	}
 }
 
-// lock asks for a lock, by a new owner.
+// lock returns a request for a lock, by a new owner.
 func (e *env) lock(name string) driver.Request {
 	return driver.Request{
 		Key:    driver.Key{Kind: driver.Lock, Name: e.prefix + name},
@@ -77,14 +80,14 @@ func (e *env) lock(name string) driver.Request {
 	}
 }
 
-// reader asks for a lock in shared mode, by a new owner.
+// reader returns a request for a lock in shared mode, by a new owner.
 func (e *env) reader(name string) driver.Request {
 	r := e.lock(name)
 	r.Mode = driver.Shared
 	return r
 }
 
-// permits asks for some of the permits of a semaphore, by a new owner.
+// permits returns a request for permits of a semaphore, by a new owner.
 func (e *env) permits(name string, size, weight int) driver.Request {
 	r := e.lock(name)
 	r.Kind = driver.Semaphore
@@ -92,18 +95,18 @@ func (e *env) permits(name string, size, weight int) driver.Request {
 	return r
 }
 
-// briefly makes a lease short.
-func (e *env) briefly(r driver.Request) driver.Request {
+// withShortTTL returns the request with a short lease.
+func (e *env) withShortTTL(r driver.Request) driver.Request {
 	r.TTL = e.short
 	return r
 }
 
-// hold names what the owner of the request holds, as the core does that never learned the token.
-func hold(r driver.Request) driver.Hold {
+// holdOf identifies the hold of the request's owner, as a core that never learned the token does.
+func holdOf(r driver.Request) driver.Hold {
 	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
 }
 
-// take takes what must be free.
+// take takes a name that must be free.
 func (e *env) take(engine driver.Engine, r driver.Request) driver.Grant {
 	e.Helper()
 	g, err := engine.Take(e.ctx, r)
@@ -124,69 +127,69 @@ func (e *env) checkGrant(r driver.Request, g driver.Grant) {
 	}
 }
 
-// refused asks for what must be held.
-func (e *env) refused(engine driver.Engine, r driver.Request) {
+// mustBeRefused asks for a name that must be held.
+func (e *env) mustBeRefused(engine driver.Engine, r driver.Request) {
 	e.Helper()
 	if g, err := engine.Take(e.ctx, r); !errors.Is(err, driver.ErrHeld) {
-		e.Fatalf("Take of what another holds answered token %d, %v; want ErrHeld", g.Token, err)
+		e.Fatalf("Take of a held name answered token %d, %v; want ErrHeld", g.Token, err)
 	}
 }
 
-// release releases what the owner must hold.
+// release releases a hold that must exist.
 func (e *env) release(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
+	if err := engine.Release(e.ctx, driver.Release{Hold: holdOf(r)}); err != nil {
 		e.Fatalf("Release by the holder: %v", err)
 	}
 }
 
-// forgotten releases what the owner must not hold.
-func (e *env) forgotten(engine driver.Engine, r driver.Request) {
+// checkNotHeld releases an owner that must not hold.
+func (e *env) checkNotHeld(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); !errors.Is(err, driver.ErrNotHeld) {
-		e.Fatalf("Release by one who does not hold answered %v, want ErrNotHeld", err)
+	if err := engine.Release(e.ctx, driver.Release{Hold: holdOf(r)}); !errors.Is(err, driver.ErrNotHeld) {
+		e.Fatalf("Release by an owner that does not hold answered %v, want ErrNotHeld", err)
 	}
 }
 
 // renew renews one lease to the TTL, and returns what was reported.
 func (e *env) renew(engine driver.Engine, r driver.Request, ttl time.Duration) error {
 	e.Helper()
-	return e.renewAll(engine, []driver.Renewal{{Hold: hold(r), TTL: ttl}})[0]
+	return e.renewAll(engine, []driver.Renewal{{Hold: holdOf(r), TTL: ttl}})[0]
 }
 
-// renewed renews a lease that must be held.
-func (e *env) renewed(engine driver.Engine, r driver.Request, ttl time.Duration) {
+// mustRenew renews a lease that must be held.
+func (e *env) mustRenew(engine driver.Engine, r driver.Request, ttl time.Duration) {
 	e.Helper()
 	if err := e.renew(engine, r, ttl); err != nil {
 		e.Fatalf("Renew by the holder: %v", err)
 	}
 }
 
-// lost renews a lease that must be gone.
-func (e *env) lost(engine driver.Engine, r driver.Request) {
+// checkLost renews a lease that must have ended.
+func (e *env) checkLost(engine driver.Engine, r driver.Request) {
 	e.Helper()
 	if err := e.renew(engine, r, e.long); !errors.Is(err, driver.ErrNotHeld) {
-		e.Fatalf("Renew by one who does not hold reported %v, want ErrNotHeld", err)
+		e.Fatalf("Renew by an owner that does not hold reported %v, want ErrNotHeld", err)
 	}
 }
 
-// free checks that nothing is held and nobody waits, by taking and releasing it.
-func (e *env) free(engine driver.Engine, r driver.Request) {
+// checkFree checks that nobody holds or waits, by taking and releasing the name.
+func (e *env) checkFree(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	e.release(engine, e.holds(engine, e.anew(r)).request)
+	e.release(engine, e.mustHold(engine, e.byNewOwner(r)).request)
 }
 
 // pass lets time pass on the engine's clock.
 func (e *env) pass(d time.Duration) {
 	e.Helper()
-	if e.place.Advance != nil {
-		e.place.Advance(d)
+	if e.environment.Advance != nil {
+		e.environment.Advance(d)
 		return
 	}
 	e.pause(d)
 }
 
-// pause lets real time pass: it is what is tested on a clock that cannot be moved.
+// pause lets real time pass, since the engine's clock cannot be moved.
 func (e *env) pause(d time.Duration) {
 	e.Helper()
 	timer := time.NewTimer(d)
@@ -198,8 +201,8 @@ func (e *env) pause(d time.Duration) {
 	}
 }
 
-// lapse lets short leases end.
-func (e *env) lapse() {
+// expireShortLeases lets short leases end.
+func (e *env) expireShortLeases() {
 	e.Helper()
 	e.pass(e.short + e.late + 10*time.Millisecond)
 }

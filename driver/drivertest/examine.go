@@ -20,10 +20,10 @@ var examine = []check{
 // examiner opens an engine as an Examiner.
 func (e *env) examiner() driver.Examiner {
 	e.Helper()
-	e.needs(e.can.Examine, "examination of its places")
+	e.needs(e.can.Examine, "examination of its servers")
 	x, ok := e.open().(driver.Examiner)
 	if !ok {
-		e.Fatal("the engine says that it can examine its places, but is no driver.Examiner")
+		e.Fatal("the engine says that it can examine its servers, but is no driver.Examiner")
 	}
 	return x
 }
@@ -31,26 +31,27 @@ func (e *env) examiner() driver.Examiner {
 func (e *env) examine(x driver.Examiner) driver.Examination {
 	e.Helper()
 	found, err := x.Examine(e.ctx)
-	if err != nil || len(found.Places) == 0 {
-		e.Fatalf("Examine found %+v, %v; want at least one place", found, err)
+	if err != nil || len(found.Servers) == 0 {
+		e.Fatalf("Examine found %+v, %v; want at least one server", found, err)
 	}
 	return found
 }
 
-// placesOfAnExamination: all places are well, have names of their own, and give no password away.
+// placesOfAnExamination checks that all servers are well, have different names, and reveal no
+// password.
 func placesOfAnExamination(e *env) {
 	first := e.examine(e.examiner())
 	var names []string
 	votes := 0
-	for _, p := range first.Places {
+	for _, p := range first.Servers {
 		if p.Err != nil || p.Closed != 0 {
-			e.Errorf("place %q is closed for %v, %v; want one that is well", p.Name, p.Closed, p.Err)
+			e.Errorf("server %q is closed for %v, %v; want one that is well", p.Name, p.Closed, p.Err)
 		}
 		if p.Name == "" || slices.Contains(names, p.Name) {
-			e.Errorf("a place is called %q, which must be a name that no other place has", p.Name)
+			e.Errorf("a server is called %q, which must be a name that no other server has", p.Name)
 		}
 		if strings.Contains(p.Name, "@") {
-			e.Errorf("the name of place %q has a user in it, or a password", p.Name)
+			e.Errorf("the name of server %q contains a user or a password", p.Name)
 		}
 		if p.Votes {
 			votes++
@@ -58,26 +59,28 @@ func placesOfAnExamination(e *env) {
 		names = append(names, p.Name)
 	}
 	if votes == 0 {
-		e.Errorf("leases are granted in none of the places %+v", first.Places)
+		e.Errorf("none of the servers grants leases: %+v", first.Servers)
 	}
-	for i, p := range e.examine(e.examiner()).Places {
+	for i, p := range e.examine(e.examiner()).Servers {
 		if i >= len(names) || p.Name != names[i] {
-			e.Errorf("place %d is called %q, and before they were %q", i, p.Name, names)
+			e.Errorf("server %d is called %q, and before they were %q", i, p.Name, names)
 		}
 	}
 }
 
-// aCode is what a code looks like.
-var aCode = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+// codePattern is the form of a finding's code.
+var codePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func findingsSayWhatToDo(e *env) {
 	found := e.examine(e.examiner())
 	for _, f := range found.Findings {
-		if f.Severity < driver.Note || f.Severity > driver.Critical || !aCode.MatchString(f.Code) || f.Text == "" || f.Mend == "" {
-			e.Errorf("a finding must have a severity, a code in words with hyphens, a text, and say what to do: %+v", f)
+		if f.Severity < driver.Note || f.Severity > driver.Critical || !codePattern.MatchString(f.Code) ||
+			f.Text == "" || f.Fix == "" {
+			e.Errorf("a finding must have a severity, a code in words with hyphens, a text, and a fix: %+v", f)
 		}
-		if f.Place != "" && !slices.ContainsFunc(found.Places, func(p driver.Place) bool { return p.Name == f.Place }) {
-			e.Errorf("a finding is about a place that is none: %+v", f)
+		isNamed := func(s driver.Server) bool { return s.Name == f.Server }
+		if f.Server != "" && !slices.ContainsFunc(found.Servers, isNamed) {
+			e.Errorf("a finding names an unknown server: %+v", f)
 		}
 		if f.Severity == driver.Critical && !slices.Contains(e.known, f.Code) {
 			e.Errorf("a finding is critical, where all is well: %+v", f)
@@ -93,7 +96,7 @@ func examineChangesNothing(e *env) {
 	seen := func() []string {
 		all := e.list(a, driver.Query{Queue: true})
 		for i := range all {
-			if !e.can.Fair { // who waits may still be on the way to its place
+			if !e.can.Fair { // on other engines a waiter may still be joining
 				all[i].Waiting, all[i].Queue = 0, nil
 			}
 		}
@@ -104,13 +107,14 @@ func examineChangesNothing(e *env) {
 	if after := seen(); !slices.Equal(after, before) {
 		e.Errorf("after Examine List shows %q, and before it %q", after, before)
 	}
-	if text := fmt.Sprintf("%+v %#v", found, found); strings.Contains(text, r.Owner) || strings.Contains(text, w.request.Owner) {
+	if text := fmt.Sprintf("%+v %#v", found, found); strings.Contains(text, r.Owner) ||
+		strings.Contains(text, w.request.Owner) {
 		e.Errorf("the examination shows an owner: %s", text)
 	}
-	e.renewed(a, r, e.long)
-	w.waits()
+	e.mustRenew(a, r, e.long)
+	w.checkWaiting()
 	e.release(a, r)
-	if n := w.granted(); n.Token <= g.Token {
+	if n := w.mustBeGranted(); n.Token <= g.Token {
 		e.Errorf("token %d follows %d", n.Token, g.Token)
 	}
 }

@@ -21,18 +21,18 @@ func oneHolderAtATime(e *env) {
 	a, b := e.open(), e.open()
 	first, second := e.lock("name"), e.lock("name")
 	e.take(a, first)
-	e.refused(b, second)
-	e.refused(b, second) // asking does not wear it down
+	e.mustBeRefused(b, second)
+	e.mustBeRefused(b, second) // a repeated request changes nothing
 	e.release(a, first)
 	e.take(b, second)
-	e.refused(a, first)
+	e.mustBeRefused(a, first)
 	e.release(b, second)
 }
 
 func ownersOfOneEngine(e *env) {
 	a := e.open()
 	e.take(a, e.lock("name"))
-	e.refused(a, e.lock("name"))
+	e.mustBeRefused(a, e.lock("name"))
 	e.take(a, e.lock("other name"))
 }
 
@@ -46,18 +46,18 @@ func takeAgainAnswersTheSame(e *env) {
 		e.Errorf("the second Take of one owner answered tokens %d+%d, want those of the first, %d+%d",
 			again.Token, again.Tokens, first.Token, first.Tokens)
 	}
-	e.refused(b, e.lock("name"))
-	e.release(a, r) // once, however often it was taken
-	e.free(b, r)
+	e.mustBeRefused(b, e.lock("name"))
+	e.release(a, r) // one release is enough, however often it was taken
+	e.checkFree(b, r)
 }
 
 func takeAgainExtends(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
-	e.take(a, e.briefly(r))
+	e.take(a, e.withShortTTL(r))
 	e.take(a, r)
-	e.lapse()
-	e.refused(b, e.lock("name"))
+	e.expireShortLeases()
+	e.mustBeRefused(b, e.lock("name"))
 }
 
 func kindsAreApart(e *env) {
@@ -67,16 +67,17 @@ func kindsAreApart(e *env) {
 	if e.can.Semaphores {
 		p := e.permits("name", 1, 1)
 		e.take(a, p)
-		e.refused(a, e.permits("name", 1, 1))
+		e.mustBeRefused(a, e.permits("name", 1, 1))
 		e.release(a, p)
 	}
 	if e.can.Latches {
 		l := a.(driver.Latcher)
-		if set, err := l.TrySet(e.ctx, driver.LatchSet{Name: r.Name, ID: r.Owner, Count: 1, TTL: e.long}); !set || err != nil {
+		set, err := l.TrySet(e.ctx, driver.LatchSet{Name: r.Name, ID: r.Owner, Count: 1, TTL: e.long})
+		if !set || err != nil {
 			e.Errorf("TrySet of a latch that has the name of a lock: %v, %v", set, err)
 		}
 	}
-	e.refused(a, e.lock("name"))
+	e.mustBeRefused(a, e.lock("name"))
 	e.release(a, r)
 }
 
@@ -91,13 +92,13 @@ func endedContext(e *env) {
 	case driver.IsNo(err):
 		e.Errorf("Take of a free name with an ended context says no: %v", err)
 	case driver.HadNoEffect(err):
-		e.free(b, r)
+		e.checkFree(b, r)
 	}
-	// Whatever came of it, a Release puts it right.
-	if err := a.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+	// Whatever the outcome was, a Release cleans up.
+	if err := a.Release(e.ctx, driver.Release{Hold: holdOf(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("Release after an unknown Take: %v", err)
 	}
-	e.free(b, r)
+	e.checkFree(b, r)
 }
 
 func openingAnotherEngine(e *env) {
@@ -105,7 +106,7 @@ func openingAnotherEngine(e *env) {
 	r := e.lock("name")
 	e.take(a, r)
 	b := e.open()
-	e.refused(b, e.lock("name"))
-	e.renewed(a, r, e.long)
+	e.mustBeRefused(b, e.lock("name"))
+	e.mustRenew(a, r, e.long)
 	e.release(a, r)
 }

@@ -12,33 +12,33 @@ var expiry = []check{
 	{"LeaseOfAWaiterEnds", leaseOfAWaiterEnds},
 	{"LeaseLastsFromTake", leaseLastsFromTake},
 	{"LeaseLastsFromGrant", leaseLastsFromGrant},
-	{"LapsedOwnerHoldsNoMore", lapsedOwnerHoldsNoMore},
+	{"ExpiredOwnerHoldsNoMore", expiredOwnerHoldsNoMore},
 	{"RenewDoesNotBringBack", renewDoesNotBringBack},
 }
 
 func leaseEnds(e *env) {
 	a, b := e.open(), e.open()
-	e.take(a, e.briefly(e.lock("name")))
-	e.lapse()
+	e.take(a, e.withShortTTL(e.lock("name")))
+	e.expireShortLeases()
 	e.take(b, e.lock("name"))
-	e.refused(a, e.lock("name"))
+	e.mustBeRefused(a, e.lock("name"))
 }
 
 func leaseOfAWaiterEnds(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	w := e.join(b, e.briefly(e.lock("name")))
+	w := e.join(b, e.withShortTTL(e.lock("name")))
 	e.release(a, r)
-	w.granted()
-	e.lapse()
+	w.mustBeGranted()
+	e.expireShortLeases()
 	e.take(a, e.lock("name"))
 }
 
 func leaseLastsFromTake(e *env) {
 	a, b := e.open(), e.open()
 	start := driver.Now()
-	e.take(a, e.briefly(e.lock("name")))
+	e.take(a, e.withShortTTL(e.lock("name")))
 	e.lastsFrom(start, e.short, b)
 }
 
@@ -46,10 +46,10 @@ func leaseLastsFromGrant(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	w := e.join(b, e.briefly(e.lock("name")))
-	e.lapse() // the time in the queue does not count
+	w := e.join(b, e.withShortTTL(e.lock("name")))
+	e.expireShortLeases() // the time in the queue does not count
 	e.release(a, r)
-	g := w.granted()
+	g := w.mustBeGranted()
 	if ago := driver.Now().Since(g.Start); ago < 0 {
 		e.Errorf("Grant.Start is %v in the future", -ago)
 	}
@@ -60,13 +60,13 @@ func leaseLastsFromGrant(e *env) {
 	e.lastsFrom(g.Start, ttl, a)
 }
 
-// lastsFrom checks that nobody else is let in before the lease of "name" has lasted.
+// lastsFrom checks that nobody else is granted "name" before the lease has ended.
 func (e *env) lastsFrom(start driver.Instant, ttl time.Duration, other driver.Engine) {
 	e.Helper()
-	if e.place.Advance != nil {
-		e.refused(other, e.lock("name"))
+	if e.environment.Advance != nil {
+		e.mustBeRefused(other, e.lock("name"))
 		e.pass(ttl - time.Millisecond)
-		e.refused(other, e.lock("name"))
+		e.mustBeRefused(other, e.lock("name"))
 		return
 	}
 	e.eventually("the lease ends", func() bool {
@@ -76,41 +76,41 @@ func (e *env) lastsFrom(start driver.Instant, ttl time.Duration, other driver.En
 		}
 		return err == nil
 	})
-	// The drift that leasehold's promise allows for.
-	least := ttl - ttl/100 - 2*time.Millisecond
-	if lasted := driver.Now().Since(start); lasted < least {
+	// Leasehold's promise allows for this drift.
+	shortest := ttl - ttl/100 - 2*time.Millisecond
+	if lasted := driver.Now().Since(start); lasted < shortest {
 		e.Errorf("another holds %v after the start of a lease of %v", lasted, ttl)
 	}
 }
 
-func lapsedOwnerHoldsNoMore(e *env) {
+func expiredOwnerHoldsNoMore(e *env) {
 	a, b := e.open(), e.open()
-	r := e.briefly(e.lock("name"))
+	r := e.withShortTTL(e.lock("name"))
 	e.take(a, r)
-	e.lapse()
+	e.expireShortLeases()
 	next := e.lock("name")
 	e.take(b, next)
-	e.lost(a, r)
-	e.forgotten(a, r)
+	e.checkLost(a, r)
+	e.checkNotHeld(a, r)
 	if e.can.Shared {
-		if err := a.(driver.Downgrader).Downgrade(e.ctx, hold(r)); !errors.Is(err, driver.ErrNotHeld) {
-			e.Errorf("Downgrade of a lapsed lease: %v, want ErrNotHeld", err)
+		if err := a.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
+			e.Errorf("Downgrade of an expired lease: %v, want ErrNotHeld", err)
 		}
 	}
-	e.renewed(b, next, e.long)
+	e.mustRenew(b, next, e.long)
 }
 
 func renewDoesNotBringBack(e *env) {
 	a, b := e.open(), e.open()
-	r := e.briefly(e.lock("lapsed"))
+	r := e.withShortTTL(e.lock("expired"))
 	e.take(a, r)
-	e.lapse()
-	e.lost(a, r) // although nobody else has come
-	e.free(b, r)
+	e.expireShortLeases()
+	e.checkLost(a, r) // although nobody else has asked
+	e.checkFree(b, r)
 
 	r = e.lock("released")
 	e.take(a, r)
 	e.release(a, r)
-	e.lost(a, r)
-	e.free(b, r)
+	e.checkLost(a, r)
+	e.checkFree(b, r)
 }

@@ -11,7 +11,7 @@ import (
 // Method is a method of an engine or of one of its optional interfaces.
 type Method string
 
-// The methods that a [Faulty] asks its plan about.
+// The methods that [Faulty] passes to its plan.
 const (
 	Take         Method = "Take"
 	TakeAll      Method = "TakeAll" // one request, whatever the number of names
@@ -34,9 +34,10 @@ type Op struct {
 	// Seq numbers the requests from 1, in the order in which they reach the Faulty.
 	Seq    uint64
 	Method Method
-	// Key is what the request is about, the first of its names for a TakeAll; zero for List.
+	// Key is the key of the request; for TakeAll that of the first name, for List zero.
 	Key driver.Key
-	// Owner is the owner, that of the first name for a TakeAll, or the ID of a TrySet or CountDown; empty for others.
+	// Owner is the owner; for TakeAll that of the first name, for TrySet and CountDown the ID. It
+	// is empty for others.
 	Owner string
 }
 
@@ -45,23 +46,21 @@ func (o Op) String() string {
 	return fmt.Sprintf("#%d %s %s %q", o.Seq, o.Method, o.Key.Kind, o.Key.Name)
 }
 
-// Fault is what happens to one request and its reply, in the order of the
-// fields. The zero Fault is none. A request whose ctx has ended before it leaves
-// meets no fault.
+// Fault is what happens to one request and its reply, in the order of the fields. The zero Fault
+// does nothing. A request whose ctx has ended before it is sent meets no fault.
 type Fault struct {
-	// Hang holds the request up until [Faulty.Resume]. The call does not return
-	// before, whatever its ctx says.
+	// Hang stops the request until [Faulty.Resume]. The call does not return before, even if its
+	// ctx ends.
 	Hang bool
 
-	// Before is how long the request is under way. It arrives even if the caller's
-	// ctx has ended meanwhile.
+	// Before delays the request. It arrives even if the caller's ctx has ended meanwhile.
 	Before time.Duration
 
-	// FailBefore makes the request fail with [ErrFault] and without effect, which
-	// the error does not say: it is unknown.
+	// FailBefore makes the request fail with [ErrFault] and without effect. The error does not say
+	// so: the outcome is unknown.
 	FailBefore bool
 
-	// After is how long the reply is under way.
+	// After delays the reply.
 	After time.Duration
 
 	// Drop loses the reply. The call returns when its ctx ends, with the error of ctx.
@@ -72,6 +71,6 @@ type Fault struct {
 	Break bool
 }
 
-// ErrFault is the error of a request that a [Fault] has hit. It says nothing
-// about the effect.
+// ErrFault is the error of a request that a [Fault] has hit. It does not say whether the request
+// had an effect.
 var ErrFault = errors.New("drivertest: fault on purpose")

@@ -9,12 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Faulty is an engine that stands before another and does to requests and
-// replies what a network does: it delays, loses and breaks them, before or after
-// they take effect. It works in testing/synctest if it is made inside the
-// bubble. It is safe for concurrent use.
+// Faulty wraps an engine and treats requests and replies as a bad network does: it delays, loses
+// and breaks them, before or after they take effect. It works in testing/synctest if it is created
+// inside the bubble. It is safe for concurrent use.
 //
-// It has the abilities of the engine behind it, except that it is never Local.
+// It has the abilities of the wrapped engine, except that it is never Local.
 type Faulty struct {
 	inner driver.Engine
 	plan  func(Op) Fault
@@ -27,13 +26,13 @@ type Faulty struct {
 
 var _ driver.Engine = (*Faulty)(nil)
 
-// NewFaulty returns an engine before inner that asks plan what shall happen to
-// each request. plan is called from many goroutines.
+// NewFaulty wraps inner and asks plan for the fault of each request. plan is called from many
+// goroutines.
 func NewFaulty(inner driver.Engine, plan func(Op) Fault) *Faulty {
 	return &Faulty{inner: inner, plan: plan, resumed: make(chan struct{})}
 }
 
-// Resume lets the requests go on that hang now. Later ones hang anew.
+// Resume lets all requests continue that hang now. Later ones hang again.
 func (f *Faulty) Resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,8 +56,8 @@ func (f *Faulty) hang() {
 	<-resumed
 }
 
-// fault asks the plan about a request that is about to leave. One whose ctx has
-// ended does not leave: the engine behind shall say so.
+// fault asks the plan for the fault of a request that is about to be sent. A request whose ctx has
+// ended gets no fault, because the wrapped engine should report the end itself.
 func (f *Faulty) fault(ctx context.Context, m Method, k driver.Key, owner string) Fault {
 	fault := f.plan(Op{Seq: f.seq.Add(1), Method: m, Key: k, Owner: owner})
 	if ctx.Err() != nil {
@@ -72,9 +71,8 @@ type reply[T any] struct {
 	err   error
 }
 
-// through sends a request through a fault. The effect gets a ctx that the
-// caller's end does not reach, since a request that has left arrives, whether or
-// not anybody waits for the reply.
+// through sends a request through a fault. The ctx of effect does not end with the caller's, since
+// a request that was sent arrives, whether or not anybody waits for the reply.
 func through[T any](ctx context.Context, f *Faulty, fault Fault, effect func(context.Context) (T, error)) (T, error) {
 	var none T
 	if fault == (Fault{}) {
@@ -112,7 +110,7 @@ func through[T any](ctx context.Context, f *Faulty, fault Fault, effect func(con
 	}
 }
 
-// do is through for a request without a value in its reply.
+// do is through for a request whose reply has no value.
 func (f *Faulty) do(ctx context.Context, fault Fault, effect func(context.Context) error) error {
 	_, err := through(ctx, f, fault, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, effect(ctx)
@@ -134,8 +132,8 @@ func (f *Faulty) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	})
 }
 
-// Wait implements [driver.Engine]. A Wait that arrives after its ctx has ended
-// joins the queue and leaves its place there, as a late request does.
+// Wait implements [driver.Engine]. A Wait that arrives after its ctx has ended joins the queue and
+// leaves its place behind, as a late request does.
 func (f *Faulty) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	fault := f.fault(ctx, Wait, r.Key, r.Owner)
 	if fault.Before > 0 || fault.Hang || fault.FailBefore {
@@ -147,7 +145,7 @@ func (f *Faulty) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			return f.inner.Wait(ctx, r)
 		})
 	}
-	// It arrives at once, and ends with its ctx by itself: only the reply meets a fault.
+	// The Wait arrives at once, and ends with its ctx by itself: only the reply meets a fault.
 	g, err := f.inner.Wait(ctx, r)
 	if err != nil {
 		return g, err

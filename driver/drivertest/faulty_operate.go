@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// What operators ask for meets no faults: nothing that is held depends on it.
+// Operators' requests meet no faults: no hold depends on them.
 var (
 	_ driver.Walker   = (*Faulty)(nil)
 	_ driver.Sweeper  = (*Faulty)(nil)
@@ -16,7 +16,7 @@ var (
 
 // Walk implements [driver.Walker].
 func (f *Faulty) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
-	inner, err := behind[driver.Walker](f)
+	inner, err := innerAs[driver.Walker](f)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (f *Faulty) Walk(ctx context.Context, q driver.Query, visit func([]driver.S
 
 // Leaks implements [driver.Sweeper].
 func (f *Faulty) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
-	inner, err := behind[driver.Sweeper](f)
+	inner, err := innerAs[driver.Sweeper](f)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (f *Faulty) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 
 // Sweep implements [driver.Sweeper].
 func (f *Faulty) Sweep(ctx context.Context, l driver.Leak) error {
-	inner, err := behind[driver.Sweeper](f)
+	inner, err := innerAs[driver.Sweeper](f)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (f *Faulty) Sweep(ctx context.Context, l driver.Leak) error {
 
 // Record implements [driver.Recorder].
 func (f *Faulty) Record(ctx context.Context, r driver.Removal) error {
-	inner, err := behind[driver.Recorder](f)
+	inner, err := innerAs[driver.Recorder](f)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (f *Faulty) Record(ctx context.Context, r driver.Removal) error {
 
 // Records implements [driver.Recorder].
 func (f *Faulty) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
-	inner, err := behind[driver.Recorder](f)
+	inner, err := innerAs[driver.Recorder](f)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (f *Faulty) Records(ctx context.Context, limit int) ([]driver.Removal, erro
 
 // Examine implements [driver.Examiner].
 func (f *Faulty) Examine(ctx context.Context) (driver.Examination, error) {
-	inner, err := behind[driver.Examiner](f)
+	inner, err := innerAs[driver.Examiner](f)
 	if err != nil {
 		return driver.Examination{}, err
 	}

@@ -18,11 +18,12 @@ var (
 	_ driver.Latcher    = (*Faulty)(nil)
 )
 
-// behind returns the engine behind f as one of the optional interfaces.
-func behind[T any](f *Faulty) (T, error) {
+// innerAs returns the wrapped engine as one of the optional interfaces.
+func innerAs[T any](f *Faulty) (T, error) {
 	inner, ok := f.inner.(T)
 	if !ok {
-		return inner, driver.Permanent(fmt.Errorf("drivertest: the engine %q behind Faulty is no %v: look at its Abilities first",
+		return inner, driver.Permanent(fmt.Errorf(
+			"drivertest: the engine %q behind Faulty is no %v: look at its Abilities first",
 			f.inner.Abilities().Name, reflect.TypeFor[T]()))
 	}
 	return inner, nil
@@ -30,7 +31,7 @@ func behind[T any](f *Faulty) (T, error) {
 
 // Downgrade implements [driver.Downgrader].
 func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
-	inner, err := behind[driver.Downgrader](f)
+	inner, err := innerAs[driver.Downgrader](f)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
 
 // ForceRelease implements [driver.Forcer].
 func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	inner, err := behind[driver.Forcer](f)
+	inner, err := innerAs[driver.Forcer](f)
 	if err != nil {
 		return err
 	}
@@ -52,18 +53,19 @@ func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 
 // TakeAll implements [driver.AllTaker]. It is one request, and meets one fault.
 func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	inner, err := behind[driver.AllTaker](f)
+	inner, err := innerAs[driver.AllTaker](f)
 	if err != nil {
 		return nil, err
 	}
-	return through(ctx, f, f.fault(ctx, TakeAll, batch[0].Key, batch[0].Owner), func(ctx context.Context) ([]driver.Grant, error) {
-		return inner.TakeAll(ctx, batch)
-	})
+	return through(ctx, f, f.fault(ctx, TakeAll, batch[0].Key, batch[0].Owner),
+		func(ctx context.Context) ([]driver.Grant, error) {
+			return inner.TakeAll(ctx, batch)
+		})
 }
 
 // Raise implements [driver.Raiser].
 func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
-	inner, err := behind[driver.Raiser](f)
+	inner, err := innerAs[driver.Raiser](f)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
 
 // Votes implements [driver.Voter].
 func (f *Faulty) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
-	inner, err := behind[driver.Voter](f)
+	inner, err := innerAs[driver.Voter](f)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +85,8 @@ func (f *Faulty) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error)
 	})
 }
 
-// Wanted implements [driver.Wanter]. It answers false if the engine behind is no Wanter, and
-// has no faults, since it makes no request.
+// Wanted implements [driver.Wanter]. It makes no request and so meets no faults. It answers false
+// if the wrapped engine is no Wanter.
 func (f *Faulty) Wanted(k driver.Key) bool {
 	inner, ok := f.inner.(driver.Wanter)
 	return ok && inner.Wanted(k)
@@ -92,7 +94,7 @@ func (f *Faulty) Wanted(k driver.Key) bool {
 
 // TrySet implements [driver.Latcher].
 func (f *Faulty) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
-	inner, err := behind[driver.Latcher](f)
+	inner, err := innerAs[driver.Latcher](f)
 	if err != nil {
 		return false, err
 	}
@@ -103,29 +105,31 @@ func (f *Faulty) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 
 // CountDown implements [driver.Latcher].
 func (f *Faulty) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
-	inner, err := behind[driver.Latcher](f)
+	inner, err := innerAs[driver.Latcher](f)
 	if err != nil {
 		return driver.LatchState{}, err
 	}
-	return through(ctx, f, f.fault(ctx, CountDown, latchKey(d.Name), d.ID), func(ctx context.Context) (driver.LatchState, error) {
-		return inner.CountDown(ctx, d)
-	})
+	return through(ctx, f, f.fault(ctx, CountDown, latchKey(d.Name), d.ID),
+		func(ctx context.Context) (driver.LatchState, error) {
+			return inner.CountDown(ctx, d)
+		})
 }
 
 // LatchState implements [driver.Latcher].
 func (f *Faulty) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	inner, err := behind[driver.Latcher](f)
+	inner, err := innerAs[driver.Latcher](f)
 	if err != nil {
 		return driver.LatchState{}, err
 	}
-	return through(ctx, f, f.fault(ctx, LatchState, latchKey(name), ""), func(ctx context.Context) (driver.LatchState, error) {
-		return inner.LatchState(ctx, name)
-	})
+	return through(ctx, f, f.fault(ctx, LatchState, latchKey(name), ""),
+		func(ctx context.Context) (driver.LatchState, error) {
+			return inner.LatchState(ctx, name)
+		})
 }
 
 // WaitLatch implements [driver.Latcher]. Like Wait, it ends with its ctx.
 func (f *Faulty) WaitLatch(ctx context.Context, name string, generation uint64) error {
-	inner, err := behind[driver.Latcher](f)
+	inner, err := innerAs[driver.Latcher](f)
 	if err != nil {
 		return err
 	}

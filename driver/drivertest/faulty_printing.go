@@ -5,5 +5,6 @@ import (
 	"io"
 )
 
-// Format implements [fmt.Formatter]: every verb prints what it is, and nothing of the engine behind it.
+// Format implements [fmt.Formatter]: every verb prints a fixed text, and nothing of the wrapped
+// engine.
 func (f *Faulty) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "faulty engine") }

@@ -14,9 +14,12 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// bubble runs a test in virtual time with a Faulty before a memory engine. The fault
-// hits the given method.
-func bubble(t *testing.T, m drivertest.Method, fault drivertest.Fault, test func(*testing.T, *drivertest.Faulty, *memory.Engine)) {
+// bubble runs a test in virtual time with a Faulty around a memory engine. The fault hits the given
+// method.
+func bubble(
+	t *testing.T, m drivertest.Method, fault drivertest.Fault,
+	test func(*testing.T, *drivertest.Faulty, *memory.Engine),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory.New()
@@ -51,66 +54,70 @@ func held(t *testing.T, e driver.Engine) bool {
 
 func TestDelayedRequestArrivesAfterItsCaller(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Take, drivertest.Fault{Before: 3 * time.Second}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		if _, err := f.Take(ctx, request("owner")); !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) {
-			t.Errorf("Take: %v, want an unknown deadline error", err)
-		}
-		if waited := time.Since(began); waited != time.Second {
-			t.Errorf("Take returned after %v, want 1s", waited)
-		}
-		if held(t, inner) {
-			t.Error("the request has arrived too early")
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if !held(t, inner) {
-			t.Error("the request has not arrived")
-		}
-	})
+	bubble(t, drivertest.Take, drivertest.Fault{Before: 3 * time.Second},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			if _, err := f.Take(ctx, request("owner")); !errors.Is(err, context.DeadlineExceeded) ||
+				driver.HadNoEffect(err) {
+				t.Errorf("Take: %v, want an unknown deadline error", err)
+			}
+			if waited := time.Since(began); waited != time.Second {
+				t.Errorf("Take returned after %v, want 1s", waited)
+			}
+			if held(t, inner) {
+				t.Error("the request has arrived too early")
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if !held(t, inner) {
+				t.Error("the request has not arrived")
+			}
+		})
 }
 
 func TestDelayedReply(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Take, drivertest.Fault{After: 3 * time.Second}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		began := time.Now()
-		done := make(chan error, 1)
-		go func() {
-			_, err := f.Take(t.Context(), request("owner"))
-			done <- err
-		}()
-		synctest.Wait()
-		if !held(t, inner) {
-			t.Error("the request has had no effect before the reply")
-		}
-		if err := <-done; err != nil || time.Since(began) != 3*time.Second {
-			t.Errorf("Take: %v after %v, want success after 3s", err, time.Since(began))
-		}
-	})
+	bubble(t, drivertest.Take, drivertest.Fault{After: 3 * time.Second},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			began := time.Now()
+			done := make(chan error, 1)
+			go func() {
+				_, err := f.Take(t.Context(), request("owner"))
+				done <- err
+			}()
+			synctest.Wait()
+			if !held(t, inner) {
+				t.Error("the request has had no effect before the reply")
+			}
+			if err := <-done; err != nil || time.Since(began) != 3*time.Second {
+				t.Errorf("Take: %v after %v, want success after 3s", err, time.Since(began))
+			}
+		})
 }
 
 func TestDroppedReply(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Release, drivertest.Fault{Drop: true}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		if _, err := f.Take(t.Context(), request("owner")); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		h := driver.Hold{Key: request("").Key, Owner: "owner"}
-		if err := f.Release(ctx, driver.Release{Hold: h}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Release: %v, want the end of ctx", err)
-		}
-		if waited := time.Since(began); waited != time.Second {
-			t.Errorf("Release returned after %v, want 1s", waited)
-		}
-		if held(t, inner) {
-			t.Error("the request has had no effect")
-		}
-	})
+	bubble(t, drivertest.Release, drivertest.Fault{Drop: true},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			if _, err := f.Take(t.Context(), request("owner")); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			h := driver.Hold{Key: request("").Key, Owner: "owner"}
+			if err := f.Release(ctx, driver.Release{Hold: h}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Release: %v, want the end of ctx", err)
+			}
+			if waited := time.Since(began); waited != time.Second {
+				t.Errorf("Release returned after %v, want 1s", waited)
+			}
+			if held(t, inner) {
+				t.Error("the request has had no effect")
+			}
+		})
 }
 
 func TestBrokenAndFailedRequests(t *testing.T) {
@@ -137,68 +144,71 @@ func TestBrokenAndFailedRequests(t *testing.T) {
 
 func TestHangIgnoresTheContext(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Take, drivertest.Fault{Hang: true}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() {
-			_, err := f.Take(ctx, request("owner"))
-			done <- err
-		}()
-		synctest.Wait()
-		if n := f.Hanging(); n != 1 {
-			t.Errorf("%d requests hang, want one", n)
-		}
-		cancel()
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		select {
-		case err := <-done:
-			t.Fatalf("Take returned %v, want it to hang", err)
-		default:
-		}
-		f.Resume()
-		if n := f.Hanging(); n != 0 {
-			t.Errorf("%d requests hang after Resume", n)
-		}
-		if err := <-done; err != nil || !held(t, inner) {
-			t.Errorf("Take resumed: %v, held %v", err, held(t, inner))
-		}
-	})
+	bubble(t, drivertest.Take, drivertest.Fault{Hang: true},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := f.Take(ctx, request("owner"))
+				done <- err
+			}()
+			synctest.Wait()
+			if n := f.Hanging(); n != 1 {
+				t.Errorf("%d requests hang, want one", n)
+			}
+			cancel()
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			select {
+			case err := <-done:
+				t.Fatalf("Take returned %v, want it to hang", err)
+			default:
+			}
+			f.Resume()
+			if n := f.Hanging(); n != 0 {
+				t.Errorf("%d requests hang after Resume", n)
+			}
+			if err := <-done; err != nil || !held(t, inner) {
+				t.Errorf("Take resumed: %v, held %v", err, held(t, inner))
+			}
+		})
 }
 
 func TestLateWaitLeavesItsPlace(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Wait, drivertest.Fault{Before: 2 * time.Second}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		if _, err := f.Take(t.Context(), request("first")); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := f.Wait(ctx, request("second")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Wait: %v", err)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if !inner.Wanted(request("").Key) {
-			t.Error("the late Wait has not joined")
-		}
-	})
+	bubble(t, drivertest.Wait, drivertest.Fault{Before: 2 * time.Second},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			if _, err := f.Take(t.Context(), request("first")); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := f.Wait(ctx, request("second")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Wait: %v", err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if !inner.Wanted(request("").Key) {
+				t.Error("the late Wait has not joined")
+			}
+		})
 }
 
 func TestEndedRequestDoesNotLeave(t *testing.T) {
 	t.Parallel()
-	bubble(t, drivertest.Take, drivertest.Fault{Before: time.Second}, func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := f.Take(ctx, request("owner")); !driver.HadNoEffect(err) {
-			t.Errorf("Take with an ended context: %v, want the answer of the engine behind", err)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if held(t, inner) {
-			t.Error("the request has left")
-		}
-	})
+	bubble(t, drivertest.Take, drivertest.Fault{Before: time.Second},
+		func(t *testing.T, f *drivertest.Faulty, inner *memory.Engine) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := f.Take(ctx, request("owner")); !driver.HadNoEffect(err) {
+				t.Errorf("Take with an ended context: %v, want the answer of the engine behind", err)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if held(t, inner) {
+				t.Error("the request has left")
+			}
+		})
 }
 
 // Each item of a batch meets its own fault.
@@ -268,7 +278,7 @@ func TestRenewFaultsAreIsolated(t *testing.T) {
 	})
 }
 
-func TestFaultyTellsWhatIsBehind(t *testing.T) {
+func TestFaultyHasTheAbilitiesOfItsEngine(t *testing.T) {
 	t.Parallel()
 	none := func(drivertest.Op) drivertest.Fault { return drivertest.Fault{} }
 	inner := memory.New()
@@ -278,7 +288,7 @@ func TestFaultyTellsWhatIsBehind(t *testing.T) {
 		t.Errorf("Abilities %+v, want %+v", got, want)
 	}
 
-	f := drivertest.NewFaulty(little{inner}, none)
+	f := drivertest.NewFaulty(minimalEngine{inner}, none)
 	ctx := t.Context()
 	_, trySet := f.TrySet(ctx, driver.LatchSet{})
 	_, countDown := f.CountDown(ctx, driver.LatchDown{})

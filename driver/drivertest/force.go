@@ -26,17 +26,17 @@ func (e *env) forcer() driver.Forcer {
 	return f
 }
 
-func (e *env) forced(f driver.Forcer, k driver.Key, token uint64) {
+func (e *env) mustForce(f driver.Forcer, k driver.Key, token uint64) {
 	e.Helper()
 	if err := f.ForceRelease(e.ctx, k, token); err != nil {
 		e.Fatalf("ForceRelease of the holder with token %d: %v", token, err)
 	}
 }
 
-func (e *env) notForced(f driver.Forcer, k driver.Key, token uint64) {
+func (e *env) mustNotForce(f driver.Forcer, k driver.Key, token uint64) {
 	e.Helper()
 	if err := f.ForceRelease(e.ctx, k, token); !errors.Is(err, driver.ErrNotHeld) {
-		e.Errorf("ForceRelease with token %d of nobody: %v, want ErrNotHeld", token, err)
+		e.Errorf("ForceRelease with a token %d that nobody has: %v, want ErrNotHeld", token, err)
 	}
 }
 
@@ -44,15 +44,15 @@ func forceReleaseFrees(e *env) {
 	f, a, b := e.forcer(), e.open(), e.open()
 	r := e.lock("name")
 	g := e.take(a, r)
-	e.forced(f, r.Key, g.Token)
-	e.lost(a, r)
-	e.forgotten(a, r)
+	e.mustForce(f, r.Key, g.Token)
+	e.checkLost(a, r)
+	e.checkNotHeld(a, r)
 	next := e.lock("name")
 	if n := e.take(b, next); n.Token <= g.Token {
 		e.Errorf("token %d follows %d", n.Token, g.Token)
 	}
-	e.forgotten(a, r)
-	e.renewed(b, next, e.long)
+	e.checkNotHeld(a, r)
+	e.mustRenew(b, next, e.long)
 }
 
 func forceReleaseLetsTheNextIn(e *env) {
@@ -60,27 +60,27 @@ func forceReleaseLetsTheNextIn(e *env) {
 	r := e.lock("name")
 	g := e.take(a, r)
 	w := e.join(b, e.lock("name"))
-	e.forced(f, r.Key, g.Token)
-	if n := w.granted(); n.Token <= g.Token {
+	e.mustForce(f, r.Key, g.Token)
+	if n := w.mustBeGranted(); n.Token <= g.Token {
 		e.Errorf("token %d follows %d", n.Token, g.Token)
 	}
-	e.notForced(f, r.Key, g.Token)
-	e.renewed(b, w.request, e.long)
+	e.mustNotForce(f, r.Key, g.Token)
+	e.mustRenew(b, w.request, e.long)
 }
 
 func forceReleaseNeedsTheToken(e *env) {
 	f, a, b := e.forcer(), e.open(), e.open()
 	r := e.lock("name")
-	e.notForced(f, r.Key, 1)
+	e.mustNotForce(f, r.Key, 1)
 	old := e.take(a, r)
 	e.release(a, r)
 	g := e.take(a, r)
-	e.notForced(f, r.Key, old.Token)
-	e.notForced(f, r.Key, g.Token+1000)
-	e.notForced(f, r.Key, 0)
-	e.notForced(f, e.lock("other name").Key, g.Token)
-	e.refused(b, e.lock("name"))
-	e.renewed(a, r, e.long)
+	e.mustNotForce(f, r.Key, old.Token)
+	e.mustNotForce(f, r.Key, g.Token+1000)
+	e.mustNotForce(f, r.Key, 0)
+	e.mustNotForce(f, e.lock("other name").Key, g.Token)
+	e.mustBeRefused(b, e.lock("name"))
+	e.mustRenew(a, r, e.long)
 }
 
 func forceReleaseOfOnePermit(e *env) {
@@ -89,11 +89,11 @@ func forceReleaseOfOnePermit(e *env) {
 	first, second := e.permits("name", 3, 2), e.permits("name", 3, 1)
 	g := e.take(a, first)
 	e.take(a, second)
-	e.forced(f, first.Key, g.Token)
-	e.lost(a, first)
-	e.renewed(a, second, e.long)
+	e.mustForce(f, first.Key, g.Token)
+	e.checkLost(a, first)
+	e.mustRenew(a, second, e.long)
 	e.take(b, e.permits("name", 3, 2))
-	e.refused(b, e.permits("name", 3, 1))
+	e.mustBeRefused(b, e.permits("name", 3, 1))
 }
 
 func forceReleaseOfOneReader(e *env) {
@@ -102,10 +102,10 @@ func forceReleaseOfOneReader(e *env) {
 	first, second := e.reader("name"), e.reader("name")
 	g := e.take(a, first)
 	e.take(b, second)
-	e.forced(f, first.Key, g.Token)
-	e.lost(a, first)
-	e.renewed(b, second, e.long)
-	e.refused(a, e.lock("name"))
+	e.mustForce(f, first.Key, g.Token)
+	e.checkLost(a, first)
+	e.mustRenew(b, second, e.long)
+	e.mustBeRefused(a, e.lock("name"))
 	e.release(b, second)
 	e.take(a, e.lock("name"))
 }
@@ -114,9 +114,9 @@ func forceReleaseOfAKeptLock(e *env) {
 	f, a, b := e.forcer(), e.open(), e.open()
 	r := e.lock("name")
 	g := e.take(a, r)
-	if err := a.Release(e.ctx, driver.Release{Hold: hold(r), Keep: e.long}); err != nil {
+	if err := a.Release(e.ctx, driver.Release{Hold: holdOf(r), Keep: e.long}); err != nil {
 		e.Fatalf("Release with Keep by the holder: %v", err)
 	}
-	e.forced(f, r.Key, g.Token)
+	e.mustForce(f, r.Key, g.Token)
 	e.take(b, e.lock("name"))
 }

@@ -14,17 +14,17 @@ var latch = []check{
 	{"SetAnewAtZero", setAnewAtZero},
 	{"RepeatedRequestsCountOnce", repeatedRequestsCountOnce},
 	{"NotSet", notSet},
-	{"LatchLapses", latchLapses},
+	{"LatchExpires", latchExpires},
 	{"CountDownKeepsItSet", countDownKeepsItSet},
 	{"ZeroWakesAllWaiters", zeroWakesAllWaiters},
 	{"WaitAtZero", waitAtZero},
 	{"WaitForAnOldGeneration", waitForAnOldGeneration},
-	{"WaitEndsWhenItLapses", waitEndsWhenItLapses},
+	{"WaitEndsWhenItExpires", waitEndsWhenItExpires},
 	{"WaitLatchEndsWithItsContext", waitLatchEndsWithItsContext},
 }
 
-// latch opens an engine as a Latcher.
-func (e *env) latch() driver.Latcher {
+// latcher opens an engine as a Latcher.
+func (e *env) latcher() driver.Latcher {
 	e.Helper()
 	e.needs(e.can.Latches, "latches")
 	l, ok := e.open().(driver.Latcher)
@@ -42,8 +42,8 @@ func (e *env) latchDown() driver.LatchDown {
 	return driver.LatchDown{Name: e.prefix + "latch", ID: rand.Text(), TTL: e.long}
 }
 
-// set sets a latch that is not set.
-func (e *env) set(l driver.Latcher, s driver.LatchSet) driver.LatchState {
+// mustSet sets a latch that is not set.
+func (e *env) mustSet(l driver.Latcher, s driver.LatchSet) driver.LatchState {
 	e.Helper()
 	set, err := l.TrySet(e.ctx, s)
 	if !set || err != nil {
@@ -56,16 +56,16 @@ func (e *env) set(l driver.Latcher, s driver.LatchSet) driver.LatchState {
 	return st
 }
 
-// notSetAgain tries to set a latch that stands above zero.
-func (e *env) notSetAgain(l driver.Latcher, s driver.LatchSet) {
+// mustNotSet tries to set a latch whose count is not zero.
+func (e *env) mustNotSet(l driver.Latcher, s driver.LatchSet) {
 	e.Helper()
 	if set, err := l.TrySet(e.ctx, s); set || err != nil {
-		e.Errorf("TrySet of a latch above zero: %v, %v; want false", set, err)
+		e.Errorf("TrySet of a latch whose count is not zero: %v, %v; want false", set, err)
 	}
 }
 
-// down counts down, and checks what is left.
-func (e *env) down(l driver.Latcher, d driver.LatchDown, left int) driver.LatchState {
+// countDown counts down, and checks the count that is left.
+func (e *env) countDown(l driver.Latcher, d driver.LatchDown, left int) driver.LatchState {
 	e.Helper()
 	st, err := l.CountDown(e.ctx, d)
 	if err != nil {
@@ -81,12 +81,12 @@ func (e *env) down(l driver.Latcher, d driver.LatchDown, left int) driver.LatchS
 func (e *env) waitLatch(ctx context.Context, l driver.Latcher, generation uint64) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- l.WaitLatch(ctx, e.prefix+"latch", generation) }()
-	e.pause(asleep)
+	e.pause(timeToFallAsleep)
 	return done
 }
 
-// answer returns what a waitLatch has ended with.
-func (e *env) answer(done <-chan error) error {
+// awaitAnswer returns the result of a waitLatch.
+func (e *env) awaitAnswer(done <-chan error) error {
 	e.Helper()
 	var err error
 	e.eventually("WaitLatch returns", func() bool {
@@ -101,15 +101,15 @@ func (e *env) answer(done <-chan error) error {
 }
 
 func countsDownToZero(e *env) {
-	a, b := e.latch(), e.latch()
-	set := e.set(a, e.latchSet(3))
+	a, b := e.latcher(), e.latcher()
+	set := e.mustSet(a, e.latchSet(3))
 	if set.Count != 3 || set.TTL <= 0 || set.TTL > e.long {
 		e.Errorf("a latch set to 3 for %v is %+v", e.long, set)
 	}
-	e.down(a, e.latchDown(), 2)
-	e.down(b, e.latchDown(), 1)
-	e.down(a, e.latchDown(), 0)
-	e.down(b, e.latchDown(), 0) // not below
+	e.countDown(a, e.latchDown(), 2)
+	e.countDown(b, e.latchDown(), 1)
+	e.countDown(a, e.latchDown(), 0)
+	e.countDown(b, e.latchDown(), 0) // not below zero
 	st, err := b.LatchState(e.ctx, e.latchSet(1).Name)
 	if err != nil || st.Count != 0 || st.Generation != set.Generation {
 		e.Errorf("LatchState %+v, %v; want zero of generation %d", st, err, set.Generation)
@@ -117,46 +117,46 @@ func countsDownToZero(e *env) {
 }
 
 func setOnce(e *env) {
-	a, b := e.latch(), e.latch()
-	e.set(a, e.latchSet(2))
-	e.notSetAgain(b, e.latchSet(5))
-	e.down(b, e.latchDown(), 1)
-	e.notSetAgain(b, e.latchSet(5))
-	e.down(a, e.latchDown(), 0)
+	a, b := e.latcher(), e.latcher()
+	e.mustSet(a, e.latchSet(2))
+	e.mustNotSet(b, e.latchSet(5))
+	e.countDown(b, e.latchDown(), 1)
+	e.mustNotSet(b, e.latchSet(5))
+	e.countDown(a, e.latchDown(), 0)
 }
 
 func setAnewAtZero(e *env) {
-	a, b := e.latch(), e.latch()
-	first := e.set(a, e.latchSet(1))
-	e.down(a, e.latchDown(), 0)
-	second := e.set(b, e.latchSet(2))
+	a, b := e.latcher(), e.latcher()
+	first := e.mustSet(a, e.latchSet(1))
+	e.countDown(a, e.latchDown(), 0)
+	second := e.mustSet(b, e.latchSet(2))
 	if second.Generation <= first.Generation || second.Count != 2 {
 		e.Errorf("a latch set anew is %+v, after generation %d", second, first.Generation)
 	}
-	e.down(a, e.latchDown(), 1)
+	e.countDown(a, e.latchDown(), 1)
 }
 
 func repeatedRequestsCountOnce(e *env) {
-	a, b := e.latch(), e.latch()
+	a, b := e.latcher(), e.latcher()
 	s := e.latchSet(3)
-	first := e.set(a, s)
+	first := e.mustSet(a, s)
 	d := e.latchDown()
-	e.down(a, d, 2)
-	e.down(b, d, 2)
+	e.countDown(a, d, 2)
+	e.countDown(b, d, 2)
 	other := e.latchDown()
-	e.down(a, other, 1)
-	e.down(a, d, 1)
-	if again := e.set(b, s); again.Count != 1 || again.Generation != first.Generation {
+	e.countDown(a, other, 1)
+	e.countDown(a, d, 1)
+	if again := e.mustSet(b, s); again.Count != 1 || again.Generation != first.Generation {
 		e.Errorf("TrySet repeated leaves %+v, want 1 of generation %d", again, first.Generation)
 	}
-	e.down(b, e.latchDown(), 0)
-	if again := e.set(a, s); again.Count != 0 {
+	e.countDown(b, e.latchDown(), 0)
+	if again := e.mustSet(a, s); again.Count != 0 {
 		e.Errorf("TrySet repeated at zero leaves %+v, want zero", again)
 	}
 }
 
 func notSet(e *env) {
-	l := e.latch()
+	l := e.latcher()
 	name := e.latchSet(1).Name
 	_, state := l.LatchState(e.ctx, name)
 	_, down := l.CountDown(e.ctx, e.latchDown())
@@ -171,101 +171,101 @@ func notSet(e *env) {
 	}
 }
 
-func latchLapses(e *env) {
-	a, b := e.latch(), e.latch()
+func latchExpires(e *env) {
+	a, b := e.latcher(), e.latcher()
 	s := e.latchSet(2)
 	s.TTL = e.short
 	if set, err := a.TrySet(e.ctx, s); !set || err != nil {
 		e.Fatal(set, err)
 	}
-	e.lapse()
+	e.expireShortLeases()
 	if _, err := b.CountDown(e.ctx, e.latchDown()); !errors.Is(err, driver.ErrNotSet) {
-		e.Errorf("CountDown of a lapsed latch: %v, want ErrNotSet", err)
+		e.Errorf("CountDown of an expired latch: %v, want ErrNotSet", err)
 	}
 	if _, err := b.LatchState(e.ctx, s.Name); !errors.Is(err, driver.ErrNotSet) {
-		e.Errorf("LatchState of a lapsed latch: %v, want ErrNotSet", err)
+		e.Errorf("LatchState of an expired latch: %v, want ErrNotSet", err)
 	}
-	if st := e.set(b, e.latchSet(4)); st.Count != 4 {
-		e.Errorf("a latch set after it lapsed stands at %d, want 4", st.Count)
+	if st := e.mustSet(b, e.latchSet(4)); st.Count != 4 {
+		e.Errorf("a latch set after it expired has the count %d, want 4", st.Count)
 	}
 }
 
 func countDownKeepsItSet(e *env) {
-	l := e.latch()
+	l := e.latcher()
 	s := e.latchSet(1)
 	s.TTL = e.short
 	if set, err := l.TrySet(e.ctx, s); !set || err != nil {
 		e.Fatal(set, err)
 	}
-	e.down(l, e.latchDown(), 0)
-	e.lapse()
+	e.countDown(l, e.latchDown(), 0)
+	e.expireShortLeases()
 	if st, err := l.LatchState(e.ctx, s.Name); err != nil || st.Count != 0 {
 		e.Errorf("LatchState %+v, %v; want zero, for the time of the CountDown", st, err)
 	}
 }
 
 func zeroWakesAllWaiters(e *env) {
-	a, b := e.latch(), e.latch()
-	st := e.set(a, e.latchSet(2))
+	a, b := e.latcher(), e.latcher()
+	st := e.mustSet(a, e.latchSet(2))
 	waits := []<-chan error{
 		e.waitLatch(e.ctx, a, st.Generation),
 		e.waitLatch(e.ctx, b, st.Generation),
 		e.waitLatch(e.ctx, b, st.Generation),
 	}
-	e.down(b, e.latchDown(), 1)
+	e.countDown(b, e.latchDown(), 1)
 	for _, done := range waits {
 		select {
 		case err := <-done:
-			e.Errorf("WaitLatch answered %v above zero", err)
+			e.Errorf("WaitLatch answered %v before the count was zero", err)
 		default:
 		}
 	}
-	e.down(a, e.latchDown(), 0)
+	e.countDown(a, e.latchDown(), 0)
 	for _, done := range waits {
-		if err := e.answer(done); err != nil {
+		if err := e.awaitAnswer(done); err != nil {
 			e.Errorf("WaitLatch: %v", err)
 		}
 	}
 }
 
 func waitAtZero(e *env) {
-	l := e.latch()
-	st := e.set(l, e.latchSet(1))
-	e.down(l, e.latchDown(), 0)
-	if err := e.answer(e.waitLatch(e.ctx, l, st.Generation)); err != nil {
+	l := e.latcher()
+	st := e.mustSet(l, e.latchSet(1))
+	e.countDown(l, e.latchDown(), 0)
+	if err := e.awaitAnswer(e.waitLatch(e.ctx, l, st.Generation)); err != nil {
 		e.Errorf("WaitLatch at zero: %v", err)
 	}
 }
 
 func waitForAnOldGeneration(e *env) {
-	l := e.latch()
-	first := e.set(l, e.latchSet(1))
-	e.down(l, e.latchDown(), 0)
-	e.set(l, e.latchSet(1))
-	if err := e.answer(e.waitLatch(e.ctx, l, first.Generation)); err != nil {
+	l := e.latcher()
+	first := e.mustSet(l, e.latchSet(1))
+	e.countDown(l, e.latchDown(), 0)
+	e.mustSet(l, e.latchSet(1))
+	if err := e.awaitAnswer(e.waitLatch(e.ctx, l, first.Generation)); err != nil {
 		e.Errorf("WaitLatch for a generation that has come down: %v", err)
 	}
 }
 
-func waitEndsWhenItLapses(e *env) {
-	l := e.latch()
+func waitEndsWhenItExpires(e *env) {
+	l := e.latcher()
 	s := e.latchSet(1)
 	s.TTL = e.short
-	st := e.set(l, s)
+	st := e.mustSet(l, s)
 	done := e.waitLatch(e.ctx, l, st.Generation)
-	e.lapse()
-	if err := e.answer(done); !errors.Is(err, driver.ErrNotSet) {
-		e.Errorf("WaitLatch of a latch that lapses: %v, want ErrNotSet", err)
+	e.expireShortLeases()
+	if err := e.awaitAnswer(done); !errors.Is(err, driver.ErrNotSet) {
+		e.Errorf("WaitLatch of a latch that expires: %v, want ErrNotSet", err)
 	}
 }
 
 func waitLatchEndsWithItsContext(e *env) {
-	l := e.latch()
-	st := e.set(l, e.latchSet(1))
+	l := e.latcher()
+	st := e.mustSet(l, e.latchSet(1))
 	ctx, cancel := context.WithCancel(e.ctx)
 	done := e.waitLatch(ctx, l, st.Generation)
 	cancel()
-	if err := e.answer(done); !errors.Is(err, context.Canceled) {
+	if err := e.awaitAnswer(done); !errors.Is(err, context.Canceled) {
 		e.Errorf("WaitLatch with a cancelled context: %v, want context.Canceled", err)
 	}
 }

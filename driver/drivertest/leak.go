@@ -14,13 +14,13 @@ var leak = []check{
 	{"NoGoroutineIsLeft", noGoroutineIsLeft},
 }
 
-// noGoroutineIsLeft uses an engine in many ways, closes it, and looks for
-// goroutines that have not ended. Those that the engine starts carry the label of
-// the goroutine that uses it, so other tests may run meanwhile.
+// noGoroutineIsLeft uses an engine in many ways, closes it, and looks for goroutines that have not
+// ended. Goroutines that the engine starts inherit the label of the goroutine that uses it, so
+// other tests may run at the same time.
 func noGoroutineIsLeft(e *env) {
 	label := rand.Text()
 	pprof.Do(e.ctx, pprof.Labels("leak", label), func(context.Context) {
-		e.Run("Use", func(t *testing.T) { // ends with its engines closed
+		e.Run("Use", func(t *testing.T) { // closes its engines at the end
 			inner := *e
 			inner.T = t
 			inner.use()
@@ -36,30 +36,30 @@ func noGoroutineIsLeft(e *env) {
 	e.Errorf("goroutines are left after the engine was closed:\n%s", left)
 }
 
-// use does what leaves goroutines behind if it goes wrong: it waits, gives up, and is granted.
+// use does what would leave goroutines behind after a mistake: it waits, gives up, and is granted.
 func (e *env) use() {
 	a, b := e.open(), e.open()
 	for _, name := range []string{"one", "two", "three"} {
 		r := e.lock(name)
 		e.take(a, r)
 		first, second, third := e.join(b, e.lock(name)), e.join(a, e.lock(name)), e.join(b, e.lock(name))
-		e.renewed(a, r, e.long)
-		second.gone()
+		e.mustRenew(a, r, e.long)
+		second.leave()
 		e.list(b, driver.Query{Queue: true})
 		e.release(a, r)
 		next := firstOf(first, third)
-		next.granted()
+		next.mustBeGranted()
 		e.release(next.engine, next.request)
-		first.gone()
-		third.gone()
+		first.leave()
+		third.leave()
 	}
 	if e.can.Latches {
-		l := e.latch()
-		st := e.set(l, e.latchSet(1))
+		l := e.latcher()
+		st := e.mustSet(l, e.latchSet(1))
 		ctx, cancel := context.WithCancel(e.ctx)
 		done := e.waitLatch(ctx, l, st.Generation)
 		cancel()
-		e.answer(done)
+		e.awaitAnswer(done)
 	}
 	e.take(a, e.lock("held at the end"))
 }

@@ -18,11 +18,11 @@ var listing = []check{
 	{"ListShowsALatch", listShowsALatch},
 	{"ListCountsWaiters", listCountsWaiters},
 	{"ListShowsTheQueue", listShowsTheQueue},
-	{"ListForgetsTheLapsed", listForgetsTheLapsed},
+	{"ListForgetsTheExpired", listForgetsTheExpired},
 	{"OwnersAreSecret", ownersAreSecret},
 }
 
-// list lists names of this check.
+// list lists the names of this check.
 func (e *env) list(engine driver.Engine, q driver.Query) []driver.Status {
 	e.Helper()
 	if q.Name == "" {
@@ -35,7 +35,7 @@ func (e *env) list(engine driver.Engine, q driver.Query) []driver.Status {
 	return page
 }
 
-// status lists the one key that must be there.
+// status lists one key, which must be there.
 func (e *env) status(engine driver.Engine, k driver.Key) driver.Status {
 	e.Helper()
 	page := e.list(engine, driver.Query{Kind: k.Kind, Name: k.Name, Queue: true})
@@ -45,8 +45,8 @@ func (e *env) status(engine driver.Engine, k driver.Key) driver.Status {
 	return page[0]
 }
 
-// unlisted checks that nothing is held or waited for under the prefix.
-func (e *env) unlisted(engine driver.Engine) {
+// checkNothingListed checks that nothing is held or waited for under the prefix.
+func (e *env) checkNothingListed(engine driver.Engine) {
 	e.Helper()
 	if page := e.list(engine, driver.Query{}); len(page) != 0 {
 		e.Errorf("List shows %+v, want nothing", page)
@@ -55,9 +55,9 @@ func (e *env) unlisted(engine driver.Engine) {
 
 func nothingIsHeld(e *env) {
 	a := e.open()
-	e.unlisted(a)
-	e.free(a, e.lock("name"))
-	e.unlisted(a)
+	e.checkNothingListed(a)
+	e.checkFree(a, e.lock("name"))
+	e.checkNothingListed(a)
 }
 
 func listShowsAHolder(e *env) {
@@ -83,7 +83,7 @@ func listShowsAHolder(e *env) {
 		e.Errorf("listed age %v of a fresh lock", h.Age)
 	}
 	e.release(a, r)
-	e.unlisted(b)
+	e.checkNothingListed(b)
 }
 
 func listShowsReaders(e *env) {
@@ -124,9 +124,9 @@ func listShowsPermits(e *env) {
 }
 
 func listShowsALatch(e *env) {
-	l := e.latch()
-	set := e.set(l, e.latchSet(3))
-	e.down(l, e.latchDown(), 2)
+	l := e.latcher()
+	set := e.mustSet(l, e.latchSet(3))
+	e.countDown(l, e.latchDown(), 2)
 	st := e.status(e.open(), driver.Key{Kind: driver.Latch, Name: e.latchSet(1).Name})
 	if st.Latch == nil || st.Latch.Count != 2 || st.Latch.Generation != set.Generation || len(st.Holders) != 0 {
 		e.Errorf("listed %+v (latch %+v), want a count of 2", st, st.Latch)
@@ -143,11 +143,11 @@ func listCountsWaiters(e *env) {
 			e.Errorf("listed %d waiting, want 2", st.Waiting)
 		}
 	}
-	first.gone()
-	second.gone()
+	first.leave()
+	second.leave()
 	e.eventually("no waiter is listed", func() bool { return e.status(b, r.Key).Waiting == 0 })
 	e.release(a, r)
-	e.unlisted(b)
+	e.checkNothingListed(b)
 }
 
 func listShowsTheQueue(e *env) {
@@ -180,16 +180,16 @@ func listShowsTheQueue(e *env) {
 	}
 }
 
-func listForgetsTheLapsed(e *env) {
+func listForgetsTheExpired(e *env) {
 	a := e.open()
-	r := e.briefly(e.lock("name"))
+	r := e.withShortTTL(e.lock("name"))
 	e.take(a, r)
 	if e.can.Shared {
-		e.take(a, e.briefly(e.reader("readers")))
+		e.take(a, e.withShortTTL(e.reader("readers")))
 		e.take(a, e.reader("readers"))
 	}
 	if e.can.Semaphores {
-		e.take(a, e.briefly(e.permits("permits", 2, 1)))
+		e.take(a, e.withShortTTL(e.permits("permits", 2, 1)))
 	}
 	if e.can.Latches {
 		s := driver.LatchSet{Name: e.prefix + "latch", ID: rand.Text(), Count: 1, TTL: e.short}
@@ -197,9 +197,9 @@ func listForgetsTheLapsed(e *env) {
 			e.Fatal(set, err)
 		}
 	}
-	e.lapse()
+	e.expireShortLeases()
 	if !e.can.Shared {
-		e.unlisted(a)
+		e.checkNothingListed(a)
 		return
 	}
 	page := e.list(a, driver.Query{})
@@ -220,14 +220,14 @@ func ownersAreSecret(e *env) {
 		owners = append(owners, p.Owner)
 	}
 	if e.can.Latches {
-		l, s, d := e.latch(), e.latchSet(2), e.latchDown()
-		e.set(l, s)
-		e.down(l, d, 1)
+		l, s, d := e.latcher(), e.latchSet(2), e.latchDown()
+		e.mustSet(l, s)
+		e.countDown(l, d, 1)
 		owners = append(owners, s.ID, d.ID)
 	}
 	kept := e.lock("kept")
 	e.take(a, kept)
-	if err := a.Release(e.ctx, driver.Release{Hold: hold(kept), Keep: e.long}); err != nil {
+	if err := a.Release(e.ctx, driver.Release{Hold: holdOf(kept), Keep: e.long}); err != nil {
 		e.Fatal(err)
 	}
 	owners = append(owners, kept.Owner)

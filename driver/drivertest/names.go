@@ -14,7 +14,7 @@ var names = []check{
 	{"HolderTexts", holderTexts},
 }
 
-// awkward are names that an engine might take for something else, or for each other.
+// awkward lists names that an engine might misinterpret, or confuse with each other.
 var awkward = []string{
 	"a", "A", "á", "a\u0301", "ａ", "ß", "ss", "SS", "İ", "i",
 	" ", "  ", "a ", " a", "\t", "\n", "a\nb", "a\r\nb", "\r",
@@ -37,13 +37,13 @@ func namesAreApart(e *env) {
 		}
 	}
 	for _, r := range all {
-		e.afresh()
+		e.resetDeadline()
 		if _, err := a.Take(e.ctx, r); err != nil {
 			e.Errorf("Take of %s %q, while others are held: %v", r.Kind, r.Name, err)
 		}
 	}
 	for _, r := range all {
-		e.afresh()
+		e.resetDeadline()
 		e.status(b, r.Key)
 		other := r
 		other.Owner = "another-" + r.Owner
@@ -52,18 +52,18 @@ func namesAreApart(e *env) {
 		}
 	}
 	for i, r := range all {
-		e.afresh()
+		e.resetDeadline()
 		if err := e.renew(a, r, e.long); err != nil {
 			e.Errorf("Renew of %s %q: %v", r.Kind, r.Name, err)
 		}
-		if err := a.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
+		if err := a.Release(e.ctx, driver.Release{Hold: holdOf(r)}); err != nil {
 			e.Errorf("Release of %s %q: %v", r.Kind, r.Name, err)
 		}
 		left := len(all) - i - 1
-		if left%48 != 0 { // a listing of so many takes long on some engines
+		if left%48 != 0 { // a listing of this many is slow on some engines
 			continue
 		}
-		e.afresh()
+		e.resetDeadline()
 		if held := len(e.list(b, driver.Query{})); held != left {
 			e.Fatalf("%d are held after the Release of %s %q, want %d", held, r.Kind, r.Name, left)
 		}
@@ -72,7 +72,7 @@ func namesAreApart(e *env) {
 
 func longestName(e *env) {
 	a, b := e.open(), e.open()
-	// The two differ in the last byte alone.
+	// The two names differ in the last byte alone.
 	stem := strings.Repeat("ü{ ", 256)[:maxName-len(e.prefix)-1]
 	for _, end := range []string{"1", "2"} {
 		r := e.lock(stem + end)
@@ -85,16 +85,16 @@ func longestName(e *env) {
 			e.Errorf("listed %+v, want one holder", st)
 		}
 		e.release(a, r)
-		w.granted()
+		w.mustBeGranted()
 	}
 }
 
-// maxName is the length in bytes of the longest name that the core lets through.
+// maxName is the length in bytes of the longest name that the core accepts.
 const maxName = 1024
 
 func shortestName(e *env) {
 	a := e.open()
-	// It has no prefix, so others may have left it held on a server that is shared.
+	// The name has no prefix, so another test may have left it held on a shared server.
 	r := e.lock("")
 	r.Name = "~"
 	r.TTL = e.short

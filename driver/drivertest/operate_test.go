@@ -9,7 +9,8 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// operated is an engine that can do all that operators ask for. What is set of the functions is changed.
+// operated is an engine with all abilities that operators use. Functions that are set replace the
+// default ones.
 type operated struct {
 	*memory.Engine
 	walk    func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error
@@ -82,20 +83,21 @@ func walkIn(e *memory.Engine, piece int) func(context.Context, driver.Query, fun
 
 func examineWell(ctx context.Context) (driver.Examination, error) {
 	return driver.Examination{
-		Places:   []driver.Place{{Name: "a:1", Votes: true}, {Name: "b:1", Role: "replica"}},
-		Findings: []driver.Finding{{Severity: driver.Warning, Code: "no-spare", Place: "b:1", Text: "There is one replica.", Mend: "Add another."}},
+		Servers: []driver.Server{{Name: "a:1", Votes: true}, {Name: "b:1", Role: "replica"}},
+		Findings: []driver.Finding{{Severity: driver.Warning, Code: "no-spare", Server: "b:1",
+			Text: "There is one replica.", Fix: "Add another."}},
 	}, ctx.Err()
 }
 
-// An engine that can all of it passes, also behind a Faulty, which passes everything on.
-func TestEngineThatCanAll(t *testing.T) {
+// An engine with all of these abilities passes, also behind a Faulty, which passes everything on.
+func TestEngineWithAllAbilities(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, on(t, func(e *memory.Engine) driver.Engine {
 		return drivertest.NewFaulty(operate(nil)(e), func(drivertest.Op) drivertest.Fault { return drivertest.Fault{} })
 	}))
 }
 
-// What is critical on purpose is no failure.
+// A critical finding that is known is no failure.
 func TestKnownFindings(t *testing.T) {
 	t.Parallel()
 	h := on(t, operate(critical))
@@ -105,7 +107,8 @@ func TestKnownFindings(t *testing.T) {
 
 func critical(o *operated) {
 	o.examine = examined(func(x *driver.Examination) {
-		x.Findings = append(x.Findings, driver.Finding{Severity: driver.Critical, Code: "no-disk", Text: "There is no disk.", Mend: "Buy one."})
+		x.Findings = append(x.Findings,
+			driver.Finding{Severity: driver.Critical, Code: "no-disk", Text: "There is no disk.", Fix: "Buy one."})
 	})
 }
 
@@ -117,9 +120,9 @@ func examined(change func(*driver.Examination)) func(context.Context) (driver.Ex
 	}
 }
 
-// place changes the second place.
-func place(change func(*driver.Place)) func(*operated) {
-	return func(o *operated) { o.examine = examined(func(x *driver.Examination) { change(&x.Places[1]) }) }
+// place changes the second server.
+func place(change func(*driver.Server)) func(*operated) {
+	return func(o *operated) { o.examine = examined(func(x *driver.Examination) { change(&x.Servers[1]) }) }
 }
 
 func finding(change func(*driver.Finding)) func(*operated) {

@@ -9,51 +9,53 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Engines that release by themselves go on with other owners, or let the core do so.
+// Engines that release owners by themselves continue with other owners, or let the core do so.
 var owners = []check{
 	{"GrantedOwnerRenewsAndReleases", grantedOwner},
 	{"SpentOwnersHurtNobody", spentOwners},
 }
 
-// grantedOwner names the owner in the grant from then on, as the core does, after a Take and after a Wait.
+// grantedOwner continues with the owner that the grant names, as the core does, after a Take and
+// after a Wait.
 func grantedOwner(e *env) {
 	a, b := e.open(), e.open()
-	taken := e.holds(a, e.lock("name"))
+	taken := e.mustHold(a, e.lock("name"))
 	w := e.join(b, e.lock("name"))
-	e.renewed(a, taken.request, e.long)
-	w.waits()
+	e.mustRenew(a, taken.request, e.long)
+	w.checkWaiting()
 	e.release(a, taken.request)
-	g := w.granted()
+	g := w.mustBeGranted()
 	waited := holding{b, w.request, g}
 	waited.request.Owner = cmp.Or(g.Owner, w.request.Owner)
-	e.harmless("a renewal", e.renew(a, taken.request, e.long))
-	e.untouched(waited)
+	e.checkHarmless("a renewal", e.renew(a, taken.request, e.long))
+	e.checkUntouched(waited)
 }
 
-// spentOwners lets many calls try to get one name. A call that is told that its owner is spent goes on with another one
-// at the same place. Whoever holds releases the latest of the old ones again, and the last holder all of them.
+// spentOwners lets many calls compete for one name. A call whose owner is spent continues with
+// another one at the same place. Each holder releases the latest spent owner again, and the last
+// holder all of them.
 func spentOwners(e *env) {
-	one := alone{env: e}
+	one := overlapChecker{env: e}
 	var old spentRequests
-	e.many(func(_ int, engine driver.Engine) {
-		r := e.placed("name", "")
+	e.runManyOwners(func(_ int, engine driver.Engine) {
+		r := e.requestAt("name", "")
 		for range stressTurns {
 			g, err := engine.Take(e.ctx, r)
 			switch {
 			case err == nil:
 				r.Owner = cmp.Or(g.Owner, r.Owner)
 				old.release(e, engine, 4)
-				one.visit(g)
+				one.check(g)
 				if err := e.renew(engine, r, e.long); err != nil {
 					e.Errorf("Renew by the holder: %v", err)
 				}
-				if err := engine.Release(e.ctx, let(r)); err != nil {
+				if err := engine.Release(e.ctx, releaseAt(r)); err != nil {
 					e.Errorf("Release by the holder: %v", err)
 				}
-				r = e.placed("name", "")
+				r = e.requestAt("name", "")
 			case driver.IsSpent(err):
 				old.add(r)
-				r = e.placed("name", r.Place)
+				r = e.requestAt("name", r.Place)
 			case !errors.Is(err, driver.ErrHeld):
 				e.Errorf("Take: %v", err)
 				return
@@ -62,14 +64,14 @@ func spentOwners(e *env) {
 	})
 	engine := e.open()
 	old.release(e, engine, len(old.requests))
-	e.turn(engine, e.lock("name"), func(g driver.Grant) {
-		one.visit(g)
+	e.takeTurn(engine, e.lock("name"), func(g driver.Grant) {
+		one.check(g)
 		old.release(e, engine, len(old.requests))
-		e.refused(engine, e.lock("name"))
+		e.mustBeRefused(engine, e.lock("name"))
 	})
 }
 
-// spentRequests are those of which the owners are spent.
+// spentRequests are the requests whose owners are spent.
 type spentRequests struct {
 	mu       sync.Mutex
 	requests []driver.Request
@@ -81,13 +83,13 @@ func (s *spentRequests) add(r driver.Request) {
 	s.requests = append(s.requests, r)
 }
 
-// release releases the last ones.
+// release releases the latest of them.
 func (s *spentRequests) release(e *env, engine driver.Engine, most int) {
 	s.mu.Lock()
 	last := slices.Clone(s.requests[max(0, len(s.requests)-most):])
 	s.mu.Unlock()
 	for _, r := range last {
-		if err := engine.Release(e.ctx, let(r)); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+		if err := engine.Release(e.ctx, releaseAt(r)); err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			e.Errorf("Release of a spent owner: %v", err)
 		}
 	}

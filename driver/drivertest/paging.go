@@ -79,10 +79,12 @@ func listInPages(e *env) {
 	}
 }
 
-// listByPrefixKindAndName has names that a prefix could reach if it were a path, a pattern or a part of SQL.
+// listByPrefixKindAndName uses names that a prefix would match if it were a path, a pattern or a
+// part of SQL.
 func listByPrefixKindAndName(e *env) {
 	a := e.open()
-	for _, n := range []string{"a", "ab", "abc", "aB", "b", "a%", "a_c", "a*", "a/b", "a/../c", "..", "c%2fd", "[c]", "c\\*d", "é", "\n"} {
+	for _, n := range []string{"a", "ab", "abc", "aB", "b", "a%", "a_c", "a*", "a/b", "a/../c", "..", "c%2fd", "[c]",
+		"c\\*d", "é", "\n"} {
 		e.take(a, e.lock(n))
 	}
 	if e.can.Semaphores {
@@ -106,7 +108,7 @@ func listByPrefixKindAndName(e *env) {
 	expect(driver.Query{Kind: driver.Lock, Prefix: "a/.."}, "a/../c")
 	expect(driver.Query{Kind: driver.Lock, Prefix: ".."}, "..")
 	expect(driver.Query{Kind: driver.Lock, Prefix: "../"})
-	expect(driver.Query{Kind: driver.Lock, Prefix: "c/"}) // not what is written as %2f
+	expect(driver.Query{Kind: driver.Lock, Prefix: "c/"}) // not the name that is written as %2f
 	expect(driver.Query{Kind: driver.Lock, Prefix: "c%2"}, "c%2fd")
 	expect(driver.Query{Kind: driver.Lock, Prefix: "c\\"}, "c\\*d")
 	expect(driver.Query{Kind: driver.Lock, Prefix: "[c"}, "[c]")

@@ -23,9 +23,9 @@ func noMoreThanTheSize(e *env) {
 	a, b := e.open(), e.open()
 	e.take(a, e.permits("name", 5, 2))
 	e.take(b, e.permits("name", 5, 2))
-	e.refused(a, e.permits("name", 5, 2))
+	e.mustBeRefused(a, e.permits("name", 5, 2))
 	e.take(b, e.permits("name", 5, 1))
-	e.refused(b, e.permits("name", 5, 1))
+	e.mustBeRefused(b, e.permits("name", 5, 1))
 	e.take(a, e.permits("other name", 5, 5))
 }
 
@@ -36,26 +36,26 @@ func permitsComeBack(e *env) {
 	e.take(a, small)
 	e.take(b, big)
 	e.release(b, big)
-	e.refused(b, e.permits("name", 4, 4))
+	e.mustBeRefused(b, e.permits("name", 4, 4))
 	e.take(b, e.permits("name", 4, 3))
 	e.release(a, small)
 	e.take(a, e.permits("name", 4, 1))
-	e.forgotten(a, small)
-	e.refused(a, e.permits("name", 4, 1))
+	e.checkNotHeld(a, small)
+	e.mustBeRefused(a, e.permits("name", 4, 1))
 }
 
 func permitsExpire(e *env) {
 	e.needsSemaphores()
 	a, b := e.open(), e.open()
-	short := e.briefly(e.permits("name", 3, 2))
+	short := e.withShortTTL(e.permits("name", 3, 2))
 	e.take(b, e.permits("name", 3, 1))
 	e.take(a, short)
 	w := e.join(b, e.permits("name", 3, 2))
-	e.lapse()
-	w.granted()
-	e.lost(a, short)
-	e.forgotten(a, short)
-	e.refused(a, e.permits("name", 3, 1))
+	e.expireShortLeases()
+	w.mustBeGranted()
+	e.checkLost(a, short)
+	e.checkNotHeld(a, short)
+	e.mustBeRefused(a, e.permits("name", 3, 1))
 }
 
 func takeAgainCountsOnce(e *env) {
@@ -70,7 +70,7 @@ func takeAgainCountsOnce(e *env) {
 	e.take(b, rest)
 	e.release(a, r)
 	e.release(b, rest)
-	e.free(b, e.permits("name", 4, 4))
+	e.checkFree(b, e.permits("name", 4, 4))
 }
 
 func bigWaiterIsNotBypassed(e *env) {
@@ -82,16 +82,16 @@ func bigWaiterIsNotBypassed(e *env) {
 	e.take(a, second)
 	big := e.join(b, e.permits("name", 3, 3))
 	small := e.join(c, e.permits("name", 3, 1)) // which would fit
-	e.refused(a, e.permits("name", 3, 1))
+	e.mustBeRefused(a, e.permits("name", 3, 1))
 	e.release(a, first)
-	e.refused(a, e.permits("name", 3, 1))
-	big.waits()
-	small.waits()
+	e.mustBeRefused(a, e.permits("name", 3, 1))
+	big.checkWaiting()
+	small.checkWaiting()
 	e.release(a, second)
-	big.granted()
-	small.waits()
+	big.mustBeGranted()
+	small.checkWaiting()
 	e.release(b, big.request)
-	small.granted()
+	small.mustBeGranted()
 }
 
 func oneReleaseLetsManyIn(e *env) {
@@ -106,9 +106,9 @@ func oneReleaseLetsManyIn(e *env) {
 	}
 	e.release(a, all)
 	for _, w := range waiters {
-		w.granted()
+		w.mustBeGranted()
 	}
-	e.refused(a, e.permits("name", 4, 1))
+	e.mustBeRefused(a, e.permits("name", 4, 1))
 }
 
 func cancelledBigWaiter(e *env) {
@@ -117,18 +117,18 @@ func cancelledBigWaiter(e *env) {
 	e.take(a, e.permits("name", 3, 2))
 	big := e.join(b, e.permits("name", 3, 3))
 	small := e.wait(c, e.permits("name", 3, 1))
-	big.gone()
-	small.granted()
-	e.refused(a, e.permits("name", 3, 1))
+	big.leave()
+	small.mustBeGranted()
+	e.mustBeRefused(a, e.permits("name", 3, 1))
 }
 
 func tokensOfPermitsGrow(e *env) {
 	e.needsSemaphores()
 	engines := []driver.Engine{e.open(), e.open()}
-	o := order{env: e}
+	o := tokenOrder{env: e}
 	for i := range 6 {
 		r := e.permits("name", 10, 1)
 		r.Tokens = 1 + i
-		o.next(e.take(engines[i%2], r))
+		o.check(e.take(engines[i%2], r))
 	}
 }

@@ -19,7 +19,7 @@ var queue = []check{
 	{"RefusedTakeLeavesNoPlace", refusedTakeLeavesNoPlace},
 	{"JoiningTwiceIsOnePlace", joiningTwiceIsOnePlace},
 	{"WaitEndsWithItsContext", waitEndsWithItsContext},
-	{"CancelledWaiterLeavesNoGhost", cancelledWaiterLeavesNoGhost},
+	{"CancelledWaiterLeavesNoPlace", cancelledWaiterLeavesNoPlace},
 	{"LastWaiterCancelled", lastWaiterCancelled},
 	{"ReleasedPlaceIsGone", releasedPlaceIsGone},
 	{"GrantThatCameTooLateIsReleased", grantThatCameTooLate},
@@ -31,14 +31,14 @@ func releaseHandsOver(e *env) {
 	r := e.lock("name")
 	first := e.take(a, r)
 	w := e.join(b, e.lock("name"))
-	e.refused(a, e.lock("name"))
-	w.waits()
+	e.mustBeRefused(a, e.lock("name"))
+	w.checkWaiting()
 	e.release(a, r)
-	if second := w.granted(); second.Token <= first.Token {
+	if second := w.mustBeGranted(); second.Token <= first.Token {
 		e.Errorf("token %d follows %d", second.Token, first.Token)
 	}
-	e.refused(a, e.lock("name"))
-	e.renewed(b, w.request, e.long)
+	e.mustBeRefused(a, e.lock("name"))
+	e.mustRenew(b, w.request, e.long)
 	e.release(b, w.request)
 }
 
@@ -47,19 +47,19 @@ func waitNeedsNoTake(e *env) {
 	r := e.lock("name")
 	e.take(a, r)
 	w := e.wait(b, e.lock("name"))
-	e.refused(a, e.lock("name"))
-	w.waits()
+	e.mustBeRefused(a, e.lock("name"))
+	w.checkWaiting()
 	e.release(a, r)
-	w.granted()
+	w.mustBeGranted()
 }
 
 func waitOfAFreeName(e *env) {
 	a, b := e.open(), e.open()
 	w := e.wait(a, e.lock("name"))
-	w.granted()
-	e.refused(b, e.lock("name"))
+	w.mustBeGranted()
+	e.mustBeRefused(b, e.lock("name"))
 	e.release(a, w.request)
-	e.free(b, w.request)
+	e.checkFree(b, w.request)
 }
 
 func waitByTheHolder(e *env) {
@@ -67,7 +67,7 @@ func waitByTheHolder(e *env) {
 	r := e.lock("name")
 	g := e.take(a, r)
 	w := e.wait(a, r)
-	if again := w.granted(); again.Token != g.Token {
+	if again := w.mustBeGranted(); again.Token != g.Token {
 		e.Errorf("Wait by the holder answered token %d, want %d", again.Token, g.Token)
 	}
 }
@@ -83,17 +83,17 @@ func inTheOrderOfJoining(e *env) {
 	}
 	e.release(engines[0], r)
 	for i, w := range line {
-		g := w.granted()
+		g := w.mustBeGranted()
 		if g.Token <= last {
 			e.Errorf("waiter %d got token %d, after %d", i, g.Token, last)
 		}
 		last = g.Token
 		for _, later := range line[i+1:] {
-			later.waits()
+			later.checkWaiting()
 		}
 		e.release(w.engine, w.request)
 	}
-	e.free(engines[0], r)
+	e.checkFree(engines[0], r)
 }
 
 func newcomersDoNotOvertake(e *env) {
@@ -104,8 +104,8 @@ func newcomersDoNotOvertake(e *env) {
 		e.take(a, r)
 		w := e.join(b, e.lock("name"))
 		e.release(a, r)
-		e.refused(c, e.lock("name"))
-		w.granted()
+		e.mustBeRefused(c, e.lock("name"))
+		w.mustBeGranted()
 		e.release(b, w.request)
 	}
 }
@@ -117,32 +117,33 @@ func endOfALeaseHandsOver(e *env) {
 	for try := 0; w == nil; try++ {
 		name := fmt.Sprint(try)
 		began := time.Now()
-		g = e.take(a, e.briefly(e.lock(name)))
+		g = e.take(a, e.withShortTTL(e.lock(name)))
 		queued := e.lock(name)
 		queued.Join = true
 		switch late, err := b.Take(e.ctx, queued); {
 		case errors.Is(err, driver.ErrHeld):
 			w = e.wait(b, queued)
-		case err != nil || e.place.Advance != nil || time.Since(began) < e.short || try == 4: // else the machine was too busy
-			e.Fatalf("Take of what another holds answered token %d, %v; want ErrHeld", late.Token, err)
+		// Otherwise the machine was too busy.
+		case err != nil || e.environment.Advance != nil || time.Since(began) < e.short || try == 4:
+			e.Fatalf("Take of a held name answered token %d, %v; want ErrHeld", late.Token, err)
 		}
 	}
-	e.lapse()
-	if got := w.granted(); got.Token <= g.Token {
+	e.expireShortLeases()
+	if got := w.mustBeGranted(); got.Token <= g.Token {
 		e.Errorf("token %d follows %d", got.Token, g.Token)
 	}
 	w.request.Join = false
-	e.refused(a, e.anew(w.request))
+	e.mustBeRefused(a, e.byNewOwner(w.request))
 }
 
 func refusedTakeLeavesNoPlace(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	e.refused(b, e.lock("name"))
-	e.refused(b, e.lock("name"))
+	e.mustBeRefused(b, e.lock("name"))
+	e.mustBeRefused(b, e.lock("name"))
 	e.release(a, r)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func joiningTwiceIsOnePlace(e *env) {
@@ -151,13 +152,13 @@ func joiningTwiceIsOnePlace(e *env) {
 	e.take(a, r)
 	queued := e.lock("name")
 	queued.Join = true
-	e.refused(b, queued)
-	e.refused(b, queued)
+	e.mustBeRefused(b, queued)
+	e.mustBeRefused(b, queued)
 	w := e.join(b, queued)
 	e.release(a, r)
-	w.granted()
+	w.mustBeGranted()
 	e.release(b, w.request)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func waitEndsWithItsContext(e *env) {
@@ -165,11 +166,11 @@ func waitEndsWithItsContext(e *env) {
 	r := e.lock("name")
 	e.take(a, r)
 	w := e.join(b, e.lock("name"))
-	w.cancelled()
-	e.renewed(a, r, e.long)
+	w.cancelAndCheck()
+	e.mustRenew(a, r, e.long)
 }
 
-func cancelledWaiterLeavesNoGhost(e *env) {
+func cancelledWaiterLeavesNoPlace(e *env) {
 	a, b, c := e.open(), e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
@@ -177,18 +178,18 @@ func cancelledWaiterLeavesNoGhost(e *env) {
 	second := e.join(c, e.lock("name"))
 	third := e.join(b, e.lock("name"))
 	fourth := e.join(c, e.lock("name"))
-	first.gone()
-	third.gone()
+	first.leave()
+	third.leave()
 	e.release(a, r)
 	next, last := second, fourth
 	if firstOf(second, fourth) == fourth { // on an engine that is not fair
 		next, last = fourth, second
 	}
-	next.granted()
+	next.mustBeGranted()
 	e.release(next.engine, next.request)
-	last.granted()
+	last.mustBeGranted()
 	e.release(last.engine, last.request)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 // firstOf returns the waiter whose Wait returns first.
@@ -208,10 +209,10 @@ func lastWaiterCancelled(e *env) {
 	a, b := e.open(), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	e.join(b, e.lock("name")).gone()
+	e.join(b, e.lock("name")).leave()
 	e.release(a, r)
-	e.free(a, r)
-	e.free(b, r)
+	e.checkFree(a, r)
+	e.checkFree(b, r)
 }
 
 func releasedPlaceIsGone(e *env) {
@@ -220,10 +221,10 @@ func releasedPlaceIsGone(e *env) {
 	e.take(a, r)
 	queued := e.lock("name")
 	queued.Join = true
-	e.refused(b, queued)
-	e.forgotten(b, queued) // it waited, and did not hold
+	e.mustBeRefused(b, queued)
+	e.checkNotHeld(b, queued) // it waited, and did not hold
 	e.release(a, r)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func grantThatCameTooLate(e *env) {
@@ -234,12 +235,12 @@ func grantThatCameTooLate(e *env) {
 		e.take(a, r)
 		w := e.join(b, e.lock(name))
 		released := make(chan error, 1)
-		go func() { released <- a.Release(e.ctx, driver.Release{Hold: hold(r)}) }()
-		w.gone() // at the same moment: the grant may come or not
+		go func() { released <- a.Release(e.ctx, driver.Release{Hold: holdOf(r)}) }()
+		w.leave() // at the same moment: the grant may come or not
 		if err := <-released; err != nil {
 			e.Fatalf("Release: %v", err)
 		}
-		e.free(a, r)
+		e.checkFree(a, r)
 	}
 }
 
@@ -256,6 +257,6 @@ func wanted(e *env) {
 	if !wanter.Wanted(r.Key) {
 		e.Error("not Wanted, while this process waits")
 	}
-	w.gone()
+	w.leave()
 	e.eventually("not Wanted when nobody waits any more", func() bool { return !wanter.Wanted(r.Key) })
 }

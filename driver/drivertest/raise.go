@@ -34,22 +34,23 @@ func (e *env) raiser() raiser {
 	return r
 }
 
-func (e *env) raised(engine driver.Raiser, r driver.Request, token uint64, tokens int) {
+func (e *env) mustRaise(engine driver.Raiser, r driver.Request, token uint64, tokens int) {
 	e.Helper()
 	if err := engine.Raise(e.ctx, driver.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: tokens}); err != nil {
 		e.Fatalf("Raise by the holder: %v", err)
 	}
 }
 
-func (e *env) notRaised(engine driver.Raiser, r driver.Request, token uint64) {
+func (e *env) mustNotRaise(engine driver.Raiser, r driver.Request, token uint64) {
 	e.Helper()
-	if err := engine.Raise(e.ctx, driver.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: 1}); !errors.Is(err, driver.ErrNotHeld) {
-		e.Errorf("Raise by one who does not hold: %v, want ErrNotHeld", err)
+	err := engine.Raise(e.ctx, driver.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: 1})
+	if !errors.Is(err, driver.ErrNotHeld) {
+		e.Errorf("Raise by an owner that does not hold: %v, want ErrNotHeld", err)
 	}
 }
 
-// shown is the token that a listing shows for the holder.
-func (e *env) shown(engine driver.Engine, r driver.Request) uint64 {
+// listedToken returns the token that a listing shows for the holder.
+func (e *env) listedToken(engine driver.Engine, r driver.Request) uint64 {
 	e.Helper()
 	page, err := engine.List(e.ctx, driver.Query{Kind: r.Kind, Name: r.Name})
 	if err != nil || len(page) != 1 || len(page[0].Holders) != 1 {
@@ -58,34 +59,34 @@ func (e *env) shown(engine driver.Engine, r driver.Request) uint64 {
 	return page[0].Holders[0].Token
 }
 
-// far is a token beyond those that come from a clock, in this century.
-const far = 1 << 52
+// farToken is larger than any token that comes from a clock in this century.
+const farToken = 1 << 52
 
 func floorIsTheLeastToken(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor, r.Tokens = far, 3
+	r.Floor, r.Tokens = farToken, 3
 	g := e.take(a, r)
-	if g.Token != far {
+	if g.Token != farToken {
 		e.Errorf("token %d with the floor %d", g.Token, r.Floor)
 	}
-	if shown := e.shown(a, r); shown != g.Token {
+	if shown := e.listedToken(a, r); shown != g.Token {
 		e.Errorf("token %d is listed as %d", g.Token, shown)
 	}
 	e.release(a, r)
-	o := order{env: e, last: g.Token + uint64(g.Tokens) - 1}
+	o := tokenOrder{env: e, last: g.Token + uint64(g.Tokens) - 1}
 	next := e.lock("name")
-	next.Floor = far + 1 // within the range of the first
-	o.next(e.take(a, next))
+	next.Floor = farToken + 1 // within the range of the first
+	o.check(e.take(a, next))
 }
 
 func floorBelowIsNoMatter(e *env) {
 	a := e.raiser()
-	o := order{env: e}
-	for _, floor := range []uint64{far, 1, far / 2, far} {
+	o := tokenOrder{env: e}
+	for _, floor := range []uint64{farToken, 1, farToken / 2, farToken} {
 		r := e.lock("name")
 		r.Floor = floor
-		o.next(e.take(a, r))
+		o.check(e.take(a, r))
 		e.release(a, r)
 	}
 }
@@ -95,14 +96,14 @@ func raisedTokenIsThatOfTheGrant(e *env) {
 	r := e.lock("name")
 	r.Floor, r.Tokens = 10, 2
 	g := e.take(a, r)
-	e.raised(a, r, g.Token+far, 2)
-	if again := e.take(a, r); again.Token != g.Token+far || again.Tokens > 2 {
-		e.Errorf("raised to %d+2, but Take answers %d+%d", g.Token+far, again.Token, again.Tokens)
+	e.mustRaise(a, r, g.Token+farToken, 2)
+	if again := e.take(a, r); again.Token != g.Token+farToken || again.Tokens > 2 {
+		e.Errorf("raised to %d+2, but Take answers %d+%d", g.Token+farToken, again.Token, again.Tokens)
 	}
-	if shown := e.shown(a, r); shown != g.Token+far {
-		e.Errorf("raised to %d, but listed as %d", g.Token+far, shown)
+	if shown := e.listedToken(a, r); shown != g.Token+farToken {
+		e.Errorf("raised to %d, but listed as %d", g.Token+farToken, shown)
 	}
-	e.renewed(a, r, e.long)
+	e.mustRenew(a, r, e.long)
 	e.release(a, r)
 }
 
@@ -110,44 +111,44 @@ func raiseGoesOnFromThere(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
 	g := e.take(a, r)
-	e.raised(a, r, g.Token+far/2, 5)
+	e.mustRaise(a, r, g.Token+farToken/2, 5)
 	e.release(a, r)
-	o := order{env: e, last: g.Token + far/2 + 4}
-	o.next(e.take(a, e.lock("name")))
+	o := tokenOrder{env: e, last: g.Token + farToken/2 + 4}
+	o.check(e.take(a, e.lock("name")))
 }
 
 func raiseNeverLowers(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor, r.Tokens = far, 4
+	r.Floor, r.Tokens = farToken, 4
 	g := e.take(a, r)
-	e.notRaised(a, r, g.Token-1)
-	e.notRaised(a, r, 1)
+	e.mustNotRaise(a, r, g.Token-1)
+	e.mustNotRaise(a, r, 1)
 	if again := e.take(a, r); again.Token != g.Token {
 		e.Errorf("token %d became %d", g.Token, again.Token)
 	}
 	e.release(a, r)
-	o := order{env: e, last: g.Token + uint64(g.Tokens) - 1}
+	o := tokenOrder{env: e, last: g.Token + uint64(g.Tokens) - 1}
 	next := e.lock("name")
 	next.Floor = 1
-	o.next(e.take(a, next))
+	o.check(e.take(a, next))
 }
 
 func raiseToTheSame(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor = far
+	r.Floor = farToken
 	g := e.take(a, r)
-	e.raised(a, r, g.Token, 4)
+	e.mustRaise(a, r, g.Token, 4)
 	r.Tokens = 4
 	if again := e.take(a, r); again.Token != g.Token {
 		e.Errorf("token %d became %d", g.Token, again.Token)
 	}
 	e.release(a, r)
-	o := order{env: e, last: g.Token + 3}
+	o := tokenOrder{env: e, last: g.Token + 3}
 	next := e.lock("name")
 	next.Floor = 1
-	o.next(e.take(a, next))
+	o.check(e.take(a, next))
 }
 
 func raiseBesideAQueue(e *env) {
@@ -156,28 +157,28 @@ func raiseBesideAQueue(e *env) {
 	r := e.lock("name")
 	g := e.take(a, r)
 	w := e.join(b, e.lock("name"))
-	e.raised(a, r, g.Token+far/2, 1)
-	e.renewed(a, r, e.long)
+	e.mustRaise(a, r, g.Token+farToken/2, 1)
+	e.mustRenew(a, r, e.long)
 	e.release(a, r)
-	o := order{env: e, last: g.Token + far/2}
-	o.next(w.granted())
+	o := tokenOrder{env: e, last: g.Token + farToken/2}
+	o.check(w.mustBeGranted())
 }
 
 func onlyTheHolderRaises(e *env) {
 	a := e.raiser()
 	r, other := e.lock("name"), e.lock("name")
-	e.notRaised(a, r, far)
+	e.mustNotRaise(a, r, farToken)
 	g := e.take(a, r)
-	e.notRaised(a, other, far)
+	e.mustNotRaise(a, other, farToken)
 	w := e.join(e.open(), other)
-	e.notRaised(a, other, far)
+	e.mustNotRaise(a, other, farToken)
 	e.release(a, r)
-	next := w.granted()
-	e.notRaised(a, r, far)
-	if next.Token <= g.Token || next.Token >= far {
+	next := w.mustBeGranted()
+	e.mustNotRaise(a, r, farToken)
+	if next.Token <= g.Token || next.Token >= farToken {
 		e.Errorf("token %d follows %d: somebody who did not hold has raised it", next.Token, g.Token)
 	}
-	if shown := e.shown(a, other); shown != next.Token {
+	if shown := e.listedToken(a, other); shown != next.Token {
 		e.Errorf("token %d is listed as %d: somebody who did not hold has raised it", next.Token, shown)
 	}
 }

@@ -30,8 +30,8 @@ func (e *env) recorder() driver.Recorder {
 	return r
 }
 
-// removal is one of a name of this check.
-func (e *env) removal(name string, at time.Time) driver.Removal {
+// newRemoval returns a removal of a name of this check.
+func (e *env) newRemoval(name string, at time.Time) driver.Removal {
 	return driver.Removal{
 		ID:      rand.Text(),
 		At:      at.UTC().Truncate(time.Microsecond),
@@ -44,7 +44,7 @@ func (e *env) removal(name string, at time.Time) driver.Removal {
 	}
 }
 
-func (e *env) record(r driver.Recorder, all ...driver.Removal) {
+func (e *env) mustRecord(r driver.Recorder, all ...driver.Removal) {
 	e.Helper()
 	for _, one := range all {
 		if err := r.Record(e.ctx, one); err != nil {
@@ -53,8 +53,8 @@ func (e *env) record(r driver.Recorder, all ...driver.Removal) {
 	}
 }
 
-// recorded returns all that is recorded, and what of it is this check's: others may use the same place.
-func (e *env) recorded(r driver.Recorder, limit int) (all, own []driver.Removal) {
+// readRecords returns all records, and those of this check: others may use the same server.
+func (e *env) readRecords(r driver.Recorder, limit int) (all, own []driver.Removal) {
 	e.Helper()
 	all, err := r.Records(e.ctx, limit)
 	if err != nil {
@@ -71,8 +71,8 @@ func (e *env) recorded(r driver.Recorder, limit int) (all, own []driver.Removal)
 	return all, own
 }
 
-// wantRecords compares all fields, and expects times in UTC.
-func (e *env) wantRecords(got, want []driver.Removal) {
+// checkRecords compares all fields, and expects times in UTC.
+func (e *env) checkRecords(got, want []driver.Removal) {
 	e.Helper()
 	if len(got) != len(want) {
 		e.Errorf("%d records, want %d: %+v", len(got), len(want), got)
@@ -81,7 +81,8 @@ func (e *env) wantRecords(got, want []driver.Removal) {
 	for i := range want {
 		at := got[i].At
 		got[i].At = want[i].At
-		if got[i] != want[i] || !at.Equal(want[i].At) || at.Format(time.RFC3339Nano) != want[i].At.Format(time.RFC3339Nano) {
+		if got[i] != want[i] || !at.Equal(want[i].At) ||
+			at.Format(time.RFC3339Nano) != want[i].At.Format(time.RFC3339Nano) {
 			e.Errorf("a record is %+v of %v, want %+v", got[i], at, want[i])
 		}
 	}
@@ -92,31 +93,31 @@ func recordsAreTheSameForAll(e *env) {
 	now := time.Now()
 	var want []driver.Removal
 	for i, outcome := range []driver.Outcome{driver.Asked, driver.Removed, driver.Gone, driver.Refused} {
-		r := e.removal(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Microsecond))
+		r := e.newRemoval(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Microsecond))
 		r.Outcome = outcome
 		if i%2 == 1 {
 			r.Kind, r.Token, r.Holder, r.Why = driver.Semaphore, driver.MaxToken, "", ""
 		}
 		want = append(want, r)
 	}
-	// In another order than that of their times.
-	e.record(a, want[2], want[0])
-	e.record(b, want[3], want[1])
+	// The order differs from that of their times.
+	e.mustRecord(a, want[2], want[0])
+	e.mustRecord(b, want[3], want[1])
 	for _, r := range []driver.Recorder{a, b, e.recorder()} {
-		_, own := e.recorded(r, 0)
-		e.wantRecords(own, want)
+		_, own := e.readRecords(r, 0)
+		e.checkRecords(own, want)
 	}
 }
 
 func recordTakesTheOldOnesPlace(e *env) {
 	a, b := e.recorder(), e.recorder()
 	now := time.Now()
-	first, other := e.removal("first", now), e.removal("other", now.Add(-time.Second))
-	e.record(a, first, other, other)
+	first, other := e.newRemoval("first", now), e.newRemoval("other", now.Add(-time.Second))
+	e.mustRecord(a, first, other, other)
 	first.Outcome = driver.Removed
-	e.record(b, first, first)
-	_, own := e.recorded(a, 0)
-	e.wantRecords(own, []driver.Removal{first, other})
+	e.mustRecord(b, first, first)
+	_, own := e.readRecords(a, 0)
+	e.checkRecords(own, []driver.Removal{first, other})
 }
 
 func recordsOfAnyText(e *env) {
@@ -124,26 +125,27 @@ func recordsOfAnyText(e *env) {
 	now := time.Now()
 	var want []driver.Removal
 	for i, text := range append(awkward, "\r\n\r\n", "\x1b[31m", "{\"a\":[1]}", strings.Repeat("ü", 512)) {
-		one := e.removal(strings.ToValidUTF8(text[:min(len(text), maxName-len(e.prefix))], ""), now.Add(-time.Duration(i)*time.Microsecond))
+		one := e.newRemoval(strings.ToValidUTF8(text[:min(len(text), maxName-len(e.prefix))], ""),
+			now.Add(-time.Duration(i)*time.Microsecond))
 		one.Holder, one.By, one.Why = text, text, text
 		want = append(want, one)
 	}
-	e.record(r, want...)
-	_, own := e.recorded(e.recorder(), 0)
-	e.wantRecords(own, want)
+	e.mustRecord(r, want...)
+	_, own := e.readRecords(e.recorder(), 0)
+	e.checkRecords(own, want)
 }
 
 func recordsUpToALimit(e *env) {
 	r := e.recorder()
 	now := time.Now()
 	for i := range 5 {
-		e.record(r, e.removal(fmt.Sprint(i), now.Add(time.Duration(i)*time.Microsecond)))
+		e.mustRecord(r, e.newRemoval(fmt.Sprint(i), now.Add(time.Duration(i)*time.Microsecond)))
 	}
 	for _, limit := range []int{1, 3} {
 		// Others may write at this moment, but not always.
 		e.eventually(fmt.Sprintf("the latest %d records", limit), func() bool {
-			latest, _ := e.recorded(r, limit)
-			all, _ := e.recorded(r, 0)
+			latest, _ := e.readRecords(r, limit)
+			all, _ := e.readRecords(r, 0)
 			if len(latest) > limit {
 				e.Fatalf("%d records, want at most %d", len(latest), limit)
 			}
@@ -159,13 +161,13 @@ func ids(all []driver.Removal) (list []string) {
 	return list
 }
 
-// theLatestRecordsAreKept writes more than are kept, the old and the new in any order. They are older than those of
-// other checks, which may use the same place and must not miss theirs.
+// theLatestRecordsAreKept writes more records than are kept, old and new in any order. They are
+// older than those of other checks, which may use the same server and must not lose theirs.
 func theLatestRecordsAreKept(e *env) {
 	began := time.Now().Add(-time.Hour)
 	var written []driver.Removal
 	for i := range driver.MaxRemovals + 30 {
-		written = append(written, e.removal("name", began.Add(time.Duration(i)*time.Microsecond)))
+		written = append(written, e.newRemoval("name", began.Add(time.Duration(i)*time.Microsecond)))
 	}
 	const writers = 3
 	var wg sync.WaitGroup
@@ -186,12 +188,13 @@ func theLatestRecordsAreKept(e *env) {
 	}
 	wg.Wait()
 	r := e.recorder()
-	all, own := e.recorded(r, 0)
-	if more, _ := e.recorded(r, 2*driver.MaxRemovals); len(all) != driver.MaxRemovals || len(more) != driver.MaxRemovals {
+	all, own := e.readRecords(r, 0)
+	if more, _ := e.readRecords(r, 2*driver.MaxRemovals); len(all) != driver.MaxRemovals ||
+		len(more) != driver.MaxRemovals {
 		e.Fatalf("%d records are kept, and %d are shown of them; want %d", len(more), len(all), driver.MaxRemovals)
 	}
 	slices.Reverse(written)
-	e.wantRecords(own, written[:len(own)])
+	e.checkRecords(own, written[:len(own)])
 	if oldest := all[len(all)-1].At; len(own) < len(written) && written[len(own)].At.After(oldest) {
 		e.Errorf("the record of %v was not kept, but one of %v was", written[len(own)].At, oldest)
 	}

@@ -20,7 +20,7 @@ var renewal = []check{
 	{"BatchIsNotKept", batchIsNotKept},
 }
 
-// renewAll renews a batch, and returns what was reported of each item.
+// renewAll renews a batch, and returns the reported outcome of each item.
 func (e *env) renewAll(engine driver.Engine, batch []driver.Renewal) []error {
 	e.Helper()
 	never := errors.New("never reported")
@@ -50,34 +50,34 @@ func (e *env) renewAll(engine driver.Engine, batch []driver.Renewal) []error {
 	return outcome
 }
 
-// A renewal that was held up on its way must not take back what a later one has given.
+// A renewal that arrives late must not undo a later one.
 func renewNeverShortens(e *env) {
 	a, b := e.open(), e.open()
 	renewed, retaken := e.lock("renewed"), e.lock("retaken")
 	e.take(a, renewed)
 	e.take(a, retaken)
-	e.renewed(a, renewed, e.short)
-	e.take(a, e.briefly(retaken))
-	e.lapse()
-	e.refused(b, e.lock("renewed"))
-	e.refused(b, e.lock("retaken"))
+	e.mustRenew(a, renewed, e.short)
+	e.take(a, e.withShortTTL(retaken))
+	e.expireShortLeases()
+	e.mustBeRefused(b, e.lock("renewed"))
+	e.mustBeRefused(b, e.lock("retaken"))
 }
 
 func renewKeepsTheLease(e *env) {
 	a, b := e.open(), e.open()
-	r := e.briefly(e.lock("name"))
+	r := e.withShortTTL(e.lock("name"))
 	e.take(a, r)
-	e.renewed(a, r, e.long)
-	e.lapse()
-	e.refused(b, e.lock("name"))
-	e.renewed(a, r, e.long)
+	e.mustRenew(a, r, e.long)
+	e.expireShortLeases()
+	e.mustBeRefused(b, e.lock("name"))
+	e.mustRenew(a, r, e.long)
 }
 
 func renewByAnother(e *env) {
 	a, b := e.open(), e.open()
-	e.take(a, e.briefly(e.lock("name")))
-	e.lost(b, e.lock("name"))
-	e.lapse()
+	e.take(a, e.withShortTTL(e.lock("name")))
+	e.checkLost(b, e.lock("name"))
+	e.expireShortLeases()
 	e.take(b, e.lock("name"))
 }
 
@@ -86,20 +86,20 @@ func renewByAWaiter(e *env) {
 	r := e.lock("name")
 	e.take(a, r)
 	w := e.join(b, e.lock("name"))
-	e.lost(b, w.request)
-	w.waits()
+	e.checkLost(b, w.request)
+	w.checkWaiting()
 	e.release(a, r)
-	w.granted()
-	e.renewed(b, w.request, e.long)
+	w.mustBeGranted()
+	e.mustRenew(b, w.request, e.long)
 }
 
 func renewWithAndWithoutToken(e *env) {
 	a := e.open()
 	r := e.lock("name")
 	g := e.take(a, r)
-	with := hold(r)
+	with := holdOf(r)
 	with.Token = g.Token
-	for i, err := range e.renewAll(a, []driver.Renewal{{Hold: hold(r), TTL: e.long}, {Hold: with, TTL: e.long}}) {
+	for i, err := range e.renewAll(a, []driver.Renewal{{Hold: holdOf(r), TTL: e.long}, {Hold: with, TTL: e.long}}) {
 		if err != nil {
 			e.Errorf("renewal %d: %v", i, err)
 		}
@@ -114,7 +114,7 @@ func partOfABatchFails(e *env) {
 	var batch []driver.Renewal
 	var want []error
 	add := func(r driver.Request, outcome error) {
-		batch = append(batch, driver.Renewal{Hold: hold(r), TTL: e.long})
+		batch = append(batch, driver.Renewal{Hold: holdOf(r), TTL: e.long})
 		want = append(want, outcome)
 	}
 	for i := range 5 {
@@ -161,7 +161,7 @@ func fullBatch(e *env) {
 	for i := range batch {
 		r := e.lock(fmt.Sprintf("name %d", i))
 		e.take(a, r)
-		batch[i] = driver.Renewal{Hold: hold(r), TTL: e.long}
+		batch[i] = driver.Renewal{Hold: holdOf(r), TTL: e.long}
 	}
 	for i, err := range e.renewAll(a, batch) {
 		if err != nil {
@@ -176,7 +176,7 @@ func emptyBatch(e *env) {
 	})
 }
 
-// The core uses the memory of a batch again at once.
+// The core reuses the memory of a batch at once.
 func batchIsNotKept(e *env) {
 	a := e.open()
 	first, second := e.lock("first"), e.lock("second")
@@ -185,7 +185,7 @@ func batchIsNotKept(e *env) {
 	batch := make([]driver.Renewal, 1)
 	for range 10 {
 		for _, r := range []driver.Request{first, second} {
-			batch[0] = driver.Renewal{Hold: hold(r), TTL: e.long}
+			batch[0] = driver.Renewal{Hold: holdOf(r), TTL: e.long}
 			a.Renew(e.ctx, batch, func(_ int, err error) {
 				if err != nil {
 					e.Errorf("%q: %v", r.Name, err)

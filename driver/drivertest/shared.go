@@ -11,7 +11,7 @@ var shared = []check{
 	{"ReaderExcludesWriter", readerExcludesWriter},
 	{"WriterExcludesReader", writerExcludesReader},
 	{"ReadersLeaveOneByOne", readersLeaveOneByOne},
-	{"LapsedReaderLeavesTheOthers", lapsedReaderLeavesTheOthers},
+	{"ExpiredReaderLeavesTheOthers", expiredReaderLeavesTheOthers},
 	{"WaitingWriterIsNotOvertaken", waitingWriterIsNotOvertaken},
 	{"WaitingReadersComeTogether", waitingReadersComeTogether},
 	{"CancelledWriterLetsReadersIn", cancelledWriterLetsReadersIn},
@@ -26,10 +26,10 @@ func (e *env) needsShared() {
 	e.needs(e.can.Shared, "shared mode")
 }
 
-// downgraded turns a hold into a shared one.
-func (e *env) downgraded(engine driver.Engine, r driver.Request) {
+// mustDowngrade turns a hold into a shared one.
+func (e *env) mustDowngrade(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	if err := engine.(driver.Downgrader).Downgrade(e.ctx, hold(r)); err != nil {
+	if err := engine.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); err != nil {
 		e.Fatalf("Downgrade by the holder: %v", err)
 	}
 }
@@ -41,7 +41,7 @@ func readersTogether(e *env) {
 		e.take(a, e.reader("name"))
 		e.take(b, e.reader("name"))
 	}
-	e.refused(b, e.lock("name"))
+	e.mustBeRefused(b, e.lock("name"))
 }
 
 func readerExcludesWriter(e *env) {
@@ -49,7 +49,7 @@ func readerExcludesWriter(e *env) {
 	a, b := e.open(), e.open()
 	r := e.reader("name")
 	e.take(a, r)
-	e.refused(b, e.lock("name"))
+	e.mustBeRefused(b, e.lock("name"))
 	e.release(a, r)
 	e.take(b, e.lock("name"))
 }
@@ -59,7 +59,7 @@ func writerExcludesReader(e *env) {
 	a, b := e.open(), e.open()
 	w := e.lock("name")
 	e.take(a, w)
-	e.refused(b, e.reader("name"))
+	e.mustBeRefused(b, e.reader("name"))
 	e.release(a, w)
 	e.take(b, e.reader("name"))
 }
@@ -72,25 +72,25 @@ func readersLeaveOneByOne(e *env) {
 	e.take(b, second)
 	w := e.join(a, e.lock("name"))
 	e.release(a, first)
-	e.lost(a, first)
-	e.forgotten(a, first)
-	e.renewed(b, second, e.long)
-	w.waits()
+	e.checkLost(a, first)
+	e.checkNotHeld(a, first)
+	e.mustRenew(b, second, e.long)
+	w.checkWaiting()
 	e.release(b, second)
-	w.granted()
-	e.refused(b, e.reader("name"))
+	w.mustBeGranted()
+	e.mustBeRefused(b, e.reader("name"))
 }
 
-func lapsedReaderLeavesTheOthers(e *env) {
+func expiredReaderLeavesTheOthers(e *env) {
 	e.needsShared()
 	a, b := e.open(), e.open()
-	first, second := e.briefly(e.reader("name")), e.reader("name")
+	first, second := e.withShortTTL(e.reader("name")), e.reader("name")
 	e.take(a, first)
 	e.take(b, second)
-	e.lapse()
-	e.lost(a, first)
-	e.renewed(b, second, e.long)
-	e.refused(a, e.lock("name"))
+	e.expireShortLeases()
+	e.checkLost(a, first)
+	e.mustRenew(b, second, e.long)
+	e.mustBeRefused(a, e.lock("name"))
 	e.release(b, second)
 	e.take(a, e.lock("name"))
 }
@@ -102,16 +102,16 @@ func waitingWriterIsNotOvertaken(e *env) {
 	r := e.reader("name")
 	e.take(a, r)
 	writer := e.join(b, e.lock("name"))
-	e.refused(c, e.reader("name"))
+	e.mustBeRefused(c, e.reader("name"))
 	reader := e.join(c, e.reader("name"))
-	e.take(a, r) // the reader that holds is not a newcomer
-	writer.waits()
-	reader.waits()
+	e.take(a, r) // a reader that holds is not a newcomer
+	writer.checkWaiting()
+	reader.checkWaiting()
 	e.release(a, r)
-	g := writer.granted()
-	reader.waits()
+	g := writer.mustBeGranted()
+	reader.checkWaiting()
 	e.release(b, writer.request)
-	if next := reader.granted(); next.Token <= g.Token {
+	if next := reader.mustBeGranted(); next.Token <= g.Token {
 		e.Errorf("token %d follows %d", next.Token, g.Token)
 	}
 }
@@ -127,17 +127,17 @@ func waitingReadersComeTogether(e *env) {
 	last := e.join(b, e.reader("name"))
 	e.release(a, w)
 	for _, r := range readers {
-		r.granted() // although none of the others has released
+		r.mustBeGranted() // although none of the others has released
 	}
-	writer.waits()
-	last.waits()
+	writer.checkWaiting()
+	last.checkWaiting()
 	for _, r := range readers {
 		e.release(r.engine, r.request)
 	}
-	writer.granted()
-	last.waits()
+	writer.mustBeGranted()
+	last.checkWaiting()
 	e.release(a, writer.request)
-	last.granted()
+	last.mustBeGranted()
 }
 
 func cancelledWriterLetsReadersIn(e *env) {
@@ -151,8 +151,8 @@ func cancelledWriterLetsReadersIn(e *env) {
 	} else {
 		reader = e.wait(c, e.reader("name"))
 	}
-	writer.gone()
-	reader.granted()
+	writer.leave()
+	reader.mustBeGranted()
 }
 
 func downgradeLetsReadersIn(e *env) {
@@ -161,13 +161,13 @@ func downgradeLetsReadersIn(e *env) {
 	w := e.lock("name")
 	e.take(a, w)
 	first, second := e.join(b, e.reader("name")), e.join(c, e.reader("name"))
-	e.downgraded(a, w)
-	first.granted()
-	second.granted()
-	e.refused(b, e.lock("name"))
-	e.renewed(a, w, e.long)
+	e.mustDowngrade(a, w)
+	first.mustBeGranted()
+	second.mustBeGranted()
+	e.mustBeRefused(b, e.lock("name"))
+	e.mustRenew(a, w, e.long)
 	e.release(a, w)
-	e.refused(a, e.lock("name"))
+	e.mustBeRefused(a, e.lock("name"))
 }
 
 func downgradeKeepsTokenAndLease(e *env) {
@@ -175,21 +175,21 @@ func downgradeKeepsTokenAndLease(e *env) {
 	a, b := e.open(), e.open()
 	w := e.lock("name")
 	g := e.take(a, w)
-	e.downgraded(a, w)
-	e.downgraded(a, w) // it is shared already
+	e.mustDowngrade(a, w)
+	e.mustDowngrade(a, w) // it is shared already
 	w.Mode = driver.Shared
 	if again := e.take(a, w); again.Token != g.Token {
 		e.Errorf("token %d after Downgrade, %d before", again.Token, g.Token)
 	}
-	e.lapse()
-	e.renewed(a, w, e.long)
+	e.expireShortLeases()
+	e.mustRenew(a, w, e.long)
 	e.release(a, w)
-	e.free(b, e.lock("name"))
+	e.checkFree(b, e.lock("name"))
 
-	w = e.briefly(e.lock("short"))
+	w = e.withShortTTL(e.lock("short"))
 	e.take(a, w)
-	e.downgraded(a, w)
-	e.lapse()
+	e.mustDowngrade(a, w)
+	e.expireShortLeases()
 	e.take(b, e.lock("short"))
 }
 
@@ -204,25 +204,25 @@ func downgradeOfOthers(e *env) {
 		"one who waits":        waiting.request,
 		"the owner of nothing": e.lock("free"),
 	} {
-		if err := b.(driver.Downgrader).Downgrade(e.ctx, hold(r)); !errors.Is(err, driver.ErrNotHeld) {
+		if err := b.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
 			e.Errorf("Downgrade by %s: %v, want ErrNotHeld", what, err)
 		}
 	}
-	e.refused(b, e.reader("name"))
+	e.mustBeRefused(b, e.reader("name"))
 }
 
 func tokensOfReadersGrow(e *env) {
 	e.needsShared()
 	engines := []driver.Engine{e.open(), e.open()}
-	o := order{env: e}
+	o := tokenOrder{env: e}
 	var readers []driver.Request
 	for i := range 6 {
 		r := e.reader("name")
-		o.next(e.take(engines[i%2], r))
+		o.check(e.take(engines[i%2], r))
 		readers = append(readers, r)
 	}
 	for i, r := range readers {
 		e.release(engines[i%2], r)
 	}
-	o.next(e.take(engines[0], e.lock("name")))
+	o.check(e.take(engines[0], e.lock("name")))
 }

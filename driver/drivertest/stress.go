@@ -26,14 +26,15 @@ const (
 	stressEngines = 4
 )
 
-// many runs f for each of many owners, each in a goroutine and over one of some engines.
-func (e *env) many(f func(owner int, engine driver.Engine)) {
+// runManyOwners runs f for each of many owners, each in its own goroutine, spread over several
+// engines.
+func (e *env) runManyOwners(f func(owner int, engine driver.Engine)) {
 	e.Helper()
-	e.atOnce(e.several(), f)
+	e.runOwners(e.openSeveral(), f)
 }
 
-// several opens some engines.
-func (e *env) several() []driver.Engine {
+// openSeveral opens several engines.
+func (e *env) openSeveral() []driver.Engine {
 	e.Helper()
 	engines := make([]driver.Engine, stressEngines)
 	for i := range engines {
@@ -42,8 +43,8 @@ func (e *env) several() []driver.Engine {
 	return engines
 }
 
-// atOnce is many over engines that are open.
-func (e *env) atOnce(engines []driver.Engine, f func(owner int, engine driver.Engine)) {
+// runOwners is runManyOwners over engines that are open.
+func (e *env) runOwners(engines []driver.Engine, f func(owner int, engine driver.Engine)) {
 	var owners sync.WaitGroup
 	for i := range stressOwners {
 		owners.Go(func() { f(i, engines[i%len(engines)]) })
@@ -51,9 +52,9 @@ func (e *env) atOnce(engines []driver.Engine, f func(owner int, engine driver.En
 	owners.Wait()
 }
 
-// turn waits for the request to be granted, checks that it may be, and releases it. Like the
-// core, it first takes.
-func (e *env) turn(engine driver.Engine, r driver.Request, inside func(driver.Grant)) bool {
+// takeTurn waits for the grant of the request, calls inside, and releases it. Like the core, it
+// begins with a Take.
+func (e *env) takeTurn(engine driver.Engine, r driver.Request, inside func(driver.Grant)) bool {
 	r.Join = true
 	g, err := engine.Take(e.ctx, r)
 	if errors.Is(err, driver.ErrHeld) {
@@ -65,21 +66,21 @@ func (e *env) turn(engine driver.Engine, r driver.Request, inside func(driver.Gr
 	}
 	inside(g)
 	r.Owner = cmp.Or(g.Owner, r.Owner)
-	if err := engine.Release(e.ctx, driver.Release{Hold: hold(r)}); err != nil {
+	if err := engine.Release(e.ctx, driver.Release{Hold: holdOf(r)}); err != nil {
 		e.Errorf("Release by the holder: %v", err)
 		return false
 	}
 	return true
 }
 
-// alone checks that one holder is inside at a time, and that tokens grow.
-type alone struct {
+// overlapChecker checks that there is one holder at a time, and that tokens grow.
+type overlapChecker struct {
 	*env
 	inside atomic.Int64
 	last   atomic.Uint64
 }
 
-func (a *alone) visit(g driver.Grant) {
+func (a *overlapChecker) check(g driver.Grant) {
 	if n := a.inside.Add(1); n != 1 {
 		a.Errorf("%d hold at the same time", n)
 	}
@@ -90,26 +91,26 @@ func (a *alone) visit(g driver.Grant) {
 }
 
 func manyOwnersOfOneName(e *env) {
-	one := alone{env: e}
-	e.many(func(_ int, engine driver.Engine) {
+	one := overlapChecker{env: e}
+	e.runManyOwners(func(_ int, engine driver.Engine) {
 		for turn := range stressTurns {
 			r := e.lock("name")
 			r.Tokens = 1 + turn%3
-			if !e.turn(engine, r, one.visit) {
+			if !e.takeTurn(engine, r, one.check) {
 				return
 			}
 		}
 	})
-	e.unlisted(e.open())
+	e.checkNothingListed(e.open())
 }
 
 func manyOwnersWhoGiveUp(e *env) {
-	one := alone{env: e}
-	e.many(func(owner int, engine driver.Engine) {
+	one := overlapChecker{env: e}
+	e.runManyOwners(func(owner int, engine driver.Engine) {
 		for range stressTurns {
 			r := e.lock("name")
 			if owner%2 == 0 {
-				if !e.turn(engine, r, one.visit) {
+				if !e.takeTurn(engine, r, one.check) {
 					return
 				}
 				continue
@@ -118,7 +119,7 @@ func manyOwnersWhoGiveUp(e *env) {
 			g, err := engine.Take(e.ctx, r)
 			if err == nil || errors.Is(err, driver.ErrHeld) {
 				r.Owner = cmp.Or(g.Owner, r.Owner)
-				err = engine.Release(e.ctx, driver.Release{Hold: hold(r)})
+				err = engine.Release(e.ctx, driver.Release{Hold: holdOf(r)})
 			}
 			if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 				e.Errorf("giving up: %v", err)
@@ -126,25 +127,25 @@ func manyOwnersWhoGiveUp(e *env) {
 			}
 		}
 	})
-	e.unlisted(e.open())
+	e.checkNothingListed(e.open())
 }
 
 func readersAndWriters(e *env) {
 	e.needsShared()
-	one := alone{env: e}
+	one := overlapChecker{env: e}
 	var readers atomic.Int64
-	e.many(func(owner int, engine driver.Engine) {
+	e.runManyOwners(func(owner int, engine driver.Engine) {
 		for range stressTurns {
 			ok := false
 			if owner%4 == 0 {
-				ok = e.turn(engine, e.lock("name"), func(g driver.Grant) {
+				ok = e.takeTurn(engine, e.lock("name"), func(g driver.Grant) {
 					if n := readers.Load(); n != 0 {
 						e.Errorf("a writer is inside with %d readers", n)
 					}
-					one.visit(g)
+					one.check(g)
 				})
 			} else {
-				ok = e.turn(engine, e.reader("name"), func(driver.Grant) {
+				ok = e.takeTurn(engine, e.reader("name"), func(driver.Grant) {
 					readers.Add(1)
 					if n := one.inside.Load(); n != 0 {
 						e.Errorf("a reader is inside with %d writers", n)
@@ -157,17 +158,17 @@ func readersAndWriters(e *env) {
 			}
 		}
 	})
-	e.unlisted(e.open())
+	e.checkNothingListed(e.open())
 }
 
 func manyPermits(e *env) {
 	e.needsSemaphores()
 	const size = 5
 	var used atomic.Int64
-	e.many(func(owner int, engine driver.Engine) {
+	e.runManyOwners(func(owner int, engine driver.Engine) {
 		weight := 1 + owner%size
 		for range stressTurns {
-			ok := e.turn(engine, e.permits("name", size, weight), func(driver.Grant) {
+			ok := e.takeTurn(engine, e.permits("name", size, weight), func(driver.Grant) {
 				if n := used.Add(int64(weight)); n > size {
 					e.Errorf("%d permits of %d are in use", n, size)
 				}
@@ -178,16 +179,16 @@ func manyPermits(e *env) {
 			}
 		}
 	})
-	e.unlisted(e.open())
+	e.checkNothingListed(e.open())
 }
 
 func manyOwnersTakeAtOnce(e *env) {
-	engines := e.several()
+	engines := e.openSeveral()
 	for range 10 {
 		r := e.lock("name")
 		var winners atomic.Int64
 		winner := make(chan driver.Request, stressOwners)
-		e.atOnce(engines, func(_ int, engine driver.Engine) {
+		e.runOwners(engines, func(_ int, engine driver.Engine) {
 			r := r
 			r.Owner = e.lock("").Owner
 			_, err := engine.Take(e.ctx, r)
@@ -206,24 +207,24 @@ func manyOwnersTakeAtOnce(e *env) {
 	}
 }
 
-// Owners of one name and owners of several exclude each other.
+// Owners of one name and owners of several names exclude each other.
 func manyOwnersOfManyNames(e *env) {
 	e.taker()
 	const names = 4
-	var inside [names]alone
+	var inside [names]overlapChecker
 	for i := range inside {
 		inside[i].env = e
 	}
-	e.many(func(owner int, engine driver.Engine) {
+	e.runManyOwners(func(owner int, engine driver.Engine) {
 		for turn := range stressTurns {
 			if owner%2 == 0 {
 				i := (owner + turn) % names
-				if !e.turn(engine, e.some(fmt.Sprint(i))[0], inside[i].visit) {
+				if !e.takeTurn(engine, e.locks(fmt.Sprint(i))[0], inside[i].check) {
 					return
 				}
 				continue
 			}
-			batch := e.some("0", "1", "2", "3")
+			batch := e.locks("0", "1", "2", "3")
 			skip := (owner/2 + turn) % names
 			batch = slices.Delete(batch, skip, skip+1)
 			grants, err := engine.(driver.AllTaker).TakeAll(e.ctx, batch)
@@ -239,13 +240,13 @@ func manyOwnersOfManyNames(e *env) {
 				if i >= skip {
 					at++
 				}
-				inside[at].visit(g)
-				if err := engine.Release(e.ctx, driver.Release{Hold: hold(batch[i])}); err != nil {
+				inside[at].check(g)
+				if err := engine.Release(e.ctx, driver.Release{Hold: holdOf(batch[i])}); err != nil {
 					e.Errorf("Release by the holder: %v", err)
 					return
 				}
 			}
 		}
 	})
-	e.unlisted(e.open())
+	e.checkNothingListed(e.open())
 }

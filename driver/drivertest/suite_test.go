@@ -9,14 +9,14 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// on returns a harness for engines that stand before one memory engine.
+// on returns a harness for engines that wrap one memory engine.
 func on(t *testing.T, before func(*memory.Engine) driver.Engine) drivertest.Harness {
 	t.Helper()
 	return drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place {
+		Start: func(*testing.T) drivertest.Environment {
 			clock := memory.NewManualClock(time.Unix(0, 0))
 			engine := memory.New(memory.WithClock(clock))
-			return drivertest.Place{
+			return drivertest.Environment{
 				Open:    func(*testing.T) driver.Engine { return before(engine) },
 				Advance: clock.Advance,
 			}
@@ -24,7 +24,7 @@ func on(t *testing.T, before func(*memory.Engine) driver.Engine) drivertest.Harn
 	}
 }
 
-// A Faulty without faults is as good as the engine behind it.
+// A Faulty without faults passes like the engine that it wraps.
 func TestFaultyWithoutFaults(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, on(t, func(e *memory.Engine) driver.Engine {
@@ -32,8 +32,8 @@ func TestFaultyWithoutFaults(t *testing.T) {
 	}))
 }
 
-// Several places that always agree are a Voter.
-func TestPlacesThatAgree(t *testing.T) {
+// Several nodes that always agree are a Voter.
+func TestNodesThatAgree(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, on(t, votes(nil)))
 }
@@ -44,30 +44,30 @@ func TestFaultyWithDelays(t *testing.T) {
 	delays := func(op drivertest.Op) drivertest.Fault {
 		delay := time.Duration(op.Seq%4) * 200 * time.Microsecond
 		if op.Method == drivertest.Wait {
-			// A Wait that is late leaves its place behind: no engine may do that.
+			// A late Wait leaves its place behind, which no engine may do.
 			return drivertest.Fault{After: delay}
 		}
 		return drivertest.Fault{Before: delay, After: delay}
 	}
 	drivertest.Run(t, drivertest.Harness{
 		TTL: 400 * time.Millisecond,
-		Start: func(*testing.T) drivertest.Place {
+		Start: func(*testing.T) drivertest.Environment {
 			engine := memory.New()
-			return drivertest.Place{Open: func(*testing.T) driver.Engine {
+			return drivertest.Environment{Open: func(*testing.T) driver.Engine {
 				return drivertest.NewFaulty(engine, delays)
 			}}
 		},
 	})
 }
 
-// little is an engine with nothing but the five methods.
-type little struct{ driver.Engine }
+// minimalEngine has nothing but the five methods.
+type minimalEngine struct{ driver.Engine }
 
-func (little) Abilities() driver.Abilities {
+func (minimalEngine) Abilities() driver.Abilities {
 	return driver.Abilities{Name: "little", MaxTTL: time.Minute, MaxBatch: 3}
 }
 
-func TestEngineThatCanLittle(t *testing.T) {
+func TestMinimalEngine(t *testing.T) {
 	t.Parallel()
-	drivertest.Run(t, on(t, func(e *memory.Engine) driver.Engine { return little{e} }))
+	drivertest.Run(t, on(t, func(e *memory.Engine) driver.Engine { return minimalEngine{e} }))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 var leaks = []check{
-	{"WhatIsInUseIsNoLeak", whatIsInUseIsNoLeak},
-	{"WhatWasUsedLeavesNoLeak", whatWasUsedLeavesNoLeak},
+	{"UseIsNoLeak", useIsNoLeak},
+	{"UseLeavesNoLeak", useLeavesNoLeak},
 	{"SweepOfNoLeak", sweepOfNoLeak},
 	{"LeaksEndsWithItsContext", leaksEndsWithItsContext},
 }
@@ -29,7 +29,7 @@ func (e *env) sweeper() driver.Sweeper {
 	return s
 }
 
-// leaks looks for leaks of this check's names.
+// leaks looks for leaks under this check's names.
 func (e *env) leaks(s driver.Sweeper) (all []driver.Leak) {
 	e.Helper()
 	err := s.Leaks(e.ctx, driver.Query{Prefix: e.prefix}, func(l driver.Leak) bool {
@@ -45,20 +45,20 @@ func (e *env) leaks(s driver.Sweeper) (all []driver.Leak) {
 func (e *env) noLeaks(s driver.Sweeper, when string) {
 	e.Helper()
 	if all := e.leaks(s); len(all) != 0 {
-		e.Errorf("while %s, Leaks tells of %+v, want nothing", when, all)
+		e.Errorf("while %s, Leaks reports %+v, want nothing", when, all)
 	}
 }
 
-func whatIsInUseIsNoLeak(e *env) {
+func useIsNoLeak(e *env) {
 	s, a, b := e.sweeper(), e.open(), e.open()
 	e.noLeaks(s, "nothing is held")
 	r := e.lock("held")
 	e.take(a, r)
-	brief := e.briefly(e.lock("brief"))
+	brief := e.withShortTTL(e.lock("brief"))
 	e.take(a, brief)
 	kept := e.lock("kept")
 	e.take(a, kept)
-	if err := a.Release(e.ctx, driver.Release{Hold: hold(kept), Keep: e.long}); err != nil {
+	if err := a.Release(e.ctx, driver.Release{Hold: holdOf(kept), Keep: e.long}); err != nil {
 		e.Fatalf("Release with Keep by the holder: %v", err)
 	}
 	if e.can.Shared {
@@ -71,54 +71,54 @@ func whatIsInUseIsNoLeak(e *env) {
 		e.join(b, e.permits("permits", 3, 2))
 	}
 	if e.can.Latches {
-		l := e.latch()
-		e.set(l, e.latchSet(3))
-		e.down(l, e.latchDown(), 2)
+		l := e.latcher()
+		e.mustSet(l, e.latchSet(3))
+		e.countDown(l, e.latchDown(), 2)
 	}
 	first, second := e.join(b, e.lock("held")), e.join(a, e.lock("held"))
 	e.noLeaks(s, "names are held and waited for")
-	e.renewed(a, r, e.long)
+	e.mustRenew(a, r, e.long)
 	e.release(a, r)
 	next, last := firstOf(first, second), second
 	if next == second {
 		last = first
 	}
-	next.granted()
-	e.noLeaks(s, "a lock has been handed to one who waited")
+	next.mustBeGranted()
+	e.noLeaks(s, "a lock has been handed over to a waiter")
 	e.release(next.engine, next.request)
-	last.granted()
-	e.noLeaks(s, "the last who waited holds")
+	last.mustBeGranted()
+	e.noLeaks(s, "the last waiter holds")
 }
 
-func whatWasUsedLeavesNoLeak(e *env) {
+func useLeavesNoLeak(e *env) {
 	s, a, b := e.sweeper(), e.open(), e.open()
-	e.free(a, e.lock("released"))
-	e.take(a, e.briefly(e.lock("lapsed")))
+	e.checkFree(a, e.lock("released"))
+	e.take(a, e.withShortTTL(e.lock("expired")))
 	held := e.lock("given up")
 	e.take(a, held)
-	e.join(b, e.lock("given up")).gone()
+	e.join(b, e.lock("given up")).leave()
 	e.release(a, held)
 	if e.can.Semaphores {
-		e.take(a, e.briefly(e.permits("permits", 3, 2)))
+		e.take(a, e.withShortTTL(e.permits("permits", 3, 2)))
 	}
 	if e.can.Latches {
 		set := e.latchSet(2)
 		set.TTL = e.short
-		e.set(e.latch(), set)
+		e.mustSet(e.latcher(), set)
 	}
-	e.lapse()
-	// Whoever comes by clears away what has ended.
-	e.free(b, e.lock("lapsed"))
+	e.expireShortLeases()
+	// The next client that comes by removes what has expired.
+	e.checkFree(b, e.lock("expired"))
 	if e.can.Semaphores {
-		e.free(b, e.permits("permits", 3, 2))
+		e.checkFree(b, e.permits("permits", 3, 2))
 	}
 	if e.can.Latches {
-		e.set(e.latch(), e.latchSet(2))
+		e.mustSet(e.latcher(), e.latchSet(2))
 	}
 	e.noLeaks(s, "everything has been used again")
 }
 
-// sweepOfNoLeak: a leak that is made up, or is not there any more, is refused, and nobody is harmed.
+// sweepOfNoLeak checks that a leak that is made up, or is gone, is refused, and nobody is harmed.
 func sweepOfNoLeak(e *env) {
 	s, a, b := e.sweeper(), e.open(), e.open()
 	r := e.lock("held")
@@ -126,10 +126,11 @@ func sweepOfNoLeak(e *env) {
 	g := e.take(a, r)
 	w := e.join(b, e.lock("held"))
 	keys := []driver.Key{r.Key, e.lock("free").Key, {}}
-	marks := []string{"", "0", "1", fmt.Sprint(g.Token), r.Name, rand.Text(), r.Owner, w.request.Owner, "*", "{}", "a\x00b\xff", strings.Repeat("x", 2000)}
+	marks := []string{"", "0", "1", fmt.Sprint(g.Token), r.Name, rand.Text(), r.Owner, w.request.Owner, "*", "{}",
+		"a\x00b\xff", strings.Repeat("x", 2000)}
 	if e.can.Latches {
-		l := e.latch()
-		set := e.set(l, e.latchSet(3))
+		l := e.latcher()
+		set := e.mustSet(l, e.latchSet(3))
 		marks = append(marks, fmt.Sprint(set.Generation))
 		keys = append(keys, driver.Key{Kind: driver.Latch, Name: e.latchSet(1).Name})
 	}
@@ -139,19 +140,20 @@ func sweepOfNoLeak(e *env) {
 			for _, mark := range marks {
 				l := driver.Leak{Key: k, Sort: sort, Token: g.Token, Holder: r.Holder, Count: 1, Mark: mark}
 				if err := s.Sweep(e.ctx, l); !errors.Is(err, driver.ErrNotHeld) {
-					e.Errorf("Sweep of %s at %s %q with mark %q, which is no leak: %v, want ErrNotHeld", sort, k.Kind, k.Name, mark, err)
+					e.Errorf("Sweep of %s at %s %q with mark %q, which is no leak: %v, want ErrNotHeld", sort, k.Kind,
+						k.Name, mark, err)
 				}
 			}
 		}
 	}
-	e.renewed(a, r, e.long)
-	w.waits()
-	e.refused(b, e.lock("held"))
+	e.mustRenew(a, r, e.long)
+	w.checkWaiting()
+	e.mustBeRefused(b, e.lock("held"))
 	if e.can.Latches {
-		e.down(e.latch(), e.latchDown(), 2)
+		e.countDown(e.latcher(), e.latchDown(), 2)
 	}
 	e.release(a, r)
-	if n := w.granted(); n.Token <= g.Token {
+	if n := w.mustBeGranted(); n.Token <= g.Token {
 		e.Errorf("token %d follows %d", n.Token, g.Token)
 	}
 }
@@ -161,6 +163,6 @@ func leaksEndsWithItsContext(e *env) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
 	if err := s.Leaks(ctx, driver.Query{Prefix: e.prefix}, func(driver.Leak) bool { return true }); err == nil {
-		e.Error("Leaks with a context that has ended returned nil, as if it had looked everywhere")
+		e.Error("Leaks with a context that has ended returned nil, as if it had searched everything")
 	}
 }

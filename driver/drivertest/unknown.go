@@ -8,8 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// The core repeats or undoes a request whose reply is lost. These checks do what
-// the core does then.
+// The core repeats or undoes a request whose reply is lost. These checks do the same.
 var unknown = []check{
 	{"TakeIsRepeated", takeIsRepeated},
 	{"TakeIsUndone", takeIsUndone},
@@ -24,13 +23,13 @@ var unknown = []check{
 	{"DowngradeIsRepeated", downgradeIsRepeated},
 }
 
-// faulty opens an engine on which the first request with this method meets the fault.
+// faulty opens an engine whose first request with this method meets the fault.
 func (e *env) faulty(m Method, fault Fault) *Faulty {
 	e.Helper()
 	return NewFaulty(e.open(), first(m, fault))
 }
 
-// first is the plan by which the first request with this method meets the fault.
+// first returns a plan that gives the fault to the first request with this method.
 func first(m Method, fault Fault) func(Op) Fault {
 	var met atomic.Bool
 	return func(op Op) Fault {
@@ -41,38 +40,38 @@ func first(m Method, fault Fault) func(Op) Fault {
 	}
 }
 
-// broken loses the reply of a request that has had its effect.
-var broken = Fault{Break: true}
+// lostReply loses the reply of a request that has taken effect.
+var lostReply = Fault{Break: true}
 
-// isUnknown checks the error of a request that has met a fault.
-func (e *env) isUnknown(err error) {
+// checkUnknown checks the error of a request that has met a fault.
+func (e *env) checkUnknown(err error) {
 	e.Helper()
 	if err == nil || driver.HadNoEffect(err) {
-		e.Fatalf("a request without a reply answered %v, want an error that says nothing about the effect", err)
+		e.Fatalf("a request without a reply answered %v, want an error of unknown outcome", err)
 	}
 }
 
 func takeIsRepeated(e *env) {
-	a, b := e.faulty(Take, broken), e.open()
+	a, b := e.faulty(Take, lostReply), e.open()
 	r := e.lock("name")
 	_, err := a.Take(e.ctx, r)
-	e.isUnknown(err)
-	e.refused(b, e.lock("name"))
+	e.checkUnknown(err)
+	e.mustBeRefused(b, e.lock("name"))
 	g := e.take(a, r)
 	if again := e.take(a, r); again.Token != g.Token {
 		e.Errorf("Take answers token %d, and %d when repeated", g.Token, again.Token)
 	}
 	e.release(a, r)
-	e.free(b, r)
+	e.checkFree(b, r)
 }
 
 func takeIsUndone(e *env) {
-	a, b := e.faulty(Take, broken), e.open()
+	a, b := e.faulty(Take, lostReply), e.open()
 	r := e.lock("name")
 	_, err := a.Take(e.ctx, r)
-	e.isUnknown(err)
+	e.checkUnknown(err)
 	e.release(a, r)
-	e.free(b, r)
+	e.checkFree(b, r)
 }
 
 func takeThatComesLate(e *env) {
@@ -83,50 +82,50 @@ func takeThatComesLate(e *env) {
 		_, err := a.Take(e.ctx, r)
 		late <- err
 	}()
-	e.hangs(a)
-	e.forgotten(b, r)
+	e.awaitHanging(a)
+	e.checkNotHeld(b, r)
 	a.Resume()
 	if err := <-late; err != nil {
 		e.Errorf("Take: %v", err)
 	}
-	e.refused(b, e.lock("name"))
-	e.release(a, r) // the core goes on releasing until the request cannot come any more
-	e.free(b, r)
+	e.mustBeRefused(b, e.lock("name"))
+	e.release(a, r) // the core keeps releasing until the request can no longer arrive
+	e.checkFree(b, r)
 }
 
-// hangs waits until a request hangs.
-func (e *env) hangs(f *Faulty) {
+// awaitHanging waits until a request hangs.
+func (e *env) awaitHanging(f *Faulty) {
 	e.Helper()
 	e.eventually("the request hangs", func() bool { return f.Hanging() > 0 })
 }
 
 func waitIsRepeated(e *env) {
-	a, b := e.open(), e.faulty(Wait, broken)
+	a, b := e.open(), e.faulty(Wait, lostReply)
 	r := e.lock("name")
 	g := e.take(a, r)
 	w := e.join(b, e.lock("name"))
 	e.release(a, r)
-	w.returned()
-	e.isUnknown(w.err)
-	e.refused(a, e.lock("name"))
+	w.awaitReturn()
+	e.checkUnknown(w.err)
+	e.mustBeRefused(a, e.lock("name"))
 	again := e.wait(b, w.request)
-	if got := again.granted(); got.Token <= g.Token {
+	if got := again.mustBeGranted(); got.Token <= g.Token {
 		e.Errorf("token %d follows %d", got.Token, g.Token)
 	}
 	e.release(b, w.request)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func waitIsUndone(e *env) {
-	a, b := e.open(), e.faulty(Wait, broken)
+	a, b := e.open(), e.faulty(Wait, lostReply)
 	r := e.lock("name")
 	e.take(a, r)
 	w := e.join(b, e.lock("name"))
 	e.release(a, r)
-	w.returned()
-	e.isUnknown(w.err)
+	w.awaitReturn()
+	e.checkUnknown(w.err)
 	e.release(b, w.request)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func waitThatComesLate(e *env) {
@@ -139,26 +138,26 @@ func waitThatComesLate(e *env) {
 		_, err := b.Wait(ctx, queued)
 		late <- err
 	}()
-	e.hangs(b)
+	e.awaitHanging(b)
 	cancel()
-	e.forgotten(b, queued)
+	e.checkNotHeld(b, queued)
 	b.Resume()
 	if err := <-late; err == nil {
-		e.Error("Wait was granted what another holds")
+		e.Error("Wait was granted a held name")
 	}
-	e.forgotten(b, queued)
+	e.checkNotHeld(b, queued)
 	e.release(a, r)
-	e.free(a, r)
+	e.checkFree(a, r)
 }
 
 func renewIsRepeated(e *env) {
-	a, b := e.faulty(Renew, broken), e.open()
-	r := e.briefly(e.lock("name"))
+	a, b := e.faulty(Renew, lostReply), e.open()
+	r := e.withShortTTL(e.lock("name"))
 	e.take(a, r)
-	e.isUnknown(e.renew(a, r, e.long))
-	e.renewed(a, r, e.long)
-	e.lapse()
-	e.refused(b, e.lock("name"))
+	e.checkUnknown(e.renew(a, r, e.long))
+	e.mustRenew(a, r, e.long)
+	e.expireShortLeases()
+	e.mustBeRefused(b, e.lock("name"))
 }
 
 func lostItemsDoNotDelayOthers(e *env) {
@@ -171,27 +170,28 @@ func lostItemsDoNotDelayOthers(e *env) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	var reported []int
-	a.Renew(ctx, []driver.Renewal{{Hold: hold(lost), TTL: e.long}, {Hold: hold(held), TTL: e.long}}, func(i int, err error) {
-		if err != nil {
-			e.Errorf("item %d: %v", i, err)
-		}
-		reported = append(reported, i)
-		cancel() // only now the lost one is given up
-	})
+	a.Renew(ctx, []driver.Renewal{{Hold: holdOf(lost), TTL: e.long}, {Hold: holdOf(held), TTL: e.long}},
+		func(i int, err error) {
+			if err != nil {
+				e.Errorf("item %d: %v", i, err)
+			}
+			reported = append(reported, i)
+			cancel() // only now is the lost item given up
+		})
 	if len(reported) != 1 || reported[0] != 1 {
 		e.Errorf("reported %v, want the second item alone", reported)
 	}
 }
 
 func releaseIsRepeated(e *env) {
-	a, b := e.faulty(Release, broken), e.open()
+	a, b := e.faulty(Release, lostReply), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	e.isUnknown(a.Release(e.ctx, driver.Release{Hold: hold(r)}))
+	e.checkUnknown(a.Release(e.ctx, driver.Release{Hold: holdOf(r)}))
 	next := e.lock("name")
 	e.take(b, next)
-	e.forgotten(a, r)
-	e.renewed(b, next, e.long)
+	e.checkNotHeld(a, r)
+	e.mustRenew(b, next, e.long)
 }
 
 func releaseThatComesLate(e *env) {
@@ -199,8 +199,8 @@ func releaseThatComesLate(e *env) {
 	r := e.lock("name")
 	e.take(a, r)
 	late := make(chan error, 1)
-	go func() { late <- a.Release(e.ctx, driver.Release{Hold: hold(r)}) }()
-	e.hangs(a)
+	go func() { late <- a.Release(e.ctx, driver.Release{Hold: holdOf(r)}) }()
+	e.awaitHanging(a)
 	e.release(b, r) // repeated over another connection
 	next := e.lock("name")
 	e.take(b, next)
@@ -208,20 +208,20 @@ func releaseThatComesLate(e *env) {
 	if err := <-late; !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("late Release: %v, want ErrNotHeld", err)
 	}
-	e.renewed(b, next, e.long)
-	e.refused(a, e.lock("name"))
+	e.mustRenew(b, next, e.long)
+	e.mustBeRefused(a, e.lock("name"))
 }
 
 func downgradeIsRepeated(e *env) {
 	e.needs(e.can.Shared, "shared mode")
-	a, b := e.faulty(Downgrade, broken), e.open()
+	a, b := e.faulty(Downgrade, lostReply), e.open()
 	r := e.lock("name")
 	e.take(a, r)
-	e.isUnknown(a.Downgrade(e.ctx, hold(r)))
-	if err := a.Downgrade(e.ctx, hold(r)); err != nil {
+	e.checkUnknown(a.Downgrade(e.ctx, holdOf(r)))
+	if err := a.Downgrade(e.ctx, holdOf(r)); err != nil {
 		e.Errorf("Downgrade repeated: %v", err)
 	}
 	e.take(b, e.reader("name"))
-	e.refused(b, e.lock("name"))
+	e.mustBeRefused(b, e.lock("name"))
 	e.release(a, r)
 }

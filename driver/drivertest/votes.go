@@ -17,40 +17,40 @@ var votes = []check{
 // voter opens an engine as a Voter.
 func (e *env) voter() driver.Voter {
 	e.Helper()
-	e.needs(e.can.Votes, "several places that vote")
+	e.needs(e.can.Votes, "nodes that vote")
 	v, ok := e.open().(driver.Voter)
 	if !ok {
-		e.Fatal("the engine says that it has several places that vote, but is no driver.Voter")
+		e.Fatal("the engine says that it has nodes that vote, but is no driver.Voter")
 	}
 	return v
 }
 
-// votes asks for what each place says, all of which must be well.
+// votes asks for the vote of each node. All nodes must be well.
 func (e *env) votes(v driver.Voter, k driver.Key) []driver.Vote {
 	e.Helper()
 	all, err := v.Votes(e.ctx, k)
 	if err != nil || len(all) == 0 {
-		e.Fatalf("Votes on %s %q: %d places, %v", k.Kind, k.Name, len(all), err)
+		e.Fatalf("Votes on %s %q: %d nodes, %v", k.Kind, k.Name, len(all), err)
 	}
 	places := map[string]bool{}
 	for _, vote := range all {
-		if vote.Place == "" || places[vote.Place] {
-			e.Errorf("a place is called %q, which must be a name that no other place has", vote.Place)
+		if vote.Node == "" || places[vote.Node] {
+			e.Errorf("a node is called %q, which must be a name that no other node has", vote.Node)
 		}
-		places[vote.Place] = true
+		places[vote.Node] = true
 		if vote.Err != nil || vote.Closed != 0 {
-			e.Errorf("place %s is closed for %v, %v; want one that votes", vote.Place, vote.Closed, vote.Err)
+			e.Errorf("node %s is closed for %v, %v; want one that votes", vote.Node, vote.Closed, vote.Err)
 		}
 	}
 	return all
 }
 
-// unheld checks that no place has a holder.
-func (e *env) unheld(all []driver.Vote) {
+// checkNobodyHolds checks that no node has a holder.
+func (e *env) checkNobodyHolds(all []driver.Vote) {
 	e.Helper()
 	for _, vote := range all {
 		if len(vote.Holders) > 0 {
-			e.Errorf("place %s has the holders %+v, want none", vote.Place, vote.Holders)
+			e.Errorf("node %s has the holders %+v, want none", vote.Node, vote.Holders)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func (e *env) unheld(all []driver.Vote) {
 func votesOfAFreeName(e *env) {
 	v, a := e.voter(), e.open()
 	r := e.lock("name")
-	e.unheld(e.votes(v, r.Key))
-	e.take(a, r) // which the look has not hindered
+	e.checkNobodyHolds(e.votes(v, r.Key))
+	e.take(a, r) // asking for votes has not blocked it
 	e.release(a, r)
-	e.eventually("no place has a holder", func() bool {
+	e.eventually("no node has a holder", func() bool {
 		for _, vote := range e.votes(v, r.Key) {
 			if len(vote.Holders) > 0 {
 				return false
@@ -80,22 +80,23 @@ func votesShowTheHolder(e *env) {
 	same := 0
 	for _, vote := range first {
 		for _, h := range vote.Holders {
-			if h.Token == g.Token && h.Holder == r.Holder && h.Mode == driver.Exclusive && h.Weight == 1 && h.TTL > r.TTL/2 && h.TTL <= r.TTL {
+			if h.Token == g.Token && h.Holder == r.Holder && h.Mode == driver.Exclusive && h.Weight == 1 &&
+				h.TTL > r.TTL/2 && h.TTL <= r.TTL {
 				same++
 			}
 		}
 	}
 	if same <= len(first)/2 {
-		e.Errorf("%d of %d places show the holder of token %d: %+v", same, len(first), g.Token, first)
+		e.Errorf("%d of %d nodes show the holder of token %d: %+v", same, len(first), g.Token, first)
 	}
-	e.unheld(e.votes(v, e.lock("other name").Key))
+	e.checkNobodyHolds(e.votes(v, e.lock("other name").Key))
 	again := e.votes(e.voter(), r.Key)
 	for i := range again {
-		if len(again) != len(first) || again[i].Place != first[i].Place {
-			e.Fatalf("the places come in another order: %+v, then %+v", first, again)
+		if len(again) != len(first) || again[i].Node != first[i].Node {
+			e.Fatalf("the nodes come in another order: %+v, then %+v", first, again)
 		}
 	}
-	e.renewed(a, r, e.long)
+	e.mustRenew(a, r, e.long)
 }
 
 func votesShowNoneWhoIsRefused(e *env) {
@@ -103,8 +104,8 @@ func votesShowNoneWhoIsRefused(e *env) {
 	r, other := e.lock("name"), e.lock("name")
 	other.Holder = "refused"
 	e.take(a, r)
-	e.refused(b, other)
-	e.eventually("no place has what it has refused", func() bool {
+	e.mustBeRefused(b, other)
+	e.eventually("no node shows a refused request", func() bool {
 		for _, vote := range e.votes(v, r.Key) {
 			for _, h := range vote.Holders {
 				if h.Holder == other.Holder {
@@ -124,7 +125,7 @@ func votesShowNoOwner(e *env) {
 	for _, vote := range e.votes(v, r.Key) {
 		text := fmt.Sprintf("%+v %#v", vote, vote)
 		if strings.Contains(text, r.Owner) || strings.Contains(text, w.request.Owner) {
-			e.Errorf("the vote of %s shows an owner", vote.Place)
+			e.Errorf("the vote of %s shows an owner", vote.Node)
 		}
 	}
 }

@@ -19,18 +19,18 @@ type waiter struct {
 	err     error
 }
 
-const asleep = 3 * time.Millisecond
+const timeToFallAsleep = 3 * time.Millisecond
 
-// join queues for what is held. It returns when the place in the queue is taken.
+// join queues for a held name. It returns when the owner has its place in the queue.
 func (e *env) join(engine driver.Engine, r driver.Request) *waiter {
 	e.Helper()
 	r.Join = true
-	e.refused(engine, r)
+	e.mustBeRefused(engine, r)
 	return e.wait(engine, r)
 }
 
-// wait calls Wait in a goroutine, and gives it a moment to fall asleep. Nothing tells
-// when it has. No check relies on it, but what fails to wake sleepers is found.
+// wait calls Wait in a goroutine, and gives it a moment to fall asleep. Nothing shows when it has.
+// No check relies on it, but it finds engines that fail to wake a sleeping waiter.
 func (e *env) wait(engine driver.Engine, r driver.Request) *waiter {
 	ctx, cancel := context.WithCancel(e.ctx)
 	w := &waiter{env: e, engine: engine, request: r, cancel: cancel, done: make(chan struct{})}
@@ -40,16 +40,16 @@ func (e *env) wait(engine driver.Engine, r driver.Request) *waiter {
 	}()
 	e.Cleanup(func() {
 		cancel()
-		w.returned()
+		w.awaitReturn()
 	})
-	e.pause(asleep)
+	e.pause(timeToFallAsleep)
 	return w
 }
 
-// granted waits for the grant.
-func (w *waiter) granted() driver.Grant {
+// mustBeGranted waits for the grant.
+func (w *waiter) mustBeGranted() driver.Grant {
 	w.Helper()
-	w.returned()
+	w.awaitReturn()
 	if w.err != nil {
 		w.Fatalf("Wait: %v", w.err)
 	}
@@ -60,11 +60,11 @@ func (w *waiter) granted() driver.Grant {
 	return w.grant
 }
 
-// cancelled ends the Wait as a caller does that waits no longer.
-func (w *waiter) cancelled() {
+// cancelAndCheck ends the Wait, as a caller that stops waiting does.
+func (w *waiter) cancelAndCheck() {
 	w.Helper()
 	w.cancel()
-	w.returned()
+	w.awaitReturn()
 	if w.err == nil {
 		return // the grant came first
 	}
@@ -73,26 +73,26 @@ func (w *waiter) cancelled() {
 	}
 }
 
-// gone ends the Wait and does what the core does then.
-func (w *waiter) gone() {
+// leave ends the Wait and releases the owner, as the core does.
+func (w *waiter) leave() {
 	w.Helper()
-	w.cancelled()
+	w.cancelAndCheck()
 	releases := 1
 	if !driver.HadNoEffect(w.err) {
-		releases = 10 // something of the Wait may still be under way: the core goes on releasing, too
+		releases = 10 // something of the Wait may still be in flight: the core keeps releasing, too
 	}
 	for i := range releases {
 		if i > 0 {
 			time.Sleep(20 * time.Millisecond)
 		}
-		err := w.engine.Release(w.ctx, driver.Release{Hold: hold(w.request)})
+		err := w.engine.Release(w.ctx, driver.Release{Hold: holdOf(w.request)})
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			w.Errorf("Release after Wait: %v", err)
 		}
 	}
 }
 
-func (w *waiter) returned() {
+func (w *waiter) awaitReturn() {
 	w.Helper()
 	patience := time.NewTimer(w.patience)
 	defer patience.Stop()
@@ -103,8 +103,8 @@ func (w *waiter) returned() {
 	}
 }
 
-// waits checks that the Wait has not returned yet.
-func (w *waiter) waits() {
+// checkWaiting checks that the Wait has not returned yet.
+func (w *waiter) checkWaiting() {
 	w.Helper()
 	select {
 	case <-w.done:

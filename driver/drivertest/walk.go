@@ -22,7 +22,7 @@ var walk = []check{
 // walker opens an engine as a Walker.
 func (e *env) walker() driver.Walker {
 	e.Helper()
-	e.needs(e.can.Walk, "search of its own for names: List is as good")
+	e.needs(e.can.Walk, "Walk: List is as good")
 	w, ok := e.open().(driver.Walker)
 	if !ok {
 		e.Fatal("the engine says that it can walk, but is no driver.Walker")
@@ -30,7 +30,7 @@ func (e *env) walker() driver.Walker {
 	return w
 }
 
-// walk collects what a walk tells of names of this check.
+// walk collects what a walk reports about names of this check.
 func (e *env) walk(w driver.Walker, q driver.Query) (all []driver.Status) {
 	e.Helper()
 	if q.Name == "" {
@@ -38,7 +38,7 @@ func (e *env) walk(w driver.Walker, q driver.Query) (all []driver.Status) {
 	}
 	err := w.Walk(e.ctx, q, func(piece []driver.Status) bool {
 		if len(piece) == 0 {
-			e.Error("Walk told of an empty piece")
+			e.Error("Walk reported an empty piece")
 		}
 		all = append(all, piece...)
 		return true
@@ -49,7 +49,7 @@ func (e *env) walk(w driver.Walker, q driver.Query) (all []driver.Status) {
 	return all
 }
 
-// lasting is what stays the same of a status while nothing happens to its name.
+// lasting returns what stays the same in a status while nothing happens to its name.
 func lasting(all []driver.Status) (texts []string) {
 	for _, s := range all {
 		text := fmt.Sprintf("%s %q, %d waiting", s.Kind, s.Name, s.Waiting)
@@ -85,9 +85,9 @@ func walkTellsWhatListDoes(e *env) {
 		take(e.reader("readers"))
 	}
 	if e.can.Latches {
-		e.set(e.latch(), e.latchSet(3))
+		e.mustSet(e.latcher(), e.latchSet(3))
 	}
-	if e.can.Fair { // others do not count all who wait
+	if e.can.Fair { // other engines do not count all waiters
 		owners = append(owners, e.join(b, e.lock("a")).request.Owner)
 	}
 	for _, q := range []driver.Query{
@@ -115,25 +115,26 @@ func walkTellsWhatListDoes(e *env) {
 		whole := q
 		whole.Limit = 0
 		if want := lasting(e.list(a, whole)); !slices.Equal(lasting(got), want) {
-			e.Errorf("Walk with %+v tells of\n\t%s\nand List of\n\t%s", q, strings.Join(lasting(got), "\n\t"), strings.Join(want, "\n\t"))
+			e.Errorf("Walk with %+v reports\n\t%s\nand List\n\t%s", q, strings.Join(lasting(got), "\n\t"),
+				strings.Join(want, "\n\t"))
 		}
 		text := fmt.Sprintf("%+v %#v", got, got)
 		for _, owner := range owners {
 			if strings.Contains(text, owner) {
-				e.Errorf("Walk with %+v tells of an owner", q)
+				e.Errorf("Walk with %+v shows an owner", q)
 			}
 		}
 		for _, s := range got {
 			for _, h := range s.Holders {
 				if h.TTL <= e.long/2 || h.TTL > e.long {
-					e.Errorf("Walk tells of a lease of %v for %v", e.long, h.TTL)
+					e.Errorf("Walk reports a lease of %v for %v", e.long, h.TTL)
 				}
 			}
 		}
 	}
 }
 
-// takeMany takes many names, in an order that is not that of a listing.
+// takeMany takes many names, in an order that differs from that of a listing.
 func (e *env) takeMany(engine driver.Engine, n int) (keys []driver.Key) {
 	e.Helper()
 	for i := range n {
@@ -156,15 +157,15 @@ func walkOfManyNames(e *env) {
 	w, a := e.walker(), e.open()
 	want := e.takeMany(a, 150)
 	if got := keysOf(e.walk(w, driver.Query{})); !slices.Equal(got, want) {
-		e.Errorf("Walk tells of %d names, %q; want %d, each once and in order", len(got), got, len(want))
+		e.Errorf("Walk reports %d names, %q; want %d, each once and in order", len(got), got, len(want))
 	}
 	const behind = 100
 	if got := keysOf(e.walk(w, driver.Query{After: want[behind-1]})); !slices.Equal(got, want[behind:]) {
-		e.Errorf("Walk behind %q tells of %q, want %q", want[behind-1].Name, got, want[behind:])
+		e.Errorf("Walk behind %q reports %q, want %q", want[behind-1].Name, got, want[behind:])
 	}
 }
 
-// walkWhileOthersComeAndGo: what is there all the time is told, and once.
+// walkWhileOthersComeAndGo checks that a name that exists all the time is reported exactly once.
 func walkWhileOthersComeAndGo(e *env) {
 	w, a, b := e.walker(), e.open(), e.open()
 	want := e.takeMany(a, 30)
@@ -175,7 +176,7 @@ func walkWhileOthersComeAndGo(e *env) {
 		for i := 0; ctx.Err() == nil; i++ {
 			r := e.lock(fmt.Sprintf("name %03d, which comes and goes", i%30))
 			if _, err := b.Take(e.ctx, r); err == nil {
-				err = b.Release(e.ctx, driver.Release{Hold: hold(r)})
+				err = b.Release(e.ctx, driver.Release{Hold: holdOf(r)})
 				if err != nil {
 					e.Errorf("Release by the holder: %v", err)
 				}
@@ -183,9 +184,10 @@ func walkWhileOthersComeAndGo(e *env) {
 		}
 	})
 	for range 5 {
-		got := slices.DeleteFunc(keysOf(e.walk(w, driver.Query{})), func(k driver.Key) bool { return strings.HasSuffix(k.Name, "goes") })
+		got := slices.DeleteFunc(keysOf(e.walk(w, driver.Query{})),
+			func(k driver.Key) bool { return strings.HasSuffix(k.Name, "goes") })
 		if !slices.Equal(got, want) {
-			e.Errorf("Walk tells of %q, want %q, each once", got, want)
+			e.Errorf("Walk reports %q, want %q, each once", got, want)
 		}
 	}
 	cancel()
@@ -211,7 +213,7 @@ func walkEndsWithItsContext(e *env) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
 	if err := w.Walk(ctx, driver.Query{Prefix: e.prefix}, func([]driver.Status) bool { return true }); err == nil {
-		e.Error("Walk with a context that has ended returned nil, as if it had told all")
+		e.Error("Walk with a context that has ended returned nil, as if it had reported everything")
 	}
 }
 
@@ -221,6 +223,6 @@ func walkTellsHowFarItIs(e *env) {
 	var told []int
 	e.walk(w, driver.Query{Progress: func(searched int) { told = append(told, searched) }})
 	if len(told) == 0 || !slices.IsSorted(told) || told[len(told)-1] < 1 {
-		e.Errorf("Walk told that it had looked through %d names; want a number that grows", told)
+		e.Errorf("Walk reported that it had searched %d names; want a number that grows", told)
 	}
 }

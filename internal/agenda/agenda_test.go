@@ -18,7 +18,7 @@ func newThing() *thing {
 	return t
 }
 
-// The agenda agrees with the plainest possible one under a long random history.
+// The agenda behaves like the plainest possible one in a long random history.
 func TestAgreesWithASortedList(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -93,20 +93,20 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// However far away the times are, what was taken out costs nothing for long.
+// However far away the times are, entries that were removed soon cost nothing.
 func TestEmptyBucketsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	var a Agenda[*thing]
 	stays, th := newThing(), newThing()
-	a.Set(&stays.entry, Tick) // the head, so that no later bucket comes up
+	a.Set(&stays.entry, Tick) // the first entry, so that no later bucket is reached
 	for i := range 10_000 {
 		a.Set(&th.entry, time.Hour+time.Duration(i)*Tick)
 		a.Remove(&th.entry)
 	}
-	if len(a.buckets) > 2*fewEmpty || len(a.ticks) != len(a.buckets) {
+	if len(a.buckets) > 2*fewEmptyBuckets || len(a.ticks) != len(a.buckets) {
 		t.Fatalf("%d buckets and %d ticks are left for one entry", len(a.buckets), len(a.ticks))
 	}
-	if got := a.All(nil); len(got) != 1 || a.empty != 0 {
-		t.Fatalf("%d entries and %d empty buckets are left, want 1 and none", len(got), a.empty)
+	if got := a.All(nil); len(got) != 1 || a.emptyBuckets != 0 {
+		t.Fatalf("%d entries and %d empty buckets are left, want 1 and none", len(got), a.emptyBuckets)
 	}
 }

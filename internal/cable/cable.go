@@ -1,5 +1,6 @@
-// Package cable stands between clients and a server of a test, and breaks their connections as a network does. It knows nothing of what is said, but may be
-// told how to pass it on.
+// Package cable stands between clients and a server of a test, and breaks their connections as a
+// network does. It relays bytes without understanding them, unless the caller supplies a relay
+// function of its own.
 package cable
 
 import (
@@ -11,32 +12,33 @@ import (
 	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
-// Cable passes on what clients and a server say to each other. What one of its methods says holds for every byte that comes after the method has
-// returned. Many goroutines may use it.
+// Cable relays bytes between clients and a server. After one of its methods has returned, it
+// applies to every later byte. It is safe for concurrent use.
 type Cable struct {
 	target string
-	pass   func(*Link)
+	relay  func(*Link)
 	port   int
 
-	// gate is held shared while bytes are passed on, and alone to change whether they are.
-	gate sync.RWMutex
-	thaw chan struct{} // closed by Thaw; nil if not frozen
+	// passing is read-locked while bytes are relayed, and locked to change whether they are.
+	passing sync.RWMutex
+	thaw    chan struct{} // closed by Thaw; nil if not frozen
 
 	mu       sync.Mutex
 	listener net.Listener  // nil while connections are refused
-	accepts  chan struct{} // closed when no connection of listener will be added any more
+	accepts  chan struct{} // closed when no further connection of listener will be added
 	links    map[*Link]struct{}
 	closed   bool
 	wg       sync.WaitGroup // of links
 }
 
 // New starts a cable to an address, with an address of its own. Close ends it.
-func New(target string) (*Cable, error) { return NewWith(target, (*Link).pass) }
+func New(target string) (*Cable, error) { return NewWith(target, (*Link).relayAll) }
 
-// NewWith is New with a function that is called for each link, to pass on what its two sides say to each other, until either ends or it is cut. All that
-// it passes on it does between Enter and Leave of the link, for that is what the cable breaks.
+// NewWith is New with a function that is called for each link and relays between its two sides,
+// until either ends or the link is cut. The function must relay only between Enter and Leave of the
+// link, since that is what the cable controls.
 func NewWith(target string, pass func(*Link)) (*Cable, error) {
-	c := &Cable{target: target, pass: pass, links: map[*Link]struct{}{}}
+	c := &Cable{target: target, relay: pass, links: map[*Link]struct{}{}}
 	err := ports.Retry(func() (err error) {
 		if c.port, err = ports.Reserve(); err != nil {
 			return err
@@ -66,29 +68,30 @@ func ForTest(t needed.TB, target string) *Cable {
 // Addr returns the address to connect to. It stays the same.
 func (c *Cable) Addr() string { return ports.Address(c.port) }
 
-// Freeze lets no byte through in either direction: connections stay open, and new ones can be made. It waits for bytes that are just being passed on.
+// Freeze stops all bytes in both directions: connections stay open, and new ones can be made. It
+// waits for bytes that are being relayed.
 func (c *Cable) Freeze() {
-	c.gate.Lock()
-	defer c.gate.Unlock()
+	c.passing.Lock()
+	defer c.passing.Unlock()
 	if c.thaw == nil {
 		c.thaw = make(chan struct{})
 	}
 }
 
-// Thaw ends a Freeze. What was sent meanwhile arrives now.
+// Thaw ends a Freeze. Bytes that were sent meanwhile arrive now.
 func (c *Cable) Thaw() {
-	c.gate.Lock()
-	defer c.gate.Unlock()
+	c.passing.Lock()
+	defer c.passing.Unlock()
 	if c.thaw != nil {
 		close(c.thaw)
 		c.thaw = nil
 	}
 }
 
-// Halt calls a function while no byte is passed on. It waits for bytes that are just being passed on.
+// Halt calls a function while no bytes are relayed. It waits for bytes that are being relayed.
 func (c *Cable) Halt(while func()) {
-	c.gate.Lock()
-	defer c.gate.Unlock()
+	c.passing.Lock()
+	defer c.passing.Unlock()
 	while()
 }
 
@@ -101,14 +104,14 @@ func (c *Cable) Cut() {
 	}
 }
 
-// Refuse lets nobody connect any more, as if the server were down. Connections that are there go on.
+// Refuse lets nobody connect any more, as if the server were down. Existing connections go on.
 func (c *Cable) Refuse() {
 	c.mu.Lock()
 	listener, accepts := c.listener, c.accepts
 	c.listener = nil
 	c.mu.Unlock()
 	if listener != nil {
-		_ = listener.Close() // nothing that could be done about it
+		_ = listener.Close() // nothing can be done about an error
 	}
 	<-accepts
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echo is a server that says again what it is told.
+// echo is a server that sends back what it receives.
 func echo(t *testing.T) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,14 +60,14 @@ func (c *caller) tell(word string) {
 	noErr(c.t, err)
 }
 
-// hears returns what is said within a time.
+// hears returns what is received within a time.
 func (c *caller) hears(within time.Duration) (string, error) {
 	c.t.Helper()
 	noErr(c.t, c.conn.SetReadDeadline(time.Now().Add(within)))
 	return c.said.ReadString('\n')
 }
 
-// echoes tells a word and hears it again.
+// echoes sends a word and receives it again.
 func (c *caller) echoes(word string) {
 	c.t.Helper()
 	c.tell(word)
@@ -78,12 +78,13 @@ func (c *caller) echoes(word string) {
 
 const patience = time.Minute
 
-func TestBytesArePassedOn(t *testing.T) {
+func TestBytesAreRelayed(t *testing.T) {
 	t.Parallel()
 	call(t, ForTest(t, echo(t)).Addr()).echoes("hello")
 }
 
-// While it is frozen nothing arrives, and all of it when it thaws, on new connections, too.
+// While the cable is frozen nothing arrives; when it thaws, everything does, on new connections,
+// too.
 func TestFreeze(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
@@ -118,7 +119,7 @@ func TestCut(t *testing.T) {
 	cable := ForTest(t, echo(t))
 	c := call(t, cable.Addr())
 	c.echoes("hello")
-	cable.Freeze() // which keeps nothing from being cut
+	cable.Freeze() // a frozen cable can still be cut
 	cable.Cut()
 	c.ends()
 	cable.Thaw()
@@ -141,7 +142,7 @@ func TestRefuse(t *testing.T) {
 	call(t, cable.Addr()).echoes("again")
 }
 
-// The end of a server is the end of its connections.
+// When a server ends, its connections end.
 func TestServerThatIsGone(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

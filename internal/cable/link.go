@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Link is one connection through a cable. It ends when either side does, or when it is cut. Many goroutines may use it.
+// Link is one connection through a cable. It ends when either side does, or when it is cut. It is
+// safe for concurrent use.
 type Link struct {
-	// Client and Server are the two sides, for whoever passes on what they say.
+	// Client and Server are the two sides, for relay functions.
 	Client, Server net.Conn
 
 	cable *Cable
@@ -38,16 +39,16 @@ func (l *Link) Cut() {
 // Done is closed when the link is cut.
 func (l *Link) Done() <-chan struct{} { return l.ctx.Done() }
 
-// Enter waits while the cable is frozen. Then bytes may be passed on until Leave, which must be soon. It returns false, and Leave is not to be called, if the link
-// is cut first.
+// Enter waits while the cable is frozen. Afterwards bytes may be relayed until Leave, which must
+// follow soon. Enter returns false if the link is cut first; then Leave must not be called.
 func (l *Link) Enter() bool {
 	for {
-		l.cable.gate.RLock()
+		l.cable.passing.RLock()
 		thaw := l.cable.thaw
 		if thaw == nil && l.ctx.Err() == nil {
 			return true
 		}
-		l.cable.gate.RUnlock()
+		l.cable.passing.RUnlock()
 		select {
 		case <-thaw:
 		case <-l.ctx.Done():
@@ -57,19 +58,19 @@ func (l *Link) Enter() bool {
 }
 
 // Leave ends Enter.
-func (l *Link) Leave() { l.cable.gate.RUnlock() }
+func (l *Link) Leave() { l.cable.passing.RUnlock() }
 
 func (l *Link) run() {
 	defer l.Cut()
 	if l.dial() {
-		l.cable.pass(l)
+		l.cable.relay(l)
 	}
 }
 
-// dialLimit is how long it may take to connect to the server, which is on this machine.
+// dialLimit is how long connecting to the server may take. The server is on this machine.
 const dialLimit = 5 * time.Second
 
-// dial connects to the server, and reports whether that went well.
+// dial connects to the server, and reports whether that succeeded.
 func (l *Link) dial() bool {
 	if !l.Enter() {
 		return false
@@ -88,21 +89,21 @@ func (l *Link) dial() bool {
 	return l.ctx.Err() == nil
 }
 
-// pass passes everything on.
-func (l *Link) pass() {
+// relayAll relays everything.
+func (l *Link) relayAll() {
 	var other sync.WaitGroup
 	other.Go(func() { l.copy(l.Client, l.Server) })
 	l.copy(l.Server, l.Client)
 	other.Wait()
 }
 
-// copy passes on what one side says, until it ends.
+// copy relays what one side sends, until it ends.
 func (l *Link) copy(to io.Writer, from io.Reader) {
 	defer l.Cut()
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(piece)
-		if !l.Enter() { // the end takes its time like any byte
+		if !l.Enter() { // the end of the stream is delayed like any byte
 			return
 		}
 		_, broken := to.Write(piece[:n])

@@ -22,11 +22,13 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	for text, part := range map[string]string{
-		"": "host", ":9": "host", "-a": "host", "a-": "host", "a b": "host", "[::1": "host", "[10.0.0.1]": "host", "[]": "host", "a@b": "host", "é": "host",
+		"": "host", ":9": "host", "-a": "host", "a-": "host", "a b": "host", "[::1": "host", "[10.0.0.1]": "host",
+		"[]": "host", "a@b": "host", "é": "host",
 		"a:": "port", "a:0": "port", "a:65536": "port", "a:geheim": "port", "::1": "host", "a:+1": "port",
 	} {
 		got, fault := engineurl.Address(text, "7", "1234")
-		if got != "" || fault == nil || fault.Part != part || !strings.Contains(fault.Allowed, ":1234") || strings.Contains(fault.Allowed, "geheim") {
+		if got != "" || fault == nil || fault.Part != part || !strings.Contains(fault.Allowed, ":1234") ||
+			strings.Contains(fault.Allowed, "geheim") {
 			t.Errorf("%q is %q, %+v, want a fault of the %s", text, got, fault, part)
 		}
 	}

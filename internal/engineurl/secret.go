@@ -1,17 +1,23 @@
 package engineurl
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/leasehold-go/leasehold/internal/ownpath"
 )
 
-// longestSecret is how many bytes a file with a password may have.
+// longestSecret is the largest size of a password file in bytes.
 const longestSecret = 64 << 10
 
-// Secret returns the value of an environment variable, or else what is in the file that the variable of the same name with _FILE at its end names: one line. The
-// error has the name of the variable and the path.
+// Secret returns the value of an environment variable, or else the single line in the file that the
+// variable of the same name with the suffix _FILE names. The error contains the name of the
+// variable. See [SecretFile].
 func Secret(getenv func(string) string, variable string) (string, error) {
 	if value := getenv(variable); value != "" {
 		return value, nil
@@ -28,20 +34,54 @@ func Secret(getenv func(string) string, variable string) (string, error) {
 	return secret, nil
 }
 
-// SecretFile returns the one line that a file, or a pipe, has, without its end.
+// SecretFile returns the single line of a file or a pipe, without its line end. It rejects a file
+// that users other than this one and root could write or replace. It does not check a file that
+// this process has open, such as /dev/fd/3: whoever started the process opened it.
+//
+// The error quotes a path only if a file exists there: the text may be a password given by mistake.
 func SecretFile(path string) (string, error) {
-	file, err := os.Open(path)
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
+	}
+	if !isOpen(path) {
+		err := ownpath.CheckToRead(path)
+		if fault, is := errors.AsType[*ownpath.Fault](err); is {
+			return "", fmt.Errorf("%w, who could change what it says: %s, or hand it over on standard input or as an "+
+				"open file, as in /dev/fd/3", fault, fault.Fix())
+		}
+		if err != nil {
+			return "", unreadable(err)
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", unreadable(err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, longestSecret+1))
 	if err != nil {
-		return "", err
+		return "", unreadable(err)
 	}
 	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if len(text) > longestSecret || line == "" || strings.ContainsAny(line, "\n\r\x00") {
 		return "", fmt.Errorf("%s must have one line, of at most 64 KiB", path)
 	}
 	return line, nil
+}
+
+// isOpen reports whether a path names a file that this process has open.
+func isOpen(path string) bool {
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+}
+
+// unreadable returns why a file cannot be read, without its path.
+func unreadable(err error) error {
+	why := err
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		why = of.Err
+	} else if errors.Is(err, fs.ErrNotExist) {
+		why = fs.ErrNotExist
+	}
+	return fmt.Errorf("the file cannot be read: %w (its path is not shown, since it could be a password)", why)
 }

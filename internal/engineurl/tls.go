@@ -7,13 +7,14 @@ import (
 	"os"
 )
 
-// TLS is what a URL says of TLS: PEM files, and the name that the server's certificate must have. What is empty was left out; Cert and Key are both given, or none.
+// TLS holds the TLS parameters of a URL: PEM files, and the name that the server's certificate must
+// have. Missing parameters are empty; Cert and Key are both given, or neither.
 type TLS struct{ CA, Cert, Key, ServerName string }
 
-// TLSParameters are the names under which a URL has them.
+// TLSParameters are the names of these parameters in a URL.
 var TLSParameters = []string{"ca", "cert", "key", "server_name"}
 
-// Set takes in one of them. It returns what is allowed if the value is not, and else nothing.
+// Set sets one of them. If the value is not allowed, it returns what is; otherwise an empty string.
 func (t *TLS) Set(name, value string) (allowed string) {
 	switch {
 	case name == "server_name" && !IsHost(value):
@@ -25,7 +26,7 @@ func (t *TLS) Set(name, value string) (allowed string) {
 	return ""
 }
 
-// Fault is what is wrong with all of them together, or nil.
+// Fault returns what is wrong with the combination, or nil.
 func (t *TLS) Fault() *Fault {
 	if (t.Cert == "") == (t.Key == "") {
 		return nil
@@ -43,7 +44,8 @@ func (t TLS) Config() (*tls.Config, error) {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.CA)
+			return nil, fmt.Errorf(
+				"parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.CA)
 		}
 	}
 	if t.Cert != "" {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Cluster are servers that keep the same data together. Many goroutines may use it.
+// Cluster is a group of servers that keep the same data. It is safe for concurrent use.
 type Cluster struct {
-	// Members are the servers, in an order that stays the same.
+	// Members are the servers, in a stable order.
 	Members []*Server
 }
 
-// StartCluster starts n servers that are one cluster, and waits until all of them know the leader. Close ends them. If etcd is missing, the error is
-// ErrMissing.
+// StartCluster starts n servers that form one cluster, and waits until all of them know the leader. Close ends them.
+// The error is ErrMissing if etcd is not installed.
 func StartCluster(n int, c Config) (*Cluster, error) {
 	all, err := startAll(n, c)
 	if err != nil {
@@ -21,17 +21,17 @@ func StartCluster(n int, c Config) (*Cluster, error) {
 	return &Cluster{all}, nil
 }
 
-// Leader returns the server that leads, as soon as a majority of all servers, which run, agrees that it does.
+// Leader returns the server that leads. It waits until a majority of all servers agrees on it.
 func (c *Cluster) Leader() (leader *Server, err error) {
 	err = await("a majority agrees who leads", func() error {
-		leader, err = c.agreed()
+		leader, err = c.agreedLeader()
 		return err
 	})
 	return leader, err
 }
 
-// agreed returns the leader in whom a majority believes at the moment.
-func (c *Cluster) agreed() (*Server, error) {
+// agreedLeader returns the leader that a majority knows at the moment.
+func (c *Cluster) agreedLeader() (*Server, error) {
 	type election struct{ leader, term uint64 }
 	votes, members := map[election]int{}, map[uint64]*Server{}
 	var errs []error
@@ -39,7 +39,7 @@ func (c *Cluster) agreed() (*Server, error) {
 		if !s.Up() {
 			continue
 		}
-		status, err := s.status(startBeat)
+		status, err := s.status(pingLimit)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -52,10 +52,11 @@ func (c *Cluster) agreed() (*Server, error) {
 			return leader, nil
 		}
 	}
-	return nil, errors.Join(append(errs, fmt.Errorf("of %d members, this many believe in each leader: %v", len(c.Members), votes))...)
+	err := fmt.Errorf("of %d members, this many believe in each leader: %v", len(c.Members), votes)
+	return nil, errors.Join(append(errs, err)...)
 }
 
-// Others returns all servers but one.
+// Others returns all servers except one.
 func (c *Cluster) Others(than *Server) (all []*Server) {
 	for _, s := range c.Members {
 		if s != than {
@@ -65,7 +66,7 @@ func (c *Cluster) Others(than *Server) (all []*Server) {
 	return all
 }
 
-// Addrs returns the addresses of all servers, for clients.
+// Addrs returns the client addresses of all servers.
 func (c *Cluster) Addrs() (all []string) {
 	for _, s := range c.Members {
 		all = append(all, s.Addr())
@@ -80,7 +81,7 @@ func (c *Cluster) Kill() {
 	}
 }
 
-// Restart starts those servers again that do not run, and waits until they know a leader.
+// Restart starts all servers that do not run, and waits until they know a leader.
 func (c *Cluster) Restart() error {
 	var down []*Server
 	for _, s := range c.Members {
@@ -91,7 +92,7 @@ func (c *Cluster) Restart() error {
 	return startTogether(down)
 }
 
-// Close kills all servers and removes their folders. Closing it again does nothing.
+// Close kills all servers and removes their folders. It may be called again.
 func (c *Cluster) Close() error { return closeAll(c.Members) }
 
 func closeAll(all []*Server) error {

@@ -10,36 +10,40 @@ import (
 	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
-// Config says how a server differs from the plainest one. The zero value is ready for use: what the server has confirmed is on its disk.
+// Config says how a server differs from the default. The zero value is ready for use: then the server writes what it
+// confirms to disk.
 type Config struct {
-	// Volatile keeps the data in the memory of the machine, where that is a folder, so that it costs no time to sync it. It survives the server, but
-	// not the machine.
+	// Volatile keeps the data in the memory of the machine, where there is a folder for that, so that syncing it takes
+	// no time. The data survives the server but not the machine.
 	Volatile bool
-	// Election is how long members do without a leader before they elect another one; they may take up to twice as long. The shortest
-	// lease is one and a half times of it, in whole seconds, rounded up. Zero means a second, as etcd has it.
+	// Election is how long members do without a leader before they elect another one; they may take up to twice as
+	// long. The shortest lease is one and a half times Election, rounded up to whole seconds. Zero means one second,
+	// which is etcd's default.
 	Election time.Duration
-	// Cert and Key are the files of a certificate, which the server then has clients connect to by TLS.
+	// Cert and Key are the files of a certificate. With them, clients must use TLS.
 	Cert, Key string
-	// ClientCA is the file of the authority whose certificates clients must have. Only with Cert.
+	// ClientCA is the file of the authority that must have signed clients' certificates. It takes effect only with
+	// Cert.
 	ClientCA string
-	// Args are more arguments of the server, such as "--quota-backend-bytes=1000000". They come last, so that they override what this package sets.
+	// Args are additional arguments of the server, such as "--quota-backend-bytes=1000000". They come last, so they
+	// override what this package sets.
 	Args []string
-	// Program is what is run. Defaults to etcd, as found in PATH.
+	// Program is the program to run. Defaults to etcd, as found in PATH.
 	Program string
 }
 
-// memory is a folder that is kept in memory, on Linux.
-const memory = "/dev/shm"
+// memoryFolder is a folder that Linux keeps in memory.
+const memoryFolder = "/dev/shm"
 
-// parent is where the folders of servers are, and "" for the usual place.
-func (c Config) parent() string {
-	if at, err := os.Stat(memory); c.Volatile && err == nil && at.IsDir() {
-		return memory
+// parentFolder is where the folders of servers are made; "" stands for the usual place.
+func (c Config) parentFolder() string {
+	if at, err := os.Stat(memoryFolder); c.Volatile && err == nil && at.IsDir() {
+		return memoryFolder
 	}
 	return ""
 }
 
-// args are the arguments of a server, one of some that are a cluster.
+// args returns the arguments of a server that forms a cluster with all.
 func (c Config) args(s *Server, all []*Server) []string {
 	var cluster []string
 	for _, m := range all {
@@ -56,7 +60,8 @@ func (c Config) args(s *Server, all []*Server) []string {
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-token", filepath.Base(all[0].Dir()),
 	}
 	if c.Election > 0 {
-		args = append(args, "--election-timeout", fmt.Sprint(c.Election.Milliseconds()), "--heartbeat-interval", fmt.Sprint(c.Election.Milliseconds()/10))
+		ms := c.Election.Milliseconds()
+		args = append(args, "--election-timeout", fmt.Sprint(ms), "--heartbeat-interval", fmt.Sprint(ms/10))
 	}
 	if c.Cert != "" {
 		args = append(args, "--cert-file", c.Cert, "--key-file", c.Key)

@@ -10,25 +10,28 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// ErrMissing means that there is no etcd on this machine.
-var ErrMissing = errors.New("etcdserver: etcd is missing: install it (on Debian: apt-get install etcd-server), or put its folder into PATH")
+// ErrMissing means that etcd is not installed.
+var ErrMissing = errors.New("etcdserver: etcd is missing: install it (on Debian: apt-get install etcd-server), " +
+	"or put its folder into PATH")
 
-// Server is an etcd server in a process of its own, with a folder and ports of its own: a cluster, or a member of one. Many goroutines may use it.
+// Server is an etcd server in a process of its own, with its own folder and ports: a cluster, or a member of one. It is
+// safe for concurrent use.
 type Server struct {
-	// Server is its process, folder and log: PID, Up, Dir and Log tell of them, Kill, Stop, Pause and Resume happen to them, and Close ends them.
+	// Server is the process with its folder and log. PID, Up, Dir and Log report on it, Kill, Stop, Pause and Resume
+	// act on it, and Close ends it.
 	*process.Server
 
 	name    string
 	program string
 	args    []string
 	secure  bool
-	client  int // its ports
+	client  int // ports
 	peer    int
-	control int // the one for this package; that for clients if they need no certificate
+	control int // the port for this package; equal to client unless clients need a certificate
 }
 
-// Start starts a server with a folder and ports of its own, and waits until it answers. Close ends it. It dies with this process in any case, on
-// Linux. If etcd is missing, the error is ErrMissing.
+// Start starts a server with its own folder and ports, and waits until it answers. Close ends it; on Linux it also ends
+// with this process. The error is ErrMissing if etcd is not installed.
 func Start(c Config) (*Server, error) {
 	all, err := startAll(1, c)
 	if err != nil {
@@ -37,7 +40,7 @@ func Start(c Config) (*Server, error) {
 	return all[0], nil
 }
 
-// startAll starts servers that are one cluster.
+// startAll starts servers that form one cluster.
 func startAll(n int, c Config) (all []*Server, err error) {
 	program := c.Program
 	if program == "" {
@@ -58,12 +61,13 @@ func startAll(n int, c Config) (all []*Server, err error) {
 	return all, err
 }
 
-// newServers makes servers that are one cluster. Those that were made are to be closed, even if it fails.
+// newServers makes servers that form one cluster. The caller closes those that it returns, also with an error.
 func newServers(n int, c Config, program string) (all []*Server, err error) {
 	for i := range n {
 		s := &Server{name: fmt.Sprintf("m%d", i+1), program: program, secure: c.Cert != ""}
 		if err = s.reservePorts(); err == nil {
-			s.Server, err = process.NewServer("etcdserver: the server at "+s.Addr(), c.parent(), "etcd-", s.releasePorts)
+			what := "etcdserver: the server at " + s.Addr()
+			s.Server, err = process.NewServer(what, c.parentFolder(), "etcd-", s.releasePorts)
 		}
 		if err != nil {
 			return all, err
@@ -76,7 +80,7 @@ func newServers(n int, c Config, program string) (all []*Server, err error) {
 	return all, nil
 }
 
-// reservePorts gets all ports, or none.
+// reservePorts reserves all ports, or none.
 func (s *Server) reservePorts() (err error) {
 	wanted := []*int{&s.client, &s.peer, &s.control}
 	if !s.secure {
@@ -105,11 +109,11 @@ func (s *Server) launch() (*process.Process, error) {
 	return s.Launch(exec.Command(s.program, s.args...))
 }
 
-// awaitAnswer waits until the server that was launched knows a leader, as it does only when a majority of its cluster runs. If it does not, that run is killed,
-// and no later one.
-func (s *Server) awaitAnswer(run *process.Process) error {
+// awaitLeader waits until the launched server knows a leader, which takes a majority of its cluster. If it fails, it
+// kills that run, and no later one.
+func (s *Server) awaitLeader(run *process.Process) error {
 	err := s.Await(run, Patience, "it knows a leader", func() error {
-		status, err := s.status(startBeat)
+		status, err := s.status(pingLimit)
 		if err == nil && status.Leader == 0 {
 			err = errors.New("there is none")
 		}
@@ -121,13 +125,13 @@ func (s *Server) awaitAnswer(run *process.Process) error {
 	return err
 }
 
-// Name returns the name that the server has in its cluster, such as "m1".
+// Name returns the server's name in its cluster, such as "m1".
 func (s *Server) Name() string { return s.name }
 
-// Addr returns the address for clients, such as "127.0.0.1:12345". It stays the same over restarts.
+// Addr returns the address for clients, such as "127.0.0.1:12345". A restart keeps it.
 func (s *Server) Addr() string { return ports.Address(s.client) }
 
-// URL returns the address for clients as etcd has it, such as "http://127.0.0.1:12345", or with https if they need TLS.
+// URL returns the address for clients as a URL, such as "http://127.0.0.1:12345", or with https if clients need TLS.
 func (s *Server) URL() string {
 	if s.secure {
 		return "https://" + s.Addr()

@@ -44,7 +44,7 @@ func get(t *testing.T, s *Server) string {
 	return string(reply.Kvs[0].Value)
 }
 
-// What was confirmed is there after a crash, on the same address, unless it is wiped.
+// What was confirmed survives a crash, at the same address, unless it is wiped.
 func TestKillRestartAndWipe(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{"on the disk": {}, "volatile": {Volatile: true}} {
@@ -52,7 +52,7 @@ func TestKillRestartAndWipe(t *testing.T) {
 			t.Parallel()
 			s := ForTest(t, c)
 			pid, addr := s.PID(), s.Addr()
-			if pid == 0 || !s.Up() || strings.HasPrefix(s.Dir(), memory) != c.Volatile {
+			if pid == 0 || !s.Up() || strings.HasPrefix(s.Dir(), memoryFolder) != c.Volatile {
 				t.Errorf("process %d, up: %v, in %s", pid, s.Up(), s.Dir())
 			}
 			put(t, s, "value")
@@ -78,7 +78,7 @@ func TestKillRestartAndWipe(t *testing.T) {
 	}
 }
 
-// A start that has failed, as the server was killed, leaves the next run alone.
+// A start that has failed because the server was killed leaves the next run alone.
 func TestAStartThatFailsEndsItsOwnRun(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{Volatile: true})
@@ -88,13 +88,13 @@ func TestAStartThatFailsEndsItsOwnRun(t *testing.T) {
 	s.Kill()
 	second, err := s.launch()
 	noErr(t, err)
-	if err := s.awaitAnswer(first); err == nil || !strings.Contains(err.Error(), "has ended") {
+	if err := s.awaitLeader(first); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Errorf("%v, want that it has ended", err)
 	}
 	if s.PID() != second.Pid {
 		t.Errorf("process %d runs, want %d", s.PID(), second.Pid)
 	}
-	noErr(t, s.awaitAnswer(second))
+	noErr(t, s.awaitLeader(second))
 }
 
 func TestPause(t *testing.T) {
@@ -105,7 +105,8 @@ func TestPause(t *testing.T) {
 		t.Errorf("it answers while it is paused: %v", err)
 	}
 	noErr(t, s.Resume())
-	if status, err := s.Status(); err != nil || status.ID == 0 || status.ID != status.Leader || status.Version == "" || !s.Up() {
+	status, err := s.Status()
+	if err != nil || status.ID == 0 || status.ID != status.Leader || status.Version == "" || !s.Up() {
 		t.Errorf("%+v, %v", status, err)
 	}
 	if page, err := s.Get("/version"); err != nil || !strings.Contains(string(page), "etcdserver") {
@@ -151,7 +152,7 @@ func TestClusterElectsAnotherLeader(t *testing.T) {
 	noErr(t, c.Restart()) // all run
 }
 
-// Nobody knows a leader where no majority runs.
+// Without a majority, nobody knows a leader.
 func TestServerWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	c := ClusterForTest(t, 2, Config{Volatile: true, Election: 500 * time.Millisecond})
@@ -165,7 +166,7 @@ func TestServerWithoutAMajority(t *testing.T) {
 		}
 		return nil
 	}))
-	if s, err := c.agreed(); err == nil {
+	if s, err := c.agreedLeader(); err == nil {
 		t.Errorf("%s leads", s.Name())
 	}
 }
@@ -185,8 +186,9 @@ func TestTLS(t *testing.T) {
 		own  []tls.Certificate
 		good bool
 	}{"with a certificate": {[]tls.Certificate{pair}, true}, "without": {nil, false}} {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL(), "https://"), &tls.Config{RootCAs: roots, Certificates: c.own})
-		if err == nil { // the server looks at the certificate after the client thinks that all is well
+		config := &tls.Config{RootCAs: roots, Certificates: c.own}
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL(), "https://"), config)
+		if err == nil { // the server checks the certificate after the client's handshake is complete
 			_, err = conn.Write([]byte("GET /health HTTP/1.0\r\n\r\n"))
 			if err == nil {
 				_, err = conn.Read(make([]byte, 1))
@@ -199,14 +201,18 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// certificate makes a certificate for servers and clients on this machine, which is its own authority.
+// certificate makes a self-signed certificate for servers and clients on this machine.
 func certificate(t *testing.T) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	noErr(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	noErr(t, err)
 	secret, err := x509.MarshalECPrivateKey(key)
@@ -219,14 +225,15 @@ func certificate(t *testing.T) (certFile, keyFile string) {
 	return write("cert", "CERTIFICATE", cert), write("key", "EC PRIVATE KEY", secret)
 }
 
-func TestWhatCannotBeStarted(t *testing.T) {
+func TestProgramThatCannotStart(t *testing.T) {
 	t.Parallel()
 	ForTest(t, Config{Volatile: true}).Kill() // skips the test if there is no etcd
 	if _, err := Start(Config{Program: "no-such-program"}); !errors.Is(err, ErrMissing) {
 		t.Errorf("%v, want ErrMissing", err)
 	}
 	for _, args := range [][]string{{"--no-such-argument"}, {"--listen-peer-urls", "nonsense"}} {
-		if s, err := Start(Config{Args: args}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "its log ends with") {
+		s, err := Start(Config{Args: args})
+		if err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "its log ends with") {
 			t.Errorf("%v: %v, %v; want what the log says", args, s, err)
 		}
 	}

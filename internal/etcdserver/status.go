@@ -13,35 +13,35 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// Patience is how long everything here waits that depends on a server: for its start, for a leader. It is long, as machines that run
-// tests are slow at times.
+// Patience limits every wait for a server in this package: for its start, for a leader. It is long, since machines that
+// run tests are slow at times.
 const Patience = 30 * time.Second
 
 const (
-	// startBeat is how long one look waits for an answer.
-	startBeat = 500 * time.Millisecond
+	// pingLimit is how long one ping waits for an answer.
+	pingLimit = 500 * time.Millisecond
 	// callLimit is how long Call waits for an answer.
 	callLimit = 5 * time.Second
 )
 
-// await asks until nothing is missing, and for no longer than Patience. It looks at least once.
+// await calls missing until it returns nil, at least once and for no longer than Patience.
 func await(until string, missing func() error) error {
 	return process.Await("etcdserver", Patience, until, missing)
 }
 
-// Status is what a server says of itself.
+// Status is what a server reports about itself.
 type Status struct {
-	// ID is its number in the cluster, and Leader that of the member that leads, as far as it knows; 0 if none does.
+	// ID is the server's number in the cluster, and Leader the number of the leader that it knows; 0 if it knows none.
 	ID, Leader uint64
-	// Term is the number of the election that it knows of.
+	// Term is the number of the last election that it knows.
 	Term uint64
-	// Revision is that of its data.
+	// Revision is the revision of its data.
 	Revision int64
-	// Version is as in "3.4.23".
+	// Version is the version of the server, such as "3.4.23".
 	Version string
 }
 
-// Status asks the server what it is. It also answers if there is no leader.
+// Status asks the server for its status. It works without a leader, too.
 func (s *Server) Status() (Status, error) { return s.status(callLimit) }
 
 func (s *Server) status(limit time.Duration) (Status, error) {
@@ -58,9 +58,9 @@ func (s *Server) status(limit time.Duration) (Status, error) {
 	return Status{reply.Header.ID, reply.Leader, reply.Header.Term, reply.Header.Revision, reply.Version}, err
 }
 
-// Call asks the server something over HTTP: a path such as "/v3/kv/put", and what is sent and received, in JSON, as
-// https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/ has it. An error means that there was no good answer; the request may have been done. It takes no
-// longer than five seconds.
+// Call sends a request over HTTP to a path such as "/v3/kv/put", with JSON in both directions, as described in
+// https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. An error means that there was no good answer; the request may
+// have been done. Call takes at most five seconds.
 func (s *Server) Call(path string, request, reply any) error {
 	return s.call(callLimit, path, request, reply)
 }
@@ -77,14 +77,18 @@ func (s *Server) call(limit time.Duration, path string, request, reply any) erro
 
 // Get reads a page of the server, such as "/metrics".
 func (s *Server) Get(path string) (page []byte, err error) {
-	err = s.ask(callLimit, func(c *http.Client) (*http.Response, error) { return c.Get(s.controlURL() + path) }, func(text []byte) error {
+	err = s.ask(callLimit, func(c *http.Client) (*http.Response, error) {
+		return c.Get(s.controlURL() + path)
+	}, func(text []byte) error {
 		page = text
 		return nil
 	})
 	return page, err
 }
 
-func (s *Server) ask(limit time.Duration, send func(*http.Client) (*http.Response, error), take func([]byte) error) error {
+func (s *Server) ask(
+	limit time.Duration, send func(*http.Client) (*http.Response, error), take func([]byte) error,
+) error {
 	client := &http.Client{Timeout: limit, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := send(client)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package exposure says how safe a connection to a server is: whether it leaves this machine, whether it is encrypted, and whether the server has proved who it
-// is.
+// Package exposure tells how safe a connection to a server is: whether it leaves this machine, whether it is encrypted,
+// and whether the server is authenticated.
 package exposure
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// IsLocal reports whether an address leads to this machine and nowhere else: HOST, HOST:PORT or the path of a socket. A name other than localhost is taken
-// for one of another machine, wherever it leads today.
+// IsLocal reports whether an address leads to this machine and nowhere else: HOST, HOST:PORT or the path of a socket. A
+// name other than localhost counts as another machine, whatever it resolves to.
 func IsLocal(address string) bool {
 	if strings.HasPrefix(address, "/") || strings.HasPrefix(address, "@") {
 		return true
@@ -26,7 +26,7 @@ func IsLocal(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Verifies reports whether a configuration has the certificate of the server checked. Nil stands for no TLS.
+// Verifies reports whether a configuration checks the certificate of the server. Nil stands for no TLS.
 func Verifies(c *tls.Config) bool {
 	switch {
 	case c == nil:
@@ -34,7 +34,8 @@ func Verifies(c *tls.Config) bool {
 	case !c.InsecureSkipVerify:
 		return true
 	}
-	// One that checks by itself, and not against all authorities of the world without looking at the name.
+	// A callback checks it instead. One that sees only the chain must not rely on the authorities of the system: with
+	// them, a valid certificate for any name would pass.
 	return c.VerifyConnection != nil || c.VerifyPeerCertificate != nil && c.RootCAs != nil
 }
 
@@ -42,25 +43,28 @@ func Verifies(c *tls.Config) bool {
 type Weakness struct {
 	// Code and Text are for a finding.
 	Code, Text string
-	// Exposed is set if a password is sent, or as good as sent, to whoever is on the way.
+	// Exposed is set if anybody on the path can learn the password.
 	Exposed bool
 }
 
-// Weak returns what is wrong with connections to an address, or nil. config is nil without TLS; exposed says whether a password is sent over it.
-func Weak(address string, config *tls.Config, exposed bool) *Weakness {
+// FindWeakness returns what is wrong with connections to an address, or nil. config is nil without TLS; exposed says
+// whether a password is sent over the connection.
+func FindWeakness(address string, config *tls.Config, exposed bool) *Weakness {
 	switch {
 	case IsLocal(address), Verifies(config):
 		return nil
 	case config != nil:
-		w := &Weakness{Code: "tls-unverified", Exposed: exposed, Text: "the certificate of the server is not checked: whoever is on the way can pass for the server, and grant to two what one holds"}
+		w := &Weakness{Code: "tls-unverified", Exposed: exposed, Text: "the certificate of the server is not " +
+			"checked: anybody on the network path can pose as the server, and grant one lock to two holders"}
 		if exposed {
-			w.Text += ". The password is shown to it"
+			w.Text += ". They can also read the password"
 		}
 		return w
 	}
-	w := &Weakness{Code: "tls-off", Exposed: exposed, Text: "the connection leaves this machine without TLS: whoever is on the way can read what is locked, and grant to two what one holds"}
+	w := &Weakness{Code: "tls-off", Exposed: exposed, Text: "the connection leaves this machine without TLS: " +
+		"anybody on the network path can read what is locked, and grant one lock to two holders"}
 	if exposed {
-		w.Text += ". The password goes in clear"
+		w.Text += ". The password is sent in clear text"
 	}
 	return w
 }

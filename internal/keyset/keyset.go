@@ -1,4 +1,4 @@
-// Package keyset is a set of keys that is empty most of the time, and is asked in each request all the same.
+// Package keyset has a set of keys that is usually empty, and is read by every request.
 package keyset
 
 import (
@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// Set is a set. Its zero value is empty. Many goroutines may use it.
+// Set is a set of keys. Its zero value is empty. It is safe for concurrent use.
 type Set[K comparable] struct {
-	count atomic.Int32 // so that an empty set takes no mutex
+	count atomic.Int32 // so that reading an empty set needs no mutex
 
 	mu   sync.Mutex
 	keys map[K]struct{}
 }
 
-// Add puts a key in.
+// Add adds a key.
 func (s *Set[K]) Add(k K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func (s *Set[K]) Add(k K) {
 	s.count.Store(int32(len(s.keys)))
 }
 
-// Has reports whether a key is in.
+// Has reports whether a key is in the set.
 func (s *Set[K]) Has(k K) bool {
 	if s.count.Load() == 0 {
 		return false
@@ -36,7 +36,7 @@ func (s *Set[K]) Has(k K) bool {
 	return ok
 }
 
-// Remove takes a key out, and reports whether it was in.
+// Remove removes a key, and reports whether it was in the set.
 func (s *Set[K]) Remove(k K) bool {
 	if s.count.Load() == 0 {
 		return false

@@ -1,13 +1,12 @@
-// Package localqueue lets the callers of one process wait for each other, first come first
-// served, before they ask a server: one process is then one waiter there, however
-// many of its goroutines want the same thing.
+// Package localqueue lets the callers of one process wait for each other, in order, before they ask a server. So a
+// process is one waiter there, however many of its goroutines want the same name.
 //
-// For each key there is one turn. Whoever has it may ask the server, and keeps it
-// for as long as nobody else of this process could succeed. Then the turn goes to the next in
-// line, perhaps together with a gift: what the one before held, ready for use.
+// Each key has one turn. The caller that has the turn may ask the server, and keeps the turn for as long as no other
+// caller of this process could succeed. Then the turn goes to the next waiter, perhaps together with a value, such as a
+// lock that is handed over.
 //
-// Whoever has the turn also says what it knows: that what the key stands for is held, by itself or
-// by others elsewhere. To wait is not to know that.
+// The caller that has the turn also notes whether it knows that the key is held, by itself or by others elsewhere.
+// Having to wait does not imply that.
 package localqueue
 
 import (
@@ -15,223 +14,230 @@ import (
 	"sync"
 )
 
-// Queue is the lines of all keys. W is what a waiter wants, G what it may be
-// given along with its turn. The zero value is ready for use, by many
-// goroutines.
-type Queue[K comparable, W, G any] struct {
-	mu    sync.Mutex
-	lines map[K]*line[W, G]
-	spare *line[W, G] // one unused line, so that free keys cost no memory each time
+// Queue has the queues of all keys. W is what a waiter wants; V is a value that it may get along with its turn. The
+// zero value is ready for use. A Queue is safe for concurrent use.
+type Queue[K comparable, W, V any] struct {
+	mu     sync.Mutex
+	queues map[K]*keyQueue[W, V]
+	spare  *keyQueue[W, V] // one unused queue, so that a free key costs no allocation
 }
 
-// line exists while somebody has the turn of its key.
-type line[W, G any] struct {
-	first, last *waiter[W, G]
-	length      int
-	held        bool // is known to be held
-	told        int  // how often that has become known
-	unless      int  // waiters who go when it becomes known
+// keyQueue is the queue of one key. It exists while a caller has the turn.
+type keyQueue[W, V any] struct {
+	first, last   *waiter[W, V]
+	length        int
+	held          bool // the key is known to be held
+	heldCount     int  // how often held has become true
+	leaversIfHeld int  // waiters with leavesIfHeld
 }
 
-type waiter[W, G any] struct {
-	want       W
-	turn       chan Turn[G] // of capacity 1; receives once
-	queued     bool
-	unless     bool // goes when it becomes known that it is held
-	held       bool // that was known when it came, or has become known since
-	told       int  // of the line, when it came
-	prev, next *waiter[W, G]
+type waiter[W, V any] struct {
+	want            W
+	turn            chan Turn[V] // of capacity 1; receives once
+	queued          bool
+	leavesIfHeld    bool // leaves when the key is known to be held
+	sawHeld         bool // held was true at some moment of the wait
+	heldCountOnJoin int  // heldCount of the queue at the start of the wait
+	prev, next      *waiter[W, V]
 }
 
-// Turn is what has come of a wait.
-type Turn[G any] struct {
-	// Mine is set if the caller has the turn.
-	Mine bool
-	// Gift is what came with it, if Gifted is set.
-	Gift   G
-	Gifted bool
-	// Full is set if the caller did not wait, since as many others do as may.
-	Full bool
-	// Held is set if at some moment of the wait whoever had the turn knew that it is held.
+// Turn is the result of a wait.
+type Turn[V any] struct {
+	// HasTurn is set if the caller has the turn.
+	HasTurn bool
+	// Value came along with the turn, if HasValue is set.
+	Value    V
+	HasValue bool
+	// TooMany is set if the caller did not wait, because as many others wait as are allowed.
+	TooMany bool
+	// Held is set if at some moment of the wait the caller with the turn knew that the key was held.
 	Held bool
 }
 
 // Try takes the turn of k if nobody has it, and reports whether it did.
-func (q *Queue[K, W, G]) Try(k K) bool {
+func (q *Queue[K, W, V]) Try(k K) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.try(k)
+	return q.tryLocked(k)
 }
 
-func (q *Queue[K, W, G]) try(k K) bool {
-	if _, taken := q.lines[k]; taken {
+func (q *Queue[K, W, V]) tryLocked(k K) bool {
+	if _, taken := q.queues[k]; taken {
 		return false
 	}
-	l := q.spare
-	if l == nil {
-		l = new(line[W, G])
+	kq := q.spare
+	if kq == nil {
+		kq = new(keyQueue[W, V])
 	}
 	q.spare = nil
-	if q.lines == nil {
-		q.lines = make(map[K]*line[W, G])
+	if q.queues == nil {
+		q.queues = make(map[K]*keyQueue[W, V])
 	}
-	q.lines[k] = l
+	q.queues[k] = kq
 	return true
 }
 
-// Held reports whether whoever has the turn of k knows that it is held.
-func (q *Queue[K, W, G]) Held(k K) bool {
+// Held reports whether the caller that has the turn of k knows that k is held.
+func (q *Queue[K, W, V]) Held(k K) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[k]
-	return l != nil && l.held
+	kq := q.queues[k]
+	return kq != nil && kq.held
 }
 
-// SetHeld is called by whoever has the turn of k: it knows now that it is held, or does not know it any more.
-func (q *Queue[K, W, G]) SetHeld(k K, held bool) {
+// SetHeld sets whether it is known that k is held. Only the caller that has the turn of k may call it.
+func (q *Queue[K, W, V]) SetHeld(k K, held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[k]
-	if held && !l.held {
-		l.told++
+	kq := q.queues[k]
+	if held && !kq.held {
+		kq.heldCount++
 	}
-	l.held = held
-	for w := l.first; held && l.unless > 0; {
+	kq.held = held
+	for w := kq.first; held && kq.leaversIfHeld > 0; {
 		next := w.next
-		if w.unless {
-			l.remove(w)
-			w.turn <- Turn[G]{Held: true}
+		if w.leavesIfHeld {
+			kq.remove(w)
+			w.turn <- Turn[V]{Held: true}
 		}
 		w = next
 	}
 }
 
-// Wait waits for the turn of k, unless as many as most wait for it already; 0 is no limit. If ctx ends or stop is closed first, it gives up its place. If the turn came at the same moment,
-// the caller has it: it must look at ctx itself.
-func (q *Queue[K, W, G]) Wait(ctx context.Context, stop <-chan struct{}, k K, most int, want W) Turn[G] {
-	return q.wait(ctx, stop, k, most, &waiter[W, G]{want: want})
+// Wait waits for the turn of k, unless maxWaiters others wait for it already; 0 is no limit. It stops waiting when ctx
+// ends or stop is closed. If the turn came at the same moment, the caller has it, so it must check ctx itself.
+func (q *Queue[K, W, V]) Wait(ctx context.Context, stop <-chan struct{}, k K, maxWaiters int, want W) Turn[V] {
+	return q.wait(ctx, stop, k, maxWaiters, &waiter[W, V]{want: want})
 }
 
-// WaitUnlessHeld is Wait for a caller who gives up as soon as it is known that it is held. A gift is never given to it.
-func (q *Queue[K, W, G]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K, most int) Turn[G] {
-	return q.wait(ctx, stop, k, most, &waiter[W, G]{unless: true})
+// WaitUnlessHeld is like Wait, but it leaves as soon as k is known to be held. It never gets a value.
+func (q *Queue[K, W, V]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K, maxWaiters int) Turn[V] {
+	return q.wait(ctx, stop, k, maxWaiters, &waiter[W, V]{leavesIfHeld: true})
 }
 
-func (q *Queue[K, W, G]) wait(ctx context.Context, stop <-chan struct{}, k K, most int, w *waiter[W, G]) Turn[G] {
-	q.mu.Lock()
-	if q.try(k) {
-		q.mu.Unlock()
-		return Turn[G]{Mine: true}
+func (q *Queue[K, W, V]) wait(ctx context.Context, stop <-chan struct{}, k K, maxWaiters int, w *waiter[W, V]) Turn[V] {
+	t, queued := q.join(k, maxWaiters, w)
+	if !queued {
+		return t
 	}
-	l := q.lines[k]
-	if w.unless && l.held {
-		q.mu.Unlock()
-		return Turn[G]{Held: true}
-	}
-	if most > 0 && l.length >= most {
-		held := l.held
-		q.mu.Unlock()
-		return Turn[G]{Full: true, Held: held}
-	}
-	w.turn = make(chan Turn[G], 1)
-	l.push(w)
-	q.mu.Unlock()
-
 	select {
 	case t := <-w.turn:
 		return t
 	case <-ctx.Done():
 	case <-stop:
 	}
-	q.mu.Lock()
-	waiting := w.queued
-	if waiting {
-		l.remove(w)
-	}
-	q.mu.Unlock()
-	if waiting {
-		return Turn[G]{Held: w.held}
+	if q.leave(k, w) {
+		return Turn[V]{Held: w.sawHeld}
 	}
 	return <-w.turn
 }
 
-// Done ends the turn of k: the next in line has it. Nobody knows then whether it is held.
-func (q *Queue[K, W, G]) Done(k K) {
+// join puts w into the queue of k, or returns the result of its wait at once.
+func (q *Queue[K, W, V]) join(k K, maxWaiters int, w *waiter[W, V]) (t Turn[V], queued bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[k]
-	if w := l.first; w != nil {
-		l.remove(w)
-		l.held = false
-		w.turn <- Turn[G]{Mine: true, Held: w.held}
-		return
+	if q.tryLocked(k) {
+		return Turn[V]{HasTurn: true}, false
 	}
-	delete(q.lines, k)
-	*l = line[W, G]{}
-	q.spare = l
+	kq := q.queues[k]
+	switch {
+	case w.leavesIfHeld && kq.held:
+		return Turn[V]{Held: true}, false
+	case maxWaiters > 0 && kq.length >= maxWaiters:
+		return Turn[V]{TooMany: true, Held: kq.held}, false
+	}
+	w.turn = make(chan Turn[V], 1)
+	kq.push(w)
+	return t, true
 }
 
-// Pass ends the turn of k in favour of the next in line, with a gift, and reports whether
-// it did. It leaves the turn where it is if nobody waits, or if give, which is told
-// what the next in line wants, refuses. What is known of it stays. give runs under the queue's lock: it must be quick and must
-// not call the queue.
-func (q *Queue[K, W, G]) Pass(k K, give func(want W) (G, bool)) bool {
+// leave takes w out of the queue of k, and reports false if its turn has come.
+func (q *Queue[K, W, V]) leave(k K, w *waiter[W, V]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[k]
-	w := l.first
-	if w == nil || w.unless {
+	if !w.queued {
 		return false
 	}
-	gift, ok := give(w.want)
-	if !ok {
-		return false
-	}
-	l.remove(w)
-	w.turn <- Turn[G]{Mine: true, Gift: gift, Gifted: true, Held: w.held}
+	q.queues[k].remove(w)
 	return true
 }
 
-// Waiting returns how many wait for the turn of k.
-func (q *Queue[K, W, G]) Waiting(k K) int {
+// EndTurn ends the turn of k: the next waiter has it. From then on k is not known to be held.
+func (q *Queue[K, W, V]) EndTurn(k K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l := q.lines[k]; l != nil {
-		return l.length
+	kq := q.queues[k]
+	if w := kq.first; w != nil {
+		kq.remove(w)
+		kq.held = false
+		w.turn <- Turn[V]{HasTurn: true, Held: w.sawHeld}
+		return
+	}
+	delete(q.queues, k)
+	*kq = keyQueue[W, V]{}
+	q.spare = kq
+}
+
+// HandOver ends the turn of k in favour of the next waiter, which also gets a value, and reports whether it did. The
+// turn stays if nobody waits, or if give, which gets what the next waiter wants, refuses. What is known of k stays.
+// give runs under the queue's mutex: it must be quick and must not call the queue.
+func (q *Queue[K, W, V]) HandOver(k K, give func(want W) (V, bool)) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	kq := q.queues[k]
+	w := kq.first
+	if w == nil || w.leavesIfHeld {
+		return false
+	}
+	value, ok := give(w.want)
+	if !ok {
+		return false
+	}
+	kq.remove(w)
+	w.turn <- Turn[V]{HasTurn: true, Value: value, HasValue: true, Held: w.sawHeld}
+	return true
+}
+
+// Waiting returns how many callers wait for the turn of k.
+func (q *Queue[K, W, V]) Waiting(k K) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if kq := q.queues[k]; kq != nil {
+		return kq.length
 	}
 	return 0
 }
 
-func (l *line[W, G]) push(w *waiter[W, G]) {
-	w.queued, w.prev = true, l.last
-	w.held, w.told = l.held, l.told
-	if w.unless {
-		l.unless++
+func (kq *keyQueue[W, V]) push(w *waiter[W, V]) {
+	w.queued, w.prev = true, kq.last
+	w.sawHeld, w.heldCountOnJoin = kq.held, kq.heldCount
+	if w.leavesIfHeld {
+		kq.leaversIfHeld++
 	}
-	if l.last != nil {
-		l.last.next = w
+	if kq.last != nil {
+		kq.last.next = w
 	} else {
-		l.first = w
+		kq.first = w
 	}
-	l.last = w
-	l.length++
+	kq.last = w
+	kq.length++
 }
 
-func (l *line[W, G]) remove(w *waiter[W, G]) {
+func (kq *keyQueue[W, V]) remove(w *waiter[W, V]) {
 	if w.prev != nil {
 		w.prev.next = w.next
 	} else {
-		l.first = w.next
+		kq.first = w.next
 	}
 	if w.next != nil {
 		w.next.prev = w.prev
 	} else {
-		l.last = w.prev
+		kq.last = w.prev
 	}
 	w.queued, w.prev, w.next = false, nil, nil
-	w.held = w.held || l.told > w.told
-	if w.unless {
-		l.unless--
+	w.sawHeld = w.sawHeld || kq.heldCount > w.heldCountOnJoin
+	if w.leavesIfHeld {
+		kq.leaversIfHeld--
 	}
-	l.length--
+	kq.length--
 }

@@ -9,26 +9,26 @@ import (
 	"testing/synctest"
 )
 
-// place is somebody in the line.
-type place struct {
-	done       chan struct{}
-	gift       string
-	gifted, ok bool
-	held       bool
+// waitingCaller is a caller that waits in the queue.
+type waitingCaller struct {
+	done              chan struct{}
+	value             string
+	hasValue, hasTurn bool
+	sawHeld           bool
 }
 
-func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct{}, k string, want int) *place {
-	p := &place{done: make(chan struct{})}
+func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct{}, k string, want int) *waitingCaller {
+	p := &waitingCaller{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		t := q.Wait(ctx, stop, k, 0, want)
-		p.gift, p.gifted, p.ok, p.held = t.Gift, t.Gifted, t.Mine, t.Held
+		p.value, p.hasValue, p.hasTurn, p.sawHeld = t.Value, t.HasValue, t.HasTurn, t.Held
 	}()
 	synctest.Wait()
 	return p
 }
 
-func (p *place) over() bool {
+func (p *waitingCaller) settle() bool {
 	synctest.Wait()
 	select {
 	case <-p.done:
@@ -51,12 +51,12 @@ func TestOneHasTheTurn(t *testing.T) {
 		if !q.Try("b") {
 			t.Error("keys must have nothing to do with each other")
 		}
-		q.Done("a")
+		q.EndTurn("a")
 		if !q.Try("a") {
 			t.Error("a turn that has ended must be free")
 		}
-		q.Done("a")
-		if p := wait(t.Context(), q, nil, "a", 0); !p.over() || !p.ok || p.gifted {
+		q.EndTurn("a")
+		if p := wait(t.Context(), q, nil, "a", 0); !p.settle() || !p.hasTurn || p.hasValue {
 			t.Error("who waits for a free turn must have it at once")
 		}
 	})
@@ -65,33 +65,33 @@ func TestOneHasTheTurn(t *testing.T) {
 func TestTurnsGoRoundInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		q.Try("a")
-		var line []*place
+		var waiters []*waitingCaller
 		for i := range 10 {
-			line = append(line, wait(t.Context(), q, nil, "a", i))
+			waiters = append(waiters, wait(t.Context(), q, nil, "a", i))
 		}
 		if n := q.Waiting("a"); n != 10 {
 			t.Errorf("%d wait, want 10", n)
 		}
-		for i, p := range line {
-			if p.over() {
+		for i, p := range waiters {
+			if p.settle() {
 				t.Fatalf("place %d has its turn too soon", i)
 			}
 			if q.Try("a") {
 				t.Fatal("a try has passed those who wait")
 			}
-			q.Done("a")
-			if !p.over() || !p.ok || p.gifted {
+			q.EndTurn("a")
+			if !p.settle() || !p.hasTurn || p.hasValue {
 				t.Fatalf("place %d: %+v", i, p)
 			}
 		}
-		q.Done("a")
-		if len(q.lines) != 0 || q.Waiting("a") != 0 {
+		q.EndTurn("a")
+		if len(q.queues) != 0 || q.Waiting("a") != 0 {
 			t.Error("something is left of a key that nobody wants")
 		}
 	})
 }
 
-func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, who := range map[string]int{"first": 0, "middle": 1, "last": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -101,27 +101,27 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 					q.Try("a")
 					ctx, cancel := context.WithCancel(t.Context())
 					stop := make(chan struct{})
-					var line []*place
+					var waiters []*waitingCaller
 					for i := range 3 {
 						if i == who {
-							line = append(line, wait(ctx, q, stop, "a", i))
+							waiters = append(waiters, wait(ctx, q, stop, "a", i))
 						} else {
-							line = append(line, wait(t.Context(), q, nil, "a", i))
+							waiters = append(waiters, wait(t.Context(), q, nil, "a", i))
 						}
 					}
 					if byStop {
 						close(stop)
 					}
 					cancel()
-					if gone := line[who]; !gone.over() || gone.ok {
+					if gone := waiters[who]; !gone.settle() || gone.hasTurn {
 						t.Fatalf("who has given up: %+v", gone)
 					}
 					if n := q.Waiting("a"); n != 2 {
 						t.Errorf("%d wait, want 2", n)
 					}
-					for _, p := range slices.Delete(line, who, who+1) {
-						q.Done("a")
-						if !p.over() || !p.ok {
+					for _, p := range slices.Delete(waiters, who, who+1) {
+						q.EndTurn("a")
+						if !p.settle() || !p.hasTurn {
 							t.Fatal("the others must have their turn")
 						}
 					}
@@ -131,38 +131,38 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 	}
 }
 
-func TestPassHandsAGiftOn(t *testing.T) {
+func TestHandOverPassesAValue(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		never := func(int) (string, bool) { t.Error("there is nobody to give to"); return "", true }
 		q.Try("a")
-		if q.Pass("a", never) {
+		if q.HandOver("a", never) {
 			t.Error("passed on to nobody")
 		}
 		first, second := wait(t.Context(), q, nil, "a", 7), wait(t.Context(), q, nil, "a", 8)
 		refuse := func(want int) (string, bool) {
 			if want != 7 {
-				t.Errorf("the first in line wants %d", want)
+				t.Errorf("the next waiter wants %d", want)
 			}
 			return "no", false
 		}
-		if q.Pass("a", refuse) || first.over() || q.Waiting("a") != 2 {
-			t.Error("a gift that is refused must leave everything as it is")
+		if q.HandOver("a", refuse) || first.settle() || q.Waiting("a") != 2 {
+			t.Error("a hand-over that is refused must leave everything as it is")
 		}
-		if !q.Pass("a", func(int) (string, bool) { return "gift", true }) {
+		if !q.HandOver("a", func(int) (string, bool) { return "value", true }) {
 			t.Error("not passed on")
 		}
-		if !first.over() || !first.ok || !first.gifted || first.gift != "gift" || second.over() {
+		if !first.settle() || !first.hasTurn || !first.hasValue || first.value != "value" || second.settle() {
 			t.Errorf("got %+v and %+v", first, second)
 		}
-		q.Done("a") // the turn came with the gift
-		if !second.over() || !second.ok || second.gifted {
+		q.EndTurn("a") // the turn came with the value
+		if !second.settle() || !second.hasTurn || second.hasValue {
 			t.Errorf("got %+v", second)
 		}
 	})
 }
 
-// Who waits learns whether it was ever known, while it waited, that it is held.
-func TestWhatIsKnownOfWhatOneWaitsFor(t *testing.T) {
+// A waiter learns whether it was known at any moment of its wait that the key is held.
+func TestWaitersLearnThatTheKeyIsHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		q.Try("a")
 		before := wait(t.Context(), q, nil, "a", 0)
@@ -172,7 +172,7 @@ func TestWhatIsKnownOfWhatOneWaitsFor(t *testing.T) {
 			t.Error("nobody has said so")
 		}
 		cancel()
-		if !gone.over() || gone.ok || gone.held {
+		if !gone.settle() || gone.hasTurn || gone.sawHeld {
 			t.Errorf("who has gone before anything was known: %+v", gone)
 		}
 		q.SetHeld("a", true)
@@ -180,26 +180,26 @@ func TestWhatIsKnownOfWhatOneWaitsFor(t *testing.T) {
 		q.SetHeld("a", false)
 		after := wait(t.Context(), q, nil, "a", 0)
 		for _, p := range []struct {
-			*place
+			*waitingCaller
 			held bool
 		}{{before, true}, {during, true}, {after, false}} {
-			q.Done("a")
-			if !p.over() || !p.ok || p.place.held != p.held {
-				t.Errorf("got %+v, want that it was known: %v", p.place, p.held)
+			q.EndTurn("a")
+			if !p.settle() || !p.hasTurn || p.waitingCaller.sawHeld != p.held {
+				t.Errorf("got %+v, want that it was known: %v", p.waitingCaller, p.held)
 			}
 			if q.Held("a") {
-				t.Error("who has just got its turn knows nothing")
+				t.Error("a caller that has just got its turn does not know whether it is held")
 			}
 		}
 		q.SetHeld("a", true)
-		q.Done("a")
+		q.EndTurn("a")
 		if q.Try("a"); q.Held("a") {
-			t.Error("what was known of a line is known of the next one")
+			t.Error("what was known of a queue is known of the next one")
 		}
 	})
 }
 
-// Who only wants to know waits until that is known, or for its turn.
+// WaitUnlessHeld waits until the key is known to be held, or for its turn.
 func TestWaitUnlessHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		look := func(ctx context.Context) <-chan Turn[string] {
@@ -208,41 +208,42 @@ func TestWaitUnlessHeld(t *testing.T) {
 			synctest.Wait()
 			return c
 		}
-		if turn := <-look(t.Context()); !turn.Mine {
+		if turn := <-look(t.Context()); !turn.HasTurn {
 			t.Errorf("a free turn: %+v", turn)
 		}
 		one, patient, two := look(t.Context()), wait(t.Context(), q, nil, "a", 0), look(t.Context())
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := look(ctx)
 		cancel()
-		if turn := <-gone; turn.Mine || turn.Held {
+		if turn := <-gone; turn.HasTurn || turn.Held {
 			t.Errorf("who has given up: %+v", turn)
 		}
-		if q.Pass("a", func(int) (string, bool) { t.Error("a gift for one who only looks"); return "", true }) {
+		give := func(int) (string, bool) { t.Error("a value for a caller of WaitUnlessHeld"); return "", true }
+		if q.HandOver("a", give) {
 			t.Error("passed on")
 		}
-		q.Done("a")
-		if turn := <-one; !turn.Mine || turn.Held {
-			t.Errorf("the first in line: %+v", turn)
+		q.EndTurn("a")
+		if turn := <-one; !turn.HasTurn || turn.Held {
+			t.Errorf("the next waiter: %+v", turn)
 		}
 		q.SetHeld("a", true)
-		if turn := <-two; turn.Mine || !turn.Held {
+		if turn := <-two; turn.HasTurn || !turn.Held {
 			t.Errorf("who has learned it: %+v", turn)
 		}
-		if turn := <-look(t.Context()); turn.Mine || !turn.Held {
+		if turn := <-look(t.Context()); turn.HasTurn || !turn.Held {
 			t.Errorf("who could know at once: %+v", turn)
 		}
-		if patient.over() || q.Waiting("a") != 1 {
+		if patient.settle() || q.Waiting("a") != 1 {
 			t.Error("who waits must go on waiting")
 		}
-		q.Done("a")
-		if !patient.over() || !patient.ok || !patient.held {
+		q.EndTurn("a")
+		if !patient.settle() || !patient.hasTurn || !patient.sawHeld {
 			t.Errorf("got %+v", patient)
 		}
 	})
 }
 
-// A turn is never lost, whenever it and the end of a context come: it is either given or stays with the line.
+// A turn is never lost, whenever it and the end of a context come: it is either taken or stays in the queue.
 func TestNoTurnIsLost(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -260,12 +261,12 @@ func TestNoTurnIsLost(t *testing.T) {
 				of = t.Context()
 			}
 			wg.Go(func() {
-				if q.Wait(of, stop, 0, 0, i).Mine {
+				if q.Wait(of, stop, 0, 0, i).HasTurn {
 					mu.Lock()
 					turns++
 					mu.Unlock()
-					if round%2 == 0 || !q.Pass(0, func(int) (int, bool) { return i, true }) {
-						q.Done(0)
+					if round%2 == 0 || !q.HandOver(0, func(int) (int, bool) { return i, true }) {
+						q.EndTurn(0)
 					}
 				}
 			})
@@ -273,25 +274,25 @@ func TestNoTurnIsLost(t *testing.T) {
 		for range rng.IntN(50) {
 			q.Waiting(0)
 		}
-		wg.Go(func() { q.Done(0) })
+		wg.Go(func() { q.EndTurn(0) })
 		wg.Go(cancel)
 		wg.Wait()
 		if turns < 4 || !q.Try(0) {
 			t.Fatalf("round %d: %d had their turn, and the turn is lost", round, turns)
 		}
-		q.Done(0)
+		q.EndTurn(0)
 		cancel()
 	}
 }
 
-// A line that comes and goes costs no memory each time.
+// A queue that comes and goes costs no allocation each time.
 func TestAFreeKeyCostsNothing(t *testing.T) {
 	var q Queue[int, int, int]
 	q.Try(1)
-	q.Done(1)
+	q.EndTurn(1)
 	if n := testing.AllocsPerRun(100, func() {
 		q.Try(1)
-		q.Done(1)
+		q.EndTurn(1)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -301,28 +302,28 @@ func TestNoMoreThanTheLimitWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		q.Try("a")
 		one, two := wait(t.Context(), q, nil, "a", 1), wait(t.Context(), q, nil, "a", 2)
-		full := func(k string, most int, want Turn[string]) {
+		full := func(k string, maxWaiters int, want Turn[string]) {
 			t.Helper()
-			if got := q.Wait(t.Context(), nil, k, most, 3); got != want {
-				t.Errorf("with a limit of %d, %s: %+v, want %+v", most, k, got, want)
+			if got := q.Wait(t.Context(), nil, k, maxWaiters, 3); got != want {
+				t.Errorf("with a limit of %d, %s: %+v, want %+v", maxWaiters, k, got, want)
 			}
 		}
-		full("a", 2, Turn[string]{Full: true})
-		full("a", 1, Turn[string]{Full: true})
-		full("b", 1, Turn[string]{Mine: true}) // a free turn is had at once
-		if got := q.WaitUnlessHeld(t.Context(), nil, "a", 2); got != (Turn[string]{Full: true}) {
+		full("a", 2, Turn[string]{TooMany: true})
+		full("a", 1, Turn[string]{TooMany: true})
+		full("b", 1, Turn[string]{HasTurn: true}) // a free turn is taken at once
+		if got := q.WaitUnlessHeld(t.Context(), nil, "a", 2); got != (Turn[string]{TooMany: true}) {
 			t.Errorf("with a limit of 2, unless it is held: %+v", got)
 		}
 		q.SetHeld("a", true)
-		full("a", 2, Turn[string]{Full: true, Held: true})
+		full("a", 2, Turn[string]{TooMany: true, Held: true})
 		if got := q.WaitUnlessHeld(t.Context(), nil, "a", 2); got != (Turn[string]{Held: true}) {
 			t.Errorf("with a limit of 2, unless it is held, which it is: %+v", got)
 		}
-		q.Done("a")
-		if !one.over() || two.over() {
+		q.EndTurn("a")
+		if !one.settle() || two.settle() {
 			t.Error("those who wait already must be served as ever")
 		}
-		q.Done("a")
-		q.Done("a")
+		q.EndTurn("a")
+		q.EndTurn("a")
 	})
 }

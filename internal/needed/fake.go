@@ -8,24 +8,26 @@ import (
 	"sync"
 )
 
-// Fake is a test that notes what happens to it, for tests of those who start servers. The zero value is ready for use, by one goroutine at a time.
+// Fake is a test that records what happens to it, for tests of packages that start servers. The
+// zero value is ready for use. It is not safe for concurrent use.
 type Fake struct {
 	said   []string
 	failed bool
 	ends   []func()
 }
 
-// Run runs a test, which ends as soon as it is skipped or fails fatally, and then what it has registered by Cleanup.
+// Run runs a test until it ends, is skipped or fails fatally, and then the functions registered
+// with Cleanup.
 func (f *Fake) Run(test func(t TB)) {
 	var running sync.WaitGroup
-	running.Go(func() { test(f) }) // which may end the goroutine
+	running.Go(func() { test(f) }) // test may end the goroutine
 	running.Wait()
 	for _, end := range slices.Backward(f.ends) {
 		end()
 	}
 }
 
-// Said reports whether the test has said something, such as "skip: there is no server".
+// Said reports whether the test has printed what, such as "skip: there is no server".
 func (f *Fake) Said(what string) bool { return strings.Contains(strings.Join(f.said, "\n"), what) }
 
 // Helper implements [TB].

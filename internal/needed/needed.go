@@ -1,4 +1,5 @@
-// Package needed says whether tests may do without the servers that they start, and ends those that were started.
+// Package needed decides whether tests may be skipped when servers are missing, and ends servers
+// that were started.
 package needed
 
 import (
@@ -6,13 +7,15 @@ import (
 	"os"
 )
 
-// Env is the variable that, if it is not empty, makes a missing server a failure of the tests that need it. So does CI.
+// Env is an environment variable. If it is not empty, a missing server is a failure of the tests
+// that need it. CI has the same effect.
 const Env = "LEASEHOLD_NEED_SERVERS"
 
-// EnvWithoutTLS is the variable that, if it is not empty, says that the servers were built without TLS: tests of that are skipped, and say so.
+// EnvWithoutTLS is an environment variable. If it is not empty, the servers were built without TLS:
+// tests of TLS are skipped.
 const EnvWithoutTLS = "LEASEHOLD_WITHOUT_TLS"
 
-// TB is the part of testing.TB that those use who start servers for tests.
+// TB is the part of testing.TB that is needed to start servers for tests.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -22,15 +25,17 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// Servers reports whether tests must fail, and not be skipped, without a server that they need: if CI is true, or Env is set.
+// Servers reports whether tests must fail, rather than be skipped, if a server is missing: CI is
+// true, or Env is set.
 func Servers() bool { return servers(os.Getenv) }
 
-// servers is Servers in some environment.
+// servers is Servers with a given environment.
 func servers(getenv func(string) string) bool {
 	return getenv("CI") == "true" || getenv(Env) != ""
 }
 
-// Started ends the test if a start failed: it is skipped if err is missing, which says that there is no such server on this machine, unless servers are needed.
+// Started ends the test if a server did not start. If err is missing, there is no such server on
+// this machine, and the test is skipped unless servers are needed.
 func Started(t TB, err, missing error) {
 	t.Helper()
 	switch {
@@ -41,7 +46,7 @@ func Started(t TB, err, missing error) {
 	}
 }
 
-// TLS skips the test if the servers are said to be without TLS.
+// TLS skips the test if the servers were built without TLS.
 func TLS(t TB) {
 	t.Helper()
 	if os.Getenv(EnvWithoutTLS) != "" {
@@ -49,7 +54,7 @@ func TLS(t TB) {
 	}
 }
 
-// Server is what a test has to end.
+// Server is something that a test has to end.
 type Server interface {
 	String() string // which server it is
 	Log() string    // the end of its log

@@ -35,7 +35,8 @@ func TestStarted(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want string
-	}{{nil, "log: it goes on"}, {fmt.Errorf("here: %w", missing), without}, {errors.New("it is broken"), "fatal: it is broken"}} {
+	}{{nil, "log: it goes on"}, {fmt.Errorf("here: %w", missing), without},
+		{errors.New("it is broken"), "fatal: it is broken"}} {
 		var f Fake
 		f.Run(func(t TB) {
 			Started(t, c.err, missing)
@@ -68,14 +69,16 @@ func TestEnd(t *testing.T) {
 				t.Fatalf("on purpose")
 			}
 		})
-		if one.closed != 1 || other.closed != 1 || f.Said("at once") || !f.Said("log: a server: closing it: it does not want to") || f.Said("its last words") != fails {
+		if one.closed != 1 || other.closed != 1 || f.Said("at once") ||
+			!f.Said("log: a server: closing it: it does not want to") || f.Said("its last words") != fails {
 			t.Errorf("fails: %v, closed %d and %d times, heard %q", fails, one.closed, other.closed, f.said)
 		}
 	}
 }
 
 func TestTLS(t *testing.T) {
-	for value, want := range map[string]string{"": "log: it goes on", "1": "skip: LEASEHOLD_WITHOUT_TLS is set: the servers were built without TLS"} {
+	for value, want := range map[string]string{"": "log: it goes on",
+		"1": "skip: LEASEHOLD_WITHOUT_TLS is set: the servers were built without TLS"} {
 		t.Setenv(EnvWithoutTLS, value)
 		var f Fake
 		f.Run(func(t TB) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// "make test" changes the system with sudo only if somebody has said that it may.
-func TestPackagesAreInstalledWithSudoOnlyIfSomebodySaysSo(t *testing.T) {
+// "make test" changes the system with sudo only after somebody has allowed it.
+func TestPackagesAreInstalledWithSudoOnlyIfAllowed(t *testing.T) {
 	t.Parallel()
 	need, err := filepath.Abs("../../scripts/need.sh")
 	if err != nil {
@@ -42,7 +42,9 @@ func TestPackagesAreInstalledWithSudoOnlyIfSomebodySaysSo(t *testing.T) {
 			err := errors.Join(
 				program("id", "echo "+c.id),
 				program("sudo", `shift; [ "$1" = true ] || { echo sudo >"`+dir+`/by"; "$@"; }`),
-				program("apt-get", `[ "$1" = update ] || { [ -e "`+dir+`/by" ] || echo root >"`+dir+`/by"; echo '#!/bin/sh' >"`+dir+`/tool"; chmod +x "`+dir+`/tool"; }`),
+				program("apt-get",
+					`[ "$1" = update ] || { [ -e "`+dir+`/by" ] || echo root >"`+dir+`/by"; `+
+						`echo '#!/bin/sh' >"`+dir+`/tool"; chmod +x "`+dir+`/tool"; }`),
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -54,8 +56,9 @@ func TestPackagesAreInstalledWithSudoOnlyIfSomebodySaysSo(t *testing.T) {
 			}
 			cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "SHELL=/bin/sh"}, c.env...)
 			out, err := cmd.CombinedOutput()
-			by, _ := os.ReadFile(filepath.Join(dir, "by")) // there is none if nothing was done
-			if got := strings.TrimSpace(string(by)); got != c.installed || (err == nil) != (c.installed != "") || !strings.Contains(string(out), c.says) {
+			by, _ := os.ReadFile(filepath.Join(dir, "by")) // missing if nothing was done
+			if got := strings.TrimSpace(string(by)); got != c.installed || (err == nil) != (c.installed != "") ||
+				!strings.Contains(string(out), c.says) {
 				t.Errorf("installed by %q, %v:\n%s", got, err, out)
 			}
 		})

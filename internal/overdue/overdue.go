@@ -1,7 +1,7 @@
-// Package overdue keeps a time for each of many things, and calls a function for those whose time has passed.
+// Package overdue keeps deadlines of keys, and calls a function for those that have passed.
 //
-// It is for engines on servers that know only how long a whole session lasts, and not each lease in it: the process that holds a lease then has to
-// end it itself.
+// It is for engines whose servers know only how long a whole session lasts, and not each lease in it: then the process
+// that holds a lease must end it itself.
 package overdue
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/agenda"
 )
 
-// Book keeps the times. Many goroutines may use it.
-type Book[K comparable] struct {
+// Deadlines keeps a deadline for each of many keys. It is safe for concurrent use.
+type Deadlines[K comparable] struct {
 	origin time.Time
-	call   func([]K)
+	onDue  func([]K)
 
 	mu      sync.Mutex
 	entries map[K]*entry[K]
@@ -29,118 +29,119 @@ type Book[K comparable] struct {
 type entry[K comparable] struct {
 	agenda.Entry[*entry[K]]
 	key K
-	at  time.Duration // since origin
+	at  time.Duration // since origin, plus one tick
 }
 
-// New returns a book without times. call gets those things whose time has come, in a goroutine that it may keep busy: it is called again only when it has
-// returned. Whatever it gets is no longer in the book. It must not call Close.
-func New[K comparable](call func([]K)) *Book[K] {
-	return &Book[K]{origin: time.Now(), call: call, entries: make(map[K]*entry[K])}
+// New returns Deadlines without keys. onDue gets the keys whose deadlines have passed, which are no longer kept. It
+// runs in its own goroutine, may take long, and is called again only when it has returned. It must not call Close.
+func New[K comparable](onDue func([]K)) *Deadlines[K] {
+	return &Deadlines[K]{origin: time.Now(), onDue: onDue, entries: make(map[K]*entry[K])}
 }
 
-// Extend puts a thing in, or makes its time the later of the one it has and of at. It does nothing in a closed book.
-func (b *Book[K]) Extend(k K, at time.Time) {
-	b.put(k, at, false)
+// Extend adds a key, or moves its deadline to at if that is later. It does nothing after Close.
+func (d *Deadlines[K]) Extend(k K, at time.Time) {
+	d.put(k, at, false)
 }
 
-// Set puts a thing in, or moves its time to at, which may be earlier. It does nothing in a closed book.
-func (b *Book[K]) Set(k K, at time.Time) {
-	b.put(k, at, true)
+// Set adds a key, or moves its deadline to at, which may be earlier. It does nothing after Close.
+func (d *Deadlines[K]) Set(k K, at time.Time) {
+	d.put(k, at, true)
 }
 
-func (b *Book[K]) put(k K, at time.Time, earlier bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+func (d *Deadlines[K]) put(k K, at time.Time, earlier bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
 		return
 	}
-	// Due a tick later than wanted, as the agenda may be early by one.
-	when := at.Sub(b.origin) + agenda.Tick
-	e := b.entries[k]
+	// One tick later, because the agenda may be one tick early.
+	when := at.Sub(d.origin) + agenda.Tick
+	e := d.entries[k]
 	switch {
 	case e == nil:
 		e = &entry[K]{key: k}
 		e.Value = e
-		b.entries[k] = e
+		d.entries[k] = e
 	case when <= e.at && !earlier:
 		return
 	}
 	e.at = when
-	b.agenda.Set(&e.Entry, when)
-	b.arm()
+	d.agenda.Set(&e.Entry, when)
+	d.armLocked()
 }
 
-// Remove takes a thing out, and reports whether it was in.
-func (b *Book[K]) Remove(k K) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.entries[k]
+// Remove removes a key, and reports whether it was kept.
+func (d *Deadlines[K]) Remove(k K) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.entries[k]
 	if e == nil {
 		return false
 	}
-	delete(b.entries, k)
-	b.agenda.Remove(&e.Entry)
+	delete(d.entries, k)
+	d.agenda.Remove(&e.Entry)
 	return true
 }
 
-// Len returns how many things are in.
-func (b *Book[K]) Len() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.entries)
+// Len returns the number of keys.
+func (d *Deadlines[K]) Len() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.entries)
 }
 
-// Close empties the book, and returns what was in it: what the function has got it works on to the end. When it returns, the function is not running and is not called any more.
-func (b *Book[K]) Close() (left []K) {
-	b.mu.Lock()
-	b.closed = true
-	left = slices.Collect(maps.Keys(b.entries))
-	clear(b.entries)
-	b.agenda.All(nil)
-	if b.timer != nil && b.timer.Stop() {
-		b.timer = nil
-		b.running.Done()
+// Close removes all keys and returns them. It waits until onDue has returned for the keys that it has got; after that
+// onDue is not called again.
+func (d *Deadlines[K]) Close() (left []K) {
+	d.mu.Lock()
+	d.closed = true
+	left = slices.Collect(maps.Keys(d.entries))
+	clear(d.entries)
+	d.agenda.All(nil)
+	if d.timer != nil && d.timer.Stop() {
+		d.timer = nil
+		d.running.Done()
 	}
-	b.mu.Unlock()
-	b.running.Wait()
+	d.mu.Unlock()
+	d.running.Wait()
 	return left
 }
 
-// arm sees to it that the timer runs out when the next thing is due, unless the function runs. mu is held.
-func (b *Book[K]) arm() {
-	next, some := b.agenda.Next()
+// armLocked sets the timer for the next deadline, unless onDue is running.
+func (d *Deadlines[K]) armLocked() {
+	next, some := d.agenda.Next()
 	if !some {
 		return
 	}
-	wait := time.Until(b.origin.Add(next))
+	wait := time.Until(d.origin.Add(next))
 	switch {
-	case b.timer == nil:
-		b.running.Add(1)
-		b.timer = time.AfterFunc(wait, b.run)
-	case b.timer.Stop():
-		b.timer.Reset(wait)
+	case d.timer == nil:
+		d.running.Add(1)
+		d.timer = time.AfterFunc(wait, d.run)
+	case d.timer.Stop():
+		d.timer.Reset(wait)
 	}
 }
 
-// run calls the function while something is due.
-func (b *Book[K]) run() {
-	defer b.running.Done()
+// run calls onDue while a deadline has passed.
+func (d *Deadlines[K]) run() {
+	defer d.running.Done()
 	for {
-		b.mu.Lock()
+		d.mu.Lock()
 		var due []K
-		for _, e := range b.agenda.Due(time.Since(b.origin), nil) {
-			delete(b.entries, e.key)
+		for _, e := range d.agenda.Due(time.Since(d.origin), nil) {
+			delete(d.entries, e.key)
 			due = append(due, e.key)
 		}
 		if len(due) == 0 {
-			b.timer = nil
-			if !b.closed {
-				b.arm()
+			d.timer = nil
+			if !d.closed {
+				d.armLocked()
 			}
-			b.mu.Unlock()
+			d.mu.Unlock()
 			return
 		}
-		b.mu.Unlock()
-		b.call(due)
+		d.mu.Unlock()
+		d.onDue(due)
 	}
 }

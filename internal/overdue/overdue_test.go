@@ -12,7 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overdue"
 )
 
-// log notes what was called for, and when.
+// log records the calls, and their times.
 type log struct {
 	began time.Time
 
@@ -44,7 +44,7 @@ func TestDue(t *testing.T) {
 		b := overdue.New(l.call)
 		at := func(s int) time.Time { return l.began.Add(time.Duration(s) * time.Second) }
 		b.Extend("a", at(5))
-		b.Extend("b", at(2)) // sooner than what is waited for
+		b.Extend("b", at(2)) // sooner than the current timer
 		b.Extend("c", at(5))
 		b.Extend("d", at(3))
 		b.Extend("b", at(1)) // extends nothing
@@ -67,7 +67,7 @@ func TestDue(t *testing.T) {
 	})
 }
 
-// The agenda rounds down to its tick: nothing may be called for before its time.
+// The agenda rounds down to its tick: no call may come before its time.
 func TestNotEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		called := make(chan time.Time, 1)

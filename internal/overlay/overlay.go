@@ -1,4 +1,5 @@
-// Package overlay plants faults in source code for tests of tests: the go command takes an edited copy for the file (-overlay), and the file stays as it is.
+// Package overlay plants faults in source code to test tests: the go command compiles an edited
+// copy instead of the file (-overlay), and the file stays as it is.
 package overlay
 
 import (
@@ -10,17 +11,19 @@ import (
 	"testing"
 )
 
-// Edit replaces a text that stands exactly once in a file. The file is named from the folder of the test.
+// Edit replaces a text that occurs exactly once in a file. File is relative to the folder of the
+// test.
 type Edit struct{ File, From, To string }
 
-// ForTest returns the file that -overlay wants, for one edit. The test fails if the text is not there, or is there more than once.
+// ForTest returns the -overlay file for one edit. The test fails if the text is missing, or occurs
+// more than once.
 func ForTest(t testing.TB, e Edit) (file string) {
 	t.Helper()
 	path, text := e.read(t)
 	return list(t, map[string]string{path: strings.Replace(text, e.From, e.To, 1)})
 }
 
-// read returns the path of the file, and what is in it.
+// read returns the path and the contents of the file.
 func (e Edit) read(t testing.TB) (path, text string) {
 	t.Helper()
 	path, err := filepath.Abs(e.File)
@@ -37,7 +40,7 @@ func (e Edit) read(t testing.TB) (path, text string) {
 	return path, string(b)
 }
 
-// list writes the file that -overlay wants. Texts are those of the paths.
+// list writes the -overlay file. texts maps paths to new contents.
 func list(t testing.TB, texts map[string]string) (file string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// planted returns the texts of the files with all faults in them. A function with faults has its body once more for each of them, edited,
-// in front of its own; the fault that is awake decides which one runs.
+// planted returns the texts of the files with all faults in them. A function with faults contains
+// an edited copy of its body for each of them, in front of its own body; the selected fault decides
+// which one runs.
 func planted(t testing.TB, faults []Fault) (texts map[string]string) {
 	t.Helper()
 	files := map[string]*source{}
@@ -28,7 +29,7 @@ func planted(t testing.TB, faults []Fault) (texts map[string]string) {
 	for path, s := range files {
 		texts[path] = s.render()
 		texts[filepath.Join(filepath.Dir(path), "planted_fault.go")] = fmt.Sprintf(
-			"package %s\n\nimport \"os\"\n\nvar plantedFault = os.Getenv(%q)\n", s.syntax.Name, chosen)
+			"package %s\n\nimport \"os\"\n\nvar plantedFault = os.Getenv(%q)\n", s.syntax.Name, selectedFault)
 	}
 	return texts
 }
@@ -52,15 +53,16 @@ func parse(t testing.TB, path, text string) *source {
 	return &source{text, syntax, map[*ast.FuncDecl][]body{}}
 }
 
-// between is the text from one position to another.
+// between returns the text between two positions.
 func (s *source) between(from, to token.Pos) string {
 	return s.text[from-s.syntax.FileStart : to-s.syntax.FileStart]
 }
 
-// plant edits the function in which the edit lies. Edits of one fault in one function are done one after the other.
+// plant edits the function that contains the edit. Edits of one fault in one function are applied
+// one after the other.
 func (s *source) plant(t testing.TB, fault string, e Edit) {
 	t.Helper()
-	f := s.function(e.From)
+	f := s.functionWith(e.From)
 	if f == nil {
 		t.Fatalf("%s: %q is not inside of one function: plant the fault anew", e.File, e.From)
 	}
@@ -70,23 +72,25 @@ func (s *source) plant(t testing.TB, fault string, e Edit) {
 	}
 	b := &bodies[len(bodies)-1]
 	if n := strings.Count(b.text, e.From); n != 1 {
-		t.Fatalf("%s: after the edits before it there are %d places like %q, want 1: plant the fault anew", e.File, n, e.From)
+		t.Fatalf("%s: after the edits before it there are %d places like %q, want 1: plant the fault anew", e.File, n,
+			e.From)
 	}
 	b.text = strings.Replace(b.text, e.From, e.To, 1)
 	s.bodies[f] = bodies
 }
 
-// function is the one whose body has the text, or nil.
-func (s *source) function(text string) *ast.FuncDecl {
+// functionWith returns the function whose body contains the text, or nil.
+func (s *source) functionWith(text string) *ast.FuncDecl {
 	for _, d := range s.syntax.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil && strings.Contains(s.between(f.Body.Lbrace, f.Body.Rbrace+1), text) {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil &&
+			strings.Contains(s.between(f.Body.Lbrace, f.Body.Rbrace+1), text) {
 			return f
 		}
 	}
 	return nil
 }
 
-// render is the text of the file with all that is planted in it.
+// render returns the text of the file with all planted faults.
 func (s *source) render() string {
 	var b strings.Builder
 	done := s.syntax.FileStart
@@ -98,15 +102,16 @@ func (s *source) render() string {
 		b.WriteString(s.between(done, f.Body.Lbrace+1))
 		done = f.Body.Lbrace + 1
 		for _, planted := range s.bodies[f] {
-			b.WriteString(s.instead(f, planted))
+			b.WriteString(s.runIfSelected(f, planted))
 		}
 	}
 	b.WriteString(s.between(done, s.syntax.FileEnd))
 	return b.String()
 }
 
-// instead is a statement that runs a planted body instead of the function's own if its fault is awake.
-func (s *source) instead(f *ast.FuncDecl, planted body) string {
+// runIfSelected returns a statement that runs a planted body instead of the function's own if its
+// fault is selected.
+func (s *source) runIfSelected(f *ast.FuncDecl, planted body) string {
 	results := ""
 	form := "\nif plantedFault == %q {\nfunc() %s%s()\nreturn\n}\n"
 	if f.Type.Results != nil {

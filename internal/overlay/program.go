@@ -10,19 +10,20 @@ import (
 	"testing"
 )
 
-// chosen is the variable of the environment that names the fault which is awake.
-const chosen = "LEASEHOLD_PLANTED"
+// selectedFault is the environment variable that names the selected fault.
+const selectedFault = "LEASEHOLD_PLANTED"
 
-// Fault is a mistake that is planted in the code, as edits, each inside of one function.
+// Fault is a mistake that is planted in the code, as edits, each inside one function.
 type Fault struct {
 	Name  string
 	Edits []Edit
-	Test  string // which must fail
-	Says  string // what it must say then: a regular expression
+	Test  string // must fail
+	Says  string // a regular expression that its output must match
 }
 
-// Find fails t for each of the faults that the tests of this folder let through. The tests are compiled once, with all faults in them,
-// and run with each fault awake, with args, and once with none awake, without args, when they must pass.
+// Find fails t for each fault that the tests of this folder do not find. It compiles the tests
+// once, with all faults in them. It runs them with each fault selected, with args, and once with
+// none selected, without args, when they must pass.
 func Find(t *testing.T, faults []Fault, args ...string) {
 	t.Helper()
 	program := build(t, faults)
@@ -50,13 +51,13 @@ func Find(t *testing.T, faults []Fault, args ...string) {
 	}
 }
 
-// Check fails t if a fault has no place in the code any more. It does not compile anything.
+// Check fails t if the text of a fault is no longer in the code. It does not compile anything.
 func Check(t *testing.T, faults []Fault) {
 	t.Helper()
 	planted(t, faults)
 }
 
-// build compiles the tests of this folder with all faults in them, asleep.
+// build compiles the tests of this folder with all faults in them, none selected.
 func build(t *testing.T, faults []Fault) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "planted.test")
@@ -70,7 +71,7 @@ func build(t *testing.T, faults []Fault) (program string) {
 // run runs the test that must find the fault.
 func run(program string, f Fault, args []string) (output string, err error) {
 	cmd := exec.Command(program, append([]string{"-test.run=" + pattern(f.Test), "-test.timeout=30m"}, args...)...)
-	cmd.Env = append(os.Environ(), chosen+"="+f.Name)
+	cmd.Env = append(os.Environ(), selectedFault+"="+f.Name)
 	out, err := cmd.CombinedOutput()
 	if err == nil && !strings.Contains(string(out), "PASS") || strings.Contains(string(out), "no tests to run") {
 		err = fmt.Errorf("there is no test %s", f.Test)
@@ -78,7 +79,7 @@ func run(program string, f Fault, args []string) (output string, err error) {
 	return string(out), err
 }
 
-// pattern is the regular expression that stands for one test, or for one subtest of it.
+// pattern returns the regular expression for one test, or for one of its subtests.
 func pattern(test string) string {
 	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
 }

@@ -1,4 +1,4 @@
-// Package ownpath finds out whether others than the user of this process, and root, could change or replace a file.
+// Package ownpath finds out whether others than the user of this process and root could change or replace a file.
 package ownpath
 
 import (
@@ -6,16 +6,16 @@ import (
 	"io/fs"
 )
 
-// Fault says who else could.
+// Fault is the error that says who else could change or replace a file.
 type Fault struct {
-	// What is "file", "folder" or "symbolic link", and Path which one.
+	// What is "file", "folder" or "symbolic link", and Path the path of it.
 	What, Path string
 	// Who is a text such as "the user 65534", "the group 100" or "every user of the machine".
 	Who string
-	// Owns is set if it belongs to him. Otherwise he may write it, by its Mode.
+	// Owns is set if it belongs to Who. Otherwise Who may write it, by its Mode.
 	Owns bool
 	Mode fs.FileMode
-	// ByGroup is set if he is a group, or if nobody but a group would be in the way if it were allowed.
+	// ByGroup is set if Who is a group, or if the path would be accepted but for a group.
 	ByGroup bool
 }
 
@@ -27,8 +27,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s may write the %s %s (mode %o)", f.Who, f.What, f.Path, f.Mode)
 }
 
-// Mend says what to do about it.
-func (f *Fault) Mend() string {
+// Fix says what to do about it.
+func (f *Fault) Fix() string {
 	switch {
 	case f.Owns && f.What == "symbolic link":
 		return "name the file itself"

@@ -13,17 +13,25 @@ import (
 	"syscall"
 )
 
-// mostLinks is how many symbolic links a path may lead through, as the kernel has it.
-const mostLinks = 40
+// maxLinks is how many symbolic links a path may lead through, the same as in the Linux kernel.
+const maxLinks = 40
 
-// Check returns a [*Fault] if somebody else could change the file at an absolute path, or replace it: the file, its folder, all folders above and the links on the way
-// must belong to this user or to root, and nobody else may write them. A folder above may be open to all if it is sticky, and a private group may write. With group,
-// the members of groups may write the file and its folders, and own them if this user is one of them.
+// Check returns a [*Fault] if somebody else could change or replace the file at an absolute path. The file, its folder,
+// all folders above and the links on the way must belong to this user or to root, and nobody else may write them.
+// Exceptions: all may write a folder above if it is sticky, and a private group may write. With group, the members of
+// groups may write the file and its folders, and own them if this user is a member.
 //
-// It goes the way that the kernel goes, since each link may lead elsewhere. What it has accepted stays so, but for what this user and root do. There need not be a
-// file; if there is no folder, the error is an [fs.ErrNotExist]. What is no regular file is not looked at.
-func Check(path string, group bool) error {
-	c := check{group}
+// Check follows the path as the kernel does, since each link may lead elsewhere. What it has accepted remains so,
+// except for what this user and root do. The file need not exist, and if it is not a regular file, only its path is
+// checked. If there is no folder, the error is an [fs.ErrNotExist].
+func Check(path string, group bool) error { return check{groupMayWrite: group}.walk(path) }
+
+// CheckToRead is Check for a file that is only read, such as a password file, and beside which no files are created.
+// Its folder may be open to all if it is sticky, named pipes are checked as well, and on a read-only file system the
+// file may belong to anybody. If there is no file, the error is an [fs.ErrNotExist].
+func CheckToRead(path string) error { return check{readOnly: true}.walk(path) }
+
+func (c check) walk(path string) error {
 	rest := strings.Split(strings.Trim(path, "/"), "/")
 	at, links := "/", 0
 	for {
@@ -39,23 +47,30 @@ func Check(path string, group bool) error {
 		}
 		isLink := !missing && info.Mode()&fs.ModeSymlink != 0
 		if last := len(rest) == 1 && !isLink; last {
-			// Others could make more files beside it, such as the log of a database.
-			if err := c.writers(at, folder, "folder", false); err != nil || missing || !info.Mode().IsRegular() {
+			// Others could create more files beside it, such as the log of a database.
+			err := c.checkWriters(at, folder, "folder", c.readOnly && folder.Mode()&fs.ModeSticky != 0)
+			switch {
+			case err != nil:
 				return err
+			case missing && c.readOnly: // or somebody could create it now
+				return fmt.Errorf("%s: %w", next, fs.ErrNotExist)
+			case missing, !info.Mode().IsRegular() && !(c.readOnly && info.Mode()&fs.ModeNamedPipe != 0):
+				return nil
 			}
-			if group && ids(info).Gid == ids(folder).Gid {
-				return everybody(next, info, "file") // whoever of them has made it
+			err = c.checkFile(next, info, folder)
+			if c.readOnly && err != nil && cannotBeWritten(next) {
+				return nil
 			}
-			return c.writers(next, info, "file", false)
+			return err
 		}
-		if err := c.writers(at, folder, "folder", folder.Mode()&fs.ModeSticky != 0); err != nil {
+		if err := c.checkWriters(at, folder, "folder", folder.Mode()&fs.ModeSticky != 0); err != nil {
 			return err
 		}
 		switch {
 		case missing:
 			return fmt.Errorf("%s: %w", next, fs.ErrNotExist)
 		case isLink:
-			if links++; links > mostLinks {
+			if links++; links > maxLinks {
 				return errors.New("it leads through too many symbolic links")
 			}
 			if alone := (check{}); !alone.trusts(info) {
@@ -75,33 +90,47 @@ func Check(path string, group bool) error {
 	}
 }
 
-type check struct{ group bool }
-
-// writers refuses what others may write. sticky is set of a folder in which they cannot touch what is not theirs.
-func (c check) writers(path string, info fs.FileInfo, what string, sticky bool) error {
-	switch {
-	case !c.trusts(info):
-		return &Fault{What: what, Path: path, Who: owner(info), Owns: true, ByGroup: !c.group}
-	case sticky:
-		return nil
-	case info.Mode()&0o020 != 0 && !c.group && !privateGroup(info):
-		return &Fault{What: what, Path: path, Who: fmt.Sprintf("the group %d", ids(info).Gid), Mode: info.Mode().Perm(), ByGroup: true}
-	}
-	return everybody(path, info, what)
+type check struct {
+	groupMayWrite bool // members of groups count as this user
+	readOnly      bool // the file is only read
 }
 
-// everybody refuses what every user may write.
-func everybody(path string, info fs.FileInfo, what string) error {
+// checkFile returns a fault if others may write the file.
+func (c check) checkFile(path string, info, folder fs.FileInfo) error {
+	if c.groupMayWrite && ids(info).Gid == ids(folder).Gid {
+		return refuseWorldWritable(path, info, "file") // whichever member created it
+	}
+	return c.checkWriters(path, info, "file", false)
+}
+
+// checkWriters returns a fault if others may write the path. sticky is set for a folder in which they cannot touch
+// files of others.
+func (c check) checkWriters(path string, info fs.FileInfo, what string, sticky bool) error {
+	switch {
+	case !c.trusts(info):
+		return &Fault{What: what, Path: path, Who: owner(info), Owns: true, ByGroup: !c.groupMayWrite}
+	case sticky:
+		return nil
+	case info.Mode()&0o020 != 0 && !c.groupMayWrite && !privateGroup(info):
+		group := fmt.Sprintf("the group %d", ids(info).Gid)
+		return &Fault{What: what, Path: path, Who: group, Mode: info.Mode().Perm(), ByGroup: true}
+	}
+	return refuseWorldWritable(path, info, what)
+}
+
+// refuseWorldWritable returns a fault if every user may write the path.
+func refuseWorldWritable(path string, info fs.FileInfo, what string) error {
 	if info.Mode()&0o002 != 0 {
 		return &Fault{What: what, Path: path, Who: "every user of the machine", Mode: info.Mode().Perm()}
 	}
 	return nil
 }
 
-// trusts reports whether the owner may do what he likes: it is this user, or root; or, with a group, the owner of what belongs to a group of this user.
+// trusts reports whether the owner may do anything: it is this user, or root, or, with a group, the owner of what
+// belongs to a group of this user.
 func (c check) trusts(info fs.FileInfo) bool {
 	uid := ids(info).Uid
-	return uid == 0 || uid == uint32(os.Geteuid()) || c.group && isMember(ids(info).Gid)
+	return uid == 0 || uid == uint32(os.Geteuid()) || c.groupMayWrite && isMember(ids(info).Gid)
 }
 
 // isMember reports whether this user is in a group.
@@ -110,7 +139,8 @@ func isMember(group uint32) bool {
 	return group == uint32(os.Getegid()) || err == nil && slices.Contains(all, int(group))
 }
 
-// privateGroup reports whether a group has, by custom, its owner as its only member: then its number is his.
+// privateGroup reports whether a group has, by convention, its owner as its only member: then its number is that of the
+// user.
 func privateGroup(info fs.FileInfo) bool { return ids(info).Gid == ids(info).Uid }
 
 func owner(info fs.FileInfo) string { return fmt.Sprintf("the user %d", ids(info).Uid) }

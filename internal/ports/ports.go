@@ -1,4 +1,5 @@
-// Package ports hands out ports of this machine to servers that tests start, which come back on the same port after they were down.
+// Package ports reserves ports of this machine for servers that tests start. A server gets the same
+// port again after it was down.
 package ports
 
 import (
@@ -13,22 +14,23 @@ import (
 	"syscall"
 )
 
-// Ports are taken from below those that the system gives to outgoing connections and to listeners on port 0, so
-// that nobody gets the port of a server that is down for the moment.
+// Ports lie below those that the system uses for outgoing connections and for listeners on port 0,
+// so that no other program gets the port of a server that is down for a moment.
 const (
 	first = 10_000
 	last  = 19_999
 	tries = 500
 )
 
-// reserved are the ports of this process, each with what tells other processes so.
+// reserved maps the ports of this process to the claims that other processes see.
 var reserved = struct {
 	sync.Mutex
 	claims map[int]io.Closer
 }{claims: map[int]io.Closer{}}
 
-// Reserve returns a port that nobody listens on, nor on those that far behind it, and that nobody else has reserved, in any process that
-// uses this package. It stays reserved until Release, also while nobody listens on it. Many goroutines may call it.
+// Reserve returns a port on which nobody listens and which nobody has reserved, in any process that
+// uses this package. The same holds for the ports at the given offsets behind it. The port stays
+// reserved until Release, even while nobody listens on it. It is safe for concurrent use.
 func Reserve(offsets ...int) (int, error) {
 	reserved.Lock()
 	defer reserved.Unlock()
@@ -46,7 +48,7 @@ func Reserve(offsets ...int) (int, error) {
 	return 0, fmt.Errorf("ports: no free port between %d and %d was found: end some of what listens there", first, last)
 }
 
-// Release gives a port back that was reserved. It does nothing for any other.
+// Release returns a reserved port. It ignores any other.
 func Release(port int) {
 	reserved.Lock()
 	defer reserved.Unlock()
@@ -56,8 +58,9 @@ func Release(port int) {
 	}
 }
 
-// claim keeps other processes from reserving a port: it listens on the same port of another address of this machine, which ends with
-// the process. Where there is no such address, it claims nothing.
+// claim keeps other processes from reserving a port: it listens on the same port of another address
+// of this machine; the listener ends with the process. If there is no such address, it claims
+// nothing.
 func claim(port int) (io.Closer, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.2", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRNOTAVAIL) {
@@ -74,5 +77,5 @@ func isFree(port int) bool {
 	return l.Close() == nil
 }
 
-// Address is host:port of a port of this machine.
+// Address returns host:port for a port of this machine.
 func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

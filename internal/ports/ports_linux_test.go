@@ -2,7 +2,7 @@ package ports
 
 import "testing"
 
-// A port stays reserved while its server is down, for other processes, too.
+// A port stays reserved while its server is down, even for other processes.
 func TestReservedPortsAreClaimed(t *testing.T) {
 	t.Parallel()
 	port, err := Reserve()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Only a port that is lost is a reason to start again, and not for ever.
+// Retry starts again only if a port is lost, and not for ever.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", Address(0))

@@ -13,9 +13,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// Bouncer is a PgBouncer in transaction mode: each transaction may get another session of the server. Many goroutines may use it.
+// Bouncer is a PgBouncer in transaction mode: each transaction may get another session of the server. It is safe for
+// concurrent use.
 type Bouncer struct {
-	// Server is its process, folder and log. Close ends them.
+	// Server has its process, folder and log. Close ends the process and removes the folder.
 	*process.Server
 
 	port int
@@ -24,8 +25,8 @@ type Bouncer struct {
 // bouncerPool is how many sessions of the server all clients of a PgBouncer share.
 const bouncerPool = 8
 
-// StartBouncer starts a PgBouncer in front of a server, and waits until it answers. Everybody may connect, and is the superuser. If there is no
-// PgBouncer, the error is ErrNoBouncer.
+// StartBouncer starts a PgBouncer in front of a server, and waits until it answers. Everybody may connect, and is the
+// superuser. If PgBouncer is not installed, the error is ErrNoBouncer.
 func StartBouncer(of *Server) (b *Bouncer, err error) {
 	program, err := findBouncer()
 	if err != nil {
@@ -54,7 +55,7 @@ func startBouncerOnce(program string, of *Server) (*Bouncer, error) {
 	return b, nil
 }
 
-// launch starts the process and waits until it takes connections.
+// launch starts the process and waits until it accepts connections.
 func (b *Bouncer) launch(program string, of *Server) error {
 	user, err := unprivileged(b.Dir())
 	if err != nil {
@@ -76,7 +77,7 @@ func (b *Bouncer) launch(program string, of *Server) error {
 		"ignore_startup_parameters = extra_float_digits",
 		"",
 	}
-	// It has no secrets in it, and another user reads it.
+	// The file contains no secrets, and another user reads it.
 	if err := os.WriteFile(ini, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 		return err
 	}

@@ -6,17 +6,20 @@ import (
 	"os/exec"
 )
 
-// Dump writes a dump of a database of the server to a file that pg_restore reads, with more options of pg_dump.
+// Dump writes a dump of a database of the server to a file that pg_restore can read. options are more options of
+// pg_dump.
 func (s *Server) Dump(database, file string, options ...string) error {
-	return s.client("pg_dump", append([]string{"-Fc", "-f", file, "-d", s.DSN() + " dbname=" + database}, options...)...)
+	args := []string{"-Fc", "-f", file, "-d", s.DSN() + " dbname=" + database}
+	return s.client("pg_dump", append(args, options...)...)
 }
 
-// Restore reads a dump into a database of the server, which is there already, with more options of pg_restore.
+// Restore restores a dump into an existing database of the server. options are more options of pg_restore.
 func (s *Server) Restore(database, file string, options ...string) error {
-	return s.client("pg_restore", append(append([]string{"--exit-on-error", "-d", s.DSN() + " dbname=" + database}, options...), file)...)
+	args := append([]string{"--exit-on-error", "-d", s.DSN() + " dbname=" + database}, options...)
+	return s.client("pg_restore", append(args, file)...)
 }
 
-// client runs a program of PostgreSQL as this process's user. It takes no longer than Patience.
+// client runs a program of PostgreSQL as this process's user. It takes at most Patience.
 func (s *Server) client(name string, args ...string) error {
 	program, err := s.beside(name)
 	if err != nil {

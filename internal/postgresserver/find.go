@@ -9,22 +9,29 @@ import (
 	"strconv"
 )
 
-// ErrMissing means that there is no PostgreSQL on this machine.
-var ErrMissing = errors.New("postgresserver: postgres and initdb are missing: install them (on Debian: apt-get install postgresql), or put their folder into PATH")
+// ErrMissing means that PostgreSQL is not installed on this machine.
+var ErrMissing = errors.New(
+	"postgresserver: postgres and initdb are missing: install them (on Debian: apt-get install postgresql), or put " +
+		"their folder into PATH",
+)
 
-// ErrNoBouncer means that there is no PgBouncer on this machine.
-var ErrNoBouncer = errors.New("postgresserver: pgbouncer is missing: install it (on Debian: apt-get install pgbouncer), or put its folder into PATH")
+// ErrNoBouncer means that PgBouncer is not installed on this machine.
+var ErrNoBouncer = errors.New(
+	"postgresserver: pgbouncer is missing: install it (on Debian: apt-get install pgbouncer), or put its folder into " +
+		"PATH",
+)
 
-// Folders are where the programs of the server are that are not in PATH, as on Debian, with the version as the name of a folder.
+// Folders are where the programs of the server are if they are not in PATH, as on Debian, where the version is a part
+// of the path.
 const Folders = "/usr/lib/postgresql/*/bin"
 
 // find returns the path of a program.
 func find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
-		return filepath.EvalSymlinks(path) // postgres looks for its files from where it is
+		return filepath.EvalSymlinks(path) // postgres looks for its files relative to its own path
 	}
-	folders, _ := filepath.Glob(Folders) // the pattern is a good one
+	folders, _ := filepath.Glob(Folders) // the pattern is valid
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
 	for _, folder := range folders {
 		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
@@ -42,7 +49,8 @@ func version(folder string) int {
 	return v
 }
 
-// beside returns the path of a program of the same version as the server. What has its name in PATH may be of another one, or a script that chooses one.
+// beside returns the path of a program of the same version as the server. A program of that name in PATH may be of
+// another version, or a script that chooses a version.
 func (s *Server) beside(name string) (string, error) {
 	path, err := exec.LookPath(filepath.Join(filepath.Dir(s.postgres), name))
 	if err != nil {
@@ -51,7 +59,7 @@ func (s *Server) beside(name string) (string, error) {
 	return path, nil
 }
 
-// findBouncer returns the path of PgBouncer, which Debian keeps where the PATH of users does not lead.
+// findBouncer returns the path of PgBouncer, which Debian keeps outside the PATH of ordinary users.
 func findBouncer() (string, error) {
 	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// errNotRunning is the answer to those who need a server that runs.
+// errNotRunning is the error of methods that need a running server.
 var errNotRunning = errors.New("postgresserver: the server does not run: call Restart first")
 
-// Stop asks the server to end, as an operator does: it breaks off all sessions, writes everything to its files and ends. It does nothing if the
-// server does not run. A server that is still there after Patience is killed, which is an error.
+// Stop asks the server to shut down, as an operator does: it ends all sessions, writes everything to its files and
+// ends. It does nothing if the server is not running. A server that is still there after Patience is killed, which is
+// an error.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,40 +20,43 @@ func (s *Server) Stop() error {
 	if run == nil {
 		return nil
 	}
-	resume(family(run.Pid)) // what is paused would not heed it
+	resume(processTree(run.Pid)) // paused processes would ignore the signal
 	_ = run.Signal(syscall.SIGINT)
 	select {
 	case <-run.Done():
 		return nil
 	case <-time.After(Patience):
-		return errors.Join(fmt.Errorf("postgresserver: the server was asked to end, and killed after %v: its log ends with:\n%s", Patience, s.Log()), s.kill())
+		err := fmt.Errorf("postgresserver: the server was asked to end, and killed after %v: its log ends with:\n%s",
+			Patience, s.Log())
+		return errors.Join(err, s.killLocked())
 	}
 }
 
-// Kill ends the server at once, as a crash does, even if it is paused, and returns when it is gone. The next start recovers what was written to its
-// log. It does nothing if the server does not run.
+// Kill ends the server at once, as a crash does, even if it is paused, and returns when it has ended. The next start
+// recovers from the write-ahead log. It does nothing if the server is not running.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.kill()
+	return s.killLocked()
 }
 
-// Restart starts a server again that was stopped or killed, on the same data and the same port. It returns when the server answers.
+// Restart starts a server that was stopped or killed, on the same data and the same port. It returns when the server
+// answers.
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.launch()
 }
 
-// kill does not kill the first process itself, which cleans up memory that the system would keep for ever: that one is told to end at once. The
-// others get no chance to finish what they are at.
-func (s *Server) kill() error {
+// killLocked does not kill the first process itself, because it has to remove shared memory that the system would keep
+// for ever: that process is told to quit at once. The other processes get no chance to finish their work.
+func (s *Server) killLocked() error {
 	run := s.first.Run()
 	if run == nil {
 		return nil
 	}
-	family := family(run.Pid)
-	slay(family[1:])
+	family := processTree(run.Pid)
+	killAll(family[1:])
 	if err := run.Signal(quit); err != nil && !run.Ended() {
 		return err
 	}
@@ -65,8 +69,8 @@ func (s *Server) kill() error {
 	return nil
 }
 
-// Pause freezes the server with all of its processes: connections stay open, and nothing is answered. Resume lets it go on. It returns when all have
-// come to a halt.
+// Pause freezes the server with all of its processes: connections stay open, and nothing is answered. Resume ends that.
+// It returns when all processes have stopped.
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,11 +78,11 @@ func (s *Server) Pause() error {
 	if first == 0 {
 		return errNotRunning
 	}
-	// The first one makes no more of them, once it has stopped.
+	// Once stopped, the first process starts no more of them.
 	if err := pause(first); err != nil {
 		return err
 	}
-	for _, pid := range family(first)[1:] {
+	for _, pid := range processTree(first)[1:] {
 		if err := pause(pid); err != nil {
 			return err
 		}
@@ -94,11 +98,12 @@ func (s *Server) Resume() error {
 	if first == 0 {
 		return errNotRunning
 	}
-	resume(family(first))
+	resume(processTree(first))
 	return nil
 }
 
-// PauseBackend freezes one session, by the number of its process as pg_backend_pid() tells it. ResumeBackend lets it go on.
+// PauseBackend freezes one session, given the number of its process that pg_backend_pid() returns. ResumeBackend ends
+// that.
 func (s *Server) PauseBackend(pid int) error { return s.backend(pid, pause) }
 
 // ResumeBackend ends a PauseBackend.
@@ -109,7 +114,7 @@ func (s *Server) ResumeBackend(pid int) error {
 	})
 }
 
-// backend does something to a process of this server, and to no other.
+// backend calls do for a process of this server, and refuses any other process.
 func (s *Server) backend(pid int, do func(pid int) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +122,7 @@ func (s *Server) backend(pid int, do func(pid int) error) error {
 	if first == 0 {
 		return errNotRunning
 	}
-	for _, mine := range family(first)[1:] {
+	for _, mine := range processTree(first)[1:] {
 		if mine == pid {
 			return do(pid)
 		}

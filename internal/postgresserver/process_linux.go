@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// attributes let the system end a server together with the thread that starts it.
+// attributes make the system end a server together with the thread that starts it.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: quit} }
 
-// family are the numbers of the processes of a server: the first one, and those that it has made.
-func family(first int) []int {
+// processTree returns the numbers of the processes of a server: first the first one, then its children.
+func processTree(first int) []int {
 	family := []int{first}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is a good one
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, stat := range stats {
 		fields := fields(stat)
 		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(first) {
@@ -29,8 +29,8 @@ func family(first int) []int {
 	return family
 }
 
-// fields are the state of a process, the number of its parent, and what follows in proc_pid_stat(5) after the name, which is in parentheses. There
-// are none if it has ended.
+// fields returns the state of a process, the number of its parent, and what follows in proc_pid_stat(5) after the name,
+// which is in parentheses. It returns none if the process has ended.
 func fields(stat string) [][]byte {
 	text, err := os.ReadFile(stat)
 	if err != nil {
@@ -39,7 +39,7 @@ func fields(stat string) [][]byte {
 	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 }
 
-// pause stops a process, and returns when it has come to a halt or has ended.
+// pause stops a process, and returns when it has stopped or ended.
 func pause(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
@@ -53,14 +53,14 @@ func pause(pid int) error {
 	return fmt.Errorf("postgresserver: process %d does not stop after %v", pid, Patience)
 }
 
-// slay kills processes.
-func slay(pids []int) {
+// killAll kills processes.
+func killAll(pids []int) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
 }
 
-// resume lets processes go on that are paused, and does nothing to others.
+// resume continues paused processes, and does nothing to others.
 func resume(pids []int) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended

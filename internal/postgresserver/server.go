@@ -16,29 +16,29 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// Patience is how long a start may take, and an end.
+// Patience is how long a start, an end or a query may take.
 const Patience = 30 * time.Second
 
-// Server is a PostgreSQL server with a folder of its own. Many goroutines may use it.
+// Server is a PostgreSQL server with a folder of its own. It is safe for concurrent use.
 type Server struct {
-	first    *process.Server // its first process, which makes the others, its folder and its log
+	first    *process.Server // its first process, which starts the others; also its folder and its log
 	postgres string          // the program
-	port     int             // 0: it listens on the socket alone
+	port     int             // 0: it listens on the socket only
 	config   Config
 	user     func() *syscall.SysProcAttr
 
-	templated bool // it counts as a user of the template
+	templated bool // it is counted as a user of the template
 
 	mu sync.Mutex // held while processes are started, ended, paused or resumed
 }
 
-// Start makes a database and starts a server on it. If PostgreSQL is missing, the error is ErrMissing.
+// Start creates a database and starts a server on it. If PostgreSQL is not installed, the error is ErrMissing.
 func Start() (*Server, error) { return StartWith(Config{}) }
 
-// StartWith is Start for a server that is to be otherwise.
+// StartWith is Start with a configuration.
 func StartWith(c Config) (*Server, error) { return start(c, (*Server).copyTemplate) }
 
-// start starts a server in a new folder, in which fill puts the data.
+// start starts a server in a new folder, which fill fills with data.
 func start(c Config, fill func(*Server) error) (s *Server, err error) {
 	postgres, err := find("postgres")
 	if err != nil {
@@ -109,15 +109,16 @@ func (s *Server) launch() error {
 	return s.first.Await(run, Patience, "it is ready", s.notReady)
 }
 
-// notReady looks for the word with which pg_ctl is content, too: see the lines of postmaster.pid at
+// notReady looks for the word that pg_ctl looks for, too: see the lines of postmaster.pid at
 // https://www.postgresql.org/docs/current/storage-file-layout.html.
 func (s *Server) notReady() error {
 	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	if err != nil {
 		return err
 	}
-	mine := strconv.Itoa(s.first.PID()) // the file may be that of a run before
-	if lines := strings.Split(string(text), "\n"); len(lines) < 8 || lines[0] != mine || !strings.HasPrefix(lines[7], "ready") {
+	mine := strconv.Itoa(s.first.PID()) // the file may be left from an earlier run
+	if lines := strings.Split(string(text), "\n"); len(lines) < 8 || lines[0] != mine ||
+		!strings.HasPrefix(lines[7], "ready") {
 		return fmt.Errorf("its postmaster.pid is %q", text)
 	}
 	return nil
@@ -127,13 +128,13 @@ func (s *Server) notReady() error {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.kill(); err != nil {
+	if err := s.killLocked(); err != nil {
 		return err
 	}
 	return s.first.Close()
 }
 
-// DSN returns what a driver of PostgreSQL needs to connect by the socket.
+// DSN returns the connection string for the socket.
 func (s *Server) DSN() string {
 	dsn := "host=" + s.first.Dir() + " user=postgres dbname=postgres sslmode=disable"
 	if s.port != 0 {
@@ -142,7 +143,8 @@ func (s *Server) DSN() string {
 	return dsn
 }
 
-// Addr returns the address, such as "127.0.0.1:12345", which stays the same over restarts, or "" if the server listens on the socket alone.
+// Addr returns the address, such as "127.0.0.1:12345", which stays the same when the server restarts. It returns "" if
+// the server listens on the socket only.
 func (s *Server) Addr() string {
 	if s.port == 0 {
 		return ""
@@ -150,8 +152,8 @@ func (s *Server) Addr() string {
 	return ports.Address(s.port)
 }
 
-// URL returns the address as a URL of its database, such as "postgres://postgres@127.0.0.1:12345/postgres?sslmode=disable". Without TCP it leads to
-// the socket.
+// URL returns the URL of the database, such as "postgres://postgres@127.0.0.1:12345/postgres?sslmode=disable". Without
+// TCP it is that of the socket.
 func (s *Server) URL() string {
 	if s.port == 0 {
 		return "postgres://postgres@/postgres?sslmode=disable&host=" + s.first.Dir()
@@ -159,7 +161,7 @@ func (s *Server) URL() string {
 	return "postgres://postgres@" + s.Addr() + "/postgres?sslmode=disable"
 }
 
-// String returns the name that errors have for the server.
+// String returns the name of the server in errors.
 func (s *Server) String() string { return s.first.String() }
 
 // Log returns the end of the log of all runs, up to 4 KiB.
@@ -167,7 +169,7 @@ func (s *Server) Log() string { return s.first.Log() }
 
 func (s *Server) data() string { return filepath.Join(s.first.Dir(), "data") }
 
-// portText is the port, which names the socket, too.
+// portText is the port, which is also part of the name of the socket.
 func (s *Server) portText() string {
 	if s.port == 0 {
 		return "5432"

@@ -20,8 +20,8 @@ func noErr(t *testing.T, err error) {
 	}
 }
 
-// says expects an answer.
-func says(t *testing.T, s *postgresserver.Server, query, want string) {
+// mustAnswer expects an answer to a query.
+func mustAnswer(t *testing.T, s *postgresserver.Server, query, want string) {
 	t.Helper()
 	if got, err := s.Ask(query); err != nil || got != want {
 		t.Fatalf("%s: %q, %v; want %q", query, got, err, want)
@@ -39,8 +39,8 @@ func TestStartAndClose(t *testing.T) {
 	} else {
 		c.Close()
 	}
-	says(t, s, "SHOW listen_addresses", "")
-	says(t, s, "SHOW fsync", "off")
+	mustAnswer(t, s, "SHOW listen_addresses", "")
+	mustAnswer(t, s, "SHOW fsync", "off")
 	if s.Addr() != "" {
 		t.Errorf("its address is %s", s.Addr())
 	}
@@ -60,26 +60,27 @@ func TestOnDisk(t *testing.T) {
 	t.Parallel()
 	s := postgresserver.ForTest(t, postgresserver.Config{OnDisk: true})
 	for _, name := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
-		says(t, s, "SHOW "+name, "on")
+		mustAnswer(t, s, "SHOW "+name, "on")
 	}
 }
 
-// What happens to a server that listens on a port, and keeps what it has confirmed.
+// The lifecycle of a server that listens on a port and keeps what it has confirmed.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	s := postgresserver.ForTest(t, postgresserver.Config{TCP: true, Durable: true, Settings: []string{"work_mem=1MB"}})
-	says(t, s, "SHOW synchronous_commit", "on")
-	says(t, s, "SHOW fsync", "off")
-	says(t, s, "SHOW work_mem", "1MB")
-	says(t, s, "CREATE TABLE kept (n int); CREATE UNLOGGED TABLE quick (n int); INSERT INTO kept VALUES (1); INSERT INTO quick VALUES (1)", "")
+	mustAnswer(t, s, "SHOW synchronous_commit", "on")
+	mustAnswer(t, s, "SHOW fsync", "off")
+	mustAnswer(t, s, "SHOW work_mem", "1MB")
+	mustAnswer(t, s, "CREATE TABLE kept (n int); CREATE UNLOGGED TABLE quick (n int); INSERT INTO kept VALUES (1); "+
+		"INSERT INTO quick VALUES (1)", "")
 	if err := s.Restart(); err == nil {
 		t.Error("a server that runs was started again")
 	}
 	noErr(t, s.Stop())
 	noErr(t, s.Stop())
 	noErr(t, s.Restart())
-	says(t, s, "SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM quick)", "1|1")
-	pauses(t, s)
+	mustAnswer(t, s, "SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM quick)", "1|1")
+	checkPauses(t, s)
 	noErr(t, s.Pause())
 	noErr(t, s.Kill())
 	noErr(t, s.Kill())
@@ -87,7 +88,7 @@ func TestLife(t *testing.T) {
 		t.Error("a server that does not run was paused")
 	}
 	noErr(t, s.Restart())
-	says(t, s, "SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM quick)", "1|0")
+	mustAnswer(t, s, "SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM quick)", "1|0")
 	if n, err := s.TerminateBackends("true"); n != 0 || err != nil {
 		t.Errorf("ended %d sessions, %v", n, err)
 	}
@@ -96,8 +97,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// pauses tries Pause on a server, and on one of its sessions.
-func pauses(t *testing.T, s *postgresserver.Server) {
+// checkPauses tries Pause on a server, and on one of its sessions.
+func checkPauses(t *testing.T, s *postgresserver.Server) {
 	t.Helper()
 	connect := func() net.Conn {
 		c, err := net.Dial("tcp", s.Addr())
@@ -118,7 +119,7 @@ func pauses(t *testing.T, s *postgresserver.Server) {
 		t.Error("it answers while it is paused")
 	}
 	noErr(t, s.Resume())
-	says(t, s, "SELECT 1", "1")
+	mustAnswer(t, s, "SELECT 1", "1")
 	asking := make(chan error, 1)
 	go func() {
 		_, err := s.Ask("SET application_name = 'sleeper'; SELECT pg_sleep(30)")
@@ -126,7 +127,8 @@ func pauses(t *testing.T, s *postgresserver.Server) {
 	}()
 	pid := 0
 	for began := time.Now(); pid == 0; time.Sleep(10 * time.Millisecond) {
-		text, err := s.Ask("SELECT pid FROM pg_stat_activity WHERE application_name = 'sleeper' AND wait_event = 'PgSleep'")
+		text, err := s.Ask("SELECT pid FROM pg_stat_activity WHERE application_name = 'sleeper' AND " +
+			"wait_event = 'PgSleep'")
 		noErr(t, err)
 		if _, err := fmt.Sscan(text, &pid); err != nil && time.Since(began) > postgresserver.Patience {
 			t.Fatal("the session is not there")
@@ -136,7 +138,7 @@ func pauses(t *testing.T, s *postgresserver.Server) {
 	if n, err := s.TerminateBackends("application_name = 'sleeper'"); n != 1 || err != nil {
 		t.Errorf("told %d sessions to end, %v", n, err)
 	}
-	says(t, s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sleeper'", "1")
+	mustAnswer(t, s, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sleeper'", "1")
 	noErr(t, s.ResumeBackend(pid))
 	if err := <-asking; err == nil || !strings.Contains(err.Error(), "terminating") {
 		t.Errorf("a session that was ended says %v", err)
@@ -150,13 +152,15 @@ func TestStandby(t *testing.T) {
 	t.Parallel()
 	primary := postgresserver.ForTest(t, postgresserver.Config{})
 	standby := postgresserver.StandbyForTest(t, primary, postgresserver.Config{TCP: true})
-	says(t, standby, "SELECT pg_is_in_recovery()", "t")
-	says(t, primary, "CREATE TABLE kept (n int); CREATE UNLOGGED TABLE quick (n int); INSERT INTO kept VALUES (1); INSERT INTO quick VALUES (1)", "")
+	mustAnswer(t, standby, "SELECT pg_is_in_recovery()", "t")
+	mustAnswer(t, primary, "CREATE TABLE kept (n int); CREATE UNLOGGED TABLE quick (n int); INSERT INTO kept VALUES "+
+		"(1); INSERT INTO quick VALUES (1)", "")
 	noErr(t, standby.AwaitFollows(primary))
-	says(t, standby, "SELECT count(*) FROM kept", "1")
+	mustAnswer(t, standby, "SELECT count(*) FROM kept", "1")
 	noErr(t, primary.Kill())
 	noErr(t, standby.Promote())
-	says(t, standby, "INSERT INTO kept VALUES (2); SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM quick)", "2|0")
+	mustAnswer(t, standby, "INSERT INTO kept VALUES (2); SELECT (SELECT count(*) FROM kept), "+
+		"(SELECT count(*) FROM quick)", "2|0")
 }
 
 func TestBouncer(t *testing.T) {
@@ -167,7 +171,7 @@ func TestBouncer(t *testing.T) {
 	noErr(t, err)
 	defer c.Close()
 	noErr(t, c.SetDeadline(time.Now().Add(postgresserver.Patience)))
-	// A connection as of a driver: the length, version 3.0, and who asks for what.
+	// A connection like that of a driver: the length, version 3.0, and the parameters.
 	who := "user\x00somebody\x00database\x00postgres\x00\x00"
 	_, err = io.WriteString(c, "\x00\x00\x00"+string(rune(8+len(who)))+"\x00\x03\x00\x00"+who)
 	noErr(t, err)

@@ -5,11 +5,14 @@ import (
 	"fmt"
 )
 
-// StartStandby starts a server that follows another one by streaming replication, and waits until it has what that one has now. It confirms nothing
-// to the other (replication is asynchronous), and can be asked to read.
+// StartStandby starts a server that follows another one by streaming replication, and waits until it has everything
+// that the other one has now. Replication is asynchronous. The standby can run queries that only read.
 func StartStandby(of *Server, c Config) (*Server, error) {
 	s, err := start(c, func(s *Server) error {
-		return s.tool("pg_basebackup", "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast", "--no-sync", "--dbname", of.DSN())
+		return s.tool(
+			"pg_basebackup", "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream", "--checkpoint",
+			"fast", "--no-sync", "--dbname", of.DSN(),
+		)
 	})
 	if err != nil {
 		return nil, err
@@ -20,7 +23,7 @@ func StartStandby(of *Server, c Config) (*Server, error) {
 	return s, nil
 }
 
-// AwaitFollows waits until a standby has what another server has written by now, for no longer than Patience.
+// AwaitFollows waits until a standby has everything that another server has written by now, for at most Patience.
 func (s *Server) AwaitFollows(of *Server) error {
 	end, err := of.Ask("SELECT pg_current_wal_flush_lsn()")
 	if err != nil {
@@ -35,11 +38,13 @@ func (s *Server) AwaitFollows(of *Server) error {
 	})
 }
 
-// Promote makes a primary of a standby, and returns when it takes writes.
+// Promote turns a standby into a primary, and returns when it accepts writes.
 func (s *Server) Promote() error {
 	done, err := s.Ask(fmt.Sprintf("SELECT pg_promote(true, %d)", int(Patience.Seconds())))
 	if err == nil && done != "t" {
-		err = fmt.Errorf("postgresserver: the standby is not promoted after %v; its log ends with:\n%s", Patience, s.Log())
+		err = fmt.Errorf(
+			"postgresserver: the standby is not promoted after %v; its log ends with:\n%s", Patience, s.Log(),
+		)
 	}
 	return err
 }

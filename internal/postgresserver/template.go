@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// template is a database that no server has used. The servers of this process start on copies of it: to make one takes a
-// second of the processor, to copy it less than a tenth of that. It is made for the first server, and removed when no
-// server is left.
+// template is a database that no server has used. The servers of this process start on copies of it: making a database
+// takes a second of processor time, copying one less than a tenth of that. The template is made for the first server,
+// and removed with the last one.
 var template struct {
 	mu    sync.Mutex
 	users int
-	dir   string // of its own; "" if there is none
+	dir   string // a folder of its own; "" if there is none
 }
 
 // copyTemplate fills the folder of a server, which calls leaveTemplate when it is closed.
@@ -23,15 +23,15 @@ func (s *Server) copyTemplate() error {
 	template.users++
 	s.templated = true
 	if template.dir == "" {
-		if err := s.makeTemplate(); err != nil {
+		if err := s.makeTemplateLocked(); err != nil {
 			return err
 		}
 	}
 	return s.run("cp", "-Rp", filepath.Join(template.dir, "data"), s.data())
 }
 
-// makeTemplate makes it. The caller has locked it.
-func (s *Server) makeTemplate() error {
+// makeTemplateLocked makes the template. template.mu must be held.
+func (s *Server) makeTemplateLocked() error {
 	dir, err := os.MkdirTemp("", "postgres-template-")
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Server) makeTemplate() error {
 	return nil
 }
 
-// leaveTemplate removes it with the last server that has used it.
+// leaveTemplate removes the template with the last server that has used it.
 func (s *Server) leaveTemplate() {
 	template.mu.Lock()
 	defer template.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Server) leaveTemplate() {
 	}
 	s.templated = false
 	if template.users--; template.users == 0 && template.dir != "" {
-		_ = os.RemoveAll(template.dir) // a folder that stays does no harm
+		_ = os.RemoveAll(template.dir) // a folder that is left does no harm
 		template.dir = ""
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"syscall"
 )
 
-// quit ends a server at once, and lets it clean up what it shares with its children.
+// quit ends a server at once, and lets it remove the memory that it shares with its children.
 const quit = syscall.SIGQUIT
 
-// unprivileged gives a folder to the user that the server runs as, and returns what makes a process run so.
+// unprivileged gives a folder to the user that the server runs as, and returns a function that makes the attributes of
+// a process of that user.
 func unprivileged(dir string) (func() *syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return attributes, nil
@@ -37,5 +38,8 @@ func unprivileged(dir string) (func() *syscall.SysProcAttr, error) {
 			return p
 		}, nil
 	}
-	return nil, errors.New("postgresserver: PostgreSQL does not run as root, and there is neither a user postgres nor nobody: run the tests as another user")
+	return nil, errors.New(
+		"postgresserver: PostgreSQL does not run as root, and there is neither a user postgres nor nobody: run the " +
+			"tests as another user",
+	)
 }

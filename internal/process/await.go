@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// beat is the time between two looks at a server.
-const beat = 10 * time.Millisecond
+// pollInterval is the time between two checks.
+const pollInterval = 10 * time.Millisecond
 
-// Await asks until nothing is missing, and for no longer than a limit. It looks at least once, and says for whom it has waited in vain.
+// Await checks until nothing is missing, at least once, and at most for the limit. The error says
+// for whom it has waited, and what is missing.
 func Await(whom string, limit time.Duration, until string, missing func() error) error {
-	for began := time.Now(); ; time.Sleep(beat) {
+	for began := time.Now(); ; time.Sleep(pollInterval) {
 		err := missing()
 		if err == nil {
 			return nil
@@ -21,8 +22,9 @@ func Await(whom string, limit time.Duration, until string, missing func() error)
 	}
 }
 
-// Await waits until nothing is missing of a run of the server, which Launch or Run has returned, and for no longer than a limit. It is over at once if that run
-// ends, even if the server is in another one by then; nil is a run that has ended. Errors have the end of the log.
+// Await waits until nothing is missing of a run of the server, which Launch or Run has returned,
+// and at most for the limit. It returns at once if that run ends, even if the server has been
+// started again; nil is a run that has ended. Errors contain the end of the log.
 func (s *Server) Await(run *Process, limit time.Duration, until string, missing func() error) error {
 	ended := false
 	err := Await(s.name, limit, until, func() error {

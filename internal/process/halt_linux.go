@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// haltLimit is how long a program may run on after it was told to stop. It is long, as machines that run tests are slow at times.
+// haltLimit is how long a program may keep running after it was told to stop. It is long because
+// test machines are slow at times.
 const haltLimit = 30 * time.Second
 
-// awaitHalt waits until all threads of the program that was told to stop have done so. Each may run on for a moment.
+// awaitHalt waits until all threads of a stopped program stand still. Each may run on for a moment.
 func (p *Process) awaitHalt() error {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		running, err := p.running()
@@ -23,7 +24,7 @@ func (p *Process) awaitHalt() error {
 	}
 }
 
-// running returns what the system says of a thread that has not come to a halt, and nothing if all have.
+// running returns the status of a thread that still runs, or an empty string if none does.
 func (p *Process) running() (string, error) {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.Pid))
 	if err != nil {
@@ -34,7 +35,7 @@ func (p *Process) running() (string, error) {
 		if err != nil {
 			continue // the thread has ended
 		}
-		// See proc_pid_stat(5): the state comes after the name, which is in parentheses.
+		// See proc_pid_stat(5): the state follows the name, which is in parentheses.
 		_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
 		if !bytes.HasPrefix(state, []byte("T")) {
 			return string(stat), nil

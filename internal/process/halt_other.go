@@ -2,5 +2,5 @@
 
 package process
 
-// awaitHalt cannot tell here. A process stops very soon after it is told to.
+// awaitHalt does nothing here. A program stops very soon after it is told to.
 func (p *Process) awaitHalt() error { return nil }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Run returns the process of the server, and nil if it does not run.
+// Run returns the running process of the server, or nil if none runs.
 func (s *Server) Run() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -16,7 +16,7 @@ func (s *Server) Run() *Process {
 	return s.run
 }
 
-// PID returns the number of the process, and 0 if it does not run.
+// PID returns the process id, or 0 if no process runs.
 func (s *Server) PID() int {
 	if run := s.Run(); run != nil {
 		return run.Pid
@@ -33,7 +33,8 @@ func (s *Server) Up() bool {
 
 func (s *Server) running() bool { return s.run != nil && !s.run.Ended() }
 
-// Kill ends the process at once, as a crash does, even if it is paused, and returns when it is gone. It does nothing if the server does not run.
+// Kill ends the process at once, as a crash does, even if it is paused, and returns when it has
+// ended. It does nothing if the server does not run.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,26 +50,29 @@ func (s *Server) kill() {
 // stopLimit is how long Stop waits before it kills.
 const stopLimit = 15 * time.Second
 
-// Stop asks the process to end, as an operator does, so that it saves what it is told to save. A process that is still there after 15 seconds
-// is killed, which is an error. It does nothing if the server does not run.
+// Stop asks the process to end, as an operator does, so that it can save its data. A process that
+// has not ended after 15 seconds is killed, which is an error. Stop does nothing if the server does
+// not run.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.running() {
 		return nil
 	}
-	_ = s.run.Signal(syscall.SIGTERM) // if it cannot be sent, the limit tells
+	_ = s.run.Signal(syscall.SIGTERM) // if it cannot be sent, the limit shows it
 	_ = s.run.Resume()
 	select {
 	case <-s.run.Done():
 		return nil
 	case <-time.After(stopLimit):
 		s.kill()
-		return fmt.Errorf("%s was asked to end, and killed after %v: its log ends with:\n%s", s.name, stopLimit, s.Log())
+		return fmt.Errorf("%s was asked to end, and killed after %v: its log ends with:\n%s", s.name, stopLimit,
+			s.Log())
 	}
 }
 
-// Pause freezes the process: its connections stay open, and nothing is answered. Resume lets it go on. It returns when the process has come to a halt.
+// Pause freezes the process: its connections stay open, and nothing is answered. It returns when
+// the process has stopped. Resume lets it continue.
 func (s *Server) Pause() error { return s.freeze("Pause", true, (*Process).Pause) }
 
 // Resume ends a Pause.

@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent lets the system kill the program when the thread that starts it ends, or end it by the signal that it is given already.
+// dieWithParent lets the system kill the program when the thread that starts it ends, unless the
+// command specifies another signal.
 func dieWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

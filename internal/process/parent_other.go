@@ -4,5 +4,5 @@ package process
 
 import "os/exec"
 
-// dieWithParent can do nothing here: the program outlives a process that did not end it.
+// dieWithParent does nothing here: the program outlives a process that does not end it.
 func dieWithParent(*exec.Cmd) {}

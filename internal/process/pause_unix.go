@@ -4,7 +4,8 @@ package process
 
 import "syscall"
 
-// Pause freezes the program: its connections stay open, and it does nothing. It returns when the program has come to a halt. Resume lets it go on.
+// Pause freezes the program: its connections stay open, and it does nothing. It returns when the
+// program has stopped. Resume lets it continue.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

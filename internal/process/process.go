@@ -1,5 +1,6 @@
-// Package process starts programs, such as servers for tests and benchmarks, that die with this one. A [Process] is one run of a program, and a [Server]
-// a program that is started again on what it has left.
+// Package process starts programs, such as servers for tests and benchmarks, that end with this
+// process. A [Process] is one run of a program; a [Server] is a program that can be started again
+// with the data it has left.
 package process
 
 import (
@@ -8,16 +9,18 @@ import (
 	"runtime"
 )
 
-// Process is one run of a program. Many goroutines may use it.
+// Process is one run of a program. It is safe for concurrent use.
 type Process struct {
 	*os.Process
 	done chan struct{}
 }
 
-// Start starts a program that dies with this process, on Linux. It adds to cmd.SysProcAttr, where another signal than SIGKILL may stand
-// (Pdeathsig), and cmd is not to be used any more. How the program ends is told nowhere but in its own output.
+// Start starts a program that ends with this process, on Linux. It adds to cmd.SysProcAttr, which
+// may specify a signal other than SIGKILL (Pdeathsig). cmd must not be used afterwards. Only the
+// program's own output says how it ended.
 //
-// The system kills it when the thread that started it ends. So one goroutine keeps that thread to itself from the start of the program to its end.
+// The system kills the program when the thread that started it ends. So one goroutine locks that
+// thread from the start of the program to its end.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	dieWithParent(cmd)
 	p := &Process{done: make(chan struct{})}
@@ -39,7 +42,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Done is closed when the program has ended and is reaped.
+// Done is closed when the program has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ended reports whether the program has ended.
@@ -52,8 +55,9 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Kill ends the program at once, as a crash does, even if it is paused, and returns when it is gone. If it has ended already, Kill does nothing.
+// Kill ends the program at once, as a crash does, even if it is paused, and returns when it has
+// ended. If it has ended already, Kill does nothing.
 func (p *Process) Kill() {
-	_ = p.Process.Kill() // it fails if the program has just ended, which is as good
+	_ = p.Process.Kill() // fails if the program has just ended, which is fine
 	<-p.done
 }

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// roleEnv makes the test binary another program: one that says again what it is told, or one that starts that and stays.
+// roleEnv turns the test binary into another program: one that repeats what it reads, or one that
+// starts the former and stays.
 const roleEnv = "LEASEHOLD_TEST_PROCESS"
 
 func TestMain(m *testing.M) {
@@ -42,7 +43,7 @@ func program(role string) *exec.Cmd {
 
 const patience = time.Minute
 
-// reader reads what a program says on a pipe, and fails if that takes too long.
+// reader reads what a program writes to a pipe, and fails if that takes too long.
 func reader(t *testing.T, r *os.File) *bufio.Reader {
 	t.Helper()
 	noErr(t, r.SetReadDeadline(time.Now().Add(patience)))
@@ -63,7 +64,7 @@ func noErr(t *testing.T, err error) {
 	}
 }
 
-// echo is a program that has been started in one way or another, and what it is told and says.
+// echo starts a program that repeats its input, and returns its input and output.
 func echo(t *testing.T, start func(*exec.Cmd) (*Process, error)) (p *Process, tell *os.File, said *bufio.Reader) {
 	t.Helper()
 	cmd := program("echo")
@@ -78,7 +79,7 @@ func echo(t *testing.T, start func(*exec.Cmd) (*Process, error)) (p *Process, te
 		p.Kill()
 		noErr(t, errors.Join(tell.Close(), r.Close()))
 	})
-	noErr(t, errors.Join(in.Close(), out.Close())) // it has its own
+	noErr(t, errors.Join(in.Close(), out.Close())) // it has its own copies
 	said = reader(t, r)
 	says(t, said, "here")
 	return p, tell, said
@@ -99,7 +100,7 @@ func TestKill(t *testing.T) {
 	p.Kill()
 }
 
-func TestWhatCannotBeStarted(t *testing.T) {
+func TestProgramThatCannotStart(t *testing.T) {
 	t.Parallel()
 	if _, err := Start(exec.Command("/no/such/program")); err == nil {
 		t.Error("it was started")
@@ -124,7 +125,7 @@ func TestItDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// What started a program may end, thread and all.
+// A program may outlive the thread that started it.
 func TestItOutlivesItsThread(t *testing.T) {
 	t.Parallel()
 	var tid int
@@ -144,11 +145,11 @@ func TestItOutlivesItsThread(t *testing.T) {
 	says(t, said, "are you there?")
 }
 
-// inAThreadThatEnds calls a function in a thread of its own, and sends the number of the thread.
+// inAThreadThatEnds calls a function in a thread of its own, and sends the thread's id.
 func inAThreadThatEnds(do func()) <-chan int {
 	tid := make(chan int, 1)
 	go func() {
-		runtime.LockOSThread() // it is not unlocked, so that the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		if syscall.Gettid() == os.Getpid() {
 			tid <- <-inAThreadThatEnds(do) // the first thread of a process never ends
 			return

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Server is a program that serves others and can be killed and started again, with a folder of its own, in which it works and has its log. The packages that
-// start servers embed it, and give it the command to start. Many goroutines may use it.
+// Server is a program that can be killed and started again. It works and logs in its own folder.
+// The packages that start servers embed it, and give it the command to start. It is safe for
+// concurrent use.
 type Server struct {
 	name    string
 	dir     string
@@ -17,12 +18,13 @@ type Server struct {
 
 	mu     sync.Mutex // held while the program is started or ended
 	run    *Process   // the last one; nil if there was none
-	paused bool       // it was told to stop, and not yet to go on
+	paused bool       // it was stopped, and not yet resumed
 	closed bool
 }
 
-// NewServer makes a server that does not run yet, with a new folder named as [os.MkdirTemp] has it. The server is called by its name in all errors,
-// such as "redisserver: the server at 127.0.0.1:12345". Close calls release, which gives back the ports of the server; so does NewServer if it fails.
+// NewServer makes a server that does not run yet. Its new folder is named as for [os.MkdirTemp].
+// name identifies the server in all errors, such as "redisserver: the server at 127.0.0.1:12345".
+// Close calls release, which releases the ports of the server; so does NewServer if it fails.
 func NewServer(name, parent, pattern string, release func()) (*Server, error) {
 	dir, err := os.MkdirTemp(parent, pattern)
 	if err != nil {
@@ -32,8 +34,9 @@ func NewServer(name, parent, pattern string, release func()) (*Server, error) {
 	return &Server{name: name, dir: dir, release: release}, nil
 }
 
-// Launch starts the program, which must not run, in the folder of the server, and does not wait until it answers: see Await. What it prints is added to the
-// log. Who gives up on the run ends that one, and not the server, which may be in another run by then.
+// Launch starts the program, which must not be running, in the folder of the server. It does not
+// wait until the program answers: see Await. The output is appended to the log. A caller that gives
+// up kills the returned run, and not the server, which may be in another run by then.
 func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +50,7 @@ func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own copy
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	run, err := Start(cmd)
 	if err != nil {
@@ -57,7 +60,8 @@ func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 	return run, nil
 }
 
-// Close kills the server and removes its folder. If that fails, closing it again tries once more; otherwise it does nothing.
+// Close kills the server and removes its folder. If that fails, another Close tries again;
+// otherwise another Close does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,16 +73,16 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.dir)
 }
 
-// String returns the name that errors have for the server.
+// String returns the name of the server that errors show.
 func (s *Server) String() string { return s.name }
 
-// Dir returns the folder that the server works in. It stays the same over restarts, until Close.
+// Dir returns the folder of the server. It stays the same over restarts, until Close.
 func (s *Server) Dir() string { return s.dir }
 
 // logTail is how much of the log is shown.
 const logTail = 4 << 10
 
-// Log returns the end of the log of all runs, up to 4 KiB, for messages about failures.
+// Log returns the end of the log of all runs, up to 4 KiB, for error messages.
 func (s *Server) Log() string {
 	log, err := os.ReadFile(s.logFile())
 	if err != nil {

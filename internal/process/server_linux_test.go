@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// serve makes a server whose program, started once more by launch, says "here" so often in all.
+// serve makes a server whose program prints "here" the given number of times in all. launch starts
+// it again.
 func serve(t *testing.T) (s *Server, launch func(times int)) {
 	t.Helper()
 	s, err := NewServer("the echo", t.TempDir(), "echo-", func() {})
@@ -27,7 +28,7 @@ func serve(t *testing.T) (s *Server, launch func(times int)) {
 	}
 }
 
-// refuses expects an error that has the name of the server, and some words.
+// refuses expects an error that contains the name of the server, and some words.
 func refuses(t *testing.T, err error, words ...string) {
 	t.Helper()
 	for _, w := range append(words, "the echo") {
@@ -49,7 +50,8 @@ func TestLifeOfAServer(t *testing.T) {
 		}
 		refuses(t, s.Pause(), "call Restart")
 		refuses(t, s.Resume(), "call Restart")
-		refuses(t, s.Await(s.Run(), patience, "it answers", func() error { return nil }), "has ended before it answers", "its log ends with")
+		refuses(t, s.Await(s.Run(), patience, "it answers", func() error { return nil }), "has ended before it answers",
+			"its log ends with")
 	}
 	down()
 	launch(1)
@@ -75,11 +77,11 @@ func TestLifeOfAServer(t *testing.T) {
 		t.Errorf("it is started again, up: %v, process %d after %d", s.Up(), s.PID(), pid)
 	}
 	noErr(t, s.Pause())
-	noErr(t, s.Stop()) // a paused server wakes to be stopped
+	noErr(t, s.Stop()) // stopping a paused server resumes it
 	down()
 }
 
-// Whoever waits in vain learns for what, what is missing, and what the server says.
+// A failed wait says what it waited for, what is missing, and what the server has printed.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	s, launch := serve(t)
@@ -91,11 +93,13 @@ func TestAwait(t *testing.T) {
 	if asked == 0 || !errors.Is(err, missing) {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
-	refuses(t, s.Await(s.Run(), patience, "it answers", func() error { s.Kill(); return missing }), "has ended before it answers")
+	refuses(t, s.Await(s.Run(), patience, "it answers", func() error { s.Kill(); return missing }),
+		"has ended before it answers")
 }
 
-// Whoever waits for a run learns that it has ended, though the server is in the next one, and ends no other than that.
-func TestARunThatIsOver(t *testing.T) {
+// A wait for a run returns when the run has ended, even if the server is in the next one, and ends
+// no other run.
+func TestARunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	s, launch := serve(t)
 	launch(1)
@@ -112,7 +116,8 @@ func TestARunThatIsOver(t *testing.T) {
 		t.Errorf("process %d runs; want %d, the one after %d", s.PID(), second, first.Pid)
 	}
 	asked := false
-	refuses(t, s.Await(first, patience, "it answers", func() error { asked = true; return nil }), "has ended before it answers")
+	refuses(t, s.Await(first, patience, "it answers", func() error { asked = true; return nil }),
+		"has ended before it answers")
 	if asked {
 		t.Error("the next run was asked in its place")
 	}
@@ -149,14 +154,14 @@ func TestCloseOfAServer(t *testing.T) {
 	refuses(t, err, "start a new one")
 }
 
-// What could not be removed is removed by another Close, and all else is done once.
+// Another Close removes what could not be removed, and repeats nothing else.
 func TestCloseTriesAgain(t *testing.T) {
 	t.Parallel()
 	released := 0
 	s, err := NewServer("the echo", t.TempDir(), "echo-", func() { released++ })
 	noErr(t, err)
 	dir := s.dir
-	s.dir += "/." // no system removes that
+	s.dir += "/." // no system removes such a path
 	for range 2 {
 		if s.Close() == nil {
 			t.Error("Close does not tell what it leaves")

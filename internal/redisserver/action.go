@@ -14,16 +14,16 @@ const (
 	Pass Action = iota
 	// CutBefore closes the connection. The server never sees the request.
 	CutBefore
-	// CutAfter sends the request on, waits for its reply, and closes the connection. The
-	// client never sees the reply.
+	// CutAfter sends the request on, waits for its reply, and closes the connection. The client
+	// never sees the reply.
 	CutAfter
-	// Hold keeps the request, and all that come after it on its connection, until Release. Then it is sent on, even if the
-	// client has closed the connection meanwhile.
+	// Hold keeps the request, and all later ones on its connection, until Release. Then it is sent
+	// on, even if the client has closed the connection meanwhile.
 	Hold
 )
 
-// Words returns the words of a request that Proxy.Intercept has handed out, such as "GET" and "a", and nil
-// if it is no command of the Redis protocol.
+// Words returns the words of a request that Proxy.Intercept has passed to its function, such as
+// "GET" and "a", or nil if it is not a command of the Redis protocol.
 func Words(request []byte) []string {
 	value, err := readReply(bufio.NewReader(bytes.NewReader(request)))
 	list, ok := value.([]any)

@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Cluster is a Redis Cluster. Many goroutines may use it.
+// Cluster is a Redis Cluster. It is safe for concurrent use.
 type Cluster struct {
-	// Nodes are the nodes in the order of their start: first those that were started as masters.
+	// Nodes are the nodes in the order in which they were started: first the masters.
 	Nodes []*Server
 
 	masters int
 	ids     []string // of Nodes
 }
 
-// clusterLines are the settings of every node. Replicas stay with the master that they were
-// given, and take over however long they have been without it.
+// clusterLines are the settings of every node. Replicas stay with their first master, and take over
+// however long they have been without it.
 var clusterLines = []string{
 	"cluster-enabled yes",
 	"cluster-config-file nodes.conf",
@@ -26,12 +26,14 @@ var clusterLines = []string{
 	"cluster-allow-replica-migration no",
 }
 
-// StartCluster starts a cluster of so many masters with an equal share of the slots, and so many replicas of each, and waits
-// until all nodes know it and all replicas have what their masters have. A node counts as failed after 2 s
-// (cluster-node-timeout). A majority of the masters decides on that, so a failover takes at least 3.
+// StartCluster starts a cluster of masters with equal shares of the slots, each with the given
+// number of replicas. It waits until all nodes know the cluster and all replicas are in sync. A
+// node counts as failed after 2 s (cluster-node-timeout). A majority of the masters decides that,
+// so a failover takes at least 3 masters.
 func StartCluster(masters, replicasEach int, c Config) (*Cluster, error) {
 	if masters < 1 || replicasEach < 0 {
-		return nil, fmt.Errorf("redisserver: a cluster of %d masters with %d replicas each: ask for at least 1 and 0", masters, replicasEach)
+		return nil, fmt.Errorf("redisserver: a cluster of %d masters with %d replicas each: ask for at least 1 and 0",
+			masters, replicasEach)
 	}
 	nodes, err := startAll(masters*(1+replicasEach), func(int) (*Server, error) { return start(c, clusterLines...) })
 	if err != nil {
@@ -44,30 +46,31 @@ func StartCluster(masters, replicasEach int, c Config) (*Cluster, error) {
 	return cl, nil
 }
 
-// form makes a cluster of nodes that know nothing of each other.
+// form makes a cluster of nodes that do not know each other.
 func (c *Cluster) form() error {
-	err := together(len(c.Nodes), func(i int) (err error) {
+	err := runAll(len(c.Nodes), func(i int) (err error) {
 		n := c.Nodes[i]
 		if c.ids[i], err = n.text("CLUSTER", "MYID"); err != nil || i >= c.masters {
 			return err
 		}
 		first, end := i*Slots/c.masters, (i+1)*Slots/c.masters
 		return n.commands(
-			[]string{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)}, // different ones, or they would have to sort it out
+			// Equal epochs would have to be resolved by the nodes.
+			[]string{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)},
 			[]string{"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(first), strconv.Itoa(end - 1)},
 		)
 	})
 	if err != nil {
 		return err
 	}
-	for i, n := range c.Nodes { // each meets each, which is faster than gossip
+	for i, n := range c.Nodes { // every node meets every other, which is faster than gossip
 		for _, other := range c.Nodes[:i] {
 			if _, err := n.Command("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port)); err != nil {
 				return err
 			}
 		}
 	}
-	err = together(len(c.Nodes)-c.masters, func(i int) error {
+	err = runAll(len(c.Nodes)-c.masters, func(i int) error {
 		replica, master := c.Nodes[c.masters+i], i%c.masters
 		err := await(replica.Addr()+" knows its master", func() error {
 			_, err := replica.Command("CLUSTER", "REPLICATE", c.ids[master])
@@ -78,7 +81,7 @@ func (c *Cluster) form() error {
 	return errors.Join(err, await("all nodes of the cluster know it", c.incomplete))
 }
 
-// incomplete says what a node does not know of the cluster.
+// incomplete returns what a node does not know about the cluster.
 func (c *Cluster) incomplete() error {
 	for _, n := range c.Nodes {
 		if err := errors.Join(n.clusterTrouble(), n.slotsUnknown()); err != nil {
@@ -104,7 +107,7 @@ func (c *Cluster) incomplete() error {
 	return nil
 }
 
-// clusterTrouble says why the server does not think that its cluster is well.
+// clusterTrouble returns why the server does not consider its cluster well.
 func (s *Server) clusterTrouble() error {
 	info, err := s.text("CLUSTER", "INFO")
 	if err != nil {
@@ -116,8 +119,8 @@ func (s *Server) clusterTrouble() error {
 	return nil
 }
 
-// slotsUnknown says whether the server knows of slots that nobody has. With "cluster-require-full-coverage no" it says that the
-// cluster is well all the same.
+// slotsUnknown returns an error if the server knows of slots without an owner. With
+// "cluster-require-full-coverage no" it considers the cluster well all the same.
 func (s *Server) slotsUnknown() error {
 	info, err := s.text("CLUSTER", "INFO")
 	if err != nil {
@@ -129,10 +132,10 @@ func (s *Server) slotsUnknown() error {
 	return nil
 }
 
-// AwaitOK waits until all nodes that are up say that the cluster is well, for no longer than Patience.
+// AwaitOK waits until all running nodes consider the cluster well, at most for Patience.
 func (c *Cluster) AwaitOK() error {
 	return await("the cluster is well", func() error {
-		for _, n := range c.up() {
+		for _, n := range c.running() {
 			if err := n.clusterTrouble(); err != nil {
 				return err
 			}
@@ -141,8 +144,8 @@ func (c *Cluster) AwaitOK() error {
 	})
 }
 
-// up returns the nodes that can be asked.
-func (c *Cluster) up() []*Server {
+// running returns the nodes that run and are not paused.
+func (c *Cluster) running() []*Server {
 	return slices.DeleteFunc(slices.Clone(c.Nodes), func(n *Server) bool { return !n.Up() })
 }
 

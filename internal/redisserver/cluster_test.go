@@ -8,7 +8,8 @@ import (
 
 func TestSlot(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]int{"123456789": 0x31C3, "foo": 12182, "{foo}:bar": 12182, "a{foo}": 12182, "foo{}": Slot("foo{}"), "{}foo": 9500} {
+	for key, want := range map[string]int{"123456789": 0x31C3, "foo": 12182, "{foo}:bar": 12182, "a{foo}": 12182,
+		"foo{}": Slot("foo{}"), "{}foo": 9500} {
 		if got := Slot(key); got != want {
 			t.Errorf("the slot of %q is %d, want %d", key, got, want)
 		}
@@ -86,7 +87,7 @@ func TestClusterPromotes(t *testing.T) {
 	noErr(t, master.AwaitReplicaOf(promoted))
 }
 
-func TestClusterOfNothing(t *testing.T) {
+func TestEmptyCluster(t *testing.T) {
 	t.Parallel()
 	if _, err := StartCluster(0, 1, Config{}); err == nil || !strings.Contains(err.Error(), "at least 1") {
 		t.Fatalf("the error is %v", err)

@@ -12,11 +12,11 @@ import (
 // CommandLimit is how long Command waits for a reply.
 const CommandLimit = 5 * time.Second
 
-// Command sends a command over a connection of its own and returns the reply: a string, an int64, nil, or a []any of
-// those. An error reply is an error that wraps a ReplyError. All others mean that there
-// was no reply, and that the command may have been done or not.
+// Command sends a command over a new connection and returns the reply: a string, an int64, nil, or
+// a []any of those. For an error reply, the error wraps a ReplyError. Every other error means that
+// there was no reply, and that the command may have run or not.
 //
-// It gives Config.Password first. Many goroutines may call it.
+// It authenticates with Config.Password first. It is safe for concurrent use.
 func (s *Server) Command(args ...string) (any, error) {
 	return s.command(CommandLimit, args...)
 }
@@ -63,7 +63,7 @@ func (s *Server) roundTrip(limit time.Duration, args []string) (any, error) {
 	return readReply(replies)
 }
 
-// Info returns a field of INFO, such as "run_id", and "" if there is no such field.
+// Info returns a field of INFO, such as "run_id", or "" if there is no such field.
 func (s *Server) Info(field string) (string, error) {
 	all, err := s.text("INFO", "everything")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) Info(field string) (string, error) {
 	return infoField(all, field), nil
 }
 
-// infoField finds a field in what INFO or CLUSTER INFO replied.
+// infoField finds a field in a reply to INFO or CLUSTER INFO.
 func infoField(info, field string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
@@ -82,7 +82,7 @@ func infoField(info, field string) string {
 	return ""
 }
 
-// text is Command where the reply is a string.
+// text is Command for replies that are strings.
 func (s *Server) text(args ...string) (string, error) {
 	reply, err := s.Command(args...)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Config says how a server differs from the plainest one. The zero value is ready for use.
+// Config says how a server differs from the default. The zero value is ready for use.
 type Config struct {
-	// Lines are lines of redis.conf, such as "appendonly yes". They come last, so that they
-	// override what this package sets.
+	// Lines are lines of redis.conf, such as "appendonly yes". They come last, and so override what
+	// this package sets.
 	Lines []string
-	// Password is what clients must give as the default user. Replicas use it, too. Defaults to none.
+	// Password is the password of the default user, which replicas also use. Default: none.
 	Password string
-	// Env are variables of the server's environment ("NAME=value"), beside those of this process.
+	// Env are variables of the server's environment ("NAME=value"), added to those of this process.
 	Env []string
-	// Program is what is run. Defaults to redis-server, as found in PATH.
+	// Program is the program to run. Default: redis-server, as found in PATH.
 	Program string
 }
 
-// common is how every server runs: seen from this machine only, as fast as it gets, and
-// keeping nothing.
+// common configures every server: reachable from this machine only, as fast as possible, and
+// without storage.
 const common = `bind 127.0.0.1
 protected-mode no
 daemonize no
@@ -34,7 +34,7 @@ repl-diskless-sync-delay 0
 repl-ping-replica-period 1
 `
 
-// text is the redis.conf.
+// text returns the redis.conf.
 func (c Config) text(port int, more ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "port %d\n%s", port, common)

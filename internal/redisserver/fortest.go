@@ -2,8 +2,8 @@ package redisserver
 
 import "github.com/leasehold-go/leasehold/internal/needed"
 
-// ForTest is Start for a test. The server is closed at the end of the test, and its log is shown if the
-// test has failed. If Redis is missing, the test is skipped.
+// ForTest is Start for a test. It closes the server at the end of the test, and shows its log if
+// the test has failed. If Redis is missing, it skips the test.
 func ForTest(t needed.TB, c Config) *Server {
 	t.Helper()
 	s, err := Start(c)
@@ -48,7 +48,7 @@ func SentinelsForTest(t needed.TB, n int, r *Replicated) *Sentinels {
 	return s
 }
 
-// ProxyForTest is NewProxy for a test. The proxy is closed at the end of the test.
+// ProxyForTest is NewProxy for a test. It closes the proxy at the end of the test.
 func ProxyForTest(t needed.TB, target string) *Proxy {
 	t.Helper()
 	p, err := NewProxy(target)

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// frames finds where the values end in a stream of RESP2 or RESP3, which comes in pieces of any size. See
-// https://redis.io/docs/latest/develop/reference/protocol-spec.
+// frames finds the ends of values in a stream of RESP2 or RESP3, which comes in pieces of any size.
+// See https://redis.io/docs/latest/develop/reference/protocol-spec.
 type frames struct {
-	kind byte   // of the value that the stream is in: its first byte
-	lost bool   // the stream is no RESP: each piece counts as a value
-	line []byte // what has come of a line
-	bulk int    // bytes of a string that are still to come
-	left []int  // values that are still to come in each of the lists around
+	kind byte   // the first byte of the present value
+	lost bool   // the stream is not RESP: each piece counts as a value
+	line []byte // the beginning of a line
+	bulk int    // remaining bytes of a string
+	left []int  // remaining values in each of the enclosing lists
 }
 
-// next returns how many bytes of a piece belong to the value that the stream is in, and whether the value
-// ends with them.
+// next returns how many bytes of a piece belong to the present value, and whether the value ends
+// with them.
 func (f *frames) next(piece []byte) (n int, ends bool) {
 	if len(piece) > 0 && len(f.line) == 0 && f.bulk == 0 && len(f.left) == 0 {
 		f.kind = piece[0]
@@ -33,14 +33,14 @@ func (f *frames) next(piece []byte) (n int, ends bool) {
 			part, over = f.inLine(piece[n:])
 		}
 		n += part
-		if over && f.up() {
+		if over && f.endValue() {
 			return n, true
 		}
 	}
 	return len(piece), f.lost
 }
 
-// inLine takes bytes up to the end of a line, and reports whether a value ends with it.
+// inLine reads bytes up to the end of a line, and reports whether a value ends with it.
 func (f *frames) inLine(piece []byte) (n int, over bool) {
 	end := bytes.IndexByte(piece, '\n')
 	if end < 0 {
@@ -66,7 +66,7 @@ func (f *frames) inLine(piece []byte) (n int, over bool) {
 		if size > 0 {
 			f.left = append(f.left, size)
 		}
-	case '|': // attributes, and then the value that they are about
+	case '|': // attributes, followed by the value that they describe
 		f.left = append(f.left, 2*size+1)
 		size = 1
 	default:
@@ -76,8 +76,8 @@ func (f *frames) inLine(piece []byte) (n int, over bool) {
 	return end + 1, size <= 0 && f.bulk == 0 && !f.lost
 }
 
-// up notes that a value is over, and reports whether the one that the stream is in is, too.
-func (f *frames) up() bool {
+// endValue notes that a value has ended, and reports whether the outermost value has ended, too.
+func (f *frames) endValue() bool {
 	for len(f.left) > 0 {
 		last := len(f.left) - 1
 		if f.left[last]--; f.left[last] > 0 {

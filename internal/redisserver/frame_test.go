@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// split returns the values of a stream that comes in pieces of a size, as long as they are whole.
+// split returns the complete values of a stream that comes in pieces of the given size.
 func split(stream string, size int) (values []string) {
 	var f frames
 	value := ""
@@ -28,7 +28,8 @@ func TestValuesAreFoundInPiecesOfAnySize(t *testing.T) {
 	values := []string{
 		"+OK\r\n", "-ERR no\r\n", ":12\r\n", "$3\r\na\r\n\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n",
 		"*2\r\n$1\r\na\r\n:1\r\n", "*2\r\n*2\r\n:1\r\n*0\r\n*1\r\n+a\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n",
-		"!5\r\nERR a\r\n", "=5\r\ntxt:a\r\n", "%1\r\n+a\r\n*1\r\n:1\r\n", "~1\r\n:1\r\n", ">2\r\n+message\r\n$1\r\na\r\n",
+		"!5\r\nERR a\r\n", "=5\r\ntxt:a\r\n", "%1\r\n+a\r\n*1\r\n:1\r\n", "~1\r\n:1\r\n",
+		">2\r\n+message\r\n$1\r\na\r\n",
 		"|1\r\n+ttl\r\n:1\r\n*1\r\n:5\r\n", "%0\r\n", "|0\r\n:1\r\n", "*1\r\n$-1\r\n",
 	}
 	stream := ""
@@ -42,7 +43,7 @@ func TestValuesAreFoundInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRESPIsPassedOnAsItComes(t *testing.T) {
+func TestNonRESPIsRelayedUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []string{"PING\r\nPI", "\x16\x03\x01", "*x\r\na", "*1\r\nPING\r\n"} {
 		if got := split(stream, len(stream)); len(got) != 1 || got[0] != stream {

@@ -5,11 +5,13 @@ import (
 	"strconv"
 )
 
-// Migration is a slot on its way from one master to another: keys that are still at
-// the source are served there, all others are answered with ASK. Its steps are taken one by one.
+// Migration moves a slot from one master to another, step by step. The source serves the keys that
+// it still has, and answers ASK for all others.
 type Migration struct {
 	Slot     int
 	From, To *Server
+	// Replaces: keys that exist at the target are replaced, as redis-cli --cluster fix does.
+	Replaces bool
 
 	cluster *Cluster
 }
@@ -33,7 +35,7 @@ func (c *Cluster) StartMigration(slot int, to *Server) (*Migration, error) {
 	return &Migration{Slot: slot, From: from, To: to, cluster: c}, nil
 }
 
-// Move moves keys, those that are there.
+// Move moves those of the keys that exist.
 func (m *Migration) Move(keys ...string) error {
 	if len(keys) == 0 {
 		return nil
@@ -42,6 +44,9 @@ func (m *Migration) Move(keys ...string) error {
 	args := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.port), "", "0", limit}
 	if m.To.password != "" {
 		args = append(args, "AUTH", m.To.password)
+	}
+	if m.Replaces {
+		args = append(args, "REPLACE")
 	}
 	_, err := m.From.Command(append(append(args, "KEYS"), keys...)...)
 	return err
@@ -61,8 +66,8 @@ func (m *Migration) Keys() ([]string, error) {
 	return keys, nil
 }
 
-// Finish moves all keys that are still at the source, makes the target the owner, and waits until all nodes
-// know that.
+// Finish moves all keys that are still at the source, makes the target the owner, and waits until
+// all nodes know it.
 func (m *Migration) Finish() error {
 	for {
 		keys, err := m.Keys()
@@ -76,7 +81,7 @@ func (m *Migration) Finish() error {
 			return err
 		}
 	}
-	for _, n := range []*Server{m.To, m.From} { // the target first, so that the slot is never nobody's
+	for _, n := range []*Server{m.To, m.From} { // the target first, so that the slot always has an owner
 		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(m.Slot), "NODE", m.cluster.id(m.To)); err != nil {
 			return err
 		}
@@ -85,9 +90,10 @@ func (m *Migration) Finish() error {
 	return err
 }
 
-// Seize gives a slot to a master by force, on all nodes that run, as redis-cli --cluster fix does when the owner is gone. No key is moved.
+// Seize assigns a slot to a master by force, on all nodes that run, as redis-cli --cluster fix does
+// when the owner is gone. No key is moved.
 func (c *Cluster) Seize(slot int, to *Server) error {
-	for _, n := range c.up() {
+	for _, n := range c.running() {
 		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", c.id(to)); err != nil {
 			return err
 		}

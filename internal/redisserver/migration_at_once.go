@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MovesAtOnce reports whether the servers that are started know how to move a slot as a whole (CLUSTER MIGRATESLOTS): Valkey does from version 9 on. If there is no
-// server, the error is ErrMissing.
+// MovesAtOnce reports whether the servers can move a slot as a whole (CLUSTER MIGRATESLOTS), as
+// Valkey does from version 9 on. If there is no server, the error is ErrMissing.
 func MovesAtOnce() (bool, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -28,7 +28,8 @@ func movesAtOnce(version string) bool {
 	return valkey && err == nil && major >= 9
 }
 
-// MoveAtOnce moves a slot to another master with all that is in it, in one step for those who use it, and waits until all nodes know that.
+// MoveAtOnce moves a slot with all its keys to another master, in one step for its clients, and
+// waits until all nodes know the new owner.
 func (c *Cluster) MoveAtOnce(slot int, to *Server) error {
 	from, err := c.Owner(slot)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// node is a node of a cluster as another one, or itself, knows it.
+// node is a node of a cluster as reported by a node.
 type node struct {
 	id, addr, master string
 	flags            []string
@@ -17,7 +17,7 @@ type node struct {
 
 func (n node) has(flag string) bool { return slices.Contains(n.flags, flag) }
 
-// owns reports whether a slot is among those of the node.
+// owns reports whether the node owns a slot.
 func (n node) owns(slot int) bool {
 	return slices.ContainsFunc(n.slots, func(s string) bool {
 		first, last, isRange := strings.Cut(s, "-")
@@ -26,11 +26,13 @@ func (n node) owns(slot int) bool {
 		}
 		f, err1 := strconv.Atoi(first)
 		l, err2 := strconv.Atoi(last)
-		return err1 == nil && err2 == nil && f <= slot && slot <= l // what has no number is a migration
+		// An entry that is not a number describes a migration.
+		return err1 == nil && err2 == nil && f <= slot && slot <= l
 	})
 }
 
-// nodes returns what a server knows of its cluster: see https://redis.io/docs/latest/commands/cluster-nodes.
+// nodes returns what a server knows about its cluster: see
+// https://redis.io/docs/latest/commands/cluster-nodes.
 func (s *Server) nodes() (all []node, err error) {
 	text, err := s.text("CLUSTER", "NODES")
 	if err != nil {
@@ -42,16 +44,17 @@ func (s *Server) nodes() (all []node, err error) {
 			return nil, fmt.Errorf("redisserver: CLUSTER NODES of %s has the line %q", s.Addr(), line)
 		}
 		addr, _, _ := strings.Cut(words[1], "@")
-		all = append(all, node{id: words[0], addr: addr, flags: strings.Split(words[2], ","), master: words[3], slots: words[8:]})
+		all = append(all,
+			node{id: words[0], addr: addr, flags: strings.Split(words[2], ","), master: words[3], slots: words[8:]})
 	}
 	return all, nil
 }
 
-// Owner returns the master of a slot, once all nodes that are up agree on it. It waits no longer than Patience. Right
-// after a failure they may still agree on the one that failed.
+// Owner returns the master of a slot, as soon as all running nodes agree on it. It waits no longer
+// than Patience. Right after a failure the nodes may still agree on the failed one.
 func (c *Cluster) Owner(slot int) (*Server, error) { return c.AwaitOwner(slot, nil) }
 
-// AwaitOwner is Owner that waits until it is another than a given one.
+// AwaitOwner is Owner, but waits until the owner differs from other.
 func (c *Cluster) AwaitOwner(slot int, other *Server) (owner *Server, err error) {
 	err = await(fmt.Sprintf("slot %d has an owner", slot), func() error {
 		var err error
@@ -64,7 +67,7 @@ func (c *Cluster) AwaitOwner(slot int, other *Server) (owner *Server, err error)
 }
 
 func (c *Cluster) agreedOwner(slot int) (owner *Server, err error) {
-	up := c.up()
+	up := c.running()
 	if len(up) == 0 {
 		return nil, errors.New("no node is up")
 	}
@@ -89,7 +92,7 @@ func (c *Cluster) agreedOwner(slot int) (owner *Server, err error) {
 	return owner, nil
 }
 
-// ReplicasOf returns the nodes that a master counts as its replicas.
+// ReplicasOf returns the replicas of a master, according to that master.
 func (c *Cluster) ReplicasOf(master *Server) (replicas []*Server, err error) {
 	all, err := master.nodes()
 	if err != nil {
@@ -103,7 +106,7 @@ func (c *Cluster) ReplicasOf(master *Server) (replicas []*Server, err error) {
 	return replicas, nil
 }
 
-// node returns the node with an id, and nil if there is none.
+// node returns the node with an id, or nil.
 func (c *Cluster) node(id string) *Server {
 	if i := slices.Index(c.ids, id); i >= 0 {
 		return c.Nodes[i]

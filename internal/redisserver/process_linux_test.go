@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// roleEnv makes the test binary a process that starts a server and stays.
+// roleEnv turns the test binary into a process that starts a server and stays.
 const roleEnv = "LEASEHOLD_TEST_START_A_SERVER"
 
 func TestServerDiesWithItsParent(t *testing.T) {
@@ -39,7 +39,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	}
 	defer conn.Close()
 	noErr(t, parent.Process.Kill())
-	if _, err := conn.Read(make([]byte, 1)); err == nil { // as long as it lives, it says nothing
+	if _, err := conn.Read(make([]byte, 1)); err == nil { // as long as it lives, it sends nothing
 		t.Fatal("the server says something")
 	}
 	noErr(t, await("the port is free", func() error {
@@ -52,13 +52,13 @@ func TestServerDiesWithItsParent(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	s := ForTest(t, Config{Env: []string{"LD_PRELOAD=/no/such.so"}}) // the loader complains, and goes on without
+	s := ForTest(t, Config{Env: []string{"LD_PRELOAD=/no/such.so"}}) // the loader complains, and continues without it
 	if !strings.Contains(s.Log(), "/no/such.so") {
 		t.Errorf("the server does not have the variable: its log is %q", s.Log())
 	}
 }
 
-// When Pause returns, the process has come to a halt.
+// When Pause returns, the process stands still.
 func TestPausedProcessStandsStill(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{})

@@ -6,8 +6,9 @@ import (
 	"github.com/leasehold-go/leasehold/internal/cable"
 )
 
-// Proxy stands between clients and a server, and breaks their connections in every way that a network can: as a cable does, and knowing requests and
-// replies. What one of its methods says holds for every byte that comes after the method has returned. Many goroutines may use it.
+// Proxy stands between clients and a server, and breaks their connections in every way that a
+// network can. It does what a cable does, and also understands requests and replies. After one of
+// its methods has returned, it applies to every later byte. It is safe for concurrent use.
 type Proxy struct {
 	*cable.Cable
 
@@ -16,7 +17,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	hook    func(request []byte) Action
 	release chan struct{}            // closed by Release
-	lost    map[*cable.Link]struct{} // clients miss a reply on these
+	lost    map[*cable.Link]struct{} // links on which clients miss a reply
 }
 
 // NewProxy starts a proxy in front of an address, with an address of its own. Close ends it.
@@ -26,12 +27,12 @@ func NewProxy(target string) (p *Proxy, err error) {
 	return p, err
 }
 
-// SwallowReplies lets requests through and throws replies away, as if only one direction of the
-// cable were cut.
+// SwallowReplies passes requests on and drops replies, as if only one direction of the connection
+// were cut.
 func (p *Proxy) SwallowReplies() { p.Halt(func() { p.swallow = true }) }
 
-// PassReplies ends SwallowReplies. Connections that have lost a reply are closed, as what comes next on them would
-// be taken for that reply.
+// PassReplies ends SwallowReplies. It closes connections that have lost a reply, as clients would
+// take the next reply for the lost one.
 func (p *Proxy) PassReplies() {
 	p.Halt(func() {
 		p.swallow = false
@@ -44,24 +45,25 @@ func (p *Proxy) PassReplies() {
 	})
 }
 
-// loses notes that a client misses a reply.
-func (p *Proxy) loses(l *cable.Link) {
+// noteLostReply notes that the client misses a reply.
+func (p *Proxy) noteLostReply(l *cable.Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost[l] = struct{}{}
 }
 
-// Intercept asks a function what to do with each request that clients send from now on, one command at a time. Requests of one connection
-// come in their order, those of several at the same time. The function must not keep or change the request. Give
-// nil to pass all on.
+// Intercept asks a function what to do with each request that clients send from now on, one command
+// at a time. The function is called for the requests of one connection in their order, and for
+// those of several connections at the same time. It must not keep or change the request. Pass nil
+// to pass all requests on.
 func (p *Proxy) Intercept(hook func(request []byte) Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook = hook
 }
 
-// Release sends on every request that Intercept's function was asked about and is on Hold, or
-// will be when the function returns.
+// Release sends on every request on Hold, including those that Intercept's function is being asked
+// about.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +71,8 @@ func (p *Proxy) Release() {
 	p.release = make(chan struct{})
 }
 
-// judge asks the hook about a request. The channel is closed when a request on Hold is to go on.
-func (p *Proxy) judge(request []byte) (Action, <-chan struct{}) {
+// decide asks the hook about a request. The channel is closed when a request on Hold may continue.
+func (p *Proxy) decide(request []byte) (Action, <-chan struct{}) {
 	p.mu.Lock()
 	hook, release := p.hook, p.release
 	p.mu.Unlock()

@@ -8,26 +8,26 @@ import (
 	"github.com/leasehold-go/leasehold/internal/cable"
 )
 
-// relay passes on requests and replies of a connection through a Proxy.
+// relay relays requests and replies of a connection through a Proxy.
 type relay struct {
 	*cable.Link
 	proxy *Proxy
 
-	mu        sync.Mutex
-	sent      int  // requests that get a reply
-	doomed    int  // which reply the client is not to see, and is to be the last; 0 is none
-	doomedAny bool // it is the next one, whichever that is
+	mu       sync.Mutex
+	sent     int  // requests that get a reply
+	dropped  int  // number of the reply that the client must not see, and that ends the connection; 0 is none
+	dropNext bool // that reply is the next one, whichever it is
 }
 
 func (r *relay) run() {
 	var down sync.WaitGroup
-	down.Go(r.down)
-	r.up()
+	down.Go(r.relayReplies)
+	r.relayRequests()
 	down.Wait()
 }
 
-// up passes requests on, one by one.
-func (r *relay) up() {
+// relayRequests passes requests on, one by one.
+func (r *relay) relayRequests() {
 	defer r.Cut()
 	var stream frames
 	var request []byte
@@ -47,7 +47,7 @@ func (r *relay) up() {
 			request = request[:0]
 		}
 		if err != nil {
-			if r.Enter() { // the end takes its time like any byte
+			if r.Enter() { // the end of the stream is delayed like any byte
 				r.Leave()
 			}
 			return
@@ -55,9 +55,9 @@ func (r *relay) up() {
 	}
 }
 
-// request does with a request what the hook says, and reports whether the connection goes on.
+// request applies the hook's decision to a request, and reports whether the connection goes on.
 func (r *relay) request(request []byte) bool {
-	action, release := r.proxy.judge(request)
+	action, release := r.proxy.decide(request)
 	switch action {
 	case CutBefore:
 		return false
@@ -76,11 +76,12 @@ func (r *relay) request(request []byte) bool {
 	return err == nil
 }
 
-// withoutReply are the commands that may get pushed messages instead of a reply, or several replies.
+// withoutReply lists the commands that may get pushed messages instead of a reply, or several
+// replies.
 var withoutReply = []string{"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"}
 
-// count counts a request, so that its reply is known when it comes.
-func (r *relay) count(request []byte, doom bool) {
+// count counts a request, so that its reply can be recognized. With drop, its reply is dropped.
+func (r *relay) count(request []byte, drop bool) {
 	words := Words(request)
 	any := len(words) > 0 && slices.Contains(withoutReply, strings.ToUpper(words[0]))
 	r.mu.Lock()
@@ -88,13 +89,13 @@ func (r *relay) count(request []byte, doom bool) {
 	if !any {
 		r.sent++
 	}
-	if doom {
-		r.doomed, r.doomedAny = r.sent, any
+	if drop {
+		r.dropped, r.dropNext = r.sent, any
 	}
 }
 
-// down passes replies on.
-func (r *relay) down() {
+// relayReplies passes replies on.
+func (r *relay) relayReplies() {
 	defer r.Cut()
 	var stream frames
 	replies := 0
@@ -106,7 +107,7 @@ func (r *relay) down() {
 			size, ends := stream.next(piece[at:n])
 			at += size
 			pushed := stream.kind == '>'
-			doomed := r.isDoomed(replies+1, pushed)
+			doomed := r.isDropped(replies+1, pushed)
 			if !doomed {
 				keep = at
 			}
@@ -121,15 +122,15 @@ func (r *relay) down() {
 	}
 }
 
-// isDoomed reports whether the client is not to see the value that the stream of replies is in.
-func (r *relay) isDoomed(reply int, pushed bool) bool {
+// isDropped reports whether the client must not see the present value of the stream of replies.
+func (r *relay) isDropped(reply int, pushed bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.doomedAny || r.doomed > 0 && reply >= r.doomed && !pushed
+	return r.dropNext || r.dropped > 0 && reply >= r.dropped && !pushed
 }
 
-// reply passes bytes on to the client, and reports whether the connection goes on. The end of the connection
-// is lost like any reply.
+// reply passes bytes on to the client, and reports whether the connection goes on. SwallowReplies
+// and Freeze also affect the end of the connection.
 func (r *relay) reply(b []byte, end bool) bool {
 	if !r.Enter() {
 		return false
@@ -137,9 +138,9 @@ func (r *relay) reply(b []byte, end bool) bool {
 	swallow := r.proxy.swallow
 	switch {
 	case !swallow:
-		_, _ = r.Client.Write(b) // if the client is gone, up finds out when it has sent all that came before
+		_, _ = r.Client.Write(b) // if the client is gone, relayRequests notices after sending everything before
 	case len(b) > 0 || end:
-		r.proxy.loses(r.Link)
+		r.proxy.noteLostReply(r.Link)
 	}
 	r.Leave()
 	if swallow && end {

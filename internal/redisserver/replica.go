@@ -14,7 +14,7 @@ type Replicated struct {
 	Replicas []*Server
 }
 
-// StartReplicated starts a master and so many replicas of it, and waits until they have all that it has.
+// StartReplicated starts a master with replicas, and waits until they are in sync.
 func StartReplicated(replicas int, c Config) (*Replicated, error) {
 	master, err := Start(c)
 	if err != nil {
@@ -28,8 +28,8 @@ func StartReplicated(replicas int, c Config) (*Replicated, error) {
 	return r, nil
 }
 
-// StartReplica starts a replica of a server, and waits until it has all that the master has. It has the
-// password of its master.
+// StartReplica starts a replica of a server, and waits until it is in sync. It uses the password of
+// its master.
 func StartReplica(of *Server, c Config) (*Server, error) {
 	host, port, err := net.SplitHostPort(of.Addr())
 	if err != nil {
@@ -46,8 +46,8 @@ func StartReplica(of *Server, c Config) (*Server, error) {
 	return s, nil
 }
 
-// AwaitReplicaOf waits until the server is a replica of a master, both say so, and it has what the master had when this was
-// called. It waits no longer than Patience.
+// AwaitReplicaOf waits until the server is a replica of a master according to both, and has what
+// the master had when this was called. It waits no longer than Patience.
 func (s *Server) AwaitReplicaOf(master *Server) error {
 	goal := int64(-1)
 	return await(fmt.Sprintf("%s follows %s", s.Addr(), master.Addr()), func() error {
@@ -79,7 +79,7 @@ func (s *Server) AwaitReplicaOf(master *Server) error {
 	})
 }
 
-// Servers returns all of them, the first master first.
+// Servers returns all servers, beginning with the first master.
 func (r *Replicated) Servers() []*Server { return append([]*Server{r.Master}, r.Replicas...) }
 
 // Close kills all servers and removes their folders.

@@ -14,13 +14,14 @@ type ReplyError string
 // Error implements error.
 func (e ReplyError) Error() string { return string(e) }
 
-// Code returns its first word, such as "NOSCRIPT".
+// Code returns the first word, such as "NOSCRIPT".
 func (e ReplyError) Code() string {
 	code, _, _ := strings.Cut(string(e), " ")
 	return code
 }
 
-// request is a command in RESP. See https://redis.io/docs/latest/develop/reference/protocol-spec.
+// request encodes a command in RESP. See
+// https://redis.io/docs/latest/develop/reference/protocol-spec.
 func request(args []string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, arg := range args {

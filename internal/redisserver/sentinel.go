@@ -19,9 +19,9 @@ const (
 	FailoverTimeout = 3 * time.Second
 )
 
-// hurry makes sentinels look and talk more often than every 10 s and 2 s, and be themselves again soon after
-// they have stood still. It holds until a restart.
-var hurry = []string{
+// fastSentinelSettings makes sentinels check and talk more often than every 10 s and 2 s, and
+// recover soon after they were paused. The settings hold until a restart.
+var fastSentinelSettings = []string{
 	"SENTINEL", "DEBUG", "INFO-PERIOD", "500", "PUBLISH-PERIOD", "200", "PING-PERIOD", "200",
 	"ASK-PERIOD", "200", "TILT-PERIOD", "1000", "ELECTION-TIMEOUT", "2000",
 }
@@ -34,8 +34,9 @@ type Sentinels struct {
 	watched *Replicated
 }
 
-// StartSentinels starts n sentinels, a majority of which decides, and waits until they all know each other and all servers. They
-// watch whichever was started as the master. Close them before what they watch.
+// StartSentinels starts n sentinels, a majority of which decides, and waits until they all know
+// each other and all servers. They watch the server that was started as the master. Close them
+// before the servers that they watch.
 func StartSentinels(n int, r *Replicated) (*Sentinels, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redisserver: %d sentinels: ask for at least 1", n)
@@ -53,13 +54,14 @@ sentinel parallel-syncs %[1]s 1
 		watch += fmt.Sprintf("sentinel auth-pass %s %q\n", MasterName, password)
 	}
 	all, err := startAll(n, func(int) (*Server, error) {
-		return startWith(Config{Program: r.Master.program}, []string{"--sentinel"}, func(port int) string { return fmt.Sprintf("port %d\n%s", port, watch) })
+		return startWith(Config{Program: r.Master.program}, []string{"--sentinel"},
+			func(port int) string { return fmt.Sprintf("port %d\n%s", port, watch) })
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := &Sentinels{All: all, watched: r}
-	if err := together(n, func(i int) error { return all[i].commands(hurry) }); err != nil {
+	if err := runAll(n, func(i int) error { return all[i].commands(fastSentinelSettings) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := await("the sentinels know each other and all servers", s.incomplete); err != nil {
@@ -68,7 +70,7 @@ sentinel parallel-syncs %[1]s 1
 	return s, nil
 }
 
-// incomplete says what a sentinel does not know.
+// incomplete returns what a sentinel does not know.
 func (s *Sentinels) incomplete() error {
 	for _, one := range s.All {
 		reply, err := one.Command("SENTINEL", "MASTER", MasterName)
@@ -78,7 +80,8 @@ func (s *Sentinels) incomplete() error {
 		m := fields(reply)
 		replicas, others := fmt.Sprint(len(s.watched.Replicas)), fmt.Sprint(len(s.All)-1)
 		if m["num-slaves"] != replicas || m["num-other-sentinels"] != others || m["flags"] != "master" {
-			return fmt.Errorf("%s knows %s replicas, %s other sentinels, and the master as %s", one.Addr(), m["num-slaves"], m["num-other-sentinels"], m["flags"])
+			return fmt.Errorf("%s knows %s replicas, %s other sentinels, and the master as %s", one.Addr(),
+				m["num-slaves"], m["num-other-sentinels"], m["flags"])
 		}
 		if reply, err = one.Command("SENTINEL", "REPLICAS", MasterName); err != nil {
 			return err
@@ -86,7 +89,8 @@ func (s *Sentinels) incomplete() error {
 		list, _ := reply.([]any)
 		for _, replica := range list {
 			if m := fields(replica); m["flags"] != "slave" || m["master-link-status"] != "ok" {
-				return fmt.Errorf("for %s the replica %s is %s, and its link %s", one.Addr(), m["name"], m["flags"], m["master-link-status"])
+				return fmt.Errorf("for %s the replica %s is %s, and its link %s", one.Addr(), m["name"], m["flags"],
+					m["master-link-status"])
 			}
 		}
 		if _, err := one.Command("SENTINEL", "CKQUORUM", MasterName); err != nil {
@@ -96,7 +100,7 @@ func (s *Sentinels) incomplete() error {
 	return nil
 }
 
-// fields makes a map of a reply that lists names and values in turn.
+// fields makes a map of a reply that lists names and values alternately.
 func fields(reply any) map[string]string {
 	list, _ := reply.([]any)
 	m := make(map[string]string)
@@ -108,8 +112,9 @@ func fields(reply any) map[string]string {
 	return m
 }
 
-// AwaitMaster waits until all sentinels that are up name the same master, one that says that it is and that is another than the given
-// one, and returns it. It waits no longer than Patience. Give nil to take any master.
+// AwaitMaster waits until all running sentinels name the same master, which must consider itself
+// the master and differ from other, and returns it. It waits no longer than Patience. Pass nil to
+// accept any master.
 func (s *Sentinels) AwaitMaster(other *Server) (master *Server, err error) {
 	err = await("the sentinels have a master", func() (err error) {
 		master, err = s.masterOtherThan(other)
@@ -161,5 +166,5 @@ func (s *Sentinels) agreedMaster() (master *Server, err error) {
 // Addrs returns the addresses of the sentinels.
 func (s *Sentinels) Addrs() []string { return addrs(s.All) }
 
-// Close kills the sentinels and removes their folders. What they watch goes on.
+// Close kills the sentinels and removes their folders. The servers that they watch go on.
 func (s *Sentinels) Close() error { return closeAll(s.All) }

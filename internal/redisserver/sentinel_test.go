@@ -17,7 +17,7 @@ func TestSentinelsPromote(t *testing.T) {
 	if _, err := s.masterOtherThan(master); err == nil {
 		t.Fatal("there is another master from the start")
 	}
-	s.All[0].Kill() // the majority is enough
+	s.All[0].Kill() // a majority is left
 	r.Master.Kill()
 	promoted, err := s.AwaitMaster(r.Master)
 	noErr(t, err)

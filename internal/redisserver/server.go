@@ -13,15 +13,19 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// ErrMissing means that there is no Redis on this machine.
-var ErrMissing = errors.New("redisserver: redis-server is missing: install it (on Debian: apt-get install redis-server), or put its folder into PATH")
+// ErrMissing means that Redis is not installed on this machine.
+var ErrMissing = errors.New("redisserver: redis-server is missing: install it (on Debian: apt-get install " +
+	"redis-server), or put its folder into PATH")
 
-// busOffset is how far behind its port a node of a cluster listens for the other nodes.
+// busOffset is the distance between the port of a cluster node for clients and its port for other
+// nodes.
 const busOffset = 10_000
 
-// Server is a Redis server in a process of its own, with a folder and a port of its own. Many goroutines may use it.
+// Server is a Redis server in a process of its own, with its own folder and port. It is safe for
+// concurrent use.
 type Server struct {
-	// Server is its process, folder and log: PID, Up, Dir and Log tell of them, Kill, Stop, Pause and Resume happen to them, and Close ends them.
+	// Server is the process with its folder and log. Its methods PID, Up, Dir and Log describe it;
+	// Kill, Stop, Pause, Resume and Close control it.
 	*process.Server
 
 	port     int
@@ -31,11 +35,11 @@ type Server struct {
 	env      []string
 }
 
-// Start starts a server with a folder and a port of its own, and waits until it answers. Close ends it. It dies with
-// this process in any case, on Linux. If Redis is missing, the error is ErrMissing.
+// Start starts a server with its own folder and port, and waits until it answers. Close ends it; on
+// Linux it also ends with this process. If Redis is missing, the error is ErrMissing.
 func Start(c Config) (*Server, error) { return start(c) }
 
-// start is Start with more lines of redis.conf, which those of the config override.
+// start is Start with more lines of redis.conf. The config's own lines override them.
 func start(c Config, more ...string) (*Server, error) {
 	return startWith(c, nil, func(port int) string { return c.text(port, more...) })
 }
@@ -61,12 +65,14 @@ func startOnce(c Config, program string, args []string, text func(port int) stri
 	if err != nil {
 		return nil, err
 	}
-	p, err := process.NewServer("redisserver: the server at "+ports.Address(port), "", "redis-", func() { ports.Release(port) })
+	p, err := process.NewServer("redisserver: the server at "+ports.Address(port), "", "redis-",
+		func() { ports.Release(port) })
 	if err != nil {
 		return nil, err
 	}
 	conf := filepath.Join(p.Dir(), "redis.conf")
-	s := &Server{Server: p, port: port, password: c.Password, program: program, args: append([]string{conf}, args...), env: c.Env}
+	s := &Server{Server: p, port: port, password: c.Password, program: program, args: append([]string{conf}, args...),
+		env: c.Env}
 	if err = os.WriteFile(conf, []byte(text(port)), 0o600); err == nil {
 		err = s.launch(ready)
 	}
@@ -78,24 +84,25 @@ func startOnce(c Config, program string, args []string, text func(port int) stri
 
 // launch starts the process and waits until it answers a PING as wanted.
 func (s *Server) launch(wanted func(error) bool) error {
-	run, err := s.begin()
+	run, err := s.launchProcess()
 	if err != nil {
 		return err
 	}
 	return s.awaitAnswer(run, wanted)
 }
 
-// begin starts the process.
-func (s *Server) begin() (*process.Process, error) {
+// launchProcess starts the process.
+func (s *Server) launchProcess() (*process.Process, error) {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Env = append(os.Environ(), s.env...)
 	return s.Launch(cmd)
 }
 
-// awaitAnswer waits until the server that was started answers a PING as wanted. If it does not, that run is killed, and no later one.
+// awaitAnswer waits until the started server answers a PING as wanted. If it does not, awaitAnswer
+// kills this run, and no later one.
 func (s *Server) awaitAnswer(run *process.Process, wanted func(error) bool) error {
 	err := s.Await(run, Patience, "it answers", func() error {
-		_, err := s.command(startBeat, "PING")
+		_, err := s.command(pingLimit, "PING")
 		if wanted(err) {
 			return nil
 		}
@@ -107,25 +114,27 @@ func (s *Server) awaitAnswer(run *process.Process, wanted func(error) bool) erro
 	return err
 }
 
-// Restart starts a server again that was killed or stopped: with the same port, folder and redis.conf, the latter as
-// the server itself may have rewritten it. It returns when the data is loaded.
+// Restart starts a server again that was killed or stopped, with the same port, folder and
+// redis.conf; the server itself may have rewritten its redis.conf. It returns when the data is
+// loaded.
 func (s *Server) Restart() error { return s.launch(ready) }
 
-// RestartLoading is Restart that returns as soon as the server answers, be it that
-// it is loading its data. The setting key-load-delay makes loading take long.
+// RestartLoading is Restart, but returns as soon as the server answers, even if it is still loading
+// its data. The setting key-load-delay makes loading slow.
 func (s *Server) RestartLoading() error { return s.launch(answers) }
 
-// startBeat is how long one PING waits for an answer. Somebody else may have the port, and say nothing.
-const startBeat = 500 * time.Millisecond
+// pingLimit is how long one PING waits for an answer. Another program may have the port, and not
+// answer.
+const pingLimit = 500 * time.Millisecond
 
-// answers reports whether the outcome of a command shows that the server is there.
+// answers reports whether the result of a command shows that the server runs.
 func answers(err error) bool {
 	_, replied := errors.AsType[ReplyError](err)
 	return err == nil || replied
 }
 
-// ready reports whether the outcome of a command shows that the server has loaded its data. Other errors, such
-// as NOAUTH, are how it is meant to be.
+// ready reports whether the result of a command shows that the server has loaded its data. Other
+// errors, such as NOAUTH, are expected.
 func ready(err error) bool {
 	e, _ := errors.AsType[ReplyError](err)
 	return answers(err) && e.Code() != "LOADING"

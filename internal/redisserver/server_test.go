@@ -116,8 +116,8 @@ func TestKillLosesWhatIsNotPersisted(t *testing.T) {
 	if _, err := net.Dial("tcp", s.Addr()); err == nil {
 		t.Fatal("somebody listens after Kill")
 	}
-	s.Kill()           // again does nothing
-	noErr(t, s.Stop()) // nor does this
+	s.Kill()           // does nothing
+	noErr(t, s.Stop()) // does nothing either
 	if s.Pause() == nil {
 		t.Error("what does not run was paused")
 	}
@@ -128,15 +128,15 @@ func TestKillLosesWhatIsNotPersisted(t *testing.T) {
 	}
 }
 
-// A start that has failed, as the server was killed, leaves the next run alone.
+// A start that fails because the server was killed does not affect the next run.
 func TestAStartThatFailsEndsItsOwnRun(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{})
 	s.Kill()
-	first, err := s.begin()
+	first, err := s.launchProcess()
 	noErr(t, err)
 	s.Kill()
-	second, err := s.begin()
+	second, err := s.launchProcess()
 	noErr(t, err)
 	if err := s.awaitAnswer(first, ready); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Errorf("%v, want that it has ended", err)
@@ -160,7 +160,7 @@ func TestStopSaves(t *testing.T) {
 	t.Parallel()
 	s := ForTest(t, Config{Lines: []string{"save 3600 1"}})
 	expect(t, s, "OK", "SET", "a", "b")
-	noErr(t, s.Pause()) // a paused server wakes to be stopped
+	noErr(t, s.Pause()) // stopping a paused server resumes it
 	noErr(t, s.Stop())
 	noErr(t, s.Restart())
 	expect(t, s, "b", "GET", "a")
@@ -168,7 +168,8 @@ func TestStopSaves(t *testing.T) {
 
 func TestRestartLoading(t *testing.T) {
 	t.Parallel()
-	s := ForTest(t, Config{Lines: []string{"save 3600 1", "key-load-delay 20000", "rdbcompression no", "loading-process-events-interval-bytes 1024"}})
+	s := ForTest(t, Config{Lines: []string{"save 3600 1", "key-load-delay 20000", "rdbcompression no",
+		"loading-process-events-interval-bytes 1024"}})
 	expect(t, s, "OK", "DEBUG", "POPULATE", "50", "key", "1000")
 	noErr(t, s.Stop())
 	noErr(t, s.RestartLoading())
@@ -227,7 +228,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A port that somebody takes between the look and the start costs another try.
+// If another program takes a port between the check and the start, the start is repeated.
 func TestPortLost(t *testing.T) {
 	t.Parallel()
 	ForTest(t, Config{}).Close() // skips the test if there is no Redis

@@ -2,7 +2,7 @@ package redisserver
 
 import "strings"
 
-// Slots is how many slots a cluster has.
+// Slots is the number of slots of a cluster.
 const Slots = 16384
 
 // Slot returns the slot of a key: see https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec.

@@ -1,4 +1,4 @@
-// Package urlfuzz is the fuzz target that the URLs of all engines have in common.
+// Package urlfuzz is the fuzz target that the URLs of all engines share.
 package urlfuzz
 
 import (
@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
-// secret is the password. It is like nothing else in what is tried, so that it is found wherever it comes to stand.
+// secret is the password. It resembles nothing else in the input, so it is found wherever it
+// appears.
 const secret = "Zq7Xw9Kv"
 
-// pieces are what a URL is broken with.
-var pieces = []string{"", "a", ":", "@", "/", "?", "#", "%", "%zz", "?a=1&", "?db=", "&timeout=", "/?x=", ",", "[", "]", " ", "\n", "\x00", "%40", "\xff"}
+// pieces are inserted to break a URL.
+var pieces = []string{"", "a", ":", "@", "/", "?", "#", "%", "%zz", "?a=1&", "?db=", "&timeout=", "/?x=", ",", "[", "]",
+	" ", "\n", "\x00", "%40", "\xff"}
 
-// Run tries that nobody is told of a password, however a URL is broken and wherever a piece of the password comes to stand by that. schemes are what URLs begin
-// with. parameter is the name of one that is a password, too. parse returns the error of opening a URL, and asks no server.
+// Run checks that no error shows a password, however a URL is broken and wherever a piece of the
+// password ends up. schemes are the beginnings of URLs. parameter is the name of a parameter that
+// is also a password. parse returns the error of opening a URL, and contacts no server.
 func Run(f *testing.F, schemes []string, parameter string, parse func(raw string) error) {
 	for i := range uint8(len(schemes)) {
 		for _, around := range pieces {
@@ -33,7 +36,8 @@ func Run(f *testing.F, schemes []string, parameter string, parse func(raw string
 			if err == nil {
 				continue
 			}
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(strings.ToLower(text), strings.ToLower(secret)) {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(strings.ToLower(text),
+				strings.ToLower(secret)) {
 				t.Fatalf("%q: %s", raw, text)
 			}
 		}

@@ -9,16 +9,18 @@ import (
 	"github.com/leasehold-go/leasehold/internal/ports"
 )
 
-// Config says how a server differs from the plainest one. The zero value is ready for use.
+// Config has the settings of a server. The zero value is ready for use.
 type Config struct {
-	// Tick is the unit of time of the server: sessions expire at whole ticks, a follower hands on what it has heard of sessions each half
-	// tick, and a leader and its followers do without each other for ten ticks. Defaults to 200 ms.
+	// Tick is the unit of time of the server: sessions expire at whole ticks, a follower reports the sessions of its
+	// clients each half tick, and a leader and its followers tolerate ten ticks without an answer. Defaults to 200 ms.
 	Tick time.Duration
-	// MaxSession is the longest timeout of a session that a client may have. Defaults to a minute. The shortest one is two ticks.
+	// MaxSession is the longest session timeout that a client may have. Defaults to a minute. The shortest one is two
+	// ticks.
 	MaxSession time.Duration
-	// Unsynced lets the server answer before what it has said is on the disk.
+	// Unsynced lets the server answer before its writes are on disk.
 	Unsynced bool
-	// Lines are lines of zoo.cfg, such as "maxClientCnxns=3". They come last, so that they override what this package sets.
+	// Lines are lines of zoo.cfg, such as "maxClientCnxns=3". They come last, so that they override those of this
+	// package.
 	Lines []string
 }
 
@@ -34,8 +36,9 @@ const (
 	idFile     = "myid"
 )
 
-// common is how every server runs: seen from this machine only, with small files, and answering all four-letter words.
-const common = `clientPortAddress=127.0.0.1
+// commonLines is how every server runs: reachable from this machine only, with small files, and answering all
+// four-letter words.
+const commonLines = `clientPortAddress=127.0.0.1
 admin.enableServer=false
 4lw.commands.whitelist=*
 maxClientCnxns=0
@@ -44,8 +47,9 @@ initLimit=50
 syncLimit=10
 `
 
-// text is the zoo.cfg of the server that listens on the given ports, among all members of its ensemble, itself included. One that is alone has no members.
-func (c Config) text(dir string, own member, members []member) string {
+// text returns the zoo.cfg of the server with the ports self, in an ensemble with the ports all. A standalone server
+// has no ensemble.
+func (c Config) text(dir string, self serverPorts, all []serverPorts) string {
 	tick, longest, sync := c.Tick, c.MaxSession, "yes"
 	if tick == 0 {
 		tick = defaultTick
@@ -58,8 +62,8 @@ func (c Config) text(dir string, own member, members []member) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "dataDir=%s\nclientPort=%d\ntickTime=%d\nmaxSessionTimeout=%d\nforceSync=%s\n%s",
-		filepath.Join(dir, dataFolder), own.client, tick.Milliseconds(), longest.Milliseconds(), sync, common)
-	for i, m := range members {
+		filepath.Join(dir, dataFolder), self.client, tick.Milliseconds(), longest.Milliseconds(), sync, commonLines)
+	for i, m := range all {
 		fmt.Fprintf(&b, "server.%d=127.0.0.1:%d:%d\n", i+1, m.peer, m.election)
 	}
 	for _, line := range c.Lines {
@@ -68,21 +72,21 @@ func (c Config) text(dir string, own member, members []member) string {
 	return b.String()
 }
 
-// member is a server of an ensemble, or one that is alone: its ports for clients, for followers, and for elections.
-type member struct{ client, peer, election int }
+// serverPorts are the ports of a server for clients, for followers, and for elections.
+type serverPorts struct{ client, peer, election int }
 
-// reserve gets the ports of a member.
-func reserve() (m member, err error) {
+// reservePorts reserves the ports of a server.
+func reservePorts() (m serverPorts, err error) {
 	for _, port := range []*int{&m.client, &m.peer, &m.election} {
 		if *port, err = ports.Reserve(); err != nil {
 			m.release()
-			return member{}, err
+			return serverPorts{}, err
 		}
 	}
 	return m, nil
 }
 
-func (m member) release() {
+func (m serverPorts) release() {
 	for _, port := range []int{m.client, m.peer, m.election} {
 		ports.Release(port)
 	}

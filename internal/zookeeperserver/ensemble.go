@@ -9,29 +9,30 @@ import (
 	"github.com/leasehold-go/leasehold/internal/process"
 )
 
-// Ensemble is a number of servers that keep the same data and elect a leader.
+// Ensemble is a number of servers that keep the same data and elect a leader. It is safe for concurrent use.
 type Ensemble struct {
-	// Servers are all of them, in an order that stays the same.
+	// Servers are all of them, in an order that does not change.
 	Servers []*Server
 }
 
-// StartEnsemble starts an ensemble of n servers and waits until all of them serve clients. It is all of them or none.
+// StartEnsemble starts an ensemble of n servers and waits until all of them serve clients. If one of them fails, it
+// ends them all.
 func StartEnsemble(n int, c Config) (*Ensemble, error) {
-	members := make([]member, n)
+	ports := make([]serverPorts, n)
 	e := &Ensemble{}
-	for i := range members {
+	for i := range ports {
 		var err error
-		if members[i], err = reserve(); err != nil {
-			for _, m := range members[:i] {
+		if ports[i], err = reservePorts(); err != nil {
+			for _, m := range ports[:i] {
 				m.release()
 			}
 			return nil, err
 		}
 	}
-	for i, own := range members {
-		s, err := prepare(c, i+1, own, members)
+	for i, self := range ports {
+		s, err := newServer(c, i+1, self, ports)
 		if err != nil {
-			for _, m := range members[i+1:] {
+			for _, m := range ports[i+1:] {
 				m.release()
 			}
 			return nil, errors.Join(err, e.Close())
@@ -44,7 +45,7 @@ func StartEnsemble(n int, c Config) (*Ensemble, error) {
 	return e, nil
 }
 
-// Restart starts all servers again that do not run, and waits until all of them serve clients.
+// Restart starts all servers that do not run, and waits until all of them serve clients.
 func (e *Ensemble) Restart() error {
 	runs := make([]*process.Process, len(e.Servers))
 	for i, s := range e.Servers {
@@ -64,7 +65,7 @@ func (e *Ensemble) Restart() error {
 	return nil
 }
 
-// Kill kills all servers, all at once.
+// Kill kills all servers at the same time.
 func (e *Ensemble) Kill() {
 	var all sync.WaitGroup
 	for _, s := range e.Servers {
@@ -96,8 +97,8 @@ func (e *Ensemble) Addrs() []string {
 // List returns the addresses for clients with commas between them.
 func (e *Ensemble) List() string { return strings.Join(e.Addrs(), ",") }
 
-// AwaitLeader returns the leader, once one of the servers that are up is, and makes a majority with others of them. It waits no longer than Patience. Right
-// after a failure that is a new one: what has failed is not up.
+// AwaitLeader returns the leader, once one of the servers that are up is the leader and a majority is up and serves
+// clients. It waits no longer than Patience. Right after a failure that is a new leader: the failed one is not up.
 func (e *Ensemble) AwaitLeader() (leader *Server, err error) {
 	err = await("there is a leader with a majority", func() error {
 		leader = nil
@@ -123,7 +124,7 @@ func (e *Ensemble) AwaitLeader() (leader *Server, err error) {
 	return leader, err
 }
 
-// Followers returns the servers that are up, but for the leader.
+// Followers returns the servers that are up, except the leader.
 func (e *Ensemble) Followers() (all []*Server, err error) {
 	leader, err := e.AwaitLeader()
 	if err != nil {

@@ -54,5 +54,5 @@ func breakEpoch(t *testing.T, s *Server) {
 	t.Helper()
 	dir := filepath.Join(s.Dir(), dataFolder, "version-2")
 	noErr(t, os.WriteFile(filepath.Join(dir, currentEpoch), []byte("0"), 0o600))
-	noErr(t, os.WriteFile(filepath.Join(dir, epochAside), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, epochTemporary), nil, 0o600))
 }

@@ -50,10 +50,16 @@ func TestServerComesBackWithItsData(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	s := ForTest(t, Config{Tick: 300 * time.Millisecond, MaxSession: 7 * time.Second, Lines: []string{"4lw.commands.whitelist=srvr,conf", "maxClientCnxns=17"}})
+	s := ForTest(t, Config{
+		Tick:       300 * time.Millisecond,
+		MaxSession: 7 * time.Second,
+		Lines:      []string{"4lw.commands.whitelist=srvr,conf", "maxClientCnxns=17"},
+	})
 	conf, err := s.Word("conf")
 	noErr(t, err)
-	for _, line := range []string{"tickTime=300", "maxSessionTimeout=7000", "minSessionTimeout=600", "maxClientCnxns=17"} {
+	for _, line := range []string{
+		"tickTime=300", "maxSessionTimeout=7000", "minSessionTimeout=600", "maxClientCnxns=17",
+	} {
 		if !strings.Contains(conf, line+"\n") {
 			t.Errorf("conf has no %s: %s", line, conf)
 		}

@@ -6,15 +6,16 @@ import (
 	"io"
 )
 
-// EndSession ends a session, whoever it belongs to, as if it had expired: its ephemeral nodes are gone when EndSession returns, and its client is
-// told that it has expired. It is an error if the server knows no such session.
+// EndSession ends a session, whoever it belongs to, as if it had expired: its ephemeral nodes are gone when EndSession
+// returns, and its client is told that it has expired. If the server knows no such session, it returns an error.
 //
-// It connects in the name of the session and closes it. The server makes the password of a session from its id, so that all servers of an ensemble know it.
+// It connects with the id of the session and closes it. A server derives the password of a session from its id, so that
+// all servers of an ensemble know it.
 func (s *Server) EndSession(id int64) error {
 	found := false
 	err := await(fmt.Sprintf("session %#x ends", id), func() error {
 		known, err := s.endSession(id)
-		found = found || known || err != nil // an answer that is lost may have been that it has ended
+		found = found || known || err != nil // the lost answer may have been that the session has ended
 		return err
 	})
 	if err == nil && !found {
@@ -23,7 +24,8 @@ func (s *Server) EndSession(id int64) error {
 	return err
 }
 
-// endSession tries to end a session, and reports whether it was there. Its client may take it back in between, which ends the connection.
+// endSession tries to end a session, and reports whether it existed. Its client may reconnect to it meanwhile, which
+// ends the connection.
 func (s *Server) endSession(id int64) (known bool, err error) {
 	conn, err := s.dial()
 	if err != nil {
@@ -61,10 +63,10 @@ func (s *Server) endSession(id int64) (known bool, err error) {
 	return true, nil
 }
 
-// maxPacket is more than any answer here has.
+// maxPacket is larger than any answer read here.
 const maxPacket = 1 << 10
 
-// send writes packets, all at once.
+// send writes packets with a single call.
 func send(conn io.Writer, packets ...[]byte) error {
 	var all []byte
 	for _, p := range packets {
@@ -89,8 +91,8 @@ func receive(conn io.Reader) ([]byte, error) {
 	return answer, err
 }
 
-// passwordOf returns the password of a session: the first 16 bytes of a java.util.Random that begins with the id and a secret that is the same everywhere.
-// See generatePasswd in ZooKeeperServer.java.
+// passwordOf returns the password of a session: the first 16 bytes of a java.util.Random that is seeded with the id and
+// a secret that is the same everywhere. See generatePasswd in ZooKeeperServer.java.
 func passwordOf(id int64) (password []byte) {
 	const (
 		superSecret = 0xB3415C00

@@ -39,7 +39,9 @@ func TestEndOfSession(t *testing.T) {
 		t.Helper()
 		all, err := s.Sessions()
 		noErr(t, err)
-		return slices.ContainsFunc(all, func(x Session) bool { return x.ID == id && x.Timeout == timeout && x.Client != "" })
+		return slices.ContainsFunc(all, func(x Session) bool {
+			return x.ID == id && x.Timeout == timeout && x.Client != ""
+		})
 	}
 	if !has(stays, 20*time.Second) || !has(goes, 30*time.Second) {
 		t.Error("sessions are not listed")

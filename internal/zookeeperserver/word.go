@@ -13,7 +13,7 @@ import (
 // wordLimit is how long the answer to a word may take.
 const wordLimit = 2 * time.Second
 
-// Word asks the server a four-letter word, such as "srvr", and returns what it says: see
+// Word sends a four-letter word, such as "srvr", to the server and returns the answer: see
 // https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw.
 func (s *Server) Word(word string) (string, error) {
 	conn, err := s.dial()
@@ -28,7 +28,7 @@ func (s *Server) Word(word string) (string, error) {
 	return string(said), err
 }
 
-// dial connects to the server for as long as a word may take.
+// dial connects to the server. The connection ends after wordLimit.
 func (s *Server) dial() (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", s.Addr(), wordLimit)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Server) dial() (net.Conn, error) {
 	return conn, nil
 }
 
-// Role returns what the server says it is: "standalone", "leader", "follower" or "observer". A server that serves nobody, since it has no leader, has
-// none, which is an error.
+// Role returns the role of the server: "standalone", "leader", "follower" or "observer". A server that serves nobody,
+// since it has no leader, has no role, which is an error.
 func (s *Server) Role() (string, error) {
 	said, err := s.Word("srvr")
 	if err != nil {
@@ -61,11 +61,12 @@ type Session struct {
 	ID int64
 	// Client is the address of the client's end of the connection.
 	Client string
-	// Timeout is after how long without a word from the client the session expires.
+	// Timeout is how long the session lasts without a message from the client.
 	Timeout time.Duration
 }
 
-// connection is a line of the answer to the word cons, such as " /127.0.0.1:40000[1](queued=0,recved=2,sent=2,sid=0x10,lop=PING,to=4000)".
+// connection matches a line of the answer to the word cons, such as "
+// /127.0.0.1:40000[1](queued=0,recved=2,sent=2,sid=0x10,lop=PING,to=4000)".
 var connection = regexp.MustCompile(`(?m)^ /(\S+)\[.*[(,]sid=0x([0-9a-f]+),.*\bto=(\d+)`)
 
 // Sessions returns the sessions of the clients that are connected to the server.

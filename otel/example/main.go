@@ -1,5 +1,6 @@
-// Command example shows the spans of some leases: one that is free, one that is waited for, one that is held for longer than it may be. It prints each span when
-// it ends. A program that is watched would have an exporter there that sends them to a collector.
+// Command example shows the spans of some leases: one that is free, one that is waited for, and one that is held for
+// longer than allowed. It prints each span when it ends. A real program would have an exporter instead, which sends
+// spans to a collector.
 package main
 
 import (
@@ -71,7 +72,8 @@ func (printer) Shutdown(context.Context) error             { return nil }
 
 func (printer) OnEnd(s sdk.ReadOnlySpan) {
 	took := s.EndTime().Sub(s.StartTime()).Round(time.Millisecond)
-	fmt.Printf("%s  trace %.8s  span %s  parent %s  %s\n", s.Name(), s.SpanContext().TraceID(), s.SpanContext().SpanID(), s.Parent().SpanID(), took)
+	fmt.Printf("%s  trace %.8s  span %s  parent %s  %s\n",
+		s.Name(), s.SpanContext().TraceID(), s.SpanContext().SpanID(), s.Parent().SpanID(), took)
 	for _, kv := range s.Attributes() {
 		fmt.Printf("    %s = %s\n", kv.Key, kv.Value.String())
 	}

@@ -1,5 +1,5 @@
-// Command example is a program whose callers contend for locks. It serves what it counts on http://127.0.0.1:2112/metrics, for a Prometheus with the
-// configuration of folder deploy. After some minutes the alert LockWaitLong fires.
+// Command example is a program whose callers contend for locks. It serves its metrics on http://127.0.0.1:2112/metrics,
+// for a Prometheus with the configuration of the folder deploy. After some minutes the alert LockWaitLong fires.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// run has callers contend, and serves the metrics, until ctx ends.
+// run has callers contend and serves the metrics until ctx ends.
 func run(ctx context.Context, listener net.Listener) error {
 	metrics := leaseholdprometheus.New("order", "report")
 	registry := prometheus.NewRegistry()
@@ -50,10 +50,12 @@ func run(ctx context.Context, listener net.Listener) error {
 	var callers sync.WaitGroup
 	defer callers.Wait()
 	for i := range 8 {
-		// Eight callers want one of three orders for a second, and one after the other the report for a moment.
+		// Eight callers want one of three orders for up to a second, and then the report for a moment.
 		callers.Go(func() {
 			for ctx.Err() == nil {
-				use(ctx, client.Mutex(fmt.Sprint("order:", rand.IntN(3)), leasehold.Label("order"), leasehold.WaitLimit(3*time.Second)), time.Second)
+				order := client.Mutex(fmt.Sprint("order:", rand.IntN(3)),
+					leasehold.Label("order"), leasehold.WaitLimit(3*time.Second))
+				use(ctx, order, time.Second)
 				use(ctx, client.Mutex("report", leasehold.Label("report")), time.Duration(i)*time.Millisecond)
 			}
 		})
@@ -64,11 +66,11 @@ func run(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// use holds a lock for up to some time. Who gets none goes on: that is counted.
-func use(ctx context.Context, m *leasehold.Mutex, most time.Duration) {
+// use holds a lock for a random time up to limit. A caller that gets none goes on: the failure is counted.
+func use(ctx context.Context, m *leasehold.Mutex, limit time.Duration) {
 	_ = m.Do(ctx, func(ctx context.Context, _ *leasehold.Lease) error {
 		select {
-		case <-time.After(rand.N(most + 1)):
+		case <-time.After(rand.N(limit + 1)):
 		case <-ctx.Done():
 		}
 		return nil

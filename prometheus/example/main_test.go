@@ -20,7 +20,8 @@ func TestExample(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- run(ctx, listener) }()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	for seen := ""; !strings.Contains(seen, `distributed_lock_waiters{resource="order"}`) || strings.Contains(seen, `distributed_lock_waiters{resource="order"} 0`); {
+	for seen := ""; !strings.Contains(seen, `distributed_lock_waiters{resource="order"}`) ||
+		strings.Contains(seen, `distributed_lock_waiters{resource="order"} 0`); {
 		resp, err := client.Get("http://" + listener.Addr().String() + "/metrics")
 		if err != nil {
 			t.Fatal(err)

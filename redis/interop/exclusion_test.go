@@ -8,9 +8,9 @@ import (
 )
 
 func TestWhatLeaseholdHoldsIsHeldForOthers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	forEachClient(t, func(t *testing.T, w *fixture) {
 		m := w.leasehold.RWMutex(name)
-		for mode, take := range map[string]taker{
+		for mode, take := range map[string]lockFunc{
 			"Mutex":         w.leasehold.Mutex(name).Lock,
 			"Mutex, once":   w.leasehold.Mutex(name).TryLock,
 			"writer":        m.Lock,
@@ -18,10 +18,10 @@ func TestWhatLeaseholdHoldsIsHeldForOthers(t *testing.T) {
 			"reader, once":  m.TryRLock,
 			"writer, again": m.TryLock,
 		} {
-			l := w.takes(take)
-			w.foreignIsRefused()
-			w.releases(l)
-			w.foreignUnlocks(w.foreignLocks(long), true)
+			l := w.mustLock(take)
+			w.foreignMustBeRefused()
+			w.mustRelease(l)
+			w.foreignUnlock(w.foreignLock(longTTL), true)
 			if t.Failed() {
 				t.Fatalf("with the %s", mode)
 			}
@@ -30,58 +30,58 @@ func TestWhatLeaseholdHoldsIsHeldForOthers(t *testing.T) {
 }
 
 func TestWhatOthersHoldIsHeldForLeasehold(t *testing.T) {
-	each(t, func(_ *testing.T, w *world) {
+	forEachClient(t, func(_ *testing.T, w *fixture) {
 		mutex, rw := w.leasehold.Mutex(name), w.leasehold.RWMutex(name)
-		u := w.foreignLocks(long)
-		w.isRefused(mutex.TryLock)
-		w.isRefused(rw.TryLock)
-		w.isRefused(rw.TryRLock)
-		w.foreignUnlocks(u, true)
-		w.releases(w.takes(rw.TryRLock))
-		w.releases(w.takes(mutex.TryLock))
+		u := w.foreignLock(longTTL)
+		w.mustBeRefused(mutex.TryLock)
+		w.mustBeRefused(rw.TryLock)
+		w.mustBeRefused(rw.TryRLock)
+		w.foreignUnlock(u, true)
+		w.mustRelease(w.mustLock(rw.TryRLock))
+		w.mustRelease(w.mustLock(mutex.TryLock))
 	})
 }
 
 func TestTheLastReaderLetsOthersIn(t *testing.T) {
-	each(t, func(_ *testing.T, w *world) {
+	forEachClient(t, func(_ *testing.T, w *fixture) {
 		m := w.leasehold.RWMutex(name)
-		first, second := w.takes(m.RLock), w.takes(m.RLock)
-		w.foreignIsRefused()
-		w.releases(first)
-		w.foreignIsRefused()
-		w.releases(second)
-		w.foreignUnlocks(w.foreignLocks(long), true)
+		first, second := w.mustLock(m.RLock), w.mustLock(m.RLock)
+		w.foreignMustBeRefused()
+		w.mustRelease(first)
+		w.foreignMustBeRefused()
+		w.mustRelease(second)
+		w.foreignUnlock(w.foreignLock(longTTL), true)
 	})
 }
 
 func TestADowngradedWriterExcludesOthers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		l := w.takes(w.leasehold.RWMutex(name).Lock)
+	forEachClient(t, func(t *testing.T, w *fixture) {
+		l := w.mustLock(w.leasehold.RWMutex(name).Lock)
 		if err := l.Downgrade(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.foreignIsRefused()
-		w.releases(l)
-		w.foreignUnlocks(w.foreignLocks(long), true)
+		w.foreignMustBeRefused()
+		w.mustRelease(l)
+		w.foreignUnlock(w.foreignLock(longTTL), true)
 	})
 }
 
-// A lock that is to be held at least for some time excludes others after its release, too.
+// A lock with AtLeast excludes others after its release, too.
 func TestWhatIsHeldAtLeastSoLongIsHeldForOthers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	forEachClient(t, func(t *testing.T, w *fixture) {
 		const least = 1500 * time.Millisecond
-		m := w.leasehold.RWMutex(name, leasehold.AtLeast(least), leasehold.TTL(long))
-		for _, take := range []taker{m.Lock, m.RLock} {
+		m := w.leasehold.RWMutex(name, leasehold.AtLeast(least), leasehold.TTL(longTTL))
+		for _, take := range []lockFunc{m.Lock, m.RLock} {
 			began := time.Now()
-			l := w.takes(take)
+			l := w.mustLock(take)
 			granted := time.Now()
-			w.releases(l)
-			w.foreignIsRefused()
+			w.mustRelease(l)
+			w.foreignMustBeRefused()
 			w.awaitFree()
 			if took := time.Since(granted); took > least+2*time.Second {
 				t.Errorf("taken for %s, want about %s", took, least)
 			}
-			w.foreignUnlocks(w.foreignLocks(long), true)
+			w.foreignUnlock(w.foreignLock(longTTL), true)
 			if took := time.Since(began); took < least {
 				t.Errorf("free after %s, want at least %s", took, least)
 			}
@@ -89,17 +89,21 @@ func TestWhatIsHeldAtLeastSoLongIsHeldForOthers(t *testing.T) {
 	})
 }
 
-// A lease that is renewed is not the other's after its first ttl.
+// A lease that is renewed excludes others after its first ttl.
 func TestRenewedLeasesStayHeldForOthers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	forEachClient(t, func(t *testing.T, w *fixture) {
 		const ttl = 3 * time.Second
-		for _, take := range []taker{w.leasehold.Mutex(name, leasehold.TTL(ttl)).Lock, w.leasehold.RWMutex(name, leasehold.TTL(ttl)).RLock} {
-			l := w.takes(take)
+		for _, take := range []lockFunc{
+			w.leasehold.Mutex(name, leasehold.TTL(ttl)).Lock,
+			w.leasehold.RWMutex(name, leasehold.TTL(ttl)).RLock,
+		} {
+			l := w.mustLock(take)
 			first := l.Deadline()
-			w.await("the lease has been renewed twice", func() bool { return l.Deadline().After(first.Add(ttl/2)) && time.Now().After(first) })
-			w.foreignIsRefused()
-			w.releases(l)
-			w.foreignUnlocks(w.foreignLocks(long), true)
+			w.await("the lease has been renewed twice",
+				func() bool { return l.Deadline().After(first.Add(ttl/2)) && time.Now().After(first) })
+			w.foreignMustBeRefused()
+			w.mustRelease(l)
+			w.foreignUnlock(w.foreignLock(longTTL), true)
 		}
 	})
 }

@@ -18,20 +18,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// try takes a key once. If somebody else has it, unlock is nil.
-type try func(ctx context.Context, key string, ttl time.Duration) (unlock, error)
+// tryLock tries to take a key. If somebody else has it, unlock is nil.
+type tryLock func(ctx context.Context, key string, ttl time.Duration) (unlock, error)
 
-// unlock removes the key if it has the value that try gave it, and says whether it did.
+// unlock removes the key if it has the value that tryLock gave it, and reports whether it did.
 type unlock func(context.Context) (removed bool, err error)
 
-// foreigners are clients of other makers that lock with SET NX PX, and unlock with a script that compares and deletes.
-var foreigners = map[string]func(*redis.Client) try{
+// foreignClients are clients of other makers. They lock with SET NX PX, and unlock with a script that
+// compares and deletes.
+var foreignClients = map[string]func(*redis.Client) tryLock{
 	"redsync":   withRedsync,
 	"redislock": withRedislock,
 	"redis-cli": withCommand,
 }
 
-func withRedsync(c *redis.Client) try {
+func withRedsync(c *redis.Client) tryLock {
 	locks := redsync.New(goredis.NewPool(c))
 	return func(ctx context.Context, key string, ttl time.Duration) (unlock, error) {
 		m := locks.NewMutex(key, redsync.WithExpiry(ttl))
@@ -44,7 +45,8 @@ func withRedsync(c *redis.Client) try {
 		}
 		return func(ctx context.Context) (bool, error) {
 			removed, err := m.UnlockContext(ctx)
-			if _, taken := errors.AsType[*redsync.ErrTaken](err); taken || errors.Is(err, redsync.ErrLockAlreadyExpired) {
+			_, taken := errors.AsType[*redsync.ErrTaken](err)
+			if taken || errors.Is(err, redsync.ErrLockAlreadyExpired) {
 				err = nil
 			}
 			return removed, err
@@ -52,7 +54,7 @@ func withRedsync(c *redis.Client) try {
 	}
 }
 
-func withRedislock(c *redis.Client) try {
+func withRedislock(c *redis.Client) tryLock {
 	locks := redislock.New(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (unlock, error) {
 		l, err := locks.Obtain(ctx, key, ttl, nil)
@@ -73,12 +75,16 @@ func withRedislock(c *redis.Client) try {
 }
 
 // compareAndDelete is the script from the documentation of SET: https://redis.io/docs/latest/commands/set/#patterns.
-const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1]
+then return redis.call("del",KEYS[1])
+else return 0
+end`
 
-func withCommand(c *redis.Client) try {
+func withCommand(c *redis.Client) tryLock {
 	host, port, _ := net.SplitHostPort(c.Options().Addr)
 	cli := func(ctx context.Context, args ...string) (string, error) {
-		out, err := exec.CommandContext(ctx, "redis-cli", append([]string{"-h", host, "-p", port, "-e"}, args...)...).CombinedOutput()
+		out, err := exec.CommandContext(ctx, "redis-cli", append([]string{"-h", host, "-p", port, "-e"}, args...)...).
+			CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("redis-cli %s: %w: %s", args[0], err, out)
 		}
@@ -97,13 +103,13 @@ func withCommand(c *redis.Client) try {
 	}
 }
 
-// each runs a test once with each of them.
-func each(t *testing.T, test func(t *testing.T, w *world)) {
+// forEachClient runs a test with each foreign client.
+func forEachClient(t *testing.T, test func(t *testing.T, w *fixture)) {
 	t.Parallel()
-	for name := range foreigners {
+	for name := range foreignClients {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newWorld(t, name))
+			test(t, newFixture(t, name))
 		})
 	}
 }

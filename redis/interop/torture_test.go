@@ -26,24 +26,25 @@ const (
 	tortureTime = 4 * time.Second
 	// Each library has so many goroutines in each of two processes.
 	goroutines = 2
-	// A foreign client tries again after so long at most, and whoever had a turn rests for so long at most. Leasehold looks
-	// a few times a second whether foreign clients have left the lock free, so it must be free at times.
-	again, rest = 10 * time.Millisecond, 300 * time.Millisecond
-	// These keys are not locks. Who holds the lock works on them.
-	inside, count = "interop:inside", "interop:count"
+	// The longest pauses of a foreign client before it tries again, and of all clients after a turn.
+	// Leasehold checks a few times a second whether foreign clients have left the lock free, so it must be
+	// free at times.
+	foreignRetryPause, turnPause = 10 * time.Millisecond, 300 * time.Millisecond
+	// These keys are not locks. The holder of the lock works on them.
+	insideKey, countKey = "interop:inside", "interop:count"
 )
 
-// workerVariable makes this test binary a second process that contends: it holds the URL of the server.
+// workerVariable makes this test binary a second process that contends. Its value is the URL of the server.
 const workerVariable = "LEASEHOLD_INTEROP_WORKER"
 
 // tally is what one process saw.
 type tally struct {
 	Turns    map[string]int // by library
 	Refused  int            // how often a foreign client found the lock held
-	Overlaps int            // how often somebody else was inside
+	Overlaps int            // how often two held the lock
 }
 
-// All libraries, in two processes, contend for one lock. Never do two hold it, and everybody gets turns.
+// All libraries, in two processes, contend for one lock. Two never hold it, and all of them get turns.
 func TestAllLibrariesContend(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -52,7 +53,7 @@ func TestAllLibrariesContend(t *testing.T) {
 	second.Stderr = t.Output()
 	var said bytes.Buffer
 	second.Stdout = &said
-	input, err := second.StdinPipe() // whose end ends the second process
+	input, err := second.StdinPipe() // the second process ends when this is closed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestAllLibrariesContend(t *testing.T) {
 		t.Errorf("%d times two held the lock", n)
 	}
 	if ours.Refused == 0 || theirs.Refused == 0 {
-		t.Error("nobody found the lock held: nobody contended")
+		t.Error("no client found the lock held: nothing was contended")
 	}
 	turns := 0
 	for _, some := range []tally{ours, theirs} {
@@ -90,7 +91,7 @@ func TestAllLibrariesContend(t *testing.T) {
 	}
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
 	defer c.Close()
-	counted, err := c.Get(t.Context(), count).Int()
+	counted, err := c.Get(t.Context(), countKey).Int()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func contend(ctx context.Context, url string) (saw tally, err error) {
 	var refused atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	compete := func(library string, lock turn) {
+	compete := func(library string, lock turnFunc) {
 		for range goroutines {
 			wg.Go(func() {
 				turns, overlaps, problem := compete(ctx, c, lock)
@@ -152,7 +153,7 @@ func contend(ctx context.Context, url string) (saw tally, err error) {
 		}
 	}
 	compete("leasehold", leaseholdTurn(client.Mutex(name)))
-	for library, f := range foreigners {
+	for library, f := range foreignClients {
 		compete(library, foreignTurn(f(c), &refused))
 	}
 	wg.Wait()
@@ -160,10 +161,10 @@ func contend(ctx context.Context, url string) (saw tally, err error) {
 	return saw, err
 }
 
-// turn waits until it has the lock, and returns what gives it back.
-type turn func(context.Context) (func() error, error)
+// turnFunc waits until it has the lock, and returns what releases it.
+type turnFunc func(context.Context) (func() error, error)
 
-func leaseholdTurn(m *leasehold.Mutex) turn {
+func leaseholdTurn(m *leasehold.Mutex) turnFunc {
 	return func(ctx context.Context) (func() error, error) {
 		l, err := m.Lock(ctx)
 		if err != nil {
@@ -173,7 +174,7 @@ func leaseholdTurn(m *leasehold.Mutex) turn {
 	}
 }
 
-func foreignTurn(lock try, refused *atomic.Int64) turn {
+func foreignTurn(lock tryLock, refused *atomic.Int64) turnFunc {
 	return func(ctx context.Context) (func() error, error) {
 		for {
 			u, err := lock(context.WithoutCancel(ctx), key, leasehold.DefaultTTL)
@@ -190,15 +191,15 @@ func foreignTurn(lock try, refused *atomic.Int64) turn {
 				}, nil
 			}
 			refused.Add(1)
-			if err := pause(ctx, again); err != nil {
+			if err := pause(ctx, foreignRetryPause); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// compete has turns until ctx ends, and does in each what only one may do at a time.
-func compete(ctx context.Context, c *goredis.Client, lock turn) (turns, overlaps int, err error) {
+// compete takes turns until ctx ends. In each turn it does what only one holder may do at a time.
+func compete(ctx context.Context, c *goredis.Client, lock turnFunc) (turns, overlaps int, err error) {
 	for {
 		unlock, err := lock(ctx)
 		if ctx.Err() != nil && err != nil {
@@ -208,40 +209,40 @@ func compete(ctx context.Context, c *goredis.Client, lock turn) (turns, overlaps
 			return turns, overlaps, err
 		}
 		turns++
-		alone, err := critical(context.WithoutCancel(ctx), c) // what was begun is brought to its end
+		alone, err := incrementCount(context.WithoutCancel(ctx), c) // a turn is always completed
 		if !alone {
 			overlaps++
 		}
 		if err := errors.Join(err, unlock()); err != nil {
 			return turns, overlaps, err
 		}
-		if pause(ctx, rest) != nil {
+		if pause(ctx, turnPause) != nil {
 			return turns, overlaps, nil
 		}
 	}
 }
 
-// critical counts up in a way that loses counts unless one is alone.
-func critical(ctx context.Context, c *goredis.Client) (alone bool, err error) {
-	n, err := c.Incr(ctx, inside).Result()
+// incrementCount counts up in a way that loses counts if two do so at a time.
+func incrementCount(ctx context.Context, c *goredis.Client) (alone bool, err error) {
+	n, err := c.Incr(ctx, insideKey).Result()
 	if err != nil {
 		return true, err
 	}
-	counted, err := c.Get(ctx, count).Int()
+	counted, err := c.Get(ctx, countKey).Int()
 	if err != nil && !errors.Is(err, goredis.Nil) {
 		return n == 1, err
 	}
 	if err := pause(ctx, time.Millisecond); err != nil {
 		return n == 1, err
 	}
-	if err := c.Set(ctx, count, counted+1, 0).Err(); err != nil {
+	if err := c.Set(ctx, countKey, counted+1, 0).Err(); err != nil {
 		return n == 1, err
 	}
-	left, err := c.Decr(ctx, inside).Result()
+	left, err := c.Decr(ctx, insideKey).Result()
 	return n == 1 && left == 0, err
 }
 
-// pause lets a random time pass, so that the order of turns is never the same.
+// pause waits for a random time, so that the order of turns differs each time.
 func pause(ctx context.Context, most time.Duration) error {
 	select {
 	case <-time.After(rand.N(most)):

@@ -8,12 +8,12 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// soon is how long a waiter of leasehold may take to notice that a foreign client has unlocked, which tells nobody: it looks
-// four times a second at least. The rest is for slow machines.
-const soon = 250*time.Millisecond*3/2 + 3*time.Second
+// maxNoticeTime is how long a waiter of leasehold may take to notice that a foreign client has unlocked. No
+// message tells it, so it polls at least four times a second. The rest is for slow machines.
+const maxNoticeTime = 250*time.Millisecond*3/2 + 3*time.Second
 
-// waits lets leasehold wait, and returns once it is in the queue.
-func (w *world) waits(take taker) <-chan *leasehold.Lease {
+// startWaiting lets leasehold wait, and returns once it is in the queue.
+func (w *fixture) startWaiting(take lockFunc) <-chan *leasehold.Lease {
 	w.t.Helper()
 	got := make(chan *leasehold.Lease, 1)
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -38,55 +38,57 @@ func (w *world) waits(take taker) <-chan *leasehold.Lease {
 }
 
 func TestWaitersGetWhatOthersRelease(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		for mode, take := range map[string]taker{"mutex": w.leasehold.Mutex(name).Lock, "reader": w.leasehold.RWMutex(name).RLock} {
-			u := w.foreignLocks(long)
-			got := w.waits(take)
-			// It has looked for so long that it looks as seldom as it ever will.
+	forEachClient(t, func(t *testing.T, w *fixture) {
+		for mode, take := range map[string]lockFunc{
+			"mutex": w.leasehold.Mutex(name).Lock, "reader": w.leasehold.RWMutex(name).RLock,
+		} {
+			u := w.foreignLock(longTTL)
+			got := w.startWaiting(take)
+			// By then it polls as seldom as it ever will.
 			select {
 			case <-got:
 				t.Fatalf("%s: leasehold has locked what the foreign client holds", mode)
 			case <-time.After(time.Second):
 			}
-			w.foreignUnlocks(u, true)
+			w.foreignUnlock(u, true)
 			released := time.Now()
 			l := <-got
 			took := time.Since(released)
 			t.Logf("%s: %s after the foreign unlock", mode, took)
-			if took > soon {
-				t.Errorf("%s: %s after the foreign unlock, want %s at most", mode, took, soon)
+			if took > maxNoticeTime {
+				t.Errorf("%s: %s after the foreign unlock, want %s at most", mode, took, maxNoticeTime)
 			}
-			w.foreignIsRefused()
-			w.releases(l)
+			w.foreignMustBeRefused()
+			w.mustRelease(l)
 		}
 	})
 }
 
 func TestWaitersGetWhatDeadOthersHeld(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	forEachClient(t, func(t *testing.T, w *fixture) {
 		const ttl = 2 * time.Second
 		locked := time.Now()
-		w.foreignLocks(ttl) // and nobody will unlock
-		got := w.waits(w.leasehold.Mutex(name).Lock)
+		w.foreignLock(ttl) // and never unlocks
+		got := w.startWaiting(w.leasehold.Mutex(name).Lock)
 		l := <-got
 		took := time.Since(locked)
 		t.Logf("%s after the foreign client took it for %s", took, ttl)
-		if took < ttl || took > ttl+soon {
-			t.Errorf("%s after the foreign client took it for %s, want %s more at most", took, ttl, soon)
+		if took < ttl || took > ttl+maxNoticeTime {
+			t.Errorf("%s after the foreign client took it for %s, want %s more at most", took, ttl, maxNoticeTime)
 		}
-		w.foreignIsRefused()
-		w.releases(l)
+		w.foreignMustBeRefused()
+		w.mustRelease(l)
 	})
 }
 
-// Others may come first while leasehold waits: nothing tells them of the queue. It goes on waiting.
-func TestWaitersWaitForThoseWhoComeBetween(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		u := w.foreignLocks(long)
-		got := w.waits(w.leasehold.Mutex(name).Lock)
+// Foreign clients may come first while leasehold waits, since they know nothing of the queue. It goes on waiting.
+func TestWaitersGoOnWhenOthersComeFirst(t *testing.T) {
+	forEachClient(t, func(t *testing.T, w *fixture) {
+		u := w.foreignLock(longTTL)
+		got := w.startWaiting(w.leasehold.Mutex(name).Lock)
 		for range 3 {
-			w.foreignUnlocks(u, true)
-			again, err := w.foreign(t.Context(), key, long)
+			w.foreignUnlock(u, true)
+			again, err := w.foreign(t.Context(), key, longTTL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,14 +105,14 @@ func TestWaitersWaitForThoseWhoComeBetween(t *testing.T) {
 		if _, err := u(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.releases(<-got)
-		w.foreignUnlocks(w.foreignLocks(long), true)
+		w.mustRelease(<-got)
+		w.foreignUnlock(w.foreignLock(longTTL), true)
 	})
 }
 
 func TestListingShowsForeignHolders(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		w.foreignLocks(long)
+	forEachClient(t, func(t *testing.T, w *fixture) {
+		w.foreignLock(longTTL)
 		all, err := w.leasehold.List(t.Context(), leasehold.Query{Name: name})
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +122,7 @@ func TestListingShowsForeignHolders(t *testing.T) {
 		}
 		value, ttl := w.value()
 		h := all[0].Holders[0]
-		if h.Token != 0 || h.TTL < ttl || h.TTL > long || h.Age >= 0 {
+		if h.Token != 0 || h.TTL < ttl || h.TTL > longTTL || h.Age >= 0 {
 			t.Errorf("holder %+v, the ttl of the key is %s", h, ttl)
 		}
 		if h.Holder == value {
@@ -130,13 +132,13 @@ func TestListingShowsForeignHolders(t *testing.T) {
 }
 
 func TestForceTakesTheLockAwayFromForeignHolders(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		u := w.foreignLocks(long)
+	forEachClient(t, func(t *testing.T, w *fixture) {
+		u := w.foreignLock(longTTL)
 		if err := w.leasehold.ForceRelease(t.Context(), leasehold.KindLock, name, 0); err != nil {
 			t.Fatal(err)
 		}
-		l := w.takes(w.leasehold.Mutex(name).TryLock)
-		w.foreignUnlocks(u, false)
-		w.releases(l)
+		l := w.mustLock(w.leasehold.Mutex(name).TryLock)
+		w.foreignUnlock(u, false)
+		w.mustRelease(l)
 	})
 }

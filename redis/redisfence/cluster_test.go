@@ -12,11 +12,12 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisfence"
 )
 
-// In a Cluster, names are on all servers, a mark is where its data is, and keys elsewhere are refused before anything is sent.
+// In a Cluster, names are spread over all servers, a mark is where its data is, and keys in other slots are
+// refused before anything is sent.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	cl := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
-	c := closed(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: cl.Addrs()}))
+	c := closeAfter(t, goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: cl.Addrs()}))
 	owners := map[*redisserver.Server]bool{}
 	for i := range 20 {
 		key := fmt.Sprintf("stock:%d", i)
@@ -24,14 +25,15 @@ func TestCluster(t *testing.T) {
 		noErr(t, err)
 		owners[owner] = true
 		m := redisfence.Beside(key)
-		g := raise(t, c, m, 5)
+		g := mustRaise(t, c, m, 5)
 		noErr(t, g.Set(t.Context(), key, "10"))
-		_, err = g.Eval(t.Context(), "redis.call('SET', KEYS[2], redis.call('GET', KEYS[1]))", []string{key, "{" + key + "}:copy"})
+		_, err = g.Eval(t.Context(), "redis.call('SET', KEYS[2], redis.call('GET', KEYS[1]))",
+			[]string{key, "{" + key + "}:copy"})
 		if !errors.Is(err, goredis.Nil) {
 			t.Errorf("%s: Eval: %v", key, err)
 		}
-		raise(t, c, m, 6)
-		stale(t, key, g.Set(t.Context(), key, "11"), 6, 5)
+		mustRaise(t, c, m, 6)
+		wantStale(t, key, g.Set(t.Context(), key, "11"), 6, 5)
 		if v := c.Get(t.Context(), "{"+key+"}:copy").Val(); v != "10" {
 			t.Errorf("%s: the copy is %q", key, v)
 		}
@@ -39,7 +41,7 @@ func TestCluster(t *testing.T) {
 	if len(owners) != 3 {
 		t.Errorf("the keys are on %d of 3 servers: nothing is shown", len(owners))
 	}
-	g := raise(t, c, redisfence.Beside("stock:1"), 7)
+	g := mustRaise(t, c, redisfence.Beside("stock:1"), 7)
 	sent := new(counter)
 	c.AddHook(sent)
 	for what, call := range map[string]func() error{
@@ -60,15 +62,15 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// A single server does not mind where a Cluster would keep the keys.
+// A single server does not care in which slot a Cluster would keep the keys.
 func TestSlotsOfASingleServer(t *testing.T) {
 	t.Parallel()
-	c := server(t)
-	g := raise(t, c, redisfence.Mark{Key: "here"}, 5)
+	c := startServer(t)
+	g := mustRaise(t, c, redisfence.Mark{Key: "here"}, 5)
 	noErr(t, g.Set(t.Context(), "there", "x"))
 }
 
-// A mark beside a key is in its slot, and another key than that.
+// A mark beside a key is in the slot of that key, and is another key.
 func FuzzBeside(f *testing.F) {
 	for _, key := range []string{"", "a", "{a}b", "a{b", "a}b", "{}a", "{a", "}{", "a{b}c{d}", "{{a}}"} {
 		f.Add(key)
@@ -78,16 +80,18 @@ func FuzzBeside(f *testing.F) {
 		if m.Key == "" {
 			return
 		}
-		if m.Key == key || redisserver.Slot(m.Key) != redisserver.Slot(key) || redisfence.Slot(m.Key) != redisserver.Slot(m.Key) {
+		if m.Key == key || redisserver.Slot(m.Key) != redisserver.Slot(key) ||
+			redisfence.Slot(m.Key) != redisserver.Slot(m.Key) {
 			t.Errorf("the mark of %q is %q: slots %d, %d", key, m.Key, redisserver.Slot(key), redisserver.Slot(m.Key))
 		}
 	})
 }
 
-// Whoever may name one key does not reach the mark of another one: no two keys have the same mark.
+// No two keys have the same mark. So a program that lets others choose one key does not let them reach the
+// mark of another.
 func TestNoTwoKeysShareAMark(t *testing.T) {
 	t.Parallel()
-	key := map[string]string{} // of a mark
+	key := map[string]string{} // by mark
 	longer := []string{""}
 	for range 5 {
 		var next []string

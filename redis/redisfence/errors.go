@@ -11,10 +11,12 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-var errAnswer = fmt.Errorf("redisfence: %w: the server answered something that the script does not: look at what stands between it and this program", fence.ErrUnknown)
+var errUnexpectedAnswer = fmt.Errorf("redisfence: %w: the server answered something that the script does not: "+
+	"look at what stands between it and this program", fence.ErrUnknown)
 
-// explain tells answers of the server, after which nothing has been done or a script has failed, and requests that have found no server, from missing answers.
-func explain(err error) error {
+// explainError makes ErrUnknown of a missing answer. Other errors mean that nothing was done, or that a
+// script failed: those with which the server has answered, and those of requests that have reached no server.
+func explainError(err error) error {
 	if _, answered := errors.AsType[redis.Error](err); answered {
 		return fmt.Errorf("redisfence: %w", err)
 	}
@@ -28,19 +30,19 @@ func parseToken(v any) (uint64, error) {
 	s, _ := v.(string)
 	token, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		return 0, errAnswer
+		return 0, errUnexpectedAnswer
 	}
 	return token, nil
 }
 
-// text makes a string of an answer.
-func text(answer any, err error) (string, error) {
+// textAnswer returns an answer that must be a string.
+func textAnswer(answer any, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
 	s, ok := answer.(string)
 	if !ok {
-		return "", errAnswer
+		return "", errUnexpectedAnswer
 	}
 	return s, nil
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisfence"
 )
 
-// A request whose reply is lost has an unknown outcome, is sent once, and what it was may be looked up.
+// A request whose reply is lost has an unknown outcome, and is sent once. What became of it can be read.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
-	// These are the client's own settings, with which it would send a request again.
-	c := closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), MaxRetries: 3}))
-	g := raise(t, c, redisfence.Beside("data"), 5)
+	// These are settings of the client, with which it would send a request again.
+	c := closeAfter(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), MaxRetries: 3}))
+	g := mustRaise(t, c, redisfence.Beside("data"), 5)
 	if _, err := g.Do(t.Context(), "INCR", "data"); err != nil { // the server knows the script now
 		t.Fatal(err)
 	}
@@ -57,16 +57,18 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
-// What the documents warn of: a write that was given up can come after what the same lease writes then. A larger token keeps it out.
+// The documents warn of this: a write that was given up can arrive after a later write by the same lease. A
+// larger token keeps it out.
 func TestWriteThatComesLate(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	p := redisserver.ProxyForTest(t, s.Addr())
-	c, slow := client(t, s.Addr()), closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: time.Second}))
+	c, slow := newClient(t, s.Addr()), closeAfter(t,
+		goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: time.Second}))
 	for next, want := range map[uint64]string{5: "late", 6: "next"} {
 		key := fmt.Sprint("data ", next)
 		m := redisfence.Beside(key)
-		g := raise(t, slow, m, 5)
+		g := mustRaise(t, slow, m, 5)
 		var passed atomic.Bool
 		p.Intercept(func(request []byte) redisserver.Action {
 			if bytes.Contains(request, []byte("late")) {
@@ -78,18 +80,18 @@ func TestWriteThatComesLate(t *testing.T) {
 		if err := g.Set(t.Context(), key, "late"); !errors.Is(err, fence.ErrUnknown) || !passed.Load() {
 			t.Fatalf("Set: %v, want ErrUnknown", err)
 		}
-		noErr(t, raise(t, c, m, next).Set(t.Context(), key, "next"))
-		before := runs(t, c)
+		noErr(t, mustRaise(t, c, m, next).Set(t.Context(), key, "next"))
+		before := scriptRuns(t, c)
 		p.Release()
-		await(t, "the late one has come", func() bool { return runs(t, c) > before })
+		await(t, "the late write has arrived", func() bool { return scriptRuns(t, c) > before })
 		if v := c.Get(t.Context(), key).Val(); v != want {
 			t.Errorf("next token %d: %q, want %q", next, v, want)
 		}
 	}
 }
 
-// runs is how many scripts the server has run.
-func runs(t *testing.T, c *goredis.Client) (n int) {
+// scriptRuns is how many scripts the server has run.
+func scriptRuns(t *testing.T, c *goredis.Client) (n int) {
 	t.Helper()
 	for line := range strings.Lines(c.Info(t.Context(), "commandstats").Val()) {
 		var calls int
@@ -103,11 +105,11 @@ func runs(t *testing.T, c *goredis.Client) (n int) {
 	return n
 }
 
-// A request that reached nobody has had no effect, and says so.
-func TestNobodyThere(t *testing.T) {
+// A request that reached no server has had no effect, and says so.
+func TestServerIsDown(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	c := closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), DialerRetries: 1}))
+	c := closeAfter(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), DialerRetries: 1}))
 	s.Kill()
 	_, err := redisfence.Raise(t.Context(), c, redisfence.Beside("data"), 5)
 	if err == nil || errors.Is(err, fence.ErrUnknown) || errors.Is(err, fence.ErrInvalid) {
@@ -115,12 +117,12 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// A server that says nothing keeps nobody for longer than the client's time limit.
-func TestServerThatSaysNothing(t *testing.T) {
+// A silent server keeps no caller for longer than the client's time limit.
+func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	c := closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), ReadTimeout: time.Second}))
-	g := raise(t, c, redisfence.Beside("data"), 5)
+	c := closeAfter(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), ReadTimeout: time.Second}))
+	g := mustRaise(t, c, redisfence.Beside("data"), 5)
 	noErr(t, s.Pause())
 	if err := g.Set(t.Context(), "data", "x"); !errors.Is(err, fence.ErrUnknown) {
 		t.Errorf("Set: %v, want ErrUnknown", err)
@@ -128,7 +130,7 @@ func TestServerThatSaysNothing(t *testing.T) {
 	noErr(t, s.Resume())
 }
 
-// These rights are enough, and less is not.
+// These rights are enough, and fewer are not.
 func TestSmallestRights(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -136,11 +138,18 @@ func TestSmallestRights(t *testing.T) {
 		mark   redisfence.Mark
 		rights []string
 	}{
-		"key":   {redisfence.Beside("data"), []string{"+eval", "+evalsha", "+get", "+set", "+persist", "~data", "~{data}:fence"}},
-		"field": {redisfence.Mark{Key: "data", Field: "fence"}, []string{"+eval", "+evalsha", "+hget", "+hset", "~data"}},
+		"key": {
+			redisfence.Beside("data"),
+			[]string{"+eval", "+evalsha", "+get", "+set", "+persist", "~data", "~{data}:fence"},
+		},
+		"field": {
+			redisfence.Mark{Key: "data", Field: "fence"},
+			[]string{"+eval", "+evalsha", "+hget", "+hset", "~data"},
+		},
 	} {
 		use := func(rights []string) error {
-			if _, err := s.Command(append([]string{"ACL", "SETUSER", user, "reset", "on", ">secret", "-@all"}, rights...)...); err != nil {
+			setUser := append([]string{"ACL", "SETUSER", user, "reset", "on", ">secret", "-@all"}, rights...)
+			if _, err := s.Command(setUser...); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Command("FLUSHALL"); err != nil {
@@ -167,7 +176,8 @@ func TestSmallestRights(t *testing.T) {
 			if right == "+eval" && i == 0 {
 				continue // only where the server does not know the scripts
 			}
-			if err := use(slices.Delete(slices.Clone(c.rights), i, i+1)); err == nil || errors.Is(err, fence.ErrUnknown) {
+			err := use(slices.Delete(slices.Clone(c.rights), i, i+1))
+			if err == nil || errors.Is(err, fence.ErrUnknown) {
 				t.Errorf("%s without %s: %v", user, right, err)
 			}
 		}

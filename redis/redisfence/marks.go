@@ -8,10 +8,10 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// DefaultPrefix stands before a name in the key of its mark, unless Marks say otherwise.
+// DefaultPrefix stands before a name in the key of its mark, unless [Marks] have another prefix.
 const DefaultPrefix = "fence:"
 
-// Marks keep marks in Redis for a fence.Gate, each in a key of its own. They are safe for concurrent use.
+// Marks keep the marks of a fence.Gate in Redis, each in a key of its own. They are safe for concurrent use.
 type Marks struct {
 	Client redis.UniversalClient
 	Prefix string // of the keys; "" stands for DefaultPrefix

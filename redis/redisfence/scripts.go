@@ -1,7 +1,7 @@
 package redisfence
 
 import (
-	"crypto/sha1" // it is how Redis names scripts
+	"crypto/sha1" // by which Redis names scripts
 	_ "embed"
 	"encoding/hex"
 	"strings"
@@ -18,13 +18,13 @@ var (
 	scriptLua string
 )
 
-// script is a script with the hash under which servers know it.
+// script is a script with the hash by which servers know it.
 type script struct{ text, hash string }
 
 var (
 	raiseScript   = newScript(withMark(raiseLua))
 	commandScript = newScript(withMark(commandLua))
-	aroundLua     = withMark(scriptLua)
+	wrapperLua    = withMark(scriptLua)
 )
 
 func newScript(text string) script {
@@ -32,12 +32,12 @@ func newScript(text string) script {
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
-// withMark puts in what a script uses.
+// withMark puts mark.lua into a script that uses it.
 func withMark(text string) string {
 	return strings.Replace(text, "-- use mark.lua\n", markLua, 1)
 }
 
-// around is the script that runs one of the user's. A line of its own ends a comment in the last line of that.
-func around(text string) script {
-	return newScript(strings.Replace(aroundLua, "-- the script\n", text+"\n", 1))
+// wrapScript returns the script that runs one of the user's. The newline after it ends a comment in its last line.
+func wrapScript(text string) script {
+	return newScript(strings.Replace(wrapperLua, "-- the script\n", text+"\n", 1))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisfence"
 )
 
-func closed[C goredis.UniversalClient](t *testing.T, c C) C {
+func closeAfter[C goredis.UniversalClient](t *testing.T, c C) C {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
@@ -24,18 +24,18 @@ func closed[C goredis.UniversalClient](t *testing.T, c C) C {
 	return c
 }
 
-func client(t *testing.T, address string) *goredis.Client {
+func newClient(t *testing.T, address string) *goredis.Client {
 	t.Helper()
-	return closed(t, goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true}))
+	return closeAfter(t, goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true}))
 }
 
-// server starts a server and returns a client of it.
-func server(t *testing.T) *goredis.Client {
+// startServer starts a server and returns a client of it.
+func startServer(t *testing.T) *goredis.Client {
 	t.Helper()
-	return client(t, redisserver.ForTest(t, redisserver.Config{}).Addr())
+	return newClient(t, redisserver.ForTest(t, redisserver.Config{}).Addr())
 }
 
-func raise(t *testing.T, c goredis.UniversalClient, m redisfence.Mark, token uint64) *redisfence.Guard {
+func mustRaise(t *testing.T, c goredis.UniversalClient, m redisfence.Mark, token uint64) *redisfence.Guard {
 	t.Helper()
 	g, err := redisfence.Raise(t.Context(), c, m, token)
 	if err != nil {
@@ -44,8 +44,8 @@ func raise(t *testing.T, c goredis.UniversalClient, m redisfence.Mark, token uin
 	return g
 }
 
-// stale expects that a token was refused by a mark.
-func stale(t *testing.T, what string, err error, have, want uint64) {
+// wantStale expects that a token was refused by a mark.
+func wantStale(t *testing.T, what string, err error, have, want uint64) {
 	t.Helper()
 	e, ok := errors.AsType[*fence.StaleError](err)
 	if !ok || !errors.Is(err, fence.ErrStale) || e.Have != have || e.Want != want {

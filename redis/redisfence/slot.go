@@ -2,7 +2,8 @@ package redisfence
 
 import "strings"
 
-// slot returns where a Cluster keeps a key: CRC-16/XMODEM of its hash tag. See https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec.
+// slot returns the slot of a Cluster in which a key is kept: CRC-16/XMODEM of its hash tag. See
+// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec.
 func slot(key string) int {
 	var crc uint16
 	for _, b := range []byte(hashTag(key)) {
@@ -19,7 +20,8 @@ func slot(key string) int {
 	return int(crc % slots)
 }
 
-// hashTag returns what decides on the slot of a key: what stands between the first { and the next }, unless that is nothing.
+// hashTag returns the part of a key that decides on its slot: what stands between the first { and the next }, or the
+// whole key if that is nothing.
 func hashTag(key string) string {
 	if _, after, found := strings.Cut(key, "{"); found {
 		if tag, _, found := strings.Cut(after, "}"); found && tag != "" {

@@ -13,8 +13,9 @@ import (
 
 var _ driver.Examiner = (*Engine)(nil)
 
-// OpenToExamine makes an engine as [Open] does, but asks the servers nothing yet, and so refuses none: it is for Examine, which also tells of servers that Open
-// refuses. The engine is as safe as any other: such servers do not vote.
+// OpenToExamine makes an engine as [Open] does, but asks the servers nothing yet, and so refuses none. It is
+// for Examine, which also reports servers that Open refuses. The engine is as safe as any other: such servers
+// do not vote.
 func OpenToExamine(rawURL string) (*Engine, error) {
 	t, err := parse(rawURL)
 	if err != nil {
@@ -24,7 +25,7 @@ func OpenToExamine(rawURL string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unmet(engines, t.hosts, t.config), nil
+	return newUninitialized(engines, t.hosts, t.config), nil
 }
 
 // Abilities implements [driver.Engine].
@@ -34,66 +35,67 @@ func (e *Engine) Abilities() driver.Abilities {
 	return a
 }
 
-// Examine implements [driver.Examiner]. Places are the servers that vote, in the order in which they were given, each followed by its
-// replicas. It asks all of them, so one that is silent takes its time.
+// Examine implements [driver.Examiner]. The servers are those that vote, in the order in which they were given, each
+// followed by its replicas. Examine waits for all of them, so it takes longer if one is silent.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
-	within, cancel := early(ctx)
+	nodeCtx, cancel := withTimeToReport(ctx)
 	defer cancel()
-	seen := make([]look, len(e.members))
+	reports := make([]nodeReport, len(e.nodes))
 	var work sync.WaitGroup
-	for i, m := range e.members {
-		work.Go(func() { seen[i] = m.look(within, e.Timeout) })
+	for i, n := range e.nodes {
+		work.Go(func() { reports[i] = n.examine(nodeCtx, e.Timeout) })
 	}
 	work.Wait()
-	if err := allFailed(seen); err != nil {
+	if err := errIfAllFailed(reports); err != nil {
 		return driver.Examination{}, err
 	}
-	return merge(seen), nil
+	return mergeReports(reports), nil
 }
 
-// early is a context that ends before another one, so that there is time left to tell of servers that have not answered. It does not wait for them
-// for longer than 4 s in any case.
-func early(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := examining
+// withTimeToReport returns a context that ends before ctx, and after examineTimeout at most. So there is time left to
+// report servers that have not answered.
+func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := examineTimeout
 	if end, limited := ctx.Deadline(); limited {
 		limit = min(limit, time.Until(end)/5*4)
 	}
 	return context.WithTimeout(ctx, limit)
 }
 
-// examining is for how long an examination waits for servers.
-const examining = 4 * time.Second
+// examineTimeout is the longest time for which Examine waits for servers.
+const examineTimeout = 4 * time.Second
 
-// look is what was seen of one server.
-type look struct {
-	name string
-	is   redis.Server
+// nodeReport is what was found out about one server.
+type nodeReport struct {
+	name   string
+	server redis.Server
 	driver.Examination
 	err error
 }
 
-// look looks at the server, unless it does not say what it is in the time that one has for a request.
-func (m *member) look(ctx context.Context, timeout time.Duration) look {
-	l := look{name: m.name}
+// examine examines the server, unless it takes longer than a request may to say what it is.
+func (n *node) examine(ctx context.Context, timeout time.Duration) nodeReport {
+	r := nodeReport{name: n.name}
 	first, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if l.is, l.err = m.Server(first); l.err == nil || driver.IsPermanent(l.err) { // it may say more to Examine than to those who want to lock
-		l.Examination, l.err = m.Examine(ctx)
+	r.server, r.err = n.Server(first)
+	if r.err == nil || driver.IsPermanent(r.err) { // Examine reports servers that locks refuse
+		r.Examination, r.err = n.Examine(ctx)
 	}
-	return l
+	return r
 }
 
-// allFailed is an error if nothing is known of any server.
-func allFailed(seen []look) error {
+// errIfAllFailed returns an error if nothing is known of any server.
+func errIfAllFailed(reports []nodeReport) error {
 	var all []string
-	for _, l := range seen {
-		if l.err == nil {
+	for _, r := range reports {
+		if r.err == nil {
 			return nil
 		}
-		all = append(all, fmt.Sprintf("%s: %s", l.name, l.err))
+		all = append(all, fmt.Sprintf("%s: %s", r.name, r.err))
 	}
 	err := fmt.Errorf("no server could be examined: %s", strings.Join(all, "; "))
-	if driver.IsPermanent(seen[0].err) {
+	if driver.IsPermanent(reports[0].err) {
 		return driver.Permanent(err)
 	}
 	return driver.NoEffect(err)

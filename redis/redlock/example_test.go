@@ -58,6 +58,6 @@ func ExampleError() {
 		log.Fatal(err)
 	}
 	for _, v := range votes {
-		fmt.Println(v.Place, v.Holders, v.Closed, v.Err)
+		fmt.Println(v.Node, v.Holders, v.Closed, v.Err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-func tell(t *testing.T, s *redisserver.Server, args ...string) any {
+func mustCommand(t *testing.T, s *redisserver.Server, args ...string) any {
 	t.Helper()
 	answer, err := s.Command(args...)
 	if err != nil {
@@ -23,7 +23,7 @@ func tell(t *testing.T, s *redisserver.Server, args ...string) any {
 	return answer
 }
 
-// await waits until something is so.
+// await waits until a condition holds.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -33,18 +33,20 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// all waits until all servers have granted a name, or have let go of it.
-func all(t *testing.T, servers []*redisserver.Server, name string, held bool) {
+// awaitKeys waits until all servers have granted a name, or until all have released it.
+func awaitKeys(t *testing.T, servers []*redisserver.Server, name string, held bool) {
 	t.Helper()
 	for _, s := range servers {
-		await(t, "all servers say the same of "+name, func() bool { return (tell(t, s, "EXISTS", "lock:"+name) == int64(1)) == held })
+		await(t, "all servers say the same of "+name,
+			func() bool { return (mustCommand(t, s, "EXISTS", "lock:"+name) == int64(1)) == held })
 	}
 }
 
-func renew(t *testing.T, e *redlock.Engine, r driver.Request) (answer error) {
+func renewOnce(t *testing.T, e *redlock.Engine, r driver.Request) (answer error) {
 	t.Helper()
 	answer = errors.New("not reported")
-	e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}}, func(_ int, err error) { answer = err })
+	e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, TTL: r.TTL}},
+		func(_ int, err error) { answer = err })
 	return answer
 }
 
@@ -56,14 +58,14 @@ func TestRenewalNeedsAMajority(t *testing.T) {
 	if _, err := e.Take(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	all(t, s, "name", true)
+	awaitKeys(t, s, "name", true)
 	for i, server := range s[:3] {
-		tell(t, server, "DEL", "lock:name")
-		err := renew(t, e, r)
+		mustCommand(t, server, "DEL", "lock:name")
+		err := renewOnce(t, e, r)
 		if lost := i == 2; lost != errors.Is(err, driver.ErrNotHeld) || !lost && err != nil {
 			t.Errorf("renewal with %d of 5 servers: %v", 4-i, err)
 		}
-		if n := tell(t, server, "EXISTS", "lock:name"); n != int64(0) {
+		if n := mustCommand(t, server, "EXISTS", "lock:name"); n != int64(0) {
 			t.Error("a renewal has brought a key back")
 		}
 	}
@@ -77,59 +79,62 @@ func TestReleaseTouchesNobodyElsesKey(t *testing.T) {
 	if _, err := e.Take(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	all(t, s, "name", true)
-	tell(t, s[1], "SET", "lock:name", "somebody else")
+	awaitKeys(t, s, "name", true)
+	mustCommand(t, s[1], "SET", "lock:name", "somebody else")
 	if err := e.Release(t.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}); err != nil {
 		t.Errorf("a majority has released: %v", err)
 	}
 	for i, n := range []int64{0, 1, 0} {
-		await(t, "what is ours is released", func() bool { return tell(t, s[i], "EXISTS", "lock:name") == n })
+		await(t, "what is ours is released", func() bool { return mustCommand(t, s[i], "EXISTS", "lock:name") == n })
 	}
-	if err := e.Release(t.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}); !errors.Is(err, driver.ErrNotHeld) {
+	if err := e.Release(t.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}); !errors.Is(err,
+		driver.ErrNotHeld) {
 		t.Errorf("the second release: %v", err)
 	}
-	if v := tell(t, s[1], "GET", "lock:name"); v != "somebody else" {
+	if v := mustCommand(t, s[1], "GET", "lock:name"); v != "somebody else" {
 		t.Errorf("the key of another holds %q", v)
 	}
 }
 
-// A take that fails lets go of what it was granted. So does one of which too little would be left.
+// A take that fails releases what it was granted. So does one of which too little would be left.
 func TestFailedTakeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 5)
 	for _, server := range s[:3] {
-		tell(t, server, "SET", "lock:held", "somebody else")
+		mustCommand(t, server, "SET", "lock:held", "somebody else")
 	}
 	e := open(t, addresses(s), patient)
 	if _, err := e.Take(t.Context(), request("held")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("a take of what another holds on a majority: %v", err)
 	}
-	all(t, s[3:], "held", false)
+	awaitKeys(t, s[3:], "held", false)
 
 	short := open(t, addresses(s), patient, redlock.WithLeastValidity(time.Minute))
-	if _, err := short.Take(t.Context(), request("short")); err == nil || errors.Is(err, driver.ErrHeld) || !strings.Contains(err.Error(), "left of the lease") {
+	_, err := short.Take(t.Context(), request("short"))
+	if err == nil || errors.Is(err, driver.ErrHeld) || !strings.Contains(err.Error(), "left of the lease") {
 		t.Errorf("a lease of 20 s, of which a minute must be left: %v", err)
 	}
-	all(t, s, "short", false)
+	awaitKeys(t, s, "short", false)
 	var bad *redlock.OptionError
-	if _, err := redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithLeastValidity(-1)); !errors.As(err, &bad) {
+	_, err = redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithLeastValidity(-1))
+	if !errors.As(err, &bad) {
 		t.Errorf("a negative validity: %v", err)
 	}
 }
 
-// reasons hears why calls wait.
-type reasons struct{ last atomic.Pointer[error] }
+// waitReasons observes why calls wait.
+type waitReasons struct{ last atomic.Pointer[error] }
 
-func (r *reasons) ObserveWait(w leasehold.Waiting) { r.last.Store(&w.Reason) }
+func (r *waitReasons) ObserveWait(w leasehold.Waiting) { r.last.Store(&w.Reason) }
 
-// Servers that were just started do not vote. Who waits is told so, and until when, and gets the lock then.
+// Servers that were just started do not vote. A waiter learns that, and until when, and gets the lock then.
 func TestWaiterIsToldOfServersThatDoNotVoteYet(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
 	s := servers(t, 3)
 	e := openGuarded(t, addresses(s), patient, redlock.WithNodes(redis.WithMaxTTL(ttl)))
-	var heard reasons
-	c := leasehold.New(e, leasehold.WithObserver(&heard))
+	var reasons waitReasons
+	c := leasehold.New(e, leasehold.WithObserver(&reasons))
 	t.Cleanup(func() { c.Close() })
 	m := c.Mutex("name", leasehold.TTL(ttl))
 	if _, err := m.TryLock(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
@@ -142,9 +147,9 @@ func TestWaiterIsToldOfServersThatDoNotVoteYet(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Error(err)
 	}
-	reason := heard.last.Load()
+	reason := reasons.last.Load()
 	if reason == nil {
-		t.Fatal("nobody was told")
+		t.Fatal("no wait was observed")
 	}
 	closed := 0
 	for _, v := range votesOf(t, *reason) {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", together); err != nil {
 		panic(err)
 	}
-	logging.Disable() // the client tells of each server that the tests take away
-	// The client tries for a second to reach a server that is gone, even if it is closed meanwhile.
+	logging.Disable() // the client logs each server that the tests stop
+	// The client tries for a second to reach a server that is gone, even if the client is closed meanwhile.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// retold is a hook that has INFO say another name for redis_mode, which is also that on a server that says it otherwise.
-type retold string
+// modeName is a hook that has INFO say another name for redis_mode, and for server_mode, as some servers call it.
+type modeName string
 
-func (retold) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (modeName) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (r retold) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+func (r modeName) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
 		err := next(ctx, cmd)
 		if text, ok := cmd.(*goredis.StringCmd); ok && cmd.Name() == "info" {
@@ -29,21 +29,21 @@ func (r retold) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	}
 }
 
-func (retold) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+func (modeName) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-// A node of a Cluster has no vote, whatever it calls its mode. Nor has a server that does not say it.
+// A node of a Cluster has no vote, whatever it calls its mode. Nor has a server that does not say its mode.
 func TestModeDecidesWhoVotes(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 2)
-	third := func(at *redisserver.Server, mode retold) []goredis.UniversalClient {
+	third := func(at *redisserver.Server, mode modeName) []goredis.UniversalClient {
 		all := clients(t, append(addresses(s), at.Addr()))
 		all[2].AddHook(mode)
 		return all
 	}
 	clustered := redisserver.ForTest(t, redisserver.Config{Lines: []string{"cluster-enabled yes"}})
-	for _, mode := range []retold{"redis_mode:", "server_mode:"} {
+	for _, mode := range []modeName{"redis_mode:", "server_mode:"} {
 		e, err := redlock.New(t.Context(), third(clustered, mode), patient)
 		if err == nil {
 			e.Close()
@@ -53,7 +53,8 @@ func TestModeDecidesWhoVotes(t *testing.T) {
 		}
 	}
 	hidden := redisserver.ForTest(t, redisserver.Config{})
-	e, err := redlock.New(t.Context(), third(hidden, "another_mode:"), patient, redlock.WithNodes(redis.WithoutFailoverGuard()))
+	e, err := redlock.New(t.Context(), third(hidden, "another_mode:"), patient,
+		redlock.WithNodes(redis.WithoutFailoverGuard()))
 	if err != nil {
 		t.Fatal(err)
 	}

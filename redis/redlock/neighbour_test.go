@@ -14,19 +14,20 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// neighbour is a client of some of the servers, who writes where locks are kept.
+// neighbour is a client of some of the servers, which writes where locks are kept.
 type neighbour struct {
 	clients []goredis.UniversalClient
 }
 
-// write writes something on the servers of a mask. Forms are what the scripts know, with anything in it, and what they do not.
+// write writes something on the servers of a mask. Forms are values that the scripts know, with anything in
+// them, and values that they do not know.
 func (n *neighbour) write(mask, form uint8, a, b string, score float64, ms int64) {
 	ctx := context.Background()
 	for i, c := range n.clients {
 		if mask>>i&1 == 0 {
 			continue
 		}
-		do := func(args ...any) { _ = c.Do(ctx, args...).Err() } // what the server does not take is no case
+		do := func(args ...any) { _ = c.Do(ctx, args...).Err() } // what the server refuses does not matter
 		switch form % 9 {
 		case 0:
 			do("SET", "lock:bad", a)
@@ -34,7 +35,7 @@ func (n *neighbour) write(mask, form uint8, a, b string, score float64, ms int64
 			do("SET", "{lock:bad}:token", a)
 		case 2: // a holder
 			do("SET", "lock:bad", a+"\n"+b+"\n", "PX", 60_000)
-		case 3: // the holder that there is, with another detail
+		case 3: // the present holder, with another detail
 			was, _ := c.Get(ctx, "lock:bad").Result()
 			do("SET", "lock:bad", was+a, "PX", 60_000)
 		case 4: // waiters
@@ -44,7 +45,7 @@ func (n *neighbour) write(mask, form uint8, a, b string, score float64, ms int64
 			do("SET", "lock:bad", "shared\n"+b, "PX", 60_000)
 			do("ZADD", "{lock:bad}:holders", score, a)
 			do("HSET", "{lock:bad}:info", "h"+a, b)
-		case 6: // what is no lock at all
+		case 6: // no lock at all
 			do("DEL", "lock:bad")
 			do("RPUSH", "lock:bad", a, b)
 		case 7:
@@ -63,7 +64,7 @@ func (n *neighbour) write(mask, form uint8, a, b string, score float64, ms int64
 	}
 }
 
-// clean removes what the last round has left, and not what the servers know of themselves.
+// clean removes what the last round has left, but not what the servers know of themselves.
 func (n *neighbour) clean(t testing.TB) {
 	for _, c := range n.clients {
 		for _, pattern := range []string{"*lock:bad*", "*lock:good*", "{lock:}:removal*"} {
@@ -78,7 +79,8 @@ func (n *neighbour) clean(t testing.TB) {
 	}
 }
 
-// Whatever a neighbour writes into the keys of a name, on a few of the servers or on all, nobody crashes, hangs, or believes that it holds; and all other names are told of.
+// Whatever a neighbour writes into the keys of a name, on a few of the servers or on all, nobody crashes,
+// hangs, or wrongly believes that it holds the name. All other names are still listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
 	n := new(neighbour)
 	for range 3 {
@@ -88,7 +90,8 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		n.clients = append(n.clients, c)
 	}
 	engine := func() *redlock.Engine {
-		e, err := redlock.New(context.Background(), n.clients, redlock.WithNodes(redis.WithoutFailoverGuard()), redlock.WithNodeTimeout(2*time.Second))
+		e, err := redlock.New(context.Background(), n.clients, redlock.WithNodes(redis.WithoutFailoverGuard()),
+			redlock.WithNodeTimeout(2*time.Second))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -103,7 +106,8 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		}
 	}
 	f.Add(uint8(spoiled.Exclusive), uint8(1), uint8(3), "x", "9007199254740991 1 1", 1e15, int64(0))
-	f.Add(uint8(spoiled.Exclusive), uint8(1), uint8(0), "nan", "", -1e300, int64(-1)) // who is first on a server that lost its key asks the others for as long as a node has
+	f.Add(uint8(spoiled.Exclusive), uint8(1), uint8(0), "nan", "", -1e300,
+		int64(-1)) // who is first on a server that lost its key asks the others for as long as a node has
 	round := 0
 	f.Fuzz(func(t *testing.T, state, mask, form uint8, x, y string, score float64, ms int64) {
 		n.clean(t)

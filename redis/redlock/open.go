@@ -10,19 +10,20 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// Open makes an engine with clients of its own, which [Engine.Close] closes. The URL is
+// Open returns an engine with clients of its own, which [Engine.Close] closes. The URL is
 //
 //	redlock://[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT]...[/DB]
 //
-// with redlocks instead of redlock for TLS. User, password, database and parameters are the same for all servers, and are those of
-// [redis.Open], also as far as they come from the environment. Besides, there are these parameters:
+// with redlocks instead of redlock for TLS. User, password, database and parameters are the same for all servers. They
+// are those of [redis.Open], which may also come from the environment, and these:
 //
 //	node_timeout    see WithNodeTimeout
 //	least_validity  see WithLeastValidity
 //
 // All programs that share locks must write the servers in the same way.
 //
-// Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*redis.URLError]. No error shows a password.
+// Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*redis.URLError]. No
+// error shows a password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	t, err := parse(rawURL)
 	if err != nil {
@@ -37,10 +38,10 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeAll(engines))
 	}
-	return over(ctx, engines, t.hosts, t.config)
+	return newEngine(ctx, engines, t.hosts, t.config)
 }
 
-// open makes an engine for each server, or none.
+// open returns an engine for each server, or none.
 func (t *target) open() ([]*redis.Engine, error) {
 	var engines []*redis.Engine
 	for _, url := range t.urls {
@@ -53,20 +54,21 @@ func (t *target) open() ([]*redis.Engine, error) {
 	return engines, nil
 }
 
-// target is what a URL says.
+// target is what a URL names.
 type target struct {
 	config
-	hosts, urls []string // of each server
+	hosts, urls []string // by server
 }
 
-// schemes are those of this engine, and of the engine of one server.
+// schemes maps the schemes of this engine to those of the engine on one server.
 var schemes = map[string]string{"redlock": "redis", "redlocks": "rediss"}
 
 func parse(raw string) (*target, error) {
 	name, rest, found := strings.Cut(raw, "://")
 	scheme, known := schemes[name]
 	if !found || !known {
-		return nil, &redis.URLError{Part: "a value without its scheme", Allowed: "one that begins with redlock:// or redlocks://"} // what stands there may be a password
+		return nil, &redis.URLError{ // which does not show the value: it may be a password
+			Part: "a value without its scheme", Allowed: "one that begins with redlock:// or redlocks://"}
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path := rest, ""
@@ -89,16 +91,18 @@ func parse(raw string) (*target, error) {
 	return t, nil
 }
 
-// parameters takes out those that concern all servers together, and returns the others behind a question mark.
+// parameters sets the parameters of this engine, and returns those of the servers behind a question mark.
 func (t *target) parameters(query string) (string, error) {
 	var others []string
 	seen := map[string]bool{}
-	for word := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(word, "=")
-		option := map[string]func(time.Duration) Option{"node_timeout": WithNodeTimeout, "least_validity": WithLeastValidity}[name]
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		option := map[string]func(time.Duration) Option{
+			"node_timeout": WithNodeTimeout, "least_validity": WithLeastValidity,
+		}[name]
 		switch {
-		case option == nil && word != "":
-			others = append(others, word)
+		case option == nil && pair != "":
+			others = append(others, pair)
 		case option == nil:
 		case seen[name]:
 			return "", &redis.URLError{Part: "parameter", Value: name, Allowed: "given once"}

@@ -13,28 +13,28 @@ var _ driver.Opener = (*Engine)(nil)
 
 // OpenNow implements [driver.Opener].
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
-	open, errs := make([]bool, len(e.members)), make([]error, len(e.members))
+	open, errs := make([]bool, len(e.nodes)), make([]error, len(e.nodes))
 	var work sync.WaitGroup
-	for i, m := range e.members {
-		work.Go(func() { open[i], errs[i] = m.openNow(ctx, by) })
+	for i, n := range e.nodes {
+		work.Go(func() { open[i], errs[i] = n.openNow(ctx, by) })
 	}
 	work.Wait()
-	for i, m := range e.members {
+	for i, n := range e.nodes {
 		if open[i] {
-			opened = append(opened, m.name)
+			opened = append(opened, n.name)
 		}
 	}
 	return opened, errors.Join(errs...)
 }
 
-// openNow opens a server that may vote, and reports whether it did: it does not without the guard.
-func (m *member) openNow(ctx context.Context, by string) (bool, error) {
-	if err := m.join(ctx); err != nil {
-		return false, fmt.Errorf("%s: %w", m.name, err)
+// openNow opens a server that may vote. It reports false if there is nothing to open, as without the guard.
+func (n *node) openNow(ctx context.Context, by string) (bool, error) {
+	if err := n.initAndJoinList(ctx); err != nil {
+		return false, fmt.Errorf("%s: %w", n.name, err)
 	}
-	opened, err := m.Engine.OpenNow(ctx, by)
+	opened, err := n.Engine.OpenNow(ctx, by)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", m.name, err)
+		return false, fmt.Errorf("%s: %w", n.name, err)
 	}
 	return len(opened) > 0, nil
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// Option changes an engine at its creation.
+// Option changes a setting of [New].
 type Option func(*config) error
 
-// config is what options change.
+// config is the settings that options change.
 type config struct {
-	timeout, least time.Duration
-	nodes          []redis.Option
-	nameless       bool // a client does not show the address of its server
+	timeout, minValidity time.Duration
+	nodeOptions          []redis.Option
+	nameless             bool // a client does not show the address of its server
 }
 
-// DefaultNodeTimeout is how long one server has for one request.
+// DefaultNodeTimeout is how long one server has for one request, unless [WithNodeTimeout] says otherwise.
 const DefaultNodeTimeout = 500 * time.Millisecond
 
 // OptionError says which option has a value that is not allowed.
@@ -36,8 +36,9 @@ func (e *OptionError) Error() string {
 
 var errNoServers = errors.New("redlock engine: no servers: give a client for each of three or five independent masters")
 
-// WithNodeTimeout sets how long one server has for one request before it counts as silent. It should be a small part of the
-// ttl of leases, and many times what a request takes. Nobody waits for it as long as a majority answers. Defaults to 500 ms.
+// WithNodeTimeout sets how long one server has for one request before it counts as silent: from 1 ms to 10 s. It should
+// be a small part of the ttl of leases, and many times what a request takes. Nobody waits for it as long as a majority
+// answers. Defaults to 500 ms.
 func WithNodeTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.timeout = d
@@ -48,11 +49,11 @@ func WithNodeTimeout(d time.Duration) Option {
 	}
 }
 
-// WithLeastValidity sets how much of a lease must be left when a majority has granted it: less is given back, and an error. Defaults
-// to 0: the library itself takes no lease that is over.
+// WithLeastValidity sets how much of a lease must be left when a majority has granted it, from 0 to 24 h. A lease of
+// which less is left is released, and the take fails. Defaults to 0: the library itself accepts no lease that is over.
 func WithLeastValidity(d time.Duration) Option {
 	return func(c *config) error {
-		c.least = d
+		c.minValidity = d
 		if d < 0 || d > 24*time.Hour {
 			return &OptionError{"WithLeastValidity", "between 0s and 24h"}
 		}
@@ -60,11 +61,11 @@ func WithLeastValidity(d time.Duration) Option {
 	}
 }
 
-// WithNodes sets options for all servers, as package redis has them. WithMaxTTL there is also for how long a server does
-// not vote that was restarted; WithoutFailoverGuard lets it vote at once, although it may have forgotten leases.
+// WithNodes sets options of package redis for all servers. [redis.WithMaxTTL] is also for how long a restarted server
+// does not vote; [redis.WithoutFailoverGuard] lets it vote at once, although it may have forgotten leases.
 func WithNodes(opts ...redis.Option) Option {
 	return func(c *config) error {
-		c.nodes = append(c.nodes, opts...)
+		c.nodeOptions = append(c.nodeOptions, opts...)
 		return nil
 	}
 }

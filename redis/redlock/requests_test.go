@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,23 +11,24 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// counted is what a server is asked, but for what a client says at the beginning of a connection.
-type counted struct {
+// requestCounter counts requests to a server, without those at the beginning of a connection.
+type requestCounter struct {
 	mu       sync.Mutex
 	requests int
 }
 
-func (c *counted) hear(request []byte) redisserver.Action {
+func (c *requestCounter) countRequest(request []byte) redisserver.Action {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if words := redisserver.Words(request); len(words) == 0 || !slices.Contains([]string{"hello", "client"}, strings.ToLower(words[0])) {
+	words := redisserver.Words(request)
+	if len(words) == 0 || !slices.Contains([]string{"hello", "client"}, strings.ToLower(words[0])) {
 		c.requests++
 	}
 	return redisserver.Pass
 }
 
-// since returns how many requests there were since the last time.
-func (c *counted) since() int {
+// reset returns how many requests there were since the last reset.
+func (c *requestCounter) reset() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.requests
@@ -34,29 +36,30 @@ func (c *counted) since() int {
 	return n
 }
 
-// A lock that is free costs one request to each server, and its release another one. All give the same token, so nothing is raised. Where they cannot, since they
-// have counted up to different tokens, a majority of them is asked once more.
+// A free lock costs one request to each server, and its release another one. All servers grant the same
+// token, so nothing is raised. Where they cannot, since their counters differ, a majority of them is asked
+// once more.
 func TestOneRequestToEachServer(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	s := servers(t, 5)
-	heard := make([]counted, len(s))
+	counters := make([]requestCounter, len(s))
 	var at []string
 	for i := range s {
 		p := redisserver.ProxyForTest(t, s[i].Addr())
-		p.Intercept(heard[i].hear)
+		p.Intercept(counters[i].countRequest)
 		at = append(at, p.Addr())
 	}
-	e := open(t, at, patient) // with the guard, each is asked once a second besides what it is
+	e := open(t, at, patient) // the guard would also ask each server once a second what it is
 	c := leasehold.New(e)
 	t.Cleanup(func() { c.Close() })
 	settle := func(name string, held bool) {
 		t.Helper()
-		all(t, s, name, held)
+		awaitKeys(t, s, name, held)
 		await(t, "all servers have answered", e.Idle)
 	}
-	// pair returns how many requests there were to all servers for the take, and for the release. Each is waited for, on all servers: a release that overtakes a
-	// take is sent again, as it must.
+	// pair returns the number of requests to all servers for a take, and for the release. It waits until each
+	// has reached all servers: a release that overtakes a take must be sent again.
 	pair := func(name string) (takes, releases int) {
 		t.Helper()
 		lease, err := c.Mutex(name).Lock(t.Context())
@@ -64,8 +67,8 @@ func TestOneRequestToEachServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle(name, true)
-		for i := range heard {
-			n := heard[i].since()
+		for i := range counters {
+			n := counters[i].reset()
 			if takes += n; n != 1 && name == "equal" {
 				t.Errorf("server %d got %d requests for a take", i, n)
 			}
@@ -74,15 +77,15 @@ func TestOneRequestToEachServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle(name, false)
-		for i := range heard {
-			n := heard[i].since()
+		for i := range counters {
+			n := counters[i].reset()
 			if releases += n; n != 1 {
 				t.Errorf("server %d got %d requests for a release", i, n)
 			}
 		}
 		return takes, releases
 	}
-	warm, err := c.Mutex("warm up").Lock(t.Context()) // the servers are met, and learn the scripts
+	warm, err := c.Mutex("warm up").Lock(t.Context()) // the servers are initialized, and learn the scripts
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +94,15 @@ func TestOneRequestToEachServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle("warm up", false)
-	for i := range heard {
-		if heard[i].since() == 0 {
+	for i := range counters {
+		if counters[i].reset() == 0 {
 			t.Fatal("nothing is counted")
 		}
 	}
 	for range rounds {
 		pair("equal")
 	}
-	for range rounds { // and also if it is released at once, when some servers have not answered yet
+	for range rounds { // also with a release at once, when some servers have not answered yet
 		lease, err := c.Mutex("at once").Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -109,14 +112,14 @@ func TestOneRequestToEachServer(t *testing.T) {
 		}
 		settle("at once", false)
 	}
-	for i := range heard {
-		if n := heard[i].since(); n != 2*rounds {
+	for i := range counters {
+		if n := counters[i].reset(); n != 2*rounds {
 			t.Errorf("server %d got %d requests for %d takes and releases", i, n, rounds)
 		}
 	}
 	var token any
 	for i, server := range s {
-		last := tell(t, server, "GET", "{lock:equal}:token")
+		last := mustCommand(t, server, "GET", "{lock:equal}:token")
 		if token == nil {
 			token = last
 		}
@@ -125,9 +128,10 @@ func TestOneRequestToEachServer(t *testing.T) {
 		}
 	}
 	for i, server := range s {
-		tell(t, server, "SET", "{lock:apart}:token", []string{"8000000000000001", "8000000000000002", "8000000000000003", "8000000000000004", "8000000000000005"}[i])
+		mustCommand(t, server, "SET", "{lock:apart}:token", fmt.Sprintf("800000000000000%d", i+1))
 	}
 	if takes, releases := pair("apart"); takes < 5+2 || releases != 5 {
-		t.Errorf("with tokens that differ: %d requests for a take, want two or more besides the five; %d for a release", takes, releases)
+		t.Errorf("with tokens that differ: %d requests for a take, want two or more besides the five; %d for a release",
+			takes, releases)
 	}
 }

@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// servers starts some independent servers.
+// servers starts independent servers.
 func servers(t *testing.T, n int) (all []*redisserver.Server) {
 	t.Helper()
 	for range n {
@@ -28,7 +27,7 @@ func addresses(servers []*redisserver.Server) (all []string) {
 	return all
 }
 
-// clients makes a client for each address, which the test closes.
+// clients returns a client for each address. The test closes them.
 func clients(t *testing.T, addresses []string) (all []goredis.UniversalClient) {
 	t.Helper()
 	for _, address := range addresses {
@@ -43,8 +42,8 @@ func clients(t *testing.T, addresses []string) (all []goredis.UniversalClient) {
 	return all
 }
 
-// open opens an engine for a test, which closes it. The servers of tests have been started a moment ago, so they vote
-// at once, unless the test is about that.
+// open opens an engine for a test, which closes it. The servers of tests were started a moment ago, so they
+// vote at once only because there is no guard.
 func open(t *testing.T, addresses []string, opts ...redlock.Option) *redlock.Engine {
 	t.Helper()
 	return openGuarded(t, addresses, append(opts, redlock.WithNodes(redis.WithoutFailoverGuard()))...)
@@ -64,13 +63,11 @@ func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redl
 	return e
 }
 
-// patient is for tests that are not about time: their machine may be busy.
+// patient is for tests that are not about time: the machine may be busy.
 var patient = redlock.WithNodeTimeout(5 * time.Second)
 
-// unhurried is for tests that hold requests back while something else happens. It is as long as it may be.
-var unhurried = redlock.WithNodeTimeout(10 * time.Second)
+// mostPatient is for tests that hold requests back while something else happens. It is the longest time allowed.
+var mostPatient = redlock.WithNodeTimeout(10 * time.Second)
 
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
-
-func servs(n int) string { return fmt.Sprintf("%dServers", n) }

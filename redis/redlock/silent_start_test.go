@@ -13,16 +13,18 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// A program that opens an engine, takes a lock, releases it and ends does not wait for a server that was frozen before: neither when it opens nor when it closes.
+// A program that opens an engine, takes a lock, releases it and ends does not wait for a server that was
+// frozen from the start: neither when it opens the engine nor when it closes it.
 func TestServerThatIsSilentFromTheStartCostsNothing(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 5)
 	if err := s[2].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	const timeout = 10 * time.Second // opening waits a fifth of it
+	const timeout = 10 * time.Second // opening waits for a fifth of it
 	began := time.Now()
-	e, err := redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithNodeTimeout(timeout), redlock.WithNodes(redis.WithoutFailoverGuard()))
+	e, err := redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithNodeTimeout(timeout),
+		redlock.WithNodes(redis.WithoutFailoverGuard()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +47,8 @@ func TestServerThatIsSilentFromTheStartCostsNothing(t *testing.T) {
 	}
 }
 
-// A replica that does not answer at first is refused when it is met.
-func TestReplicaThatIsSeenLate(t *testing.T) {
+// A replica that does not answer at first is refused when it does.
+func TestReplicaIsNoticedLate(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 3)
 	p := redisserver.ProxyForTest(t, redisserver.ReplicaForTest(t, s[0], redisserver.Config{}).Addr())

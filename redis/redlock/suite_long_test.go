@@ -2,13 +2,16 @@
 
 package redlock_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
-// The suite of all engines on an even number of servers, and on one alone.
+// The contract suite on an even number of servers, and on one alone.
 func TestContractOnOtherNumbersOfServers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
-		t.Run(servs(n), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%dServers", n), func(t *testing.T) {
 			t.Parallel()
 			suite(t, n)
 		})

@@ -17,26 +17,26 @@ func TestContract(t *testing.T) {
 	suite(t, 5)
 }
 
-// suite runs the suite of all engines on so many servers.
+// suite runs the contract suite on n servers.
 func suite(t *testing.T, n int) {
 	t.Helper()
 	at := addresses(servers(t, n))
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Place {
-			return drivertest.Place{Open: func(t *testing.T) driver.Engine {
-				return settled{open(t, at, unhurried, redlock.WithNodes(redis.WithMaxTTL(10*time.Minute)))}
+		Start: func(*testing.T) drivertest.Environment {
+			return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
+				return settledEngine{open(t, at, mostPatient, redlock.WithNodes(redis.WithMaxTTL(10*time.Minute)))}
 			}}
 		},
 		TTL:      time.Second,
-		Patience: 30 * time.Second, // each request is many, which a busy machine takes long for under stress
+		Patience: 30 * time.Second, // each request is one to each server, which takes long on a busy machine
 	})
 }
 
-// settled is an engine that answers when all servers have. The suite looks at once at what a request has done, and who else comes then may
-// be granted a server that is slow.
-type settled struct{ *redlock.Engine }
+// settledEngine is an engine that answers when all servers have. The suite checks at once what a request has
+// done, and another owner might meanwhile be granted the name by a slow server.
+type settledEngine struct{ *redlock.Engine }
 
-func (s settled) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (s settledEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := s.Engine.Take(ctx, r)
 	for !s.Idle() {
 		time.Sleep(time.Millisecond)
@@ -44,8 +44,9 @@ func (s settled) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return g, err
 }
 
-// Wait does so, too: the suite releases what was granted to one engine through another one, which does not know what is still under way.
-func (s settled) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Wait also waits until all servers have answered. The suite releases through one engine what was granted to
+// another, and the first knows nothing of the other's requests in flight.
+func (s settledEngine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := s.Engine.Wait(ctx, r)
 	for err == nil && !s.Idle() {
 		time.Sleep(time.Millisecond)

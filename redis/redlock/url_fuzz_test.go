@@ -7,15 +7,15 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// However a URL is broken, nobody is told of the password in it.
+// However a URL is broken, no error shows the password in it.
 func FuzzURLs(f *testing.F) {
 	urlfuzz.Run(f, []string{"redlock://", "redlocks://", "redlock:", ""}, "sentinel_password", func(raw string) error {
-		said, err := parse(raw)
+		parsed, err := parse(raw)
 		if err != nil {
 			return err
 		}
 		var engines []*redis.Engine
-		engines, err = said.open() // which asks nobody
+		engines, err = parsed.open() // which sends nothing
 		_ = closeAll(engines)
 		return err
 	})

@@ -42,16 +42,17 @@ func TestServersThatMustNotVote(t *testing.T) {
 	refused(other, "a node of a Cluster", s[0].Addr(), s[1].Addr(), clustered.Addr())
 	if e, err := redlock.New(t.Context(), nil); err == nil {
 		e.Close()
-		t.Error("no servers are enough")
+		t.Error("an engine without servers is opened")
 	}
-	if e, err := redlock.New(t.Context(), []goredis.UniversalClient{goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{s[0].Addr()}})}); err == nil {
+	cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{s[0].Addr()}})
+	if e, err := redlock.New(t.Context(), []goredis.UniversalClient{cluster}); err == nil {
 		e.Close()
 		t.Error("the client of a Cluster stands for one server")
 	}
 }
 
-// A server that does not answer at first is looked at before it votes.
-func TestSameServerThatIsSeenLate(t *testing.T) {
+// A server that does not answer at first is checked before it votes.
+func TestSameServerIsNoticedLate(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 2)
 	p := redisserver.ProxyForTest(t, s[0].Addr())
@@ -60,19 +61,26 @@ func TestSameServerThatIsSeenLate(t *testing.T) {
 	p.Thaw()
 	s[1].Kill()
 	same := new(*redlock.SameServerError)
-	for end := time.Now().Add(patience); ; { // until it has said in time what it is
+	for end := time.Now().Add(patience); ; { // until the server has said in time what it is
 		_, err := e.Take(t.Context(), request("name"))
 		if slices.ContainsFunc(votesOf(t, err), func(v redlock.Vote) bool { return errors.As(v.Err, same) }) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("one server is taken for two: %v", err)
+			t.Fatalf("one server counts as two: %v", err)
 		}
 	}
 }
 
 func request(name string) driver.Request {
-	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: "owner-of-" + name, Size: 1, Weight: 1, TTL: 20 * time.Second, Tokens: 1}
+	return driver.Request{
+		Key:    driver.Key{Kind: driver.Lock, Name: name},
+		Owner:  "owner-of-" + name,
+		Size:   1,
+		Weight: 1,
+		TTL:    20 * time.Second,
+		Tokens: 1,
+	}
 }
 
 func votesOf(t *testing.T, err error) []redlock.Vote {
@@ -105,13 +113,18 @@ func TestVotes(t *testing.T) {
 		t.Fatalf("a take with one vote of five: %v", err)
 	}
 	want := map[string][]redlock.Answer{
-		at[0]: {redlock.Granted}, at[1]: {redlock.NoAnswer}, at[2]: {redlock.Failed, redlock.NoAnswer}, at[3]: {redlock.Failed}, at[4]: {redlock.Held},
+		at[0]: {redlock.Granted},
+		at[1]: {redlock.NoAnswer},
+		at[2]: {redlock.Failed, redlock.NoAnswer},
+		at[3]: {redlock.Failed},
+		at[4]: {redlock.Held},
 	}
 	for _, v := range votesOf(t, err) {
 		if !slices.Contains(want[v.Node], v.Answer) && v.Answer != redlock.Undecided {
 			t.Errorf("%s: %s, want one of %v", v.Node, v.Answer, want[v.Node])
 		}
-		if v.Answer == redlock.Held && (v.Left <= 0 || v.Left > time.Minute || !strings.Contains(err.Error(), "held by another for another ")) {
+		if v.Answer == redlock.Held &&
+			(v.Left <= 0 || v.Left > time.Minute || !strings.Contains(err.Error(), "held by another for another ")) {
 			t.Errorf("%s: held for another %v, want up to a minute: %v", v.Node, v.Left, err)
 		}
 	}
@@ -120,15 +133,16 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-// A holder has three of five servers. One of them dies with all it knew and comes back. Nobody else may get the lock before the lease has ended, without
-// anything that an operator would have to do. The test shows that somebody would without the guard.
+// A holder has three of five servers. One of them dies, loses its data, and comes back. Nobody else may get
+// the lock before the lease has ended, and no operator has to do anything for that. The test shows that
+// somebody would get it without the guard.
 func TestServerThatComesBackEmpty(t *testing.T) {
 	t.Parallel()
 	const ttl = time.Minute // the test takes a small part of it
 	s := servers(t, 5)
 	at := addresses(s)
 	guarded := []redlock.Option{redlock.WithNodeTimeout(3 * time.Second), redlock.WithNodes(redis.WithMaxTTL(ttl))}
-	vote(t, at, guarded)
+	makeVote(t, at, guarded)
 	for _, server := range s[3:] { // they miss the holder's take
 		if err := server.Pause(); err != nil {
 			t.Fatal(err)
@@ -143,7 +157,7 @@ func TestServerThatComesBackEmpty(t *testing.T) {
 	}
 	s[2].Kill()
 	for _, server := range s[3:] {
-		server.Kill() // or the holder's requests would reach them now
+		server.Kill() // otherwise the holder's requests would reach them now
 	}
 	for _, server := range s[2:] {
 		if err := server.Restart(); err != nil {
@@ -178,18 +192,20 @@ func TestServerThatComesBackEmpty(t *testing.T) {
 	}
 }
 
-// One of three servers is replaced, under its address, by a spare that has run for long. It has no vote, as it may lack what the other one has granted.
+// One of three servers is replaced, under its address, by a spare that has run for long. The spare has no
+// vote, as it may lack what the other server has granted.
 func TestSpareHasNoVote(t *testing.T) {
 	t.Parallel()
-	for ttl := 3 * time.Second; !spareHasNoVote(t, ttl); ttl *= 2 { // on a busy machine the lease may end before it is looked at
+	// On a busy machine the lease may end before it is checked.
+	for ttl := 3 * time.Second; !checkSpareHasNoVote(t, ttl); ttl *= 2 {
 		if ttl > patience {
-			t.Fatal("the lease has ended each time before it was looked at")
+			t.Fatal("the lease has ended each time before it was checked")
 		}
 	}
 }
 
-// spareHasNoVote reports whether the lease of the holder went on for as long as was looked.
-func spareHasNoVote(t *testing.T, ttl time.Duration) bool {
+// checkSpareHasNoVote reports whether the lease of the holder lasted until the end of the check.
+func checkSpareHasNoVote(t *testing.T, ttl time.Duration) bool {
 	t.Helper()
 	s := servers(t, 4)
 	spare := s[3]
@@ -200,13 +216,13 @@ func spareHasNoVote(t *testing.T, ttl time.Duration) bool {
 		ways, at = append(ways, way), append(at, way.Addr())
 	}
 	guarded := []redlock.Option{patient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
-	vote(t, at, guarded)
+	makeVote(t, at, guarded)
 	await(t, "the spare has run for long", func() bool {
 		text, err := spare.Info("uptime_in_seconds")
 		seconds, _ := strconv.Atoi(text)
 		return err == nil && time.Duration(seconds)*time.Second > ttl+time.Second
 	})
-	ways[2].Refuse() // the third one is away for a moment
+	ways[2].Refuse() // the third server cannot be reached for a moment
 	holder := openGuarded(t, at, guarded...)
 	r := request("name")
 	r.TTL = ttl
@@ -214,7 +230,7 @@ func spareHasNoVote(t *testing.T, ttl time.Duration) bool {
 	if _, err := holder.Take(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	replaced := redisserver.ProxyForTest(t, spare.Addr()) // stands for the second one from now on
+	replaced := redisserver.ProxyForTest(t, spare.Addr()) // stands for the second server from now on
 	at[1] = replaced.Addr()
 	s[1].Kill()
 	at[2] = s[2].Addr()
@@ -228,15 +244,15 @@ func spareHasNoVote(t *testing.T, ttl time.Duration) bool {
 		t.Fatal("two hold the lock")
 	}
 	for _, v := range votesOf(t, err) {
-		if v.Node == at[1] && v.Answer == redlock.Granted { // nor does it belong to the list under this address
+		if v.Node == at[1] && v.Answer == redlock.Granted { // nor does the spare belong to the list under this address
 			t.Errorf("the spare says %s", v)
 		}
 	}
 	return true
 }
 
-// vote makes servers vote that have been started for a test: all of them, so that a test may go on with any.
-func vote(t *testing.T, at []string, opts []redlock.Option) {
+// makeVote makes servers vote that were started for a test: all of them, so that a test may go on with any.
+func makeVote(t *testing.T, at []string, opts []redlock.Option) {
 	t.Helper()
 	e := openGuarded(t, at, opts...)
 	r := request("warm up")
@@ -257,14 +273,14 @@ func vote(t *testing.T, at []string, opts []redlock.Option) {
 	}
 }
 
-// A frozen server, and one behind a network that has gone silent, cost nothing.
+// A frozen server, and one behind a silent network, cost nothing.
 func TestSilentServersCostNothing(t *testing.T) {
 	t.Parallel()
 	s := servers(t, 5)
 	p := redisserver.ProxyForTest(t, s[1].Addr())
 	at := addresses(s)
 	at[1] = p.Addr()
-	e := open(t, at, redlock.WithNodeTimeout(10*time.Second)) // if anybody waited for them, it would show
+	e := open(t, at, redlock.WithNodeTimeout(10*time.Second)) // if anything waited for them, it would show
 	client := leasehold.New(e)
 	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)

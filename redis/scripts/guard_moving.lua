@@ -1,5 +1,5 @@
--- guard_moving.lua: shuts a slot of a Cluster that is on its way to another master, for the case that it stays and what has left does not come back.
--- IDENTITY is that of the server.
+-- guard_moving.lua: closes a slot of a Cluster that is moving to another master, in case it stays and the keys that
+-- have left do not come back. IDENTITY is that of the server.
 --   KEYS  the marker
 --   Answers 1, or 0 if there is no marker.
 local call = redis.call
@@ -8,5 +8,6 @@ local raw = call('GET', KEYS[1])
 local longest, nodes = string.match(raw or '', '^%S+ %l+ %d+ (%d+) (%S+)')
 if not longest then return 0 end
 call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
-call('SET', KEYS[1], string.format('%s moving %.0f %s %s', IDENTITY, time[1] * 1000 + math.floor(time[2] / 1000), longest, nodes))
+call('SET', KEYS[1], string.format('%s moving %.0f %s %s',
+  IDENTITY, time[1] * 1000 + math.floor(time[2] / 1000), longest, nodes))
 return 1

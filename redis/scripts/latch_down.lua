@@ -1,9 +1,9 @@
 -- latch_down.lua: counts a latch down by one, not below zero, once for each id.
 --   KEYS  latch, token of one name
 --   ARGV  id of this attempt, ttl (ms), PUBLISH or SPUBLISH
---   Answers {generation, what is left, ttl (ms)}, or 0 if the latch is not set.
--- use latching.lua
-local generation, left = read(KEYS[1])
+--   Answers {generation, count, ttl (ms)}, or 0 if the latch is not set.
+-- use latch.lua
+local generation, left = readLatch(KEYS[1])
 if not generation then return left or 0 end
 if redis.call('HEXISTS', KEYS[1], 'id ' .. ARGV[1]) == 0 then
   local sooner = tonumber(ARGV[2]) < redis.call('PTTL', KEYS[1])

@@ -1,9 +1,9 @@
--- latch_set.lua: sets a latch, unless it is set and not at zero.
+-- latch_set.lua: sets a latch, unless it is set and above zero.
 --   KEYS  latch, token of one name
 --   ARGV  id of this attempt, count, ttl (ms), floor (the client's clock, us), PUBLISH or SPUBLISH
 --   Answers 1 if this attempt has set it, else 0.
--- use latching.lua
-local before, left, by = read(KEYS[1])
+-- use latch.lua
+local before, left, by = readLatch(KEYS[1])
 if left and not before then return left end
 if by == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -11,12 +11,12 @@ if by == ARGV[1] then
   return 1
 end
 if before and left > 0 then return 0 end
--- use lasting.lua
-local last, marked = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+)(q?)') -- see entry.lua
+-- use token_ttl.lua
+local last, marked = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+)(q?)') -- see lock.lua
 local generation = math.max(tonumber(last or 0) + 1, tonumber(ARGV[4]))
 if generation > MAX then error('SPENT') end
 generation = string.format('%.0f', generation)
-redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', lasting(tonumber(generation)))
+redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', tokenTTL(tonumber(generation)))
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'by', ARGV[1], 'left', ARGV[2], 'generation', generation)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])

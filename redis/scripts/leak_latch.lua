@@ -1,7 +1,7 @@
--- leak_latch.lua: finds a latch that has no end, and removes it if it is told to.
+-- leak_latch.lua: finds a latch that does not expire, and removes it on demand.
 --   KEYS  latch, token of one name
---   ARGV  the mark of the one to remove, or "" for none; PUBLISH or SPUBLISH
---   Answers the mark of such a latch, which has been removed if it was to be; or "" if there is none, or another one.
+--   ARGV  the mark of the latch to remove, or "" to remove none; PUBLISH or SPUBLISH
+--   Answers the mark of such a latch, which is removed now if that was demanded; "" if there is none, or another one.
 local latch = redis.call('HMGET', KEYS[1], 'generation', 'left')
 if not latch[1] or not latch[2] or redis.call('PTTL', KEYS[1]) ~= -1 then return '' end
 local mark = redis.sha1hex(latch[1])

@@ -20,10 +20,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-// postgres is one server for all tests, each of which has a schema of its own.
+// postgres is one server for all tests. Each test has its own schema.
 var postgres = sync.OnceValues(postgresserver.Start)
 
 var started atomic.Bool
@@ -34,7 +34,7 @@ func closeServers() error {
 	}
 	s, err := postgres()
 	if err != nil {
-		return nil // the tests have told
+		return nil // the tests have reported it
 	}
 	return s.Close()
 }
@@ -44,11 +44,11 @@ type database struct {
 	*sql.DB
 	name   string
 	schema string
-	// busy reports whether an error of a statement means that somebody else's transaction is in the way.
+	// busy reports whether an error of a statement means that another transaction is in the way.
 	busy func(error) bool
 }
 
-// Tables of the tests: a value with a mark of its own, and marks beside it.
+// Tables of the tests: a value with its own mark, and marks in a table beside it.
 var (
 	marks   = fence.Table{Name: "marks"}
 	account = fence.Column{Table: "account", Key: "id", Token: "fence"}
@@ -77,20 +77,22 @@ func openPostgres(t *testing.T) database {
 	if _, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
 		t.Fatal(err)
 	}
-	return prepare(t, "pgx", s.DSN()+" search_path="+name, database{name: "PostgreSQL", schema: name, busy: func(error) bool { return false }})
+	return prepare(t, "pgx", s.DSN()+" search_path="+name,
+		database{name: "PostgreSQL", schema: name, busy: func(error) bool { return false }})
 }
 
 // openSQLite opens a file, with parameters for the driver.
 func openSQLite(t *testing.T, parameters string) database {
 	t.Helper()
-	dsn := "file:" + filepath.Join(t.TempDir(), "test.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)" + parameters
+	dsn := "file:" + filepath.Join(t.TempDir(), "test.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)" +
+		parameters
 	return prepare(t, "sqlite", dsn, database{name: "SQLite", schema: "main", busy: func(err error) bool {
 		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 	}})
 }
 
-// waits is the usual setting of a program with SQLite.
+// waits is the usual setting for programs with SQLite.
 const waits = "&_pragma=busy_timeout(20000)"
 
 func prepare(t *testing.T, driver, dsn string, d database) database {
@@ -163,7 +165,7 @@ func noErr(t *testing.T, err error) {
 	}
 }
 
-// stale expects that a token was refused by a mark.
+// stale checks that a token was refused by a mark.
 func stale(t *testing.T, err error, have, want uint64) {
 	t.Helper()
 	e, ok := errors.AsType[*fence.StaleError](err)

@@ -1,2 +1,3 @@
-// Package fencing has tests of the resource's side on real stores: PostgreSQL, SQLite and Redis.
+// Package fencing tests the resource's side of fencing on real stores: PostgreSQL, SQLite and
+// Redis.
 package fencing

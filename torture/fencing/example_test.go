@@ -25,7 +25,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, statement := range []string{schema, "CREATE TABLE stock (id bigint PRIMARY KEY, units bigint)", "INSERT INTO stock VALUES (7, 10)"} {
+	for _, statement := range []string{schema, "CREATE TABLE stock (id bigint PRIMARY KEY, units bigint)",
+		"INSERT INTO stock VALUES (7, 10)"} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			log.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The old holder is paused. An operator takes the lock away from it, and the next one works.
+	// The old holder is paused. An operator takes the lock away from it, and the next holder works.
 	if err := client.ForceRelease(ctx, leasehold.KindLock, old.Name(), old.Token()); err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// What can go wrong in a transaction. After some of it the transaction is gone, in SQLite without a word.
+// failures lists what can go wrong in a transaction. Some failures end the transaction, in SQLite
+// without saying so.
 var failures = map[string]struct {
 	sqliteOnly bool
 	fail       func(ctx context.Context, tx *fence.Guard) error
@@ -39,13 +40,16 @@ var failures = map[string]struct {
 	"a statement that is interrupted": {true, func(ctx context.Context, tx *fence.Guard) error {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 		defer cancel()
-		_, err := tx.ExecContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n) INSERT INTO account (id) SELECT i FROM n")
+		_, err := tx.ExecContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n) INSERT INTO "+
+			"account (id) SELECT i FROM n")
 		return err
 	}},
 }
 
 // onEachFailure runs a test for each failure, with rows whose marks are 0 and 9.
-func onEachFailure(t *testing.T, test func(t *testing.T, d database, fail func(ctx context.Context, tx *fence.Guard) error)) {
+func onEachFailure(
+	t *testing.T, test func(t *testing.T, d database, fail func(ctx context.Context, tx *fence.Guard) error),
+) {
 	t.Helper()
 	onEach(t, func(t *testing.T, d database) {
 		d.exec(t, "INSERT INTO account (id, fence) VALUES (1, 0), (2, 9)")
@@ -63,7 +67,9 @@ func onEachFailure(t *testing.T, test func(t *testing.T, d database, fail func(c
 
 const writeFirst = "UPDATE account SET value = 'old' WHERE id = 1"
 
-// After a statement that has failed the guard does nothing more, and nothing is committed, even if the program goes on: in SQLite it might do so without a transaction, when the next holder has been there.
+// After a statement has failed the guard does nothing more, and nothing is committed, even if the
+// program continues: in SQLite it might otherwise write without a transaction, after the next
+// holder.
 func TestNothingIsDoneAfterAFailure(t *testing.T) {
 	t.Parallel()
 	onEachFailure(t, func(t *testing.T, d database, fail func(ctx context.Context, tx *fence.Guard) error) {
@@ -81,7 +87,8 @@ func TestNothingIsDoneAfterAFailure(t *testing.T) {
 			row := tx.QueryRowContext(ctx, writeFirst+" RETURNING id").Scan(new(int))
 			_, prepare := tx.PrepareContext(ctx, writeFirst)
 			raise := tx.Raise(ctx, marks.Mark("another"), 1)
-			for what, err := range map[string]error{"Exec": exec, "Query": query, "QueryRow": row, "Prepare": prepare, "Raise": raise} {
+			for what, err := range map[string]error{"Exec": exec, "Query": query, "QueryRow": row, "Prepare": prepare,
+				"Raise": raise} {
 				if !errors.Is(err, failed) {
 					t.Errorf("%s: %v, want %v", what, err, failed)
 				}
@@ -97,7 +104,7 @@ func TestNothingIsDoneAfterAFailure(t *testing.T) {
 	})
 }
 
-// Who goes back to a savepoint may go on, if there still is one.
+// A transaction that rolls back to a savepoint may continue, if there still is one.
 func TestSavepointAfterAFailure(t *testing.T) {
 	t.Parallel()
 	onEachFailure(t, func(t *testing.T, d database, fail func(ctx context.Context, tx *fence.Guard) error) {
@@ -120,13 +127,14 @@ func TestSavepointAfterAFailure(t *testing.T) {
 		if gone != nil {
 			want = "0"
 		}
-		if got := d.text(t, "SELECT value || fence FROM account WHERE id = 1"); got != want || (err == nil) != (gone == nil) {
+		if got := d.text(t, "SELECT value || fence FROM account WHERE id = 1"); got != want ||
+			(err == nil) != (gone == nil) {
 			t.Errorf("Do: %v; the row is %q, want %q", err, got, want)
 		}
 	})
 }
 
-// What the documents warn of: work within the work under the same mark waits for itself.
+// The documents warn of this: nested work under the same mark waits for itself.
 func TestDoWithinDo(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -146,7 +154,7 @@ func TestDoWithinDo(t *testing.T) {
 	}))
 }
 
-// What the documents warn of: a mark in a row is gone with the row, one in a table is not.
+// The documents warn of this: a mark in a row is gone with the row, a mark in a table is not.
 func TestRowThatIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -161,7 +169,8 @@ func TestRowThatIsMadeAgain(t *testing.T) {
 				return err
 			}))
 			d.exec(t, "INSERT INTO account (id) VALUES (1)")
-			if err := raise(t.Context(), d, c.mark, 4); errors.Is(err, fence.ErrStale) != c.refused || !c.refused && err != nil {
+			if err := raise(t.Context(), d, c.mark, 4); errors.Is(err, fence.ErrStale) != c.refused ||
+				!c.refused && err != nil {
 				t.Errorf("%s: %v", c.kind, err)
 			}
 			d.exec(t, "DELETE FROM account")
@@ -169,13 +178,14 @@ func TestRowThatIsMadeAgain(t *testing.T) {
 	})
 }
 
-// What the documents warn of: the column of a guard is no version, since raising it looks like a write.
-func TestMarkThatIsTakenForAVersion(t *testing.T) {
+// The documents warn of this: a guard's column is no version, since raising it looks like a write.
+func TestMarkIsNoVersion(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
 		d.exec(t, "INSERT INTO account (id) VALUES (1)")
 		noErr(t, raise(t.Context(), d, account.Mark(1), 5))
-		err := fence.Versioned{Table: "account", Key: "id", Version: "fence"}.Write(t.Context(), d, 1, 5, fence.Values{"value": "new"})
+		err := fence.Versioned{Table: "account", Key: "id", Version: "fence"}.Write(t.Context(), d, 1, 5,
+			fence.Values{"value": "new"})
 		if got := d.text(t, "SELECT value FROM account"); !errors.Is(err, fence.ErrWritten) || got != "" {
 			t.Errorf("%v, and the value is %q: the warning is not needed", err, got)
 		}

@@ -10,17 +10,21 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// behindAGate are the right way to go through a gate, and mistakes that are near.
+// behindAGate is the right way to go through a gate, and likely mistakes.
 var behindAGate = map[string]struct {
 	right bool
 	steps func(enter, read, write, leave step) []step
 }{
-	"inside":                {true, func(enter, read, write, leave step) []step { return []step{enter, read, write, leave} }},
-	"reading before":        {false, func(enter, read, write, leave step) []step { return []step{read, enter, write, leave} }},
-	"writing after leaving": {false, func(enter, read, write, leave step) []step { return []step{enter, read, leave, write} }},
+	"inside": {true,
+		func(enter, read, write, leave step) []step { return []step{enter, read, write, leave} }},
+	"reading before": {false,
+		func(enter, read, write, leave step) []step { return []step{read, enter, write, leave} }},
+	"writing after leaving": {false,
+		func(enter, read, write, leave step) []step { return []step{enter, read, leave, write} }},
 }
 
-// The same with a gate, behind which the steps are parts of one piece of work.
+// TestEveryOrderBehindAGate does the same with a gate, behind which the steps are parts of one
+// piece of work.
 func TestEveryOrderBehindAGate(t *testing.T) {
 	t.Parallel()
 	for name, p := range behindAGate {
@@ -34,7 +38,7 @@ func TestEveryOrderBehindAGate(t *testing.T) {
 	}
 }
 
-// The orders that are not tried are no different from those that are.
+// The orders that are not tried equal those that are.
 func TestNoOrderIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, p := range behindAGate {
@@ -47,14 +51,17 @@ func TestNoOrderIsLeftOut(t *testing.T) {
 					t.Errorf("%d orders, tried %d and %d", every.orders, every.tried, few.tried)
 				}
 				if !maps.Equal(few.traces, every.traces) {
-					t.Errorf("what happens in %d orders:\n%q\nin all:\n%q", few.tried, slices.Sorted(maps.Keys(few.traces)), slices.Sorted(maps.Keys(every.traces)))
+					t.Errorf("what happens in %d orders:\n%q\nin all:\n%q", few.tried,
+						slices.Sorted(maps.Keys(few.traces)), slices.Sorted(maps.Keys(every.traces)))
 				}
 			})
 		})
 	}
 }
 
-func atAGate(t *testing.T, steps func(enter, read, write, leave step) []step) (build func() [writers]*writer, value func() string) {
+func atAGate(
+	t *testing.T, steps func(enter, read, write, leave step) []step,
+) (build func() [writers]*writer, value func() string) {
 	var text string
 	build = func() (w [writers]*writer) {
 		text = ""
@@ -67,7 +74,9 @@ func atAGate(t *testing.T, steps func(enter, read, write, leave step) []step) (b
 	return build, func() string { return text }
 }
 
-func throughGate(t *testing.T, gate *fence.Gate, who int, value *string, order func(enter, read, write, leave step) []step) *writer {
+func throughGate(
+	t *testing.T, gate *fence.Gate, who int, value *string, order func(enter, read, write, leave step) []step,
+) *writer {
 	leave, left := make(chan struct{}), make(chan error, 1)
 	var seen string
 	try := waiting(func(done <-chan error) bool {

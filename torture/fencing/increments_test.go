@@ -18,21 +18,23 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisfence"
 )
 
-// counter is a number on a store. Each of its methods adds one to what it has read, and calls pause between reading and writing.
+// counter is a number in a store. Each of its methods adds one to the number that it has read, and
+// calls pause between reading and writing.
 type counter struct {
 	unfenced func(ctx context.Context, pause func()) error
-	// fenced are ways to do it with a token. In some, a pause keeps others from raising the mark.
+	// fenced are ways to add with a token. In some, a pause keeps others from raising the mark.
 	fenced []fencedAdd
 	value  func(t *testing.T) int
 }
 
 type fencedAdd struct {
 	add func(ctx context.Context, token uint64, pause func()) error
-	// keeps is set if nobody else can write during the pause.
+	// keeps: nobody else can write during the pause.
 	keeps bool
 }
 
-// Eight workers add one a thousand times under a lock, and stop now and then for longer than their lease lasts. Without tokens additions are lost, with them none is.
+// Eight workers add one a thousand times under a lock, and pause from time to time for longer than
+// their lease lasts. Without tokens additions are lost, with them none is.
 func TestThousandIncrements(t *testing.T) {
 	t.Parallel()
 	for store, open := range map[string]func(t *testing.T) counter{
@@ -45,7 +47,8 @@ func TestThousandIncrements(t *testing.T) {
 			t.Run("unfenced", func(t *testing.T) {
 				t.Parallel()
 				c := open(t)
-				r := increment(t, func(ctx context.Context, _ uint64, pause func()) error { return c.unfenced(ctx, pause) }, nil)
+				r := increment(t,
+					func(ctx context.Context, _ uint64, pause func()) error { return c.unfenced(ctx, pause) }, nil)
 				lost := increments - c.value(t)
 				t.Logf("%d pauses, %d of %d additions lost", r.pauses, lost, increments)
 				if lost <= 0 || r.refused > 0 {
@@ -58,7 +61,8 @@ func TestThousandIncrements(t *testing.T) {
 				var pick atomic.Uint64
 				r := increment(t, nil, func() fencedAdd { return c.fenced[pick.Add(1)%uint64(len(c.fenced))] })
 				lost := increments - c.value(t)
-				t.Logf("%d pauses, %d of %d additions lost, %d refused and done again", r.pauses, lost, increments, r.refused)
+				t.Logf("%d pauses, %d of %d additions lost, %d refused and done again", r.pauses, lost, increments,
+					r.refused)
 				if lost != 0 || r.refused == 0 {
 					t.Errorf("%d additions are lost, %d refused: want 0, and some", lost, r.refused)
 				}
@@ -71,29 +75,31 @@ const (
 	increments = 1000
 	workers    = 8
 	ttl        = 200 * time.Millisecond
-	// onePauseIn is how seldom a worker stops, and mostPauses for how many in all there is time. Each makes the others wait for the rest of a lease.
+	// On average a worker pauses once in onePauseIn turns. There is time for mostPauses in all.
+	// Each makes the others wait for the rest of a lease.
 	onePauseIn, mostPauses = 40, 16
-	// mostPaused is how many may stand still at the same time, and lastPause how many additions must be left: so others go on, for whom a pause waits.
+	// mostPaused is how many may pause at the same time. Nobody pauses when fewer than lastPause
+	// additions are left. So others go on working, for whom a paused worker waits.
 	mostPaused, lastPause = 4, 100
 )
 
-// report is what came of a thousand increments.
+// report is the outcome of a thousand increments.
 type report struct{ pauses, refused int64 }
 
-// crew are the workers.
-type crew struct {
-	left    atomic.Int64 // additions that nobody has begun
+// incrementers are the workers.
+type incrementers struct {
+	unbegun atomic.Int64 // additions that have not begun
 	grants  atomic.Int64
 	written atomic.Int64
 
 	mu      sync.Mutex
-	changed chan struct{} // is closed when grants or written have grown
+	changed chan struct{} // closed when grants or written have grown
 
 	pausing atomic.Int64
 	report  struct{ pauses, refused atomic.Int64 }
 }
 
-func (c *crew) grow(n *atomic.Int64) {
+func (c *incrementers) increase(n *atomic.Int64) {
 	n.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +107,8 @@ func (c *crew) grow(n *atomic.Int64) {
 	c.changed = make(chan struct{})
 }
 
-// awaitMore waits until a number has grown beyond another.
-func (c *crew) awaitMore(t *testing.T, n *atomic.Int64, than int64) {
+// awaitMore waits until n is larger than than.
+func (c *incrementers) awaitMore(t *testing.T, n *atomic.Int64, than int64) {
 	late := time.After(patience)
 	for {
 		c.mu.Lock()
@@ -120,9 +126,9 @@ func (c *crew) awaitMore(t *testing.T, n *atomic.Int64, than int64) {
 	}
 }
 
-// mayPause reports whether a worker stops now, and counts it if so.
-func (c *crew) mayPause() bool {
-	if rand.IntN(onePauseIn) != 0 || c.left.Load() < lastPause {
+// mayPause reports whether a worker pauses now, and counts it if so.
+func (c *incrementers) mayPause() bool {
+	if rand.IntN(onePauseIn) != 0 || c.unbegun.Load() < lastPause {
 		return false
 	}
 	if c.pausing.Add(1) > mostPaused || c.report.pauses.Add(1) > mostPauses {
@@ -132,24 +138,26 @@ func (c *crew) mayPause() bool {
 	return true
 }
 
-// increment has the workers add one, all the same way, or each time in one that pick returns.
-func increment(t *testing.T, add func(ctx context.Context, token uint64, pause func()) error, pick func() fencedAdd) report {
+// increment lets the workers add one, always with add, or each time in a way that pick returns.
+func increment(
+	t *testing.T, add func(ctx context.Context, token uint64, pause func()) error, pick func() fencedAdd,
+) report {
 	t.Helper()
 	engine := memory.New()
-	c := &crew{changed: make(chan struct{})}
-	c.left.Store(increments)
+	c := &incrementers{changed: make(chan struct{})}
+	c.unbegun.Store(increments)
 	var work sync.WaitGroup
 	for range workers {
 		work.Go(func() {
-			client := leasehold.New(engine) // as if it were a process of its own
+			client := leasehold.New(engine) // as if it were another process
 			defer client.Close()
-			for c.left.Add(-1) >= 0 {
+			for c.unbegun.Add(-1) >= 0 {
 				for {
 					way := fencedAdd{add: add}
 					if pick != nil {
 						way = pick()
 					}
-					err := c.once(t, client, way)
+					err := c.incrementOnce(t, client, way)
 					if err == nil {
 						break
 					}
@@ -166,22 +174,23 @@ func increment(t *testing.T, add func(ctx context.Context, token uint64, pause f
 	return report{min(c.report.pauses.Load(), mostPauses), c.report.refused.Load()}
 }
 
-// once adds one under a lease. A worker that stops does so until its lease has ended, another one has the lock, and, if it can, has written. It does not look at
-// its lease when it goes on, as no program can between its last look and the write.
-func (c *crew) once(t *testing.T, client *leasehold.Client, way fencedAdd) error {
+// incrementOnce adds one under a lease. A worker that pauses does so until its lease has ended,
+// another one has the lock, and, if it can, has written. When it continues, it does not check its
+// lease, since any program can pause between its last check and the write.
+func (c *incrementers) incrementOnce(t *testing.T, client *leasehold.Client, way fencedAdd) error {
 	ctx := t.Context()
 	options := []leasehold.Option{leasehold.TTL(ttl)}
 	stops := c.mayPause()
 	if stops {
 		defer c.pausing.Add(-1)
-		options = append(options, leasehold.NoRenew()) // a process that stands still renews nothing
+		options = append(options, leasehold.NoRenew()) // a paused process renews nothing
 	}
 	lease, err := client.Mutex("counter", options...).Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lease.Release() // it may be lost
-	c.grow(&c.grants)
+	c.increase(&c.grants)
 	err = way.add(ctx, lease.Token(), func() {
 		if !stops {
 			return
@@ -195,7 +204,7 @@ func (c *crew) once(t *testing.T, client *leasehold.Client, way fencedAdd) error
 		}
 	})
 	if err == nil {
-		c.grow(&c.written)
+		c.increase(&c.written)
 	}
 	return err
 }
@@ -245,7 +254,8 @@ func rowCounter(t *testing.T, d database) counter {
 			return write(ctx, d, n+1)
 		},
 		// All of them use the same mark.
-		fenced: []fencedAdd{twice(account.Mark(1)), twice(account.Mark(1)), twice(account.Mark(1)), once(account.Mark(1))},
+		fenced: []fencedAdd{twice(account.Mark(1)), twice(account.Mark(1)), twice(account.Mark(1)),
+			once(account.Mark(1))},
 		value: func(t *testing.T) int {
 			n, err := read(t.Context(), d)
 			noErr(t, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// Two writers, an old holder and a new one, do a few steps each, in every order that there is.
+// Two writers, an old holder and a new one, do a few steps each, in every possible order.
 
-// The names of the writers, and what each adds to the value. Their tokens are 1 and 2.
+// The names of the writers, and the text that each adds to the value. Their tokens are 1 and 2.
 const (
 	older = iota
 	newer
@@ -23,13 +23,13 @@ var marksOf = [writers]string{"o", "n"}
 
 func tokenOf(writer int) uint64 { return uint64(writer + 1) }
 
-// errBlocked means that a step has to be tried again when the other writer has done something.
+// errBlocked means that the step must be tried again after the other writer has moved.
 var errBlocked = errors.New("blocked")
 
-// step is one thing that a writer does.
+// step is one step of a writer.
 type step struct {
 	kind kind
-	// try makes the step. It returns errBlocked if the other writer is in the way.
+	// try does the step. It returns errBlocked if the other writer is in the way.
 	try func() error
 }
 
@@ -42,24 +42,24 @@ const (
 	ends // a transaction
 )
 
-// writer is what one of them does, and how far it is.
+// writer is the steps of a writer, and its progress.
 type writer struct {
-	steps []step
-	abort func() // after an error
-	next  int
-	owed  int // steps whose turn came while it was blocked
-	err   error
+	steps        []step
+	abort        func() // after an error
+	next         int
+	pendingSteps int // steps that are due because their turn came while it was blocked
+	err          error
 }
 
-func (w *writer) over() bool { return w.err != nil || w.next == len(w.steps) }
+func (w *writer) hasEnded() bool { return w.err != nil || w.next == len(w.steps) }
 
-// will reports whether the next step is of a kind, and has whether one of them has been made.
-func (w *writer) will(k kind) bool { return !w.over() && w.steps[w.next].kind == k }
+// will reports whether the next step is of a kind; has reports whether a past one is.
+func (w *writer) will(k kind) bool { return !w.hasEnded() && w.steps[w.next].kind == k }
 func (w *writer) has(k kind) bool {
 	return slices.ContainsFunc(w.steps[:w.next], func(s step) bool { return s.kind == k })
 }
 
-// step makes one step, and reports whether something has happened.
+// step does one step, and reports whether something has happened.
 func (w *writer) step() bool {
 	err := w.steps[w.next].try()
 	if errors.Is(err, errBlocked) {
@@ -74,7 +74,8 @@ func (w *writer) step() bool {
 	return true
 }
 
-// orders calls visit with every order in which a steps of the older and b steps of the newer can be made: 0 and 1, as whose turn it is.
+// orders calls visit with every order of a steps of the old writer and b steps of the new one: 0
+// and 1 say whose turn it is.
 func orders(a, b int, visit func(order []int)) {
 	order := make([]int, 0, a+b)
 	var next func(a, b int)
@@ -99,25 +100,27 @@ func orders(a, b int, visit func(order []int)) {
 	next(a, b)
 }
 
-// outcome is what came of one order.
+// outcome is the result of one order.
 type outcome struct {
 	err   [writers]error
 	value string
-	// late is set if the older one wrote, or tried to, when the newer one had raised the mark.
+	// late: the old writer wrote, or tried to, after the new one had raised the mark.
 	late bool
-	// same is how many turns this order has in common with others in which the same happens in the same sequence.
+	// same is how many turns this order shares with others in which the same happens in the same
+	// sequence.
 	same int
-	// trace is what happened: who made which step, was blocked (?) or refused (!).
+	// trace lists the steps with their writers, and which were blocked (?) or refused (!).
 	trace string
 }
 
-// play makes the steps in an order. A writer that is blocked makes up for its turns as soon as it can.
+// runOrder does the steps in an order. A blocked writer makes up for its turns as soon as it can.
 //
-// So a turn of one that is blocked, or refused, is as good as the same turn when the other one has moved, in an order that is tried as well. Of orders that begin like this one up to
-// such a turn none is worth another try.
-func play(order []int, w *[writers]*writer) (o outcome, err error) {
+// So a turn of a writer that is blocked, or refused, has the same effect as a later turn, after the
+// other one has moved, in another order that is tried as well. No other order that begins with the
+// same turns needs to be tried.
+func runOrder(order []int, w *[writers]*writer) (o outcome, err error) {
 	turn := func(who int) (moved bool) {
-		for w[who].owed > 0 && !w[who].over() {
+		for w[who].pendingSteps > 0 && !w[who].hasEnded() {
 			late := who == older && w[older].will(writes) && w[newer].has(raises)
 			at := fmt.Sprint(marksOf[who], w[who].next)
 			if !w[who].step() {
@@ -132,21 +135,21 @@ func play(order []int, w *[writers]*writer) (o outcome, err error) {
 			o.trace += at + " "
 			o.late = o.late || late
 			moved = true
-			w[who].owed--
+			w[who].pendingSteps--
 		}
 		return moved
 	}
 	o.same = len(order)
 	for i, who := range order {
-		if w[who].over() || w[who].owed > 0 {
+		if w[who].hasEnded() || w[who].pendingSteps > 0 {
 			o.same = min(o.same, i+1)
 		}
-		w[who].owed++
+		w[who].pendingSteps++
 		for turn(older) || turn(newer) {
 		}
 	}
 	for who := range w {
-		if !w[who].over() {
+		if !w[who].hasEnded() {
 			return o, fmt.Errorf("writer %s is blocked for ever before its step %d", marksOf[who], w[who].next)
 		}
 		o.err[who] = w[who].err
@@ -154,8 +157,8 @@ func play(order []int, w *[writers]*writer) (o outcome, err error) {
 	return o, nil
 }
 
-// breach says what is wrong with an outcome, or "".
-func (o outcome) breach() string {
+// violation says what is wrong with an outcome, or "".
+func (o outcome) violation() string {
 	for who, err := range o.err {
 		if err != nil && !errors.Is(err, fence.ErrStale) {
 			return fmt.Sprintf("writer %s: %v", marksOf[who], err)
@@ -167,7 +170,8 @@ func (o outcome) breach() string {
 	case o.late && o.err[older] == nil:
 		return "the older one wrote after the newer one had raised the mark, and was not refused"
 	}
-	// Whoever was told yes has its letter in the value, once; and nobody else. The newer one read what the older one wrote, or that was refused.
+	// The value has the letter of each writer that was told yes, once, and no other. The new writer
+	// has read what the old one wrote, or the old one was refused.
 	want := marksOf[newer]
 	if o.err[older] == nil {
 		want = marksOf[older] + marksOf[newer]
@@ -178,53 +182,56 @@ func (o outcome) breach() string {
 	return ""
 }
 
-// result is what came of all orders.
+// result is the result of all orders.
 type result struct {
-	orders   int // of all
-	tried    int // of which others are no different
-	refused  int
-	breaches []string
-	traces   map[string]bool
+	orders     int // number of orders
+	tried      int // orders that differ from all others
+	refused    int
+	violations []string
+	traces     map[string]bool
 }
 
 // expect checks that a program is right in every order, or wrong in at least one.
 func (r result) expect(t *testing.T, right bool) {
 	t.Helper()
-	t.Logf("%d orders, %d tried, the older one refused in %d, wrong in %d", r.orders, r.tried, r.refused, len(r.breaches))
+	t.Logf("%d orders, %d tried, the older one refused in %d, wrong in %d", r.orders, r.tried, r.refused,
+		len(r.violations))
 	switch {
-	case right && len(r.breaches) > 0:
-		t.Errorf("wrong in order %s", r.breaches[0])
+	case right && len(r.violations) > 0:
+		t.Errorf("wrong in order %s", r.violations[0])
 	case right && (r.refused == 0 || r.refused == r.tried):
 		t.Errorf("the older one is refused in %d of %d orders: nothing is shown", r.refused, r.tried)
-	case !right && len(r.breaches) == 0:
+	case !right && len(r.violations) == 0:
 		t.Errorf("this mistake is not found in %d orders", r.tried)
 	}
 }
 
-// effort is how many orders are tried.
+// effort says how many orders are tried.
 type effort int
 
 const (
-	different effort = iota // all that differ
-	all                     // also those that are known to be no different from others
+	different effort = iota // all that differ from each other
+	all                     // also those that are known to be equal to others
 	oneBreach               // until one is wrong
 )
 
-// explore plays orders of programs that build makes anew for each, and has their outcome from value.
+// explore runs orders of the programs that build creates anew for each, and reads the result from
+// value.
 func explore(t *testing.T, e effort, build func() [writers]*writer, value func() string) result {
 	t.Helper()
 	r := result{traces: map[string]bool{}}
 	first := build()
-	known := []int{-1} // the beginning of orders that are no different from one that was tried
+	known := []int{-1} // the beginning of orders that equal one that was tried
 	orders(len(first[older].steps), len(first[newer].steps), func(order []int) {
 		r.orders++
-		if e != all && slices.Equal(order[:min(len(known), len(order))], known) || e == oneBreach && len(r.breaches) > 0 {
+		if e != all && slices.Equal(order[:min(len(known), len(order))], known) ||
+			e == oneBreach && len(r.violations) > 0 {
 			return
 		}
 		w := build()
-		o, err := play(order, &w)
+		o, err := runOrder(order, &w)
 		if err != nil {
-			t.Fatalf("%s: %v", spell(order), err)
+			t.Fatalf("%s: %v", letters(order), err)
 		}
 		known = slices.Clone(order[:o.same])
 		o.value = value()
@@ -233,14 +240,14 @@ func explore(t *testing.T, e effort, build func() [writers]*writer, value func()
 		if o.err[older] != nil {
 			r.refused++
 		}
-		if wrong := o.breach(); wrong != "" {
-			r.breaches = append(r.breaches, fmt.Sprintf("%s (%s): %s", spell(order), o.trace, wrong))
+		if wrong := o.violation(); wrong != "" {
+			r.violations = append(r.violations, fmt.Sprintf("%s (%s): %s", letters(order), o.trace, wrong))
 		}
 	})
 	return r
 }
 
-// effortFor is enough to show that a program is right or wrong.
+// effortFor returns what is enough to show that a program is right or wrong.
 func effortFor(right bool) effort {
 	if right {
 		return different
@@ -248,7 +255,7 @@ func effortFor(right bool) effort {
 	return oneBreach
 }
 
-func spell(order []int) string {
+func letters(order []int) string {
 	var s strings.Builder
 	for _, who := range order {
 		s.WriteString(marksOf[who])
@@ -256,11 +263,11 @@ func spell(order []int) string {
 	return s.String()
 }
 
-// The orders are all there, and each once.
+// orders yields every order, and each once.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	orders(4, 4, func(order []int) { seen[spell(order)] = true })
+	orders(4, 4, func(order []int) { seen[letters(order)] = true })
 	if len(seen) != 70 { // 8! / (4! 4!)
 		t.Errorf("%d orders of 4 and 4 steps, want 70", len(seen))
 	}

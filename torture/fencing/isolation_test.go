@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// serializationFailure is what PostgreSQL says when a transaction must begin again.
+// serializationFailure is PostgreSQL's error code for a transaction that must begin again.
 const serializationFailure = "40001"
 
 func state(err error) string {
@@ -21,24 +21,27 @@ func state(err error) string {
 	return ""
 }
 
-// From REPEATABLE READ on, a transaction that looked at something before it raised the mark is refused by PostgreSQL if somebody has raised it meanwhile, whatever the tokens.
+// From REPEATABLE READ on, PostgreSQL refuses a transaction that read something before it raised
+// the mark if somebody has raised the mark meanwhile, whatever the tokens.
 func TestSnapshotBeforeTheRaise(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
 	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
-		for kind, m := range map[string]fence.Mark{"table": marks.Mark(level.String()), "column": account.Mark(int(level))} {
+		for kind, m := range map[string]fence.Mark{"table": marks.Mark(level.String()),
+			"column": account.Mark(int(level))} {
 			d.exec(t, "INSERT INTO account (id) VALUES ($1) ON CONFLICT DO NOTHING", int(level))
 			noErr(t, raise(t.Context(), d, m, 1))
 			late := d.begin(t, level)
 			var value string
-			noErr(t, late.QueryRowContext(t.Context(), "SELECT value FROM account WHERE id = $1", int(level)).Scan(&value))
+			noErr(t,
+				late.QueryRowContext(t.Context(), "SELECT value FROM account WHERE id = $1", int(level)).Scan(&value))
 			noErr(t, raise(t.Context(), d, m, 2))
 			_, err := fence.Raise(t.Context(), late, m, 3)
 			if state(err) != serializationFailure || errors.Is(err, fence.ErrStale) {
 				t.Errorf("%v, %s: %v, want SQLSTATE %s", level, kind, err, serializationFailure)
 			}
 			noErr(t, late.Rollback())
-			// Begun again, with raising, the same token passes.
+			// In a new transaction that raises first, the same token passes.
 			again := d.begin(t, level)
 			_, err = fence.Raise(t.Context(), again, m, 3)
 			noErr(t, err)
@@ -47,7 +50,7 @@ func TestSnapshotBeforeTheRaise(t *testing.T) {
 	}
 }
 
-// A mark that the snapshot does not show at all is no way around it.
+// A mark that the snapshot does not show at all is refused as well.
 func TestSnapshotBeforeTheFirstRaise(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -61,7 +64,7 @@ func TestSnapshotBeforeTheFirstRaise(t *testing.T) {
 	noErr(t, late.Rollback())
 }
 
-// Also a transaction that raises first can meet that, if it had to wait for another one.
+// Even a transaction that raises first can be refused, if it had to wait for another one.
 func TestRaiseThatWaitedInASnapshot(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -88,7 +91,7 @@ func TestRaiseThatWaitedInASnapshot(t *testing.T) {
 	noErr(t, txB.Rollback())
 }
 
-// levels are a Beginner with another isolation level than that of the database.
+// levels is a Beginner with another isolation level than the database's default.
 type levels struct {
 	database
 	level sql.IsolationLevel
@@ -98,7 +101,7 @@ func (l levels) BeginTx(ctx context.Context, _ *sql.TxOptions) (*sql.Tx, error) 
 	return l.DB.BeginTx(ctx, &sql.TxOptions{Isolation: l.level})
 }
 
-// What is read after raising is there at every level, and stale tokens are refused as such.
+// What is read after raising is up to date at every level, and stale tokens are refused as stale.
 func TestIsolationLevels(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -112,7 +115,8 @@ func TestIsolationLevels(t *testing.T) {
 				return err
 			}))
 			if token > 1 {
-				stale(t, fence.Do(t.Context(), levels{d, level}, account.Mark(1), token-1, func(*fence.Guard) error { return nil }), token, token-1)
+				stale(t, fence.Do(t.Context(), levels{d, level}, account.Mark(1), token-1,
+					func(*fence.Guard) error { return nil }), token, token-1)
 			}
 		}
 	}
@@ -121,7 +125,7 @@ func TestIsolationLevels(t *testing.T) {
 	}
 }
 
-// A constraint that is checked at the commit undoes all, and that is no unknown outcome.
+// A constraint that is checked at the commit undoes everything, and the outcome is known.
 func TestCommitThatIsRefused(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -136,7 +140,7 @@ func TestCommitThatIsRefused(t *testing.T) {
 	noErr(t, raise(t.Context(), d, marks.Mark("a"), 1))
 }
 
-// A connection that breaks at the commit leaves it unknown.
+// A connection that breaks during the commit leaves the outcome unknown.
 func TestCommitThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -150,7 +154,8 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 	}
 }
 
-// A holder that stops in the middle of a transaction keeps the next one waiting, until PostgreSQL ends its session: idle_in_transaction_session_timeout. Then it cannot commit.
+// A holder that pauses in the middle of a transaction keeps the next one waiting, until PostgreSQL
+// ends its session: idle_in_transaction_session_timeout. Then it cannot commit.
 func TestHolderThatStopsInItsTransaction(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -161,7 +166,8 @@ func TestHolderThatStopsInItsTransaction(t *testing.T) {
 	err = fence.Do(t.Context(), old, account.Mark(1), 1, func(tx *fence.Guard) error {
 		_, err := tx.ExecContext(t.Context(), "UPDATE account SET value = 'old'")
 		noErr(t, err)
-		noErr(t, raise(t.Context(), d, account.Mark(1), 2)) // the new holder: it waits for as long as the server lets the old one
+		// The new holder waits for as long as the server tolerates the old one.
+		noErr(t, raise(t.Context(), d, account.Mark(1), 2))
 		return nil
 	})
 	if err == nil {
@@ -172,7 +178,8 @@ func TestHolderThatStopsInItsTransaction(t *testing.T) {
 	}
 }
 
-// In SQLite, a transaction that has read and then raises is refused if somebody has written meanwhile.
+// In SQLite, a transaction that has read and then raises is refused if somebody has written
+// meanwhile.
 func TestSnapshotBeforeTheRaiseInSQLite(t *testing.T) {
 	t.Parallel()
 	d := openSQLite(t, waits)
@@ -188,10 +195,10 @@ func TestSnapshotBeforeTheRaiseInSQLite(t *testing.T) {
 	noErr(t, late.Rollback())
 }
 
-// With BEGIN IMMEDIATE whoever begins waits, also if it reads first.
+// With BEGIN IMMEDIATE a transaction waits when it begins, even if it reads first.
 func TestImmediateTransactionsOfSQLite(t *testing.T) {
 	t.Parallel()
-	d := openSQLite(t, "&_txlock=immediate") // nobody waits: that is seen at once
+	d := openSQLite(t, "&_txlock=immediate") // nobody waits, so blocking shows at once
 	d.exec(t, "INSERT INTO account (id) VALUES (1)")
 	first, err := d.BeginTx(t.Context(), nil)
 	noErr(t, err)
@@ -207,7 +214,7 @@ func TestImmediateTransactionsOfSQLite(t *testing.T) {
 	noErr(t, raise(t.Context(), d, account.Mark(1), 2))
 }
 
-// With a time to wait, transactions that raise first wait for each other, though they are deferred.
+// With a busy timeout, transactions that raise first wait for each other, though they are deferred.
 func TestDeferredTransactionsOfSQLiteWait(t *testing.T) {
 	t.Parallel()
 	d := openSQLite(t, waits)
@@ -228,7 +235,7 @@ func TestDeferredTransactionsOfSQLiteWait(t *testing.T) {
 	noErr(t, <-done)
 }
 
-// A savepoint from before the raise takes the mark back: the documents warn of it.
+// A savepoint from before the raise takes the mark back: the documents warn of this.
 func TestSavepointFromBeforeTheRaise(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {

@@ -9,7 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// together is how many tests run at the same time, unless -parallel says otherwise. They mostly wait: for leases to end, and for each other's locks.
+// together is how many tests run at the same time by default. They mostly wait: for leases to end,
+// and for each other's locks.
 const together = "8"
 
 func TestMain(m *testing.M) {
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(suite{m})
 }
 
-// suite ends the servers that tests share before somebody looks for what is left behind.
+// suite ends the servers that tests share before the check for leaked goroutines.
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {

@@ -37,7 +37,7 @@ func page(t *testing.T) (blocks []block) {
 	return blocks
 }
 
-// All the SQL on the page for other languages does what the page says.
+// All SQL on the page for other languages does what the page says.
 func TestThePageOfPlainSQL(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -54,7 +54,7 @@ func TestThePageOfPlainSQL(t *testing.T) {
 				continue
 			}
 			if b.heading == "A single write" && len(by[b.heading]) == 1 {
-				d.exec(t, "UPDATE stock SET fence = 16") // as the comment in it says
+				d.exec(t, "UPDATE stock SET fence = 16") // as its comment says
 			} else if b.heading == "A single write" {
 				d.exec(t, "UPDATE stock SET fence = 15")
 			}
@@ -64,7 +64,8 @@ func TestThePageOfPlainSQL(t *testing.T) {
 			}
 			ran++
 			by[b.heading] = append(by[b.heading], b.text)
-			if strings.HasPrefix(b.text, "INSERT") || strings.HasPrefix(b.text, "UPDATE") && strings.Count(b.text, ";") == 1 {
+			if strings.HasPrefix(b.text, "INSERT") ||
+				strings.HasPrefix(b.text, "UPDATE") && strings.Count(b.text, ";") == 1 {
 				changes(t, c, b.text, "17", 1, result)
 			}
 		}
@@ -109,7 +110,8 @@ func TestThePageOfPlainSQL(t *testing.T) {
 	})
 }
 
-// changes runs a statement with another token, unless it has run, and expects that it changes so many rows.
+// changes runs a statement with another token, unless it has run already, and checks how many rows
+// it changes.
 func changes(t *testing.T, c *sql.Conn, statement, token string, want int64, result sql.Result) {
 	t.Helper()
 	if result == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// session is a connection to PostgreSQL that others can ask the server about.
+// session is a connection to PostgreSQL that other connections can observe.
 type session struct {
 	*sql.Conn
 	pid    int
@@ -30,14 +30,14 @@ func (s session) begin(t *testing.T) *sql.Tx {
 	return tx
 }
 
-// blocked reports whether the session waits for a lock of another one, as the server sees it.
+// blocked reports whether the session waits for another one's lock, according to the server.
 func (s session) blocked(t *testing.T) (is bool) {
 	t.Helper()
 	noErr(t, s.server.QueryRowContext(t.Context(), "SELECT cardinality(pg_blocking_pids($1)) > 0", s.pid).Scan(&is))
 	return is
 }
 
-// awaitBlocked waits until the session waits for a lock, or what it does is done.
+// awaitBlocked waits until the session waits for a lock, or its statement is done.
 func (s session) awaitBlocked(t *testing.T, done <-chan error) bool {
 	t.Helper()
 	for began := time.Now(); ; {

@@ -12,7 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold/fence"
 )
 
-// kinds are both kinds of marks, for the row 1.
+// kinds returns both kinds of marks, for the row 1.
 func kinds(d database, t *testing.T) map[string]fence.Mark {
 	d.exec(t, "INSERT INTO account (id) VALUES (1)")
 	return map[string]fence.Mark{"table": marks.Mark("account 1"), "column": account.Mark(1)}
@@ -25,7 +25,8 @@ func TestMarksGoUp(t *testing.T) {
 		for kind, m := range kinds(d, t) {
 			for _, s := range []struct {
 				token, have uint64 // refused by have
-			}{{5, 0}, {5, 0}, {4, 5}, {1, 5}, {6, 0}, {5, 6}, {fence.MaxToken - 1, 0}, {fence.MaxToken, 0}, {fence.MaxToken - 1, fence.MaxToken}} {
+			}{{5, 0}, {5, 0}, {4, 5}, {1, 5}, {6, 0}, {5, 6}, {fence.MaxToken - 1, 0}, {fence.MaxToken, 0},
+				{fence.MaxToken - 1, fence.MaxToken}} {
 				err := raise(t.Context(), d, m, s.token)
 				if s.have == 0 {
 					if err != nil {
@@ -39,14 +40,15 @@ func TestMarksGoUp(t *testing.T) {
 	})
 }
 
-// What is written under a token that is refused later stays, and what is written after that is not.
+// A write under a token that is refused later stays; a write after the refusal does not.
 func TestRefusedWorkLeavesNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
 		for kind, m := range kinds(d, t) {
 			write := func(token uint64, fail error) error {
 				return fence.Do(t.Context(), d, m, token, func(tx *fence.Guard) error {
-					_, err := tx.ExecContext(t.Context(), "UPDATE account SET value = value || $1 WHERE id = 1", fmt.Sprint(kind, token, " "))
+					_, err := tx.ExecContext(t.Context(), "UPDATE account SET value = value || $1 WHERE id = 1",
+						fmt.Sprint(kind, token, " "))
 					return errors.Join(err, fail)
 				})
 			}
@@ -62,7 +64,8 @@ func TestRefusedWorkLeavesNothing(t *testing.T) {
 				fence.Do(t.Context(), d, m, 8, func(*fence.Guard) error { panic("mine") })
 			}()
 			noErr(t, write(4, nil))
-			if got, want := d.text(t, "SELECT value FROM account WHERE id = 1"), fmt.Sprintf("%[1]s2 %[1]s3 %[1]s4 ", kind); !strings.HasSuffix(got, want) {
+			if got, want := d.text(t, "SELECT value FROM account WHERE id = 1"), fmt.Sprintf("%[1]s2 %[1]s3 %[1]s4 ",
+				kind); !strings.HasSuffix(got, want) {
 				t.Errorf("%s: %q, want %q", kind, got, want)
 			}
 			d.exec(t, "UPDATE account SET value = '' WHERE id = 1")
@@ -70,7 +73,7 @@ func TestRefusedWorkLeavesNothing(t *testing.T) {
 	})
 }
 
-// All that the guard has works.
+// Every method of the guard works.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -111,8 +114,9 @@ func TestGuard(t *testing.T) {
 			}
 			return rows.Err()
 		}))
-		// A second mark that refuses undoes all.
-		err := fence.Do(ctx, d, account.Mark(1), 4, func(tx *fence.Guard) error { return tx.Raise(ctx, account.Mark(2), 8) })
+		// If a second mark refuses, everything is undone.
+		err := fence.Do(ctx, d, account.Mark(1), 4,
+			func(tx *fence.Guard) error { return tx.Raise(ctx, account.Mark(2), 8) })
 		stale(t, err, 9, 8)
 		if got := d.text(t, "SELECT fence FROM account WHERE id = 1"); got != "3" {
 			t.Errorf("the first mark is %s, want 3", got)
@@ -120,7 +124,7 @@ func TestGuard(t *testing.T) {
 	})
 }
 
-// A guard is over with its transaction.
+// A guard cannot be used after its transaction.
 func TestGuardAfterItsTransaction(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -135,7 +139,7 @@ func TestGuardAfterItsTransaction(t *testing.T) {
 	})
 }
 
-// A mark that is not there is made once, by whoever comes first, and all others see it.
+// A missing mark is created once, by the first raiser, and all others see it.
 func TestFirstRaisers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -155,8 +159,10 @@ func TestFirstRaisers(t *testing.T) {
 		}
 		work.Wait()
 		for i := range names {
-			if got := d.text(t, "SELECT token FROM marks WHERE name = $1", fmt.Sprint("name ", i)); got != fmt.Sprint(raisers) || !accepted[i][raisers] {
-				t.Errorf("name %d: the mark is %s, and the largest token was accepted: %v", i, got, accepted[i][raisers])
+			if got := d.text(t, "SELECT token FROM marks WHERE name = $1",
+				fmt.Sprint("name ", i)); got != fmt.Sprint(raisers) || !accepted[i][raisers] {
+				t.Errorf("name %d: the mark is %s, and the largest token was accepted: %v", i, got,
+					accepted[i][raisers])
 			}
 		}
 		if got := d.text(t, "SELECT count(*) FROM marks"); got != fmt.Sprint(names) {
@@ -194,7 +200,7 @@ func TestFirstRaisersWait(t *testing.T) {
 	}
 }
 
-// If the first raiser rolls back, it has not been there.
+// If the first raiser rolls back, it has no effect.
 func TestFirstRaiserThatRollsBack(t *testing.T) {
 	t.Parallel()
 	d := openPostgres(t)
@@ -223,13 +229,14 @@ func TestRowsThatAreNotAsTheyShouldBe(t *testing.T) {
 		}
 		d.exec(t, "CREATE TABLE twice (id bigint, fence bigint)")
 		d.exec(t, "INSERT INTO twice VALUES (1, 0), (1, 0)")
-		if err := raise(t.Context(), d, fence.Column{Table: "twice", Key: "id", Token: "fence"}.Mark(1), 1); !errors.Is(err, fence.ErrNotUnique) {
+		if err := raise(t.Context(), d, fence.Column{Table: "twice", Key: "id", Token: "fence"}.Mark(1),
+			1); !errors.Is(err, fence.ErrNotUnique) {
 			t.Errorf("a key that is there twice: %v, want ErrNotUnique", err)
 		}
 		if got := d.text(t, "SELECT max(fence) FROM twice"); got != "0" {
 			t.Errorf("the marks are %s", got)
 		}
-		// SQLite takes a name that it does not know for a string, if one lets it, and would then write to every row.
+		// SQLite may take an unknown name for a string, and would then write to every row.
 		d.exec(t, "INSERT INTO account (id) VALUES (1)")
 		err := raise(t.Context(), d, fence.Column{Table: "account", Key: "nothing", Token: "fence"}.Mark("nothing"), 1)
 		if err == nil || errors.Is(err, fence.ErrNoRow) {
@@ -238,7 +245,7 @@ func TestRowsThatAreNotAsTheyShouldBe(t *testing.T) {
 	})
 }
 
-// The statements of Schema can be run, the first one again, and limit what a mark can be.
+// The statements of Schema run, the first one even twice, and limit the values of a mark.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -251,7 +258,8 @@ func TestSchema(t *testing.T) {
 		d.exec(t, schema)
 		noErr(t, raise(t.Context(), d, fence.Column{Table: "account", Key: "id", Token: "added"}.Mark(1), 7))
 		for _, wrong := range []string{
-			"UPDATE account SET added = -1", "UPDATE account SET added = 9007199254740992", "UPDATE account SET added = NULL",
+			"UPDATE account SET added = -1", "UPDATE account SET added = 9007199254740992",
+			"UPDATE account SET added = NULL",
 			"INSERT INTO marks (name, token) VALUES ('a', 0)", "INSERT INTO marks (name, token) VALUES ('a', NULL)",
 		} {
 			if _, err := d.Exec(wrong); err == nil {
@@ -261,11 +269,12 @@ func TestSchema(t *testing.T) {
 	})
 }
 
-// Names of any kind are kept apart, also those that look like SQL.
+// Names of any kind are kept apart, even those that look like SQL.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
-		for i, name := range []string{"a", "A", "ä", "a ", "'; DROP TABLE marks; --", `"`, "$1", "?", "\\", strings.Repeat("n", fence.MaxName)} {
+		for i, name := range []string{"a", "A", "ä", "a ", "'; DROP TABLE marks; --", `"`, "$1", "?", "\\",
+			strings.Repeat("n", fence.MaxName)} {
 			token := uint64(100 - i)
 			noErr(t, raise(t.Context(), d, marks.Mark(name), token))
 			stale(t, raise(t.Context(), d, marks.Mark(name), token-1), token, token-1)
@@ -273,7 +282,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// A table may be in a schema, and may have the name of a keyword.
+// A table may be in a schema, and may have a keyword as its name.
 func TestNamesOfTables(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -291,7 +300,7 @@ func TestNamesOfTables(t *testing.T) {
 	})
 }
 
-// When the lease ends before the commit, there is none, and that is certain.
+// If the lease ends before the commit, nothing is committed, and that is certain.
 func TestDoOfALeaseThatHasEnded(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -308,7 +317,7 @@ func TestDoOfALeaseThatHasEnded(t *testing.T) {
 	})
 }
 
-// Marks of a gate, in a table.
+// The marks of a gate can be stored in a table.
 func TestDBMarks(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {

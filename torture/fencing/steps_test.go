@@ -14,23 +14,23 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisfence"
 )
 
-// cell is a value with a mark on a store, where each step is atomic by itself.
+// cell is a value with a mark in a store. Each step is atomic by itself.
 type cell interface {
-	// As they should be: each raises the mark.
+	// The right steps: each raises the mark.
 	raise(ctx context.Context, token uint64) error
 	read(ctx context.Context, token uint64) (string, error)
 	write(ctx context.Context, token uint64, value string) error
 
-	// As they should not be.
-	raiseAnyhow(ctx context.Context, token uint64) error // to whatever token, up or down
+	// The wrong steps.
+	raiseAnyhow(ctx context.Context, token uint64) error // sets any token, up or down
 	readAnyhow(ctx context.Context) (string, error)      // without the mark
 	writeAnyhow(ctx context.Context, value string) error // without the mark
 }
 
-// program makes the steps of a writer on a cell.
+// program returns the steps of a writer on a cell.
 type program func(ctx context.Context, c cell, token uint64, letter string) []step
 
-// programs are the right one, and mistakes that are near.
+// programs are the right program, and likely mistakes.
 var programs = map[string]struct {
 	right bool
 	steps program
@@ -66,13 +66,14 @@ var programs = map[string]struct {
 			{writes, func() error { return c.write(ctx, token, v+letter) }},
 		}
 	}},
-	"read, then write with the check, without raising before": {false, func(ctx context.Context, c cell, token uint64, letter string) []step {
-		var v string
-		return []step{
-			{reads, func() (err error) { v, err = c.readAnyhow(ctx); return err }},
-			{writes, func() error { return c.write(ctx, token, v+letter) }},
-		}
-	}},
+	"read, then write with the check, without raising before": {false,
+		func(ctx context.Context, c cell, token uint64, letter string) []step {
+			var v string
+			return []step{
+				{reads, func() (err error) { v, err = c.readAnyhow(ctx); return err }},
+				{writes, func() error { return c.write(ctx, token, v+letter) }},
+			}
+		}},
 	"write before raising": {false, func(ctx context.Context, c cell, token uint64, letter string) []step {
 		var v string
 		return []step{
@@ -98,7 +99,8 @@ var programs = map[string]struct {
 	}},
 }
 
-// A stale write that races with the new holder's is refused in every order of their steps, on every store, and each of the mistakes is found in at least one.
+// A stale write that races with the new holder's is refused in every order of their steps, on every
+// store, and each of the mistakes is found in at least one order.
 func TestEveryOrderOfSteps(t *testing.T) {
 	t.Parallel()
 	for store, open := range map[string]func(t *testing.T) func() cell{
@@ -119,7 +121,8 @@ func TestEveryOrderOfSteps(t *testing.T) {
 					build := func() (w [writers]*writer) {
 						c = fresh()
 						for who := range w {
-							w[who] = &writer{steps: p.steps(t.Context(), c, tokenOf(who), marksOf[who]), abort: func() {}}
+							w[who] = &writer{steps: p.steps(t.Context(), c, tokenOf(who), marksOf[who]),
+								abort: func() {}}
 						}
 						return w
 					}
@@ -177,12 +180,12 @@ func (c *memoryCell) writeAnyhow(_ context.Context, value string) error {
 	return nil
 }
 
-// rowCell is a row of the table account, with a mark in it or beside it.
+// rowCell is a row of the table account, with a mark in it or in a table beside it.
 type rowCell struct {
 	database
 	id     int
 	mark   fence.Mark
-	anyhow string // sets the mark to $1 for what $2 names
+	anyhow string // sets the mark of $2 to $1
 	key    any
 }
 
@@ -201,7 +204,8 @@ func tableCells(t *testing.T, d database) func() cell {
 		id++
 		d.exec(t, "INSERT INTO account (id) VALUES ($1)", id)
 		name := fmt.Sprint("account ", id)
-		return &rowCell{d, id, marks.Mark(name), "INSERT INTO marks (token, name) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET token = excluded.token", name}
+		return &rowCell{d, id, marks.Mark(name), "INSERT INTO marks (token, name) VALUES ($1, $2) ON CONFLICT (name) " +
+			"DO UPDATE SET token = excluded.token", name}
 	}
 }
 
@@ -222,7 +226,8 @@ func (c *rowCell) read(ctx context.Context, token uint64) (v string, err error) 
 }
 
 func (c *rowCell) write(ctx context.Context, token uint64, value string) error {
-	return fence.Do(ctx, c, c.mark, token, func(tx *fence.Guard) error { return written(tx.ExecContext(ctx, writeRow, value, c.id)) })
+	return fence.Do(ctx, c, c.mark, token,
+		func(tx *fence.Guard) error { return written(tx.ExecContext(ctx, writeRow, value, c.id)) })
 }
 
 func (c *rowCell) raiseAnyhow(ctx context.Context, token uint64) error {
@@ -238,7 +243,7 @@ func (c *rowCell) writeAnyhow(ctx context.Context, value string) error {
 	return written(c.ExecContext(ctx, writeRow, value, c.id))
 }
 
-// written expects that a statement has changed one row.
+// written checks that a statement has changed one row.
 func written(r sql.Result, err error) error {
 	if err != nil {
 		return err
@@ -250,7 +255,7 @@ func written(r sql.Result, err error) error {
 	return err
 }
 
-// redisCell is a field of a hash, with a mark in another one or beside it.
+// redisCell is a field of a hash, with a mark in another field or in a key beside it.
 type redisCell struct {
 	client *goredis.Client
 	mark   redisfence.Mark

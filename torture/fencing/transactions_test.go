@@ -16,11 +16,12 @@ import (
 // client is one writer's connection to a database.
 type client struct {
 	begin func() (*sql.Tx, error)
-	// try does something in which the other writer may be in the way, and returns errBlocked then. The next try goes on with it.
+	// try does something in which the other writer may be in the way, and then returns errBlocked.
+	// The next try continues it.
 	try func(do func() error) error
 }
 
-// work is what a writer does in transactions: the row, its mark, and where it is.
+// work is the work of a writer in transactions: the row, its mark, and its progress.
 type work struct {
 	client
 	ctx    context.Context
@@ -33,7 +34,7 @@ type work struct {
 	value string // as read
 }
 
-// in makes a step in the transaction, which it begins if there is none.
+// in does a step in the transaction, which it begins if necessary.
 func (w *work) in(k kind, do func(tx *sql.Tx) error) step {
 	return step{k, func() error {
 		if w.tx == nil {
@@ -58,7 +59,8 @@ func (w *work) read() step {
 }
 
 func (w *work) write() step {
-	return w.in(writes, func(tx *sql.Tx) error { return written(tx.ExecContext(w.ctx, writeRow, w.value+w.letter, w.id)) })
+	return w.in(writes,
+		func(tx *sql.Tx) error { return written(tx.ExecContext(w.ctx, writeRow, w.value+w.letter, w.id)) })
 }
 
 func (w *work) commit() step {
@@ -70,18 +72,18 @@ func (w *work) commit() step {
 
 func (w *work) rollback() {
 	if w.tx != nil {
-		_ = w.tx.Rollback() // whether the server still knows of it does not matter
+		_ = w.tx.Rollback() // it does not matter whether the server still knows of it
 	}
 }
 
-// raiseAnyhow sets the mark to whatever token.
+// raiseAnyhow sets the mark to any token.
 func (w *work) raiseAnyhow() step {
 	return w.in(raises, func(tx *sql.Tx) error {
 		return written(tx.ExecContext(w.ctx, "UPDATE account SET fence = $1 WHERE id = $2", int64(w.token), w.id))
 	})
 }
 
-// look compares the mark with the token, but keeps nobody from raising it.
+// look compares the mark with the token, but does not keep others from raising it.
 func (w *work) look() step {
 	return w.in(raises, func(tx *sql.Tx) error {
 		var have int64
@@ -93,7 +95,7 @@ func (w *work) look() step {
 	})
 }
 
-// transactions are the right ways to put the steps into transactions, and mistakes that are near.
+// transactions are the right ways to put the steps into transactions, and likely mistakes.
 var transactions = map[string]struct {
 	right bool
 	steps func(w *work) []step
@@ -124,7 +126,8 @@ var transactions = map[string]struct {
 	}},
 }
 
-// The same with two real transactions at a time, which wait for each other where the database says so.
+// TestEveryOrderOfTransactions does the same with two real transactions at a time, which wait for
+// each other when the database says so.
 func TestEveryOrderOfTransactions(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]struct {
@@ -150,19 +153,21 @@ func TestEveryOrderOfTransactions(t *testing.T) {
 							mark = marks.Mark(fmt.Sprint("account ", id))
 						}
 						for who := range w {
-							one := &work{client: clients[who], ctx: t.Context(), mark: mark, id: id, token: tokenOf(who), letter: marksOf[who]}
+							one := &work{client: clients[who], ctx: t.Context(), mark: mark, id: id,
+								token: tokenOf(who), letter: marksOf[who]}
 							w[who] = &writer{steps: p.steps(one), abort: one.rollback}
 						}
 						return w
 					}
-					explore(t, effortFor(p.right), build, func() string { return d.text(t, readRow, id) }).expect(t, p.right)
+					explore(t, effortFor(p.right), build,
+						func() string { return d.text(t, readRow, id) }).expect(t, p.right)
 				})
 			}
 		})
 	}
 }
 
-// twoOfPostgres are two sessions, of which the server tells whether they wait for each other.
+// twoOfPostgres returns two sessions, of which the server reports whether they wait for each other.
 func twoOfPostgres(t *testing.T) (d database, clients [writers]client) {
 	d = openPostgres(t)
 	for who := range clients {
@@ -175,9 +180,10 @@ func twoOfPostgres(t *testing.T) (d database, clients [writers]client) {
 	return d, clients
 }
 
-// waiting makes a try of something that waits: in a goroutine, of which blocked tells whether it is stuck or done.
+// waiting returns a try for statements that wait: it runs them in a goroutine, and blocked reports
+// whether they wait or are done.
 func waiting(blocked func(done <-chan error) bool) func(do func() error) error {
-	var done chan error // of what has not come to its end
+	var done chan error // of a statement that has not finished
 	return func(do func() error) error {
 		if done == nil {
 			done = make(chan error, 1)
@@ -192,7 +198,7 @@ func waiting(blocked func(done <-chan error) bool) func(do func() error) error {
 	}
 }
 
-// twoOfSQLite are two connections that do not wait, but say that they would have to.
+// twoOfSQLite returns two connections that do not wait, but report that they would have to.
 func twoOfSQLite(t *testing.T) (d database, clients [writers]client) {
 	d = openSQLite(t, "")
 	for who := range clients {
@@ -203,7 +209,7 @@ func twoOfSQLite(t *testing.T) (d database, clients [writers]client) {
 			begin: func() (*sql.Tx, error) { return c.BeginTx(t.Context(), nil) },
 			try: func(do func() error) error {
 				err := do()
-				// SQLITE_BUSY_SNAPSHOT says that waiting is no use.
+				// SQLITE_BUSY_SNAPSHOT means that waiting would be useless.
 				if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_BUSY {
 					return errBlocked
 				}

@@ -16,7 +16,7 @@ func articles(t *testing.T, d database) {
 	d.exec(t, "INSERT INTO article (id) VALUES (1)")
 }
 
-// A row is written by larger versions only, by each once.
+// A row accepts larger versions only, each once.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -39,13 +39,14 @@ func TestVersions(t *testing.T) {
 		if err := article.Write(t.Context(), d, 2, 1, fence.Values{"title": "x"}); !errors.Is(err, fence.ErrNoRow) {
 			t.Errorf("a row that is not there: %v, want ErrNoRow", err)
 		}
-		if err := article.Write(t.Context(), d, 1, 1, fence.Values{"nothing": "x"}); err == nil || errors.Is(err, fence.ErrStale) {
+		if err := article.Write(t.Context(), d, 1, 1, fence.Values{"nothing": "x"}); err == nil ||
+			errors.Is(err, fence.ErrStale) {
 			t.Errorf("a column that is not there: %v", err)
 		}
 	})
 }
 
-// A transaction and a guard will do, too.
+// A transaction or a guard can be used instead of a database.
 func TestVersionsInTransactions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -63,7 +64,7 @@ func TestVersionsInTransactions(t *testing.T) {
 	})
 }
 
-// Whatever the order, the largest token has the last word.
+// Whatever the order, the write with the largest token wins.
 func TestLargestVersionHasTheLastWord(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -85,7 +86,8 @@ func TestLargestVersionHasTheLastWord(t *testing.T) {
 	})
 }
 
-// What the documents warn of: a value that was computed from the row is lost, although versions only grow.
+// The documents warn of this: a value that was computed from the row is lost, although versions
+// only grow.
 func TestVersionsDoNotProtectWhatWasRead(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, d database) {
@@ -93,7 +95,7 @@ func TestVersionsDoNotProtectWhatWasRead(t *testing.T) {
 		d.exec(t, "UPDATE article SET title = ''")
 		read := func() string { return d.text(t, "SELECT title FROM article") }
 		old := read()
-		next := read() // the next holder reads before the old one, who is late, writes
+		next := read() // the next holder reads before the late write of the old one
 		noErr(t, article.Write(t.Context(), d, 1, 1, fence.Values{"title": old + "o"}))
 		noErr(t, article.Write(t.Context(), d, 1, 2, fence.Values{"title": next + "n"}))
 		if got := read(); got != "n" {

@@ -1,4 +1,4 @@
-/* Preloaded into a server, this shifts its clock by as many seconds as stand in the file that CLOCK_SHIFT names. */
+/* Preloaded into a server, this shifts its clock by the number of seconds in the file that CLOCK_SHIFT names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

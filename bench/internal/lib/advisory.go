@@ -5,17 +5,18 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// Advisory is the least that a lock in PostgreSQL can cost: its own advisory locks, which last as long as a connection does. It has neither
-// leases nor tokens.
+// Advisory is the least that a lock in PostgreSQL can cost: its own advisory locks, which last as
+// long as a connection. It has neither leases nor tokens.
 var Advisory = Library{
 	Name:   "advisory",
 	Module: pgxModule,
-	On:     place.OnePostgres,
-	Config: "pg_advisory_lock(hashtext(name)), then pg_advisory_unlock; each lock, and each wait for one, keeps a connection to itself; " + pgxClient,
-	Open: func(at At) (Session, error) {
+	On:     servers.OnePostgres,
+	Config: "pg_advisory_lock(hashtext(name)), then pg_advisory_unlock; each lock, and each wait for one, keeps a " +
+		"connection to itself; " + pgxClient,
+	Open: func(at Config) (Session, error) {
 		p, err := pool(at)
 		if err != nil {
 			return nil, err
@@ -32,7 +33,7 @@ func (a *advisory) Lock(ctx context.Context, name string) (Held, error) {
 		return Held{}, err
 	}
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
-		conn.Release() // the pool closes it if it is not known what became of the statement
+		conn.Release() // the pool closes the connection if the outcome of the statement is unknown
 		return Held{}, err
 	}
 	return Held{Release: func() error {

@@ -11,28 +11,30 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
 )
 
-// Etcd is the package concurrency of etcd's own client. Its waiters stand in line, and each watches the one before it.
+// Etcd is the package concurrency of etcd's own client. Its waiters queue, and each watches the one
+// before it.
 var Etcd = Library{
 	Name:   "etcd",
 	Module: "go.etcd.io/etcd/client/v3",
-	On:     place.OneEtcd,
-	Config: "package concurrency: NewMutex; defaults (60 s, kept alive); a session, which is what holds a lock, for each goroutine that " +
+	On:     servers.OneEtcd,
+	Config: "package concurrency: NewMutex; defaults (60 s, kept alive); a session, which is what holds a lock, for " +
+		"each goroutine that " +
 		"locks, kept for the next one; " + etcdClient,
 	Open: openEtcd,
 }
 
-// How the client of all libraries on etcd is configured.
+// The configuration of the client of all libraries on etcd.
 const etcdClient = "client: one connection, defaults; a command is a call or a message in a stream"
 
 // etcdClientTo returns a client to the servers.
-func etcdClientTo(at At) (*clientv3.Client, error) {
+func etcdClientTo(at Config) (*clientv3.Client, error) {
 	config := clientv3.Config{Endpoints: at.Addrs, Logger: zap.NewNop()}
 	if at.Sent != nil {
-		config.DialOptions = counted(at.Sent)
+		config.DialOptions = countedDialOptions(at.Sent)
 	}
 	return clientv3.New(config)
 }
@@ -45,7 +47,7 @@ type etcdSession struct {
 	idle []*concurrency.Session
 }
 
-func openEtcd(at At) (Session, error) {
+func openEtcd(at Config) (Session, error) {
 	c, err := etcdClientTo(at)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,8 @@ func openEtcd(at At) (Session, error) {
 	return s, nil
 }
 
-// session returns one that is idle, or a new one: two locks of the same name exclude each other only if they are of different sessions.
+// session returns an idle session, or a new one: two locks of the same name exclude each other only
+// in different sessions.
 func (s *etcdSession) session() (*concurrency.Session, error) {
 	s.mu.Lock()
 	if last := len(s.idle) - 1; last >= 0 {
@@ -70,19 +73,19 @@ func (s *etcdSession) session() (*concurrency.Session, error) {
 	return concurrency.NewSession(s.client, s.options...)
 }
 
-// Prepare makes as many sessions, each of which costs a request.
+// Prepare creates the sessions, each of which costs a request.
 func (s *etcdSession) Prepare(goroutines int) error {
 	for range goroutines {
 		one, err := concurrency.NewSession(s.client, s.options...)
 		if err != nil {
 			return err
 		}
-		s.giveBack(one)
+		s.putBack(one)
 	}
 	return nil
 }
 
-func (s *etcdSession) giveBack(one *concurrency.Session) {
+func (s *etcdSession) putBack(one *concurrency.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = append(s.idle, one)
@@ -95,14 +98,14 @@ func (s *etcdSession) Lock(ctx context.Context, name string) (Held, error) {
 	}
 	m := concurrency.NewMutex(one, name)
 	if err := m.Lock(ctx); err != nil {
-		// What became of its key is not known, so this session must not lock the name again.
+		// The fate of its key is not known, so this session must not lock the name again.
 		one.Orphan()
 		return Held{}, err
 	}
 	return Held{
-		Token: uint64(m.Header().GetRevision()), // each grant comes after the deletion of the key before it
+		Token: uint64(m.Header().GetRevision()), // each grant follows the deletion of the key before it
 		Release: func() error {
-			defer s.giveBack(one)
+			defer s.putBack(one)
 			return m.Unlock(ctx)
 		},
 	}, nil
@@ -111,7 +114,7 @@ func (s *etcdSession) Lock(ctx context.Context, name string) (Held, error) {
 func (s *etcdSession) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Leases end by themselves; to revoke a thousand of them takes a while.
+	// Leases expire by themselves; revoking a thousand of them takes a while.
 	for _, one := range s.idle {
 		one.Orphan()
 	}
@@ -121,14 +124,16 @@ func (s *etcdSession) Close() error {
 	return nil
 }
 
-// counted lets a client count the messages that it sends.
-func counted(sent *wire.Counter) []grpc.DialOption {
+// countedDialOptions lets a client count the messages that it sends.
+func countedDialOptions(sent *wire.Counter) []grpc.DialOption {
 	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, c *grpc.ClientConn,
+			call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 			sent.Add(1)
 			return call(ctx, method, request, reply, c, options...)
 		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn, method string,
+			open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 			stream, err := open(ctx, d, c, method, options...)
 			return countedStream{stream, sent}, err
 		}),

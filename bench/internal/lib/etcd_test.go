@@ -7,18 +7,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/leasehold-go/leasehold/bench/internal/judge"
+	"github.com/leasehold-go/leasehold/bench/internal/checker"
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
 )
 
-// One session of etcd would let all goroutines in at once.
+// A single session of etcd would let all goroutines hold the lock at once.
 func TestEtcdExcludesGoroutinesOfOneClient(t *testing.T) {
 	t.Parallel()
 	s, _ := session(t, Etcd)
 	first, err := s.Lock(t.Context(), "another")
 	noErr(t, err)
-	noErr(t, first.Release()) // its session is now there for whoever comes next
-	j := judge.New()
+	noErr(t, first.Release()) // its session is now idle and can be used again
+	j := checker.New()
 	var g errgroup.Group
 	for i := range 8 {
 		g.Go(func() error {
@@ -38,7 +38,7 @@ func TestEtcdExcludesGoroutinesOfOneClient(t *testing.T) {
 		})
 	}
 	noErr(t, g.Wait())
-	noErr(t, j.Verdict())
+	noErr(t, j.Err())
 }
 
 func TestEtcdGivesUpWithTheContext(t *testing.T) {
@@ -61,12 +61,12 @@ func TestEtcdCountsWhatItSends(t *testing.T) {
 	t.Parallel()
 	_, at := session(t, Etcd)
 	var sent wire.Counter
-	s, err := Etcd.Open(At{Addrs: at.Addrs(), Sent: &sent})
+	s, err := Etcd.Open(Config{Addrs: at.Addrs(), Sent: &sent})
 	noErr(t, err)
 	defer s.Close()
 	noErr(t, s.(Preparer).Prepare(1))
 	began := time.Now()
-	for sent.Commands() < 2 { // the first keep-alive follows the grant by itself
+	for sent.Commands() < 2 { // the first keep-alive follows the grant automatically
 		if time.Since(began) > 30*time.Second {
 			t.Fatalf("%d messages for a session, want a grant and a keep-alive", sent.Commands())
 		}

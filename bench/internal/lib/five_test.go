@@ -7,11 +7,11 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
 // on returns how many nodes have any key.
-func on(t *testing.T, at place.Place) (n int) {
+func on(t *testing.T, at servers.Backend) (n int) {
 	t.Helper()
 	for _, addr := range at.Addrs() {
 		c := goredis.NewClient(&goredis.Options{Addr: addr})
@@ -52,7 +52,7 @@ func TestFloorOfFiveNeedsAMajority(t *testing.T) {
 		"two are gone":   {[]string{well[0], well[1], well[2], "127.0.0.1:1", "127.0.0.1:1"}, true},
 		"three are gone": {[]string{well[0], well[1], "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1"}, false},
 	} {
-		s, err := FloorFive.Open(At{Addrs: c.addrs})
+		s, err := FloorFive.Open(Config{Addrs: c.addrs})
 		noErr(t, err)
 		held, err := s.Lock(t.Context(), "name:"+name)
 		if (err == nil) != c.locks {
@@ -68,11 +68,11 @@ func TestFloorOfFiveNeedsAMajority(t *testing.T) {
 func TestFloorOfFivePassesOverANodeThatIsSilent(t *testing.T) {
 	t.Parallel()
 	s, at := session(t, FloorFive)
-	stopped := at.(*place.Nodes).Stopped()
+	stopped := at.(*servers.Nodes).Stopped()
 	noErr(t, stopped.Break())
-	defer func() { noErr(t, stopped.Mend()) }()
+	defer func() { noErr(t, stopped.Fix()) }()
 	began := time.Now()
-	for range backlog { // two requests each: more than may be under way
+	for range backlog { // two requests each: more than may be in flight
 		held, err := s.Lock(t.Context(), "name")
 		noErr(t, err)
 		noErr(t, held.Release())

@@ -10,29 +10,31 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// Floor is the least that a lock on one Redis can cost: SET NX PX to lock, and a script that
-// deletes the key if it is still one's own to unlock. It has neither tokens nor renewal, and does not wait.
+// Floor is the least that a lock on one Redis can cost: SET NX PX to lock, and to unlock a script
+// that deletes the key if it still belongs to the caller. It has neither tokens nor renewal, and
+// does not wait.
 var Floor = Library{
 	Name:   "floor",
 	Module: goRedis,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: "SET NX PX 30 s, then EVALSHA of compare-and-delete; " + plainClient,
-	Open:   func(at At) (Session, error) { return openFloor(at, false) },
+	Open:   func(at Config) (Session, error) { return openFloor(at, false) },
 }
 
 // FloorAuto is Floor with commands of many goroutines sent together.
 var FloorAuto = Library{
 	Name:   "floor auto",
 	Module: goRedis,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: "as floor; " + autoClient,
-	Open:   func(at At) (Session, error) { return openFloor(at, true) },
+	Open:   func(at Config) (Session, error) { return openFloor(at, true) },
 }
 
-var compareAndDelete = goredis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
+var compareAndDelete = goredis.NewScript(
+	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
 
 type floor struct {
 	client   *goredis.Client
@@ -42,7 +44,7 @@ type floor struct {
 	ttl      time.Duration
 }
 
-func openFloor(at At, pipelined bool) (Session, error) {
+func openFloor(at Config, pipelined bool) (Session, error) {
 	c, commands, err := clients(at, pipelined)
 	if err != nil {
 		return nil, err

@@ -12,29 +12,30 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// FloorFive is the least that a lock on five nodes can cost: the commands of Floor, sent to all at the same time, and a
-// majority awaited, once to lock and once to unlock.
+// FloorFive is the least that a lock on five nodes can cost: the commands of Floor, sent to all
+// nodes at the same time, and waiting for a majority, once to lock and once to unlock.
 var FloorFive = Library{
 	Name:   "floor five",
 	Module: goRedis,
-	On:     place.FiveRedis,
-	Config: "the commands of floor to all nodes at once, the answers of a majority awaited; a node that is silent has up to 256 requests " +
+	On:     servers.FiveRedis,
+	Config: "the commands of floor to all nodes at once, the answers of a majority awaited; a node that is silent " +
+		"has up to 256 requests " +
 		"under way and is then passed over; " + fiveClient,
 	Open: openFloorFive,
 }
 
-// backlog is how many requests may be under way to one node.
+// backlog is how many requests to one node may be in flight.
 const backlog = 256
 
 type floorFive struct {
-	nodes    []*floorNode
-	id       string
-	attempts atomic.Uint64
-	ttl      time.Duration
-	behind   sync.WaitGroup // what a majority did not wait for
+	nodes      []*floorNode
+	id         string
+	attempts   atomic.Uint64
+	ttl        time.Duration
+	background sync.WaitGroup // requests that a majority did not wait for
 }
 
 type floorNode struct {
@@ -42,7 +43,7 @@ type floorNode struct {
 	slots  chan struct{}
 }
 
-func openFloorFive(at At) (Session, error) {
+func openFloorFive(at Config) (Session, error) {
 	f := &floorFive{id: rand.Text(), ttl: at.TTL}
 	if f.ttl == 0 {
 		f.ttl = 30 * time.Second
@@ -56,9 +57,9 @@ func openFloorFive(at At) (Session, error) {
 func (f *floorFive) Lock(_ context.Context, name string) (Held, error) {
 	attempt := strconv.FormatUint(f.attempts.Add(1), 16)
 	owner := f.id + attempt
-	// No name comes twice, so that what is still on its way to a slow node cannot hinder.
+	// No name is used twice, so a late request to a slow node does no harm.
 	key := name + ":" + attempt
-	ctx := context.Background() // what lags behind goes on without the caller
+	ctx := context.Background() // late requests continue without the caller
 	err := f.majority(func(n *floorNode) error {
 		return n.client.SetNX(ctx, key, owner, f.ttl).Err()
 	})
@@ -69,13 +70,13 @@ func (f *floorFive) Lock(_ context.Context, name string) (Held, error) {
 	}}, err
 }
 
-// majority asks all nodes and returns when more than half of them have said yes, or cannot any more.
+// majority asks all nodes and returns when more than half of them have said yes, or no longer can.
 func (f *floorFive) majority(ask func(*floorNode) error) error {
 	answers := make(chan error, len(f.nodes))
 	for _, n := range f.nodes {
 		select {
 		case n.slots <- struct{}{}:
-			f.behind.Go(func() {
+			f.background.Go(func() {
 				answers <- ask(n)
 				<-n.slots
 			})
@@ -96,7 +97,7 @@ func (f *floorFive) majority(ask func(*floorNode) error) error {
 }
 
 func (f *floorFive) Close() error {
-	f.behind.Wait()
+	f.background.Wait()
 	var errs []error
 	for _, n := range f.nodes {
 		errs = append(errs, n.client.Close())

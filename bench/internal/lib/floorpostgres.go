@@ -7,28 +7,30 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// FloorPostgres is the least that a lock in PostgreSQL can cost which is not bound to a connection: it must stand in a row, and each change of a row is
-// committed. It has neither leases nor tokens, and nobody can wait for it.
+// FloorPostgres is the least that a lock in PostgreSQL can cost without being bound to a
+// connection: it must be stored in a row, and each change of a row is committed. It has neither
+// leases nor tokens, and cannot wait.
 var FloorPostgres = Library{
 	Name:   "floor postgres",
 	Module: pgxModule,
-	On:     place.OnePostgres,
+	On:     servers.OnePostgres,
 	Config: "one UPDATE of a row of an unlogged table to take it, and one to let it go; " + pgxClient,
 	Open:   openFloorPostgres,
 }
 
-// floorTable has room on each page for changed rows, which then need no change of the index.
-const floorTable = `CREATE UNLOGGED TABLE IF NOT EXISTS bench_floor (name text PRIMARY KEY, owner text) WITH (fillfactor = 50)`
+// floorTable leaves room on each page for changed rows, so that updates need not change the index.
+const floorTable = `
+	CREATE UNLOGGED TABLE IF NOT EXISTS bench_floor (name text PRIMARY KEY, owner text) WITH (fillfactor = 50)`
 
 type floorPostgres struct {
 	pool  *pgxpool.Pool
 	owner string
 }
 
-func openFloorPostgres(at At) (Session, error) {
+func openFloorPostgres(at Config) (Session, error) {
 	p, err := pool(at)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,8 @@ func (f *floorPostgres) Lock(ctx context.Context, name string) (Held, error) {
 }
 
 func (f *floorPostgres) release(ctx context.Context, name string) error {
-	released, err := f.pool.Exec(ctx, "UPDATE bench_floor SET owner = NULL WHERE name = $1 AND owner = $2", name, f.owner)
+	released, err := f.pool.Exec(ctx, "UPDATE bench_floor SET owner = NULL WHERE name = $1 AND owner = $2", name,
+		f.owner)
 	if err == nil && released.RowsAffected() != 1 {
 		err = errNotHeld
 	}

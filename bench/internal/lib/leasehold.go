@@ -5,37 +5,38 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-const onOneStarted = "defaults (30 s, renewed every third; tokens), but WithoutFailoverGuard, as the server has just been started; "
+const onOneStarted = "defaults (30 s, renewed every third; tokens), but WithoutFailoverGuard, as the server has just " +
+	"been started; "
 
 // Leasehold is this library on its Redis engine.
 var Leasehold = Library{
 	Name:   "leasehold",
 	Module: tree,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Ours:   true,
 	Config: onOneStarted + plainClient,
-	Open:   func(at At) (Session, error) { return openLeasehold(at, false) },
+	Open:   func(at Config) (Session, error) { return openLeasehold(at, false) },
 }
 
 // LeaseholdAuto is Leasehold with commands of many goroutines sent together.
 var LeaseholdAuto = Library{
 	Name:   "leasehold auto",
 	Module: tree,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Ours:   true,
 	Config: onOneStarted + autoClient,
-	Open:   func(at At) (Session, error) { return openLeasehold(at, true) },
+	Open:   func(at Config) (Session, error) { return openLeasehold(at, true) },
 }
 
-func openLeasehold(at At, pipelined bool) (Session, error) {
+func openLeasehold(at Config, pipelined bool) (Session, error) {
 	c := client(at)
 	var commands goredis.UniversalClient = c
 	if pipelined {
-		pipe, err := c.AsyncAutoPipelineWithOptions(together())
+		pipe, err := c.AsyncAutoPipelineWithOptions(pipelineOptions())
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -45,5 +46,5 @@ func openLeasehold(at At, pipelined bool) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return ours(at, e, e.Close, c.Close), nil
+	return newLeaseholdSession(at, e, e.Close, c.Close), nil
 }

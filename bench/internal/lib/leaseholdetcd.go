@@ -3,7 +3,7 @@ package lib
 import (
 	"errors"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/etcd"
 )
 
@@ -11,10 +11,10 @@ import (
 var LeaseholdEtcd = Library{
 	Name:   "leasehold etcd",
 	Module: tree,
-	On:     place.OneEtcd,
+	On:     servers.OneEtcd,
 	Ours:   true,
 	Config: onServer + etcdClient,
-	Open: func(at At) (Session, error) {
+	Open: func(at Config) (Session, error) {
 		c, err := etcdClientTo(at)
 		if err != nil {
 			return nil, err
@@ -23,6 +23,6 @@ var LeaseholdEtcd = Library{
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
-		return ours(at, e, e.Close, c.Close), nil
+		return newLeaseholdSession(at, e, e.Close, c.Close), nil
 	},
 }

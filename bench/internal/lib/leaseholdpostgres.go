@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
@@ -12,13 +12,13 @@ import (
 var LeaseholdPostgres = Library{
 	Name:   "leasehold postgres",
 	Module: tree,
-	On:     place.OnePostgres,
+	On:     servers.OnePostgres,
 	Ours:   true,
 	Config: onServer + pgxClient + ", and one connection on which it is told of grants",
 	Open:   openLeaseholdPostgres,
 }
 
-func openLeaseholdPostgres(at At) (Session, error) {
+func openLeaseholdPostgres(at Config) (Session, error) {
 	p, err := pool(at)
 	if err != nil {
 		return nil, err
@@ -31,5 +31,5 @@ func openLeaseholdPostgres(at At) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, closing())
 	}
-	return ours(at, e, e.Close, closing), nil
+	return newLeaseholdSession(at, e, e.Close, closing), nil
 }

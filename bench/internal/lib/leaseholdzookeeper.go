@@ -3,7 +3,7 @@ package lib
 import (
 	"context"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
@@ -11,14 +11,14 @@ import (
 var LeaseholdZooKeeper = Library{
 	Name:   "leasehold zookeeper",
 	Module: tree,
-	On:     place.OneZooKeeper,
+	On:     servers.OneZooKeeper,
 	Ours:   true,
 	Config: onServer + zkClient,
-	Open: func(at At) (Session, error) {
+	Open: func(at Config) (Session, error) {
 		e, err := zookeeper.New(context.Background(), at.Addrs, zookeeper.WithDialer(zkDial(at)))
 		if err != nil {
 			return nil, err
 		}
-		return ours(at, e, e.Close), nil
+		return newLeaseholdSession(at, e, e.Close), nil
 	},
 }

@@ -1,44 +1,49 @@
-// Package lib holds the lock libraries that are compared, a file each: how they are configured, and how they lock.
+// Package lib holds the lock libraries that are compared, one per file: how they are configured,
+// and how they lock.
 package lib
 
 import (
 	"context"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
 )
 
 // Library is a lock library, configured in one way.
 type Library struct {
-	// Name is what reports call it.
+	// Name is the library's name in reports.
 	Name string
 	// Module is the path of the module whose version is reported.
 	Module string
-	// On is the kind of place that it works on.
-	On place.Kind
-	// Ours: the run is about it, and fails if it hangs. Others are left out then.
+	// On is the kind of server that it uses.
+	On servers.Kind
+	// Ours: the benchmark is about this library, and fails if it hangs. Other libraries are left
+	// out then.
 	Ours bool
-	// Config says how it is configured, and why where that is not the default.
+	// Config describes the configuration, with reasons where it differs from the default.
 	Config string
-	// Open returns a session of its own: one client with its own connections, as a process has.
-	Open func(At) (Session, error)
+	// Open returns a new session: one client with its own connections, as a process has.
+	Open func(Config) (Session, error)
 }
 
-// At is where and how a session works.
-type At struct {
-	// Addrs are host:port of the servers: one, or as many as a place has.
+// Config configures a session.
+type Config struct {
+	// Addrs are the host:port of the servers: one, or several.
 	Addrs []string
 	// Sent counts the commands of the session, unless it is nil.
 	Sent *wire.Counter
 	// TTL is how long leases last. Zero leaves it to the library's default.
 	TTL time.Duration
+	// Patience is how long this library waits for one of several nodes. Zero keeps the default,
+	// which is what is measured; tests on a busy machine need more.
+	Patience time.Duration
 }
 
-// addr is the only address.
-func (a At) addr() string { return a.Addrs[0] }
+// firstAddr is the only address.
+func (a Config) firstAddr() string { return a.Addrs[0] }
 
-// Session locks. Many goroutines may use it at the same time.
+// Session locks names. It is safe for concurrent use.
 type Session interface {
 	// Lock waits until name is locked or ctx ends.
 	Lock(ctx context.Context, name string) (Held, error)
@@ -46,7 +51,7 @@ type Session interface {
 	Close() error
 }
 
-// Preparer is a Session that is to be told how many goroutines are going to use it at the same time.
+// Preparer is a Session that needs to know how many goroutines will use it at the same time.
 type Preparer interface {
 	Prepare(goroutines int) error
 }

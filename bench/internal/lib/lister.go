@@ -6,11 +6,11 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// Lister is a Session that tells what is locked.
+// Lister is a Session that lists locks.
 type Lister interface {
 	// Page returns how many locks the first page of a listing has.
 	Page(ctx context.Context, size int) (int, error)
-	// All returns how many locks there are, and tells of each.
+	// All returns the number of locks, after reading each.
 	All(ctx context.Context) (int, error)
 }
 

@@ -7,25 +7,28 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// Pglock does what cirello.io/pglock 1.18 asks of the server to acquire and to release, on a faster client.
+// Pglock sends the requests with which cirello.io/pglock 1.18 acquires and releases, over a faster
+// client.
 var Pglock = Library{
 	Name:   "pglock's statements",
 	Module: pgxModule,
-	On:     place.OnePostgres,
-	Config: "not cirello.io/pglock itself, but what it sends to acquire (a number from a sequence; an insert that takes over on conflict) and to release (a delete), " +
+	On:     servers.OnePostgres,
+	Config: "not cirello.io/pglock itself, but what it sends to acquire (a number from a sequence; an insert that " +
+		"takes over on conflict) and to release (a delete), " +
 		"without the heartbeat that it sends at once behind each acquisition: it can only be faster; " + pgxClient,
 	Open: openPglock,
 }
 
-// pglockTables are made in the schema in which the pool is. The table is logged, as that of pglock is.
+// pglockTables are created in the pool's schema. The table is logged, as in pglock.
 const pglockTables = `
 CREATE TABLE IF NOT EXISTS bench_pglock (name varchar(255) PRIMARY KEY, version bigint, data bytea, owner varchar(255));
 CREATE SEQUENCE IF NOT EXISTS bench_pglock_versions CYCLE OWNED BY bench_pglock.version`
 
-// pglockAcquire takes the row unless it is there with another version than the one that was seen ($5), and returns whose it is then.
+// pglockAcquire takes the row unless its version has changed since it was seen ($5), and returns
+// the resulting owner.
 const pglockAcquire = `
 INSERT INTO bench_pglock AS l (name, version, data, owner) VALUES ($1, $2, $3, $4)
 ON CONFLICT (name) DO UPDATE SET
@@ -39,7 +42,7 @@ type pglock struct {
 	owner string
 }
 
-func openPglock(at At) (Session, error) {
+func openPglock(at Config) (Session, error) {
 	p, err := pool(at)
 	if err != nil {
 		return nil, err
@@ -60,11 +63,13 @@ func (p *pglock) Lock(ctx context.Context, name string) (Held, error) {
 	if err := p.pool.QueryRow(ctx, "SELECT nextval('bench_pglock_versions')").Scan(&version); err != nil {
 		return Held{}, err
 	}
-	if err := p.pool.QueryRow(ctx, pglockAcquire, name, version, nil, p.owner, int64(0)).Scan(&now, &data, &owner); err != nil {
+	row := p.pool.QueryRow(ctx, pglockAcquire, name, version, nil, p.owner, int64(0))
+	if err := row.Scan(&now, &data, &owner); err != nil {
 		return Held{}, err
 	}
 	if now != version {
-		return Held{}, errors.New("pglock waits for a whole lease of 20 s before it tries again: give it names of its own")
+		return Held{}, errors.New(
+			"pglock waits for a whole lease of 20 s before it tries again: give it names of its own")
 	}
 	return Held{Release: func() error {
 		deleted, err := p.pool.Exec(ctx, "DELETE FROM bench_pglock WHERE name = $1 AND version = $2", name, version)

@@ -11,15 +11,16 @@ import (
 const (
 	pgxModule = "github.com/jackc/pgx/v5"
 
-	// How the client of all libraries on PostgreSQL is configured.
+	// The configuration of the client of all libraries on PostgreSQL.
 	pgxClient = "client: pgxpool, 16 connections, else defaults (statements are prepared once)"
 
 	poolSize = 16
 )
 
-// pool returns a pool of connections to the only address, as the superuser of a server that asks for no password.
-func pool(at At) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig("postgres://postgres@" + at.addr() + "/postgres?sslmode=disable")
+// pool returns a connection pool for the first address, as the superuser of a server without
+// passwords.
+func pool(at Config) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig("postgres://postgres@" + at.firstAddr() + "/postgres?sslmode=disable")
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/bsm/redislock"
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
 const redislockModule = "github.com/bsm/redislock"
@@ -17,18 +17,18 @@ const redislockModule = "github.com/bsm/redislock"
 var Redislock = Library{
 	Name:   "redislock",
 	Module: redislockModule,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: "30 s; LinearBackoff(16 ms), the shortest interval that its documentation recommends; " + plainClient,
-	Open:   func(at At) (Session, error) { return openRedislock(at, false) },
+	Open:   func(at Config) (Session, error) { return openRedislock(at, false) },
 }
 
 // RedislockAuto is Redislock with commands of many goroutines sent together.
 var RedislockAuto = Library{
 	Name:   "redislock auto",
 	Module: redislockModule,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: "as redislock; " + autoClient,
-	Open:   func(at At) (Session, error) { return openRedislock(at, true) },
+	Open:   func(at Config) (Session, error) { return openRedislock(at, true) },
 }
 
 type redislockSession struct {
@@ -38,7 +38,7 @@ type redislockSession struct {
 	ttl     time.Duration
 }
 
-func openRedislock(at At, pipelined bool) (Session, error) {
+func openRedislock(at Config, pipelined bool) (Session, error) {
 	ttl := at.TTL
 	if ttl == 0 {
 		ttl = 30 * time.Second
@@ -64,7 +64,7 @@ func (s *redislockSession) Lock(ctx context.Context, name string) (Held, error) 
 		case ctx.Err() != nil:
 			return Held{}, ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, goredis.ErrPoolTimeout):
-			// It gives up after its ttl by itself, and when there are too many of its kind.
+			// The library itself gives up after its ttl, and after too many errors.
 		default:
 			return Held{}, err
 		}

@@ -6,7 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/redis"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
@@ -15,34 +15,34 @@ import (
 var LeaseholdFive = Library{
 	Name:   "leasehold five",
 	Module: tree,
-	On:     place.FiveRedis,
+	On:     servers.FiveRedis,
 	Ours:   true,
 	Config: onOneStarted + "engine redlock with its defaults; " + fiveClient,
-	Open:   func(at At) (Session, error) { return openLeaseholdFive(at, false) },
+	Open:   func(at Config) (Session, error) { return openLeaseholdFive(at, false) },
 }
 
 // LeaseholdFiveAuto is LeaseholdFive with commands of many goroutines sent together.
 var LeaseholdFiveAuto = Library{
 	Name:   "leasehold five auto",
 	Module: tree,
-	On:     place.FiveRedis,
+	On:     servers.FiveRedis,
 	Ours:   true,
 	Config: onOneStarted + "engine redlock with its defaults; each node: " + autoClient,
-	Open:   func(at At) (Session, error) { return openLeaseholdFive(at, true) },
+	Open:   func(at Config) (Session, error) { return openLeaseholdFive(at, true) },
 }
 
-func openLeaseholdFive(at At, pipelined bool) (Session, error) {
+func openLeaseholdFive(at Config, pipelined bool) (Session, error) {
 	var (
 		nodes   []goredis.UniversalClient
 		closers []func() error
 	)
-	closeAll := func() error { return inOrder(closers) }
+	closeAll := func() error { return closeInOrder(closers) }
 	for _, addr := range at.Addrs {
 		c := nodeClient(at, addr)
 		closers = append(closers, c.Close)
 		var commands goredis.UniversalClient = c
 		if pipelined {
-			pipe, err := c.AsyncAutoPipelineWithOptions(together())
+			pipe, err := c.AsyncAutoPipelineWithOptions(pipelineOptions())
 			if err != nil {
 				return nil, errors.Join(err, closeAll())
 			}
@@ -50,9 +50,13 @@ func openLeaseholdFive(at At, pipelined bool) (Session, error) {
 		}
 		nodes = append(nodes, commands)
 	}
-	e, err := redlock.New(context.Background(), nodes, redlock.WithNodes(redis.WithoutFailoverGuard()))
+	options := []redlock.Option{redlock.WithNodes(redis.WithoutFailoverGuard())}
+	if at.Patience != 0 {
+		options = append(options, redlock.WithNodeTimeout(at.Patience))
+	}
+	e, err := redlock.New(context.Background(), nodes, options...)
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	return ours(at, e, e.Close, closeAll), nil
+	return newLeaseholdSession(at, e, e.Close, closeAll), nil
 }

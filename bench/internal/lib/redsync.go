@@ -9,51 +9,53 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	goredis9 "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
 const (
 	redsyncModule = "github.com/go-redsync/redsync/v4"
-	redsyncConfig = "defaults (8 s; tries again after 50 … 250 ms), but tries without end, where the default of 32 gives up; "
+	redsyncConfig = "defaults (8 s; tries again after 50 … 250 ms), but tries without end, where the default of 32 " +
+		"gives up; "
 )
 
-// Redsync is github.com/go-redsync/redsync on one node. It waits by trying again at random intervals.
+// Redsync is github.com/go-redsync/redsync on one node. It waits by trying again at random
+// intervals.
 var Redsync = Library{
 	Name:   "redsync",
 	Module: redsyncModule,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: redsyncConfig + plainClient,
-	Open:   func(at At) (Session, error) { return openRedsync(at, false) },
+	Open:   func(at Config) (Session, error) { return openRedsync(at, false) },
 }
 
 // RedsyncAuto is Redsync with commands of many goroutines sent together.
 var RedsyncAuto = Library{
 	Name:   "redsync auto",
 	Module: redsyncModule,
-	On:     place.OneRedis,
+	On:     servers.OneRedis,
 	Config: "as redsync; " + autoClient,
-	Open:   func(at At) (Session, error) { return openRedsync(at, true) },
+	Open:   func(at Config) (Session, error) { return openRedsync(at, true) },
 }
 
 // RedsyncFive is redsync on five nodes.
 var RedsyncFive = Library{
 	Name:   "redsync five",
 	Module: redsyncModule,
-	On:     place.FiveRedis,
+	On:     servers.FiveRedis,
 	Config: redsyncConfig + "each node: " + plainClient,
-	Open:   func(at At) (Session, error) { return openRedsyncFive(at) },
+	Open:   func(at Config) (Session, error) { return openRedsyncFive(at) },
 }
 
 // RedsyncFast is redsync on five nodes with the option that does not wait for the slowest of them.
 var RedsyncFast = Library{
 	Name:   "redsync five fast",
 	Module: redsyncModule,
-	On:     place.FiveRedis,
+	On:     servers.FiveRedis,
 	Config: "as redsync five, and WithFailFast, which its documentation recommends against nodes that hang",
-	Open:   func(at At) (Session, error) { return openRedsyncFive(at, redsync.WithFailFast(true)) },
+	Open:   func(at Config) (Session, error) { return openRedsyncFive(at, redsync.WithFailFast(true)) },
 }
 
-// endless is more tries than any round has time for.
+// endless is more attempts than any round has time for.
 const endless = 1 << 30
 
 type redsyncSession struct {
@@ -62,7 +64,7 @@ type redsyncSession struct {
 	options []redsync.Option
 }
 
-func openRedsync(at At, pipelined bool) (Session, error) {
+func openRedsync(at Config, pipelined bool) (Session, error) {
 	c, commands, err := clients(at, pipelined)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func openRedsync(at At, pipelined bool) (Session, error) {
 	return newRedsync(at, []*goredis9.Client{c}, []redis.Pool{goredis.NewPool(commands)}), nil
 }
 
-func openRedsyncFive(at At, more ...redsync.Option) (Session, error) {
+func openRedsyncFive(at Config, more ...redsync.Option) (Session, error) {
 	var (
 		all   []*goredis9.Client
 		pools []redis.Pool
@@ -82,8 +84,9 @@ func openRedsyncFive(at At, more ...redsync.Option) (Session, error) {
 	return newRedsync(at, all, pools, more...), nil
 }
 
-func newRedsync(at At, all []*goredis9.Client, pools []redis.Pool, more ...redsync.Option) *redsyncSession {
-	s := &redsyncSession{clients: all, redsync: redsync.New(pools...), options: append(more, redsync.WithTries(endless))}
+func newRedsync(at Config, all []*goredis9.Client, pools []redis.Pool, more ...redsync.Option) *redsyncSession {
+	s := &redsyncSession{clients: all, redsync: redsync.New(pools...),
+		options: append(more, redsync.WithTries(endless))}
 	if at.TTL != 0 {
 		s.options = append(s.options, redsync.WithExpiry(at.TTL))
 	}

@@ -21,8 +21,9 @@ type leaseholdSession struct {
 	closers []func() error
 }
 
-// ours returns a session on an engine. The closers end the engine and what is below it, in this order.
-func ours(at At, e driver.Engine, closers ...func() error) *leaseholdSession {
+// newLeaseholdSession returns a session on an engine. Close calls the closers in this order; they
+// close the engine and what is below it.
+func newLeaseholdSession(at Config, e driver.Engine, closers ...func() error) *leaseholdSession {
 	s := &leaseholdSession{client: leasehold.New(e), closers: closers}
 	if at.TTL != 0 {
 		s.options = append(s.options, leasehold.TTL(at.TTL))
@@ -38,10 +39,12 @@ func (s *leaseholdSession) Lock(ctx context.Context, name string) (Held, error) 
 	return Held{Token: lease.Token(), Release: lease.Release}, nil
 }
 
-func (s *leaseholdSession) Close() error { return errors.Join(s.client.Close(), inOrder(s.closers)) }
+func (s *leaseholdSession) Close() error {
+	return errors.Join(s.client.Close(), closeInOrder(s.closers))
+}
 
-// inOrder calls all of them, whatever becomes of those before.
-func inOrder(closers []func() error) error {
+// closeInOrder calls all closers, even after errors.
+func closeInOrder(closers []func() error) error {
 	var errs []error
 	for _, end := range closers {
 		errs = append(errs, end())

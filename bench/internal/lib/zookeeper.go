@@ -8,46 +8,48 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// ZKRecipe is the lock that comes with the client of ZooKeeper. Its waiters stand in line, and each watches the one before it.
+// ZKRecipe is the lock that comes with the client of ZooKeeper. Its waiters queue, and each watches
+// the one before it.
 var ZKRecipe = Library{
 	Name:   "zk recipe",
 	Module: "github.com/go-zookeeper/zk",
-	On:     place.OneZooKeeper,
+	On:     servers.OneZooKeeper,
 	Config: "zk.NewLock; " + zkClient,
 	Open:   openZKRecipe,
 }
 
 const (
-	// How the client of all libraries on ZooKeeper is configured.
-	zkClient = "client: go-zookeeper/zk, one connection, a session of 40 s, else defaults; a command is a request, be it a heartbeat"
+	// The configuration of the client of all libraries on ZooKeeper.
+	zkClient = "client: go-zookeeper/zk, one connection, a session of 40 s, else defaults; a command is a request, " +
+		"be it a heartbeat"
 
 	// zkSession is the longest timeout of a session that a server allows by default.
 	zkSession = 40 * time.Second
 )
 
 type zkRecipe struct {
-	conn    *zk.Conn
-	lagging sync.WaitGroup // locks that somebody has given up to wait for
+	conn      *zk.Conn
+	abandoned sync.WaitGroup // locks whose callers have stopped waiting
 }
 
-func openZKRecipe(at At) (Session, error) {
+func openZKRecipe(at Config) (Session, error) {
 	dial := func(network, addr string, limit time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		return zkDial(at)(ctx, network, addr)
 	}
-	c, _, err := zk.Connect(at.Addrs, zkSession, zk.WithDialer(dial), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	c, _, err := zk.Connect(at.Addrs, zkSession, zk.WithDialer(dial), zk.WithLogger(noLog{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
 	}
 	return &zkRecipe{conn: c}, nil
 }
 
-// zkDial opens connections whose requests are counted.
-func zkDial(at At) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// zkDial opens connections and counts their requests.
+func zkDial(at Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil && at.Sent != nil {
@@ -57,26 +59,27 @@ func zkDial(at At) func(ctx context.Context, network, addr string) (net.Conn, er
 	}
 }
 
-// silent tells nothing.
-type silent struct{}
+// noLog discards log messages.
+type noLog struct{}
 
-func (silent) Printf(string, ...any) {}
+func (noLog) Printf(string, ...any) {}
 
-// Lock waits no longer than ctx, which the recipe does not know: what it gets later is released at once.
+// Lock waits no longer than ctx, which the recipe does not support: a later grant is released at
+// once.
 func (s *zkRecipe) Lock(ctx context.Context, name string) (Held, error) {
 	l := zk.NewLock(s.conn, "/"+name, zk.WorldACL(zk.PermAll))
 	if ctx.Done() == nil {
 		return Held{Release: l.Unlock}, l.Lock()
 	}
 	locked := make(chan error, 1)
-	s.lagging.Go(func() { locked <- l.Lock() })
+	s.abandoned.Go(func() { locked <- l.Lock() })
 	select {
 	case err := <-locked:
 		return Held{Release: l.Unlock}, err
 	case <-ctx.Done():
-		s.lagging.Go(func() {
+		s.abandoned.Go(func() {
 			if <-locked == nil {
-				_ = l.Unlock() // the session ends before long
+				_ = l.Unlock() // the session will end soon
 			}
 		})
 		return Held{}, ctx.Err()
@@ -85,6 +88,6 @@ func (s *zkRecipe) Lock(ctx context.Context, name string) (Held, error) {
 
 func (s *zkRecipe) Close() error {
 	s.conn.Close()
-	s.lagging.Wait()
+	s.abandoned.Wait()
 	return nil
 }

@@ -4,25 +4,25 @@ import (
 	"math"
 	"strings"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
-// The measures of all plots, in pixels.
+// The sizes of all plots, in pixels.
 const (
 	width    = 760.0
 	labels   = 215.0 // where the bars begin
-	values   = 110.0 // what is kept free behind the longest
+	values   = 110.0 // free space behind the longest bar
 	top      = 48.0
 	rowPitch = 26.0
 	rowBar   = 16.0
 	bottom   = 34.0
 )
 
-// bars draws the main metric of a workload: a bar for the median of each library, and a line for the spread. It returns false if there is
-// nothing to draw.
+// bars draws the main metric of a workload: a bar for the median of each library, and a line for the spread.
+// It returns false if there is nothing to draw.
 func bars(r work.Result) (string, bool) {
 	type bar struct {
 		row    work.Row
@@ -57,7 +57,8 @@ func bars(r work.Result) (string, bool) {
 			p.line(labels+low*scale, middle-4, labels+low*scale, middle+4, "spread")
 			p.line(labels+high*scale, middle-4, labels+high*scale, middle+4, "spread")
 		}
-		p.text(labels+max(high, float64(b.figure.Median))*scale+8, middle+4.5, "", report.Number(float64(b.figure.Median)))
+		p.text(labels+max(high, float64(b.figure.Median))*scale+8, middle+4.5, "",
+			report.Number(float64(b.figure.Median)))
 	}
 	most, fewest := 0, math.MaxInt
 	for _, b := range all {
@@ -67,7 +68,7 @@ func bars(r work.Result) (string, bool) {
 	return p.String(title), true
 }
 
-// note says what bars and colours are, of libraries with so many rounds.
+// note explains bars and colours.
 func note(r work.Result, most, fewest int) string {
 	text := "median"
 	switch {
@@ -79,7 +80,7 @@ func note(r work.Result, most, fewest int) string {
 		text += " and range of the rounds"
 	}
 	for _, row := range r.Rows {
-		if row.On == place.OneEtcd && row.On != r.Rows[0].On {
+		if row.On == servers.OneEtcd && row.On != r.Rows[0].On {
 			text += "; etcd is another kind of server: it syncs each change to disk"
 		}
 	}
@@ -88,7 +89,7 @@ func note(r work.Result, most, fewest int) string {
 
 func named(f work.Figure) string { return strings.TrimSuffix(f.Metric+", "+f.Unit, ", ") }
 
-// class is the colour of a library.
+// class returns the CSS class of a library, and so its colour.
 func class(r work.Result, row work.Row) string {
 	switch {
 	case row.On != r.Rows[0].On:

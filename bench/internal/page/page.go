@@ -17,8 +17,8 @@ import (
 // plots is the folder of the pictures, beside the document.
 const plots = "plots"
 
-// Write writes the document to a file, and its plots to the folder plots beside it. Plots that were there before and are not part
-// of this one are removed.
+// Write writes the document to a file, and its plots to the folder plots beside it. It removes
+// earlier plots that are not part of this document.
 func Write(d *report.Document, file string) error {
 	folder := filepath.Join(filepath.Dir(file), plots)
 	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
@@ -41,7 +41,7 @@ func Write(d *report.Document, file string) error {
 	return errors.Join(errs...)
 }
 
-// render returns the document, and its plots by their names.
+// render returns the document, and its plots by name.
 func render(d *report.Document) (string, map[string]string) {
 	var b strings.Builder
 	pictures := map[string]string{}
@@ -64,28 +64,31 @@ func render(d *report.Document) (string, map[string]string) {
 
 const introduction = `# Performance
 
-Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run on one machine.
-` + "`make bench`" + ` writes this page; ` + "`go run ./bench -help`" + ` says what else can be done. How it is measured stands in
-[its documentation](../bench/doc.go), what the figures mean in the pages of the engines [redis](engines/redis.md#speed),
-[postgres](engines/postgres.md#speed), [etcd](engines/etcd.md#speed) and [zookeeper](engines/zookeeper.md#speed), and what the library costs without a network in
+Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run
+on one machine. ` + "`make bench`" + ` writes this page; ` + "`go run ./bench -help`" + ` says what else can be done.
+How it is measured stands in [its documentation](../bench/doc.go), what the figures mean in the pages of the engines
+[redis](engines/redis.md#speed), [postgres](engines/postgres.md#speed), [etcd](engines/etcd.md#speed) and
+[zookeeper](engines/zookeeper.md#speed), and what the library costs without a network in
 [Performance of the library](performance-library.md).
 
-Run it on your own machine: only ratios travel. Clients and servers share the processors here, so whoever needs less of them is faster.
+Run it on your own machine: only ratios travel. Clients and servers share the processors here, so a library that needs
+less of them is faster.
 `
 
 func run(b *strings.Builder, d *report.Document) {
 	b.WriteString("\n## The run\n\n| | |\n|---|---|\n")
 	row := func(name, text string) { fmt.Fprintf(b, "| %s | %s |\n", name, cell(text)) }
 	row("Command", "`"+d.Command+"`")
-	row("Date", fmt.Sprintf("%s; it took %v", d.Began.UTC().Format("2 January 2006, 15:04 UTC"), d.Took.Round(time.Second)))
+	row("Date",
+		fmt.Sprintf("%s; it took %v", d.Began.UTC().Format("2 January 2006, 15:04 UTC"), d.Took.Round(time.Second)))
 	row("Machine", fmt.Sprintf("%s, %d processors: %s", d.Machine.System, d.Machine.Processors, d.Machine.Processor))
 	row("Go", d.Machine.Go)
-	for _, p := range d.Places {
+	for _, p := range d.Servers {
 		row("Server", fmt.Sprintf("%s, %s", p.Version, p.Config))
 	}
 }
 
-// contents leads to the sections.
+// contents lists links to the sections.
 func contents(b *strings.Builder, d *report.Document) {
 	var all []string
 	for _, r := range d.Results {
@@ -103,19 +106,23 @@ func targets(b *strings.Builder, verdicts []work.Verdict) {
 	if len(verdicts) == 0 {
 		return
 	}
-	b.WriteString("\n## Targets\n\nRatios are taken round by round, and their median counts. `-check` lets the run fail if one is short.\n\n" +
-		"| Workload | Figure | Target | Measured | Rounds | |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n## Targets\n\nRatios are taken round by round, and their median counts. `-check` lets the run fail if one " +
+			"is short.\n\n" +
+			"| Workload | Figure | Target | Measured | Rounds | |\n|---|---|---|---|---|---|\n")
 	for _, v := range verdicts {
 		spread := report.Rounds(v)
 		if spread == "" {
 			spread = "–"
 		}
-		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s |\n", v.Workload, v.Workload, cell(v.Claim), report.Bound(v), report.Number(float64(v.Measured)), spread, report.Outcome(v))
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s |\n", v.Workload, v.Workload, cell(v.Claim),
+			report.Bound(v), report.Number(float64(v.Measured)), spread, report.Outcome(v))
 	}
 }
 
 func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
-	fmt.Fprintf(b, "\n### %s\n\n%s%s. Rounds: %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:], report.Plan(r.Plan))
+	fmt.Fprintf(b, "\n### %s\n\n%s%s. Rounds: %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
+		report.Plan(r.Plan))
 	for _, f := range r.Failures {
 		fmt.Fprintf(b, "\n**Failed**: %s\n", f)
 	}
@@ -139,7 +146,7 @@ func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
 	table(b, r)
 }
 
-// table has the longer side of the figures go down.
+// table prints the longer side of the figures as rows.
 func table(b *strings.Builder, r work.Result) {
 	var cells [][]string
 	head := []string{""}
@@ -180,11 +187,12 @@ func transposed(cells [][]string) [][]string {
 }
 
 func libraries(b *strings.Builder, d *report.Document) {
-	b.WriteString("\n## How the libraries are configured\n\n| Name | Module | Version | Configuration |\n|---|---|---|---|\n")
+	b.WriteString(
+		"\n## How the libraries are configured\n\n| Name | Module | Version | Configuration |\n|---|---|---|---|\n")
 	for _, l := range d.Libraries {
 		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", l.Name, l.Module, l.Version, cell(l.Config))
 	}
 }
 
-// cell keeps a text from ending its cell.
+// cell escapes the character that would end a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

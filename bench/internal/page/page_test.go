@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
 	"github.com/leasehold-go/leasehold/bench/internal/report"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
@@ -21,28 +21,31 @@ func figure(metric, unit string, rounds ...float64) work.Figure {
 	return work.Figure{Metric: metric, Unit: unit, Summary: stat.Summarize(rounds)}
 }
 
-func crowd(library string, rate, p50, longest float64) work.Row {
-	return work.Row{Library: library, On: place.OneRedis, Figures: []work.Figure{
+func contended(library string, rate, p50, longest float64) work.Row {
+	return work.Row{Library: library, On: servers.OneRedis, Figures: []work.Figure{
 		figure("hand-overs", "/s", rate, rate*1.1), figure(work.WaitP50, "ms", p50), figure(work.WaitP90, "ms", p50*2),
 		figure(work.WaitP99, "ms", longest), figure(work.WaitLongest, "ms", longest), figure(work.WaitIdeal, "ms", 350),
 	}}
 }
 
 func example() *report.Document {
-	etcd := crowd("etcd", 90, 500, 700)
-	etcd.On = place.OneEtcd
+	etcd := contended("etcd", 90, 500, 700)
+	etcd.On = servers.OneEtcd
 	return &report.Document{
-		Command: "go run ./bench", Machine: report.Machine{System: "linux/amd64", Processors: 2, Processor: "A <fast> one", Go: "go1.26"},
-		Places: []place.About{{Kind: place.OneRedis, Version: "Redis 7.0.15", Config: "given"}},
+		Command: "go run ./bench", Machine: report.Machine{System: "linux/amd64", Processors: 2,
+			Processor: "A <fast> one", Go: "go1.26"},
+		Servers: []servers.Info{{Kind: servers.OneRedis, Version: "Redis 7.0.15", Config: "given"}},
 		Libraries: []report.Library{
 			{Name: "leasehold", Module: "example.com/a", Version: "v1.2.3", Config: "a|b"},
 		},
 		Results: []work.Result{
 			{
-				Workload: "crowd", Section: "one server", About: "many clients", Main: "hand-overs", Base: "leasehold", Plan: work.Plan{Rounds: 2, Size: 64},
-				Rows: []work.Row{crowd("leasehold", 170, 370, 390), crowd("a & b", 175, 0.1, 2700), etcd},
+				Workload: "crowd", Section: "one server", About: "many clients", Main: "hand-overs",
+				Base: "leasehold", Plan: work.Plan{Rounds: 2, Size: 64},
+				Rows: []work.Row{contended("leasehold", 170, 370, 390), contended("a & b", 175, 0.1, 2700), etcd},
 			},
-			{Workload: "free", Section: "one server", About: "one goroutine", Main: "pairs", Failures: []string{"free/theirs: two held it"}, LeftOut: []string{"etcd: not installed"}},
+			{Workload: "free", Section: "one server", About: "one goroutine", Main: "pairs",
+				Failures: []string{"free/theirs: two held it"}, LeftOut: []string{"etcd: not installed"}},
 		},
 		Verdicts: []work.Verdict{
 			{Workload: "crowd", Claim: "waits", Target: 1.15, Measured: 1.1, Pass: true},
@@ -51,13 +54,14 @@ func example() *report.Document {
 	}
 }
 
-func TestPageTellsAllOfTheRun(t *testing.T) {
+func TestPageShowsTheWholeRun(t *testing.T) {
 	t.Parallel()
 	text, pictures := render(example())
 	for _, want := range []string{
 		"`go run ./bench`", "2 processors: A <fast> one", "Redis 7.0.15, given",
 		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
-		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients", "size 64", "![crowd: hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
+		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients",
+		"size 64", "![crowd: hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
 		"|  | leasehold | a & b | etcd (another kind of server) |", "| hand-overs, /s | 178 [170 … 187] |",
 		"**Failed**: free/theirs: two held it", "Left out: etcd: not installed",
 		"| leasehold | `example.com/a` | v1.2.3 | a\\|b |",
@@ -67,11 +71,11 @@ func TestPageTellsAllOfTheRun(t *testing.T) {
 		}
 	}
 	if len(pictures) != 2 {
-		t.Errorf("%d plots, want those of the crowd alone", len(pictures))
+		t.Errorf("%d plots, want those of the first workload alone", len(pictures))
 	}
 }
 
-func TestTableStandsUprightIfThereAreMoreLibrariesThanFigures(t *testing.T) {
+func TestTableHasARowForEachLibraryIfTheyOutnumberFigures(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	row := func(name string) work.Row {
@@ -87,8 +91,10 @@ func TestPlotsAreWellFormedAndSayWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	_, pictures := render(example())
 	for name, want := range map[string][]string{
-		"crowd.svg":       {"leasehold", "a &amp; b", "hand-overs, /s", "178", "class=\"spread\"", "etcd is another kind of server", "class=\"other\""},
-		"crowd-waits.svg": {"p50 370 · p90 740 · p99 390 · longest 390", "ideal", "class=\"ideal\"", "prefers-color-scheme:dark"},
+		"crowd.svg": {"leasehold", "a &amp; b", "hand-overs, /s", "178", "class=\"spread\"",
+			"etcd is another kind of server", "class=\"other\""},
+		"crowd-waits.svg": {"p50 370 · p90 740 · p99 390 · longest 390", "ideal", "class=\"ideal\"",
+			"prefers-color-scheme:dark"},
 	} {
 		svg := pictures[name]
 		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
@@ -106,23 +112,24 @@ func TestPlotsAreWellFormedAndSayWhatTheyShow(t *testing.T) {
 	}
 }
 
-// Where all are on that server, it is not another one.
+// If all libraries run on the same server, none is marked as being on another one.
 func TestOnlyAnotherKindOfServerIsNoted(t *testing.T) {
 	t.Parallel()
-	row := work.Row{Library: "etcd", On: place.OneEtcd, Figures: []work.Figure{figure("speed", "/s", 1)}}
+	row := work.Row{Library: "etcd", On: servers.OneEtcd, Figures: []work.Figure{figure("speed", "/s", 1)}}
 	if svg, ok := bars(work.Result{Main: "speed", Rows: []work.Row{row}}); !ok || strings.Contains(svg, "another") {
 		t.Errorf("drawn: %v: %s", ok, svg)
 	}
 }
 
-// The longest bar ends before the picture does, and half as much is half as long.
+// The longest bar ends inside the picture, and half the value gives half the length.
 func TestBarsAreToScale(t *testing.T) {
 	t.Parallel()
 	row := func(name string, v float64) work.Row {
 		return work.Row{Library: name, Figures: []work.Figure{figure("speed", "/s", v)}}
 	}
 	svg, ok := bars(work.Result{Main: "speed", Rows: []work.Row{row("a", 200), row("b", 100)}})
-	if !ok || !strings.Contains(svg, `width="435.0" height="16.0" rx="2" class="peer"`) || !strings.Contains(svg, `width="217.5" height="16.0"`) {
+	if !ok || !strings.Contains(svg, `width="435.0" height="16.0" rx="2" class="peer"`) ||
+		!strings.Contains(svg, `width="217.5" height="16.0"`) {
 		t.Errorf("bars of 200 and 100: %s", svg)
 	}
 	if _, ok := bars(work.Result{Main: "speed", Rows: []work.Row{row("a", 0)}}); ok {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// picture is an SVG on a card of its own, which is light or dark as the reader's system is.
+// picture is an SVG with its own background, which is light or dark as the reader's system is.
 type picture struct {
 	b             strings.Builder
 	width, height float64
 }
 
-// style gives each class of shapes its colour: ours, the floor, peers, and those on another kind of server.
+// style gives each class of shapes its colour: leasehold, the floor, other libraries, and libraries
+// on another kind of server.
 const style = `
 .card{fill:#ffffff;stroke:#d0d7de}
 text{font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}
@@ -34,7 +35,8 @@ func (p *picture) text(x, y float64, class, text string) {
 }
 
 func (p *picture) bar(x, y, width, height float64, class string) {
-	fmt.Fprintf(&p.b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"2\" class=\"%s\"/>\n", x, y, max(width, 1), height, class)
+	fmt.Fprintf(&p.b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"2\" class=\"%s\"/>\n", x, y,
+		max(width, 1), height, class)
 }
 
 func (p *picture) line(x1, y1, x2, y2 float64, class string) {
@@ -47,7 +49,10 @@ func (p *picture) dot(x, y, radius float64, class string) {
 
 // String returns the whole file.
 func (p *picture) String(label string) string {
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\" aria-label=\"%s\">\n"+
-		"<style>%s</style>\n<rect x=\".5\" y=\".5\" width=\"%.0f\" height=\"%.0f\" rx=\"8\" class=\"card\"/>\n%s</svg>\n",
+	return fmt.Sprintf(
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "+
+			"role=\"img\" aria-label=\"%s\">\n"+
+			"<style>%s</style>\n<rect x=\".5\" y=\".5\" width=\"%.0f\" height=\"%.0f\" rx=\"8\" "+
+			"class=\"card\"/>\n%s</svg>\n",
 		p.width, p.height, p.width, p.height, html.EscapeString(label), style, p.width-1, p.height-1, p.b.String())
 }

@@ -14,8 +14,8 @@ var percentiles = []struct{ metric, short string }{
 	{work.WaitP50, "p50"}, {work.WaitP90, "p90"}, {work.WaitP99, "p99"}, {work.WaitLongest, "longest"},
 }
 
-// waits draws the percentiles of waits, on a logarithmic axis, and the ideal wait of the library that queues. It returns false if the workload has
-// no such figures.
+// waits draws the percentiles of waits, on a logarithmic axis, and the ideal wait of the library that queues.
+// It returns false if the workload has no such figures.
 func waits(r work.Result) (string, bool) {
 	type line struct {
 		row work.Row
@@ -74,7 +74,9 @@ func waits(r work.Result) (string, bool) {
 		}
 		p.text(left, y+19, "small", strings.Join(written, " · "))
 	}
-	p.text(14, p.height-12, "small", "logarithmic; dots: p50, p90, p99, longest. Without a queue the same client often comes first again, and others wait long")
+	p.text(14, p.height-12, "small",
+		"logarithmic; dots: p50, p90, p99, longest. Without a queue the same client often comes first again, and "+
+			"others wait long")
 	return p.String(title), true
 }
 

@@ -11,28 +11,29 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
-// Tolerance is by how much the ratios of two runs may differ, as a part of the smaller one.
+// Tolerance is how much the ratios of two runs may differ, relative to the smaller one.
 const Tolerance = 0.15
 
 // Ratio is a figure that should be the same in another run.
 type Ratio struct {
 	Workload, Name string
-	Target         bool // it is compared with a target
+	Target         bool // a target compares it
 	Value          float64
 }
 
-// Pair is a ratio of two runs. NaN stands for a run that does not have it.
+// Pair is a ratio in two runs. NaN stands for a run without it.
 type Pair struct {
 	Ratio
 	Other      float64
-	Difference float64 // as a part of the smaller one
+	Difference float64 // relative to the smaller one
 }
 
-// Agrees reports whether both runs have it, and about the same.
+// Agrees reports whether both runs have the ratio, with about the same value.
 func (p Pair) Agrees() bool { return p.Difference <= Tolerance }
 
-// Ratios are those of the targets, and those of all libraries to one of them, at what says most of a workload. Figures with a unit are
-// not among them, nor are libraries on another kind of server.
+// Ratios returns the ratios of the targets, and the ratios of all libraries to one of them, at the
+// main metric of each workload. Figures with a unit are left out, and so are libraries on another
+// kind of server.
 func (d *Document) Ratios() (all []Ratio) {
 	for _, v := range d.Verdicts {
 		if !v.Absolute {
@@ -54,7 +55,7 @@ func (d *Document) Ratios() (all []Ratio) {
 	return all
 }
 
-// mainFigure is what says most of a library in a workload.
+// mainFigure returns a library's main figure in a workload.
 func mainFigure(r work.Result, library string) (stat.Summary, bool) {
 	for _, row := range r.Rows {
 		for _, f := range row.Figures {
@@ -66,7 +67,7 @@ func mainFigure(r work.Result, library string) (stat.Summary, bool) {
 	return stat.Summary{}, false
 }
 
-// Compare sets the ratios of two runs side by side: all that either of them has.
+// Compare pairs the ratios of two runs: all ratios that either of them has.
 func Compare(a, b *Document) (all []Pair) {
 	theirs := b.Ratios()
 	for _, r := range a.Ratios() {
@@ -87,7 +88,7 @@ func Compare(a, b *Document) (all []Pair) {
 	return all
 }
 
-// difference is infinite where only one is a number, or has it.
+// difference is infinite if a run lacks the ratio, or if one of the two is zero.
 func difference(a, b float64) float64 {
 	switch small, large := min(a, b), max(a, b); {
 	case a == b:
@@ -104,7 +105,7 @@ func Agree(all []Pair) bool {
 	return !slices.ContainsFunc(all, func(p Pair) bool { return p.Target && !p.Agrees() })
 }
 
-// PrintPairs writes all of them, and how many agree.
+// PrintPairs prints all pairs, and how many agree.
 func PrintPairs(to io.Writer, all []Pair) {
 	agree, targets, kept := 0, 0, 0
 	fmt.Fprintln(to, "\nratios of this run and the other one; those of targets are marked with *")
@@ -124,9 +125,11 @@ func PrintPairs(to io.Writer, all []Pair) {
 		} else {
 			outcome = "differs"
 		}
-		fmt.Fprintf(t, "  %s\t%s%s\t%s\t%s\t%s %%\t%s\n", p.Workload, p.Name, mark, Number(p.Value), Number(p.Other), Number(100*p.Difference), outcome)
+		fmt.Fprintf(t, "  %s\t%s%s\t%s\t%s\t%s %%\t%s\n", p.Workload, p.Name, mark, Number(p.Value), Number(p.Other),
+			Number(100*p.Difference), outcome)
 	}
 	t.Flush()
 	fmt.Fprintf(to, "%d of %d ratios differ by at most %.0f %%; of those of targets, %d of %d. "+
-		"Figures with a unit, and libraries on another kind of server, are not compared.\n", agree, len(all), 100*Tolerance, kept, targets)
+		"Figures with a unit, and libraries on another kind of server, are not compared.\n", agree, len(
+		all), 100*Tolerance, kept, targets)
 }

@@ -5,21 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
-// measured is a run in which a library was so many times as fast as the floor, and a target measured something.
+// measured is a run in which a library was the given times as fast as the floor, and a target
+// measured the given value.
 func measured(times, target float64) *Document {
 	speed := func(v float64) []work.Figure {
 		return []work.Figure{{Metric: "speed", Unit: "/s", Summary: stat.Summarize([]float64{v})}}
 	}
 	return &Document{
 		Results: []work.Result{{Workload: "free", Main: "speed", Base: "floor", Rows: []work.Row{
-			{Library: "floor", On: place.OneRedis, Figures: speed(100)},
-			{Library: "theirs", On: place.OneRedis, Figures: speed(100 * times)},
-			{Library: "far", On: place.OneEtcd, Figures: speed(1)},
+			{Library: "floor", On: servers.OneRedis, Figures: speed(100)},
+			{Library: "theirs", On: servers.OneRedis, Figures: speed(100 * times)},
+			{Library: "far", On: servers.OneEtcd, Figures: speed(1)},
 		}}},
 		Verdicts: []work.Verdict{
 			{Workload: "free", Claim: "a ratio", Measured: stat.Number(target)},
@@ -46,7 +47,9 @@ func TestCompareFindsRatiosThatDiffer(t *testing.T) {
 	} {
 		pairs := Compare(c.a, c.b)
 		if len(pairs) != 2 {
-			t.Errorf("%s: %d ratios are compared, want the target's and that of the library on the same kind of server: %+v", name, len(pairs), pairs)
+			t.Errorf(
+				"%s: %d ratios are compared, want the target's and that of the library on the same kind of server: "+
+					"%+v", name, len(pairs), pairs)
 		}
 		var differ []string
 		for _, p := range pairs {
@@ -65,7 +68,8 @@ func TestPairsAreAllPrinted(t *testing.T) {
 	var b strings.Builder
 	PrintPairs(&b, Compare(measured(2, 1.5), measured(2, 1)))
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"a ratio * 1.50 1 50 % differs", "speed: theirs to floor 2 2 0 %", "1 of 2 ratios", "of those of targets, 0 of 1"} {
+	for _, want := range []string{"a ratio * 1.50 1 50 % differs", "speed: theirs to floor 2 2 0 %", "1 of 2 ratios",
+		"of those of targets, 0 of 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, &b)
 		}

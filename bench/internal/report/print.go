@@ -12,14 +12,16 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
-// HowToRead says what the figures are.
-const HowToRead = "Figures are medians of all rounds. Behind them stands the middle half of the rounds, or their range if they are fewer than eight."
+// HowToRead explains the figures.
+const HowToRead = "Figures are medians of all rounds. Behind them stands the middle half of the rounds, or their " +
+	"range if they are fewer than eight."
 
 // Print writes the document for people.
 func (d *Document) Print(to io.Writer) {
 	fmt.Fprintf(to, "%s\n%s, %d × %s, %s; %s, in %v\n", d.Command,
-		d.Machine.System, d.Machine.Processors, d.Machine.Processor, d.Machine.Go, d.Began.Format(time.DateTime), d.Took.Round(time.Second))
-	for _, p := range d.Places {
+		d.Machine.System, d.Machine.Processors, d.Machine.Processor, d.Machine.Go, d.Began.Format(
+			time.DateTime), d.Took.Round(time.Second))
+	for _, p := range d.Servers {
 		fmt.Fprintf(to, "%s (%s)\n", p.Version, p.Config)
 	}
 	fmt.Fprintln(to, "\n"+HowToRead)
@@ -60,7 +62,7 @@ func printResult(to io.Writer, r work.Result) {
 	}
 }
 
-// Label names a library, and says so if its server is of another kind than that of the first.
+// Label names a library, and its kind of server if that differs from the first library's.
 func Label(r work.Result, row work.Row) string {
 	if row.On == r.Rows[0].On {
 		return row.Library
@@ -68,7 +70,7 @@ func Label(r work.Result, row work.Row) string {
 	return row.Library + " (another kind of server)"
 }
 
-// Plan says how large a workload was.
+// Plan describes the size of a workload.
 func Plan(p work.Plan) string {
 	text := fmt.Sprintf("%d × %v each", p.Rounds, p.Round)
 	if p.Others > 0 && p.Others < p.Rounds {
@@ -92,11 +94,12 @@ func printVerdicts(to io.Writer, verdicts []work.Verdict) {
 	defer t.Flush()
 	fmt.Fprintln(t, "  workload\tfigure\ttarget\tmeasured\trange\t")
 	for _, v := range verdicts {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", v.Workload, v.Claim, Bound(v), Number(float64(v.Measured)), Rounds(v), Outcome(v))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", v.Workload, v.Claim, Bound(v), Number(float64(v.Measured)),
+			Rounds(v), Outcome(v))
 	}
 }
 
-// Bound writes what was wanted.
+// Bound prints the target's limit.
 func Bound(v work.Verdict) string {
 	if v.Least {
 		return "≥ " + Number(v.Target)
@@ -104,7 +107,7 @@ func Bound(v work.Verdict) string {
 	return "≤ " + Number(v.Target)
 }
 
-// Rounds writes between what the rounds lie: all of them where the worst counts, otherwise their spread.
+// Rounds prints the range of the rounds: of all rounds if the worst counts, otherwise their spread.
 func Rounds(v work.Verdict) string {
 	if v.Worst && v.Over.Low != v.Over.High {
 		return Number(float64(v.Over.Low)) + " … " + Number(float64(v.Over.High))
@@ -112,7 +115,7 @@ func Rounds(v work.Verdict) string {
 	return Span(v.Over)
 }
 
-// Outcome writes what came of it.
+// Outcome prints the result.
 func Outcome(v work.Verdict) string {
 	if v.Pass {
 		return "pass"
@@ -120,7 +123,7 @@ func Outcome(v work.Verdict) string {
 	return "short"
 }
 
-// Summary writes a median and its spread.
+// Summary prints a median and its spread.
 func Summary(s stat.Summary) string {
 	if text := Span(s); text != "" {
 		return Number(float64(s.Median)) + " [" + text + "]"
@@ -128,7 +131,7 @@ func Summary(s stat.Summary) string {
 	return Number(float64(s.Median))
 }
 
-// Span writes the spread, or nothing if there is none.
+// Span prints the spread, or nothing if there is none.
 func Span(s stat.Summary) string {
 	low, high := s.Spread()
 	if low == high || math.IsNaN(low) || len(s.Rounds) < 2 {
@@ -137,7 +140,7 @@ func Span(s stat.Summary) string {
 	return Number(low) + " … " + Number(high)
 }
 
-// Number writes a number with about three digits.
+// Number prints a number with about three digits.
 func Number(f float64) string {
 	switch size := math.Abs(f); {
 	case math.IsInf(f, 0):

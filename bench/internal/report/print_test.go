@@ -12,7 +12,8 @@ import (
 func TestNumber(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{
-		0: "0", 1.151: "1.15", 12.34: "12.3", 123.4: "123", 7: "7", 4096: "4096", 45_678: "45.7k", 456_789: "457k", -2.5: "-2.50", math.Inf(1): "∞", math.NaN(): "?",
+		0: "0", 1.151: "1.15", 12.34: "12.3", 123.4: "123", 7: "7", 4096: "4096",
+		45_678: "45.7k", 456_789: "457k", -2.5: "-2.50", math.Inf(1): "∞", math.NaN(): "?",
 	} {
 		if got := Number(f); got != want {
 			t.Errorf("%v is written as %q, want %q", f, got, want)
@@ -29,17 +30,19 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestPrintTellsFiguresFailuresAndVerdicts(t *testing.T) {
+func TestPrintShowsFiguresFailuresAndVerdicts(t *testing.T) {
 	t.Parallel()
 	speed := stat.Summarize([]float64{10, 30, 20})
 	d := Document{
 		Results: []work.Result{{
 			Workload: "free", Plan: work.Plan{Rounds: 3, Size: 64},
-			Rows:     []work.Row{{Library: "ours", Figures: []work.Figure{{Metric: "speed", Unit: "/s", Summary: speed}}}},
+			Rows: []work.Row{{Library: "ours",
+				Figures: []work.Figure{{Metric: "speed", Unit: "/s", Summary: speed}}}},
 			Failures: []string{"free/theirs: two held it"},
 		}},
 		Verdicts: []work.Verdict{
-			{Workload: "free", Claim: "longest", Target: 50, Measured: 9, Over: stat.Summarize([]float64{1, 1, 1, 1, 1, 1, 1, 1, 9}), Worst: true, Pass: true},
+			{Workload: "free", Claim: "longest", Target: 50, Measured: 9,
+				Over: stat.Summarize([]float64{1, 1, 1, 1, 1, 1, 1, 1, 9}), Worst: true, Pass: true},
 			{Workload: "free", Claim: "speed", Least: true, Target: 20, Measured: 20, Over: speed, Pass: true},
 			{Workload: "free", Claim: "slowness", Target: 19, Measured: 20, Over: speed},
 		},

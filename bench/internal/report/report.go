@@ -1,4 +1,4 @@
-// Package report is what a run leaves behind: a document that can be printed, or written as JSON.
+// Package report holds the results of a run: a document that can be printed, or written as JSON.
 package report
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/work"
 )
 
@@ -23,13 +23,13 @@ type Document struct {
 	Began     time.Time      `json:"began"`
 	Took      time.Duration  `json:"took_ns"`
 	Machine   Machine        `json:"machine"`
-	Places    []place.About  `json:"places"`
+	Servers   []servers.Info `json:"places"`
 	Libraries []Library      `json:"libraries"`
 	Results   []work.Result  `json:"results"`
 	Verdicts  []work.Verdict `json:"verdicts"`
 }
 
-// Machine is where it ran.
+// Machine is the machine on which it ran.
 type Machine struct {
 	System     string `json:"system"`
 	Go         string `json:"go"`
@@ -37,13 +37,13 @@ type Machine struct {
 	Processors int    `json:"processors"`
 }
 
-// Library is what took part.
+// Library is a library that took part.
 type Library struct {
-	Name    string     `json:"name"`
-	Module  string     `json:"module"`
-	Version string     `json:"version"`
-	On      place.Kind `json:"on"`
-	Config  string     `json:"config"`
+	Name    string       `json:"name"`
+	Module  string       `json:"module"`
+	Version string       `json:"version"`
+	On      servers.Kind `json:"on"`
+	Config  string       `json:"config"`
 }
 
 // New returns a document without results.
@@ -58,11 +58,14 @@ func New() *Document {
 	}
 }
 
-// Finish takes in the results, and where they are from. Of the libraries, it mentions those that took part.
-func (d *Document) Finish(results []work.Result, places []place.About, targets []work.Target, libraries []lib.Library) {
+// Finish adds the results, and the servers on which they were measured. It lists only libraries
+// that took part.
+func (d *Document) Finish(
+	results []work.Result, infos []servers.Info, targets []work.Target, libraries []lib.Library,
+) {
 	d.Took = time.Since(d.Began)
 	d.Results = results
-	d.Places = places
+	d.Servers = infos
 	d.Verdicts = work.Judge(targets, results)
 	versions := versions()
 	for _, l := range libraries {
@@ -114,7 +117,7 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
-// versions are those of the modules that this program was built from.
+// versions returns the versions of the modules that this program was built from.
 func versions() map[string]string {
 	all := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
@@ -130,7 +133,7 @@ func versions() map[string]string {
 	return all
 }
 
-// processor returns the name of the processor, where the system tells.
+// processor returns the name of the processor, or an empty string if the system does not tell.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Number is a float64 that JSON can hold in any case: what is not a number becomes null, and what is infinite "+Inf" or "-Inf".
+// Number is a float64 that JSON can always represent: NaN becomes null, and infinity "+Inf" or
+// "-Inf".
 type Number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -47,8 +48,8 @@ type Summary struct {
 	Rounds []Number `json:"rounds"`
 }
 
-// Summarize returns the median and the range of the values, which are those of the rounds in
-// their order. No values give a Summary of NaN.
+// Summarize returns the median and the range of the values, which are in the order of the rounds.
+// Without values, the Summary holds NaN.
 func Summarize(values []float64) Summary {
 	s := Summary{Median: Number(math.NaN()), Low: Number(math.NaN()), High: Number(math.NaN())}
 	if len(values) == 0 {
@@ -69,11 +70,11 @@ func Summarize(values []float64) Summary {
 	return s
 }
 
-// Many is how many rounds have a middle half.
+// Many is the number of rounds from which on the spread is that of the middle half.
 const Many = 8
 
-// Spread returns between what values most rounds lie: the middle half of them, if there are Many or more,
-// and otherwise all.
+// Spread returns the range in which most rounds lie: the middle half if there are Many or more,
+// otherwise all.
 func (s Summary) Spread() (low, high float64) {
 	n := len(s.Rounds)
 	if n < Many {
@@ -83,8 +84,8 @@ func (s Summary) Spread() (low, high float64) {
 	return float64(sorted[n/4]), float64(sorted[n-1-n/4])
 }
 
-// Ratio divides two figures round by round: rounds that stand side by side share the state of the
-// machine, so their ratio swings less than that of the medians.
+// Ratio divides two figures round by round. Rounds that run next to each other share the state of
+// the machine, so their ratio varies less than that of the medians.
 func Ratio(over, under Summary) Summary {
 	var values []float64
 	for i := range min(len(over.Rounds), len(under.Rounds)) {
@@ -107,8 +108,8 @@ func Largest(figures ...Summary) Summary {
 	return Summarize(values)
 }
 
-// Percentile returns the smallest duration that at least the part p (0 to 1) of all durations do not exceed. It
-// sorts them. It returns 0 if there are none.
+// Percentile returns the smallest duration that at least the part p (0 to 1) of all durations do
+// not exceed. It sorts durations. It returns 0 if there are none.
 func Percentile(durations []time.Duration, p float64) time.Duration {
 	if len(durations) == 0 {
 		return 0
@@ -118,8 +119,8 @@ func Percentile(durations []time.Duration, p float64) time.Duration {
 	return durations[min(max(rank, 1), len(durations))-1]
 }
 
-// Fairness returns the most and the fewest turns that any waiter had, and how many times as many the
-// most are: infinite if one had none.
+// Fairness returns the most and the fewest turns of any waiter, and their ratio: infinite if a
+// waiter had none.
 func Fairness(turns []int) (most, fewest int, ratio float64) {
 	if len(turns) == 0 {
 		return 0, 0, math.NaN()

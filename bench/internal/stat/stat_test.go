@@ -34,7 +34,7 @@ func TestSummarize(t *testing.T) {
 
 func TestRatioComparesRoundsSideBySide(t *testing.T) {
 	t.Parallel()
-	// The machine was half as fast in the second round: the ratio is 2 all the same.
+	// The machine was half as fast in the second round: the ratio is still 2.
 	r := Ratio(Summarize([]float64{200, 100, 220}), Summarize([]float64{100, 50, 110}))
 	if r.Median != 2 || r.Low != 2 || r.High != 2 {
 		t.Errorf("%+v, want 2 in each round", r)
@@ -80,7 +80,8 @@ func TestFairness(t *testing.T) {
 
 func TestNumberSurvivesJSON(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[Number]string{1.5: "1.5", Number(math.Inf(1)): `"+Inf"`, Number(math.Inf(-1)): `"-Inf"`, Number(math.NaN()): "null"} {
+	for n, want := range map[Number]string{1.5: "1.5", Number(math.Inf(1)): `"+Inf"`, Number(math.Inf(-1)): `"-Inf"`,
+		Number(math.NaN()): "null"} {
 		text, err := json.Marshal(n)
 		if err != nil {
 			t.Fatal(err)

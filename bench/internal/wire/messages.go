@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// messages reads what begins with its length, in four bytes, the highest first. The first message opens the connection, and does not count.
+// messages reads messages that begin with their length, in four bytes, the highest first. The first
+// message opens the connection, and does not count.
 type messages struct {
-	counter *Counter
-	tags    string // of the messages that count, each of which begins with one, but for the first; if there are none, all count
-	itself  int    // how many bytes the length says of itself
-	opened  bool   // the first has begun
-	header  []byte // of the message that is being read
-	skip    int    // bytes behind it, still to come
+	counter  *Counter
+	tags     string // messages after the first begin with a tag; those with one of these count. Without tags, all count
+	ownBytes int    // how many of its own bytes the length includes
+	opened   bool   // the first message has begun
+	header   []byte // of the present message
+	skip     int    // remaining bytes of the message
 }
 
 func (m *messages) read(p []byte) {
@@ -30,15 +31,15 @@ func (m *messages) read(p []byte) {
 			tag = 1
 		}
 		if len(m.header) == tag+4 {
-			m.begun(m.header[:tag], int(binary.BigEndian.Uint32(m.header[tag:])))
+			m.noteHeader(m.header[:tag], int(binary.BigEndian.Uint32(m.header[tag:])))
 		}
 	}
 }
 
-// begun takes in a header that is complete.
-func (m *messages) begun(tag []byte, length int) {
+// noteHeader handles a complete header.
+func (m *messages) noteHeader(tag []byte, length int) {
 	if m.opened && strings.Contains(m.tags, string(tag)) {
 		m.counter.commands.Add(1)
 	}
-	m.opened, m.header, m.skip = true, m.header[:0], length-m.itself
+	m.opened, m.header, m.skip = true, m.header[:0], length-m.ownBytes
 }

@@ -1,11 +1,12 @@
 package wire
 
-// requests reads requests in the Redis protocol: *ARGUMENTS, and for each of them $LENGTH and so many bytes; all lines end with \r\n.
+// requests reads requests in the Redis protocol: *ARGUMENTS, and for each of them $LENGTH and the
+// bytes; all lines end with \r\n.
 type requests struct {
 	counter   *Counter
-	arguments int // of this command, still to come
-	skip      int // bytes of an argument, still to come
-	number    int // in the line that is being read
+	arguments int // remaining arguments of this command
+	skip      int // remaining bytes of an argument
+	number    int // in the present line
 }
 
 func (r *requests) read(p []byte) {
@@ -27,7 +28,7 @@ func (r *requests) read(p []byte) {
 	}
 }
 
-// line takes in a line that has ended.
+// line handles a complete line.
 func (r *requests) line() {
 	if r.arguments == 0 {
 		r.arguments = r.number

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// message is a length, of which so many bytes are its own, and a text, with a tag in front or none.
+// message is a length that includes itself bytes of its own, and a text, after an optional tag.
 func message(tag string, itself int, text string) string {
 	length := binary.BigEndian.AppendUint32(nil, uint32(len(text)+itself))
 	return tag + string(length) + text
@@ -19,11 +19,16 @@ func TestCommandsAreCountedHoweverTheyAreCut(t *testing.T) {
 		watch func(*Counter, net.Conn) net.Conn
 		sent  string
 	}{
-		// The first has an argument that looks like the beginning of a command; the other an empty one.
-		"Redis": {(*Counter).Redis, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$8\r\n*1\r\n$1\r\n\r\n" + "*2\r\n$4\r\nECHO\r\n$0\r\n\r\n"},
-		// A statement by the extended protocol, with what goes before and after it, and a query that looks like one.
-		"PostgreSQL": {(*Counter).Postgres, message("", 4, "QEQE") + message("B", 4, "") + message("E", 4, "E") + message("S", 4, "") + message("Q", 4, message("E", 4, ""))},
-		"ZooKeeper":  {(*Counter).ZooKeeper, message("", 0, "open") + message("", 0, message("", 0, "")) + message("", 0, "close")},
+		// The first command has an argument that looks like the beginning of a command; the other
+		// has an empty one.
+		"Redis": {(*Counter).Redis,
+			"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$8\r\n*1\r\n$1\r\n\r\n" + "*2\r\n$4\r\nECHO\r\n$0\r\n\r\n"},
+		// A statement in the extended protocol, with the messages before and after it, and a query
+		// that looks like one.
+		"PostgreSQL": {(*Counter).Postgres, message("", 4, "QEQE") + message("B", 4, "") + message("E", 4, "E") +
+			message("S", 4, "") + message("Q", 4, message("E", 4, ""))},
+		"ZooKeeper": {(*Counter).ZooKeeper,
+			message("", 0, "open") + message("", 0, message("", 0, "")) + message("", 0, "close")},
 	} {
 		for size := 1; size <= len(c.sent); size++ {
 			var counter Counter

@@ -2,17 +2,17 @@ package work
 
 import "slices"
 
-// All are the workloads in the order in which they run.
+// All lists the workloads in the order in which they run.
 var All = slices.Concat(
-	under("one Redis server", Redis),
-	under("a majority of five Redis servers", Five),
-	under("PostgreSQL", Postgres),
-	under("etcd", Etcd),
-	under("ZooKeeper", ZooKeeper),
+	inSection("one Redis server", Redis),
+	inSection("a majority of five Redis servers", Five),
+	inSection("PostgreSQL", Postgres),
+	inSection("etcd", Etcd),
+	inSection("ZooKeeper", ZooKeeper),
 )
 
-// under gives workloads their section.
-func under(section string, all []Workload) []Workload {
+// inSection sets the section of workloads.
+func inSection(section string, all []Workload) []Workload {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Section = section

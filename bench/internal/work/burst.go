@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/judge"
+	"github.com/leasehold-go/leasehold/bench/internal/checker"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
@@ -16,19 +16,19 @@ import (
 
 const (
 	burstClients = 10
-	// burstJoins is how long waiters may take to join. Those who poll never come to rest.
+	// burstJoins is how long waiters may take to join. Libraries that poll never come to rest.
 	burstJoins = time.Second
 )
 
-// openBurst: many goroutines, spread over ten clients, come at once to a name that another client holds, which then lets go of it. Each
-// wants it once.
+// openBurst prepares a workload in which many goroutines, spread over ten clients, come at once to
+// a name that another client holds and then releases. Each wants it once.
 func openBurst(e Env) (*Bench, error) {
-	holder, err := e.Library.Open(e.At())
+	holder, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, err
 	}
 	b := &burst{env: e, holder: holder}
-	at := e.At()
+	at := e.LibConfig()
 	at.Sent = &b.sent
 	for range burstClients {
 		s, err := e.Library.Open(at)
@@ -60,28 +60,29 @@ func (b *burst) close() error {
 	return errors.Join(errs...)
 }
 
-// round takes no longer than d after the name is let go of, however many have had their turn by then.
+// round ends at most d after the release, however many waiters have had their turn by then.
 func (b *burst) round(ctx context.Context, label string, d time.Duration) (Sample, error) {
 	name := b.env.Mark + "burst:" + label
 	held, err := b.holder.Lock(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	t := &turns{judge: judge.New(), of: make([]atomic.Int32, b.env.Plan.Size), after: make([]time.Duration, b.env.Plan.Size), all: make(chan struct{})}
-	t.judge.Enter(math.MaxUint64, held.Token)
+	t := &turns{checker: checker.New(), perWaiter: make([]atomic.Int32, b.env.Plan.Size),
+		after: make([]time.Duration, b.env.Plan.Size), all: make(chan struct{})}
+	t.checker.Enter(math.MaxUint64, held.Token)
 	began := b.sent.Commands()
-	all := gather(ctx, b.env.Plan.Size, func(ctx context.Context, i int) error {
+	all := startAll(ctx, b.env.Plan.Size, func(ctx context.Context, i int) error {
 		return t.take(ctx, b.sessions[i%len(b.sessions)], name, i)
 	})
-	err = quiet(ctx, &b.sent, 100*time.Millisecond, burstJoins)
+	err = awaitQuiet(ctx, &b.sent, 100*time.Millisecond, burstJoins)
 	joining := b.sent.Commands() - began
-	before, failed := b.env.Place.Load(ctx)
+	before, failed := b.env.Backend.Load(ctx)
 	err = errors.Join(err, failed)
 
 	sent := b.sent.Commands()
 	released := time.Now()
 	t.released.Store(&released)
-	t.judge.Leave(math.MaxUint64)
+	t.checker.Leave(math.MaxUint64)
 	err = errors.Join(err, held.Release())
 	select {
 	case <-t.all:
@@ -91,22 +92,22 @@ func (b *burst) round(ctx context.Context, label string, d time.Duration) (Sampl
 	t.over.Store(true)
 	took, served := time.Since(released), int(t.served.Load())
 	sent = b.sent.Commands() - sent
-	after, failed := b.env.Place.Load(ctx)
-	if err := errors.Join(err, failed, all.end(), ctx.Err(), t.judge.Verdict()); err != nil {
+	after, failed := b.env.Backend.Load(ctx)
+	if err := errors.Join(err, failed, all.end(), ctx.Err(), t.checker.Err()); err != nil {
 		return nil, err
 	}
 	return t.sample(took, served, after.Commands-before.Commands, sent, joining), nil
 }
 
-// turns are those of a burst.
+// turns records the turns of a burst.
 type turns struct {
-	judge    *judge.Judge
-	released atomic.Pointer[time.Time] // nil while the name is held
-	over     atomic.Bool               // what comes now does not count
-	served   atomic.Int64
-	all      chan struct{}   // closed when all have had one
-	of       []atomic.Int32  // of each waiter
-	after    []time.Duration // each waiter's, after the release
+	checker   *checker.Checker
+	released  atomic.Pointer[time.Time] // nil while the name is held
+	over      atomic.Bool               // later turns do not count
+	served    atomic.Int64
+	all       chan struct{}   // closed when every waiter has had a turn
+	perWaiter []atomic.Int32  // number of turns
+	after     []time.Duration // each waiter's wait after the release
 }
 
 func (t *turns) take(ctx context.Context, s lib.Session, name string, i int) error {
@@ -117,18 +118,18 @@ func (t *turns) take(ctx context.Context, s lib.Session, name string, i int) err
 	case err != nil:
 		return fmt.Errorf("a waiter of the burst: %w", err)
 	}
-	t.judge.Enter(uint64(i+1), held.Token)
+	t.checker.Enter(uint64(i+1), held.Token)
 	late := t.over.Load()
 	if released := t.released.Load(); released != nil && !late {
-		t.of[i].Add(1)
+		t.perWaiter[i].Add(1)
 		t.after[i] = time.Since(*released)
 	}
-	t.judge.Leave(uint64(i + 1))
+	t.checker.Leave(uint64(i + 1))
 	err = held.Release()
 	if late || err != nil && t.over.Load() && ctx.Err() != nil {
-		return nil // its context has ended, and with it perhaps the release
+		return nil // its context has ended, which may have cut the release short
 	}
-	if t.served.Add(1) == int64(len(t.of)) {
+	if t.served.Add(1) == int64(len(t.perWaiter)) {
 		close(t.all)
 	}
 	return err
@@ -137,8 +138,8 @@ func (t *turns) take(ctx context.Context, s lib.Session, name string, i int) err
 func (t *turns) sample(took time.Duration, served int, commands float64, sent, joining int64) Sample {
 	var after []time.Duration
 	most, fewest := int32(0), int32(math.MaxInt32)
-	for i := range t.of {
-		n := t.of[i].Load()
+	for i := range t.perWaiter {
+		n := t.perWaiter[i].Load()
 		most, fewest = max(most, n), min(fewest, n)
 		if n > 0 {
 			after = append(after, t.after[i])
@@ -154,6 +155,6 @@ func (t *turns) sample(took time.Duration, served int, commands float64, sent, j
 		{"turn after the release, p99", "ms", float64(stat.Percentile(after, 0.99)) / millisecond},
 		{clientCommands, "", float64(sent) / float64(served)},
 		{serverCommands, "", commands / float64(served)},
-		{"client commands of each to join, within a second", "", float64(joining) / float64(len(t.of))},
+		{"client commands of each to join, within a second", "", float64(joining) / float64(len(t.perWaiter))},
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/judge"
+	"github.com/leasehold-go/leasehold/bench/internal/checker"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 )
 
-// value returns what a library has shown.
+// value returns a library's value of a metric.
 func value(t *testing.T, r Result, library, metric string) float64 {
 	t.Helper()
 	f := &Finder{result: r}
@@ -23,20 +23,22 @@ func value(t *testing.T, r Result, library, metric string) float64 {
 }
 
 func burstOf(l lib.Library, waiters int, d time.Duration) Workload {
-	return Workload{Name: "burst", Libraries: []lib.Library{l}, Full: Plan{Rounds: 1, Round: d, Size: waiters}, Open: openBurst}
+	return Workload{Name: "burst", Libraries: []lib.Library{l}, Full: Plan{Rounds: 1, Round: d, Size: waiters},
+		Open: openBurst}
 }
 
 func TestAllOfABurstHaveOneTurn(t *testing.T) {
 	t.Parallel()
 	result := mustRun(t, runner(t), burstOf(lib.Leasehold, 25, time.Minute))
-	for metric, want := range map[string]float64{"waiters that had their turn": 25, "most turns": 1, "fewest turns": 1} {
+	for metric, want := range map[string]float64{"waiters that had their turn": 25, "most turns": 1,
+		"fewest turns": 1} {
 		if got := value(t, result, "leasehold", metric); got != want {
 			t.Errorf("%s: %v, want %v", metric, got, want)
 		}
 	}
 }
 
-// Those who poll every 50 … 250 ms cannot all be served in no time.
+// Libraries that poll every 50 to 250 ms cannot serve all waiters at once.
 func TestBurstCountsThoseServedInTime(t *testing.T) {
 	t.Parallel()
 	result := mustRun(t, runner(t), burstOf(lib.Redsync, 25, time.Nanosecond))
@@ -48,7 +50,7 @@ func TestBurstCountsThoseServedInTime(t *testing.T) {
 	}
 }
 
-// releaser grants, and then does as a function says.
+// releaser grants every lock, and calls itself to release.
 type releaser func() error
 
 func (r releaser) Lock(context.Context, string) (lib.Held, error) { return lib.Held{Release: r}, nil }
@@ -63,7 +65,8 @@ func TestReleaseThatTheEndOfABurstCutsOffIsNoFailure(t *testing.T) {
 		want error
 	}{"at the end": {true, nil}, "before": {false, broken}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		turns := &turns{judge: judge.New(), of: make([]atomic.Int32, 2), after: make([]time.Duration, 2), all: make(chan struct{})}
+		turns := &turns{checker: checker.New(), perWaiter: make([]atomic.Int32, 2), after: make([]time.Duration, 2),
+			all: make(chan struct{})}
 		err := turns.take(ctx, releaser(func() error {
 			turns.over.Store(c.over)
 			cancel()

@@ -7,34 +7,35 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// faultLimit is how long one lock, and then its release, may take while a node is at fault. What takes longer is given up, and counts with that
-// time.
+// faultLimit is how long one lock, and then its release, may take while a node is faulty. Longer
+// ones are given up, and count with this time.
 const faultLimit = time.Second
 
-// faultSettles is how long a library locks and releases before anything counts, when what an earlier fault has left behind is over: connections
-// that have to be opened again, and requests that reach the node late.
+// faultSettles is how long a library locks and releases, before anything is counted, to get over an
+// earlier fault: connections have to be opened again, and requests reach the node late.
 const faultSettles = 50 * time.Millisecond
 
-// openStopped: one goroutine locks and releases a free name on five nodes: all are well, and then the process of one stands still.
+// openStopped prepares a workload in which one goroutine locks and releases a free name on five
+// nodes: first all nodes are well, then the process of one is stopped.
 func openStopped(e Env) (*Bench, error) {
-	return openFaulty(e, (*place.Nodes).Addrs, (*place.Nodes).Stopped)
+	return openFaulty(e, (*servers.Nodes).Addrs, (*servers.Nodes).Stopped)
 }
 
-// openBlackholed: the same, but what is sent to and from one node vanishes.
+// openBlackholed is openStopped, but bytes to and from one node are lost.
 func openBlackholed(e Env) (*Bench, error) {
-	return openFaulty(e, (*place.Nodes).AddrsByCable, (*place.Nodes).Blackholed)
+	return openFaulty(e, (*servers.Nodes).AddrsByProxy, (*servers.Nodes).Blackholed)
 }
 
-func openFaulty(e Env, addrs func(*place.Nodes) []string, fault func(*place.Nodes) place.Fault) (*Bench, error) {
-	nodes, ok := e.Place.(*place.Nodes)
+func openFaulty(e Env, addrs func(*servers.Nodes) []string, fault func(*servers.Nodes) servers.Fault) (*Bench, error) {
+	nodes, ok := e.Backend.(*servers.Nodes)
 	if !ok {
 		return nil, fmt.Errorf("%s does not work on nodes of which one can fail", e.Library.Name)
 	}
-	at := e.At()
+	at := e.LibConfig()
 	at.Addrs = addrs(nodes)
 	session, err := e.Library.Open(at)
 	if err != nil {
@@ -45,7 +46,7 @@ func openFaulty(e Env, addrs func(*place.Nodes) []string, fault func(*place.Node
 }
 
 type faulty struct {
-	fault   place.Fault
+	fault   servers.Fault
 	session lib.Session
 	name    string
 }
@@ -59,10 +60,10 @@ func (f *faulty) round(ctx context.Context, label string, d time.Duration) (_ Sa
 		return nil, err
 	}
 	if err := f.fault.Break(); err != nil {
-		return nil, errors.Join(err, f.fault.Mend())
+		return nil, errors.Join(err, f.fault.Fix())
 	}
 	ill, err := f.run(ctx, f.name+label+":ill", d)
-	if err := errors.Join(err, f.fault.Mend()); err != nil {
+	if err := errors.Join(err, f.fault.Fix()); err != nil {
 		return nil, err
 	}
 	p50, p99 := stat.Percentile(ill.took, 0.50), stat.Percentile(ill.took, 0.99)
@@ -80,16 +81,16 @@ func (f *faulty) round(ctx context.Context, label string, d time.Duration) (_ Sa
 	}, nil
 }
 
-// spell is how it went for some time.
-type spell struct {
+// faultPhase is what was measured for some time.
+type faultPhase struct {
 	time   time.Duration
-	took   []time.Duration // each pair of lock and release
+	took   []time.Duration // of each pair of lock and release
 	gaveUp int
 }
 
-// run locks and releases for so long, and at least once. After what was given up it goes on with another name, as it is not known what
-// became of the one before.
-func (f *faulty) run(ctx context.Context, name string, d time.Duration) (s spell, err error) {
+// run locks and releases for the time d, and at least once. After giving up it continues with
+// another name, as the outcome for the one before is unknown.
+func (f *faulty) run(ctx context.Context, name string, d time.Duration) (s faultPhase, err error) {
 	token := uint64(0)
 	for began := time.Now(); s.time < d; s.time = time.Since(began) {
 		asked := time.Now()
@@ -111,7 +112,7 @@ func (f *faulty) pair(ctx context.Context, name string, token *uint64) (gaveUp b
 	defer cancel()
 	err := pair(limited, f.session, name, token)
 	if limited.Err() != nil && ctx.Err() == nil {
-		return true, nil // with or without an error: some do not wait any longer then, and have a majority
+		return true, nil // with or without an error: some libraries stop waiting then, and have a majority
 	}
 	return false, err
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// Redsync awaits all nodes; its option, and the floor, await a majority.
-func TestWaitForANodeThatHangsIsGivenUpAndTold(t *testing.T) {
+// Redsync waits for all nodes; its fast option, and the floor, wait for a majority.
+func TestWaitForANodeThatHangsIsGivenUpAndCounted(t *testing.T) {
 	t.Parallel()
 	for _, w := range Five {
 		if w.Name != "five-stopped" && w.Name != "five-blackholed" {
@@ -21,7 +21,8 @@ func TestWaitForANodeThatHangsIsGivenUpAndTold(t *testing.T) {
 			for _, f := range result.Failures {
 				t.Fatal(f)
 			}
-			for library, want := range map[string]float64{"floor five": 0, "redsync five": 100, "redsync five fast": 0} {
+			for library, want := range map[string]float64{"floor five": 0, "redsync five": 100,
+				"redsync five fast": 0} {
 				if got := value(t, result, library, "given up, of all"); got != want {
 					t.Errorf("%s: %v %% given up, want %v", library, got, want)
 				}
@@ -36,7 +37,8 @@ func TestWaitForANodeThatHangsIsGivenUpAndTold(t *testing.T) {
 
 func TestFaultsNeedNodes(t *testing.T) {
 	t.Parallel()
-	w := Workload{Name: "five-stopped", Libraries: []lib.Library{{Name: "one", On: place.OneRedis}}, Full: Plan{Rounds: 1}, Open: openStopped}
+	w := Workload{Name: "five-stopped", Libraries: []lib.Library{{Name: "one", On: servers.OneRedis}},
+		Full: Plan{Rounds: 1}, Open: openStopped}
 	if result := mustRun(t, runner(t), w); len(result.Failures) != 1 {
 		t.Errorf("failures: %q", result.Failures)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/needed"
 )
 
-// Every workload runs with every library, and has all that the targets look at. Those beside a server's own means share one, as it takes long to start.
+// Every workload runs with every library, and yields all figures that targets need. Libraries on
+// the same server share it, as it takes long to start.
 func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 	t.Parallel()
 	for _, w := range slices.Concat(Redis, Five) {
@@ -32,7 +33,7 @@ func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 	}
 }
 
-// findsItsFigures runs a workload, for longer if a busy machine has left something out.
+// findsItsFigures runs a workload, and runs it for longer if a busy machine has left something out.
 func findsItsFigures(t *testing.T, r *Runner, w Workload) {
 	t.Helper()
 	for w, tries := tiny(w), 1; ; tries++ {
@@ -49,7 +50,7 @@ func findsItsFigures(t *testing.T, r *Runner, w Workload) {
 	}
 }
 
-// lacks says what went wrong in a workload, and what is not there to judge it by.
+// lacks lists what went wrong in a workload, and which figures are missing.
 func lacks(result Result, w Workload) (wrong []string) {
 	wrong = append(wrong, result.Failures...)
 	for _, left := range result.LeftOut {

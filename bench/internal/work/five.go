@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 )
 
-// Five are the workloads on five Redis servers of which a majority counts.
+// Five lists the workloads on five Redis servers, of which a majority decides.
 var Five = []Workload{
 	{
 		Name:      "five",
@@ -27,17 +27,19 @@ var Five = []Workload{
 		Open: openMany,
 	},
 	{
-		Name:      "five-crowd",
-		About:     "five nodes: 16 clients with connections of their own want one name again and again, and hold it for 5 ms",
+		Name: "five-crowd",
+		About: "five nodes: 16 clients with connections of their own want one name again and again, and hold it " +
+			"for 5 ms",
 		Libraries: lib.WaitingOnFive,
 		Full:      Plan{Rounds: 5, Others: 2, Round: 2 * time.Second, Size: 16},
 		Short:     Plan{Rounds: 1, Round: time.Second, Size: 16},
 		Main:      handOvers, Base: "leasehold five",
-		Open: openFiveCrowd,
+		Open: openFiveContention,
 	},
 	{
-		Name:      "five-stopped",
-		About:     "five nodes: one goroutine locks and releases a free name while the process of one node stands still (SIGSTOP), after as long while all were well",
+		Name: "five-stopped",
+		About: "five nodes: one goroutine locks and releases a free name while the process of one node stands " +
+			"still (SIGSTOP), after as long while all were well",
 		Libraries: lib.Five,
 		Full:      Plan{Rounds: 181, Others: 5, Warm: 50 * time.Millisecond, Round: 60 * time.Millisecond, Size: 1},
 		Short:     Plan{Rounds: 7, Others: 1, Round: 60 * time.Millisecond, Size: 1},
@@ -45,8 +47,9 @@ var Five = []Workload{
 		Open: openStopped,
 	},
 	{
-		Name:      "five-blackholed",
-		About:     "five nodes: one goroutine locks and releases a free name while all bytes to and from one node vanish, after as long while all were well",
+		Name: "five-blackholed",
+		About: "five nodes: one goroutine locks and releases a free name while all bytes to and from one node " +
+			"vanish, after as long while all were well",
 		Libraries: lib.Five,
 		Full:      Plan{Rounds: 181, Others: 5, Warm: 50 * time.Millisecond, Round: 60 * time.Millisecond, Size: 1},
 		Short:     Plan{Rounds: 7, Others: 1, Round: 60 * time.Millisecond, Size: 1},

@@ -9,16 +9,18 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// openFree: one goroutine, with a context that cannot be cancelled, locks and releases one name that nobody else wants.
+// openFree prepares a workload in which one goroutine, with a context that cannot be cancelled,
+// locks and releases one name that nobody else wants.
 func openFree(e Env) (*Bench, error) { return openAlone(e, context.WithoutCancel) }
 
-// openFreeEnding: the same with a context that can be cancelled. A library that heeds it must be able to leave a request alone.
+// openFreeEnding is openFree with a context that can be cancelled. A library that supports
+// cancellation must be able to abandon a request.
 func openFreeEnding(e Env) (*Bench, error) {
 	return openAlone(e, func(ctx context.Context) context.Context { return ctx })
 }
 
 func openAlone(e Env, derive func(context.Context) context.Context) (*Bench, error) {
-	session, err := e.Library.Open(e.At())
+	session, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +28,7 @@ func openAlone(e Env, derive func(context.Context) context.Context) (*Bench, err
 	return &Bench{Close: session.Close, Round: func(ctx context.Context, _ string, d time.Duration) (Sample, error) {
 		ctx = derive(ctx)
 		var took []time.Duration
-		u, err := measure(ctx, e.Place, func() error {
+		u, err := measure(ctx, e.Backend, func() error {
 			var token uint64
 			for began, last := time.Now(), time.Now(); last.Sub(began) < d; {
 				if err := pair(ctx, session, name, &token); err != nil {

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// What the shares of processors are scaled to.
+	// The processor shares are scaled to this many leases with this TTL.
 	heldLeases = 100_000
 	heldTTL    = 30 * time.Second
-	// takers take and release the leases.
+	// takers is how many goroutines take and release the leases.
 	takers = 64
 )
 
-// openHeld: one process holds many leases for as long as a round, and renews them.
+// openHeld prepares a workload in which one process holds many leases for a round, and renews them.
 func openHeld(e Env) (*Bench, error) {
-	session, err := e.Library.Open(e.At())
+	session, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, err
 	}
-	h := &keeper{env: e, session: session}
+	h := &leaseHolder{env: e, session: session}
 	return &Bench{Round: h.round, Close: session.Close}, nil
 }
 
-type keeper struct {
+type leaseHolder struct {
 	env     Env
 	session lib.Session
 }
 
-func (h *keeper) round(ctx context.Context, label string, d time.Duration) (Sample, error) {
-	idle, err := measure(ctx, h.env.Place, func() error { return pause(ctx, time.Second) })
+func (h *leaseHolder) round(ctx context.Context, label string, d time.Duration) (Sample, error) {
+	idle, err := measure(ctx, h.env.Backend, func() error { return pause(ctx, time.Second) })
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (h *keeper) round(ctx context.Context, label string, d time.Duration) (Samp
 	}
 	taking := time.Since(began)
 	fullHeap, fullStacks := memory()
-	busy, err := measure(ctx, h.env.Place, func() error { return pause(ctx, d) })
+	busy, err := measure(ctx, h.env.Backend, func() error { return pause(ctx, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (h *keeper) round(ctx context.Context, label string, d time.Duration) (Samp
 		h.env.Log("%d of %d leases were lost; the first says: %v", lost, len(held), first)
 	}
 	n := float64(len(held))
-	// So many leases with that ttl take as much work each second as these with theirs.
+	// This many leases with that TTL cause as much work per second as these with theirs.
 	scale := heldLeases / n * float64(h.env.Plan.TTL) / float64(heldTTL)
 	client, server := busy.share()
 	idleClient, idleServer := idle.share()
@@ -72,7 +72,7 @@ func (h *keeper) round(ctx context.Context, label string, d time.Duration) (Samp
 	}, nil
 }
 
-func (h *keeper) take(ctx context.Context, label string) ([]lib.Held, error) {
+func (h *leaseHolder) take(ctx context.Context, label string) ([]lib.Held, error) {
 	all := make([]lib.Held, h.env.Plan.Size)
 	var next atomic.Int64
 	g, gctx := errgroup.WithContext(ctx)
@@ -90,7 +90,8 @@ func (h *keeper) take(ctx context.Context, label string) ([]lib.Held, error) {
 	return all, g.Wait()
 }
 
-// release releases all, and returns how many were not held any more, and the error of the first of those.
+// release releases all leases, and returns how many were not held any more, and the error of the
+// first of those.
 func release(all []lib.Held) (lost int64, first error) {
 	var (
 		next, failed atomic.Int64

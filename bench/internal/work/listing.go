@@ -8,28 +8,30 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
 const (
-	// firstPage is how many locks the first page of a listing has.
+	// firstPage is the number of locks in the first page of a listing.
 	firstPage = 1000
-	// listings is how often a round lists. A server that has to wait for a processor in the midst of a command seems to take long for it. What a
-	// command takes by itself it takes each time, so the listing counts in which the longest command was shortest.
+	// listings is how often a round lists. A server that loses the processor in the middle of a
+	// command seems to take long for it. The command's own time is needed each time, so the listing
+	// with the shortest maximum counts.
 	listings = 3
 )
 
-// openListing: one process holds many leases, and a second client lists them, as the command does: one page, and all.
+// openListing prepares a workload in which one process holds many leases, and a second client lists
+// them, as the command does: one page, and all.
 func openListing(e Env) (*Bench, error) {
-	server, ok := e.Place.(*place.Redis)
+	server, ok := e.Backend.(*servers.Redis)
 	if !ok {
-		return nil, fmt.Errorf("a %T has no slow log", e.Place)
+		return nil, fmt.Errorf("a %T has no slow log", e.Backend)
 	}
-	session, err := e.Library.Open(e.At())
+	session, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, err
 	}
-	other, err := e.Library.Open(e.At())
+	other, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
@@ -37,16 +39,16 @@ func openListing(e Env) (*Bench, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%s lists nothing", e.Library.Name), session.Close(), other.Close())
 	}
-	l := &listing{keeper: keeper{env: e, session: session}, server: server, lister: lister}
+	l := &listing{leaseHolder: leaseHolder{env: e, session: session}, server: server, lister: lister}
 	return &Bench{Round: l.round, Close: func() error {
-		_, _ = release(l.held) // what was not held any more has been seen in the figures
+		_, _ = release(l.held) // leases that were lost are part of the figures
 		return errors.Join(session.Close(), other.Close())
 	}}, nil
 }
 
 type listing struct {
-	keeper
-	server *place.Redis
+	leaseHolder
+	server *servers.Redis
 	lister lib.Lister
 	held   []lib.Held // from the first round on
 }
@@ -63,7 +65,8 @@ func (l *listing) round(ctx context.Context, label string, _ time.Duration) (Sam
 	least := time.Duration(math.MaxInt64)
 	for range listings {
 		longest, err := l.server.Longest(ctx, func() error {
-			took, err := listed(min(firstPage, len(l.held)), func() (int, error) { return l.lister.Page(ctx, firstPage) })
+			took, err := listed(min(firstPage, len(l.held)),
+				func() (int, error) { return l.lister.Page(ctx, firstPage) })
 			if page = max(page, took); err != nil {
 				return err
 			}
@@ -84,7 +87,7 @@ func (l *listing) round(ctx context.Context, label string, _ time.Duration) (Sam
 	}, nil
 }
 
-// listed is how long a listing took, which must have so many locks.
+// listed returns how long a listing took. It must show as many locks as wanted.
 func listed(want int, list func() (int, error)) (time.Duration, error) {
 	began := time.Now()
 	n, err := list()

@@ -7,24 +7,25 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/leasehold-go/leasehold/bench/internal/asker"
+	"github.com/leasehold-go/leasehold/bench/internal/contender"
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
 func TestMain(m *testing.M) {
-	asker.Main(lib.All) // some tests start this program once more
+	contender.Main(lib.All) // some tests start this program again
 	goleak.VerifyTestMain(m)
 }
 
-// runner returns a runner on a server of the test's own. Further servers are started when they are needed.
+// runner returns a runner on a server of the test's own. It starts further servers when they are
+// needed.
 func runner(t *testing.T) *Runner {
 	t.Helper()
 	return runnerOn(t, redisserver.ForTest(t, redisserver.Config{}).Addr())
 }
 
-// runnerWithoutRedis is runner for workloads on other servers alone.
+// runnerWithoutRedis is runner for workloads that need no Redis.
 func runnerWithoutRedis(t *testing.T) *Runner {
 	t.Helper()
 	return runnerOn(t, "127.0.0.1:1")
@@ -32,16 +33,16 @@ func runnerWithoutRedis(t *testing.T) *Runner {
 
 func runnerOn(t *testing.T, redis string) *Runner {
 	t.Helper()
-	places := place.New(redis)
+	pool := servers.New(redis)
 	t.Cleanup(func() {
-		if err := places.Close(); err != nil {
+		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &Runner{Places: places, Mark: "leasehold-bench-test", Log: t.Logf}
+	return &Runner{Pool: pool, Mark: "leasehold-bench-test", Patience: 10 * time.Second, Log: t.Logf}
 }
 
-// tiny makes a workload as small as can be.
+// tiny makes a workload as small as possible.
 func tiny(w Workload) Workload {
 	w.Full = Plan{Rounds: 1, Round: 50 * time.Millisecond, Size: min(w.Full.Size, 8), TTL: w.Full.TTL}
 	return w
@@ -57,7 +58,8 @@ func mustRun(t *testing.T, r *Runner, w Workload) Result {
 }
 
 // generous grants everything to everybody.
-var generous = lib.Library{Name: "generous", On: place.OneRedis, Open: func(lib.At) (lib.Session, error) { return granter{}, nil }}
+var generous = lib.Library{Name: "generous", On: servers.OneRedis,
+	Open: func(lib.Config) (lib.Session, error) { return granter{}, nil }}
 
 type granter struct{}
 

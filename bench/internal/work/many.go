@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// openMany: many goroutines of one process, each with a name of its own.
+// openMany prepares a workload with many goroutines of one process, each with its own name.
 func openMany(e Env) (*Bench, error) {
-	session, err := e.Library.Open(e.At())
+	session, err := e.Library.Open(e.LibConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -20,13 +20,13 @@ func openMany(e Env) (*Bench, error) {
 	}
 	return &Bench{Close: session.Close, Round: func(ctx context.Context, _ string, d time.Duration) (Sample, error) {
 		var done atomic.Int64
-		u, err := measure(ctx, e.Place, func() error {
-			all := muster(ctx, len(names), func(ctx context.Context, i int) error {
+		u, err := measure(ctx, e.Backend, func() error {
+			all := startWorkers(ctx, len(names), func(ctx context.Context, i int) error {
 				done.Add(1)
 				return pair(ctx, session, names[i], &tokens[i])
 			})
 			paused := pause(all.ctx, d)
-			if _, err := all.dismiss(patience); err != nil {
+			if _, err := all.stop(patience); err != nil {
 				return err
 			}
 			return paused

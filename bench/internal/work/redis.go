@@ -6,8 +6,8 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 )
 
-// Redis are the workloads on one Redis server. Rounds are short and many where a ratio is wanted, because what else the machine does
-// changes from one moment to the next.
+// Redis lists the workloads on one Redis server. Where a ratio is wanted, rounds are short and
+// many, because the load on the machine changes from one moment to the next.
 var Redis = []Workload{
 	{
 		Name:      "free",
@@ -43,7 +43,7 @@ var Redis = []Workload{
 		Full:      Plan{Rounds: 4, Others: 2, Round: 4 * time.Second, Size: 64},
 		Short:     Plan{Rounds: 1, Round: 2 * time.Second, Size: 64},
 		Main:      handOvers, Base: "leasehold",
-		Open: openCrowd,
+		Open: openContention,
 	},
 	{
 		Name:      "process",
@@ -55,8 +55,9 @@ var Redis = []Workload{
 		Open: openProcess,
 	},
 	{
-		Name:      "second",
-		About:     "64 goroutines of one process pass one name around while a second process asks for it every 0 … 20 ms",
+		Name: "second",
+		About: "64 goroutines of one process pass one name around while a second process asks for it every 0 … " +
+			"20 ms",
 		Libraries: lib.Waiting,
 		Full:      Plan{Rounds: 9, Others: 2, Round: 300 * time.Millisecond, Size: 64},
 		Short:     Plan{Rounds: 1, Round: time.Second / 2, Size: 64},
@@ -64,8 +65,9 @@ var Redis = []Workload{
 		Open: openSecond,
 	},
 	{
-		Name:      "burst",
-		About:     "1,000 goroutines, spread over 10 clients, come at once to a name that is held and then released; each wants one turn, and lets go at once",
+		Name: "burst",
+		About: "1,000 goroutines, spread over 10 clients, come at once to a name that is held and then released; " +
+			"each wants one turn, and lets go at once",
 		Libraries: lib.Waiting,
 		Full:      Plan{Rounds: 2, Warm: time.Second / 4, Round: 3 * time.Second, Size: 1000},
 		Short:     Plan{Rounds: 1, Round: time.Second, Size: 1000},

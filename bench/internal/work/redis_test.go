@@ -8,7 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
 )
 
-// violation is in what the failure of a library says that let two in.
+// violation is part of the error of a library that granted a lock twice.
 const violation = "exclusion is violated"
 
 func TestEachTargetBelongsToAWorkload(t *testing.T) {

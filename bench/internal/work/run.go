@@ -10,23 +10,25 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
 // Runner runs workloads.
 type Runner struct {
-	Places *place.Places
-	// Mark is in the names of all locks of this run.
+	Pool *servers.Pool
+	// Mark is part of the names of all locks of this run.
 	Mark  string
 	Short bool
+	// Patience is Config.Patience of all sessions. Zero is used for measurements.
+	Patience time.Duration
 	// Only selects by "workload/library". Nil selects everything.
 	Only *regexp.Regexp
-	// Log tells how it goes on.
+	// Log reports progress.
 	Log func(format string, args ...any)
 }
 
-// Result is what one workload has shown.
+// Result is the result of one workload.
 type Result struct {
 	Workload string   `json:"workload"`
 	Section  string   `json:"section"`
@@ -39,16 +41,16 @@ type Result struct {
 	LeftOut  []string `json:"left_out,omitempty"`
 }
 
-// Has reports whether a library has shown something.
+// Has reports whether there are figures of a library.
 func (r Result) Has(library string) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Library == library })
 }
 
-// Row is what one library has shown.
+// Row holds the figures of one library.
 type Row struct {
-	Library string     `json:"library"`
-	On      place.Kind `json:"on"`
-	Figures []Figure   `json:"figures"`
+	Library string       `json:"library"`
+	On      servers.Kind `json:"on"`
+	Figures []Figure     `json:"figures"`
 }
 
 // Figure is one metric over all rounds.
@@ -58,18 +60,19 @@ type Figure struct {
 	stat.Summary
 }
 
-// entrant is a library that takes part in a workload.
-type entrant struct {
+// participant is a library that takes part in a workload.
+type participant struct {
 	env     Env
 	bench   *Bench
-	rounds  int // how many it takes part in
+	rounds  int // how many rounds it takes part in
 	samples []Sample
 	failed  error
 }
 
-// Run runs one workload: all libraries in turn, round by round, so that what the machine does otherwise meets all of them
-// alike. A library that fails is left out from then on. It returns false if nothing of the workload is selected. The
-// error says that the place cannot be used; what libraries do wrong is among the failures.
+// Run runs one workload: all libraries in turn, round by round, so that other load on the machine
+// affects all of them alike. A library that fails does not take part in later rounds. Run returns
+// false if nothing of the workload is selected. It returns an error if the servers cannot be used;
+// failures of libraries are part of the result.
 func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err error) {
 	folder, err := os.MkdirTemp("", "leasehold-bench-")
 	if err != nil {
@@ -81,43 +84,44 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 		plan = w.Short
 	}
 	result := Result{Workload: w.Name, Section: w.Section, About: w.About, Plan: plan, Main: w.Main, Base: w.Base}
-	var entrants []*entrant
+	var participants []*participant
 	judged := judged(w.Name, Targets)
 	for _, l := range w.Libraries {
 		if r.Only != nil && !r.Only.MatchString(w.Name+"/"+l.Name) {
 			continue
 		}
-		at, err := r.Places.Of(ctx, l.On)
-		if place.Missing(err) && l.On != place.OneRedis {
+		at, err := r.Pool.Get(ctx, l.On)
+		if servers.Missing(err) && l.On != servers.OneRedis {
 			result.LeftOut = append(result.LeftOut, fmt.Sprintf("%s: %v", l.Name, err))
 			continue
 		} else if err != nil {
 			return Result{}, false, err
 		}
-		entrants = append(entrants, &entrant{rounds: plan.of(slices.Contains(judged, l.Name)), env: Env{
-			Place: at, Library: l, Plan: plan, Mark: r.Mark + ":" + strconv.Itoa(len(entrants)) + ":", Folder: folder,
+		participants = append(participants, &participant{rounds: plan.of(slices.Contains(judged, l.Name)), env: Env{
+			Backend: at, Library: l, Plan: plan, Patience: r.Patience, Mark: r.Mark + ":" +
+				strconv.Itoa(len(participants)) + ":", Folder: folder,
 			Log: func(format string, args ...any) { r.Log(w.Name+"/"+l.Name+": "+format, args...) },
 		}})
 	}
 	for _, left := range result.LeftOut {
 		r.Log("%s: left out: %s", w.Name, left)
 	}
-	if len(entrants) == 0 {
+	if len(participants) == 0 {
 		return result, len(result.LeftOut) > 0, nil
 	}
-	r.Log("%s: %d rounds of %v for each of %d", w.Name, plan.Rounds, plan.Round, len(entrants))
-	r.rounds(ctx, w, entrants, plan)
-	for _, e := range entrants {
+	r.Log("%s: %d rounds of %v for each of %d", w.Name, plan.Rounds, plan.Round, len(participants))
+	r.rounds(ctx, w, participants, plan)
+	for _, e := range participants {
 		if e.bench != nil {
 			e.fail(e.bench.Close())
 		}
 		result.take(e, w.Name)
 	}
-	return result, true, errors.Join(ctx.Err(), r.Places.Sweep(ctx, r.Mark))
+	return result, true, errors.Join(ctx.Err(), r.Pool.RemoveKeys(ctx, r.Mark))
 }
 
-// take takes in what has come of a library.
-func (r *Result) take(e *entrant, workload string) {
+// take adds the outcome of a library.
+func (r *Result) take(e *participant, workload string) {
 	l := e.env.Library
 	switch {
 	case errors.Is(e.failed, errHung) && !l.Ours:
@@ -129,8 +133,8 @@ func (r *Result) take(e *entrant, workload string) {
 	}
 }
 
-func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, plan Plan) {
-	for _, e := range entrants {
+func (r *Runner) rounds(ctx context.Context, w Workload, participants []*participant, plan Plan) {
+	for _, e := range participants {
 		var err error
 		e.bench, err = w.Open(e.env)
 		e.fail(err)
@@ -140,7 +144,7 @@ func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, pl
 		}
 	}
 	for i := range plan.Rounds {
-		for _, e := range entrants {
+		for _, e := range participants {
 			if e.failed != nil || ctx.Err() != nil || i >= e.rounds {
 				continue
 			}
@@ -151,11 +155,11 @@ func (r *Runner) rounds(ctx context.Context, w Workload, entrants []*entrant, pl
 	}
 }
 
-// errHung means that a round did not come to its end.
+// errHung means that a round did not finish.
 var errHung = errors.New("it hung")
 
-// round runs one round, and ends it if it takes much longer than it should.
-func (r *Runner) round(ctx context.Context, e *entrant, label string, d time.Duration) (Sample, error) {
+// round runs one round, and abandons it if it takes much too long.
+func (r *Runner) round(ctx context.Context, e *participant, label string, d time.Duration) (Sample, error) {
 	limit := 2*d + time.Minute
 	if r.Short {
 		limit = 2*d + 20*time.Second
@@ -170,7 +174,7 @@ func (r *Runner) round(ctx context.Context, e *entrant, label string, d time.Dur
 }
 
 // fail keeps the first failure of a library.
-func (e *entrant) fail(err error) {
+func (e *participant) fail(err error) {
 	if e.failed == nil && err != nil {
 		e.failed = err
 		e.env.Log("failed: %v", err)

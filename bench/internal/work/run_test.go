@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// scripted is a workload whose rounds are only written down.
+// scripted is a workload that only records its rounds.
 func scripted(rounds *[]string, fail string) Workload {
 	return Workload{
 		Name:      "scripted",
-		Libraries: []lib.Library{{Name: "a", On: place.OneRedis}, {Name: "b", On: place.OneRedis}},
+		Libraries: []lib.Library{{Name: "a", On: servers.OneRedis}, {Name: "b", On: servers.OneRedis}},
 		Full:      Plan{Rounds: 2, Warm: time.Millisecond, Round: time.Second},
 		Short:     Plan{Rounds: 1, Round: time.Second},
 		Open: func(e Env) (*Bench, error) {
@@ -45,7 +45,7 @@ func TestLibrariesTakeTurns(t *testing.T) {
 	if want := []string{"a:warm", "b:warm", "a:0", "b:0", "a:1", "b:1"}; !slices.Equal(rounds, want) {
 		t.Errorf("rounds: %v, want %v", rounds, want)
 	}
-	// The first round warmed up: the second and third count.
+	// The first round was the warm-up: the second and third count.
 	if f := result.Rows[0].Figures[0]; f.Metric != "round" || f.Low != 2 || f.High != 3 || f.Median != 2.5 {
 		t.Errorf("figure: %+v", f)
 	}
@@ -59,7 +59,8 @@ func TestLibrariesThatNoTargetIsAboutRunTheFirstRoundsAlone(t *testing.T) {
 	w.Libraries[0].Name = "leasehold five"
 	w.Full = Plan{Rounds: 3, Others: 1}
 	result := mustRun(t, runner(t), w)
-	if want := []string{"leasehold five:0", "b:0", "leasehold five:1", "leasehold five:2"}; !slices.Equal(rounds, want) {
+	if want := []string{"leasehold five:0", "b:0", "leasehold five:1", "leasehold five:2"}; !slices.Equal(rounds,
+		want) {
 		t.Errorf("rounds: %v, want %v", rounds, want)
 	}
 	if n := len(result.Rows[1].Figures[0].Rounds); n != 1 {
@@ -85,7 +86,8 @@ func TestLibraryThatFailsIsLeftOut(t *testing.T) {
 	if want := []string{"a:warm", "b:warm", "a:0", "b:0", "b:1"}; !slices.Equal(rounds, want) {
 		t.Errorf("rounds: %v, want %v", rounds, want)
 	}
-	if len(result.Failures) != 1 || !strings.Contains(result.Failures[0], "scripted/a: out of order") || result.Has("a") || !result.Has("b") {
+	if len(result.Failures) != 1 || !strings.Contains(result.Failures[0], "scripted/a: out of order") ||
+		result.Has("a") || !result.Has("b") {
 		t.Errorf("failures: %q, rows: %v", result.Failures, result.Rows)
 	}
 }
@@ -107,11 +109,11 @@ func TestOnlyWhatIsSelectedRuns(t *testing.T) {
 }
 
 func TestLibraryWhoseServerIsNotInstalledIsLeftOut(t *testing.T) {
-	r := runner(t) // on a server that is there already
+	r := runner(t) // on a server that runs already
 	t.Setenv("PATH", t.TempDir())
 	var rounds []string
 	w := scripted(&rounds, "")
-	w.Libraries = append(w.Libraries, lib.Library{Name: "c", On: place.OneEtcd})
+	w.Libraries = append(w.Libraries, lib.Library{Name: "c", On: servers.OneEtcd})
 	result := mustRun(t, r, w)
 	if !result.Has("a") || result.Has("c") || len(result.Failures) != 0 {
 		t.Errorf("rows: %v, failures: %q", result.Rows, result.Failures)
@@ -125,7 +127,7 @@ func TestRowsSayWhatKindOfServerTheyAreFrom(t *testing.T) {
 	t.Parallel()
 	var rounds []string
 	result := mustRun(t, runner(t), scripted(&rounds, ""))
-	if result.Rows[0].On != place.OneRedis {
+	if result.Rows[0].On != servers.OneRedis {
 		t.Errorf("row: %+v", result.Rows[0])
 	}
 }
@@ -134,8 +136,8 @@ func TestLibraryThatHangsIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for ours, c := range map[bool]struct{ failures, leftOut int }{true: {1, 0}, false: {0, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &Runner{Places: place.New("127.0.0.1:1"), Log: t.Logf}
-			e := &entrant{env: Env{Library: lib.Library{Name: "a", Ours: ours}, Log: t.Logf}, bench: &Bench{
+			r := &Runner{Pool: servers.New("127.0.0.1:1"), Log: t.Logf}
+			e := &participant{env: Env{Library: lib.Library{Name: "a", Ours: ours}, Log: t.Logf}, bench: &Bench{
 				Close: func() error { return nil },
 				Round: func(ctx context.Context, _ string, _ time.Duration) (Sample, error) {
 					<-ctx.Done()

@@ -6,25 +6,25 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-// Target is a figure that is wanted.
+// Target is a limit for a figure.
 type Target struct {
-	// Workload is whose figures it looks at.
+	// Workload is the workload whose figures it uses.
 	Workload string
 	// Claim says what is compared.
 	Claim string
-	// Bound is the most, or the least, that the figure may be.
+	// Bound is the limit.
 	Bound Bound
-	// Absolute: the figure has a unit, so that it does not travel from one run to another as ratios do.
+	// Absolute: the figure has a unit, so it cannot be compared between runs as ratios can.
 	Absolute bool
-	// Worst: the worst round counts, and not the median.
+	// Worst: the worst round counts, not the median.
 	Worst bool
 	// Value finds the figure.
 	Value func(*Finder) stat.Summary
 }
 
-// Bound is a limit on one side.
+// Bound is a lower or an upper limit.
 type Bound struct {
-	Least bool // else: most
+	Least bool // a lower limit; otherwise an upper one
 	Limit float64
 }
 
@@ -61,7 +61,7 @@ func (f *Finder) of(library, metric string) stat.Summary {
 	return stat.Summarize(nil)
 }
 
-// judged are the libraries that the targets of a workload are about.
+// judged returns the libraries that the targets of a workload mention.
 func judged(workload string, targets []Target) []string {
 	f := &Finder{}
 	for _, t := range targets {
@@ -72,20 +72,20 @@ func judged(workload string, targets []Target) []string {
 	return f.asked
 }
 
-// Verdict is what came of a target.
+// Verdict is the result of a target.
 type Verdict struct {
 	Workload string       `json:"workload"`
 	Claim    string       `json:"claim"`
-	Least    bool         `json:"at_least"` // else at most
+	Least    bool         `json:"at_least"` // otherwise at most
 	Target   float64      `json:"target"`
 	Measured stat.Number  `json:"measured"`
 	Over     stat.Summary `json:"over_rounds"`
 	Pass     bool         `json:"pass"`
 	Absolute bool         `json:"absolute"`
-	Worst    bool         `json:"worst"` // what was measured is the worst round
+	Worst    bool         `json:"worst"` // the worst round was compared
 }
 
-// Judge compares results with targets. Targets whose figures have not been measured are left out.
+// Judge compares results with targets. It leaves out targets whose figures were not measured.
 func Judge(targets []Target, results []Result) []Verdict {
 	var all []Verdict
 	for _, t := range targets {
@@ -98,7 +98,8 @@ func Judge(targets []Target, results []Result) []Verdict {
 			if f.missing {
 				continue
 			}
-			v := Verdict{Workload: t.Workload, Claim: t.Claim, Least: t.Bound.Least, Target: t.Bound.Limit, Measured: s.Median, Over: s, Absolute: t.Absolute, Worst: t.Worst}
+			v := Verdict{Workload: t.Workload, Claim: t.Claim, Least: t.Bound.Least, Target: t.Bound.Limit,
+				Measured: s.Median, Over: s, Absolute: t.Absolute, Worst: t.Worst}
 			switch {
 			case t.Worst && t.Bound.Least:
 				v.Measured = s.Low

@@ -8,7 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/stat"
 )
 
-func TestJudgedAreThoseThatTargetsAskFor(t *testing.T) {
+func TestJudgedLibrariesAreThoseOfTheTargets(t *testing.T) {
 	t.Parallel()
 	targets := []Target{
 		{Workload: "w", Value: figure("a", "x")}, {Workload: "v", Value: figure("b", "x")},
@@ -37,7 +37,8 @@ func TestJudge(t *testing.T) {
 		"worst, at least":      {Target{Workload: "w", Bound: atLeast(20), Worst: true, Value: speed}, true, false},
 		"library did not run":  {Target{Workload: "w", Value: figure("theirs", "speed")}, false, false},
 		"workload did not run": {Target{Workload: "v", Value: speed}, false, false},
-		"figure is no number":  {Target{Workload: "w", Bound: atMost(1), Value: func(*Finder) stat.Summary { return stat.Summarize(nil) }}, true, false},
+		"figure is no number": {Target{Workload: "w", Bound: atMost(1),
+			Value: func(*Finder) stat.Summary { return stat.Summarize(nil) }}, true, false},
 	} {
 		verdicts := Judge([]Target{c.target}, results)
 		if found := len(verdicts) == 1; found != c.found {
@@ -48,11 +49,13 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Of few turns, one more is no unfairness, and nobody needs to be fairer than a peer is.
-func TestUnfairnessToWhatIsAllowed(t *testing.T) {
+// With few turns, one more turn is not unfair, and a library need not be fairer than the one that
+// it is compared with.
+func TestRelativeUnfairness(t *testing.T) {
 	t.Parallel()
-	none := math.Inf(1) // somebody had no turn
-	got := toAllowed(stat.Summarize([]float64{1.2, 1.8, 2.2, 4.4, none, none, 1}), stat.Summarize([]float64{1, 1.05, 2, 2, none, 1, none})).Rounds
+	none := math.Inf(1) // a waiter had no turn
+	got := relativeUnfairness(stat.Summarize([]float64{1.2, 1.8, 2.2, 4.4, none, none, 1}),
+		stat.Summarize([]float64{1, 1.05, 2, 2, none, 1, none})).Rounds
 	for i, want := range []float64{1, 1.5, 1, 2, 1, none, 0} {
 		if is := float64(got[i]); is != want && !(math.Abs(is-want) < 1e-9) {
 			t.Errorf("round %d: %v, want %v", i, got[i], want)

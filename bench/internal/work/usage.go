@@ -6,18 +6,18 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// usage is what something took.
+// usage is the cost of an operation.
 type usage struct {
 	time           time.Duration
-	client, server time.Duration // on processors
-	commands       float64       // of the server
+	client, server time.Duration // processor time
+	commands       float64       // counted by the server
 }
 
-// measure runs something, and returns what it took.
-func measure(ctx context.Context, p place.Place, do func() error) (usage, error) {
+// measure runs do, and returns its cost.
+func measure(ctx context.Context, p servers.Backend, do func() error) (usage, error) {
 	load, err := p.Load(ctx)
 	if err != nil {
 		return usage{}, err
@@ -32,7 +32,7 @@ func measure(ctx context.Context, p place.Place, do func() error) (usage, error)
 	return u, err
 }
 
-// each returns the processor time of one of n, in microseconds.
+// each returns the processor time of one of n operations, in microseconds.
 func (u usage) each(n int) (client, server float64) {
 	unit := float64(n) * float64(time.Microsecond)
 	return float64(u.client) / unit, float64(u.server) / unit
@@ -43,19 +43,19 @@ func (u usage) share() (client, server float64) {
 	return 100 * float64(u.client) / float64(u.time), 100 * float64(u.server) / float64(u.time)
 }
 
-// processorTime returns what this process has used so far.
+// processorTime returns the processor time that this process has used so far.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it cannot fail for a process that asks about itself
+		panic(err) // cannot fail for the own process
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory returns what is in use, after the garbage has been collected.
+// memory returns the memory in use after a garbage collection.
 func memory() (heap, stacks float64) {
 	runtime.GC()
-	runtime.GC() // what has finalizers goes the second time
+	runtime.GC() // the second collection frees objects with finalizers
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc), float64(m.StackInuse)

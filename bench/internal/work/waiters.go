@@ -9,22 +9,24 @@ import (
 	"github.com/leasehold-go/leasehold/bench/internal/wire"
 )
 
-// openWaiters: many goroutines of one process wait for a name that a second client holds all the time.
+// openWaiters prepares a workload in which many goroutines of one process wait for a name that a
+// second client holds all the time.
 func openWaiters(e Env) (*Bench, error) { return openWaiting(e, 1) }
 
-// openIdle: many clients, each with connections of its own, wait for a name that another client holds all the time.
+// openIdle prepares a workload in which many clients, each with its own connections, wait for a
+// name that another client holds all the time.
 func openIdle(e Env) (*Bench, error) { return openWaiting(e, e.Plan.Size) }
 
 func openWaiting(e Env, clients int) (*Bench, error) {
 	w := &waiters{env: e}
-	at := e.At()
+	at := e.LibConfig()
 	for range clients + 1 {
 		s, err := e.Library.Open(at)
 		if err != nil {
 			return nil, errors.Join(err, w.close())
 		}
 		w.sessions = append(w.sessions, s)
-		at.Sent = &w.sent // of all but the first
+		at.Sent = &w.sent // for all but the first
 	}
 	return &Bench{Round: w.round, Close: w.close}, nil
 }
@@ -32,7 +34,7 @@ func openWaiting(e Env, clients int) (*Bench, error) {
 type waiters struct {
 	env      Env
 	sent     wire.Counter
-	sessions []lib.Session // that of the holder, and those of waiters
+	sessions []lib.Session // of the holder, then of the waiters
 }
 
 func (w *waiters) close() error {
@@ -51,8 +53,8 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 	defer func() { err = errors.Join(err, held.Release()) }()
 
-	// Goroutines that only wait, for comparison.
-	bare := gather(ctx, w.env.Plan.Size, func(ctx context.Context, _ int) error {
+	// Goroutines that only wait are the baseline.
+	bare := startAll(ctx, w.env.Plan.Size, func(ctx context.Context, _ int) error {
 		<-ctx.Done()
 		return nil
 	})
@@ -62,7 +64,7 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 	}
 
 	began := w.sent.Commands()
-	all := gather(ctx, w.env.Plan.Size, func(ctx context.Context, i int) error {
+	all := startAll(ctx, w.env.Plan.Size, func(ctx context.Context, i int) error {
 		if _, err := w.sessions[1+i%(len(w.sessions)-1)].Lock(ctx, name); err == nil {
 			return errors.New("exclusion is violated: a waiter was granted what another holds")
 		} else if ctx.Err() == nil {
@@ -71,13 +73,13 @@ func (w *waiters) round(ctx context.Context, label string, d time.Duration) (_ S
 		return nil
 	})
 	defer func() { err = errors.Join(err, all.end()) }()
-	if err := quiet(ctx, &w.sent, 300*time.Millisecond, 2*time.Second); err != nil {
+	if err := awaitQuiet(ctx, &w.sent, 300*time.Millisecond, 2*time.Second); err != nil {
 		return nil, err
 	}
 	joining := w.sent.Commands() - began
 	heap, stacks := memory()
 	sent := w.sent.Commands()
-	u, err := measure(ctx, w.env.Place, func() error { return pause(ctx, d) })
+	u, err := measure(ctx, w.env.Backend, func() error { return pause(ctx, d) })
 	if err != nil {
 		return nil, err
 	}

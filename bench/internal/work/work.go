@@ -1,4 +1,4 @@
-// Package work holds the workloads, a file each, and the runner that gives each library its turns.
+// Package work holds the workloads, one per file, and the runner that runs the libraries in turn.
 package work
 
 import (
@@ -6,40 +6,42 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/bench/internal/lib"
-	"github.com/leasehold-go/leasehold/bench/internal/place"
+	"github.com/leasehold-go/leasehold/bench/internal/servers"
 )
 
-// Workload is one thing that libraries are compared at.
+// Workload is one task at which libraries are compared.
 type Workload struct {
-	// Name is short; About says what is done. Section is where: what it says comes before the workloads that share it.
+	// Name is short. About describes the workload. Section is the heading that it shares with
+	// others.
 	Name, About, Section string
-	// Libraries take part, in this order.
+	// Libraries take part in this order.
 	Libraries []lib.Library
-	// Full and Short are the sizes of the two kinds of run.
+	// Full and Short are the sizes for the two kinds of run.
 	Full, Short Plan
-	// Main is the metric that says most; Base the library that others are set in relation to.
+	// Main is the most important metric. Base is the library that others are compared with.
 	Main, Base string
 	// Open prepares the workload for one library.
 	Open func(Env) (*Bench, error)
 }
 
-// Plan is how large a workload is.
+// Plan is the size of a workload.
 type Plan struct {
-	// Rounds is how many rounds each library runs, after one that warms up and is not counted.
+	// Rounds is how many rounds each library runs, after a warm-up that is not counted.
 	Rounds int `json:"rounds"`
-	// Others is how many of them, the first ones, the libraries run that no target is about. Zero means all.
+	// Others is how many rounds libraries run that no target mentions: the first ones. Zero means
+	// all.
 	Others int `json:"others"`
-	// Warm is how long it warms up. Zero means that there is no such round.
+	// Warm is the length of the warm-up. Zero means none.
 	Warm time.Duration `json:"warm_ns"`
-	// Round is how long one round measures.
+	// Round is the length of one round.
 	Round time.Duration `json:"round_ns"`
-	// Size is how many goroutines, clients, leases or waiters there are.
+	// Size is the number of goroutines, clients, leases or waiters.
 	Size int `json:"size"`
 	// TTL is how long leases last. Zero leaves it to the library.
 	TTL time.Duration `json:"ttl_ns"`
 }
 
-// of is how many rounds a library runs.
+// of returns how many rounds a library runs. judged says that a target mentions it.
 func (p Plan) of(judged bool) int {
 	if judged || p.Others == 0 {
 		return p.Rounds
@@ -47,26 +49,30 @@ func (p Plan) of(judged bool) int {
 	return min(p.Others, p.Rounds)
 }
 
-// Env is what a workload is opened with.
+// Env is the environment of one library in a workload.
 type Env struct {
-	Place   place.Place
+	Backend servers.Backend
 	Library lib.Library
 	Plan    Plan
-	// Mark is in the names of all locks, so that they can be swept away.
+	// Patience is Config.Patience of the sessions.
+	Patience time.Duration
+	// Mark is part of the names of all locks, so that their keys can be removed.
 	Mark string
 	// Folder is for files; it is removed at the end.
 	Folder string
-	// Log tells what is worth knowing beside the figures.
+	// Log reports what is worth knowing beside the figures.
 	Log func(format string, args ...any)
 }
 
-// At returns where a session of the library works.
-func (e Env) At() lib.At { return lib.At{Addrs: e.Place.Addrs(), TTL: e.Plan.TTL} }
+// LibConfig returns the configuration of the library's sessions.
+func (e Env) LibConfig() lib.Config {
+	return lib.Config{Addrs: e.Backend.Addrs(), TTL: e.Plan.TTL, Patience: e.Patience}
+}
 
-// Bench is a workload that has been opened for one library.
+// Bench is a workload that is prepared for one library.
 type Bench struct {
-	// Round runs it for about so long and returns what it measured. The label is of
-	// this round alone.
+	// Round runs for about the time d and returns what it measured. The label is unique to this
+	// round.
 	Round func(ctx context.Context, label string, d time.Duration) (Sample, error)
 	// Close ends the sessions.
 	Close func() error
@@ -78,7 +84,8 @@ type Metric struct {
 	Value      float64
 }
 
-// Sample holds the figures of one round. All rounds of a workload have the same, in the same order.
+// Sample holds the figures of one round. All rounds of a workload have the same metrics, in the
+// same order.
 type Sample []Metric
 
 const (

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Seeds returns a function that adds seeds to f. Each takes servers dozens of requests, so an ordinary run of the tests tries a third of them, always the same.
-// A run that fuzzes starts with all.
+// Seeds returns a function that adds seeds to f. Each seed costs dozens of requests to servers, so
+// an ordinary test run tries a third of them, always the same ones. A fuzzing run starts with all.
 func Seeds(f *testing.F) (add func(values ...any)) {
 	fuzzes := flag.Lookup("test.fuzz").Value.String() != ""
 	dice := rand.New(rand.NewPCG(1, 1))

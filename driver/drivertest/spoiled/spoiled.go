@@ -1,7 +1,10 @@
-// Package spoiled tries what engines do with a name into whose place somebody else has written. A neighbour in the same Redis, database, cluster or file may write
-// anything there. It may keep everybody from the lock. It must not crash a program, keep one waiting for longer than it has time, give a grant that is none, or hide other names.
+// Package spoiled tests engines with a name whose stored data somebody else has overwritten. A
+// neighbour in the same Redis, database, cluster or file may write anything there. It may keep
+// everybody from getting the lock. It must not crash a program, make a call run longer than its
+// time limit, cause an invalid grant, or hide other names.
 //
-// It is for fuzz targets: they choose what is written, and package spoiled does everything that a program and an operator may do.
+// The package is for fuzz targets: they choose what is written, and the package does everything
+// that programs and operators may do with the name.
 package spoiled
 
 import (
@@ -14,35 +17,37 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// State is what a name is in when the neighbour comes.
+// State is the state of a name when the neighbour writes.
 type State uint8
 
 const (
 	// Free is a name that nobody has touched.
 	Free State = iota
-	// Exclusive is one that A holds exclusively, and for which B waits.
+	// Exclusive is a name that A holds exclusively, and for which B waits.
 	Exclusive
-	// Shared is one that A holds with others; or exclusively, on an engine without that.
+	// Shared is a name that A holds in shared mode; or exclusively, on an engine without that mode.
 	Shared
-	// Permits is one of which A holds permits.
+	// Permits is a semaphore of which A holds permits.
 	Permits
 	// Latch is a latch that A has set.
 	Latch
 	states
 )
 
-// StateOf makes a state of any number.
+// StateOf maps any number to a state.
 func StateOf(n uint8) State { return State(n) % states }
 
-// Trial is one name that is spoiled.
+// Trial is a test of one name that is overwritten.
 type Trial struct {
-	// A and B are engines on the same place, as two programs have them.
+	// A and B are engines over the same locks, as two programs have them.
 	A, B driver.Engine
-	// Name is what is spoiled, and Good a name that is not: A holds it, and it must be listed.
+	// Name is the name that is overwritten, and Good one that is not: A holds Good, and it must be
+	// listed.
 	Name, Good string
 	// State is what Name is in when Spoil is called.
 	State State
-	// Spoil writes into the place of the name. owner is the one of A, or empty if A does not hold.
+	// Spoil overwrites the stored data of the name. owner is the owner by which A holds, or empty
+	// if A does not hold.
 	Spoil func(owner string)
 	// Prefix makes owners unique.
 	Prefix string
@@ -51,19 +56,19 @@ type Trial struct {
 }
 
 const (
-	// most is the time that each call has. It is never used up by an engine that is well.
-	most = time.Minute
-	// overdue is after how long a call counts as one that does not return.
+	// callLimit is the time limit of each call. A healthy engine never uses it up.
+	callLimit = time.Minute
+	// overdue is when a call counts as hanging.
 	overdue = 3 * time.Minute
 	ttl     = 30 * time.Second
 )
 
-// Run does everything with the name. It leaves nothing held, as far as the engine lets go of it.
+// Run does everything with the name. It leaves nothing held that the engine lets it release.
 func Run(t testing.TB, r Trial) {
 	t.Helper()
 	good, err := r.take(t, r.A, driver.Request{Key: driver.Key{Kind: driver.Lock, Name: r.Good}})
 	if err != nil {
-		t.Fatalf("the name that nobody spoils cannot be taken: %v", err)
+		t.Fatalf("the name that nobody overwrites cannot be taken: %v", err)
 	}
 	defer r.release(t, r.A, good)
 	mine, held := r.prepare(t)
@@ -72,18 +77,18 @@ func Run(t testing.TB, r Trial) {
 		owner = mine.Owner
 	}
 	r.Spoil(owner)
-	r.look(t)
+	r.list(t)
 	r.contend(t, mine, held)
-	r.others(t)
+	r.takeOtherWays(t)
 	r.latches(t)
-	r.look(t)
+	r.list(t)
 	r.operate(t)
 	if mine.Owner != "" {
 		r.release(t, r.A, mine)
 	}
 }
 
-// request makes a request complete.
+// request fills in the other fields of a request.
 func (r *Trial) request(q driver.Request) driver.Request {
 	r.owners++
 	q.Owner = fmt.Sprintf("%sowner%d", r.Prefix, r.owners)
@@ -92,15 +97,15 @@ func (r *Trial) request(q driver.Request) driver.Request {
 	return q
 }
 
-// ttl is as long as the engine gives leases, and not for ever.
+// ttl is the longest lease of the engine, but at most 30 seconds.
 func (r *Trial) ttl() time.Duration {
-	if most := r.A.Abilities().MaxTTL; most > 0 {
-		return min(most, ttl)
+	if limit := r.A.Abilities().MaxTTL; limit > 0 {
+		return min(limit, ttl)
 	}
 	return ttl
 }
 
-// take asks once, and judges a grant.
+// take asks once, and checks a grant.
 func (r *Trial) take(t testing.TB, e driver.Engine, q driver.Request) (driver.Request, error) {
 	t.Helper()
 	q = r.request(q)
@@ -108,7 +113,7 @@ func (r *Trial) take(t testing.TB, e driver.Engine, q driver.Request) (driver.Re
 	var err error
 	r.call(t, "Take", func(ctx context.Context) { g, err = e.Take(ctx, q) })
 	if err == nil {
-		judge(t, q, g)
+		checkGrant(t, q, g)
 	}
 	if g.Owner != "" {
 		q.Owner = g.Owner
@@ -116,24 +121,24 @@ func (r *Trial) take(t testing.TB, e driver.Engine, q driver.Request) (driver.Re
 	return q, err
 }
 
-// judge fails the test if a grant is none.
-func judge(t testing.TB, q driver.Request, g driver.Grant) {
+// checkGrant fails the test if the grant is invalid.
+func checkGrant(t testing.TB, q driver.Request, g driver.Grant) {
 	t.Helper()
 	if g.Token < 1 || g.Token > driver.MaxToken || g.Tokens < 0 || g.Tokens > q.Tokens || g.TTL < 0 {
-		t.Fatalf("a grant of the %s %q that is none: %+v", q.Kind, q.Name, g)
+		t.Fatalf("an invalid grant of the %s %q: %+v", q.Kind, q.Name, g)
 	}
 }
 
-// call bounds a call. One that is still not back has hung.
+// call limits the time of a call. A call that ignores the limit hangs.
 func (r *Trial) call(t testing.TB, what string, f func(ctx context.Context)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), most)
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	late := time.AfterFunc(overdue, func() { panic(what + " does not return, although its context has ended") })
 	defer late.Stop()
 	f(ctx)
 	if ctx.Err() != nil {
-		t.Fatalf("%s has used up all of its time", what)
+		t.Fatalf("%s has used up its time limit", what)
 	}
 }
 
@@ -168,7 +173,7 @@ func (r *Trial) prepare(t testing.TB) (mine driver.Request, held bool) {
 	return mine, true
 }
 
-// contend has B ask for what A may hold, and looks whether both are told that they hold.
+// contend lets B ask for what A may hold, and checks that they do not both hold it.
 func (r *Trial) contend(t testing.TB, mine driver.Request, held bool) {
 	t.Helper()
 	key := driver.Key{Kind: driver.Lock, Name: r.Name}
@@ -177,11 +182,11 @@ func (r *Trial) contend(t testing.TB, mine driver.Request, held bool) {
 	}
 	q := driver.Request{Key: key}
 	if key.Kind == driver.Semaphore {
-		q.Size, q.Weight = 5, 5 // nobody fits beside it
+		q.Size, q.Weight = 5, 5 // leaves no room for another holder
 	}
 	theirs, err := r.take(t, r.B, q)
 	if held {
-		r.again(t, mine)
+		r.takeAgain(t, mine)
 		other := r.renew(t, r.A, mine)
 		if err == nil && other == nil && r.renew(t, r.B, theirs) == nil && r.renew(t, r.A, mine) == nil {
 			t.Fatalf("both hold the %s %q", key.Kind, key.Name)
@@ -191,12 +196,12 @@ func (r *Trial) contend(t testing.TB, mine driver.Request, held bool) {
 	r.release(t, r.B, theirs)
 }
 
-// again asks for what the owner has been granted before.
-func (r *Trial) again(t testing.TB, q driver.Request) {
+// takeAgain repeats a take that was granted before.
+func (r *Trial) takeAgain(t testing.TB, q driver.Request) {
 	t.Helper()
 	r.call(t, "Take by the holder", func(ctx context.Context) {
 		if g, err := r.A.Take(ctx, q); err == nil {
-			judge(t, q, g)
+			checkGrant(t, q, g)
 		}
 	})
 }
@@ -219,8 +224,8 @@ func holdOf(q driver.Request) driver.Hold {
 	return driver.Hold{Key: q.Key, Owner: q.Owner, Mode: q.Mode}
 }
 
-// others asks for the name in all other ways.
-func (r *Trial) others(t testing.TB) {
+// takeOtherWays asks for the name in all other ways.
+func (r *Trial) takeOtherWays(t testing.TB) {
 	t.Helper()
 	can := r.B.Abilities()
 	lock := driver.Key{Kind: driver.Lock, Name: r.Name}
@@ -240,13 +245,14 @@ func (r *Trial) others(t testing.TB) {
 		r.release(t, r.B, q)
 	}
 	if all, ok := r.B.(driver.AllTaker); ok && can.All {
-		batch := []driver.Request{r.request(driver.Request{Key: lock}), r.request(driver.Request{Key: driver.Key{Kind: driver.Lock, Name: r.Name + "~"}})}
+		batch := []driver.Request{r.request(driver.Request{Key: lock}),
+			r.request(driver.Request{Key: driver.Key{Kind: driver.Lock, Name: r.Name + "~"}})}
 		var grants []driver.Grant
 		var err error
 		r.call(t, "TakeAll", func(ctx context.Context) { grants, err = all.TakeAll(ctx, batch) })
 		for i, q := range batch {
 			if err == nil {
-				judge(t, q, grants[i])
+				checkGrant(t, q, grants[i])
 			}
 			r.release(t, r.B, q)
 		}
@@ -260,38 +266,38 @@ func (r *Trial) latches(t testing.TB) {
 	if !ok || !r.B.Abilities().Latches {
 		return
 	}
-	r.call(t, "LatchState", func(ctx context.Context) { r.judgeLatch(t)(l.LatchState(ctx, r.Name)) })
+	r.call(t, "LatchState", func(ctx context.Context) { r.latchChecker(t)(l.LatchState(ctx, r.Name)) })
 	r.call(t, "CountDown", func(ctx context.Context) {
-		r.judgeLatch(t)(l.CountDown(ctx, driver.LatchDown{Name: r.Name, ID: r.Prefix + "down", TTL: ttl}))
+		r.latchChecker(t)(l.CountDown(ctx, driver.LatchDown{Name: r.Name, ID: r.Prefix + "down", TTL: ttl}))
 	})
 	r.call(t, "TrySet", func(ctx context.Context) {
 		_, _ = l.TrySet(ctx, driver.LatchSet{Name: r.Name, ID: r.Prefix + "set", Count: 1, TTL: ttl})
 	})
 }
 
-func (r *Trial) judgeLatch(t testing.TB) func(driver.LatchState, error) {
+func (r *Trial) latchChecker(t testing.TB) func(driver.LatchState, error) {
 	return func(st driver.LatchState, err error) {
 		t.Helper()
 		if err == nil && (st.Count < 0 || st.TTL < 0 && st.TTL != driver.NoTTL) {
-			t.Fatalf("a latch that is none: %+v", st)
+			t.Fatalf("an invalid latch: %+v", st)
 		}
 	}
 }
 
-// look lists everything. What is broken must not hide what is not.
-func (r *Trial) look(t testing.TB) {
+// list lists everything. A broken name must not hide a good one.
+func (r *Trial) list(t testing.TB) {
 	t.Helper()
 	good := false
 	see := func(all []driver.Status) {
 		for _, st := range all {
-			r.judgeStatus(t, st)
+			r.checkStatus(t, st)
 			good = good || st.Kind == driver.Lock && st.Name == r.Good && len(st.Holders) == 1
 		}
 	}
 	r.call(t, "List", func(ctx context.Context) {
 		page, err := r.B.List(ctx, driver.Query{Queue: true})
 		if see(page); err != nil || !good {
-			t.Fatalf("List does not tell of the name that is well, only of %+v: %v", page, err)
+			t.Fatalf("List does not report the good name, only %+v: %v", page, err)
 		}
 	})
 	r.call(t, "List of one name", func(ctx context.Context) {
@@ -303,37 +309,38 @@ func (r *Trial) look(t testing.TB) {
 		r.call(t, "Walk", func(ctx context.Context) {
 			err := w.Walk(ctx, driver.Query{}, func(piece []driver.Status) bool { see(piece); return true })
 			if err != nil || !good {
-				t.Fatalf("Walk does not tell of the name that is well: %v", err)
+				t.Fatalf("Walk does not report the good name: %v", err)
 			}
 		})
 	}
 }
 
-func (r *Trial) judgeStatus(t testing.TB, st driver.Status) {
+func (r *Trial) checkStatus(t testing.TB, st driver.Status) {
 	t.Helper()
 	for _, h := range st.Holders {
 		if h.Token > driver.MaxToken || h.TTL < 0 && h.TTL != driver.NoTTL {
-			t.Fatalf("a holder of the %s %q that is none: %+v", st.Kind, st.Name, h)
+			t.Fatalf("an invalid holder of the %s %q: %+v", st.Kind, st.Name, h)
 		}
 	}
 	if st.Waiting < 0 || len(st.Queue) > st.Waiting {
-		t.Fatalf("%d wait for the %s %q, of whom %d are told", st.Waiting, st.Kind, st.Name, len(st.Queue))
+		t.Fatalf("%d wait for the %s %q, and %d are listed", st.Waiting, st.Kind, st.Name, len(st.Queue))
 	}
 	if st.Latch != nil {
-		r.judgeLatch(t)(*st.Latch, nil)
+		r.latchChecker(t)(*st.Latch, nil)
 	}
 }
 
-// operate does what an operator does: sweep, release by force, and examine.
+// operate does what an operator does: sweep leaks, release by force, and examine.
 func (r *Trial) operate(t testing.TB) {
 	t.Helper()
 	can := r.B.Abilities()
 	if s, ok := r.B.(driver.Sweeper); ok && can.Leaks {
 		var leaks []driver.Leak
 		r.call(t, "Leaks", func(ctx context.Context) {
-			err := s.Leaks(ctx, driver.Query{}, func(l driver.Leak) bool { leaks = append(leaks, l); return len(leaks) < 100 })
+			err := s.Leaks(ctx, driver.Query{},
+				func(l driver.Leak) bool { leaks = append(leaks, l); return len(leaks) < 100 })
 			if err != nil {
-				t.Fatalf("Leaks stops at what is broken: %v", err)
+				t.Fatalf("Leaks stops at the broken name: %v", err)
 			}
 		})
 		for _, l := range leaks {
@@ -361,11 +368,11 @@ func (r *Trial) operate(t testing.TB) {
 		r.call(t, "Examine", func(ctx context.Context) {
 			found, err := x.Examine(ctx)
 			if err != nil {
-				t.Fatalf("Examine tells of nothing at all: %v", err)
+				t.Fatalf("Examine reports nothing at all: %v", err)
 			}
 			for _, f := range found.Findings {
-				if f.Code == "" || f.Text == "" || f.Mend == "" || f.Severity.String() == "" {
-					t.Fatalf("a finding without words: %+v", f)
+				if f.Code == "" || f.Text == "" || f.Fix == "" || f.Severity.String() == "" {
+					t.Fatalf("an incomplete finding: %+v", f)
 				}
 			}
 		})

@@ -15,19 +15,21 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// wire is the way of one client to one address. It stands where the client library would open connections.
-type wire struct {
+// path is the network path from one client to one address. It replaces the connections that the
+// client library would open.
+type path struct {
 	client  *client
 	address string
 }
 
-// fate is what happens to one request and its answer.
-type fate struct {
+// delivery says what happens to one request and its answer.
+type delivery struct {
 	before, after time.Duration
-	until         <-chan struct{} // it is held back until this is closed, however long that takes; nil: it is not
-	lost          bool            // it never arrives
-	mute          bool            // the answer is lost
-	broken        bool            // the connection breaks before the answer
+	// The request is held back until this is closed, however long that takes; nil: it is not.
+	until            <-chan struct{}
+	requestLost      bool // the request never arrives
+	answerLost       bool // the answer is lost
+	connectionBreaks bool // the connection breaks before the answer
 }
 
 // patience is how long the client library waits for an answer.
@@ -36,33 +38,33 @@ const patience = 3 * time.Second
 var errNoConnections = errors.New("the simulator has no connections")
 
 // DialHook implements redis.Hook.
-func (w *wire) DialHook(redis.DialHook) redis.DialHook {
+func (w *path) DialHook(redis.DialHook) redis.DialHook {
 	return func(context.Context, string, string) (net.Conn, error) { return nil, errNoConnections }
 }
 
 // ProcessHook implements redis.Hook.
-func (w *wire) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (w *path) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		answers, err := w.send(ctx, [][]string{words(cmd)})
+		answers, err := w.send(ctx, [][]string{arguments(cmd)})
 		if err != nil {
 			return err
 		}
-		return settle(cmd, answers[0])
+		return setAnswer(cmd, answers[0])
 	}
 }
 
 // ProcessPipelineHook implements redis.Hook.
-func (w *wire) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (w *path) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
 		var batch [][]string
 		for _, cmd := range cmds {
-			batch = append(batch, words(cmd))
+			batch = append(batch, arguments(cmd))
 		}
 		answers, err := w.send(ctx, batch)
 		for i, cmd := range cmds {
 			each := err
 			if err == nil {
-				each = settle(cmd, answers[i])
+				each = setAnswer(cmd, answers[i])
 			}
 			cmd.SetErr(each)
 			if first == nil {
@@ -73,8 +75,8 @@ func (w *wire) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipel
 	}
 }
 
-// words are a command as it is sent.
-func words(cmd redis.Cmder) (all []string) {
+// arguments returns a command as it is sent.
+func arguments(cmd redis.Cmder) (all []string) {
 	for _, arg := range cmd.Args() {
 		switch a := arg.(type) {
 		case string:
@@ -92,8 +94,8 @@ func words(cmd redis.Cmder) (all []string) {
 	return all
 }
 
-// settle puts an answer into a command.
-func settle(cmd redis.Cmder, answer any) error {
+// setAnswer stores an answer in a command.
+func setAnswer(cmd redis.Cmder, answer any) error {
 	if refused, is := answer.(refusal); is {
 		return refused
 	}
@@ -116,36 +118,37 @@ func settle(cmd redis.Cmder, answer any) error {
 	return nil
 }
 
-// send sends commands one behind the other, and returns the answers. What has left arrives, whether or not anybody still waits, unless the server ends before.
-func (w *wire) send(ctx context.Context, batch [][]string) ([]any, error) {
+// send sends a pipeline of commands and returns the answers. A request that was sent arrives,
+// whether or not anybody still waits, unless the server ends before.
+func (w *path) send(ctx context.Context, batch [][]string) ([]any, error) {
 	type reply struct {
 		answers []any
 		err     error
 	}
-	f := w.client.fate(w.address, batch)
-	to := w.client.world.cluster.at(w.address)
+	f := w.client.drawDelivery(w.address, batch)
+	to := w.client.simulation.cluster.serverAt(w.address)
 	if to == nil {
-		return nil, errCut
+		return nil, errConnectionBroken
 	}
 	replies := make(chan reply, 1)
 	go func() {
 		time.Sleep(f.before)
-		if f.lost {
+		if f.requestLost {
 			return
 		}
 		if f.until != nil {
 			<-f.until
 		}
 		var r reply
-		if r.err = to.reach(); r.err == nil {
-			r.answers = to.all(batch)
-			w.client.confirmed(batch, r.answers)
+		if r.err = to.awaitArrival(); r.err == nil {
+			r.answers = to.executeAll(batch)
+			w.client.noteConfirmations(batch, r.answers)
 		}
 		time.Sleep(f.after)
-		if f.broken {
-			r = reply{err: errCut}
+		if f.connectionBreaks {
+			r = reply{err: errConnectionBroken}
 		}
-		if !f.mute {
+		if !f.answerLost {
 			replies <- r
 		}
 	}()
@@ -161,17 +164,17 @@ func (w *wire) send(ctx context.Context, batch [][]string) ([]any, error) {
 	}
 }
 
-// confirmed notes whether too few replicas have confirmed what was granted. The client will undo it.
-func (c *client) confirmed(batch [][]string, answers []any) {
+// noteConfirmations notes whether too few replicas have confirmed a grant. The client will undo it.
+func (c *client) noteConfirmations(batch [][]string, answers []any) {
 	if last := len(batch) - 1; batch[last][0] == "wait" && answers[last] == int64(0) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.undoing[about(batch)] = true
+		c.undoing[slotOfBatch(batch)] = true
 	}
 }
 
-// all does what a client says on one connection.
-func (s *server) all(batch [][]string) (answers []any) {
+// executeAll executes the commands of one connection.
+func (s *server) executeAll(batch [][]string) (answers []any) {
 	asking := false
 	for _, args := range batch {
 		if args[0] == "asking" {
@@ -185,37 +188,38 @@ func (s *server) all(batch [][]string) (answers []any) {
 	return answers
 }
 
-// connect makes a client of the client library.
+// connect creates a client of the client library.
 func (c *client) connect() redis.UniversalClient {
 	node := func(o *redis.Options) *redis.Client {
 		o.MaxRetries, o.Protocol = -1, 2
 		one := redis.NewClient(o)
-		one.AddHook(&wire{c, o.Addr})
+		one.AddHook(&path{c, o.Addr})
 		return one
 	}
-	if c.world.cluster.alone {
+	if c.simulation.cluster.alone {
 		return node(&redis.Options{Addr: address(0)})
 	}
 	return redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: []string{address(0)}, MaxRetries: -1, Protocol: 2, DisableRoutingPolicies: true, NewClient: node,
-		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return c.world.cluster.slots(), nil },
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return c.simulation.cluster.slots(), nil },
 	})
 }
 
-// slots is who keeps which.
+// slots returns which server owns which slots.
 func (c *cluster) slots() (all []redis.ClusterSlot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for at := range c.servers {
 		c.ranges(at, func(first, last int) {
-			all = append(all, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{Addr: address(at)}}})
+			all = append(all,
+				redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{Addr: address(at)}}})
 		})
 	}
 	return all
 }
 
-// about is the slot of what a request is about, or -1 if it is about no key.
-func about(batch [][]string) int {
+// slotOfBatch returns the slot of a request's first key, or -1 if it has no key.
+func slotOfBatch(batch [][]string) int {
 	for _, args := range batch {
 		if keys := keysOf(args); len(keys) > 0 && !strings.EqualFold(args[0], "watch") {
 			return redisserver.Slot(keys[0])

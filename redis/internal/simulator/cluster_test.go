@@ -8,30 +8,32 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// cluster is the servers at some addresses, and who keeps which slot. All of them know that at once. One server may be alone.
+// cluster is the servers at some addresses, and which of them owns which slot. All of them know
+// that at once. A single server is alone.
 type cluster struct {
-	alone bool
-	plant plant
-	short func(*server) bool // too few replicas confirm
+	alone         bool
+	plantedFault  plantedFault
+	confirmTooFew func(*server) bool // too few replicas confirm a change
 
 	mu      sync.Mutex
-	lives   int
+	starts  int
 	epoch   int
-	servers []*server   // by address; nil while there is none
-	keeper  []int       // by slot
-	moving  map[int]int // slots on their way, and to whom
+	servers []*server   // by address; nil while no server runs
+	masters []int       // by slot
+	moving  map[int]int // moving slots, and their targets
 }
 
 func newCluster(n int) *cluster {
-	c := &cluster{alone: n == 1, servers: make([]*server, n), keeper: make([]int, redisserver.Slots), moving: map[int]int{}}
-	for slot := range c.keeper {
-		c.keeper[slot] = slot * n / redisserver.Slots
+	c := &cluster{alone: n == 1, servers: make([]*server, n), masters: make([]int, redisserver.Slots),
+		moving: map[int]int{}}
+	for slot := range c.masters {
+		c.masters[slot] = slot * n / redisserver.Slots
 	}
 	return c
 }
 
-// at returns the server at an address, or nil.
-func (c *cluster) at(address string) *server {
+// serverAt returns the server at an address, or nil.
+func (c *cluster) serverAt(address string) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.servers {
@@ -42,8 +44,9 @@ func (c *cluster) at(address string) *server {
 	return nil
 }
 
-// elsewhere is what a server answers that does not have these keys, or not all of them. The cluster and the server are locked.
-func (c *cluster) elsewhere(s *server, keys []string, asking bool) (answer refusal, is bool) {
+// redirection returns the answer of a server that does not have all of these keys. The cluster and
+// the server are locked.
+func (c *cluster) redirection(s *server, keys []string, asking bool) (answer refusal, is bool) {
 	if c.alone || len(keys) == 0 {
 		return "", false
 	}
@@ -52,15 +55,16 @@ func (c *cluster) elsewhere(s *server, keys []string, asking bool) (answer refus
 		if redisserver.Slot(key) != slot {
 			return "CROSSSLOT Keys in request don't hash to the same slot", true
 		}
-		if s.look(key) != nil {
+		if s.get(key) != nil {
 			here++
 		}
 	}
 	to, moves := c.moving[slot]
-	switch keeper := address(c.keeper[slot]); {
+	switch keeper := address(c.masters[slot]); {
 	case keeper == s.address && moves && here == 0:
 		return refusal(fmt.Sprintf("ASK %d %s", slot, address(to))), true
-	case keeper == s.address && moves && here < len(keys), asking && moves && address(to) == s.address && here < len(keys) && len(keys) > 1:
+	case keeper == s.address && moves && here < len(keys), asking && moves && address(to) == s.address &&
+		here < len(keys) && len(keys) > 1:
 		return "TRYAGAIN Multiple keys request during rehashing of slot", true
 	case keeper == s.address, asking && moves && address(to) == s.address:
 		return "", false
@@ -69,7 +73,7 @@ func (c *cluster) elsewhere(s *server, keys []string, asking bool) (answer refus
 	}
 }
 
-// nodes is the answer to CLUSTER NODES. The cluster is locked.
+// nodes returns the answer to CLUSTER NODES. The cluster is locked.
 func (c *cluster) nodes(me *server) string {
 	var b strings.Builder
 	for at, s := range c.servers {
@@ -87,11 +91,11 @@ func (c *cluster) nodes(me *server) string {
 	return b.String()
 }
 
-// ranges calls f for slots that follow each other, of the server at an address.
+// ranges calls f for each range of slots of the server at an address.
 func (c *cluster) ranges(at int, f func(first, last int)) {
-	for slot := 0; slot < len(c.keeper); slot++ {
+	for slot := 0; slot < len(c.masters); slot++ {
 		first := slot
-		for slot < len(c.keeper) && c.keeper[slot] == at {
+		for slot < len(c.masters) && c.masters[slot] == at {
 			slot++
 		}
 		if slot > first {
@@ -100,34 +104,34 @@ func (c *cluster) ranges(at int, f func(first, last int)) {
 	}
 }
 
-// begin begins to move a slot.
-func (c *cluster) begin(slot, to int) {
+// startMove begins to move a slot.
+func (c *cluster) startMove(slot, to int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moving[slot] = to
 }
 
-// keys are those of a slot that are still where it was.
+// keys returns the keys of a slot that are still on its master.
 func (c *cluster) keys(slot int) (keys []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.servers[c.keeper[slot]]
+	s := c.servers[c.masters[slot]]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.data {
-		if s.look(key) != nil && redisserver.Slot(key) == slot {
+		if s.get(key) != nil && redisserver.Slot(key) == slot {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// migrate moves a key of a slot on its way. What is left of its time goes along.
+// migrate moves a key of a moving slot, with what is left of its time.
 func (c *cluster) migrate(slot int, key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	from, to := c.servers[c.keeper[slot]], c.servers[c.moving[slot]]
-	v := from.look(key)
+	from, to := c.servers[c.masters[slot]], c.servers[c.moving[slot]]
+	v := from.get(key)
 	if v == nil {
 		return
 	}
@@ -138,12 +142,13 @@ func (c *cluster) migrate(slot int, key string) {
 	delete(from.data, key)
 }
 
-// give makes a server the keeper of a slot, whatever is there. What another one has of it is gone.
-func (c *cluster) give(slot, to int) {
+// assign makes a server the master of a slot, whatever keys it has. The former master's keys of the
+// slot are lost.
+func (c *cluster) assign(slot, to int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.moving, slot)
-	if before := c.servers[c.keeper[slot]]; before != nil && c.keeper[slot] != to {
+	if before := c.servers[c.masters[slot]]; before != nil && c.masters[slot] != to {
 		for key := range before.data {
 			if redisserver.Slot(key) == slot {
 				delete(before.data, key)
@@ -151,6 +156,6 @@ func (c *cluster) give(slot, to int) {
 		}
 	}
 	c.epoch++
-	c.keeper[slot] = to
+	c.masters[slot] = to
 	c.servers[to].epoch = c.epoch
 }

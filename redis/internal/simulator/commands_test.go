@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// do does what a script or a client says. The server is locked.
+// do executes a command of a script or a client. The server is locked.
 func (s *server) do(args []string) any {
 	name, args := strings.ToUpper(args[0]), args[1:]
 	command := commands[name]
@@ -18,8 +18,8 @@ func (s *server) do(args []string) any {
 	return command(s, args)
 }
 
-// look returns a value that has not ended, or nil.
-func (s *server) look(key string) *value {
+// get returns a value that has not expired, or nil.
+func (s *server) get(key string) *value {
 	v := s.data[key]
 	if v != nil && v.end != 0 && s.now() > v.end {
 		delete(s.data, key)
@@ -28,9 +28,9 @@ func (s *server) look(key string) *value {
 	return v
 }
 
-// open returns a value to be changed.
-func (s *server) open(key string) *value {
-	v := s.look(key)
+// getOrCreate returns a value to be changed.
+func (s *server) getOrCreate(key string) *value {
+	v := s.get(key)
 	if v == nil {
 		v = &value{}
 		s.data[key] = v
@@ -38,8 +38,8 @@ func (s *server) open(key string) *value {
 	return v
 }
 
-// shut removes a hash or a set that is empty now.
-func (s *server) shut(key string) {
+// removeIfEmpty removes a hash or a set that has become empty.
+func (s *server) removeIfEmpty(key string) {
 	if v := s.data[key]; v != nil && len(v.hash) == 0 && len(v.zset) == 0 {
 		delete(s.data, key)
 	}
@@ -66,7 +66,7 @@ var commands = map[string]func(s *server, args []string) any{
 	"HMGET":   func(s *server, a []string) any { return each(a[1:], func(f string) any { return s.field(a[0], f) }) },
 	"HEXISTS": func(s *server, a []string) any { return truth(s.field(a[0], a[1]) != nil) },
 	"HSET": func(s *server, a []string) any {
-		v := s.open(a[0])
+		v := s.getOrCreate(a[0])
 		if v.hash == nil {
 			v.hash = map[string]string{}
 		}
@@ -76,17 +76,17 @@ var commands = map[string]func(s *server, args []string) any{
 		return int64(len(a) / 2)
 	},
 	"HDEL": func(s *server, a []string) any {
-		before := len(s.open(a[0]).hash)
+		before := len(s.getOrCreate(a[0]).hash)
 		for _, f := range a[1:] {
 			delete(s.data[a[0]].hash, f)
 		}
 		n := before - len(s.data[a[0]].hash)
-		s.shut(a[0])
+		s.removeIfEmpty(a[0])
 		return int64(n)
 	},
 
 	"ZADD": func(s *server, a []string) any {
-		v := s.open(a[0])
+		v := s.getOrCreate(a[0])
 		if v.zset == nil {
 			v.zset = map[string]float64{}
 		}
@@ -95,14 +95,14 @@ var commands = map[string]func(s *server, args []string) any{
 		return truth(!there)
 	},
 	"ZREM": func(s *server, a []string) any {
-		_, there := s.open(a[0]).zset[a[1]]
+		_, there := s.getOrCreate(a[0]).zset[a[1]]
 		delete(s.data[a[0]].zset, a[1])
-		s.shut(a[0])
+		s.removeIfEmpty(a[0])
 		return truth(there)
 	},
-	"ZCARD": func(s *server, a []string) any { return int64(len(s.look(a[0]).sorted())) },
+	"ZCARD": func(s *server, a []string) any { return int64(len(s.get(a[0]).sorted())) },
 	"ZSCORE": func(s *server, a []string) any {
-		if v := s.look(a[0]); v != nil {
+		if v := s.get(a[0]); v != nil {
 			if score, there := v.zset[a[1]]; there {
 				return number(score)
 			}
@@ -110,21 +110,24 @@ var commands = map[string]func(s *server, args []string) any{
 		return nil
 	},
 	"ZRANK": func(s *server, a []string) any {
-		at := slices.IndexFunc(s.look(a[0]).sorted(), func(m member) bool { return m.name == a[1] })
+		at := slices.IndexFunc(s.get(a[0]).sorted(), func(m member) bool { return m.name == a[1] })
 		if at < 0 {
 			return nil
 		}
 		return int64(at)
 	},
-	"ZRANGE": func(s *server, a []string) any { return told(part(s.look(a[0]).sorted(), a[1], a[2]), len(a) > 3) },
+	"ZRANGE": func(s *server, a []string) any {
+		return membersReply(part(s.get(a[0]).sorted(), a[1], a[2]), len(a) > 3)
+	},
 	"ZREVRANGE": func(s *server, a []string) any {
-		all := s.look(a[0]).sorted()
+		all := s.get(a[0]).sorted()
 		slices.Reverse(all)
-		return told(part(all, a[1], a[2]), len(a) > 3)
+		return membersReply(part(all, a[1], a[2]), len(a) > 3)
 	},
 	"ZRANGEBYSCORE": func(s *server, a []string) any {
-		all := slices.DeleteFunc(s.look(a[0]).sorted(), func(m member) bool { return m.score < float(a[1]) || m.score > float(a[2]) })
-		return told(all, false)
+		all := slices.DeleteFunc(s.get(a[0]).sorted(),
+			func(m member) bool { return m.score < float(a[1]) || m.score > float(a[2]) })
+		return membersReply(all, false)
 	},
 	"PUBLISH":  func(*server, []string) any { return int64(0) },
 	"SPUBLISH": func(*server, []string) any { return int64(0) },
@@ -132,10 +135,12 @@ var commands = map[string]func(s *server, args []string) any{
 	"WATCH":   func(*server, []string) any { return status("OK") },
 	"UNWATCH": func(*server, []string) any { return status("OK") },
 	"INFO": func(s *server, _ []string) any {
-		return fmt.Sprintf("redis_version:7.4.0\r\nredis_mode:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\nrole:master\r\nmaster_replid2:%s\r\n",
+		return fmt.Sprintf(
+			"redis_version:7.4.0\r\nredis_mode:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n"+
+				"role:master\r\nmaster_replid2:%s\r\n",
 			s.mode(), s.runID, s.uptime(), strings.Repeat("0", 40))
 	},
-	"WAIT":    func(s *server, a []string) any { return s.confirmed(integer(a[0])) },
+	"WAIT":    func(s *server, a []string) any { return s.confirmations(integer(a[0])) },
 	"CLUSTER": func(s *server, _ []string) any { return s.cluster.nodes(s) },
 }
 
@@ -154,7 +159,7 @@ func each(list []string, of func(string) any) (all []any) {
 }
 
 func (s *server) text(key string) any {
-	v := s.look(key)
+	v := s.get(key)
 	switch {
 	case v == nil:
 		return nil
@@ -165,7 +170,7 @@ func (s *server) text(key string) any {
 }
 
 func (s *server) field(key, field string) any {
-	if v := s.look(key); v != nil {
+	if v := s.get(key); v != nil {
 		if text, there := v.hash[field]; there {
 			return text
 		}
@@ -175,7 +180,7 @@ func (s *server) field(key, field string) any {
 
 func (s *server) count(keys []string, then func(key string)) (n int64) {
 	for _, key := range keys {
-		if s.look(key) != nil {
+		if s.get(key) != nil {
 			n++
 			then(key)
 		}
@@ -184,7 +189,7 @@ func (s *server) count(keys []string, then func(key string)) (n int64) {
 }
 
 func (s *server) when(key string, of func(end int64) int64) int64 {
-	v := s.look(key)
+	v := s.get(key)
 	switch {
 	case v == nil:
 		return -2
@@ -195,7 +200,7 @@ func (s *server) when(key string, of func(end int64) int64) int64 {
 }
 
 func (s *server) expire(key string, end int64, option []string) int64 {
-	v := s.look(key)
+	v := s.get(key)
 	if v == nil || len(option) > 0 && (v.end == 0 || end <= v.end) { // GT
 		return 0
 	}
@@ -240,7 +245,7 @@ func (s *server) set(a []string) any {
 	return nil
 }
 
-// snapshot is what the server keeps, as a backup would have it.
+// snapshot returns a copy of the data, as a backup would have it.
 func (s *server) snapshot() map[string]*value {
 	all := maps.Clone(s.data)
 	for key, v := range all {

@@ -1,7 +1,7 @@
 package simulator
 
 import (
-	"crypto/sha1" // it is how Redis names scripts
+	"crypto/sha1" // Redis names scripts by it
 	"encoding/hex"
 	"regexp"
 	"strconv"
@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// interpreters are used again by one schedule after the other.
+// interpreters are reused by later schedules.
 var interpreters = sync.Pool{New: func() any {
 	l := lua.NewState()
 	l.GetGlobal("string").(*lua.LTable).RawSetString("format", l.NewFunction(format))
@@ -22,13 +22,14 @@ var interpreters = sync.Pool{New: func() any {
 	return l
 }}
 
-// asInC makes functions answer as they do in the Lua of Redis: without a match it is nil, and not nothing.
+// asInC makes functions answer as they do in the Lua of Redis: without a match the answer is nil,
+// and not nothing.
 const asInC = `
 local match = string.match
 local function one(first, ...) return first, ... end
 function string.match(...) return one(match(...)) end`
 
-// format is string.format, which also makes numbers of texts that are numbers.
+// format is string.format, but also accepts texts as numbers.
 func format(l *lua.LState) int {
 	at := 1
 	text := verb.ReplaceAllStringFunc(l.CheckString(1), func(v string) string {
@@ -42,10 +43,10 @@ func format(l *lua.LState) int {
 	return 1
 }
 
-// verb is what the scripts have in their formats.
+// verb matches the verbs that the scripts use.
 var verb = regexp.MustCompile(`%(s|d|\.0f)`)
 
-// compiled are scripts by their text. Servers of many schedules have the same ones.
+// compiled maps texts to compiled scripts. Servers of many schedules share them.
 var compiled sync.Map
 
 func compile(text string) *lua.FunctionProto {
@@ -64,11 +65,11 @@ func compile(text string) *lua.FunctionProto {
 	return p
 }
 
-// load notes a script, and plants the fault in it that is to be found.
+// load stores a script, and plants the fault in it.
 func (s *server) load(text string) string {
-	sum := sha1.Sum([]byte(text)) // see above
+	sum := sha1.Sum([]byte(text)) // as Redis does
 	sha := hex.EncodeToString(sum[:])
-	s.scripts[sha] = s.cluster.plant.in(text)
+	s.scripts[sha] = s.cluster.plantedFault.applyTo(text)
 	return sha
 }
 
@@ -109,7 +110,7 @@ func list(l *lua.LState, texts []string) *lua.LTable {
 	return t
 }
 
-// called is redis.call and redis.pcall.
+// called implements redis.call and redis.pcall.
 func (s *server) called(l *lua.LState, raise bool) int {
 	args := make([]string, l.GetTop())
 	for i := range args {
@@ -133,7 +134,7 @@ func (s *server) called(l *lua.LState, raise bool) int {
 	return 1
 }
 
-// valueOf is an answer as scripts see it.
+// valueOf converts an answer for scripts.
 func valueOf(l *lua.LState, answer any) lua.LValue {
 	switch a := answer.(type) {
 	case int64:
@@ -158,7 +159,7 @@ func valueOf(l *lua.LState, answer any) lua.LValue {
 	return lua.LFalse
 }
 
-// answerOf is what a script returns as clients see it.
+// answerOf converts the result of a script for clients.
 func answerOf(v lua.LValue) any {
 	switch v := v.(type) {
 	case lua.LNumber:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clock is that of a server: it is off, and runs at another rate than that of clients.
+// clock is a server's clock: it is off, and runs at another rate than the clients' clocks.
 type clock struct {
 	began time.Time
 	off   time.Duration
@@ -19,12 +19,12 @@ func (c *clock) now() time.Time {
 
 // server is one process, from its start to its end.
 type server struct {
-	cluster *cluster
-	address string
-	runID   string
-	clock   *clock
-	begun   time.Time
-	epoch   int
+	cluster   *cluster
+	address   string
+	runID     string
+	clock     *clock
+	startedAt time.Time
+	epoch     int
 
 	mu      sync.Mutex
 	data    map[string]*value
@@ -36,7 +36,7 @@ type server struct {
 // now is the time of the server in ms.
 func (s *server) now() int64 { return s.clock.now().UnixMilli() }
 
-func (s *server) uptime() int64 { return int64(time.Since(s.begun) / time.Second) }
+func (s *server) uptime() int64 { return int64(time.Since(s.startedAt) / time.Second) }
 
 func (s *server) mode() string {
 	if s.cluster.alone {
@@ -45,21 +45,22 @@ func (s *server) mode() string {
 	return "cluster"
 }
 
-// confirmed says how many replicas have what was changed. They do not exist; the world decides.
-func (s *server) confirmed(wanted int64) int64 {
-	if s.cluster.short(s) {
+// confirmations returns how many replicas confirm a change. There are none; the simulation decides.
+func (s *server) confirmations(wanted int64) int64 {
+	if s.cluster.confirmTooFew(s) {
 		return 0
 	}
 	return wanted
 }
 
-// execute does what a client says on a connection, when it has arrived. asking says that the client was sent here by ASK.
+// execute executes a command that has arrived. asking says that ASK redirected the client to this
+// server.
 func (s *server) execute(args []string, asking bool) any {
 	s.cluster.mu.Lock() // slots do not move meanwhile
 	defer s.cluster.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer, elsewhere := s.cluster.elsewhere(s, keysOf(args), asking); elsewhere {
+	if answer, elsewhere := s.cluster.redirection(s, keysOf(args), asking); elsewhere {
 		return answer
 	}
 	switch args[0] {
@@ -72,7 +73,7 @@ func (s *server) execute(args []string, asking bool) any {
 	return s.do(args)
 }
 
-// keysOf are the keys that a client names.
+// keysOf returns the keys that a command names.
 func keysOf(args []string) []string {
 	switch args[0] {
 	case "watch":
@@ -96,8 +97,8 @@ func (s *server) thaw() {
 	close(s.thawed)
 }
 
-// reach waits until what was sent has arrived, and fails if the server ends before.
-func (s *server) reach() error {
+// awaitArrival waits until a sent request has arrived, and fails if the server ends before.
+func (s *server) awaitArrival() error {
 	s.mu.Lock()
 	thawed := s.thawed
 	s.mu.Unlock()
@@ -107,19 +108,19 @@ func (s *server) reach() error {
 	}
 	select {
 	case <-s.gone:
-		return errCut
+		return errConnectionBroken
 	default:
 		return nil
 	}
 }
 
-// start starts a server at an address in place of the one before.
+// start starts a server at an address, replacing the one before.
 func (c *cluster) start(at int, k *clock, begun time.Time, data map[string]*value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lives++
+	c.starts++
 	s := &server{
-		cluster: c, address: address(at), runID: fmt.Sprintf("%040d", c.lives), clock: k, begun: begun,
+		cluster: c, address: address(at), runID: fmt.Sprintf("%040d", c.starts), clock: k, startedAt: begun,
 		data: data, scripts: map[string]string{}, thawed: make(chan struct{}), gone: make(chan struct{}),
 	}
 	close(s.thawed)
@@ -129,7 +130,7 @@ func (c *cluster) start(at int, k *clock, begun time.Time, data map[string]*valu
 	c.servers[at] = s
 }
 
-// stop ends the server at an address, and returns what it knew.
+// stop ends the server at an address, and returns it with its data.
 func (c *cluster) stop(at int) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,5 +140,6 @@ func (c *cluster) stop(at int) *server {
 	return s
 }
 
-// address is none of this machine, which the client library would change to that of whom it has asked.
+// address returns an address outside this machine. The client library would replace a local address
+// with the one it has connected to.
 func address(at int) string { return fmt.Sprintf("10.0.0.%d:6379", at) }

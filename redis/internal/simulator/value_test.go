@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// value is what is kept under a key: a text, unless it is one of the others.
+// value is the value of a key: a string, unless one of the others is set.
 type value struct {
 	text string
 	hash map[string]string
@@ -20,13 +20,13 @@ func (v *value) clone() *value {
 	return &value{v.text, maps.Clone(v.hash), maps.Clone(v.zset), v.end}
 }
 
-// member is one of a sorted set.
+// member is a member of a sorted set.
 type member struct {
 	name  string
 	score float64
 }
 
-// sorted are the members of a set in their order.
+// sorted returns the members of a set in their order.
 func (v *value) sorted() (all []member) {
 	if v == nil {
 		return nil
@@ -34,12 +34,13 @@ func (v *value) sorted() (all []member) {
 	for name, score := range v.zset {
 		all = append(all, member{name, score})
 	}
-	slices.SortFunc(all, func(a, b member) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all,
+		func(a, b member) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name)) })
 	return all
 }
 
-// told is how members are answered.
-func told(all []member, scores bool) (answer []any) {
+// membersReply returns members as an answer.
+func membersReply(all []member, scores bool) (answer []any) {
 	for _, m := range all {
 		answer = append(answer, m.name)
 		if scores {
@@ -51,7 +52,7 @@ func told(all []member, scores bool) (answer []any) {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// part is from one position to another, counted from the end if negative.
+// part returns the members between two positions, which count from the end if negative.
 func part(all []member, from, to string) []member {
 	at := func(s string) int {
 		n := integer(s)
@@ -67,7 +68,7 @@ func part(all []member, from, to string) []member {
 	return all[first : last+1]
 }
 
-// integer reads a number that must be one: a script that says something else is wrong.
+// integer reads a number. A script that sends anything else is wrong.
 func integer(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -77,22 +78,22 @@ func integer(s string) int64 {
 }
 
 func float(s string) float64 {
-	f, err := strconv.ParseFloat(s, 64) // it knows inf, too
+	f, err := strconv.ParseFloat(s, 64) // it accepts inf, too
 	if err != nil {
 		panic(err)
 	}
 	return f
 }
 
-// status is an answer as OK is.
+// status is a status reply, such as OK.
 type status string
 
-// refusal is an answer that is an error.
+// refusal is an error reply.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// RedisError makes it one of the errors that the client library takes for an answer.
+// RedisError marks it as an error reply for the client library.
 func (refusal) RedisError() {}
 
-var errCut = errors.New("the connection broke")
+var errConnectionBroken = errors.New("the connection broke")

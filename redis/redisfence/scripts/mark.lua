@@ -4,8 +4,8 @@
 -- ARGV[1]  the token, 1 to 2^53 - 1: a number of Lua has it exactly
 -- ARGV[2]  the field of the mark, or "" if it is a string
 --
--- fence answers nil if the mark now is the token, and otherwise what the script has to answer: {0, mark} if the token is too
--- old, or an error if the mark is none. Nothing is changed then.
+-- fence returns nil if the mark now is the token, and otherwise the answer of the script, which then changes nothing:
+-- {0, mark} if the token is too old, or an error if the key holds no mark.
 local mark, token, field = KEYS[1], ARGV[1], ARGV[2]
 local function read()
   if field == '' then return redis.call('GET', mark) end
@@ -30,7 +30,7 @@ local function fence()
   end
 end
 
--- keep puts back a mark that was deleted or overwritten, together with the hash that it is in for example.
+-- keep puts back a mark that was deleted or overwritten, for example together with its hash.
 local function keep()
   if read() == token then return end
   if field ~= '' then

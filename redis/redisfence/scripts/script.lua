@@ -6,7 +6,7 @@
 --
 -- Answers {1, the answer of the script}, {0, mark} if the token is too old, or an error.
 --
--- The script stands before all else, so that it sees none of the names that follow. If it fails, the mark is put back first.
+-- The script comes first, so that it sees none of the local names below. If it fails, the mark is put back first.
 local function script(KEYS, ARGV)
 -- the script
 end
@@ -17,5 +17,5 @@ local fine, answer = pcall(script, {unpack(KEYS, 2)}, {unpack(ARGV, 3)})
 keep()
 if not fine then error(answer, 0) end
 if type(answer) == 'table' and answer.err then return answer end
-if answer == nil then answer = false end -- which is a nil, too, but does not end the table
+if answer == nil then answer = false end -- Redis answers nil for both, but nil would end the table
 return {1, answer}

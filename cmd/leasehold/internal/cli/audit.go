@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
-// removal is the JSON form of a removal. Its field names are an interface.
+// removal is the JSON form of a removal. Its field names are part of the interface.
 type removal struct {
 	At      string `json:"at"`
 	Kind    string `json:"kind"`
@@ -34,27 +34,28 @@ func (a *app) audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List the locks that were taken away by force",
-		Long: `List the locks that were taken away by force, with leasehold release --force or by programs, the newest first. The engine keeps
-the latest 1000.
+		Long: `List the locks that were taken away by force, with leasehold release --force or by programs, the newest
+first. The engine keeps the latest 1000.
 
-Outcomes: removed; gone (the holder had no lock any more, and nothing was changed); refused (nothing was changed, for another
-reason); asked (it was about to be done, and whether it was is not known).
+Outcomes: removed; gone (the holder no longer had the lock, and nothing was changed); refused (nothing was
+changed, for another reason); asked (the removal was about to be done, and whether it was is not known).
 
-When and by whom is what the machine said on which it was done. An engine that keeps no record says so, and the exit code is 64.`,
-		Args:              words(0, "leasehold audit [flags]"),
+Time and user are what the machine said on which it was done. An engine that keeps no record says so, and the
+exit code is 64.`,
+		Args:              exactArgs(0, "leasehold audit [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("limit") && limit < 1 {
 				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", limit)
 			}
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
 				all, err := c.Removals(ctx, limit)
 				switch {
 				case errors.Is(err, leasehold.ErrUnsupported):
 					return exit.Errorf(exit.Usage, "this engine keeps no record of forced releases")
 				case err != nil:
 					return err
-				case output.word == "json":
+				case output.value == "json":
 					return a.printJSON(removals(all))
 				}
 				return a.printRemovals(all)
@@ -67,11 +68,11 @@ When and by whom is what the machine said on which it was done. An engine that k
 }
 
 func removals(all []leasehold.Removal) []removal {
-	list := make([]removal, 0, len(all)) // [] rather than null
+	list := make([]removal, 0, len(all)) // [], not null
 	for _, r := range all {
 		list = append(list, removal{
-			At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind.String(), Name: r.Name, Token: r.Token, Holder: r.Holder,
-			By: r.By, Why: r.Why, Outcome: r.Outcome.String(), ID: r.ID,
+			At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind.String(), Name: r.Name, Token: r.Token,
+			Holder: r.Holder, By: r.By, Why: r.Why, Outcome: r.Outcome.String(), ID: r.ID,
 		})
 	}
 	return list
@@ -79,16 +80,17 @@ func removals(all []leasehold.Removal) []removal {
 
 func (a *app) printRemovals(all []leasehold.Removal) error {
 	table := columns{out: a.out}
-	table.row("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
+	table.addRow("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
 	for _, r := range all {
-		table.row(r.At.UTC().Format(time.RFC3339), r.Kind.String(), quote.Name(r.Name), strconv.FormatUint(r.Token, 10), r.Outcome.String(),
-			quote.Text(r.By), quote.Cell(r.Holder), quote.Cell(r.Why))
+		table.addRow(r.At.UTC().Format(time.RFC3339), r.Kind.String(), quote.Name(r.Name),
+			strconv.FormatUint(r.Token, 10), r.Outcome.String(), quote.Text(r.By), quote.Cell(r.Holder),
+			quote.Cell(r.Why))
 	}
 	return table.flush()
 }
 
-// dash stands for nothing in a table.
-func dash(text string) string {
+// orDash returns the text, or a dash if it is empty.
+func orDash(text string) string {
 	if text == "" {
 		return "-"
 	}

@@ -10,47 +10,48 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// scene is what one look has seen.
-type scene struct {
+// snapshot is what one poll has seen.
+type snapshot struct {
 	began time.Time
 	names map[driver.Key]leasehold.Status
 }
 
-// change is a difference between two looks. Its field names are an interface.
+// change is a difference between two polls. Its field names are part of the interface.
 type change struct {
 	At     string  `json:"at"`
 	Event  event   `json:"event"`
 	Kind   string  `json:"kind,omitempty"`
 	Name   string  `json:"name,omitempty"`
 	Holder *holder `json:"holder,omitempty"`
-	From   *holder `json:"from,omitempty"`  // who held it before
+	From   *holder `json:"from,omitempty"`  // the previous holder
 	Count  *int    `json:"count,omitempty"` // of waiters, or of a latch
 	Before *int    `json:"before,omitempty"`
 	Node   *node   `json:"node,omitempty"`
 	Error  string  `json:"error,omitempty"`
 }
 
-// event is what a change is.
+// event says what has changed.
 type event string
 
 const (
-	eventHeld      event = "held"      // by the first look
-	eventFree      event = "free"      // by the first look at one name
-	eventGranted   event = "granted"   // somebody has come to hold it
-	eventHandedOn  event = "handed on" // from one holder to the next
-	eventReleased  event = "released"  // gone before it could run out
-	eventEnded     event = "ended"     // released, or run out
-	eventChanged   event = "changed"   // the holder holds it in another way, or another number of permits
-	eventWaiting   event = "waiting"   // the number of waiters
-	eventLatch     event = "latch"     // what is left of a latch
-	eventForgotten event = "forgotten" // a latch is not set any more
-	eventNode      event = "node"      // what a node says
-	eventAway      event = "away"      // the engine does not answer
-	eventBack      event = "back"      // it does again
+	eventHeld        event = "held"      // seen by the first poll
+	eventFree        event = "free"      // seen by the first poll of one name
+	eventGranted     event = "granted"   // a new holder
+	eventHandedOver  event = "handed on" // passed from one holder to the next
+	eventReleased    event = "released"  // gone before the lease could expire
+	eventEnded       event = "ended"     // released or expired
+	eventChanged     event = "changed"   // the same holder, with another mode or number of permits
+	eventWaiting     event = "waiting"   // the number of waiters
+	eventLatch       event = "latch"     // the remaining count of a latch
+	eventForgotten   event = "forgotten" // a latch is no longer set
+	eventNode        event = "node"      // the answer of a node
+	eventUnavailable event = "away"      // the engine does not answer
+	eventAvailable   event = "back"      // the engine answers again
 )
 
-// changes returns what is different between two looks, by kind and name; all that there is, if there was no look before.
-func changes(before *scene, now scene) []change {
+// changes returns the differences between two polls, sorted by kind and name. Without an earlier poll it returns
+// everything there is.
+func changes(before *snapshot, now snapshot) []change {
 	var was map[driver.Key]leasehold.Status
 	var since time.Time
 	if before != nil {
@@ -77,30 +78,30 @@ func changes(before *scene, now scene) []change {
 	return all
 }
 
-// comparison compares what was and is known of one key.
+// comparison compares two states of one key.
 type comparison struct {
-	was, is leasehold.Status
-	first   bool
-	since   time.Time // when the earlier look began
+	before, after leasehold.Status
+	first         bool
+	since         time.Time // when the earlier poll began
 }
 
 func (c comparison) changes() (all []change) {
 	all = c.holders()
-	if c.was.Waiting != c.is.Waiting {
-		all = append(all, counted(eventWaiting, c.is.Waiting, c.was.Waiting, c.first))
+	if c.before.Waiting != c.after.Waiting {
+		all = append(all, newCountChange(eventWaiting, c.after.Waiting, c.before.Waiting, c.first))
 	}
-	switch was, is := c.was.Latch, c.is.Latch; {
+	switch was, is := c.before.Latch, c.after.Latch; {
 	case is != nil && was == nil:
 		all = append(all, change{Event: eventLatch, Count: &is.Count})
 	case is != nil && was.Count != is.Count:
-		all = append(all, counted(eventLatch, is.Count, was.Count, false))
+		all = append(all, newCountChange(eventLatch, is.Count, was.Count, false))
 	case is == nil && was != nil:
 		all = append(all, change{Event: eventForgotten, Before: &was.Count})
 	}
 	return all
 }
 
-func counted(e event, now, before int, first bool) change {
+func newCountChange(e event, now, before int, first bool) change {
 	c := change{Event: e, Count: &now, Before: &before}
 	if first {
 		c.Before = nil
@@ -108,15 +109,15 @@ func counted(e event, now, before int, first bool) change {
 	return c
 }
 
-// holders tells who has gone, who has come, and who holds it in another way. A token stands for a hold.
+// holders returns who has released, who was granted, and whose hold has changed. A token identifies a hold.
 func (c comparison) holders() (all []change) {
-	gone, come := without(c.was.Holders, c.is.Holders), without(c.is.Holders, c.was.Holders)
-	if len(c.was.Holders) == 1 && len(c.is.Holders) == 1 && len(come) == 1 && c.is.Kind == leasehold.KindLock {
-		return []change{{Event: eventHandedOn, Holder: new(newHolder(come[0])), From: new(newHolder(gone[0]))}}
+	gone, come := holdersNotIn(c.before.Holders, c.after.Holders), holdersNotIn(c.after.Holders, c.before.Holders)
+	if len(c.before.Holders) == 1 && len(c.after.Holders) == 1 && len(come) == 1 && c.after.Kind == leasehold.KindLock {
+		return []change{{Event: eventHandedOver, Holder: new(newHolder(come[0])), From: new(newHolder(gone[0]))}}
 	}
 	for _, h := range gone {
 		e := eventEnded
-		// What is left of a lease was asked for after the look began, so it cannot have run out before this.
+		// The remaining time was measured after the earlier poll began, so the lease cannot have expired before this.
 		if h.TTL < 0 || time.Now().Before(c.since.Add(h.TTL)) {
 			e = eventReleased
 		}
@@ -129,8 +130,8 @@ func (c comparison) holders() (all []change) {
 		}
 		all = append(all, change{Event: e, Holder: new(newHolder(h))})
 	}
-	for _, is := range c.is.Holders {
-		for _, was := range c.was.Holders {
+	for _, is := range c.after.Holders {
+		for _, was := range c.before.Holders {
 			if was.Token == is.Token && (was.Mode != is.Mode || was.Weight != is.Weight) {
 				all = append(all, change{Event: eventChanged, Holder: new(newHolder(is)), From: new(newHolder(was))})
 			}
@@ -139,18 +140,18 @@ func (c comparison) holders() (all []change) {
 	return all
 }
 
-// without returns the holders whose token is in none of the others.
-func without(all, others []leasehold.Holder) []leasehold.Holder {
+// holdersNotIn returns the holders whose token none of the others has.
+func holdersNotIn(all, others []leasehold.Holder) []leasehold.Holder {
 	return slices.DeleteFunc(slices.Clone(all), func(h leasehold.Holder) bool {
 		return slices.ContainsFunc(others, func(o leasehold.Holder) bool { return o.Token == h.Token })
 	})
 }
 
-// nodeChanges returns the nodes that say something else than before.
+// nodeChanges returns the nodes whose answer has changed.
 func nodeChanges(before, now []leasehold.Vote) (all []change) {
 	for _, v := range now {
 		same := func(o leasehold.Vote) bool {
-			return o.Place == v.Place && answer(o) == answer(v) && (o.Closed > 0) == (v.Closed > 0)
+			return o.Node == v.Node && voteAnswer(o) == voteAnswer(v) && (o.Closed > 0) == (v.Closed > 0)
 		}
 		if !slices.ContainsFunc(before, same) {
 			all = append(all, change{Event: eventNode, Node: new(newNode(v))})

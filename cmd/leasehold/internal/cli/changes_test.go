@@ -11,9 +11,9 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// seen is a look at entries, some time ago.
-func seen(ago time.Duration, all ...leasehold.Status) scene {
-	s := scene{began: time.Now().Add(-ago), names: map[driver.Key]leasehold.Status{}}
+// snapshotOf returns a snapshot of entries, taken some time ago.
+func snapshotOf(ago time.Duration, all ...leasehold.Status) snapshot {
+	s := snapshot{began: time.Now().Add(-ago), names: map[driver.Key]leasehold.Status{}}
 	for _, e := range all {
 		s.names[e.Key] = e
 	}
@@ -29,7 +29,8 @@ func holds(token uint64, ttl time.Duration) leasehold.Holder {
 }
 
 func latchAt(count int) leasehold.Status {
-	return leasehold.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"}, Latch: &leasehold.LatchState{Count: count}}
+	return leasehold.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"},
+		Latch: &leasehold.LatchState{Count: count}}
 }
 
 func TestChanges(t *testing.T) {
@@ -41,37 +42,49 @@ func TestChanges(t *testing.T) {
 	shared := holds(1, time.Minute)
 	shared.Mode = driver.Shared
 	for name, c := range map[string]struct {
-		before, now scene
+		before, now snapshot
 		want        []string
 	}{
-		"nothing":              {seen(0), seen(0), nil},
-		"renewed":              {seen(0, a(1, holds(1, 5*time.Second))), seen(0, a(1, holds(1, 30*time.Second))), nil},
-		"granted":              {seen(0), seen(0, a(0, holds(1, time.Minute))), []string{"granted  lock a  host:1 program, exclusive, token 1, ttl 1m0s"}},
-		"released":             {seen(time.Second, a(0, holds(1, time.Minute))), seen(0), []string{"released  lock a  host:1 program, exclusive, token 1"}},
-		"an endless one":       {seen(time.Hour, a(0, holds(0, driver.NoTTL))), seen(0), []string{"released  lock a  host:1 program, exclusive, token 0"}},
-		"run out, or released": {seen(2*time.Minute, a(0, holds(1, time.Minute))), seen(0), []string{"ended  lock a  host:1 program, exclusive, token 1"}},
+		"nothing": {snapshotOf(0), snapshotOf(0), nil},
+		"renewed": {snapshotOf(0, a(1, holds(1, 5*time.Second))),
+			snapshotOf(0, a(1, holds(1, 30*time.Second))), nil},
+		"granted": {snapshotOf(0), snapshotOf(0, a(0, holds(1, time.Minute))),
+			[]string{"granted  lock a  host:1 program, exclusive, token 1, ttl 1m0s"}},
+		"released": {snapshotOf(time.Second, a(0, holds(1, time.Minute))), snapshotOf(0),
+			[]string{"released  lock a  host:1 program, exclusive, token 1"}},
+		"an endless one": {snapshotOf(time.Hour, a(0, holds(0, driver.NoTTL))), snapshotOf(0),
+			[]string{"released  lock a  host:1 program, exclusive, token 0"}},
+		"run out, or released": {snapshotOf(2*time.Minute, a(0, holds(1, time.Minute))), snapshotOf(0),
+			[]string{"ended  lock a  host:1 program, exclusive, token 1"}},
 		"handed on": {
-			seen(0, a(1, holds(1, time.Minute))), seen(0, a(0, holds(2, time.Minute))),
-			[]string{"handed on  lock a  to host:1 program, exclusive, token 2, from host:1 program, exclusive, token 1", "waiting  lock a  0, was 1"},
+			snapshotOf(0, a(1, holds(1, time.Minute))), snapshotOf(0, a(0, holds(2, time.Minute))),
+			[]string{
+				"handed on  lock a  to host:1 program, exclusive, token 2, from host:1 program, exclusive, token 1",
+				"waiting  lock a  0, was 1",
+			},
 		},
 		"one reader of two": {
-			seen(0, a(0, shared, holds(2, time.Minute))), seen(0, a(0, shared, holds(3, time.Minute))),
-			[]string{"released  lock a  host:1 program, exclusive, token 2", "granted  lock a  host:1 program, exclusive, token 3, ttl 1m0s"},
+			snapshotOf(0, a(0, shared, holds(2, time.Minute))), snapshotOf(0, a(0, shared, holds(3, time.Minute))),
+			[]string{"released  lock a  host:1 program, exclusive, token 2",
+				"granted  lock a  host:1 program, exclusive, token 3, ttl 1m0s"},
 		},
 		"downgraded": {
-			seen(0, a(0, holds(1, time.Minute))), seen(0, a(0, shared)),
+			snapshotOf(0, a(0, holds(1, time.Minute))), snapshotOf(0, a(0, shared)),
 			[]string{"changed  lock a  to host:1 program, shared, token 1, from host:1 program, exclusive, token 1"},
 		},
 		"a permit goes to the next": {
-			seen(0, entryOf(permits, "a", 0, holds(1, time.Minute))), seen(0, entryOf(permits, "a", 0, holds(2, time.Minute))),
-			[]string{"released  semaphore a  host:1 program, 1 permit, token 1", "granted  semaphore a  host:1 program, 1 permit, token 2, ttl 1m0s"},
+			snapshotOf(0, entryOf(permits, "a", 0, holds(1, time.Minute))),
+			snapshotOf(0, entryOf(permits, "a", 0, holds(2, time.Minute))),
+			[]string{"released  semaphore a  host:1 program, 1 permit, token 1",
+				"granted  semaphore a  host:1 program, 1 permit, token 2, ttl 1m0s"},
 		},
-		"waiters of a free name": {seen(0), seen(0, a(3)), []string{"waiting  lock a  3, was 0"}},
-		"a latch is set":         {seen(0), seen(0, latchAt(3)), []string{"latch  latch l  3"}},
-		"a latch counts down":    {seen(0, latchAt(3)), seen(0, latchAt(0)), []string{"latch  latch l  0, was 3"}},
-		"a latch is forgotten":   {seen(0, latchAt(3)), seen(0), []string{"forgotten  latch l  was 3"}},
+		"waiters of a free name": {snapshotOf(0), snapshotOf(0, a(3)), []string{"waiting  lock a  3, was 0"}},
+		"a latch is set":         {snapshotOf(0), snapshotOf(0, latchAt(3)), []string{"latch  latch l  3"}},
+		"a latch counts down": {snapshotOf(0, latchAt(3)), snapshotOf(0, latchAt(0)),
+			[]string{"latch  latch l  0, was 3"}},
+		"a latch is forgotten": {snapshotOf(0, latchAt(3)), snapshotOf(0), []string{"forgotten  latch l  was 3"}},
 		"in order": {
-			seen(0, entryOf(lock, "c", 1)), seen(0, entryOf(permits, "a", 1), entryOf(lock, "b", 1)),
+			snapshotOf(0, entryOf(lock, "c", 1)), snapshotOf(0, entryOf(permits, "a", 1), entryOf(lock, "b", 1)),
 			[]string{"waiting  lock b  1, was 0", "waiting  lock c  0, was 1", "waiting  semaphore a  1, was 0"},
 		},
 	} {
@@ -79,50 +92,54 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}
-	first := seen(0, a(2, holds(1, time.Minute)))
-	if got, want := linesOf(changes(nil, first)), []string{"held  lock a  host:1 program, exclusive, token 1, ttl 1m0s", "waiting  lock a  2"}; !slices.Equal(got, want) {
+	first := snapshotOf(0, a(2, holds(1, time.Minute)))
+	if got, want := linesOf(changes(nil, first)),
+		[]string{"held  lock a  host:1 program, exclusive, token 1, ttl 1m0s", "waiting  lock a  2"}; !slices.Equal(got,
+		want) {
 		t.Errorf("the first look: %q, want %q", got, want)
 	}
 }
 
 func linesOf(all []change) (lines []string) {
 	for _, c := range all {
-		lines = append(lines, string(c.Event)+c.line()[9:])
+		lines = append(lines, string(c.Event)+c.text()[9:])
 	}
 	return lines
 }
 
-func TestNodesAreToldOfWhenTheySaySomethingElse(t *testing.T) {
+func TestNodesAreReportedWhenTheirAnswersChange(t *testing.T) {
 	t.Parallel()
-	one := []leasehold.Vote{{Place: "a"}, {Place: "b", Closed: time.Minute}, {Place: "c", Err: leasehold.ErrSilent}}
+	one := []leasehold.Vote{{Node: "a"}, {Node: "b", Closed: time.Minute}, {Node: "c", Err: leasehold.ErrSilent}}
 	if got := linesOf(nodeChanges(nil, one)); len(got) != 3 {
 		t.Errorf("at first: %q", got)
 	}
-	two := []leasehold.Vote{{Place: "a"}, {Place: "b", Closed: time.Second}, {Place: "c", Err: leasehold.ErrSilent}}
+	two := []leasehold.Vote{{Node: "a"}, {Node: "b", Closed: time.Second}, {Node: "c", Err: leasehold.ErrSilent}}
 	if got := linesOf(nodeChanges(one, two)); len(got) != 0 {
 		t.Errorf("nothing is new, but: %q", got)
 	}
-	three := []leasehold.Vote{{Place: "a", Holders: []leasehold.Holder{holds(1, time.Minute)}}, {Place: "b"}, {Place: "c", Closed: time.Minute}}
+	three := []leasehold.Vote{{Node: "a", Holders: []leasehold.Holder{holds(1, time.Minute)}}, {Node: "b"},
+		{Node: "c", Closed: time.Minute}}
 	want := []string{"node  a  held", "node  b  free", "node  c  free, in quarantine for 1m0s"}
 	if got := linesOf(nodeChanges(two, three)); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestTheNextLookComesWhenTheLastLeaseWouldRunOut(t *testing.T) {
+func TestTheNextPollComesWhenTheLastLeaseExpires(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		found []leasehold.Status
 		want  time.Duration
 	}{
-		{nil, soonest},
-		{[]leasehold.Status{latchAt(1)}, soonest},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, soonest},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond), holds(2, 600*time.Millisecond))}, 600 * time.Millisecond},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, latest},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, latest},
+		{nil, minPollInterval},
+		{[]leasehold.Status{latchAt(1)}, minPollInterval},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, minPollInterval},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond),
+			holds(2, 600*time.Millisecond))}, 600 * time.Millisecond},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, maxPollInterval},
+		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, maxPollInterval},
 	} {
-		if got := untilLook(c.found); got != c.want {
+		if got := pollInterval(c.found); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.found, got, c.want)
 		}
 	}

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// columns writes a table that comes in pieces. Each column is as wide as its widest cell so far, so the lines of a piece stand in line, and those of
-// the next piece are shifted only if something wider has come.
+// columns writes a table in chunks. Each column is as wide as its widest cell so far, so the columns of a chunk are
+// aligned, and later chunks shift only if a wider cell has come.
 type columns struct {
 	out    io.Writer
 	widths []int
-	rows   [][]string // of the piece
+	rows   [][]string // of the current chunk
 }
 
-// row adds a line to the piece. All rows have the same number of cells.
-func (c *columns) row(cells ...string) { c.rows = append(c.rows, cells) }
+// addRow adds a row to the chunk. All rows must have the same number of cells.
+func (c *columns) addRow(cells ...string) { c.rows = append(c.rows, cells) }
 
-// flush writes the piece.
+// flush writes the chunk.
 func (c *columns) flush() error {
 	for _, row := range c.rows {
 		for i, cell := range row {
@@ -33,7 +33,7 @@ func (c *columns) flush() error {
 	for _, row := range c.rows {
 		for i, cell := range row {
 			b.WriteString(cell)
-			if i < len(row)-1 { // nothing stands behind the last one
+			if i < len(row)-1 { // no padding after the last cell
 				b.WriteString(strings.Repeat(" ", c.widths[i]-utf8.RuneCountInString(cell)+2))
 			}
 		}

@@ -21,7 +21,7 @@ func TestColumnsStandInLineAndNeverGetNarrower(t *testing.T) {
 		{{"c", "4", "x"}},
 	} {
 		for _, row := range piece {
-			table.row(row...)
+			table.addRow(row...)
 		}
 		if err := table.flush(); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestColumnsStandInLineAndNeverGetNarrower(t *testing.T) {
 	}
 }
 
-// A search that is over soon shows nothing. What was shown is gone before anything is printed beside it, and in the end.
+// A short search shows no progress. Otherwise the progress is erased before anything else is printed, and at the end.
 func TestProgressIsErased(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -53,14 +53,16 @@ func TestProgressIsErased(t *testing.T) {
 	}
 	p.next = time.Time{}
 	p.show(1000)
-	p.show(2000) // too soon after it
-	_ = p.aside(func() error { out.WriteString("a line\n"); return nil })
+	p.show(2000) // too soon after the last one
+	_ = p.whileHidden(func() error { out.WriteString("a line\n"); return nil })
 	p.next = time.Time{}
 	p.show(3000)
 	p.end()
 	p.end()
 	const erase = "\r\x1b[K"
-	if got, want := out.String(), "\rsearching: 1000 keys looked through\x1b[K"+erase+"a line\n\rsearching: 3000 keys looked through\x1b[K"+erase; got != want {
+	want := "\rsearching: 1000 keys looked through\x1b[K" + erase + "a line\n" +
+		"\rsearching: 3000 keys looked through\x1b[K" + erase
+	if got := out.String(); got != want {
 		t.Errorf("wrote %q, want %q", got, want)
 	}
 	nobody := &progress{}
@@ -68,18 +70,18 @@ func TestProgressIsErased(t *testing.T) {
 	nobody.end()
 }
 
-func TestPiecesAreBounded(t *testing.T) {
+func TestChunksAreBounded(t *testing.T) {
 	t.Parallel()
 	var p pace
 	n := 1
 	for !p.due() {
 		n++
 	}
-	if n > pieceSize {
+	if n > chunkSize {
 		t.Errorf("a piece has %d entries", n)
 	}
 	p.due()
-	p.since = time.Now().Add(-pieceTime)
+	p.since = time.Now().Add(-chunkTime)
 	if !p.due() {
 		t.Error("an entry that has waited is not printed")
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// names completes NAME with what is held or waited for.
-func (a *app) names(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completeNames completes NAME with the names that are held or waited for.
+func (a *app) completeNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var found []string
-	err := a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
+	err := a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
 		page, err := c.List(ctx, leasehold.Query{Prefix: typed})
 		for _, s := range page {
-			// Shells end a completion at the end of a line, describe it behind a tab, and show it on the terminal.
+			// To a shell, a newline ends a completion and a tab begins its description; and it shows the text on the
+			// terminal.
 			if oneLine(s.Name) == s.Name {
 				found = append(found, s.Name)
 			}

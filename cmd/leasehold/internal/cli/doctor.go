@@ -22,23 +22,26 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Find what endangers locks, and say what to do about it",
 		Long: `Find what endangers locks, and say what to do about it.
 
-It looks at each place where the engine keeps locks: version, role, how long it has run, how long an answer takes, what its clock
-shows, settings that may break promises, what this user may not do. It changes nothing. What it could not look at is told, too.
+It looks at each server on which the engine keeps locks: version, role, uptime, how long an answer takes, what
+its clock shows, settings that may break promises, and what this user may not do. It changes nothing. It also
+reports what it could not look at.
 
-A critical finding: a promise may be broken now, or locks do not work. A warning: locks work, but a fault that is to be expected would
-break a promise, or cost much time. A note: nothing is wrong, but one should know. docs/doctor.md explains each of them.
+A critical finding: a promise may be broken now, or locks do not work. A warning: locks work, but a fault that
+is to be expected would break a promise, or cost much time. A note: nothing is wrong, but you should know.
+docs/doctor.md explains each finding.
 
-Exit codes: 0 nothing above a note; 1 warnings; 2 critical findings; 64, 69 as for all commands: 69 if nothing could be examined, since the
-engine cannot be reached, or its file cannot be used.`,
-		Args:              words(0, "leasehold doctor [flags]"),
+Exit codes: 0 nothing above a note; 1 warnings; 2 critical findings; 64, 69 as for all commands: 69 if nothing
+could be examined, since the engine cannot be reached or its file cannot be used.`,
+		Args:              exactArgs(0, "leasehold doctor [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.askingBy(cmd, engine.OpenToExamine, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withClientBy(cmd, engine.OpenToExamine, func(ctx context.Context, c *leasehold.Client) error {
 				x, err := c.Examine(ctx)
 				if err != nil && !errors.Is(err, leasehold.ErrUnsupported) {
 					return err
 				}
-				if output.word == "json" {
+				x.Findings = append(x.Findings, a.findReadableSecrets(os.Getenv)...)
+				if output.value == "json" {
 					err = a.printJSON(newDiagnosis(x))
 				} else {
 					err = a.printDiagnosis(x, err != nil, a.screen(os.Getenv))
@@ -46,35 +49,36 @@ engine cannot be reached, or its file cannot be used.`,
 				if err != nil {
 					return err
 				}
-				return exit.Silent(verdicts[worst(x)])
+				return exit.Silent(severityExitCodes[worstSeverity(x)])
 			}, leasehold.WithDefaults(leasehold.TTL(time.Duration(ttl))), leasehold.WithMaxWaiters(maxWaiters))
 		},
 	}
-	cmd.Flags().Var(&ttl, "ttl", "the ttl of your leases, beside which answers are slow or quick")
-	cmd.Flags().IntVar(&maxWaiters, "max-waiters", maxWaiters, "how many may wait for a lock (`N`) by the limit of your programs, beside which queues are long or short")
+	cmd.Flags().Var(&ttl, "ttl", "the ttl of your leases, by which answers count as slow or quick")
+	cmd.Flags().IntVar(&maxWaiters, "max-waiters", maxWaiters,
+		"the limit `N` of waiters that your programs set, by which queues count as long or short")
 	output.register(cmd)
 	return cmd
 }
 
-// verdicts are the exit codes.
-var verdicts = map[leasehold.Severity]int{leasehold.Warning: exit.Warned, leasehold.Critical: exit.Alarmed}
+// severityExitCodes are the exit codes by the worst finding.
+var severityExitCodes = map[leasehold.Severity]int{leasehold.Warning: exit.Warned, leasehold.Critical: exit.Alarmed}
 
-// worst is the severity of the worst finding, and 0 if there is none.
-func worst(x leasehold.Examination) (s leasehold.Severity) {
+// worstSeverity returns the severity of the worst finding, or 0 if there is none.
+func worstSeverity(x leasehold.Examination) (s leasehold.Severity) {
 	for _, f := range x.Findings {
 		s = max(s, f.Severity)
 	}
 	return s
 }
 
-// The JSON form. Its field names are an interface.
+// The JSON form. Its field names are part of the interface.
 type diagnosis struct {
-	Places   []placeState   `json:"places"`
+	Servers  []serverState  `json:"servers"`
 	Findings []findingState `json:"findings"`
 }
 
-type placeState struct {
-	Place      string   `json:"place"`
+type serverState struct {
+	Server     string   `json:"server"`
 	Role       string   `json:"role,omitempty"`
 	Version    string   `json:"version,omitempty"`
 	Votes      bool     `json:"votes"`
@@ -88,15 +92,16 @@ type placeState struct {
 type findingState struct {
 	Severity string `json:"severity"`
 	Code     string `json:"code"`
-	Place    string `json:"place,omitempty"`
+	Server   string `json:"server,omitempty"`
 	Text     string `json:"text"`
-	Mend     string `json:"mend"`
+	Fix      string `json:"fix"`
 }
 
 func newDiagnosis(x leasehold.Examination) diagnosis {
-	d := diagnosis{Places: []placeState{}, Findings: []findingState{}} // [] rather than null
-	for _, p := range x.Places {
-		s := placeState{Place: p.Name, Role: p.Role, Version: p.Version, Votes: p.Votes, Uptime: millis(p.Uptime), Quarantine: max(p.Closed.Milliseconds(), 0)}
+	d := diagnosis{Servers: []serverState{}, Findings: []findingState{}} // [], not null
+	for _, p := range x.Servers {
+		s := serverState{Server: p.Name, Role: p.Role, Version: p.Version, Votes: p.Votes, Uptime: millis(p.Uptime),
+			Quarantine: max(p.Closed.Milliseconds(), 0)}
 		if p.RoundTrip >= 0 {
 			s.RoundTrip = new(fineMillis(p.RoundTrip))
 		}
@@ -106,13 +111,13 @@ func newDiagnosis(x leasehold.Examination) diagnosis {
 		if p.Err != nil {
 			s.Error = p.Err.Error()
 		}
-		d.Places = append(d.Places, s)
+		d.Servers = append(d.Servers, s)
 	}
 	for _, f := range x.Findings {
-		d.Findings = append(d.Findings, findingState{f.Severity.String(), f.Code, f.Place, f.Text, f.Mend})
+		d.Findings = append(d.Findings, findingState{f.Severity.String(), f.Code, f.Server, f.Text, f.Fix})
 	}
 	return d
 }
 
-// fineMillis is a duration in milliseconds, to the microsecond.
+// fineMillis returns a duration in milliseconds, with microseconds as decimals.
 func fineMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -8,29 +8,29 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
-// printDiagnosis writes the places, and then the findings.
-func (a *app) printDiagnosis(x leasehold.Examination, unsupported bool, s draw.Screen) error {
+// printDiagnosis writes the servers, then the findings.
+func (a *app) printDiagnosis(x leasehold.Examination, unsupported bool, s screen.Screen) error {
 	if unsupported {
 		_, err := fmt.Fprintln(a.out, "nothing to examine: the engine keeps locks in the memory of this process")
 		return err
 	}
 	table := columns{out: a.out}
-	table.row("PLACE", "ROLE", "VERSION", "UP", "ROUND TRIP", "CLOCK", "GRANTS")
-	for _, p := range x.Places {
-		table.row(quote.Name(p.Name), dash(p.Role), quote.Cell(p.Version), up(p.Uptime), trip(p.RoundTrip), clock(p), granting(p, x.Findings))
+	table.addRow("SERVER", "ROLE", "VERSION", "UP", "ROUND TRIP", "CLOCK", "GRANTS")
+	for _, p := range x.Servers {
+		table.addRow(quote.Name(p.Name), orDash(p.Role), quote.Cell(p.Version), formatUptime(p.Uptime),
+			formatRoundTrip(p.RoundTrip), formatClock(p), formatGranting(p, x.Findings))
 	}
 	if err := table.flush(); err != nil {
 		return err
 	}
 	var b strings.Builder
-	for _, g := range grouped(x.Findings) {
+	for _, g := range groupFindings(x.Findings) {
 		g.write(&b, s)
 	}
 	b.WriteString("\n" + summary(x.Findings) + "\n")
@@ -38,8 +38,8 @@ func (a *app) printDiagnosis(x leasehold.Examination, unsupported bool, s draw.S
 	return err
 }
 
-// up is for how long a server has run.
-func up(d time.Duration) string {
+// formatUptime returns how long a server has been up.
+func formatUptime(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d < 0:
@@ -50,14 +50,14 @@ func up(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-func trip(d time.Duration) string {
+func formatRoundTrip(d time.Duration) string {
 	if d < 0 {
 		return "-"
 	}
 	return d.Round(10 * time.Microsecond).String()
 }
 
-func clock(p leasehold.Place) string {
+func formatClock(p leasehold.Server) string {
 	if !p.HasClock {
 		return "-"
 	}
@@ -72,8 +72,8 @@ func clock(p leasehold.Place) string {
 	return ahead.String()
 }
 
-// granting says whether a place grants leases.
-func granting(p leasehold.Place, all []leasehold.Finding) string {
+// formatGranting says whether a server grants leases.
+func formatGranting(p leasehold.Server, all []leasehold.Finding) string {
 	switch {
 	case errors.Is(p.Err, leasehold.ErrSilent):
 		return "no answer"
@@ -82,69 +82,58 @@ func granting(p leasehold.Place, all []leasehold.Finding) string {
 	case !p.Votes:
 		return "no"
 	case p.Closed > 0:
-		return "in " + age(p.Closed)
-	case slices.ContainsFunc(all, func(f leasehold.Finding) bool { return f.Place == p.Name && f.Severity == leasehold.Critical }):
+		return "in " + formatAge(p.Closed)
+	case slices.ContainsFunc(all, func(f leasehold.Finding) bool {
+		return f.Server == p.Name && f.Severity == leasehold.Critical
+	}):
 		return "see below"
 	}
 	return "yes"
 }
 
-// alike is findings that say the same of several places.
-type alike struct {
+// findingGroup is a finding that several servers have in common.
+type findingGroup struct {
 	leasehold.Finding
-	places []string
+	servers []string
 }
 
-func grouped(all []leasehold.Finding) (groups []*alike) {
-	known := map[leasehold.Finding]*alike{}
+func groupFindings(all []leasehold.Finding) (groups []*findingGroup) {
+	known := map[leasehold.Finding]*findingGroup{}
 	for _, f := range all {
 		key := f
-		key.Place = ""
+		key.Server = ""
 		g := known[key]
 		if g == nil {
-			g = &alike{Finding: f}
+			g = &findingGroup{Finding: f}
 			known[key], groups = g, append(groups, g)
 		}
-		if f.Place != "" {
-			g.places = append(g.places, quote.Name(f.Place))
+		if f.Server != "" {
+			g.servers = append(g.servers, quote.Name(f.Server))
 		}
 	}
 	return groups
 }
 
-// paints are the colours of severities.
-var paints = map[leasehold.Severity]string{leasehold.Note: "\x1b[36m", leasehold.Warning: "\x1b[33m", leasehold.Critical: "\x1b[31m"}
+// minFindingWidth is the least number of letters in a line of a finding, even on a narrower screen.
+const minFindingWidth = 40
+
+// severityColors are the colours of the severities.
+var severityColors = map[leasehold.Severity]screen.Color{
+	leasehold.Note: screen.Cyan, leasehold.Warning: screen.Yellow, leasehold.Critical: screen.Red,
+}
 
 // write writes the finding below its heading, in lines that fit on the screen.
-func (g *alike) write(b *strings.Builder, s draw.Screen) {
-	word := g.Severity.String()
-	if s.Colors {
-		word = paints[g.Severity] + word + "\x1b[0m"
-	}
-	b.WriteString("\n" + strings.TrimRight(strings.Join([]string{word, g.Code, strings.Join(g.places, ", ")}, "  "), " ") + "\n")
-	for _, line := range append(wrapped(g.Text, s.Width-2), wrapped("Mend: "+g.Mend, s.Width-2)...) {
+func (g *findingGroup) write(b *strings.Builder, s screen.Screen) {
+	word := s.Colored(g.Severity.String(), severityColors[g.Severity])
+	heading := strings.Join([]string{word, g.Code, strings.Join(g.servers, ", ")}, "  ")
+	b.WriteString("\n" + strings.TrimRight(heading, " ") + "\n")
+	width := max(s.Width-2, minFindingWidth)
+	for _, line := range append(screen.Wrap(oneLine(g.Text), width), screen.Wrap(oneLine("Fix: "+g.Fix), width)...) {
 		b.WriteString("  " + line + "\n")
 	}
 }
 
-// wrapped cuts a text into lines of so many letters, between words.
-func wrapped(text string, width int) (lines []string) {
-	width = max(width, 40)
-	line, length := "", 0
-	for word := range strings.FieldsSeq(oneLine(text)) {
-		n := utf8.RuneCountInString(word)
-		if length > 0 && length+1+n > width {
-			lines, line, length = append(lines, line), "", 0
-		}
-		if length > 0 {
-			line, length = line+" ", length+1
-		}
-		line, length = line+word, length+n
-	}
-	return append(lines, line)
-}
-
-// summary says how many findings there are.
+// summary counts the findings.
 func summary(all []leasehold.Finding) string {
 	count := map[leasehold.Severity]int{}
 	for _, f := range all {
@@ -156,5 +145,6 @@ func summary(all []leasehold.Finding) string {
 		}
 		return fmt.Sprintf("%d %ss", n, word)
 	}
-	return fmt.Sprintf("%d critical, %s, %s", count[leasehold.Critical], plural(count[leasehold.Warning], "warning"), plural(count[leasehold.Note], "note"))
+	return fmt.Sprintf("%d critical, %s, %s", count[leasehold.Critical], plural(count[leasehold.Warning], "warning"),
+		plural(count[leasehold.Note], "note"))
 }

@@ -15,21 +15,25 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 )
 
-// withheldVariable tells a leasehold inside of CMD which variables it does not find as they were.
+// withheldVariable tells a leasehold inside of CMD which variables were changed or removed.
 const withheldVariable = "LEASEHOLD_WITHHELD"
 
-// passwordVariable are those that hold a password for an engine of ours, and nothing else.
+// passwordVariable matches variables that hold nothing but the password of an engine.
 var passwordVariable = regexp.MustCompile(`^LEASEHOLD_[A-Z_]*PASSWORD$`)
 
-// environment is what the program finds: what this process has found, without the passwords of the engine, and what there is to know of the lease. The owner's secret is not
-// part of it. url is that of the engine.
+// passwordFileVariable matches variables that name a file with such a password. By mistake, they may hold the password
+// itself.
+var passwordFileVariable = regexp.MustCompile(`^LEASEHOLD_[A-Z_]*PASSWORD_FILE$`)
+
+// environment returns the environment of CMD: that of this process, without the passwords of the engine, and the facts
+// about the lease. It does not contain the owner's secret. url is that of the engine.
 func (j job) environment(l *leasehold.Lease, url string) ([]string, error) {
-	told, err := j.told(l)
+	encoded, err := j.encodeHeld(l)
 	if err != nil {
 		return nil, err
 	}
 	own := []string{
-		heldVariable + "=" + told,
+		heldVariable + "=" + encoded,
 		"LEASEHOLD_NAME=" + j.name,
 		"LEASEHOLD_TOKEN=" + strconv.FormatUint(l.Token(), 10),
 		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
@@ -44,7 +48,7 @@ func (j job) environment(l *leasehold.Lease, url string) ([]string, error) {
 			own = append(own, withheldVariable+"="+strings.Join(kept, " "))
 		}
 	}
-	// A run inside of another one must not leave two values of one variable.
+	// A nested run must not leave two values of one variable.
 	outer = slices.DeleteFunc(outer, func(set string) bool {
 		return slices.ContainsFunc(own, func(mine string) bool {
 			variable, _, _ := strings.Cut(mine, "=")
@@ -54,8 +58,9 @@ func (j job) environment(l *leasehold.Lease, url string) ([]string, error) {
 	return append(outer, own...), nil
 }
 
-// withhold takes the passwords of the engine out of an environment, and returns the names of variables that had one. Where the locks are stays, so that a leasehold inside of CMD
-// uses no other engine; it fails if it needs the password.
+// withhold removes the engine's passwords from an environment, and returns the names of the variables that had one. The
+// address of the engine stays, so that a leasehold inside of CMD does not use another engine: it fails if it needs the
+// password.
 func withhold(environment []string, url string) (rest, kept []string) {
 	for _, set := range environment {
 		name, value, _ := strings.Cut(set, "=")
@@ -65,7 +70,8 @@ func withhold(environment []string, url string) (rest, kept []string) {
 			if set = name + "=" + stripped; had {
 				kept = append(kept, name)
 			}
-		case passwordVariable.MatchString(name), engine.IsPostgres(url) && (name == "PGPASSWORD" || name == "PGSSLPASSWORD"):
+		case passwordFileVariable.MatchString(name) && engine.HoldsPassword(value), passwordVariable.MatchString(name),
+			engine.IsPostgres(url) && (name == "PGPASSWORD" || name == "PGSSLPASSWORD"):
 			kept = append(kept, name)
 			continue
 		}
@@ -74,10 +80,11 @@ func withhold(environment []string, url string) (rest, kept []string) {
 	return rest, kept
 }
 
-// withheld is what to add to the reason why an engine cannot be used, if a run around this one may be why.
-func withheld(getenv func(string) string) string {
+// withheldHint returns a text to add to the reason why an engine cannot be used, if an enclosing run may be the cause.
+func withheldHint(getenv func(string) string) string {
 	if names := getenv(withheldVariable); names != "" {
-		return "; the run around this one has kept a password to itself (" + names + "): say --pass-engine there if this one needs it"
+		return "; the run around this one has kept a password to itself (" + names +
+			"): say --pass-engine there if this one needs it"
 	}
 	return ""
 }

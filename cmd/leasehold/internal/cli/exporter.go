@@ -27,23 +27,28 @@ func (a *app) exporter() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exporter",
 		Short: "Serve what can be seen on the engine to Prometheus",
-		Long: `Serve what can be seen on the engine to Prometheus, on http://` + defaultListen + `/metrics: locks held, waiters, leaks, and the health of nodes.
+		Long: `Serve what can be seen on the engine to Prometheus, on http://` + defaultListen + `/metrics:
+locks held, waiters, leaks, and the health of nodes.
 
-It looks at the engine by itself, every --interval, and never because of a scrape. While the engine cannot be reached it
+It looks at the engine every --interval, and never because of a scrape. While the engine cannot be reached it
 goes on, with leasehold_up 0.`,
-		Args:              words(0, "leasehold exporter [flags]"),
+		Args:              exactArgs(0, "leasehold exporter [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < period(time.Second) || interval > period(time.Hour) {
-				return exit.Errorf(exit.Usage, "--interval %s is not allowed: it must be 1s to 1h", time.Duration(interval))
+				return exit.Errorf(exit.Usage, "--interval %s is not allowed: it must be 1s to 1h",
+					time.Duration(interval))
 			}
 			if !cmd.Flags().Changed("timeout") {
 				timeout = period((time.Duration(interval) * 2 / 3).Truncate(time.Millisecond))
 			}
 			if timeout < period(100*time.Millisecond) || timeout > interval {
-				return exit.Errorf(exit.Usage, "--timeout %s is not allowed: it must be 100ms to the interval, %s", time.Duration(timeout), time.Duration(interval))
+				return exit.Errorf(exit.Usage, "--timeout %s is not allowed: it must be 100ms to the interval, %s",
+					time.Duration(timeout), time.Duration(interval))
 			}
-			return a.export(cmd, listen, &exporter.Watcher{Interval: time.Duration(interval), Timeout: time.Duration(timeout), Prefix: prefix, Say: a.say})
+			return a.export(cmd, listen, &exporter.Watcher{
+				Interval: time.Duration(interval), Timeout: time.Duration(timeout), Prefix: prefix, Log: a.say,
+			})
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", listen, "serve on `HOST:PORT`; nobody is asked for a password there")
@@ -53,29 +58,29 @@ goes on, with leasehold_up 0.`,
 	return cmd
 }
 
-// export looks and serves until INT or TERM.
+// export polls the engine and serves metrics until INT or TERM.
 func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) error {
-	first, err := a.openBy(engine.OpenToExamine)
+	first, err := a.openWith(engine.OpenToExamine)
 	if coded, ok := errors.AsType[*exit.Error](err); ok && coded.Code == exit.Usage {
 		return err
 	}
 	w.Open = func() (*leasehold.Client, func(), error) {
 		s := first
 		if first = nil; s == nil {
-			again, err := a.openBy(engine.OpenToExamine)
+			again, err := a.openWith(engine.OpenToExamine)
 			if err != nil {
 				return nil, nil, err
 			}
 			s = again
 		}
-		return s.client, s.close, nil
+		return s.client, s.closeSoon, nil
 	}
 	ctx, caught := interruptible(cmd.Context())
 	defer caught()
 	l, err := listenOn(ctx, listen)
 	if err != nil {
 		if first != nil {
-			first.close()
+			first.closeSoon()
 		}
 		return err
 	}
@@ -87,11 +92,13 @@ func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) err
 	return nil
 }
 
-// listenOn listens on HOST:PORT. HOST may be left out, for all addresses of this machine.
+// listenOn listens on HOST:PORT. Without HOST it listens on all addresses of this machine.
 func listenOn(ctx context.Context, address string) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(address)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-		return nil, exit.Errorf(exit.Usage, "--listen %q is not allowed: it must be HOST:PORT, such as %s (port 0 takes any that is free)", address, defaultListen)
+		return nil, exit.Errorf(exit.Usage,
+			"--listen %q is not allowed: it must be HOST:PORT, such as %s (port 0 takes any that is free)", address,
+			defaultListen)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	_, unknown := errors.AsType[*net.DNSError](err)
@@ -99,9 +106,11 @@ func listenOn(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exit.Errorf(exit.Unavailable, "--listen %s: another program has this port: end it, or say another port", address)
+		return nil, exit.Errorf(exit.Unavailable,
+			"--listen %s: another program has this port: end it, or say another port", address)
 	case unknown, errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, exit.Errorf(exit.Usage, "--listen %q is not allowed: HOST must be an address of this machine", address)
+		return nil, exit.Errorf(exit.Usage, "--listen %q is not allowed: HOST must be an address of this machine",
+			address)
 	}
 	return nil, exit.Errorf(exit.Unavailable, "--listen %s: %w", address, err)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
-// failure gives an error of the library the exit code that belongs to it.
-func failure(err error) error {
+// withExitCode gives an error of the library its exit code.
+func withExitCode(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -21,7 +21,8 @@ func failure(err error) error {
 	switch {
 	case errors.Is(err, leasehold.ErrInvalid), errors.Is(err, leasehold.ErrUnsupported):
 		code = exit.Usage
-	case errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout), errors.Is(err, leasehold.ErrCrowded):
+	case errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout),
+		errors.Is(err, leasehold.ErrTooManyWaiters):
 		code = exit.Held
 	case errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrMaxHold):
 		code = exit.Lost

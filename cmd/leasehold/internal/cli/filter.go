@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// filter says which entries of a listing are shown. The engine looks at kind and prefix, the command at the rest.
+// filter selects entries of a listing. The engine filters by kind and prefix, the command by the rest.
 type filter struct {
 	kind   choice
 	prefix string
@@ -20,30 +20,32 @@ type filter struct {
 	waited bool
 }
 
-// query asks for no less than what is shown.
+// query returns a query that matches at least what the filter shows.
 func (f *filter) query() leasehold.Query {
-	q := leasehold.Query{Kind: kinds[f.kind.word], Prefix: f.prefix}
+	q := leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}
 	if strings.HasPrefix(f.match.literal, f.prefix) {
 		q.Prefix = f.match.literal
 	}
 	return q
 }
 
-// shows reports whether an entry that the query has matched is shown.
+// shows reports whether the filter shows an entry that its query has matched.
 func (f *filter) shows(s leasehold.Status) bool {
 	holds := func(h leasehold.Holder) bool { return strings.Contains(h.Holder, f.holder) }
 	return f.match.matches(s.Name) && strings.HasPrefix(s.Name, f.prefix) && (!f.waited || s.Waiting > 0) &&
 		(f.holder == "" || slices.ContainsFunc(s.Holders, holds))
 }
 
-// glob is the value of a flag: a pattern as in a shell, except that a slash is a letter like any other. The zero glob matches everything.
+// glob is a flag's value: a pattern as in a shell, except that a slash is an ordinary letter. The zero glob matches
+// everything.
 type glob struct {
 	text    string
-	literal string // what every match begins with
+	literal string // the beginning of every match
 	pattern *regexp.Regexp
 }
 
-var errGlob = errors.New(`it must be a pattern in which * stands for any text, ? for a letter, and [a-z] for one of several, as in "order:*"`)
+var errGlob = errors.New(`it must be a pattern in which * stands for any text, ? for a letter, ` +
+	`and [a-z] for one of several, as in "order:*"`)
 
 // Set implements pflag.Value.
 func (g *glob) Set(text string) error {
@@ -61,7 +63,7 @@ func (g *glob) Set(text string) error {
 		case r == '?':
 			b.WriteByte('.')
 		case r == '[':
-			n := class(&b, rest)
+			n := writeClass(&b, rest)
 			if n == 0 {
 				return errGlob
 			}
@@ -77,14 +79,15 @@ func (g *glob) Set(text string) error {
 	}
 	pattern, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
-		return errGlob // a range that ends before it begins
+		return errGlob // a range whose end is before its beginning
 	}
 	*g = glob{text: text, literal: literal, pattern: pattern}
 	return nil
 }
 
-// class translates "[a-z]" or "[!a-z]" at the beginning of text, and returns how far away its end is, or 0 if it has none.
-func class(b *strings.Builder, text []rune) int {
+// writeClass translates "[a-z]" or "[!a-z]" at the beginning of text. It returns the index of its last letter, or 0 if
+// the class is not closed.
+func writeClass(b *strings.Builder, text []rune) int {
 	inside := 1
 	b.WriteByte('[')
 	if len(text) > 1 && (text[1] == '!' || text[1] == '^') {

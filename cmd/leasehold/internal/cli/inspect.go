@@ -22,25 +22,26 @@ func (a *app) inspect() *cobra.Command {
 		Short: "Show who holds a name and who waits for it",
 		Long: `Show who holds a name and who waits for it.
 
-On an engine of several nodes (redlock://), it also shows what each node says: who holds the name
-there, or that it is free; for how much longer the node is in quarantine, which means that it grants nothing
-as it was restarted and may have forgotten leases; that it does not answer; or its error.`,
-		Args:              words(1, "leasehold inspect [flags] NAME"),
-		ValidArgsFunction: a.names,
+On an engine of several nodes (redlock://), it also shows what each node says: who holds the name there, or
+that it is free; for how much longer the node is in quarantine, which means that it grants nothing because it
+was restarted and may have forgotten leases; that it does not answer; or its error.`,
+		Args:              exactArgs(1, "leasehold inspect [flags] NAME"),
+		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
 				var said []leasehold.Vote
 				var err error
 				var asked sync.WaitGroup
-				asked.Go(func() { said, err = votes(ctx, c, args[0], kind) }) // a node that is silent takes its time: let it be the same
-				found, failed := look(ctx, c, args[0], kind)
+				// Both take their time if a node is silent, so they run at the same time.
+				asked.Go(func() { said, err = votes(ctx, c, args[0], kind) })
+				found, failed := inspectName(ctx, c, args[0], kind)
 				asked.Wait()
 				switch {
 				case failed != nil && len(said) == 0:
 					return failed
 				case err != nil:
-				case output.word == "json":
-					err = a.printJSON(inspect(args[0], found, failed == nil, said))
+				case output.value == "json":
+					err = a.printJSON(newInspection(args[0], found, failed == nil, said))
 				default:
 					err = a.printDetails(args[0], found, failed == nil, said)
 				}
@@ -58,17 +59,18 @@ func (a *app) check() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME",
 		Short: "Exit with 0 if a name is free and with 1 if it is held",
-		Long: `Exit with 0 if a name is free and with 1 if anybody holds it, in whatever way, or if it is a latch that has not come down to zero.
+		Long: `Exit with 0 if a name is free. Exit with 1 if anybody holds it, in whatever way, or if it is a latch
+whose count is not zero yet.
 
 The answer may be out of date when it arrives: to do something only if nobody else does, use leasehold run -n.
 
 Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
 		Example:           `  leasehold check deploy:shop || leasehold inspect deploy:shop`,
-		Args:              words(1, "leasehold check [flags] NAME"),
-		ValidArgsFunction: a.names,
+		Args:              exactArgs(1, "leasehold check [flags] NAME"),
+		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error {
-				found, err := look(ctx, c, args[0], kind)
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				found, err := inspectName(ctx, c, args[0], kind)
 				if err == nil && held(found) {
 					return exit.Silent(exit.No)
 				}
@@ -80,26 +82,25 @@ Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
 	return cmd
 }
 
-// held reports whether anybody holds any of it. A latch that is set and has not come down to zero
-// counts as held.
+// held reports whether somebody holds any of the entries. A latch that is set counts as held until its count is zero.
 func held(found []leasehold.Status) bool {
 	return slices.ContainsFunc(found, func(s leasehold.Status) bool {
 		return len(s.Holders) > 0 || s.Latch != nil && s.Latch.Count > 0
 	})
 }
 
-// look returns what is known of one name: entries that somebody holds or waits for.
-func look(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Status, error) {
+// inspectName returns the entries of one name that are held or waited for.
+func inspectName(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Status, error) {
 	all, err := c.Inspect(ctx, name)
 	return slices.DeleteFunc(all, func(s leasehold.Status) bool {
-		return kind.word != "" && s.Kind != kinds[kind.word]
+		return kind.value != "" && s.Kind != kinds[kind.value]
 	}), err
 }
 
-// votes returns what each node says of a lock, if the engine has several.
+// votes returns what each node says of a lock, or nil if the engine has only one.
 func votes(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Vote, error) {
-	if kind.word != "" && kinds[kind.word] != leasehold.KindLock {
-		return nil, nil // a majority keeps locks alone
+	if kind.value != "" && kinds[kind.value] != leasehold.KindLock {
+		return nil, nil // engines with several nodes keep locks only
 	}
 	said, err := c.Votes(ctx, leasehold.KindLock, name)
 	if errors.Is(err, leasehold.ErrUnsupported) {

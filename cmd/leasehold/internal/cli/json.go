@@ -17,12 +17,12 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// The JSON forms. Their field names are an interface: fields may be added, none is renamed.
-// Durations are milliseconds; null means not known, or no end.
+// The JSON forms. Their field names are part of the interface: fields may be added, none is renamed. Durations are
+// milliseconds; null means not known, or no end.
 
 type inspection struct {
 	Name    string  `json:"name"`
-	Free    *bool   `json:"free"` // null if too few nodes have answered to know
+	Free    *bool   `json:"free"` // null if too few nodes have answered
 	Entries []entry `json:"entries"`
 	Nodes   []node  `json:"nodes,omitempty"`
 }
@@ -62,7 +62,7 @@ type waiter struct {
 	Age *int64 `json:"age_ms"`
 }
 
-// process is what the text about a holder says, if it can be read.
+// process is what the holder text says, if it can be parsed.
 type process struct {
 	Host    string `json:"host,omitempty"`
 	PID     int    `json:"pid,omitempty"`
@@ -71,7 +71,7 @@ type process struct {
 }
 
 func processOf(text string) process {
-	p, _ := leasehold.ParseHolder(text) // nothing of it is left if it cannot be read
+	p, _ := leasehold.ParseHolder(text) // it returns the zero value if the text cannot be parsed
 	return process(p)
 }
 
@@ -80,7 +80,7 @@ type latchState struct {
 	TTL   *int64 `json:"ttl_ms"`
 }
 
-func inspect(name string, found []leasehold.Status, known bool, said []leasehold.Vote) inspection {
+func newInspection(name string, found []leasehold.Status, known bool, said []leasehold.Vote) inspection {
 	i := inspection{Name: name, Entries: entries(found)}
 	if known {
 		i.Free = new(!held(found))
@@ -92,7 +92,8 @@ func inspect(name string, found []leasehold.Status, known bool, said []leasehold
 }
 
 func newNode(v leasehold.Vote) node {
-	n := node{Node: v.Place, Answer: answer(v), Holders: holders(v.Holders), Quarantine: max(v.Closed.Milliseconds(), 0)}
+	n := node{Node: v.Node, Answer: voteAnswer(v), Holders: holders(v.Holders),
+		Quarantine: max(v.Closed.Milliseconds(), 0)}
 	if v.Err != nil {
 		n.Error = v.Err.Error()
 	}
@@ -100,7 +101,7 @@ func newNode(v leasehold.Vote) node {
 }
 
 func holders(all []leasehold.Holder) []holder {
-	list := make([]holder, 0, len(all)) // [] rather than null
+	list := make([]holder, 0, len(all)) // [], not null
 	for _, h := range all {
 		list = append(list, newHolder(h))
 	}
@@ -109,12 +110,13 @@ func holders(all []leasehold.Holder) []holder {
 
 func newHolder(h leasehold.Holder) holder {
 	return holder{
-		Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, process: processOf(h.Holder), TTL: millis(h.TTL), Age: millis(h.Age),
+		Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, process: processOf(h.Holder),
+		TTL: millis(h.TTL), Age: millis(h.Age),
 	}
 }
 
 func entries(all []leasehold.Status) []entry {
-	list := make([]entry, 0, len(all)) // [] rather than null
+	list := make([]entry, 0, len(all)) // [], not null
 	for _, s := range all {
 		list = append(list, newEntry(s))
 	}
@@ -124,7 +126,9 @@ func entries(all []leasehold.Status) []entry {
 func newEntry(s leasehold.Status) entry {
 	e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: holders(s.Holders), Waiting: s.Waiting}
 	for _, w := range s.Queue {
-		e.Queue = append(e.Queue, waiter{Mode: w.Mode.String(), Weight: w.Weight, Holder: w.Holder, process: processOf(w.Holder), Age: millis(w.Age)})
+		e.Queue = append(e.Queue, waiter{
+			Mode: w.Mode.String(), Weight: w.Weight, Holder: w.Holder, process: processOf(w.Holder), Age: millis(w.Age),
+		})
 	}
 	if s.Latch != nil {
 		e.Latch = &latchState{Count: s.Latch.Count, TTL: millis(s.Latch.TTL)}
@@ -132,7 +136,7 @@ func newEntry(s leasehold.Status) entry {
 	return e
 }
 
-// millis is d in milliseconds, or nil for the negative values that stand for something else.
+// millis returns d in milliseconds, or nil for negative values, which stand for something else.
 func millis(d time.Duration) *int64 {
 	if d < 0 {
 		return nil
@@ -141,22 +145,22 @@ func millis(d time.Duration) *int64 {
 	return &ms
 }
 
-// printJSON writes v on standard output, on one line.
+// printJSON writes v to standard output, on one line.
 func (a *app) printJSON(v any) error { return encoder(a.out).Encode(v) }
 
-// encoder writes one line for each value.
+// encoder returns an encoder that writes one line for each value.
 func encoder(out io.Writer) *json.Encoder {
-	e := json.NewEncoder(printable{out})
+	e := json.NewEncoder(escapingWriter{out})
 	e.SetEscapeHTML(false)
 	return e
 }
 
-// printable writes JSON with escapes also for those letters that steer a terminal and are no control characters to package json, as U+009B, which
-// begins a sequence, or U+202E, which turns a line round.
-type printable struct{ out io.Writer }
+// escapingWriter escapes what package encoding/json leaves as it is although it can steer a terminal: U+009B, which
+// begins a control sequence, or U+202E, which reverses the direction of text.
+type escapingWriter struct{ out io.Writer }
 
-// Write gets whole values.
-func (p printable) Write(text []byte) (int, error) {
+// Write must be called with whole values.
+func (p escapingWriter) Write(text []byte) (int, error) {
 	unseen := func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, unseen) {
 		return p.out.Write(text)
@@ -181,7 +185,7 @@ func (p printable) Write(text []byte) (int, error) {
 type output struct{ choice }
 
 func newOutput(more ...string) *output {
-	return &output{choice{word: "table", allowed: append([]string{"table", "json"}, more...)}}
+	return &output{choice{value: "table", allowed: append([]string{"table", "json"}, more...)}}
 }
 
 func (o *output) register(cmd *cobra.Command) {

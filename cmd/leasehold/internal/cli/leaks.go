@@ -32,27 +32,30 @@ func (a *app) leaks() *cobra.Command {
 		Short: "Find what was left behind on the engine, and remove it",
 		Long: `Find what was left behind on the engine and does not go away by itself, and with --fix remove it:
 
-  endless lease   a lock without an end, which another program has set: nobody else ever gets it
+  endless lease   a lock that never expires, set by another program: nobody else ever gets it
   endless token   the last token of a name that is kept for longer than the engine keeps tokens
   dead waiters    places in a queue whose waiters are gone
-  remains         what was stored beside a lease, or a latch, that has ended
+  remains         what was stored along with a lease, or a latch, that has ended
 
-Nothing is changed without --fix. --fix shows what there is, asks, and removes only what is still as it was shown. Look before you
-remove an endless lease: whoever has set it may be at work.
+Nothing is changed without --fix. --fix shows what there is, asks, and removes only what is still as it was
+shown. Look before you remove an endless lease: the program that has set it may be at work.
 
-Exit codes: 0 nothing was left behind, or all of it is gone; 1 something is there; 64, 69 as for all commands. An engine that
-does not look for leaks says so, and the exit code is 0.`,
-		Args:              words(0, "leasehold leaks [flags]"),
+Exit codes: 0 nothing was left behind, or all of it is gone; 1 something is there; 64, 69 as for all commands.
+An engine that does not look for leaks says so, and the exit code is 0.`,
+		Args:              exactArgs(0, "leasehold leaks [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.json = output.word == "json"
+			f.json = output.value == "json"
 			switch {
 			case f.yes && !f.fix:
 				return exit.Errorf(exit.Usage, "--yes answers what --fix asks: say --fix, too")
 			case f.fix && !f.yes && !terminal.IsTerminal(a.in):
-				return exit.Errorf(exit.Usage, "leaks --fix asks before it acts, and standard input is no terminal: say --yes")
+				return exit.Errorf(exit.Usage,
+					"leaks --fix asks before it acts, and standard input is no terminal: say --yes")
 			}
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.findLeaks(ctx, c, f) })
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				return a.findLeaks(ctx, c, f)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -64,33 +67,34 @@ does not look for leaks says so, and the exit code is 0.`,
 	return cmd
 }
 
-// findLeaks prints what was left behind, or removes it. If the search fails, that is said when what was found by then has been told: another
-// place may be away.
+// findLeaks prints or removes what was left behind. If the search fails, it first prints what was found so far: only
+// one server may be unavailable.
 func (a *app) findLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) error {
-	found, failed := a.searchLeaks(ctx, c, f)
+	found, failed := a.collectLeaks(ctx, c, f)
 	switch {
 	case errors.Is(failed, leasehold.ErrUnsupported):
 		a.say("this engine does not look for leaks")
 		if f.json {
-			return a.printJSON(leaksOf(nil))
+			return a.printJSON(newLeaks(nil))
 		}
 		return nil
 	case failed != nil && (len(found) == 0 || ctx.Err() != nil):
 		return failed
 	case len(found) > 0 && f.fix:
-		return cmp.Or(a.sweep(ctx, c, found, f), failed)
+		return cmp.Or(a.fixLeaks(ctx, c, found, f), failed)
 	}
-	if err := cmp.Or(a.showLeaks(found, f.json), failed); err != nil || len(found) == 0 {
+	if err := cmp.Or(a.printLeaks(found, f.json), failed); err != nil || len(found) == 0 {
 		return err
 	}
 	return exit.Silent(exit.No)
 }
 
-// searchLeaks returns what was found, also if the search has failed in the end.
-func (a *app) searchLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) (found []leasehold.Leak, err error) {
+// collectLeaks returns the leaks found so far even if the search fails.
+func (a *app) collectLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) (found []leasehold.Leak, err error) {
 	progress := a.progress()
 	defer progress.end()
-	for l, err := range c.Leaks(ctx, leasehold.Query{Kind: kinds[f.kind.word], Prefix: f.prefix, Progress: progress.show}) {
+	q := leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix, Progress: progress.show}
+	for l, err := range c.Leaks(ctx, q) {
 		if err != nil {
 			return found, err
 		}
@@ -99,18 +103,19 @@ func (a *app) searchLeaks(ctx context.Context, c *leasehold.Client, f leakFlags)
 	return found, nil
 }
 
-func (a *app) showLeaks(found []leasehold.Leak, json bool) error {
+func (a *app) printLeaks(found []leasehold.Leak, json bool) error {
 	switch {
 	case json:
-		return a.printJSON(leaksOf(found))
+		return a.printJSON(newLeaks(found))
 	case len(found) == 0:
 		_, err := fmt.Fprintln(a.out, "nothing was left behind")
 		return err
 	}
 	table := columns{out: a.out}
-	table.row("LEAK", "KIND", "NAME", "COUNT", "TOKEN", "PLACE", "HOLDER")
+	table.addRow("LEAK", "KIND", "NAME", "COUNT", "TOKEN", "SERVER", "HOLDER")
 	for _, l := range found {
-		table.row(l.Sort.String(), l.Kind.String(), quote.Name(l.Name), strconv.Itoa(l.Count), tokenOf(l), quote.Cell(l.Place), quote.Cell(l.Holder))
+		table.addRow(l.Sort.String(), l.Kind.String(), quote.Name(l.Name), strconv.Itoa(l.Count), tokenOf(l),
+			quote.Cell(l.Server), quote.Cell(l.Holder))
 	}
 	return table.flush()
 }

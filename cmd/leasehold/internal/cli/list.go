@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
-// kinds are what --kind may say.
+// kinds are the values of --kind.
 var kinds = map[string]leasehold.Kind{
 	"lock":      leasehold.KindLock,
 	"semaphore": leasehold.KindSemaphore,
@@ -24,7 +24,7 @@ func newKind() choice { return choice{allowed: []string{"lock", "semaphore", "la
 type listFlags struct {
 	filter
 	after position
-	limit int // 0 for none
+	limit int // 0: no limit
 	form  string
 }
 
@@ -35,36 +35,40 @@ func (a *app) list() *cobra.Command {
 		Short: "List what is held and waited for",
 		Long: `List what is held and waited for, ordered by kind and then by name: a line for each holder.
 
-The listing is printed while it comes. It is no picture of one moment: what comes or goes meanwhile may be in it or not.
-With --limit, a message says how to go on behind the last name. -o json is one array, printed at the end; -o jsonl
-is one object a line, printed while they come.`,
+The listing is printed as it arrives. It does not show one moment: what comes or goes meanwhile may be in it or
+not. With --limit, a message says how to go on after the last name. -o json is one array, printed at the end;
+-o jsonl is one object a line, printed as they arrive.`,
 		Example: `  leasehold ls --match 'order:*' --waited
   leasehold ls --holder build-7 -o json | jq -r '.[].name'
   leasehold ls --limit 100 --after lock/order:1001`,
-		Args:              words(0, "leasehold ls [flags]"),
+		Args:              exactArgs(0, "leasehold ls [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("limit") && f.limit < 1 {
 				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", f.limit)
 			}
-			f.form = output.word
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.listing(ctx, c, f) })
+			f.form = output.value
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				return a.printListing(ctx, c, f)
+			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.prefix, "prefix", "", "only names that begin with `TEXT`")
-	flags.Var(&f.match, "match", "only names like this, in which * stands for any text, ? for a letter, and [a-z] for one of several")
+	flags.Var(&f.match, "match",
+		"only names like this, in which * stands for any text, ? for a letter, and [a-z] for one of several")
 	flags.Var(&f.kind, "kind", "only this kind")
-	flags.StringVar(&f.holder, "holder", "", "only names that are held by somebody whose text (host:pid program label) contains `TEXT`")
+	flags.StringVar(&f.holder, "holder", "",
+		"only names with a holder whose text (host:pid program label) contains `TEXT`")
 	flags.BoolVar(&f.waited, "waited", false, "only names that somebody waits for")
 	flags.IntVar(&f.limit, "limit", 0, "at most `N` names (default all)")
-	flags.Var(&f.after, "after", "only what comes behind this name in the listing")
+	flags.Var(&f.after, "after", "only what comes after this name in the listing")
 	output.register(cmd)
 	return cmd
 }
 
-// listing prints what the flags say.
-func (a *app) listing(ctx context.Context, c *leasehold.Client, f listFlags) error {
+// printListing prints the entries that the flags select.
+func (a *app) printListing(ctx context.Context, c *leasehold.Client, f listFlags) error {
 	progress := a.progress()
 	defer progress.end()
 	p := a.printer(f.form)
@@ -76,7 +80,7 @@ func (a *app) listing(ctx context.Context, c *leasehold.Client, f listFlags) err
 	for s, err := range c.All(ctx, q) {
 		if err != nil {
 			if shown > 0 {
-				_ = progress.aside(p.piece) // what has come so far is true, and the error is what matters
+				_ = progress.whileHidden(p.flush) // what has been read so far is correct; the error to report is err
 			}
 			return err
 		}
@@ -88,16 +92,16 @@ func (a *app) listing(ctx context.Context, c *leasehold.Client, f listFlags) err
 			shown, last = shown+1, s
 		}
 		if pace.due() {
-			if err := progress.aside(p.piece); err != nil {
+			if err := progress.whileHidden(p.flush); err != nil {
 				return err
 			}
 		}
 	}
-	if err := progress.aside(p.end); err != nil {
+	if err := progress.whileHidden(p.end); err != nil {
 		return err
 	}
 	if more {
-		a.say("there is more: go on with --after %s", quoted(positionOf(last).String()))
+		a.say("there is more: go on with --after %s", shellQuote(positionOf(last).String()))
 	}
 	return nil
 }

@@ -24,43 +24,37 @@ func (a *app) openNow() *cobra.Command {
 		Short: "Let new servers grant locks at once",
 		Long: `Let new servers grant locks at once.
 
-A Redis server that nobody has seen in use grants nothing for as long as the longest lease lasts (max_ttl, a minute by default): it may stand in for one on which
-locks are held. So does one that was restarted or promoted, and a slot of a Cluster that was moved to another master. This opens all servers of the engine
-that can be reached.
+A Redis server that nobody has seen in use grants nothing for as long as the longest lease lasts (max_ttl, a
+minute by default): it may stand in for one on which locks are held. The same holds for a server that was
+restarted or promoted, and for a slot of a Cluster that was moved to another master. This opens all servers of
+the engine that can be reached.
 
-Say it only if nothing was ever locked there: for a new server; or if all locks are still there: when slots were moved as a whole between masters whose
-clocks agree. Otherwise two may hold one lock. Your name on this machine and the reason are kept on the server.
+Use it only if nothing was ever locked there, as on a new server, or if all locks are still there, as when slots
+were moved as a whole between masters whose clocks agree. Otherwise two may hold one lock. Your name on this
+machine and the reason are kept on the server.
 
-With --change-nodes it says, to a majority of servers (redlock), that the list of servers in the URL is the one that counts from now on. Programs with another list
-that has some of them are granted nothing any more, and their leases end. The servers grant again when these are over, after max_ttl. All servers must answer, and
-of the list before more than half, or so many that the others are no majority of it.
+With --change-nodes it tells a majority of servers (redlock) that the list of servers in the URL is the one that
+counts from now on. Programs with another list that has some of them are granted nothing any more, and their
+leases end. The servers grant again when these leases are over, after max_ttl. All servers must answer, and of
+the earlier list more than half, or so many that the others are no majority of it.
 
-Exit codes: 0 open, or the list is changed; 1 nothing was done: the answer was no, or this engine closes nothing; 64, 69 as for all commands: 69 also if only some
-servers could be opened.`,
+Exit codes: 0 open, or the list is changed; 1 nothing was done: the answer was no, or this engine closes
+nothing; 64, 69 as for all commands: 69 also if only some servers could be opened.`,
 		Example: `  leasehold open --why 'three new servers'
   leasehold --engine redlock://a,b,new open --change-nodes`,
-		Args:              words(0, "leasehold open [flags]"),
+		Args:              exactArgs(0, "leasehold open [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !yes && !terminal.IsTerminal(a.in) {
 				return exit.Errorf(exit.Usage, "open asks before it acts, and standard input is no terminal: say --yes")
 			}
-			open, act := engine.Open, func(ctx context.Context, e driver.Engine) error { return a.opens(ctx, e, yes, why) }
+			open := engine.Open
+			act := func(ctx context.Context, e driver.Engine) error { return a.openServers(ctx, e, yes, why) }
 			if change {
 				open = engine.OpenToExamine // Open refuses servers of different lists
-				act = func(ctx context.Context, e driver.Engine) error { return a.changesNodes(ctx, e, yes) }
+				act = func(ctx context.Context, e driver.Engine) error { return a.changeNodes(ctx, e, yes) }
 			}
-			s, err := a.openBy(open)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			ctx, caught := interruptible(cmd.Context())
-			err = act(ctx, s.engine)
-			if sig := caught(); sig != 0 && err != nil {
-				return exit.Silent(exit.Signal(int(sig)))
-			}
-			return failure(err)
+			return a.withSessionBy(cmd, open, func(ctx context.Context, s *session) error { return act(ctx, s.engine) })
 		},
 	}
 	flags := cmd.Flags()
@@ -70,13 +64,14 @@ servers could be opened.`,
 	return cmd
 }
 
-// changesNodes asks, and makes the servers the list that counts.
-func (a *app) changesNodes(ctx context.Context, e driver.Engine, yes bool) error {
+// changeNodes asks for confirmation, and makes the servers of the URL the current list.
+func (a *app) changeNodes(ctx context.Context, e driver.Engine, yes bool) error {
 	c, can := e.(driver.NodeChanger)
 	if !can {
-		return exit.Errorf(exit.No, "nothing was changed: this engine keeps locks in one place, not on a list of servers")
+		return exit.Errorf(exit.No, "nothing was changed: this engine does not keep locks on a list of servers")
 	}
-	if !yes && !a.agreed(ctx, "Programs with another list of servers lose their locks. Is this the list for all from now on?") {
+	const question = "Programs with another list of servers lose their locks. Is this the list for all from now on?"
+	if !yes && !a.confirm(ctx, question) {
 		return exit.Errorf(exit.No, "nothing was changed")
 	}
 	opens, err := c.ChangeNodes(ctx)
@@ -87,13 +82,13 @@ func (a *app) changesNodes(ctx context.Context, e driver.Engine, yes bool) error
 	return err
 }
 
-// opens asks, and opens the servers.
-func (a *app) opens(ctx context.Context, e driver.Engine, yes bool, why string) error {
+// openServers asks for confirmation, and opens the servers.
+func (a *app) openServers(ctx context.Context, e driver.Engine, yes bool, why string) error {
 	o, can := e.(driver.Opener)
 	if !can {
 		return exit.Errorf(exit.No, "nothing was opened: this engine closes nothing that could be opened by hand")
 	}
-	if !yes && !a.agreed(ctx, "Was nothing ever locked on these servers, or is nothing missing?") {
+	if !yes && !a.confirm(ctx, "Was nothing ever locked on these servers, or is nothing missing?") {
 		return exit.Errorf(exit.No, "nothing was opened")
 	}
 	by := caller(os.Getenv, os.Getuid())

@@ -10,7 +10,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// position is the value of a flag: a place in a listing, KIND/NAME.
+// position is a flag's value: where a listing goes on, as KIND/NAME.
 type position struct{ kind, name string }
 
 func positionOf(s leasehold.Status) position { return position{s.Kind.String(), s.Name} }
@@ -37,10 +37,12 @@ func (p position) String() string {
 // Type implements pflag.Value.
 func (position) Type() string { return "KIND/NAME" }
 
-// quoted writes a word for a shell. Control characters become escapes of $'...', which bash, zsh and ksh know.
-func quoted(word string) string {
+// shellQuote quotes a word for a shell. It writes control characters as escapes in $'...', which bash, zsh and ksh
+// support.
+func shellQuote(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/:._-+@%,", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/:._-+@%,", r)
 	}
 	switch {
 	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }):

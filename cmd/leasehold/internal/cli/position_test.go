@@ -30,7 +30,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// What a shell makes of it is the word again.
+// A shell turns the quoted word back into the original.
 func TestQuotedWordsSurviveAShell(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
@@ -46,7 +46,7 @@ func TestQuotedWordsSurviveAShell(t *testing.T) {
 		"\u202eStraße 東京":  "$'\\u202eStraße 東京'",
 		"":                 "''",
 	} {
-		got := quoted(word)
+		got := shellQuote(word)
 		if got != want {
 			t.Errorf("%q is quoted as %s, want %s", word, got, want)
 		}

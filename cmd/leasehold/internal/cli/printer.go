@@ -13,12 +13,12 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
-// printer prints a listing while it comes.
+// printer prints a listing as it arrives.
 type printer interface {
-	// add takes an entry.
+	// add adds an entry.
 	add(s leasehold.Status)
-	// piece prints what was added, if the form comes in pieces.
-	piece() error
+	// flush prints the entries added so far, if the form allows it.
+	flush() error
 	// end prints the rest.
 	end() error
 }
@@ -34,70 +34,70 @@ func (a *app) printer(form string) printer {
 }
 
 const (
-	// A piece of a listing is printed when so many entries have come,
-	pieceSize = 500
-	// or for so long.
-	pieceTime = 200 * time.Millisecond
+	// A chunk of a listing is printed after this many entries,
+	chunkSize = 500
+	// or after this long.
+	chunkTime = 200 * time.Millisecond
 )
 
-// pace says when a piece of a listing should be printed.
+// pace decides when the next chunk of a listing is printed.
 type pace struct {
 	entries int
 	since   time.Time
 }
 
-// due counts an entry, and reports whether it is the last of its piece.
+// due counts an entry, and reports whether it completes a chunk.
 func (p *pace) due() bool {
 	now := time.Now()
 	if p.entries == 0 {
 		p.since = now
 	}
 	p.entries++
-	if p.entries < pieceSize && now.Sub(p.since) < pieceTime {
+	if p.entries < chunkSize && now.Sub(p.since) < chunkTime {
 		return false
 	}
 	p.entries = 0
 	return true
 }
 
-// tablePrinter writes one line for each holder, and one for each name that is only waited for.
+// tablePrinter prints a line for each holder, and one for each name that is only waited for.
 type tablePrinter struct{ table columns }
 
 func newTablePrinter(out io.Writer) *tablePrinter {
 	p := &tablePrinter{columns{out: out}}
-	p.table.row("KIND", "NAME", "MODE", "TOKEN", "TTL", "HELD FOR", "WAITING", "HOLDER")
+	p.table.addRow("KIND", "NAME", "MODE", "TOKEN", "TTL", "HELD FOR", "WAITING", "HOLDER")
 	return p
 }
 
 func (p *tablePrinter) add(s leasehold.Status) {
 	row := func(mode, token, ttl, age, holder string) {
-		p.table.row(s.Kind.String(), quote.Name(s.Name), mode, token, ttl, age, strconv.Itoa(s.Waiting), holder)
+		p.table.addRow(s.Kind.String(), quote.Name(s.Name), mode, token, ttl, age, strconv.Itoa(s.Waiting), holder)
 	}
 	for _, h := range s.Holders {
-		row(mode(s, h), strconv.FormatUint(h.Token, 10), ttl(h.TTL), age(h.Age), quote.Text(h.Holder))
+		row(holderMode(s, h), strconv.FormatUint(h.Token, 10), formatTTL(h.TTL), formatAge(h.Age), quote.Text(h.Holder))
 	}
 	switch {
 	case s.Latch != nil:
-		row("count "+strconv.Itoa(s.Latch.Count), "-", ttl(s.Latch.TTL), "-", "-")
+		row("count "+strconv.Itoa(s.Latch.Count), "-", formatTTL(s.Latch.TTL), "-", "-")
 	case len(s.Holders) == 0:
 		row("free", "-", "-", "-", "-")
 	}
 }
 
-func (p *tablePrinter) piece() error { return p.table.flush() }
+func (p *tablePrinter) flush() error { return p.table.flush() }
 func (p *tablePrinter) end() error   { return p.table.flush() }
 
-// arrayPrinter writes one array, when all is there: half an array is of no use to anybody.
+// arrayPrinter prints one array, at the end: half an array is useless.
 type arrayPrinter struct {
 	app *app
 	all []leasehold.Status
 }
 
 func (p *arrayPrinter) add(s leasehold.Status) { p.all = append(p.all, s) }
-func (p *arrayPrinter) piece() error           { return nil }
+func (p *arrayPrinter) flush() error           { return nil }
 func (p *arrayPrinter) end() error             { return p.app.printJSON(entries(p.all)) }
 
-// linePrinter writes one object a line.
+// linePrinter prints one object a line.
 type linePrinter struct {
 	out *bufio.Writer
 	enc *json.Encoder
@@ -108,6 +108,7 @@ func newLinePrinter(out io.Writer) *linePrinter {
 	return &linePrinter{buffered, encoder(buffered)}
 }
 
-func (p *linePrinter) add(s leasehold.Status) { _ = p.enc.Encode(newEntry(s)) } // a failed write is told by Flush
-func (p *linePrinter) piece() error           { return p.out.Flush() }
+// add encodes an entry. Flush returns the error of a failed write.
+func (p *linePrinter) add(s leasehold.Status) { _ = p.enc.Encode(newEntry(s)) }
+func (p *linePrinter) flush() error           { return p.out.Flush() }
 func (p *linePrinter) end() error             { return p.out.Flush() }

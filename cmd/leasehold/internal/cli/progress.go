@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// A search that is over so soon shows no progress: it would only flicker.
-	quietAtFirst = 300 * time.Millisecond
-	// progressBeat is how often progress is shown anew.
-	progressBeat = 100 * time.Millisecond
+	// A search shows no progress before this: it would only flicker.
+	progressDelay = 300 * time.Millisecond
+	// progressInterval is the time between two updates.
+	progressInterval = 100 * time.Millisecond
 )
 
-// progress shows on a terminal how far a search has come, in a line that is gone in the end. It is safe for concurrent use.
+// progress shows on a terminal how far a search has come, and erases that at the end. It is safe for concurrent use.
 type progress struct {
-	out io.Writer // nil if nobody would see it
+	out io.Writer // nil: show nothing
 
 	mu    sync.Mutex
-	next  time.Time // when it is shown again
+	next  time.Time // time of the next update
 	shown bool
 }
 
-// progress returns one for standard error, which says nothing unless that is a terminal.
+// progress returns a progress on standard error. It shows nothing unless that is a terminal.
 func (a *app) progress() *progress {
-	p := &progress{next: time.Now().Add(quietAtFirst)}
+	p := &progress{next: time.Now().Add(progressDelay)}
 	if file, ok := a.err.(*os.File); ok && terminal.IsTerminal(file) {
 		p.out = file
 	}
@@ -45,13 +45,13 @@ func (p *progress) show(searched int) {
 	if p.out == nil || now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(progressBeat), true
-	// What cannot be shown has nowhere else to go.
+	p.next, p.shown = now.Add(progressInterval), true
+	// There is nowhere to report a failed write.
 	_, _ = fmt.Fprintf(p.out, "\rsearching: %d keys looked through\x1b[K", searched)
 }
 
-// aside erases the line, and keeps it away while f prints.
-func (p *progress) aside(f func() error) error {
+// whileHidden erases the progress and keeps it hidden while f prints.
+func (p *progress) whileHidden(f func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shown {
@@ -61,5 +61,5 @@ func (p *progress) aside(f func() error) error {
 	return f()
 }
 
-// end erases the line.
-func (p *progress) end() { _ = p.aside(func() error { return nil }) }
+// end erases the progress.
+func (p *progress) end() { _ = p.whileHidden(func() error { return nil }) }

@@ -3,120 +3,194 @@
 package cli
 
 import (
-	"cmp"
+	"errors"
 	"net/url"
+	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/spf13/pflag"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
-// redaction replaces what may be a password in whatever is said about words that were given: a URL may stand where something else belongs, and is quoted in the message
-// that says so.
+// redaction hides what may be a password in messages. A URL may have been given where something else belongs, and the
+// message may quote it. Two parts of such a word are hidden wherever they occur: what leads up to an @, and what
+// follows "password=".
 type redaction struct {
-	mu     sync.Mutex // an engine may be opened again while others speak
-	always []string   // parts of words that are URLs
-	wrong  []string   // parts of words that look like "user:password@host", which names may do, too
+	mu    sync.Mutex // an engine may be opened again while other goroutines print
+	words []secretWord
 }
 
-// learn takes in words that were given.
-func (r *redaction) learn(words ...string) {
+// secretWord is a word that may contain a password.
+type secretWord struct {
+	text string
+
+	// Computed when first needed: most runs print no message.
+	variants []string
+	pairs    [][2]string // "password=", and what follows
+	certain  bool        // it certainly has a password, and is no name
+}
+
+func (w *secretWord) prepare() {
+	if w.variants != nil {
+		return
+	}
+	w.variants, w.certain = spellingVariants(w.text), engine.HoldsPassword(w.text)
+	for _, s := range w.variants {
+		w.pairs = append(w.pairs, pairsIn(s)...)
+	}
+}
+
+// add adds words that were given on the command line or in the environment.
+func (r *redaction) add(words ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, word := range words {
-		r.take(word)
-	}
-	for _, parts := range []*[]string{&r.always, &r.wrong} {
-		// The longest come first, since one may be a part of another.
-		slices.SortFunc(*parts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-		*parts = slices.Compact(*parts)
-	}
-}
-
-func (r *redaction) take(word string) {
-	if flag, value, found := strings.Cut(word, "="); found && strings.HasPrefix(flag, "-") {
-		word = value
-	}
-	rest, is := behindScheme(word)
-	i := strings.LastIndex(rest, "@")
-	switch file := strings.HasPrefix(word, "sqlite:") && !strings.Contains(rest[:max(i, 0)], ":"); {
-	case i <= 0 || file: // there are folders with an @
-	case is:
-		r.always = append(r.always, rest[:i+1])
-	default:
-		r.wrong = append(r.wrong, rest[:i+1])
-	}
-	_, query, _ := strings.Cut(rest, "?")
-	for part := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(part, "="); value != "" && is && engine.IsSecret(name) {
-			r.always = append(r.always, part)
+		if strings.Contains(word, "@") || engine.SecretPair.MatchString(word) {
+			r.words = append(r.words, secretWord{text: word})
 		}
 	}
 }
 
-var anyScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-
-// behindScheme returns what stands behind the scheme of a URL, and whether there is one.
-func behindScheme(word string) (rest string, is bool) {
-	if scheme := anyScheme.FindString(word); scheme != "" {
-		return word[len(scheme):], true
-	}
-	scheme, rest, found := strings.Cut(word, ":")
-	if found && engine.IsScheme(strings.ToLower(scheme)) {
-		return rest, true
-	}
-	return word, false
-}
-
-// hide returns a message, on one line, without what may be a password.
-func (r *redaction) hide(text string, wrongWord bool) string {
+// redact returns a message on one line, without what may be a password. wrongWord says that the message is about an
+// invalid word. Otherwise "mail:anna@example.org" is likely to be a name, and is shown.
+func (r *redaction) redact(text string, wrongWord bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	text = oneLine(text)
-	for _, secret := range r.always {
-		text = blank(text, secret)
-	}
-	if wrongWord {
-		for _, secret := range r.wrong {
-			text = blank(text, secret)
+	hidden := make([]bool, len(text))
+	for i := range r.words {
+		word := &r.words[i]
+		word.prepare()
+		for _, pair := range word.pairs {
+			hideValue(hidden, text, pair[0], pair[1])
+		}
+		for _, spelled := range word.variants {
+			if wrongWord || word.certain {
+				hideUsers(hidden, text, spelled)
+			}
 		}
 	}
-	return text
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			b.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			b.WriteString("***")
+		}
+	}
+	return b.String()
 }
 
-// blank replaces a secret in all the ways in which a message may spell it.
-func blank(text, secret string) string {
-	shown := "***@"
-	if name, _, found := strings.Cut(secret, "="); found && !strings.HasSuffix(secret, "@") {
-		shown = name + "=***"
+// pairsIn returns each "password=" in a word with what follows: the whole rest, and also its first part, in case the
+// message quotes only that.
+func pairsIn(word string) (all [][2]string) {
+	for at := 0; ; {
+		pair := engine.SecretPair.FindStringIndex(word[at:])
+		if pair == nil {
+			return all
+		}
+		name, value := strings.TrimLeft(word[at+pair[0]:at+pair[1]], "?&"), word[at+pair[1]:]
+		part := value
+		if end := strings.IndexAny(value, "& ;"); end >= 0 {
+			part = value[:end]
+		}
+		if at == 0 {
+			all = append(all, [2]string{name, value})
+		}
+		all = append(all, [2]string{name, part})
+		at += pair[1] + len(part)
 	}
-	spelled := []string{secret}
-	if decoded, err := url.PathUnescape(secret); err == nil {
-		spelled = append(spelled, decoded)
+}
+
+func hideValue(hidden []bool, text, name, value string) {
+	for from := 0; value != ""; {
+		i := strings.Index(text[from:], name+value)
+		if i < 0 {
+			return
+		}
+		from += i + len(name) + len(value)
+		markHidden(hidden[from-len(value) : from])
 	}
-	for _, s := range spelled {
-		if valid := strings.ToValidUTF8(s, "\ufffd"); valid != s { // as texts of holders are
-			spelled = append(spelled, valid)
+}
+
+func markHidden(hidden []bool) {
+	for i := range hidden {
+		hidden[i] = true
+	}
+}
+
+// separators are the letters between the parts of a word.
+const separators = ":/?#&=@, "
+
+// hideUsers hides, before each @ in a message, as many letters as match those before an @ of the word. So it does not
+// matter where a flag, a scheme or a path begins.
+func hideUsers(hidden []bool, text, word string) {
+	for end := strings.LastIndex(text, "@"); end >= 0; end = strings.LastIndex(text[:end], "@") {
+		for at := strings.LastIndex(word, "@"); at >= 0; at = strings.LastIndex(word[:at], "@") {
+			same := 0
+			for same < min(at, end) && text[end-1-same] == word[at-1-same] {
+				same++
+			}
+			// A few letters may match by chance. They reveal nothing, but hiding them would reveal that they match.
+			if at == same || strings.ContainsAny(word[at-1-same:at], separators) {
+				markHidden(hidden[end-same : end])
+			}
 		}
 	}
-	for _, s := range spelled {
+}
+
+// spellingVariants returns the ways in which a message may spell a word.
+func spellingVariants(word string) (all []string) {
+	for _, w := range []string{word, path.Clean(word)} { // as file names are spelled
+		if decoded, err := url.PathUnescape(w); err == nil && decoded != w {
+			all = append(all, decoded)
+		}
+		all = append(all, w)
+	}
+	for _, s := range all {
+		if valid := strings.ToValidUTF8(s, "\ufffd"); valid != s { // as holder texts are spelled
+			all = append(all, valid)
+		}
+	}
+	for _, s := range all {
 		quoted := strconv.Quote(s)
-		for _, one := range []string{s, oneLine(s), quoted[1 : len(quoted)-1], oneLine(quoted[1 : len(quoted)-1])} {
-			text = strings.ReplaceAll(text, one, shown)
+		for _, other := range []string{oneLine(s), quoted[1 : len(quoted)-1], oneLine(quoted[1 : len(quoted)-1])} {
+			if other != s {
+				all = append(all, other)
+			}
 		}
 	}
-	return text
+	return all
 }
 
-// plainName refuses the name of a lock that is the URL of an engine with a password in it: a flag was forgotten, and the password would become known to all who list names.
-func plainName(name string) error {
-	rest, is := behindScheme(name)
-	if scheme, _, _ := strings.Cut(name, ":"); is && strings.Contains(rest, "@") && engine.IsScheme(strings.ToLower(scheme)) {
-		return exit.Errorf(exit.Usage, "NAME is the URL of an engine, with a user or a password: say --engine before it, or better put it into LEASEHOLD_ENGINE, since others can see the words of a command line")
+var plainFlag = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
+
+// describeFlagError returns an error for a flag that cannot be parsed. What is glued to a letter, or precedes an equals
+// sign, may be part of a password, and is left out.
+func describeFlagError(err error) error {
+	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	switch {
+	case is && unknown.GetSpecifiedShortnames() != "":
+		return errors.New("unknown flag -" + unknown.GetSpecifiedName())
+	case is && !plainFlag.MatchString(unknown.GetSpecifiedName()):
+		return errors.New("a flag that is not known")
+	}
+	return err
+}
+
+// checkName refuses a lock name that looks like a URL with a password: a flag was forgotten, and everybody who lists
+// names would see the password.
+func checkName(name string) error {
+	if engine.HoldsPassword(name) {
+		return exit.Errorf(exit.Usage,
+			"NAME looks like the URL of an engine, with a user or a password: say --engine before it, or better put "+
+				"it into LEASEHOLD_ENGINE, since others can see the words of a command line")
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 )
 
-const releaseForm = "leasehold release --force [flags] NAME"
+const releaseUsage = "leasehold release --force [flags] NAME"
 
 // releaseFlags are the flags of release.
 type releaseFlags struct {
 	force, yes bool
 	token      uint64
-	oneToken   bool // --token was given
+	tokenGiven bool // --token was given
 	kind       choice
 	why        string
 }
@@ -34,27 +34,32 @@ func (a *app) releaseByForce() *cobra.Command {
 		Short: "Take a lock away from whoever holds it",
 		Long: `Take a lock away from whoever holds it.
 
-The holder finds out with its next renewal, a third of its ttl later at most. Until then it
-works on, while others may have the lock: only the fencing token tells the two apart. Without
---token, everybody who holds the name loses it. Who comes to hold it while you are asked does not.
+The holder notices at its next renewal, at most a third of its ttl later. Until then it works on, while others
+may have the lock: only the fencing token tells the two apart. Without --token, all current holders of the name
+lose it. A holder that comes while you are asked keeps it.
 
-The engine keeps a record of it, if it can: when, from whom, by whom (your name on this
-machine, or that of who called sudo) and why. See leasehold audit.
+The engine keeps a record, if it can: when, from whom, by whom (your name on this machine, or that of the caller
+of sudo) and why. See leasehold audit.
 
-Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that
-token (any more), or the answer was no; 64, 69 as for all commands.`,
+Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that token (any more), or
+the answer was no; 64, 69 as for all commands.`,
 		Example:           `  leasehold release --force --why 'build-7 hangs, see ticket 4711' deploy:shop`,
-		Args:              words(1, releaseForm),
-		ValidArgsFunction: a.names,
+		Args:              exactArgs(1, releaseUsage),
+		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.force:
-				return exit.Errorf(exit.Usage, "release takes the lock %q away from its holder, who may be at work: say --force if you mean it", args[0])
+				return exit.Errorf(exit.Usage,
+					"release takes the lock %q away from its holder, who may be at work: say --force if you mean it",
+					args[0])
 			case !f.yes && !terminal.IsTerminal(a.in):
-				return exit.Errorf(exit.Usage, "release asks before it acts, and standard input is no terminal: say --yes")
+				return exit.Errorf(exit.Usage,
+					"release asks before it acts, and standard input is no terminal: say --yes")
 			}
-			f.oneToken = cmd.Flags().Changed("token")
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.takeAway(ctx, c, args[0], f) })
+			f.tokenGiven = cmd.Flags().Changed("token")
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				return a.removeHolders(ctx, c, args[0], f)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -66,53 +71,54 @@ token (any more), or the answer was no; 64, 69 as for all commands.`,
 	return cmd
 }
 
-// target is a hold that is to be taken away.
+// target is a hold to be released by force.
 type target struct {
 	kind leasehold.Kind
 	leasehold.Holder
 }
 
-// takeAway shows the holders, asks, and takes the lock away from them.
-func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f releaseFlags) error {
-	found, err := look(ctx, c, name, f.kind)
+// removeHolders shows the holders, asks, and releases the lock by force.
+func (a *app) removeHolders(ctx context.Context, c *leasehold.Client, name string, f releaseFlags) error {
+	found, err := inspectName(ctx, c, name, f.kind)
 	if err != nil {
 		return err
 	}
 	var targets []target
 	for _, s := range found {
 		for _, h := range s.Holders {
-			if f.oneToken && h.Token != f.token {
+			if f.tokenGiven && h.Token != f.token {
 				continue
 			}
 			rest := "without an end"
 			if h.TTL >= 0 {
-				rest = age(h.TTL) + " left"
+				rest = formatAge(h.TTL) + " left"
 			}
 			a.say("%s %q is held by %s, token %d, %s", s.Kind, name, h.Holder, h.Token, rest)
 			targets = append(targets, target{s.Kind, h})
 		}
 	}
 	switch {
-	case len(targets) == 0 && f.oneToken:
+	case len(targets) == 0 && f.tokenGiven:
 		return exit.Errorf(exit.No, "nothing to release: nobody holds %q with token %d", name, f.token)
 	case len(targets) == 0:
 		return exit.Errorf(exit.No, "nothing to release: %q is free", name)
 	}
-	if !a.can.Records {
+	if !a.abilities.Records {
 		a.say("this engine keeps no record of forced releases: note it down elsewhere, if it matters")
 	}
 	whom := "this holder"
 	if len(targets) > 1 {
 		whom = fmt.Sprintf("these %d holders", len(targets))
 	}
-	if !f.yes && !a.agreed(ctx, "Take it away from "+whom+"?") {
+	if !f.yes && !a.confirm(ctx, "Take it away from "+whom+"?") {
 		return exit.Errorf(exit.No, "nothing was released")
 	}
 	released := 0
 	for _, t := range targets {
-		switch err := c.ForceRelease(ctx, t.kind, name, t.Token, f.record(t)...); {
+		switch err := c.ForceRelease(ctx, t.kind, name, t.Token, f.removalOptions(t)...); {
 		case errors.Is(err, leasehold.ErrLost):
-			a.say("token %d does not hold %q any more: it was released, or has changed hands, since it was shown", t.Token, name)
+			a.say("token %d does not hold %q any more: it was released, or has changed hands, since it was shown",
+				t.Token, name)
 		case err != nil:
 			return err
 		default:
@@ -126,8 +132,8 @@ func (a *app) takeAway(ctx context.Context, c *leasehold.Client, name string, f 
 	return nil
 }
 
-// record is what the record of it says.
-func (f releaseFlags) record(t target) []leasehold.RemovalOption {
+// removalOptions returns what the record of the removal says.
+func (f releaseFlags) removalOptions(t target) []leasehold.RemovalOption {
 	said := []leasehold.RemovalOption{leasehold.RemovedBy(caller(os.Getenv, os.Getuid())), leasehold.RemovedFor(f.why)}
 	if t.Holder.Holder != "" {
 		said = append(said, leasehold.RemovedFrom(t.Holder.Holder))

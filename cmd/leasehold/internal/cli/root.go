@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package cli is the command line: commands, flags, output, messages.
+// Package cli implements the command line: commands, flags, output and messages.
 package cli
 
 import (
@@ -22,23 +22,31 @@ import (
 
 // app is one run of the command.
 type app struct {
-	in       *os.File
-	out, err io.Writer
-	root     *cobra.Command
-	engine   string           // --engine
-	typed    string           // what standard input has said it is
-	can      driver.Abilities // of the engine, once it is open
+	in        *os.File
+	out, err  io.Writer
+	root      *cobra.Command
+	engine    string           // the value of --engine
+	inputURL  string           // the engine URL from standard input
+	abilities driver.Abilities // of the engine, once it is open
+	opts      []leasehold.ClientOption
 
 	secrets redaction
 
-	interrupted bool // the program, or the waiting, was ended by SIGINT
+	interrupted bool // SIGINT has ended the program or the wait
 }
 
-// Main runs the command with args, those behind the command's own name, and returns its exit
-// code. It must be called on the main thread, see group.Start.
-func Main(args []string, in *os.File, out, errs io.Writer) int {
-	a := &app{in: in, out: out, err: errs}
-	a.secrets.learn(append(args[:len(args):len(args)], os.Getenv(config.EngineVariable))...)
+// Main runs the command with args, which do not include the command's own name, and returns its exit code. It must be
+// called on the main thread, see processgroup.Start. All clients get the options opts. Main may leave goroutines
+// behind, such as one that waits for an engine, so the process must end after it.
+func Main(args []string, in *os.File, out, errs io.Writer, opts ...leasehold.ClientOption) int {
+	a := &app{in: in, out: out, err: errs, opts: opts}
+	a.secrets.add(args...)
+	for _, set := range os.Environ() {
+		name, value, _ := strings.Cut(set, "=")
+		if strings.HasPrefix(name, "LEASEHOLD_") || strings.HasPrefix(name, "PG") {
+			a.secrets.add(value)
+		}
+	}
 	a.root = a.commands()
 	a.root.SetArgs(args)
 	err := a.root.Execute()
@@ -47,28 +55,28 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 	}
 	coded, ok := errors.AsType[*exit.Error](err)
 	if !ok {
-		// What has no code comes from cobra: a word or a flag that it does not know.
+		// An error without a code comes from cobra: an unknown flag or a wrong argument.
 		coded = &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if coded.Err != nil {
 		text := coded.Err.Error()
 		if _, wrong := errors.AsType[*engine.URLError](err); wrong || coded.Code == exit.Unavailable {
-			text += withheld(os.Getenv)
+			text += withheldHint(os.Getenv)
 		}
-		a.tell(text, coded.Code == exit.Usage)
+		a.printMessage(text, coded.Code == exit.Usage)
 	}
 	return coded.Code
 }
 
-// say prints one line on standard error.
+// say prints one line to standard error.
 func (a *app) say(format string, args ...any) {
-	a.tell(fmt.Sprintf(format, args...), false)
+	a.printMessage(fmt.Sprintf(format, args...), false)
 }
 
-// tell is say, of words that were wrong or of something else.
-func (a *app) tell(text string, wrongWord bool) {
-	text = a.secrets.hide(strings.TrimPrefix(text, "leasehold: "), wrongWord)
-	// A message that cannot be written has nowhere else to go.
+// printMessage prints one line to standard error. wrongWord says that it is about an invalid flag or argument.
+func (a *app) printMessage(text string, wrongWord bool) {
+	text = a.secrets.redact(strings.TrimPrefix(text, "leasehold: "), wrongWord)
+	// There is nowhere to report a failed write.
 	_, _ = fmt.Fprintf(a.err, "leasehold: %s\n", text)
 }
 
@@ -86,9 +94,9 @@ Engines (rediss, redlocks, etcds and zookeepers instead of redis, redlock, etcd 
 encrypt with TLS; postgres does so unless the server is this machine):
   ` + strings.Join(engine.Forms(), "\n  ") + `
 
-Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config file; 69 the engine cannot be reached or used;
-128+N ended by signal N. Each command says which others it has.`,
-		Args:          command,
+Exit codes of all commands: 0 done; 64 a wrong flag, argument, environment or config file; 69 the engine cannot
+be reached or used; 128+N ended by signal N. Each command says which others it has.`,
+		Args:          refuseArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -97,29 +105,31 @@ Exit codes of all commands: 0 done; 64 a wrong flag, word, environment or config
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Errorf(exit.Usage, "%w; see %s --help", err, cmd.CommandPath())
+		return exit.Errorf(exit.Usage, "%w; see %s --help", describeFlagError(err), cmd.CommandPath())
 	})
-	root.PersistentFlags().StringVar(&a.engine, "engine", "", "`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
-	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(), a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
+	root.PersistentFlags().StringVar(&a.engine, "engine", "",
+		"`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
+	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(),
+		a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" { // cobra's own answers to an unknown shell with success
-			c.Args, c.RunE = command, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		if c.Name() == "completion" { // cobra's own command reports success for an unknown shell
+			c.Args, c.RunE = refuseArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 	return root
 }
 
-// command refuses words that are no command.
-func command(cmd *cobra.Command, args []string) error {
+// refuseArgs refuses an unknown command.
+func refuseArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return exit.Errorf(exit.Usage, "%q is not a command: %s --help lists them", args[0], cmd.CommandPath())
 	}
 	return nil
 }
 
-// words accepts exactly n words behind the command and its flags.
-func words(n int, usage string) cobra.PositionalArgs {
+// exactArgs accepts exactly n arguments after the command and its flags.
+func exactArgs(n int, usage string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) > n:
@@ -127,26 +137,26 @@ func words(n int, usage string) cobra.PositionalArgs {
 		case len(args) < n:
 			return exit.Errorf(exit.Usage, "NAME is missing: the form is %s", usage)
 		case n > 0:
-			return plainName(args[0])
+			return checkName(args[0])
 		}
 		return nil
 	}
 }
 
-// open opens the engine that the user means.
+// open opens the engine of the user.
 func (a *app) open(opts ...leasehold.ClientOption) (*session, error) {
-	return a.openBy(engine.Open, opts...)
+	return a.openWith(engine.Open, opts...)
 }
 
-// opening opens the engine that a URL names.
-type opening = func(url string) (driver.Engine, func() error, error)
+// openFunc opens the engine that a URL names, and returns a function that closes it.
+type openFunc = func(url string) (driver.Engine, func() error, error)
 
-func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, error) {
+func (a *app) openWith(open openFunc, opts ...leasehold.ClientOption) (*session, error) {
 	url, err := a.engineURL(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	a.secrets.learn(url)
+	a.secrets.add(url)
 	e, closeEngine, err := open(url)
 	if err != nil {
 		code := exit.Unavailable
@@ -155,8 +165,9 @@ func (a *app) openBy(open opening, opts ...leasehold.ClientOption) (*session, er
 		}
 		return nil, &exit.Error{Code: code, Err: err}
 	}
-	a.can = e.Abilities()
-	return &session{client: leasehold.New(e, opts...), engine: e, url: url, closeEngine: closeEngine}, nil
+	a.abilities = e.Abilities()
+	return &session{client: leasehold.New(e, append(opts, a.opts...)...), engine: e, url: url,
+		closeEngine: closeEngine}, nil
 }
 
 // session is a client and its engine.
@@ -167,28 +178,30 @@ type session struct {
 	closeEngine func() error
 }
 
-// close ends the session. What it could not release has been reported by the lease's own
-// Release, and an engine that does not close has nothing left to lose.
-func (s *session) close() {
-	_ = s.client.Close()
-	_ = s.closeEngine()
+// withClient runs f with a client, and a context that INT and TERM end.
+func (a *app) withClient(cmd *cobra.Command, f func(context.Context, *leasehold.Client) error) error {
+	return a.withClientBy(cmd, engine.Open, f)
 }
 
-// asking runs f with a client and a context that INT and TERM end.
-func (a *app) asking(cmd *cobra.Command, f func(context.Context, *leasehold.Client) error) error {
-	return a.askingBy(cmd, engine.Open, f)
+func (a *app) withClientBy(
+	cmd *cobra.Command, open openFunc, f func(context.Context, *leasehold.Client) error, opts ...leasehold.ClientOption,
+) error {
+	return a.withSessionBy(cmd, open, func(ctx context.Context, s *session) error { return f(ctx, s.client) }, opts...)
 }
 
-func (a *app) askingBy(cmd *cobra.Command, open opening, f func(context.Context, *leasehold.Client) error, opts ...leasehold.ClientOption) error {
-	s, err := a.openBy(open, opts...)
+// withSessionBy is withClientBy for commands that need the engine itself.
+func (a *app) withSessionBy(
+	cmd *cobra.Command, open openFunc, f func(context.Context, *session) error, opts ...leasehold.ClientOption,
+) error {
+	s, err := a.openWith(open, opts...)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.closeSoon()
 	ctx, caught := interruptible(cmd.Context())
-	err = f(ctx, s.client)
+	err = awaitOrAbandon(ctx, func() error { return f(ctx, s) })
 	if sig := caught(); sig != 0 && err != nil {
 		return exit.Silent(exit.Signal(int(sig)))
 	}
-	return failure(err)
+	return withExitCode(err)
 }

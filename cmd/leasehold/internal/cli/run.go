@@ -17,7 +17,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 )
 
-const runForm = "leasehold run [flags] NAME -- CMD [ARG...]"
+const runUsage = "leasehold run [flags] NAME -- CMD [ARG...]"
 
 // runFlags are the flags of run.
 type runFlags struct {
@@ -33,7 +33,7 @@ type runFlags struct {
 	given func(name string) bool
 }
 
-// job is what run is asked to do: flags and words, checked.
+// job is the checked input of run: flags and arguments.
 type job struct {
 	name string
 	path string   // of the program
@@ -44,7 +44,7 @@ type job struct {
 func (a *app) run() *cobra.Command {
 	f := runFlags{
 		ttl:       period(leasehold.DefaultTTL),
-		onLost:    choice{word: "term", allowed: []string{"term", "kill", "warn"}},
+		onLost:    choice{value: "term", allowed: []string{"term", "kill", "warn"}},
 		killAfter: period(5 * time.Second),
 	}
 	cmd := &cobra.Command{
@@ -60,13 +60,14 @@ and no longer protected.
 CMD finds LEASEHOLD_NAME, LEASEHOLD_TOKEN, LEASEHOLD_DEADLINE_UNIX_MS (the deadline at its
 start; renewals move it) and LEASEHOLD_TTL_MS in its environment. The token grows with
 every grant: send it along with every write, and let the other side refuse older ones.
-By LEASEHOLD_HELD a leasehold inside of CMD knows what the ones around it hold: what it
-could only wait for in vain is refused at once, with 75.
+LEASEHOLD_HELD tells a leasehold inside of CMD what the enclosing ones hold: it refuses at
+once, with 75, to wait for what it could never get.
 
-Exit codes: that of CMD; 128+N if signal N ended CMD, or the waiting; 64 wrong usage; 69 the
+Exit codes: that of CMD; 128+N if signal N ended CMD, or the wait; 64 wrong usage; 69 the
 engine cannot be reached or does not answer, so that it is not known whether somebody holds
 the lock; 70 lease lost before CMD ended, or --max-hold reached; 75 held, or not granted in
-time, or waited for by too many; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75, 126, 127.`,
+time, or too many waiters; 126 CMD cannot be run; 127 CMD not found. CMD has not run with
+64, 69, 75, 126, 127.`,
 		Example: `  leasehold run nightly -- backup --full
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
@@ -76,8 +77,8 @@ time, or waited for by too many; 126 CMD cannot be run; 127 CMD not found. CMD h
 			if err != nil {
 				return err
 			}
-			err = a.hold(j)
-			a.interrupt()
+			err = a.runHeld(j)
+			a.passOnInterrupt()
 			return err
 		},
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
@@ -91,39 +92,49 @@ time, or waited for by too many; 126 CMD cannot be run; 127 CMD not found. CMD h
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait")
-	flags.VarP(&f.wait, "wait", "w", "wait at most so long; 0 is --nonblock (default for ever)")
-	flags.IntVar(&f.maxWaiters, "max-waiters", leasehold.DefaultMaxWaiters, "if `N` wait for the lock already, do not wait, too")
+	flags.VarP(&f.wait, "wait", "w", "wait at most this long; 0 is --nonblock (default for ever)")
+	flags.IntVar(&f.maxWaiters, "max-waiters", leasehold.DefaultMaxWaiters,
+		"do not wait if `N` others wait for the lock already")
 	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")
-	flags.Var(&f.ttl, "ttl", "how long the lock stays taken if this machine dies; at most the longest of the engine, which also limits the default")
-	flags.Var(&f.minHold, "min-hold", "keep the lock at least so long, even if CMD ends sooner")
-	flags.Var(&f.maxHold, "max-hold", "end CMD after it has run for so long, as --on-lost says, and then give up the lock (default no limit)")
-	flags.Var(&f.onLost, "on-lost", "what to do with CMD if the lease is lost or --max-hold has passed: SIGTERM and then SIGKILL, SIGKILL at once, or a message only")
-	flags.Var(&f.killAfter, "kill-after", "time between SIGTERM and SIGKILL: at most a third of --ttl, which also limits the default")
-	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held, "exit `code` instead of 75 if the lock is held, or not granted in time")
-	flags.BoolVar(&f.passEngine, "pass-engine", false, "let CMD have the engine, in LEASEHOLD_ENGINE, and the passwords in the environment")
-	flags.BoolVar(&f.skipOK, "skip-ok", false, "exit with 0 if the lock is held by somebody else, or not granted in time")
+	flags.Var(&f.ttl, "ttl",
+		"how long the lock stays taken if this machine dies; at most the longest of the engine, which also limits the "+
+			"default")
+	flags.Var(&f.minHold, "min-hold", "keep the lock at least this long, even if CMD ends sooner")
+	flags.Var(&f.maxHold, "max-hold",
+		"end CMD after it has run this long, as --on-lost says, and then release the lock (default no limit)")
+	flags.Var(&f.onLost, "on-lost",
+		"what to do with CMD if the lease is lost or --max-hold has passed: SIGTERM and then SIGKILL, SIGKILL at "+
+			"once, or a message only")
+	flags.Var(&f.killAfter, "kill-after",
+		"time between SIGTERM and SIGKILL: at most a third of --ttl, which also limits the default")
+	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held,
+		"exit `code` instead of 75 if the lock is held, or not granted in time")
+	flags.BoolVar(&f.passEngine, "pass-engine", false,
+		"let CMD have the engine, in LEASEHOLD_ENGINE, and the passwords in the environment")
+	flags.BoolVar(&f.skipOK, "skip-ok", false,
+		"exit with 0 if the lock is held by somebody else, or not granted in time")
 }
 
-// job checks flags and words.
+// job checks flags and arguments.
 func (f *runFlags) job(args []string) (job, error) {
 	if len(args) == 0 {
-		return job{}, exit.Errorf(exit.Usage, "NAME and CMD are missing: the form is %s", runForm)
+		return job{}, exit.Errorf(exit.Usage, "NAME and CMD are missing: the form is %s", runUsage)
 	}
 	argv := args[1:]
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]
 	}
 	if len(argv) == 0 {
-		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], runForm)
+		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], runUsage)
 	}
-	if err := plainName(args[0]); err != nil {
+	if err := checkName(args[0]); err != nil {
 		return job{}, err
 	}
 	if err := f.check(); err != nil {
 		return job{}, err
 	}
-	path, err := find(argv[0])
+	path, err := findProgram(argv[0])
 	return job{name: args[0], path: path, argv: argv, runFlags: *f}, err
 }
 
@@ -131,7 +142,8 @@ func (f *runFlags) job(args []string) (job, error) {
 func (f *runFlags) check() error {
 	switch {
 	case f.nonblock && f.wait > 0:
-		return exit.Errorf(exit.Usage, "--nonblock and --wait %s contradict each other: say one of them", f.wait.String())
+		return exit.Errorf(exit.Usage, "--nonblock and --wait %s contradict each other: say one of them",
+			f.wait.String())
 	case f.skipOK && f.given("conflict-exit-code"):
 		return exit.Errorf(exit.Usage, "--skip-ok and --conflict-exit-code contradict each other: say one of them")
 	case f.conflictCode < 0 || f.conflictCode > 255:
@@ -141,56 +153,66 @@ func (f *runFlags) check() error {
 	case f.given("slots") && f.slots < 1:
 		return exit.Errorf(exit.Usage, "--slots %d is not allowed: it must be at least 1", f.slots)
 	case f.maxWaiters < 1 || f.maxWaiters > math.MaxInt32:
-		return exit.Errorf(exit.Usage, "--max-waiters %d is not allowed: it must be 1 to 2147483647; for not waiting at all there is --nonblock", f.maxWaiters)
+		return exit.Errorf(exit.Usage,
+			"--max-waiters %d is not allowed: it must be 1 to 2147483647; for not waiting at all there is --nonblock",
+			f.maxWaiters)
 	case f.given("max-hold") && time.Duration(f.maxHold) < leasehold.MinTTL:
-		return exit.Errorf(exit.Usage, "--max-hold %s is not allowed: it must be at least %s; leave it out for no limit", time.Duration(f.maxHold), leasehold.MinTTL)
+		return exit.Errorf(exit.Usage,
+			"--max-hold %s is not allowed: it must be at least %s; leave it out for no limit", time.Duration(f.maxHold),
+			leasehold.MinTTL)
 	case f.maxHold > 0 && f.minHold > f.maxHold:
-		return exit.Errorf(exit.Usage, "--min-hold %s is not allowed: it must be at most --max-hold, %s", f.minHold.String(), f.maxHold.String())
-	case f.onLost.word != "term" && f.killAfter > 0 && f.given("kill-after"):
-		return exit.Errorf(exit.Usage, "--on-lost %s and --kill-after %s contradict each other: without SIGTERM there is nothing to wait for, so leave one of them out", f.onLost.word, f.killAfter.String())
+		return exit.Errorf(exit.Usage, "--min-hold %s is not allowed: it must be at most --max-hold, %s",
+			f.minHold.String(), f.maxHold.String())
+	case f.onLost.value != "term" && f.killAfter > 0 && f.given("kill-after"):
+		return exit.Errorf(exit.Usage,
+			"--on-lost %s and --kill-after %s contradict each other: without SIGTERM there is nothing to wait for, so "+
+				"leave one of them out", f.onLost.value, f.killAfter.String())
 	}
-	return f.fit()
+	return f.limitKillAfter()
 }
 
-// fit makes the time between SIGTERM and SIGKILL one that the ttl has room for: the default gets
-// shorter, and what the user has asked for is refused.
-func (f *runFlags) fit() error {
+// limitKillAfter limits the time between SIGTERM and SIGKILL to what the ttl has room for. It shortens the default, and
+// refuses a longer value that the user has set.
+func (f *runFlags) limitKillAfter() error {
 	most := f.ttl / 3
 	if f.given("kill-after") && f.killAfter > most {
-		return exit.Errorf(exit.Usage, "--kill-after %s is not allowed: it must be at most %s, a third of the ttl of %s, since renewals may take the rest: make it shorter, or --ttl longer",
+		return exit.Errorf(exit.Usage,
+			"--kill-after %s is not allowed: it must be at most %s, a third of the ttl of %s, since renewals may take "+
+				"the rest: make it shorter, or --ttl longer",
 			f.killAfter.String(), time.Duration(most).Truncate(time.Millisecond), time.Duration(f.ttl))
 	}
 	f.killAfter = min(f.killAfter, most)
 	return nil
 }
 
-// ending is the time after which the program is ended by --max-hold, or 0. With --on-lost warn it is not ended: only
-// the lock is given up, by the library.
-func (f *runFlags) ending() time.Duration {
-	if policies[f.onLost.word] == supervise.Warn {
+// runLimit returns the time after which --max-hold ends the program, or 0. With --on-lost warn the program goes on, and
+// only the library gives up the lock.
+func (f *runFlags) runLimit() time.Duration {
+	if policies[f.onLost.value] == supervise.Warn {
 		return 0
 	}
 	return time.Duration(f.maxHold)
 }
 
-// policies are what --on-lost may say.
+// policies are the values of --on-lost.
 var policies = map[string]supervise.Policy{"term": supervise.Term, "kill": supervise.Kill, "warn": supervise.Warn}
 
-// find returns the path of the program, so that a wrong one is found out before the lock is
-// taken.
-func find(program string) (string, error) {
+// findProgram returns the path of the program, so that a wrong one is found before the lock is taken.
+func findProgram(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrDot): // the user's own PATH says so
 		return path, nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", exit.Errorf(exit.NotFound, "command %q was not found: give a path, or a program in PATH (leasehold starts no shell: use sh -c '...')", program)
+		return "", exit.Errorf(exit.NotFound,
+			"command %q was not found: give a path, or a program in PATH (leasehold starts no shell: use sh -c '...')",
+			program)
 	}
-	return "", exit.Errorf(exit.CannotRun, "command %q cannot be run: %w", program, reason(err))
+	return "", exit.Errorf(exit.CannotRun, "command %q cannot be run: %w", program, withoutPath(err))
 }
 
-// reason is what lies behind errors that repeat the path.
-func reason(err error) error {
+// withoutPath unwraps errors that repeat the path.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err
 	}

@@ -8,17 +8,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 )
 
-// usualWidth is that of what is no terminal.
-const usualWidth = 100
+// defaultWidth is the line width if the output is no terminal.
+const defaultWidth = 100
 
-// screen says what standard output can show: colours only on a terminal, and unless NO_COLOR is set (https://no-color.org); letters
-// other than ASCII unless the locale has none.
-func (a *app) screen(getenv func(string) string) draw.Screen {
-	s := draw.Screen{Width: usualWidth, ASCII: !unicode(getenv)}
+// screen returns what standard output can show: colours only on a terminal and unless NO_COLOR is set
+// (https://no-color.org); only ASCII if the locale has nothing else.
+func (a *app) screen(getenv func(string) string) screen.Screen {
+	s := screen.Screen{Width: defaultWidth, ASCII: !hasUnicode(getenv)}
 	file, ok := a.out.(*os.File)
 	if !ok || !terminal.IsTerminal(file) {
 		return s
@@ -30,9 +30,9 @@ func (a *app) screen(getenv func(string) string) draw.Screen {
 	return s
 }
 
-// unicode reports whether the locale has more letters than ASCII. The first of these variables that is set counts, as locale(7) says; if none
-// is, nobody has said anything against it.
-func unicode(getenv func(string) string) bool {
+// hasUnicode reports whether the locale is a UTF-8 one. The first of these variables that is set counts, see locale(7).
+// If none is set, UTF-8 is assumed.
+func hasUnicode(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := getenv(name); locale != "" {
 			locale = strings.ToUpper(strings.ReplaceAll(locale, "-", ""))

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals that end a program which does not catch them. While a lock is waited for, they end
-// the waiting.
-var endings = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2}
+// endingSignals end a program that does not catch them. While run waits for a lock, they end the wait.
+var endingSignals = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2}
 
-// Signals that are passed on as well once there is a program to pass them on to.
-var others = []os.Signal{unix.SIGWINCH, unix.SIGCONT, unix.SIGTSTP}
+// jobSignals are passed on as well once the program runs.
+var jobSignals = []os.Signal{unix.SIGWINCH, unix.SIGCONT, unix.SIGTSTP}
 
-// catch has the signals sent to c, apart from those that this process was told to ignore, as by
-// nohup: they are the program's to ignore, too.
+// catch notifies c of the signals, except those that this process was told to ignore, as by nohup: the program must
+// ignore them, too.
 func catch(c chan os.Signal, signals []os.Signal) {
 	for _, s := range signals {
 		if !signal.Ignored(s) {
@@ -28,13 +27,12 @@ func catch(c chan os.Signal, signals []os.Signal) {
 	}
 }
 
-// pending returns a signal that came before there was a program to pass it on to, and that would
-// have ended it, or 0.
-func pending(c <-chan os.Signal) unix.Signal {
+// pendingSignal returns a signal that came before the program was started and that would have ended it, or 0.
+func pendingSignal(c <-chan os.Signal) unix.Signal {
 	for {
 		select {
 		case s := <-c:
-			if slices.Contains(endings, s) {
+			if slices.Contains(endingSignals, s) {
 				return s.(unix.Signal)
 			}
 		default:
@@ -43,9 +41,9 @@ func pending(c <-chan os.Signal) unix.Signal {
 	}
 }
 
-// interruptible returns a context that INT and TERM end, unless this process was told to ignore them, as a shell does with INT for what a script has
-// running in the background. The function that it returns ends
-// the catching, and says which signal came, if any.
+// interruptible returns a context that INT and TERM end, unless this process was told to ignore them, as a shell does
+// with INT for background jobs of a script. The function that it returns stops catching, and returns the signal that
+// came, or 0.
 func interruptible(parent context.Context) (context.Context, func() unix.Signal) {
 	ctx, cancel := context.WithCancel(parent)
 	c := make(chan os.Signal, 1)

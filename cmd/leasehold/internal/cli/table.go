@@ -14,7 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
-// printDetails writes all that is known of one name. If too few nodes have answered, it is only known what each of them says.
+// printDetails prints what is known of one name. If known is false, too few nodes have answered to know more than what
+// each of them says.
 func (a *app) printDetails(name string, found []leasehold.Status, known bool, said []leasehold.Vote) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if known && !held(found) {
@@ -22,15 +23,18 @@ func (a *app) printDetails(name string, found []leasehold.Status, known bool, sa
 	}
 	for _, s := range found {
 		if s.Latch != nil {
-			fmt.Fprintf(w, "latch %s\tcount %d\tforgotten in %s\n", quote.Name(name), s.Latch.Count, ttl(s.Latch.TTL))
+			fmt.Fprintf(w, "latch %s\tcount %d\tforgotten in %s\n", quote.Name(name), s.Latch.Count,
+				formatTTL(s.Latch.TTL))
 		}
 		for _, h := range s.Holders {
 			fmt.Fprintf(w, "%s %s\theld by %s\t%s\ttoken %d\tttl %s\theld for %s\n",
-				s.Kind, quote.Name(name), quote.Text(h.Holder), mode(s, h), h.Token, ttl(h.TTL), age(h.Age))
+				s.Kind, quote.Name(name), quote.Text(h.Holder), holderMode(s, h), h.Token, formatTTL(h.TTL),
+				formatAge(h.Age))
 		}
 		for i, q := range s.Queue {
 			fmt.Fprintf(w, "%s %s\twaiting: %d. %s\t%s\t\t\tfor %s\n",
-				s.Kind, quote.Name(name), i+1, quote.Text(q.Holder), weight(s, q.Mode.String(), q.Weight), age(q.Age))
+				s.Kind, quote.Name(name), i+1, quote.Text(q.Holder), modeOrPermits(s, q.Mode.String(), q.Weight),
+				formatAge(q.Age))
 		}
 		if more := s.Waiting - len(s.Queue); more > 0 {
 			fmt.Fprintf(w, "%s %s\twaiting: %d more\n", s.Kind, quote.Name(name), more)
@@ -40,13 +44,13 @@ func (a *app) printDetails(name string, found []leasehold.Status, known bool, sa
 		return err
 	}
 	for _, v := range said {
-		fmt.Fprintf(w, "node %s\t%s\n", quote.Name(v.Place), saying(v))
+		fmt.Fprintf(w, "node %s\t%s\n", quote.Name(v.Node), describeVote(v))
 	}
 	return w.Flush()
 }
 
-// answer is what a node says, in a word or two.
-func answer(v leasehold.Vote) string {
+// voteAnswer returns the answer of a node in a word or two.
+func voteAnswer(v leasehold.Vote) string {
 	switch {
 	case errors.Is(v.Err, leasehold.ErrSilent):
 		return "no answer"
@@ -58,9 +62,9 @@ func answer(v leasehold.Vote) string {
 	return "free"
 }
 
-// saying is all that a node says.
-func saying(v leasehold.Vote) string {
-	said := []string{answer(v)}
+// describeVote returns the whole answer of a node.
+func describeVote(v leasehold.Vote) string {
+	said := []string{voteAnswer(v)}
 	if said[0] == "error" {
 		return "error: " + oneLine(v.Err.Error())
 	}
@@ -69,39 +73,41 @@ func saying(v leasehold.Vote) string {
 		if h.Token != 0 {
 			said = append(said, fmt.Sprint("token ", h.Token))
 		}
-		said = append(said, "ttl "+ttl(h.TTL))
+		said = append(said, "ttl "+formatTTL(h.TTL))
 	}
 	if v.Closed > 0 {
-		said = append(said, "in quarantine for "+age(v.Closed))
+		said = append(said, "in quarantine for "+formatAge(v.Closed))
 	}
 	return strings.Join(said, ", ")
 }
 
-func mode(s leasehold.Status, h leasehold.Holder) string { return weight(s, h.Mode.String(), h.Weight) }
+func holderMode(s leasehold.Status, h leasehold.Holder) string {
+	return modeOrPermits(s, h.Mode.String(), h.Weight)
+}
 
-// weight is the mode of a lock, or the number of permits.
-func weight(s leasehold.Status, mode string, weight int) string {
+// modeOrPermits returns the mode of a lock, or the number of permits.
+func modeOrPermits(s leasehold.Status, mode string, weight int) string {
 	if s.Kind != leasehold.KindSemaphore {
 		return mode
 	}
-	return permits(weight)
+	return formatPermits(weight)
 }
 
-func permits(n int) string {
+func formatPermits(n int) string {
 	if n == 1 {
 		return "1 permit"
 	}
 	return strconv.Itoa(n) + " permits"
 }
 
-func ttl(d time.Duration) string {
+func formatTTL(d time.Duration) string {
 	if d < 0 {
 		return "none"
 	}
-	return age(d)
+	return formatAge(d)
 }
 
-func age(d time.Duration) string {
+func formatAge(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "?"
@@ -111,8 +117,7 @@ func age(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// oneLine makes control characters and the like visible, so that a name can neither
-// break a table nor steer a terminal.
+// oneLine escapes control characters and the like, so that a name can neither break a table nor steer a terminal.
 func oneLine(text string) string {
 	var b strings.Builder
 	for _, r := range text {

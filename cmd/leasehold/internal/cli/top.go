@@ -27,10 +27,10 @@ func (a *app) top() *cobra.Command {
 		Long: `Watch what is held and waited for, on the whole terminal.
 
 q ends it, ? shows all keys. A look goes through all names, and the next one begins an interval after it has ended.`,
-		Args:              words(0, "leasehold top [flags]"),
+		Args:              exactArgs(0, "leasehold top [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.wholeScreen(os.Getenv); err != nil {
+			if err := a.checkTerminal(os.Getenv); err != nil {
 				return err
 			}
 			if interval < period(100*time.Millisecond) {
@@ -40,11 +40,11 @@ q ends it, ? shows all keys. A look goes through all names, and the next one beg
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.closeSoon()
 			screen := a.screen(os.Getenv)
-			return a.untilQuit(cmd.Context(), s, top.Options{
-				Engine: a.place(), Kind: kinds[kind.word], Prefix: prefix, Interval: time.Duration(interval),
-				ASCII: screen.ASCII, Broad: broad(os.Getenv), Colors: screen.Colors,
+			return a.showUntilQuit(cmd.Context(), s, top.Options{
+				Engine: a.engineLabel(), Kind: kinds[kind.value], Prefix: prefix, Interval: time.Duration(interval),
+				ASCII: screen.ASCII, WideAmbiguous: hasWideAmbiguous(os.Getenv), Colors: screen.Colors,
 			})
 		},
 	}
@@ -54,8 +54,8 @@ q ends it, ? shows all keys. A look goes through all names, and the next one beg
 	return cmd
 }
 
-// wholeScreen refuses what is no terminal, and one that cannot put letters anywhere on its screen.
-func (a *app) wholeScreen(getenv func(string) string) error {
+// checkTerminal refuses anything but a terminal that can address any cell of its screen.
+func (a *app) checkTerminal(getenv func(string) string) error {
 	const instead = "use leasehold ls, or leasehold watch"
 	out, ok := a.out.(*os.File)
 	switch {
@@ -64,13 +64,14 @@ func (a *app) wholeScreen(getenv func(string) string) error {
 	case !terminal.IsTerminal(a.in):
 		return exit.Errorf(exit.Usage, "leasehold top needs a terminal, and standard input is none: %s", instead)
 	case getenv("TERM") == "" || getenv("TERM") == "dumb":
-		return exit.Errorf(exit.Usage, "TERM is %q, a terminal that can only write line after line: %s", getenv("TERM"), instead)
+		return exit.Errorf(exit.Usage, "TERM is %q, a terminal that can only write line after line: %s", getenv("TERM"),
+			instead)
 	}
 	return nil
 }
 
-// untilQuit shows the screen until q is pressed, or a signal comes.
-func (a *app) untilQuit(parent context.Context, s *session, o top.Options) error {
+// showUntilQuit shows the screen until q is pressed or a signal comes.
+func (a *app) showUntilQuit(parent context.Context, s *session, o top.Options) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	caught := make(chan os.Signal, 1)
@@ -90,20 +91,21 @@ func (a *app) untilQuit(parent context.Context, s *session, o top.Options) error
 	case errors.Is(err, top.ErrTerminalGone): // the signal that says so may come later
 		return exit.Silent(exit.Signal(int(unix.SIGHUP)))
 	}
-	return failure(err)
+	return withExitCode(err)
 }
 
-// place is what the engine is called where others may see it: its URL, which has been opened, without user, password and parameters.
-func (a *app) place() string {
+// engineLabel returns what others may see of the engine's URL: no user, password or parameters. The URL has been opened
+// before.
+func (a *app) engineLabel() string {
 	raw, err := config.Engine(a.engine, a.root.PersistentFlags().Changed("engine"), os.Getenv)
 	if err != nil {
 		return ""
 	}
-	return public(raw)
+	return withoutSecrets(raw)
 }
 
-// public leaves out of a URL whatever may be secret. In doubt, it leaves out more.
-func public(raw string) string {
+// withoutSecrets leaves out of a URL whatever may be secret. When in doubt, it leaves out more.
+func withoutSecrets(raw string) string {
 	scheme, rest, found := strings.Cut(raw, ":")
 	if !found {
 		return ""
@@ -116,8 +118,9 @@ func public(raw string) string {
 	return scheme + "://" + location[strings.LastIndex(location, "@")+1:]
 }
 
-// broad reports whether the user says that letters of doubtful width take two columns, in the way in which many programs ask.
-func broad(getenv func(string) string) bool {
+// hasWideAmbiguous reports whether letters of ambiguous width take two columns, by the variable that many programs use
+// for that.
+func hasWideAmbiguous(getenv func(string) string) bool {
 	switch strings.ToLower(getenv("RUNEWIDTH_EASTASIAN")) {
 	case "1", "true", "yes":
 		return true

@@ -4,8 +4,8 @@ package cli
 
 import "testing"
 
-// What is shown of an engine's URL has no user, no password and no parameters, whatever these look like.
-func TestPlacesHaveNoSecrets(t *testing.T) {
+// The label of an engine has no user, password or parameters, whatever they look like.
+func TestEngineLabelsHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		"memory:":                               "memory:",
@@ -20,16 +20,16 @@ func TestPlacesHaveNoSecrets(t *testing.T) {
 		"redlock://a:geheim@h1,h2,h3?timeout=1": "redlock://h1,h2,h3",
 		"geheim":                                "",
 	} {
-		if got := public(raw); got != want {
+		if got := withoutSecrets(raw); got != want {
 			t.Errorf("%s is shown as %q, want %q", raw, got, want)
 		}
 	}
 }
 
-func TestBroadLetters(t *testing.T) {
+func TestAmbiguousLettersAreWideOnRequest(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"": false, "0": false, "1": true, "True": true, "yes": true} {
-		if got := broad(func(string) string { return value }); got != want {
+		if got := hasWideAmbiguous(func(string) string { return value }); got != want {
 			t.Errorf("%q: %v", value, got)
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// period is the value of a flag: a duration, written as 1m30s, or as a number of seconds, as
-// flock(1) has it.
+// period is a flag's value: a duration as in 1m30s, or a number of seconds as in flock(1).
 type period time.Duration
 
 func (p *period) Set(text string) error {
@@ -39,9 +38,9 @@ func (p *period) String() string {
 
 func (p *period) Type() string { return "DUR" }
 
-// choice is the value of a flag that is one of a few words.
+// choice is a flag's value: one of a few words.
 type choice struct {
-	word    string
+	value   string
 	allowed []string
 }
 
@@ -49,9 +48,9 @@ func (c *choice) Set(text string) error {
 	if !slices.Contains(c.allowed, text) {
 		return fmt.Errorf("it must be %s", strings.Join(c.allowed, " or "))
 	}
-	c.word = text
+	c.value = text
 	return nil
 }
 
-func (c *choice) String() string { return c.word }
+func (c *choice) String() string { return c.value }
 func (c *choice) Type() string   { return strings.Join(c.allowed, "|") }

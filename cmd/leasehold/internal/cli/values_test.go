@@ -48,11 +48,12 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// What is read back is what was written, and nothing on the way steers a terminal.
+// Decoding returns what was encoded, and no byte in between steers a terminal.
 func TestJSONIsPrintable(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"order:1001", "Straße 東京 👍", "a\nb\t\"\\\x1b[31m", "\u009b31m", "\x7f", "\u202eright-left", "tag \U000e0041", "\u2028", "<b>&",
+		"order:1001", "Straße 東京 👍", "a\nb\t\"\\\x1b[31m", "\u009b31m", "\x7f", "\u202eright-left", "tag \U000e0041",
+		"\u2028", "<b>&",
 	} {
 		var out bytes.Buffer
 		if err := encoder(&out).Encode([]string{text}); err != nil {
@@ -69,20 +70,21 @@ func TestJSONIsPrintable(t *testing.T) {
 	}
 }
 
-// full is a disk that is full.
-type full struct{}
+// fullDisk fails every write.
+type fullDisk struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// What cannot be printed is no fault of the words.
+// A failed write is not reported as a wrong argument.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
-		"version", "version -o json", "ls", "ls -o json", "inspect a", "inspect -o json a", "leaks -o json", "audit", "audit -o json", "doctor",
+		"version", "version -o json", "ls", "ls -o json", "inspect a", "inspect -o json a", "leaks -o json", "audit",
+		"audit -o json", "doctor",
 		"doctor -o json",
 	} {
 		var said bytes.Buffer
-		code := Main(append(strings.Fields(args), "--engine", "memory:"), os.Stdin, full{}, &said)
+		code := Main(append(strings.Fields(args), "--engine", "memory:"), os.Stdin, fullDisk{}, &said)
 		if code != exit.Unavailable || !strings.HasSuffix(said.String(), "no space left\n") {
 			t.Errorf("%s: code %d, said %q", args, code, said.String())
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build says what this program was built from. Its field names are an interface.
+// build describes what this program was built from. Its field names are part of the interface.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -25,12 +25,12 @@ func (a *app) version() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              words(0, "leasehold version [flags]"),
+		Args:              exactArgs(0, "leasehold version [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
-			if output.word == "json" {
-				return failure(a.printJSON(b))
+			if output.value == "json" {
+				return withExitCode(a.printJSON(b))
 			}
 			text := "leasehold " + b.Version
 			if b.Revision != "" {
@@ -40,7 +40,7 @@ func (a *app) version() *cobra.Command {
 				text += " (modified)"
 			}
 			_, err := fmt.Fprintf(a.out, "%s %s %s\n", text, b.Go, b.Platform)
-			return failure(err)
+			return withExitCode(err)
 		},
 	}
 	output.register(cmd)

@@ -15,12 +15,12 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// leastInterval keeps a watch from being a load.
-const leastInterval = 100 * time.Millisecond
+// minWatchInterval limits the load that a watch puts on the engine.
+const minWatchInterval = 100 * time.Millisecond
 
-// watchFlags are the flags of watch, and its word.
+// watchFlags are the flags of watch, and its argument.
 type watchFlags struct {
-	name     string // empty for all
+	name     string // empty: all names
 	prefix   string
 	kind     choice
 	interval period
@@ -34,42 +34,47 @@ func (a *app) watch() *cobra.Command {
 		Short: "Print a line for each change: granted, handed on, released, waiting",
 		Long: `Print a line for each change of one name, or of all, until INT or TERM.
 
-It begins with what is held, waited for or set now. Then it looks at intervals, and prints what is different: what comes and goes
-between two looks is not seen. A renewal is no change. A listing of many names takes its time, and the next look waits for as long.
+It begins with what is held, waited for or set now. Then it looks at intervals, and prints the differences. It
+does not see what comes and goes between two looks. A renewal is no change. Listing many names takes time, and
+the next look waits for as long.
 
-  held, free   by the first look
-  granted      somebody has come to hold it
+  held, free   at the first look
+  granted      a new holder
   handed on    from one holder to the next
-  released     gone before the lease could run out: by its holder, by force, or forgotten by the engine
-  ended        released, or run out
+  released     gone before the lease could expire: by its holder, by force, or forgotten by the engine
+  ended        released or expired
   changed      the holder holds it in another way
   waiting      the number of waiters
-  latch        what is left of a latch; forgotten when it is not set any more
+  latch        the count of a latch; forgotten when it is not set any more
   node         what a node says of NAME, on an engine of several nodes
 
-While the engine is away it looks on: it says so once, and says when it is back. The first look must succeed.
--o json is one object a line.`,
+While the engine is unavailable it keeps looking: it says so once, and says when the engine is back. The first
+look must succeed. -o json is one object a line.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return words(1, "leasehold watch [flags] [NAME]")(cmd, args)
+			return exactArgs(1, "leasehold watch [flags] [NAME]")(cmd, args)
 		},
-		ValidArgsFunction: a.names,
+		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.name = args[0]
 			}
 			switch {
 			case len(args) > 0 && f.prefix != "":
-				return exit.Errorf(exit.Usage, "NAME %q and --prefix %q contradict each other: say one of them", f.name, f.prefix)
+				return exit.Errorf(exit.Usage, "NAME %q and --prefix %q contradict each other: say one of them", f.name,
+					f.prefix)
 			case len(args) > 0 && f.name == "":
 				return exit.Errorf(exit.Usage, `NAME "" is not allowed: say a name, or leave it out to watch all`)
-			case time.Duration(f.interval) < leastInterval:
-				return exit.Errorf(exit.Usage, "--interval %s is not allowed: it must be at least %s", time.Duration(f.interval), leastInterval)
+			case time.Duration(f.interval) < minWatchInterval:
+				return exit.Errorf(exit.Usage, "--interval %s is not allowed: it must be at least %s",
+					time.Duration(f.interval), minWatchInterval)
 			}
-			f.json = output.word == "json"
-			return a.asking(cmd, func(ctx context.Context, c *leasehold.Client) error { return a.watching(ctx, c, f) })
+			f.json = output.value == "json"
+			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+				return a.watchChanges(ctx, c, f)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -80,14 +85,14 @@ While the engine is away it looks on: it says so once, and says when it is back.
 	return cmd
 }
 
-// watching looks again and again, and prints what has changed. It ends with ctx, or if the first look fails.
-func (a *app) watching(ctx context.Context, c *leasehold.Client, f watchFlags) error {
-	var before *scene
+// watchChanges polls, and prints what has changed. It ends with ctx, or if the first poll fails.
+func (a *app) watchChanges(ctx context.Context, c *leasehold.Client, f watchFlags) error {
+	var before *snapshot
 	var said []leasehold.Vote
 	away := false
 	for {
 		began := time.Now()
-		now, votes, err := f.look(ctx, c)
+		now, votes, err := f.takeSnapshot(ctx, c)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -100,13 +105,13 @@ func (a *app) watching(ctx context.Context, c *leasehold.Client, f watchFlags) e
 			return err
 		case err != nil && !away:
 			away = true
-			changed = append([]change{{Event: eventAway, Error: plainly(err)}}, changed...)
+			changed = append([]change{{Event: eventUnavailable, Error: errorText(err)}}, changed...)
 		case err == nil:
 			if away {
-				changed = append(changed, change{Event: eventBack})
+				changed = append(changed, change{Event: eventAvailable})
 			}
 			if before == nil && f.name != "" && len(now.names) == 0 {
-				changed = append(changed, change{Event: eventFree, Kind: f.kind.word, Name: f.name})
+				changed = append(changed, change{Event: eventFree, Kind: f.kind.value, Name: f.name})
 			}
 			changed = append(changed, changes(before, now)...)
 			before, away = &now, false
@@ -114,14 +119,14 @@ func (a *app) watching(ctx context.Context, c *leasehold.Client, f watchFlags) e
 		if err := a.printChanges(changed, f.json); err != nil {
 			return err
 		}
-		// A look that takes long must not be all that the engine has to do.
+		// A slow poll must leave the engine time for other work.
 		if err := pause(ctx, max(time.Duration(f.interval), time.Since(began))); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits for so long, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -131,11 +136,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// look looks at one name, and at what each node says of it, or at all.
-func (f watchFlags) look(ctx context.Context, c *leasehold.Client) (scene, []leasehold.Vote, error) {
-	now := scene{began: time.Now(), names: map[driver.Key]leasehold.Status{}}
+// takeSnapshot polls one name and its nodes, or all names.
+func (f watchFlags) takeSnapshot(ctx context.Context, c *leasehold.Client) (snapshot, []leasehold.Vote, error) {
+	now := snapshot{began: time.Now(), names: map[driver.Key]leasehold.Status{}}
 	if f.name == "" {
-		for s, err := range c.All(ctx, leasehold.Query{Kind: kinds[f.kind.word], Prefix: f.prefix}) {
+		for s, err := range c.All(ctx, leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}) {
 			if err != nil {
 				return now, nil, err
 			}
@@ -147,7 +152,7 @@ func (f watchFlags) look(ctx context.Context, c *leasehold.Client) (scene, []lea
 	var err error
 	var asked sync.WaitGroup
 	asked.Go(func() { said, err = votes(ctx, c, f.name, f.kind) })
-	found, failed := look(ctx, c, f.name, f.kind)
+	found, failed := inspectName(ctx, c, f.name, f.kind)
 	asked.Wait()
 	for _, s := range found {
 		now.names[s.Key] = s

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package config finds out which engine the user means: flag, environment, config
-// file, and else a file in the user's state folder.
+// Package config finds the engine to use: from the flag, the environment, the config file, or else a file in the user's
+// state folder.
 package config
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -38,13 +39,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("config file %s, line %d: %s", e.File, e.Line, e.Text)
 }
 
-// example is all that a config file may say.
+// example shows all that a config file may contain.
 const example = `a line such as engine = "sqlite:/var/lib/locks.db"`
 
-// Engine returns the URL of the engine to use. flag is what --engine says, and given
-// whether it was there. getenv is os.Getenv or a stand-in for it.
+// Engine returns the URL of the engine to use. flag is the value of --engine, and given says whether it was set. getenv
+// is os.Getenv or a substitute.
 //
-// If nobody names an engine, the folder of the default file is created.
+// If no engine is named anywhere, Engine creates the folder of the default file.
 func Engine(flag string, given bool, getenv func(string) string) (string, error) {
 	if given {
 		return flag, nil
@@ -52,9 +53,9 @@ func Engine(flag string, given bool, getenv func(string) string) (string, error)
 	if url := getenv(EngineVariable); url != "" {
 		return url, nil
 	}
-	// Without a home there is no config file either, which is no error by itself.
-	if path, err := folder(getenv, "XDG_CONFIG_HOME", ".config"); err == nil {
-		url, err := read(filepath.Join(path, "config.toml"))
+	// Without a home folder there is no config file, which is not an error by itself.
+	if path, err := File(getenv); err == nil {
+		url, err := readFile(path)
 		if err != nil || url != "" {
 			return url, err
 		}
@@ -69,8 +70,14 @@ func Engine(flag string, given bool, getenv func(string) string) (string, error)
 	return "sqlite:" + filepath.Join(path, "locks.db"), nil
 }
 
-// folder returns leasehold's own folder below the base folder that the variable names, or
-// below the default. The XDG specification has relative values ignored.
+// File returns the path of the config file, whether or not it exists.
+func File(getenv func(string) string) (string, error) {
+	path, err := folder(getenv, "XDG_CONFIG_HOME", ".config")
+	return filepath.Join(path, "config.toml"), err
+}
+
+// folder returns leasehold's own folder below the base folder that the variable names, or below the default. It ignores
+// relative values, as the XDG specification demands.
 func folder(getenv func(string) string, variable, fallback string) (string, error) {
 	base := getenv(variable)
 	if !filepath.IsAbs(base) {
@@ -83,14 +90,13 @@ func folder(getenv func(string) string, variable, fallback string) (string, erro
 	return filepath.Join(base, "leasehold"), nil
 }
 
-// read returns the engine that the config file names. A file that does not exist
-// names none.
-func read(path string) (string, error) {
-	text, err := contents(path)
+// readFile returns the engine that the config file names, or "" if there is no file.
+func readFile(path string) (string, error) {
+	text, err := readText(path)
 	if err != nil {
 		return "", err
 	}
-	// What the parser says may quote the line, and the line may hold a password.
+	// The parser's message may quote the line, which may contain a password.
 	var said map[string]any
 	meta, err := toml.Decode(string(text), &said)
 	if wrong, ok := errors.AsType[toml.ParseError](err); ok {
@@ -101,29 +107,38 @@ func read(path string) (string, error) {
 	}
 	for _, key := range meta.Keys() {
 		if key[0] != "engine" {
-			return "", &Error{File: path, Line: lineOf(string(text), key[0]), Text: fmt.Sprintf("unknown key %q: the only key is engine", key[0])}
+			what := "a key that is not known" // the key may be a URL with a password, or part of one
+			if plainKey.MatchString(key[0]) {
+				what = fmt.Sprintf("unknown key %q", key[0])
+			}
+			return "", &Error{File: path, Line: lineOf(string(text), key[0]), Text: what + ": the only key is engine"}
 		}
 	}
 	engine, isText := said["engine"].(string)
 	if !isText && meta.IsDefined("engine") {
-		return "", &Error{File: path, Line: lineOf(string(text), "engine"), Text: "engine is not a text; it must be " + example}
+		return "", &Error{File: path, Line: lineOf(string(text), "engine"),
+			Text: "engine is not a text; it must be " + example}
 	}
 	return engine, nil
 }
 
-// longest is how many bytes a config file may have.
-const longest = 1 << 20
+var plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,31}$`)
 
-// contents returns what the file says; nothing if there is none.
-func contents(path string) ([]byte, error) {
+// maxFileSize is the largest size of a config file in bytes.
+const maxFileSize = 1 << 20
+
+// readText returns the content of the file, or nil if there is none.
+func readText(path string) ([]byte, error) {
 	if err := ownpath.Check(path, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		fault, is := errors.AsType[*ownpath.Fault](err)
 		if !is {
 			return nil, unreadable(path, err)
 		}
-		return nil, &Error{File: path, Text: fmt.Sprintf("is not obeyed: %s, who could change where locks are kept: %s, or say --engine", fault, fault.Mend())}
+		return nil, &Error{File: path,
+			Text: fmt.Sprintf("is not obeyed: %s, who could change where locks are kept: %s, or say --engine", fault,
+				fault.Fix())}
 	}
-	// Without O_NONBLOCK a pipe would be waited for before it can be seen that it is one.
+	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -137,13 +152,14 @@ func contents(path string) ([]byte, error) {
 	case err != nil:
 		return nil, unreadable(path, err)
 	case !info.Mode().IsRegular():
-		return nil, &Error{File: path, Text: "is no regular file: put " + example + " into a file there, or say --engine"}
+		return nil, &Error{File: path,
+			Text: "is no regular file: put " + example + " into a file there, or say --engine"}
 	}
-	text, err := io.ReadAll(io.LimitReader(file, longest+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, unreadable(path, err)
-	case len(text) > longest:
+	case len(text) > maxFileSize:
 		return nil, &Error{File: path, Text: "is larger than 1 MiB: it must be " + example}
 	}
 	return text, nil
@@ -151,17 +167,17 @@ func contents(path string) ([]byte, error) {
 
 func unreadable(path string, err error) error {
 	if why := errors.Unwrap(err); why != nil {
-		err = why // without the path, which is told already
+		err = why // without the path, which the message has already
 	}
 	return &Error{File: path, Text: "cannot be read: " + err.Error()}
 }
 
-// lineOf returns the first line that sets the key or opens the table of that name, or 0. The
-// parser does not tell.
+// lineOf returns the first line that sets the key or opens the table of that name, or 0. The parser does not report it.
 func lineOf(text, key string) int {
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimLeft(line, " \t[\"'")
-		if rest, found := strings.CutPrefix(line, key); found && strings.ContainsAny(rest[:min(1, len(rest))], " \t=.]\"'") {
+		if rest, found := strings.CutPrefix(line, key); found &&
+			strings.ContainsAny(rest[:min(1, len(rest))], " \t=.]\"'") {
 			return i + 1
 		}
 	}

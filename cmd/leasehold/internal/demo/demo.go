@@ -1,5 +1,5 @@
-// Package demo plays the classic cases that break locks, each once with a lock of a few commands and once with leasehold, and tells
-// what became of the work.
+// Package demo runs the classic cases that break locks, each once with a lock of a few commands and once with
+// leasehold, and reports what became of the work.
 package demo
 
 import (
@@ -9,29 +9,29 @@ import (
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/virtual"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/simulated"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
-// Virtual plays a case in virtual time. The same seed makes the same play.
-func Virtual(c cases.Case, seed uint64) draw.Figure {
-	return figure(c, virtually(c, seed, false), virtually(c, seed, true))
+// Simulate runs a case in virtual time. The same seed gives the same result.
+func Simulate(c cases.Case, seed uint64) draw.Figure {
+	return newFigure(c, simulateSide(c, seed, false), simulateSide(c, seed, true))
 }
 
-func virtually(c cases.Case, seed uint64, protected bool) tape.Recording {
-	w := virtual.New(c.Setup(protected), rand.New(rand.NewPCG(seed, 1)))
-	c.Play(w, protected, rand.New(rand.NewPCG(seed, 2)))
+func simulateSide(c cases.Case, seed uint64, protected bool) timeline.Timeline {
+	w := simulated.New(c.Setup(protected), rand.New(rand.NewPCG(seed, 1)))
+	c.Start(w, protected, rand.New(rand.NewPCG(seed, 2)))
 	return w.Run()
 }
 
-func figure(c cases.Case, without, with tape.Recording) draw.Figure {
+func newFigure(c cases.Case, without, with timeline.Timeline) draw.Figure {
 	return draw.Figure{
 		Letter: c.Letter, Title: c.Title, Story: c.Story, Moral: c.Moral,
-		Without: draw.Side{What: c.Without, Recording: without}, With: draw.Side{What: c.With, Recording: with},
+		Without: draw.Side{What: c.Without, Timeline: without}, With: draw.Side{What: c.With, Timeline: with},
 	}
 }
 
-// Find returns the cases with some letters, each once, and all of them if there are none.
+// Find returns the cases with those letters, each once, or all cases if there are no letters.
 func Find(letters []string) ([]cases.Case, error) {
 	if len(letters) == 0 {
 		return cases.All, nil
@@ -51,7 +51,7 @@ func Find(letters []string) ([]cases.Case, error) {
 	return found, nil
 }
 
-// Letters are those of all cases.
+// Letters returns the letters of all cases.
 func Letters() (letters []string) {
 	for _, c := range cases.All {
 		letters = append(letters, c.Letter)
@@ -59,7 +59,7 @@ func Letters() (letters []string) {
 	return letters
 }
 
-// Broken returns the letters of the cases in which leasehold lost an update, or let somebody hang.
+// Broken returns the letters of the cases in which leasehold lost an update or let a client hang.
 func Broken(figures []draw.Figure) (letters []string) {
 	for _, f := range figures {
 		if !f.With.Good() {
@@ -69,8 +69,8 @@ func Broken(figures []draw.Figure) (letters []string) {
 	return letters
 }
 
-// Harmless returns the letters of the cases in which nothing was lost without leasehold. On real servers that is so if the
-// machine was too busy for things to go wrong at the right moments.
+// Harmless returns the letters of the cases in which nothing was lost without leasehold. This happens on real servers
+// if the machine was too busy for things to go wrong at the right moments.
 func Harmless(figures []draw.Figure) (letters []string) {
 	for _, f := range figures {
 		if f.Without.Good() {

@@ -11,18 +11,19 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
-// all returns all that a seed makes, byte by byte.
+// all returns all output for a seed.
 func all(t *testing.T, seed uint64) string {
 	t.Helper()
 	var b bytes.Buffer
 	var figures []draw.Figure
 	for _, c := range cases.All {
-		f := demo.Virtual(c, seed)
+		f := demo.Simulate(c, seed)
 		figures = append(figures, f)
-		if err := (draw.Screen{Width: 100}).Draw(&b, f); err != nil {
+		if err := draw.Text(&b, screen.Screen{Width: 100}, f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +44,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 		if all(t, seed) != first {
 			t.Errorf("seed %d does not make the same twice", seed)
 		}
-		first = first[:strings.Index(first, "<svg")] // the JSON has the seed in it
+		first = first[:strings.Index(first, "<svg")] // the JSON contains the seed
 		if other, ok := seen[first]; ok {
 			t.Errorf("seeds %d and %d make the same", seed, other)
 		}
@@ -51,13 +52,13 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// The seed decides how long clients work, not only how long leases last.
+// The seed determines how long clients work, not only how long leases last.
 func TestSeedsVaryDurations(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases.All {
 		percents := map[time.Duration]bool{}
 		for seed := range uint64(40) {
-			r := demo.Virtual(c, seed).Without.Recording
+			r := demo.Simulate(c, seed).Without.Timeline
 			percents[100*r.End/r.TTL] = true
 		}
 		if len(percents) < 10 {
@@ -66,12 +67,13 @@ func TestSeedsVaryDurations(t *testing.T) {
 	}
 }
 
-// Both sides of a case run the same program: what the plan says of a client that starts at once takes equally long.
+// Both sides of a case run the same program: what the plan of a client that starts at once says takes the same time on
+// both.
 func TestBothSidesHaveTheSamePlan(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases.All {
 		for seed := range uint64(20) {
-			f := demo.Virtual(c, seed)
+			f := demo.Simulate(c, seed)
 			if f.Without.TTL != f.With.TTL {
 				t.Errorf("case %s, seed %d: leases of %v and %v", c.Letter, seed, f.Without.TTL, f.With.TTL)
 			}
@@ -104,16 +106,17 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestVerdicts(t *testing.T) {
+func TestResults(t *testing.T) {
 	t.Parallel()
-	figure := func(letter string, without, with tape.Verdict) draw.Figure {
-		return draw.Figure{Letter: letter, Without: draw.Side{Recording: tape.Recording{Verdict: without}}, With: draw.Side{Recording: tape.Recording{Verdict: with}}}
+	figure := func(letter string, without, with timeline.Result) draw.Figure {
+		return draw.Figure{Letter: letter, Without: draw.Side{Timeline: timeline.Timeline{Result: without}},
+			With: draw.Side{Timeline: timeline.Timeline{Result: with}}}
 	}
 	figures := []draw.Figure{
-		figure("a", tape.Verdict{Lost: 1}, tape.Verdict{}),
-		figure("b", tape.Verdict{}, tape.Verdict{}),
-		figure("c", tape.Verdict{Lost: 1}, tape.Verdict{Lost: 2}),
-		figure("d", tape.Verdict{Hung: 1}, tape.Verdict{Hung: 1}),
+		figure("a", timeline.Result{Lost: 1}, timeline.Result{}),
+		figure("b", timeline.Result{}, timeline.Result{}),
+		figure("c", timeline.Result{Lost: 1}, timeline.Result{Lost: 2}),
+		figure("d", timeline.Result{Hung: 1}, timeline.Result{Hung: 1}),
 	}
 	if got := demo.Broken(figures); !slices.Equal(got, []string{"c", "d"}) {
 		t.Errorf("broken: %v", got)

@@ -4,13 +4,13 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
-// The JSON form. Its field names are an interface: fields may be added, none is renamed. Times are milliseconds
-// since the beginning of a play.
+// The JSON form. Its field names are part of the interface: fields may be added, none is renamed. Times are
+// milliseconds since the beginning of a run.
 
-// Document is the outcome of all cases.
+// Document is the result of all cases.
 type Document struct {
 	Seed  uint64     `json:"seed"`
 	Real  bool       `json:"real"`
@@ -18,37 +18,37 @@ type Document struct {
 }
 
 type caseForm struct {
-	Case    string `json:"case"`
-	Title   string `json:"title"`
-	Without side   `json:"without"`
-	With    side   `json:"with"`
+	Case    string   `json:"case"`
+	Title   string   `json:"title"`
+	Without sideForm `json:"without"`
+	With    sideForm `json:"with"`
 }
 
-type side struct {
-	What     string `json:"what"`
-	TTL      millis `json:"ttl_ms"`
-	Lost     int    `json:"lost_updates"`
-	Hung     int    `json:"hung"`
-	Accepted int    `json:"accepted"`
-	Refused  int    `json:"refused"`
-	Value    int    `json:"value"`
-	Lanes    []lane `json:"lanes"`
+type sideForm struct {
+	What     string     `json:"what"`
+	TTL      millis     `json:"ttl_ms"`
+	Lost     int        `json:"lost_updates"`
+	Hung     int        `json:"hung"`
+	Accepted int        `json:"accepted"`
+	Refused  int        `json:"refused"`
+	Value    int        `json:"value"`
+	Lanes    []laneForm `json:"lanes"`
 }
 
-type lane struct {
-	Name  string `json:"name"`
-	Kind  string `json:"kind"`
-	Spans []span `json:"spans"`
-	Marks []mark `json:"marks"`
+type laneForm struct {
+	Name  string         `json:"name"`
+	Kind  string         `json:"kind"`
+	Spans []intervalForm `json:"spans"`
+	Marks []pointForm    `json:"marks"`
 }
 
-type span struct {
+type intervalForm struct {
 	During string `json:"during"`
 	From   millis `json:"from_ms"`
 	To     millis `json:"to_ms"`
 }
 
-type mark struct {
+type pointForm struct {
 	What   string `json:"what"`
 	At     millis `json:"at_ms"`
 	Text   string `json:"text"`
@@ -56,23 +56,25 @@ type mark struct {
 	Newest uint64 `json:"newest,omitempty"`
 }
 
-// millis is a time in milliseconds, with those of microseconds behind the point.
+// millis is a time in milliseconds, with microseconds as decimals.
 type millis float64
 
 func inMillis(d time.Duration) millis { return millis(d.Microseconds()) / 1000 }
 
-// JSON returns what is to be printed as JSON.
+// JSON returns the document to encode as JSON.
 func JSON(seed uint64, real bool, figures []draw.Figure) Document {
 	d := Document{Seed: seed, Real: real, Cases: []caseForm{}}
 	for _, f := range figures {
-		d.Cases = append(d.Cases, caseForm{Case: f.Letter, Title: f.Title, Without: sideOf(f.Without), With: sideOf(f.With)})
+		d.Cases = append(d.Cases,
+			caseForm{Case: f.Letter, Title: f.Title, Without: sideOf(f.Without), With: sideOf(f.With)})
 	}
 	return d
 }
 
-func sideOf(s draw.Side) side {
-	form := side{
-		What: s.What, TTL: inMillis(s.TTL), Lost: s.Lost, Hung: s.Hung, Accepted: s.Accepted, Refused: s.Refused, Value: s.Value,
+func sideOf(s draw.Side) sideForm {
+	form := sideForm{
+		What: s.What, TTL: inMillis(s.TTL), Lost: s.Lost, Hung: s.Hung, Accepted: s.Accepted, Refused: s.Refused,
+		Value: s.Value,
 	}
 	for _, l := range s.Lanes {
 		form.Lanes = append(form.Lanes, laneOf(l))
@@ -80,13 +82,15 @@ func sideOf(s draw.Side) side {
 	return form
 }
 
-func laneOf(l tape.Lane) lane {
-	form := lane{Name: l.Name, Kind: string(l.Kind), Spans: []span{}, Marks: []mark{}} // [] rather than null
-	for _, s := range l.Spans {
-		form.Spans = append(form.Spans, span{During: string(s.During), From: inMillis(s.From), To: inMillis(s.To)})
+func laneOf(l timeline.Lane) laneForm {
+	form := laneForm{Name: l.Name, Kind: string(l.Kind), Spans: []intervalForm{}, Marks: []pointForm{}} // [], not null
+	for _, s := range l.Intervals {
+		form.Spans = append(form.Spans,
+			intervalForm{During: string(s.State), From: inMillis(s.From), To: inMillis(s.To)})
 	}
-	for _, m := range l.Marks {
-		form.Marks = append(form.Marks, mark{What: string(m.What), At: inMillis(m.At), Text: m.Text, Token: m.Token, Newest: m.Newest})
+	for _, m := range l.Points {
+		form.Marks = append(form.Marks,
+			pointForm{What: string(m.Kind), At: inMillis(m.At), Text: m.Text, Token: m.Token, Newest: m.Newest})
 	}
 	return form
 }

@@ -7,6 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The client tries for a second to reach a server that is gone, even if it is closed meanwhile.
+	// The go-redis client tries to reach a server that is gone for a second, even if it is closed meanwhile.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }

@@ -16,38 +16,39 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
-// need skips the test if there is no Redis, or fails it where one was promised.
-func need(t *testing.T, err error) {
+// requireRedis skips the test if there is no Redis, or fails it where Redis is required.
+func requireRedis(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, demo.ErrMissing) && !needed.Servers() {
 		t.Skip(err)
 	}
 }
 
-// The cases break real servers, too, and leasehold keeps every update on them. What a busy machine has kept from happening at the right moment
-// is played again.
+// The cases also break real servers, and leasehold keeps every update on them. A case is run again if a busy machine
+// kept things from happening at the right moment.
 func TestRealServers(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	list := cases.All
 	for range 10 {
-		figures, err := demo.Real(t.Context(), list, 1)
-		need(t, err)
+		figures, err := demo.RunOnServers(t.Context(), list, 1)
+		requireRedis(t, err)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(figures) != len(list) {
-			t.Fatalf("%d cases were played", len(figures))
+			t.Fatalf("%d cases were run", len(figures))
 		}
 		wantNothingLeft(t, dir)
 		var again []cases.Case
 		for i, f := range figures {
 			wantKept(t, f)
-			if !tells(f) {
-				t.Logf("case %s does not tell its story: without leasehold %+v, with it %+v", f.Letter, f.Without.Verdict, f.With.Verdict)
+			if !hasRemarks(f) {
+				t.Logf("case %s does not show its damage: without leasehold %+v, with it %+v", f.Letter,
+					f.Without.Result, f.With.Result)
 				again = append(again, list[i])
 			}
 		}
@@ -55,35 +56,35 @@ func TestRealServers(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d cases never tell their stories", len(list))
+	t.Errorf("%d cases never show their damage", len(list))
 }
 
-// wantKept fails the test if leasehold lets an update get lost, or if somebody cannot count.
+// wantKept fails the test if leasehold loses an update, or if the numbers do not add up.
 func wantKept(t *testing.T, f draw.Figure) {
 	t.Helper()
 	if f.With.Lost > 0 {
-		t.Errorf("case %s: with leasehold: %+v", f.Letter, f.With.Verdict)
+		t.Errorf("case %s: with leasehold: %+v", f.Letter, f.With.Result)
 	}
 	if f.Without.Accepted-f.Without.Value != f.Without.Lost {
-		t.Errorf("case %s: %+v", f.Letter, f.Without.Verdict)
+		t.Errorf("case %s: %+v", f.Letter, f.Without.Result)
 	}
 	if f.With.Refused > 0 && !fenced(f) {
 		t.Errorf("case %s: the counter refused %d writes", f.Letter, f.With.Refused)
 	}
 	for _, l := range f.With.Lanes {
-		for _, m := range l.Marks {
-			if m.What == tape.Reads && m.Token < 1_000_000_000_000 {
+		for _, m := range l.Points {
+			if m.Kind == timeline.Reads && m.Token < 1_000_000_000_000 {
 				t.Errorf("case %s: token %d is none of the engine", f.Letter, m.Token)
 			}
 		}
 	}
 }
 
-// fenced reports whether the case is one in which the counter must refuse a write.
+// fenced reports whether the counter must refuse a write in this case.
 func fenced(f draw.Figure) bool { return f.Letter == "c" || f.Letter == "f" }
 
-// tells reports whether all went wrong that is to go wrong, and all went well with leasehold.
-func tells(f draw.Figure) bool {
+// hasRemarks reports whether everything went wrong that should, and leasehold lost nothing.
+func hasRemarks(f draw.Figure) bool {
 	return !f.Without.Good() && f.With.Good() && f.With.Accepted > 0 && (f.With.Refused > 0) == fenced(f)
 }
 
@@ -96,20 +97,20 @@ func wantNothingLeft(t *testing.T, dir string) {
 	}
 }
 
-// A play that is called off ends at once, servers and all.
+// An aborted run ends at once, with its servers.
 func TestRealServersEndWithTheContext(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := demo.Real(ctx, cases.All[:1], 1) // case a, which is looked at below
+		_, err := demo.RunOnServers(ctx, cases.All[:1], 1) // case a, which is checked below
 		ended <- err
 	}()
-	for !underWay(t, dir) {
+	for !isRunning(t, dir) {
 		select {
 		case err := <-ended:
-			need(t, err)
+			requireRedis(t, err)
 			t.Fatalf("it has ended before: %v", err)
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -126,8 +127,8 @@ func TestRealServersEndWithTheContext(t *testing.T) {
 	wantNothingLeft(t, dir)
 }
 
-// underWay reports whether case a is being played: A has taken the lock that is never released.
-func underWay(t *testing.T, dir string) bool {
+// isRunning reports whether case a is running: A has taken the lock that is never released.
+func isRunning(t *testing.T, dir string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "redis-*", "redis.conf"))
 	if err != nil {
@@ -139,7 +140,8 @@ func underWay(t *testing.T, dir string) bool {
 		if _, err := fmt.Sscanf(string(text), "port %d\n", &port); err != nil {
 			continue
 		}
-		c := goredis.NewClient(&goredis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port), MaxRetries: -1, DialerRetries: 1})
+		c := goredis.NewClient(&goredis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port), MaxRetries: -1,
+			DialerRetries: 1})
 		n, _ := c.Exists(t.Context(), "lock:demo a, without, 0").Result()
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
@@ -155,7 +157,7 @@ func TestWithoutRedis(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("PATH", dir)
-	if _, err := demo.Real(t.Context(), cases.All, 1); !errors.Is(err, demo.ErrMissing) {
+	if _, err := demo.RunOnServers(t.Context(), cases.All, 1); !errors.Is(err, demo.ErrMissing) {
 		t.Errorf("without redis-server: %v", err)
 	}
 	left, err := os.ReadDir(dir)

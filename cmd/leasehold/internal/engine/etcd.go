@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/etcd"
 )
 
-// openEtcd opens a cluster.
+// openEtcd opens an etcd cluster.
 func openEtcd(raw string) (driver.Engine, func() error, error) {
 	e, err := etcd.Open(raw)
 	if wrong, ok := errors.AsType[*etcd.URLError](err); ok {

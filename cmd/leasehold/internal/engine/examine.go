@@ -9,10 +9,10 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// OpenToExamine is Open for those who only ask what is wrong: it does not refuse servers of a majority that must not vote, such as replicas. They do
-// not vote then either.
+// OpenToExamine is Open for commands that only examine: it accepts servers of a majority that must not vote, such as
+// replicas. They do not vote then, either.
 func OpenToExamine(raw string) (driver.Engine, func() error, error) {
-	o, err := find(raw, openers)
+	o, err := findOpener(raw, openers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,7 +22,7 @@ func OpenToExamine(raw string) (driver.Engine, func() error, error) {
 	logging.Disable()
 	e, err := redlock.OpenToExamine(raw)
 	if err != nil {
-		return nil, nil, ours(err)
+		return nil, nil, asURLError(err)
 	}
 	return e, e.Close, nil
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
-// openLimit is for how long an engine that asks its servers something before it can be used may take to open. It leaves time for a second server, if the first one
-// hangs.
+// openLimit is how long opening may take for an engine that sends requests before it can be used. It leaves time for a
+// second server if the first one hangs.
 const openLimit = 10 * time.Second
 
-// openPostgres opens a database, and makes the tables if they are missing.
+// openPostgres opens a database, and creates the tables if they are missing.
 func openPostgres(raw string) (driver.Engine, func() error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
 	defer cancel()

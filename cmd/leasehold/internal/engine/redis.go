@@ -11,13 +11,13 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
-// openRedis opens one server, servers that Sentinels watch, or a Cluster.
+// openRedis opens one server, servers behind Sentinels, or a Cluster.
 func openRedis(raw string) (driver.Engine, func() error, error) {
-	// The client's own log goes to standard error, and has nothing that the errors do not say.
+	// The log of go-redis goes to standard error, and says nothing that the errors do not say.
 	logging.Disable()
 	e, err := redis.Open(raw)
 	if err != nil {
-		return nil, nil, ours(err)
+		return nil, nil, asURLError(err)
 	}
 	return e, e.Close, nil
 }
@@ -27,13 +27,13 @@ func openRedlock(raw string) (driver.Engine, func() error, error) {
 	logging.Disable()
 	e, err := redlock.Open(context.Background(), raw)
 	if err != nil {
-		return nil, nil, ours(err)
+		return nil, nil, asURLError(err)
 	}
 	return e, e.Close, nil
 }
 
-// ours makes the engine's error for a URL one of this package.
-func ours(err error) error {
+// asURLError converts the engine's URL error to one of this package.
+func asURLError(err error) error {
 	if wrong, ok := errors.AsType[*redis.URLError](err); ok {
 		mine := URLError(*wrong)
 		return &mine

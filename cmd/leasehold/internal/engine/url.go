@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// URLError says what is wrong with an engine URL. It never holds user
-// names, passwords or the values of parameters.
+// URLError says what is wrong with an engine URL. It never contains user names, passwords or values of parameters.
 type URLError struct {
-	// Part is what is wrong, as in "scheme".
+	// Part is the invalid part, as in "scheme".
 	Part string
-	// Value is what was given, if it may be shown.
+	// Value is the invalid value, if it may be shown.
 	Value string
-	// Allowed says what may be given.
+	// Allowed says what is valid.
 	Allowed string
 }
 
@@ -31,29 +30,30 @@ func (e *URLError) Error() string {
 
 var scheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// find returns what opens the engines of the URL's scheme.
-func find(raw string, known []opener) (opener, error) {
+// findOpener returns the opener of the URL's scheme.
+func findOpener(raw string, known []engineOpener) (engineOpener, error) {
 	name, rest, found := strings.Cut(raw, ":")
 	userInfo := strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//")
-	at := slices.IndexFunc(known, func(o opener) bool { return slices.Contains(o.schemes, name) })
-	allowed := strings.Join(forms(known), " or ")
+	at := slices.IndexFunc(known, func(o engineOpener) bool { return slices.Contains(o.schemes, name) })
+	allowed := strings.Join(urlForms(known), " or ")
 	switch {
 	case !found, at < 0 && (userInfo || !scheme.MatchString(name)):
 		// What looks like a scheme may be the user name of "user:password@host".
 		if found {
 			raw = ""
 		}
-		return opener{}, &URLError{Part: "a value without a scheme", Value: public(raw), Allowed: allowed}
+		return engineOpener{}, &URLError{Part: "a value without a scheme", Value: showable(raw), Allowed: allowed}
 	case at < 0:
-		return opener{}, &URLError{Part: "scheme", Value: name, Allowed: allowed}
+		return engineOpener{}, &URLError{Part: "scheme", Value: name, Allowed: allowed}
 	}
 	return known[at], nil
 }
 
 var parameter = regexp.MustCompile(`^[a-z][a-z0-9_]*=`)
 
-// location returns what stands behind the scheme of a URL, as typed. known are the parameters of the engine, each with the values that it may have.
-func location(raw string, known map[string][]string) (at string, given map[string]string, err error) {
+// parseLocation returns what follows the scheme of a URL, as typed, and its parameters. known are the parameters of the
+// engine with their allowed values.
+func parseLocation(raw string, known map[string][]string) (at string, given map[string]string, err error) {
 	name, rest, _ := strings.Cut(raw, ":")
 	rest, query, _ := strings.Cut(rest, "?")
 	given = map[string]string{}
@@ -87,16 +87,16 @@ func allowedParameters(scheme string, known map[string][]string) string {
 	return "one of " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
-// public returns the text if no password can be part of it.
-func public(text string) string {
+// showable returns the text if no password can be part of it, and "" otherwise.
+func showable(text string) string {
 	if strings.Contains(text, "@") {
 		return ""
 	}
 	return text
 }
 
-// forms lists what may be given, for messages.
-func forms(known []opener) []string {
+// urlForms returns an example URL for each engine, for messages.
+func urlForms(known []engineOpener) []string {
 	list := make([]string, len(known))
 	for i, o := range known {
 		list[i] = o.form
@@ -104,51 +104,8 @@ func forms(known []opener) []string {
 	return list
 }
 
-// IsPostgres reports whether a URL leads to the engine postgres, which reads the variables of its own client.
+// IsPostgres reports whether a URL is one of the engine postgres, which also reads the environment variables of its
+// client.
 func IsPostgres(raw string) bool {
 	return strings.HasPrefix(raw, "postgres://") || strings.HasPrefix(raw, "postgresql://")
-}
-
-var secretParameter = regexp.MustCompile(`(?i)pass|secret|token`)
-
-// IsSecret reports whether the value of a parameter of that name may be a password.
-func IsSecret(parameter string) bool { return secretParameter.MatchString(parameter) }
-
-// WithoutPassword returns a URL without the passwords in it, and whether there were any. It leads to the same engine. Of one that is so broken that a password may stand anywhere, only
-// the scheme is left.
-func WithoutPassword(raw string) (stripped string, had bool) {
-	name, rest, found := strings.Cut(raw, "://")
-	if !found || !scheme.MatchString(name) || name == "sqlite" {
-		return raw, false
-	}
-	rest, query, asked := strings.Cut(rest, "?")
-	authority, path := rest, ""
-	if i := strings.Index(rest, "/"); i >= 0 {
-		authority, path = rest[:i], rest[i:]
-	}
-	if strings.Contains(path+query, "@") {
-		return name + "://", true
-	}
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
-		user, password, _ := strings.Cut(authority[:i], ":")
-		had = password != ""
-		if authority = authority[i+1:]; user != "" {
-			authority = user + "@" + authority
-		}
-	}
-	var others []string
-	for part := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(part, "="); IsSecret(name) && name != "passfile" {
-			had = true
-			continue
-		}
-		others = append(others, part)
-	}
-	if !had {
-		return raw, false
-	}
-	if stripped = name + "://" + authority + path; asked && len(others) > 0 {
-		stripped += "?" + strings.Join(others, "&")
-	}
-	return stripped, true
 }

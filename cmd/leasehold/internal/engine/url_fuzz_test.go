@@ -6,25 +6,28 @@ import (
 	"testing"
 )
 
-// However a URL is broken, the command tells nobody of a piece of a password in it, and hands none on to the programs that it runs.
+// However a URL is broken, the command neither shows a part of a password in it nor passes it on to the programs that
+// it runs.
 func FuzzURLs(f *testing.F) {
 	const secret = "Zq7Xw9Kv"
-	schemes := []string{"redis://", "rediss+sentinel://", "redlock://", "postgres://", "etcd://", "zookeeper://", "memory:", "sqlite:", "redsi://", "REDIS://", "redis:", "", "//", "x:y:"}
+	schemes := []string{"redis://", "rediss+sentinel://", "redlock://", "postgres://", "etcd://", "zookeeper://",
+		"memory:", "sqlite:", "redsi://", "REDIS://", "redis:", "", "//", "x:y:"}
 	for i := range uint8(len(schemes)) {
-		for _, around := range []string{"", "a", ":", "@", "/", "?", "#", "%", "%zz", "?a=1&", "&share=", "/?x=", ",", "[", " ", "\n", "\x00", "%40", "\xff"} {
+		for _, around := range []string{"", "a", ":", "@", "/", "?", "#", "%", "%zz", "?a=1&", "&share=", "/?x=", ",",
+			"[", " ", "\n", "\x00", "%40", "\xff"} {
 			f.Add(i, around, "", "localhost", "", "")
 			f.Add(i, "", around, "h1,h2,h3:99999", "/5", "?prefix=a&max_ttl=-1s")
 		}
 	}
 	f.Fuzz(func(t *testing.T, scheme uint8, before, after, host, path, query string) {
 		raw := schemes[int(scheme)%len(schemes)] + "anna:" + before + secret + after + "@" + host + path + query
-		o, err := find(raw, openers)
+		o, err := findOpener(raw, openers)
 		if err == nil && o.form == "memory:" {
 			_, _, err = o.open(raw)
 		}
 		if err == nil {
 			var rest string
-			rest, _, err = location(raw, map[string][]string{"share": {"group", "all"}})
+			rest, _, err = parseLocation(raw, map[string][]string{"share": {"group", "all"}})
 			if err == nil && o.form == "sqlite:PATH" {
 				_, err = sqlitePath(rest)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // known are an engine with a host, and one without parameters.
-var known = []opener{
+var known = []engineOpener{
 	{schemes: []string{"server", "servers"}, form: "server://HOST"},
 	{schemes: []string{"file"}, form: "file:PATH"},
 }
@@ -22,7 +22,7 @@ func TestSchemesLeadToEngines(t *testing.T) {
 		"file:a%20b":             "file:PATH",
 		"file:":                  "file:PATH",
 	} {
-		if got, err := find(raw, known); err != nil || got.form != form {
+		if got, err := findOpener(raw, known); err != nil || got.form != form {
 			t.Errorf("%s leads to %s, %v", raw, got.form, err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 		"other://geheim@h":   {"scheme", "other", allowed},
 		"server+more://h?x=": {"scheme", "server+more", allowed},
 	} {
-		_, err := find(raw, known)
+		_, err := findOpener(raw, known)
 		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}
@@ -50,8 +50,9 @@ func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 
 func TestLocations(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{"file:a%20b": "a%20b", "file:a:b?": "a:b", "file:": "", "file:///c": "///c"} {
-		if got, _, err := location(raw, nil); err != nil || got != want {
+	for raw, want := range map[string]string{"file:a%20b": "a%20b", "file:a:b?": "a:b", "file:": "",
+		"file:///c": "///c"} {
+		if got, _, err := parseLocation(raw, nil); err != nil || got != want {
 			t.Errorf("%s is at %q, %v", raw, got, err)
 		}
 	}
@@ -62,13 +63,14 @@ func TestLocations(t *testing.T) {
 		"file:a?geheim":          {"what follows the question mark", "", allowed},
 		"file:a?%zzgeheim=1":     {"what follows the question mark", "", allowed},
 	} {
-		_, _, err := location(raw, nil)
+		_, _, err := parseLocation(raw, nil)
 		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}
 	}
 	known := map[string][]string{"share": {"group", "all"}, "a": {"b"}}
-	if at, given, err := location("file:a?share=all&a=b", known); err != nil || at != "a" || given["share"] != "all" || given["a"] != "b" {
+	if at, given, err := parseLocation("file:a?share=all&a=b", known); err != nil || at != "a" ||
+		given["share"] != "all" || given["a"] != "b" {
 		t.Errorf("%s %v %v", at, given, err)
 	}
 	for raw, want := range map[string]URLError{
@@ -77,7 +79,7 @@ func TestLocations(t *testing.T) {
 		"file:a?share=geheim":          {"parameter", "share", "group or all"},
 		"file:a?share=all&share=group": {"parameter", "share", "given once"},
 	} {
-		_, _, err := location(raw, known)
+		_, _, err := parseLocation(raw, known)
 		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}
@@ -89,7 +91,7 @@ func TestEnginesOpen(t *testing.T) {
 	dir := t.TempDir()
 	for _, raw := range []string{
 		"memory:", "sqlite:" + filepath.Join(dir, "a b.db"), "sqlite://" + filepath.Join(dir, "c%20.db"),
-		// Nothing is sent yet, so nobody needs to be there.
+		// Nothing is sent yet, so no server need be there.
 		"redis://localhost:1", "rediss://localhost:1", "redis+unix:///nowhere",
 		"redis+sentinel://h1,h2/main", "rediss+sentinel://h1/main", "redis+cluster://h1,h2", "rediss+cluster://h1",
 		"etcd://h1,h2", "etcds://h1",
@@ -113,34 +115,42 @@ func TestEnginesOpen(t *testing.T) {
 	}
 }
 
-// What the engine says about its URL is a *URLError here, too; what it says about files is not.
+// The engine's error about its URL becomes a *URLError; an error about files does not.
 func TestErrorsOfRedisURLs(t *testing.T) {
 	t.Parallel()
 	_, _, err := Open("redis://anna:geheim@h?fast=1")
-	if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Part != "parameter" || wrong.Value != "fast" || !strings.Contains(wrong.Allowed, "max_ttl") {
+	if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Part != "parameter" || wrong.Value != "fast" ||
+		!strings.Contains(wrong.Allowed, "max_ttl") {
 		t.Errorf("unknown parameter: %v", err)
 	}
 	_, _, err = Open("rediss://anna:geheim@h?ca=" + filepath.Join(t.TempDir(), "nosuch.pem"))
-	if _, ok := errors.AsType[*URLError](err); ok || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nosuch.pem") {
+	if _, ok := errors.AsType[*URLError](err); ok || !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "nosuch.pem") {
 		t.Errorf("missing file: %v", err)
 	}
 }
 
-// So are those of the other engines, and none of them shows what may be a part of a password.
+// The same holds for the other engines, and none of the errors shows what may be part of a password.
 func TestErrorsOfURLs(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]URLError{
 		"postgres://anna:geheim@h/d?max_ttl=geheim":     {Part: "parameter", Value: "max_ttl"},
 		"postgresql://anna:ge%heim@h/d":                 {Part: "something in it"},
 		"etcd://anna:geheim@h?fast=geheim":              {Part: "parameter", Value: "fast"},
-		"etcds://anna:ge/heim@h":                        {Part: "port"},
+		"etcds://anna:ge/heim@h":                        {Part: "an @ behind the first slash"},
 		"zookeeper://anna:geheim@h?fast=geheim":         {Part: "parameter", Value: "fast"},
+		"redlock://:geheim@h1,:geheim@h2":               {Part: "a user or a password inside of the list of hosts"},
+		"redlocks://h1,:geheim@h2":                      {Part: "a user or a password inside of the list of hosts"},
+		"redlock://anna:1/geheim@h1,h2":                 {Part: "an @ behind the first slash"},
+		"etcd://a:geheim@h1,a:geheim@h2":                {Part: "a user or a password inside of the list of hosts"},
+		"etcds://anna:1/geheim@h":                       {Part: "an @ behind the first slash"},
 		"zookeeper://anna:ge?heim@h":                    {Part: "port"},
 		"zookeeper://anna:geheim@h?session_timeout=1ms": {Part: "parameter", Value: "session_timeout"},
 	} {
 		_, _, err := Open(raw)
 		wrong, ok := errors.AsType[*URLError](err)
-		if !ok || wrong.Part != want.Part || wrong.Value != want.Value || wrong.Allowed == "" || strings.Contains(err.Error(), "heim") {
+		if !ok || wrong.Part != want.Part || wrong.Value != want.Value || wrong.Allowed == "" ||
+			strings.Contains(err.Error(), "heim") {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
@@ -149,7 +159,8 @@ func TestErrorsOfURLs(t *testing.T) {
 func TestPasswordsAreTakenOutOfURLs(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"sqlite:/a/b@c:d": "", "memory:": "", "redis://h/1?db=2": "", "redis://anna@h": "", "@/run/secrets/engine": "", "": "",
+		"sqlite:/a/b@c:d": "", "memory:": "", "redis://h/1?db=2": "", "redis://anna@h": "", "@/run/secrets/engine": "",
+		"@/srv/a@b": "", "": "",
 		"redis://anna:geheim@h:1/2?max_ttl=3s":                          "redis://anna@h:1/2?max_ttl=3s",
 		"redlocks://:geheim@h1,h2":                                      "redlocks://h1,h2",
 		"postgres://anna:ge@heim@h/d":                                   "postgres://anna@h/d",
@@ -157,6 +168,18 @@ func TestPasswordsAreTakenOutOfURLs(t *testing.T) {
 		"postgres://anna@h/d?sslpassword=geheim":                        "postgres://anna@h/d",
 		"redis+sentinel://h/m?sentinel_user=a&sentinel_password=geheim": "redis+sentinel://h/m?sentinel_user=a",
 		"redis://anna:ge/heim@h":                                        "redis://",
+		"postgres://h/d?user=u&password=geheim":                         "postgres://h/d?user=u",
+		"host=h password=geheim":                                        Withheld,
+		"geheim":                                                        Withheld,
+		"anna:geheim@h:6379":                                            Withheld,
+		"redis:anna:geheim@h":                                           Withheld,
+		"Redis://anna:geheim@h":                                         Withheld,
+		"jdbc:postgresql://h/d?user=u&password=geheim":                  Withheld,
+		"sqlite:redis://anna:geheim@h":                                  Withheld,
+		"sqlite:anna:geheim@h/x":                                        Withheld,
+		"@redis://anna:geheim@h":                                        Withheld,
+		"@anna:geheim@h":                                                Withheld,
+		"mysql://anna:geheim@h":                                         Withheld,
 	} {
 		got, had := WithoutPassword(raw)
 		if want == "" {
@@ -164,6 +187,27 @@ func TestPasswordsAreTakenOutOfURLs(t *testing.T) {
 		}
 		if got != want || had != (want != raw) {
 			t.Errorf("%s became %s, %v", raw, got, had)
+		}
+	}
+}
+
+func TestTextsThatHoldAPassword(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"redis://anna:geheim@h": true, "redis://geheim@h": true, "REDIS:anna:geheim@h": true,
+		"-oredis://anna:geheim@h": true, "@redis://anna:geheim@h": true, "sqlite:redis://anna:geheim@h": true,
+		"postgres://anna:1/geheim@h/d": true, "postgres://h/d?user=u&password=geheim": true,
+		"host=h password = geheim": true, "x?sslpassword=geheim": true, "x&api_token=geheim": true,
+		"anna:geheim@h:6379": true, "anna:geheim@[::1]:6379/0": true, "anna:ge@heim@10.0.0.1:6379": true,
+		"https://anna:geheim@h/x": true, "-orediss+sentinel://anna:ge/heim@h": true,
+		"mail:anna@example.org": false, "mail:anna@example.org:7": false, "https://h:8080/package@v2": false,
+		"git@h:anna/x": false, "ssh://git@h/x": false, "sqlite:/a@b/c": false, "compass=3": false,
+		"password=": false,
+		"":          false, "order:1001": false, "redis://h/1": false, "@": false, "token=43": false,
+		"--token=43": false,
+	} {
+		if HoldsPassword(text) != want {
+			t.Errorf("%q: %v", text, !want)
 		}
 	}
 }

@@ -3,19 +3,19 @@ package exporter
 import (
 	"testing"
 
-	"github.com/leasehold-go/leasehold/internal/shipped"
+	"github.com/leasehold-go/leasehold/internal/deployfiles"
 )
 
-// Whatever the shipped rules and the dashboard ask of the exporter, it tells.
-func TestWhatIsShippedAsksForWhatIsTold(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		uses, err := shipped.Read("../../../../deploy")
+// The exporter has all metrics that the alert rules and the dashboard ask for.
+func TestDeployFilesUseMetricsOfTheExporter(t *testing.T) {
+	withExporter(t, func(t *testing.T, w *exporterTest) {
+		uses, err := deployfiles.Read("../../../../deploy")
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.fill()
 		w.start()
-		for _, m := range shipped.Exposition(w.get("/metrics").Body.String()).Missing(uses, "leasehold_") {
+		for _, m := range deployfiles.Exposition(w.get("/metrics").Body.String()).Missing(uses, "leasehold_") {
 			t.Error(m)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package exporter looks at an engine now and then, and serves what it sees to Prometheus. It is for those whose programs count nothing
-// themselves: everything here can be seen from outside.
+// Package exporter polls an engine, and serves what it finds to Prometheus. It is for programs that do not count
+// anything themselves: everything here can be seen from outside.
 //
-// A scrape never asks the engine: it is told what the last look has found, so that many scrapers cost no more than one. What a look could
-// not find out is left out, and never told from memory.
+// A scrape sends no request to the engine. It gets the result of the last poll, so many scrapers cost no more than one.
+// What a poll could not find out is absent; no older value takes its place.
 package exporter

@@ -13,7 +13,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	up = desc("up", "1 if the last look at the engine worked, 0 if a part of it failed: what it could not find out is absent.")
+	up = desc("up",
+		"1 if the last look at the engine worked, 0 if a part of it failed: what it could not find out is absent.")
 
 	took = desc("scrape_seconds", "How long the last look at the engine took, in seconds.")
 
@@ -22,27 +23,33 @@ var (
 
 	waiters = desc("waiters", "Callers that wait for a lock.", "kind")
 
-	leaks = desc("leaks", "What was left behind on the engine and does not go away by itself: leasehold leaks shows it.", "sort")
+	leaks = desc("leaks",
+		"What was left behind on the engine and does not go away by itself: leasehold leaks shows it.", "sort")
 
 	nodeUp = desc("node_up", "1 if the node of the engine answers, 0 if not.", "node")
 
-	quarantine = desc("node_quarantine_seconds", "For how many more seconds, about, the node grants nothing because it was restarted.", "node")
+	quarantine = desc("node_quarantine_seconds",
+		"For how many more seconds, about, the node grants nothing because it was restarted.", "node")
 
-	roundTrip = desc("node_round_trip_seconds", "How many seconds the node takes to answer a small request: the least of several.", "node")
+	roundTrip = desc("node_round_trip_seconds",
+		"How many seconds the node takes to answer a small request: the least of several.", "node")
 
-	ahead = desc("node_clock_ahead_seconds", "By how many seconds the node's clock is ahead of this machine's, give or take half of the round trip.", "node")
+	ahead = desc("node_clock_ahead_seconds",
+		"By how many seconds the node's clock is ahead of this machine's, give or take half of the round trip.", "node")
 
-	findings = desc("findings", "What should be looked after: leasehold doctor says what it is, and the mend.", "severity", "code")
+	findings = desc("findings", "What needs attention: leasehold doctor says what it is and how to fix it.",
+		"severity", "code")
 )
 
 // Describe implements prometheus.Collector.
 func (w *Watcher) Describe(c chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, took, held, waiters, leaks, nodeUp, quarantine, roundTrip, ahead, findings} {
+	all := []*prometheus.Desc{up, took, held, waiters, leaks, nodeUp, quarantine, roundTrip, ahead, findings}
+	for _, d := range all {
 		c <- d
 	}
 }
 
-// Collect implements prometheus.Collector. It asks nobody.
+// Collect implements prometheus.Collector. It sends no requests.
 func (w *Watcher) Collect(c chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		for i := range labels {
@@ -50,12 +57,12 @@ func (w *Watcher) Collect(c chan<- prometheus.Metric) {
 		}
 		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	s := w.seen()
+	s := w.lastSnapshot()
 	if s == nil {
 		gauge(up, 0)
 		return
 	}
-	gauge(up, number(s.err == nil))
+	gauge(up, boolValue(s.err == nil))
 	gauge(took, s.took.Seconds())
 	for of, n := range s.held {
 		gauge(held, float64(n), of.kind.String(), of.resource)
@@ -69,17 +76,17 @@ func (w *Watcher) Collect(c chan<- prometheus.Metric) {
 	for of, n := range s.findings {
 		gauge(findings, float64(n), of.severity.String(), of.code)
 	}
-	told := map[string]bool{}
+	done := map[string]bool{}
 	for _, p := range s.nodes {
-		if !told[p.Name] { // one that is listed twice is a finding, and two samples of one series are an error
-			told[p.Name] = true
+		if !done[p.Name] { // a node that is listed twice is a finding, but two samples of one series are an error
+			done[p.Name] = true
 			collectNode(p, gauge)
 		}
 	}
 }
 
-func collectNode(p leasehold.Place, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
-	gauge(nodeUp, number(p.Err == nil), p.Name)
+func collectNode(p leasehold.Server, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	gauge(nodeUp, boolValue(p.Err == nil), p.Name)
 	if p.Err != nil {
 		return
 	}
@@ -92,7 +99,7 @@ func collectNode(p leasehold.Place, gauge func(d *prometheus.Desc, value float64
 	}
 }
 
-func number(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

@@ -6,24 +6,24 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// Names of resources that are not the label of a lock.
+// Resources that are not the label of a lock.
 const (
-	defaultResource = "default" // of locks without a label
-	otherResource   = "other"   // of all those for which there is no room
+	defaultResource = "default" // locks without a label
+	otherResource   = "other"   // labels beyond the limits
 )
 
-// Bounds of the values of the label resource, which anybody who may take a lock chooses.
+// Limits of the label resource. Anybody who may take a lock can choose its value.
 const (
 	maxResources    = 100
 	maxResourceName = 128 // bytes
 )
 
-// resources are the classes of locks that were seen. The first ones that come keep their place, so that a series does not turn into
-// another one from one scrape to the next.
+// resources are the labels seen so far. The first ones keep their series, so that no series changes its name from one
+// scrape to the next.
 type resources struct{ seen map[string]bool }
 
-// of returns the resource for a holder's text.
-func (r *resources) of(holder string) string {
+// resourceOf returns the resource of a holder text.
+func (r *resources) resourceOf(holder string) string {
 	p, ok := leasehold.ParseHolder(holder)
 	if !ok || p.Label == "" {
 		return defaultResource

@@ -12,10 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// farewell is how long scrapes that are under way have to end.
-const farewell = 3 * time.Second
+// shutdownTimeout is how long scrapes in flight may take to end.
+const shutdownTimeout = 3 * time.Second
 
-// Serve serves /metrics and /healthz on the listener until ctx ends, and then closes it. It returns an error only if it could not serve.
+// Serve serves /metrics and /healthz on the listener until ctx ends, and then closes it. It returns an error only if
+// serving has failed.
 func Serve(ctx context.Context, l net.Listener, w *Watcher) error {
 	server := &http.Server{
 		Handler:           handler(w),
@@ -32,10 +33,10 @@ func Serve(ctx context.Context, l net.Listener, w *Watcher) error {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(limited); err != nil {
-		_ = server.Close() // whoever has not read its answer by now does not get it
+		_ = server.Close() // a client that has not read its answer by now does not get it
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -43,7 +44,7 @@ func Serve(ctx context.Context, l net.Listener, w *Watcher) error {
 	return nil
 }
 
-const front = `<!DOCTYPE html>
+const indexPage = `<!DOCTYPE html>
 <html lang="en">
 <title>leasehold exporter</title>
 <h1>leasehold exporter</h1>
@@ -57,15 +58,15 @@ func handler(w *Watcher) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.HandleFunc("GET /healthz", func(to http.ResponseWriter, _ *http.Request) {
-		if err := w.Stuck(); err != nil {
+		if err := w.CheckStuck(); err != nil {
 			http.Error(to, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = fmt.Fprintln(to, "ok") // one who does not listen is not told
+		_, _ = fmt.Fprintln(to, "ok") // the client may be gone
 	})
 	mux.HandleFunc("GET /{$}", func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = fmt.Fprint(to, front)
+		_, _ = fmt.Fprint(to, indexPage)
 	})
 	return mux
 }

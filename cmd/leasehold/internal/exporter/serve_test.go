@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// wire is a listener in this process, so that time is virtual.
-type wire struct {
+// pipeListener is a listener in this process, so that time is virtual.
+type pipeListener struct {
 	calls  chan net.Conn
 	closed chan struct{}
 }
 
-func newWire() *wire { return &wire{make(chan net.Conn), make(chan struct{})} }
+func newPipeListener() *pipeListener { return &pipeListener{make(chan net.Conn), make(chan struct{})} }
 
-func (w *wire) Accept() (net.Conn, error) {
+func (w *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.calls:
 		return c, nil
@@ -28,20 +28,21 @@ func (w *wire) Accept() (net.Conn, error) {
 	}
 }
 
-func (w *wire) Close() error   { close(w.closed); return nil }
-func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9852} }
+func (w *pipeListener) Close() error   { close(w.closed); return nil }
+func (w *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9852} }
 
-func (w *wire) dial() net.Conn {
+func (w *pipeListener) dial() net.Conn {
 	here, there := net.Pipe()
 	w.calls <- there
 	return here
 }
 
-// A client that does not say what it wants, or does not read its answer, is not waited for, neither while the server runs nor when it ends.
+// The server does not wait for a client that sends no request or does not read its answer, neither while it runs nor
+// when it ends.
 func TestClientsThatDoNothing(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	withExporter(t, func(t *testing.T, w *exporterTest) {
 		w.start()
-		on := newWire()
+		on := newPipeListener()
 		ctx, end := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- Serve(ctx, on, w.w) }()
@@ -61,7 +62,7 @@ func TestClientsThatDoNothing(t *testing.T) {
 		}
 		began = time.Now()
 		end()
-		if err := <-served; err != nil || time.Since(began) != farewell {
+		if err := <-served; err != nil || time.Since(began) != shutdownTimeout {
 			t.Errorf("the end took %s: %v", time.Since(began), err)
 		}
 		if rest, _ := io.ReadAll(deaf); strings.Contains(string(rest), "leasehold_waiters") {
@@ -74,16 +75,17 @@ func TestClientsThatDoNothing(t *testing.T) {
 }
 
 func TestAListenerThatBreaks(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		on := newWire()
+	withExporter(t, func(t *testing.T, w *exporterTest) {
+		on := newPipeListener()
 		on.Close()
-		if err := Serve(t.Context(), brokenWire{on}, w.w); err == nil || !strings.Contains(err.Error(), "127.0.0.1:9852") {
+		if err := Serve(t.Context(), brokenListener{on}, w.w); err == nil ||
+			!strings.Contains(err.Error(), "127.0.0.1:9852") {
 			t.Errorf("got %v, want an error that says where", err)
 		}
 	})
 }
 
-// brokenWire may be closed more than once.
-type brokenWire struct{ *wire }
+// brokenListener may be closed more than once.
+type brokenListener struct{ *pipeListener }
 
-func (brokenWire) Close() error { return nil }
+func (brokenListener) Close() error { return nil }

@@ -1,4 +1,5 @@
-// Package quote writes texts of others into tables for people, so that no two of them look alike, and none looks like more than one cell.
+// Package quote writes untrusted texts into tables, so that no two of them look alike and none looks like more than one
+// cell.
 package quote
 
 import (
@@ -7,8 +8,9 @@ import (
 	"unicode"
 )
 
-// Name returns a name as it is, or in quotation marks, with escapes as in Go, if it is empty or has anything but letters, digits and signs: spaces, quotation marks,
-// backslashes, what cannot be seen, what turns the direction of writing.
+// Name returns a name as it is if it has only letters, digits and signs. Otherwise, and if it is empty, it returns the
+// name in quotation marks with Go escapes: if it has spaces, quotation marks, backslashes, or anything that is
+// invisible or changes the direction of text.
 func Name(name string) string {
 	if name == "" || strings.Contains(name, " ") {
 		return quoted(name)
@@ -16,22 +18,23 @@ func Name(name string) string {
 	return Text(name)
 }
 
-// quoted returns a text in quotation marks. [strconv.Quote] leaves letters as they are that show nothing.
+// quoted returns a text in quotation marks. Unlike [strconv.Quote], it escapes invisible letters.
 func quoted(text string) string {
-	if strings.ContainsFunc(text, isUnseen) {
+	if strings.ContainsFunc(text, isInvisible) {
 		return strconv.QuoteToASCII(text)
 	}
 	return strconv.Quote(text)
 }
 
-// isUnseen reports whether a letter or mark shows nothing, though it counts as one that is printed: fillers, joiners,
-// selectors of variations, the empty Braille pattern. See Default_Ignorable_Code_Point in
+// isInvisible reports whether a letter or mark shows nothing although it counts as printable: fillers, joiners,
+// variation selectors, the empty Braille pattern. See Default_Ignorable_Code_Point in
 // https://www.unicode.org/reports/tr44/.
-func isUnseen(r rune) bool {
+func isInvisible(r rune) bool {
 	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Text is Name for what has single spaces between its words, as a text about a holder does. A dash alone is quoted, since it stands for nothing.
+// Text is like Name, but allows single spaces between words, as holder texts have them. It quotes a lone dash, which
+// stands for an empty cell.
 func Text(text string) string {
 	q := quoted(text)
 	if text == "-" || text != strings.TrimSpace(text) || strings.Contains(text, "  ") || q[1:len(q)-1] != text {
@@ -40,7 +43,7 @@ func Text(text string) string {
 	return text
 }
 
-// Cell is Text, and a dash for no text.
+// Cell is like Text, but returns a dash for an empty text.
 func Cell(text string) string {
 	if text == "" {
 		return "-"

@@ -44,7 +44,7 @@ func TestTextsOfOthersAreQuotedIfTheyCouldBeMistaken(t *testing.T) {
 	}
 }
 
-// Whatever two names are, they look different, and are one word.
+// Two different names look different, and each is one word.
 func FuzzNames(f *testing.F) {
 	f.Add("lit\nx", `lit\nx`)
 	f.Add("a b", `"a b"`)

@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package supervise keeps a process group inside its lease: when the lease ends, the
-// group has ended before.
+// Package supervise ends a process group before its lease ends.
 package supervise
 
 import (
@@ -12,27 +11,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lease is what is asked of a lease.
+// Lease is the part of a lease that supervision needs.
 type Lease interface {
 	Context() context.Context
-	// Deadline moves forward with each renewal.
+	// Deadline returns the current deadline. Renewals move it forward.
 	Deadline() time.Time
 }
 
-// ErrNotRenewed: the deadline came near without a renewal, and the group had to be
-// ended before it.
+// ErrNotRenewed means that the deadline was near and no renewal had come, so the group had to be ended.
 var ErrNotRenewed = errors.New("not renewed in time")
 
-// ErrMaxHold: the program has had the time of Plan.MaxHold. The lease is good, and is kept
-// until the group has ended.
+// ErrMaxHold means that the program has run for Plan.MaxHold. The lease is still valid, and is kept until the group has
+// ended.
 var ErrMaxHold = errors.New("held for the longest time allowed")
 
-// Policy says what happens to the group when the lease is lost.
+// Policy says what to do with the group when the lease is lost.
 type Policy int
 
 const (
-	// Term sends SIGTERM, and SIGKILL after Plan.KillAfter or shortly before the
-	// deadline, whichever comes first.
+	// Term sends SIGTERM, then SIGKILL after Plan.KillAfter or shortly before the deadline, whichever comes first.
 	Term Policy = iota
 	// Kill sends SIGKILL at once, and at the latest shortly before the deadline.
 	Kill
@@ -43,18 +40,18 @@ const (
 // Plan says what to do about a lost lease.
 type Plan struct {
 	Policy Policy
-	// KillAfter is how long the group has between SIGTERM and SIGKILL. A third
-	// of TTL is the most: renewals that fail at first need the rest.
+	// KillAfter is the time between SIGTERM and SIGKILL. It is at most a third of TTL: renewals that fail at first need
+	// the rest.
 	KillAfter time.Duration
 	TTL       time.Duration
-	// MaxHold is how long the program may run before the group is told to end. Zero
-	// is no limit. It counts from the call of Watch, and not while the machine sleeps.
+	// MaxHold is how long the program may run before the group is ended. Zero means no limit. It counts from the call
+	// of Run, and does not count while the machine sleeps.
 	MaxHold time.Duration
-	// Lost is called once, when the lease is found lost or MaxHold has passed, before the group is ended.
-	Lost func(cause error)
+	// OnLost is called once, before the group is ended, when the lease is lost or MaxHold has passed.
+	OnLost func(cause error)
 }
 
-// grace is how long before the latest SIGKILL the group is told to end.
+// grace returns how long before the latest SIGKILL the group is told to end.
 func (p Plan) grace() time.Duration {
 	if p.Policy != Term {
 		return 0
@@ -62,21 +59,21 @@ func (p Plan) grace() time.Duration {
 	return max(0, min(p.KillAfter, p.TTL/3))
 }
 
-// margin is how long before the deadline the latest SIGKILL is sent: the time that a
-// loaded machine may need until the processes are gone.
+// margin returns how long before the deadline the latest SIGKILL is sent: a loaded machine may need that time until the
+// processes have ended.
 func (p Plan) margin() time.Duration { return min(p.TTL/10, 500*time.Millisecond) }
 
-// Outcome is how it ended.
+// Outcome says how the program and its lease ended.
 type Outcome struct {
-	// Status is that of the program. It means nothing if Left is set.
+	// Status is that of the program. It is meaningless if Survivors is set.
 	Status unix.WaitStatus
-	// Lost is why the group was ended before the program had, or why the lease was, or nil.
+	// Lost says why the lease was lost, or why the group was ended before the program had. Nil means neither.
 	Lost error
-	// Left is set if the lease was lost and processes of the group survived SIGKILL
-	// for longer than patience: others hold the lock while they may still run.
-	Left bool
+	// Survivors is set if the lease was lost and processes of the group survived SIGKILL for killTimeout. Others may
+	// hold the lock while they still run.
+	Survivors bool
 }
 
-// patience is how long to wait for a killed group to be gone. A process that
-// does not die by then hangs in the kernel, or belongs to another user.
-const patience = 5 * time.Second
+// killTimeout is how long to wait until a killed group has ended. A process that survives it hangs in the kernel or
+// belongs to another user.
+const killTimeout = 5 * time.Second

@@ -14,10 +14,14 @@ func TestTimeLeftForTheGroup(t *testing.T) {
 		plan          Plan
 		grace, margin time.Duration
 	}{
-		{"as asked for", Plan{KillAfter: 5 * time.Second, TTL: 30 * time.Second}, 5 * time.Second, 500 * time.Millisecond},
-		{"a third of the ttl at most", Plan{KillAfter: 5 * time.Second, TTL: 3 * time.Second}, time.Second, 300 * time.Millisecond},
-		{"the shortest ttl", Plan{KillAfter: 5 * time.Second, TTL: 90 * time.Millisecond}, 30 * time.Millisecond, 9 * time.Millisecond},
-		{"kill at once", Plan{Policy: Kill, KillAfter: 5 * time.Second, TTL: 30 * time.Second}, 0, 500 * time.Millisecond},
+		{"as asked for", Plan{KillAfter: 5 * time.Second, TTL: 30 * time.Second}, 5 * time.Second,
+			500 * time.Millisecond},
+		{"a third of the ttl at most", Plan{KillAfter: 5 * time.Second, TTL: 3 * time.Second}, time.Second,
+			300 * time.Millisecond},
+		{"the shortest ttl", Plan{KillAfter: 5 * time.Second, TTL: 90 * time.Millisecond}, 30 * time.Millisecond,
+			9 * time.Millisecond},
+		{"kill at once", Plan{Policy: Kill, KillAfter: 5 * time.Second, TTL: 30 * time.Second}, 0,
+			500 * time.Millisecond},
 		{"no time at all", Plan{KillAfter: 0, TTL: 30 * time.Second}, 0, 500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {

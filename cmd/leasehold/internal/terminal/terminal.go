@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is the terminal that controls this process. The nil Terminal stands for none: its
-// methods do nothing and answer false. It is for one goroutine.
+// Terminal is the controlling terminal of this process. It is for one goroutine. A nil Terminal stands for none: its
+// methods do nothing and report false.
 type Terminal struct {
 	fd    int
 	own   int // this process's group
@@ -20,7 +20,7 @@ type Terminal struct {
 	lent  bool
 }
 
-// Open returns the terminal that controls this process, or nil. It remembers the terminal's modes, for Reclaim.
+// Open returns the controlling terminal of this process, or nil. It remembers the terminal's modes, for Reclaim.
 func Open() *Terminal {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -39,11 +39,11 @@ func IsTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// Mine reports whether this process's group is in the foreground.
-func (t *Terminal) Mine() bool { return t != nil && t.HeldBy(t.own) }
+// IsForeground reports whether this process's group is in the foreground.
+func (t *Terminal) IsForeground() bool { return t != nil && t.IsHeldBy(t.own) }
 
-// HeldBy reports whether the group is in the foreground.
-func (t *Terminal) HeldBy(group int) bool {
+// IsHeldBy reports whether the group is in the foreground.
+func (t *Terminal) IsHeldBy(group int) bool {
 	holder, known := t.holder()
 	return known && holder == group
 }
@@ -57,13 +57,12 @@ func (t *Terminal) holder() (group int, known bool) {
 	return group, err == nil
 }
 
-// Lend puts another group into the foreground if this process's is there, and reports
-// whether it did.
+// Lend moves another group into the foreground if this process's group is there, and reports whether it did.
 //
-// From then on this process ignores SIGTTOU, with which the kernel would stop it for writing
-// a message, or for taking the terminal back. Programs that it starts later inherit that.
+// From then on this process ignores SIGTTOU, with which the kernel would stop it when it writes a message or takes the
+// terminal back. Programs that it starts later inherit that.
 func (t *Terminal) Lend(group int) bool {
-	if !t.Mine() {
+	if !t.IsForeground() {
 		return false
 	}
 	signal.Ignore(unix.SIGTTOU)
@@ -71,12 +70,12 @@ func (t *Terminal) Lend(group int) bool {
 	return t.lent
 }
 
-// Lent reports whether the terminal has ever been lent.
-func (t *Terminal) Lent() bool { return t != nil && t.lent }
+// WasLent reports whether the terminal was ever lent.
+func (t *Terminal) WasLent() bool { return t != nil && t.lent }
 
-// TakeBack puts this process's group into the foreground again if a group that the terminal was
-// lent to, or one that has ended, is there, and reports whether it did. A terminal
-// that a shell has taken meanwhile stays with the shell.
+// TakeBack moves this process's group into the foreground, and reports whether it did. It does so only if the group
+// that the terminal was lent to, or one that has ended, is there: a terminal that a shell has taken meanwhile stays
+// with the shell.
 func (t *Terminal) TakeBack(group int) bool {
 	holder, known := t.holder()
 	if !known || !t.lent || holder != group && !errors.Is(unix.Kill(-holder, 0), unix.ESRCH) {
@@ -85,16 +84,16 @@ func (t *Terminal) TakeBack(group int) bool {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.own) == nil
 }
 
-// Reclaim does what TakeBack does after a program that was killed, and so could not tidy up: it also takes the terminal from
-// another group that the program, or what that has started, has put there, and sets its modes to what
-// they were when it was opened.
+// Reclaim is TakeBack after a program that was killed and so could not clean up. It also takes the terminal from
+// another group that the program or its descendants have moved to the foreground, and restores the modes that the
+// terminal had when it was opened.
 func (t *Terminal) Reclaim(group int) {
 	took := t.TakeBack(group)
-	if holder, known := t.holder(); !took && known && t.lent && descends(holder) {
+	if holder, known := t.holder(); !took && known && t.lent && isDescendant(holder) {
 		took = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.own) == nil
 	}
 	if took && t.modes != nil {
-		// Nothing can be done about a failure, and it is about looks.
+		// A failure affects only how the terminal looks, and nothing can be done about it.
 		_ = unix.IoctlSetTermios(t.fd, setModes, t.modes)
 	}
 }

@@ -1,16 +1,16 @@
 package top
 
-// draw makes the picture of the screen. It changes nothing.
+// draw computes the content of the screen. It does not change the model.
 func (m *model) draw() frame {
 	f := frame{x: -1, y: -1}
 	if m.width < 1 || m.height < 1 {
 		return f
 	}
-	if m.page == help {
+	if m.page == pageHelp {
 		f.lines = m.helpLines()
 	} else {
 		f.lines = m.head()
-		if m.page == one {
+		if m.page == pageDetail {
 			f.lines = append(f.lines, m.detailBody()...)
 		} else {
 			f.lines = append(f.lines, m.tableBody()...)
@@ -27,12 +27,12 @@ func (m *model) draw() frame {
 	f.lines = append(f.lines, foot...)
 	if m.typing && len(f.lines) > 0 {
 		f.y = len(f.lines) - 1
-		f.x = min(m.width-1, wide(m.prompt().cells))
+		f.x = min(m.width-1, cellsWidth(m.prompt().cells))
 	}
 	return f
 }
 
-// foot is the last line.
+// foot returns the last line.
 func (m *model) foot() [][]cell {
 	switch {
 	case m.typing:
@@ -44,9 +44,9 @@ func (m *model) foot() [][]cell {
 	say := func(key, what string) { l.also(strong, key).add(faint, " "+what) }
 	say("q", "quit")
 	switch m.page {
-	case help:
+	case pageHelp:
 		say("?", "back")
-	case one:
+	case pageDetail:
 		say("esc", "back")
 		say("p", "pause")
 	default:
@@ -60,8 +60,8 @@ func (m *model) foot() [][]cell {
 	return [][]cell{l.done()}
 }
 
-// prompt is what is being typed.
+// prompt returns the line in which the filter is typed.
 func (m *model) prompt() *line {
-	shown := m.typed[max(0, len(m.typed)-max(1, m.width-12)):] // its end
+	shown := m.typed[max(0, len(m.typed)-max(1, m.width-12)):] // the end of it
 	return m.line().add(strong, "filter: "+string(shown))
 }

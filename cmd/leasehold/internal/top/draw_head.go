@@ -9,10 +9,10 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// head is what stands above the table. On a low screen only the lines that matter the most are left.
+// head returns the lines above the table. A low screen has only the most important ones.
 func (m *model) head() [][]cell {
 	type part struct {
-		rank int // lines of higher ranks go first
+		rank int // lines of higher ranks are left out first
 		line *line
 	}
 	parts := []part{{4, m.title()}, {1, m.status()}, {0, m.counts()}}
@@ -23,7 +23,7 @@ func (m *model) head() [][]cell {
 		}
 		parts = append(parts, part{rank, l})
 	}
-	if m.page == table {
+	if m.page == pageTable {
 		parts = append(parts, part{3, m.order()})
 	}
 	room := len(parts)
@@ -57,41 +57,42 @@ func (m *model) title() *line {
 	return l
 }
 
-// status says how fresh the picture is.
+// status says how old the data is.
 func (m *model) status() *line {
 	l := m.line()
 	if m.paused {
 		l.also(warn, "PAUSED")
 	}
 	switch {
-	case m.err != nil && m.picture == nil:
-		l.also(bad, "no answer for "+span(m.now.Sub(m.failing))+": "+because(m.err))
+	case m.err != nil && m.snapshot == nil:
+		l.also(bad, "no answer for "+formatDuration(m.now.Sub(m.failingSince))+": "+errorLine(m.err))
 	case m.err != nil:
-		l.also(bad, "STALE: as of "+m.arrived.Format(time.TimeOnly)+", "+span(m.now.Sub(m.arrived))+" ago: "+because(m.err))
-	case m.picture == nil:
+		age := formatDuration(m.now.Sub(m.snapshotAt))
+		l.also(bad, "STALE: as of "+m.snapshotAt.Format(time.TimeOnly)+", "+age+" ago: "+errorLine(m.err))
+	case m.snapshot == nil:
 		l.also(plain, "looking for the first time")
-	case m.now.Sub(m.arrived) < 100*time.Millisecond:
-		l.also(plain, "looked just now, took "+span(m.picture.took))
+	case m.now.Sub(m.snapshotAt) < 100*time.Millisecond:
+		l.also(plain, "looked just now, took "+formatDuration(m.snapshot.took))
 	default:
-		l.also(plain, "looked "+span(m.now.Sub(m.arrived))+" ago, took "+span(m.picture.took))
+		l.also(plain, "looked "+formatDuration(m.now.Sub(m.snapshotAt))+" ago, took "+formatDuration(m.snapshot.took))
 	}
-	l.also(faint, "every "+span(m.opts.Interval))
-	if m.picture != nil && m.picture.view != m.view && m.partial() {
+	l.also(faint, "every "+formatDuration(m.opts.Interval))
+	if m.snapshot != nil && m.snapshot.view != m.view && m.isPartial() {
 		l.also(warn, "looking again")
 	}
 	switch {
-	case m.so.names > 0:
-		l.also(faint, count(m.so.names)+" names read")
-	case m.so.keys > 0:
-		l.also(faint, count(m.so.keys)+" keys searched")
+	case m.progress.names > 0:
+		l.also(faint, formatCount(m.progress.names)+" names read")
+	case m.progress.keys > 0:
+		l.also(faint, formatCount(m.progress.keys)+" keys searched")
 	}
 	return l
 }
 
-// counts says what was counted, and what was not.
+// counts says what was counted, and whether that is all.
 func (m *model) counts() *line {
 	l := m.line()
-	p := m.picture
+	p := m.snapshot
 	if p == nil {
 		return l.add(faint, "nothing is counted yet")
 	}
@@ -102,9 +103,11 @@ func (m *model) counts() *line {
 	if p.cut {
 		more = "+"
 	}
-	l.add(as, "held "+count(p.held)+more).also(as, "waiting "+count(p.waiting)+more).also(as, "names "+count(p.names)+more)
-	if m.rated {
-		l.also(as, "seen: "+rate(m.grants)+" grants/s, "+rate(m.releases)+" releases/s")
+	l.add(as, "held "+formatCount(p.held)+more)
+	l.also(as, "waiting "+formatCount(p.waiting)+more)
+	l.also(as, "names "+formatCount(p.names)+more)
+	if m.hasRates {
+		l.also(as, "seen: "+formatRate(m.grants)+" grants/s, "+formatRate(m.releases)+" releases/s")
 	}
 	if p.cut {
 		l.also(warn, "more was not counted")
@@ -112,7 +115,7 @@ func (m *model) counts() *line {
 	return l
 }
 
-// order says which rows the table has.
+// order says how the table is sorted and filtered.
 func (m *model) order() *line {
 	l := m.line().add(faint, "by "+m.view.sort.String())
 	if m.view.reversed {
@@ -121,51 +124,51 @@ func (m *model) order() *line {
 	if m.view.filter != "" {
 		l.also(strong, "filter: "+m.view.filter)
 	}
-	p := m.picture
+	p := m.snapshot
 	if p == nil || p.view != m.view || m.typing {
 		return l
 	}
 	if m.view.filter != "" {
-		l.also(faint, count(p.matching)+" of "+count(p.names)+" names match")
+		l.also(faint, formatCount(p.matching)+" of "+formatCount(p.names)+" names match")
 	}
 	if p.matching > len(p.rows) {
-		l.also(warn, "the first "+count(len(p.rows))+" of "+count(p.matching))
+		l.also(warn, "the first "+formatCount(len(p.rows))+" of "+formatCount(p.matching))
 	}
 	return l
 }
 
-// health says how the places are where locks are kept, or returns nil if that is not known. It is calm if there is nothing to look after.
+// health describes the servers, or returns nil if their state is unknown. It is calm if nothing needs attention.
 func (m *model) health() (l *line, calm bool) {
 	switch {
-	case m.examineErr != nil && !m.work[examining].never:
-		return m.line().add(bad, "the servers cannot be examined: "+because(m.examineErr)), false
-	case m.examined.IsZero() || len(m.places.Places) == 0:
+	case m.examineErr != nil && !m.requests[examineServers].unsupported:
+		return m.line().add(bad, "the servers cannot be examined: "+errorLine(m.examineErr)), false
+	case m.examinedAt.IsZero() || len(m.examination.Servers) == 0:
 		return nil, true
 	}
 	silent, closed, failed, well := 0, 0, 0, 0
 	var wrong []string
 	slowest := time.Duration(-1)
-	for _, p := range m.places.Places {
+	for _, p := range m.examination.Servers {
 		switch {
 		case errors.Is(p.Err, leasehold.ErrSilent):
 			silent++
 			wrong = append(wrong, p.Name+" is silent")
 		case p.Err != nil:
 			failed++
-			wrong = append(wrong, p.Name+": "+because(p.Err))
+			wrong = append(wrong, p.Name+": "+errorLine(p.Err))
 		case p.Closed > 0:
 			closed++
-			wrong = append(wrong, p.Name+" in quarantine for "+span(p.Closed))
+			wrong = append(wrong, p.Name+" in quarantine for "+formatDuration(p.Closed))
 		default:
 			well++
 			slowest = max(slowest, p.RoundTrip)
 		}
 	}
 	found := map[leasehold.Severity]int{}
-	for _, f := range m.places.Findings {
+	for _, f := range m.examination.Findings {
 		found[f.Severity]++
 	}
-	l = m.line().add(plain, "places "+strconv.Itoa(len(m.places.Places)))
+	l = m.line().add(plain, "servers "+strconv.Itoa(len(m.examination.Servers)))
 	some := func(as style, n int, what string) {
 		if n > 0 {
 			l.also(as, strconv.Itoa(n)+" "+what)
@@ -176,14 +179,14 @@ func (m *model) health() (l *line, calm bool) {
 	some(bad, closed, "in QUARANTINE")
 	some(bad, failed, "FAILING")
 	some(bad, found[leasehold.Critical], "critical")
-	some(warn, found[leasehold.Warning], "to look after")
+	some(warn, found[leasehold.Warning], "to fix")
 	if len(wrong) > 0 {
 		l.also(bad, strings.Join(wrong, ", "))
 	}
 	if slowest >= 0 {
-		l.also(faint, "round trip "+span(slowest))
+		l.also(faint, "round trip "+formatDuration(slowest))
 	}
-	if len(m.places.Findings) > 0 {
+	if len(m.examination.Findings) > 0 {
 		l.also(faint, "see leasehold doctor")
 	}
 	return l, len(wrong) == 0 && found[leasehold.Critical] == 0

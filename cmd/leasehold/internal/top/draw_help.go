@@ -1,7 +1,7 @@
 package top
 
 var keys = [...]struct{ key, what string }{
-	{"up down, k j", "move the mark"},
+	{"up down, k j", "move the selection"},
 	{"page up, page down", "move it by a screen"},
 	{"home end, g G", "to the first and the last name"},
 	{"enter", "open the name: holders, queue, what each server says"},
@@ -10,22 +10,24 @@ var keys = [...]struct{ key, what string }{
 	{"w h n t", "sort by waiting, held for, name, ttl; once more: reversed"},
 	{"p", "pause, and go on"},
 	{"+ -", "look more often, less often"},
-	{"ctrl-L", "paint the screen anew"},
+	{"ctrl-L", "redraw the screen"},
 	{"ctrl-Z", "suspend; fg goes on"},
 	{"q, ctrl-C", "quit"},
 }
 
-// notes say what the numbers mean.
+// notes explain the numbers.
 var notes = [...]string{
-	"A look goes through all names, or the first 200,000, for 30 seconds at most. All of them are counted; the table keeps the first 1,000 in its order.",
-	"Times are as of the look. The bar is what is left of a lease, of the most that was seen: a lease that nobody renews runs dry.",
-	"Grants and releases are those between two looks: who comes and goes between them is not seen.",
+	"A look goes through all names, or the first 200,000, for 30 seconds at most. All of them are counted; the table " +
+		"keeps the first 1,000 in its order.",
+	"Times are as of the look. The bar shows what is left of a lease, compared to the most that was seen: it " +
+		"becomes empty if nobody renews the lease.",
+	"Grants and releases are those between two looks: what comes and goes between them is not seen.",
 }
 
 func (m *model) helpLines() [][]cell {
 	lines := [][]cell{m.line().add(strong, "leasehold top").done(), nil}
 	for _, k := range keys {
-		lines = append(lines, m.line().add(strong, k.key).add(plain, gapBehind(k.key)+k.what).done())
+		lines = append(lines, m.line().add(strong, k.key).add(plain, padding(k.key)+k.what).done())
 	}
 	for _, n := range notes {
 		lines = append(lines, nil)
@@ -34,8 +36,8 @@ func (m *model) helpLines() [][]cell {
 	return lines
 }
 
-// gapBehind makes keys a column.
-func gapBehind(key string) string {
+// padding returns the spaces that align the texts behind the keys.
+func padding(key string) string {
 	const column = "                      "
 	return column[min(len(column)-2, len(key)):]
 }

@@ -23,46 +23,46 @@ const (
 
 var titles = [columns]string{"KIND", "NAME", "HOLDER", "TOKEN", "LEFT", "TTL", "HELD", "WAITING"}
 
-// ranks are the columns in the order in which they get room.
+// ranks are the columns in the order in which they get space.
 var ranks = [...]int{colName, colWaiting, colAge, colTTL, colHolder, colBar, colKind, colToken}
 
 const (
-	gap       = 2
-	leastFlex = 12 // name and holder are not made narrower than that for the sake of others
+	gap          = 2
+	minFlexWidth = 12 // the width that name and holder keep as long as others need space
 )
 
-// bar is how many letters the bar has.
-func (m *model) bar() int {
+// barWidth returns how many letters the bar has.
+func (m *model) barWidth() int {
 	if m.width < 100 {
 		return 4
 	}
 	return 8
 }
 
-// tableHeight is how many rows there is room for.
+// tableHeight returns how many rows fit on the screen.
 func (m *model) tableHeight() int { return m.height - len(m.head()) - 1 - len(m.foot()) }
 
-// tableBody is the table, with its head.
+// tableBody returns the table with its head.
 func (m *model) tableBody() [][]cell {
 	rows := m.rows()
-	widths := m.layout(rows)
+	widths := m.columnWidths(rows)
 	heads := [columns][]cell{}
 	for i, t := range titles {
-		heads[i] = m.script.letters(t)
+		heads[i] = m.charset.letters(t)
 	}
-	lines := [][]cell{styled(m.cells(heads, widths), heading)}
+	lines := [][]cell{setStyle(m.joinCells(heads, widths), heading)}
 	at := m.cursor(rows)
-	for i := m.first; i < len(rows) && i < m.first+m.tableHeight(); i++ {
-		l := m.cells(m.texts(rows[i]), widths)
+	for i := m.topRow; i < len(rows) && i < m.topRow+m.tableHeight(); i++ {
+		l := m.joinCells(m.cellTexts(rows[i]), widths)
 		switch {
 		case i == at:
-			styled(l, chosen)
+			setStyle(l, marked)
 		case m.err != nil:
-			styled(l, faint)
+			setStyle(l, faint)
 		}
 		lines = append(lines, l)
 	}
-	if len(rows) == 0 && m.picture != nil {
+	if len(rows) == 0 && m.snapshot != nil {
 		text := "nothing is held, and nobody waits"
 		if m.view.filter != "" || m.typing || m.opts.Prefix != "" || m.opts.Kind != 0 {
 			text = "nothing matches"
@@ -72,22 +72,22 @@ func (m *model) tableBody() [][]cell {
 	return lines
 }
 
-// texts are the cells of one row.
-func (m *model) texts(r row) (out [columns][]cell) {
-	put := func(col int, as style, text string) { out[col] = styled(m.script.letters(text), as) }
+// cellTexts returns the cells of one row.
+func (m *model) cellTexts(r row) (out [columns][]cell) {
+	put := func(col int, as style, text string) { out[col] = setStyle(m.charset.letters(text), as) }
 	put(colKind, plain, r.Kind.String())
 	put(colName, strong, quote.Name(r.Name))
 	waits := plain
 	if r.Waiting > 0 {
 		waits = warn
 	}
-	put(colWaiting, waits, count(r.Waiting))
+	put(colWaiting, waits, formatCount(r.Waiting))
 	put(colAge, plain, "-")
 	put(colTTL, plain, "-")
 	put(colToken, plain, "-")
 	switch {
 	case r.Latch != nil:
-		put(colHolder, plain, "count "+count(r.Latch.Count))
+		put(colHolder, plain, "count "+formatCount(r.Latch.Count))
 	case len(r.Holders) == 0:
 		put(colHolder, faint, "free")
 		return out
@@ -98,56 +98,56 @@ func (m *model) texts(r row) (out [columns][]cell) {
 		}
 		put(colHolder, plain, text)
 		put(colToken, plain, strconv.FormatUint(r.Holders[0].Token, 10))
-		put(colAge, plain, span(r.age))
+		put(colAge, plain, formatDuration(r.age))
 	}
 	if r.ttl < 0 {
 		put(colTTL, bad, "no end")
 		return out
 	}
-	as, filled := m.left(r)
-	put(colTTL, as, span(r.ttl))
+	as, filled := m.remaining(r)
+	put(colTTL, as, formatDuration(r.ttl))
 	full, empty := "█", "░"
-	if m.script.ascii || m.script.broad {
+	if m.charset.ascii || m.charset.wideAmbiguous {
 		full, empty = "#", "."
 	}
-	put(colBar, as, strings.Repeat(full, filled)+strings.Repeat(empty, m.bar()-filled))
+	put(colBar, as, strings.Repeat(full, filled)+strings.Repeat(empty, m.barWidth()-filled))
 	return out
 }
 
-// left says how much of a lease is left, of the most that was seen: as letters of the bar, and how that looks. A lease that is renewed has two thirds
-// of its ttl at least.
-func (m *model) left(r row) (style, int) {
-	if r.full <= 0 {
+// remaining returns how much of a lease is left, compared to the most that was seen: the number of filled letters of
+// the bar, and its style. A lease that is renewed has at least two thirds of its ttl left.
+func (m *model) remaining(r row) (style, int) {
+	if r.maxTTL <= 0 {
 		return bad, 0
 	}
-	filled := int((r.ttl*time.Duration(m.bar()) + r.full - 1) / r.full)
+	filled := int((r.ttl*time.Duration(m.barWidth()) + r.maxTTL - 1) / r.maxTTL)
 	switch {
 	case r.Latch != nil:
 		return plain, filled
-	case r.ttl <= r.full/3:
+	case r.ttl <= r.maxTTL/3:
 		return bad, filled
-	case r.ttl <= r.full/2:
+	case r.ttl <= r.maxTTL/2:
 		return warn, filled
 	}
 	return good, filled
 }
 
-// layout says how wide each column is; 0 leaves it out.
-func (m *model) layout(rows []row) (widths [columns]int) {
+// columnWidths returns the width of each column; 0 leaves it out.
+func (m *model) columnWidths(rows []row) (widths [columns]int) {
 	var want [columns]int
 	for i, t := range titles {
 		want[i] = len(t)
 	}
-	for _, r := range rows[min(m.first, len(rows)):min(len(rows), m.first+max(0, m.tableHeight()))] {
-		for i, c := range m.texts(r) {
-			want[i] = max(want[i], wide(c))
+	for _, r := range rows[min(m.topRow, len(rows)):min(len(rows), m.topRow+max(0, m.tableHeight()))] {
+		for i, c := range m.cellTexts(r) {
+			want[i] = max(want[i], cellsWidth(c))
 		}
 	}
 	left := m.width
 	for _, col := range ranks {
 		need := want[col]
 		if col == colName || col == colHolder {
-			need = min(need, leastFlex)
+			need = min(need, minFlexWidth)
 		}
 		if col != colName {
 			need += gap
@@ -156,16 +156,17 @@ func (m *model) layout(rows []row) (widths [columns]int) {
 			need = min(need, left)
 		}
 		if need > left {
-			break // none of a lower rank takes its place
+			break // no column of a lower rank takes its space
 		}
 		left -= need
 		if widths[col] = need; col != colName {
 			widths[col] -= gap
 		}
 	}
-	for ; left > 0; left-- { // to the one that is narrower
+	for ; left > 0; left-- { // to the narrower of both columns
 		col := colName
-		if widths[colName] >= want[colName] || widths[colHolder] > 0 && widths[colHolder] < min(want[colHolder], widths[colName]) {
+		if widths[colName] >= want[colName] ||
+			widths[colHolder] > 0 && widths[colHolder] < min(want[colHolder], widths[colName]) {
 			col = colHolder
 		}
 		if widths[col] == 0 || widths[col] >= want[col] {
@@ -176,8 +177,8 @@ func (m *model) layout(rows []row) (widths [columns]int) {
 	return widths
 }
 
-// cells puts the cells of a row beside each other. Numbers stand at the right of their columns.
-func (m *model) cells(texts [columns][]cell, widths [columns]int) []cell {
+// joinCells puts the cells of a row next to each other. Numbers are right-aligned.
+func (m *model) joinCells(texts [columns][]cell, widths [columns]int) []cell {
 	var l []cell
 	for col, width := range widths {
 		if width == 0 {
@@ -188,9 +189,9 @@ func (m *model) cells(texts [columns][]cell, widths [columns]int) []cell {
 		}
 		text := texts[col]
 		if col >= colTTL || col == colToken {
-			text = append(spaces(max(0, width-wide(text))), text...)
+			text = append(spaces(max(0, width-cellsWidth(text))), text...)
 		}
-		l = append(l, m.script.fit(text, width)...)
+		l = append(l, m.charset.fit(text, width)...)
 	}
-	return m.script.fit(l, m.width)
+	return m.charset.fit(l, m.width)
 }

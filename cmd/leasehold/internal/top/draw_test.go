@@ -10,81 +10,87 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// shop is what the engine of a shop has.
+// shop returns the locks of a shop.
 func shop() []leasehold.Status {
 	semaphore := leasehold.Status{
 		Key: driver.Key{Kind: leasehold.KindSemaphore, Name: "transcode"},
 		Holders: []leasehold.Holder{
-			{Token: 1795273412004201, Weight: 1, Holder: "media-1:881 ffmpeg-runner", TTL: 24 * time.Second, Age: 3 * time.Minute},
-			{Token: 1795273412004202, Weight: 2, Holder: "media-2:190 ffmpeg-runner", TTL: 29 * time.Second, Age: 40 * time.Second},
+			{Token: 1795273412004201, Weight: 1, Holder: "media-1:881 ffmpeg-runner", TTL: 24 * time.Second,
+				Age: 3 * time.Minute},
+			{Token: 1795273412004202, Weight: 2, Holder: "media-2:190 ffmpeg-runner", TTL: 29 * time.Second,
+				Age: 40 * time.Second},
 		},
 		Waiting: 7,
 	}
 	return []leasehold.Status{
 		lock("cron:nightly", "db-2:1207 leasehold", 1795273412003990, 58*time.Minute, 26*time.Hour, 0),
-		lock("deploy:shop", "build-7:4711 deployer release", 1795273412004112, 21*time.Second, 9200*time.Millisecond, 3),
+		lock("deploy:shop", "build-7:4711 deployer release", 1795273412004112, 21*time.Second, 9200*time.Millisecond,
+			3),
 		lock("orders:sync", "app-3:77 orders", 1795273412004007, 2*time.Second, 61*time.Second, 0),
 		lock("report", "app-3:77 orders", 12, driver.NoTTL, -1, 0),
 		{Key: driver.Key{Kind: leasehold.KindLock, Name: "wanted"}, Waiting: 1},
 		semaphore,
-		{Key: driver.Key{Kind: leasehold.KindLatch, Name: "warm-up"}, Latch: &leasehold.LatchState{Count: 12, TTL: 10 * time.Minute}},
+		{Key: driver.Key{Kind: leasehold.KindLatch, Name: "warm-up"},
+			Latch: &leasehold.LatchState{Count: 12, TTL: 10 * time.Minute}},
 	}
 }
 
-func well(name string) leasehold.Place {
-	return leasehold.Place{Name: name, Role: "master", Votes: true, RoundTrip: 420 * time.Microsecond}
+func well(name string) leasehold.Server {
+	return leasehold.Server{Name: name, Role: "master", Votes: true, RoundTrip: 420 * time.Microsecond}
 }
 
-// a day in the shop: two looks, and an examination with two places that are not well.
-func (s *stage) day() *stage {
+// day lets a day pass in the shop: two listings, and an examination with two servers in trouble.
+func (s *testModel) day() *testModel {
 	s.t.Helper()
-	due := s.started()
-	s.seen(due[looking], 12*time.Millisecond, shop()...)
-	s.take(answer{task: due[examining], places: leasehold.Examination{
-		Places: []leasehold.Place{
+	due := s.startedRequests()
+	s.respond(due[listNames], 12*time.Millisecond, shop()...)
+	s.noteResponse(response{request: due[examineServers], examination: leasehold.Examination{
+		Servers: []leasehold.Server{
 			well("10.0.0.1:6379"), well("10.0.0.2:6379"), well("10.0.0.3:6379"),
 			{Name: "10.0.0.4:6379", Votes: true, Closed: 48 * time.Second, RoundTrip: time.Millisecond},
 			{Name: "10.0.0.5:6379", Err: leasehold.ErrSilent},
 		},
-		Findings: []leasehold.Finding{{Severity: leasehold.Warning, Code: "x"}, {Severity: leasehold.Critical, Code: "y"}},
+		Findings: []leasehold.Finding{{Severity: leasehold.Warning, Code: "x"},
+			{Severity: leasehold.Critical, Code: "y"}},
 	}})
-	s.pass(2 * time.Second)
+	s.advance(2 * time.Second)
 	later := shop()
-	later[1].Holders[0].Token++ // handed on
+	later[1].Holders[0].Token++ // handed over
 	later[0].Holders[0].TTL -= 30 * time.Minute
 	s.show(later...)
-	s.pass(300 * time.Millisecond)
+	s.advance(300 * time.Millisecond)
 	return s
 }
 
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string][2]int{"80x24": {80, 24}, "40x10": {40, 10}, "200x50": {200, 50}, "20x6": {20, 6}} {
-		s := newStage(t, Options{}).day()
+	for name, size := range map[string][2]int{"80x24": {80, 24}, "40x10": {40, 10}, "200x50": {200, 50},
+		"20x6": {20, 6}} {
+		s := newTestModel(t, Options{}).day()
 		s.resize(size[0], size[1])
-		s.settle()
+		s.scrollToSelected()
 		compare(t, "table-"+name, s.draw().String())
 		s.press("?")
 		compare(t, "help-"+name, s.draw().String())
 	}
-	s := newStage(t, Options{ASCII: true, Kind: leasehold.KindLock, Prefix: "ж"}).day()
+	s := newTestModel(t, Options{ASCII: true, Kind: leasehold.KindLock, Prefix: "ж"}).day()
 	compare(t, "table-ascii", s.draw().String())
 }
 
 func TestScreensOfOneName(t *testing.T) {
 	t.Parallel()
-	open := func() (*stage, task) {
-		s := newStage(t, Options{}).day()
+	open := func() (*testModel, request) {
+		s := newTestModel(t, Options{}).day()
 		s.press("n", "down", "enter")
-		return s, s.start(opening)
+		return s, s.start(inspectOne)
 	}
 	d := detail{
 		status: shop()[1],
 		votes: []leasehold.Vote{
-			{Place: "10.0.0.1:6379", Holders: shop()[1].Holders},
-			{Place: "10.0.0.4:6379", Closed: 48 * time.Second},
-			{Place: "10.0.0.5:6379", Err: leasehold.ErrSilent},
-			{Place: "10.0.0.6:6379", Err: errors.New("redis: NOPERM")},
+			{Node: "10.0.0.1:6379", Holders: shop()[1].Holders},
+			{Node: "10.0.0.4:6379", Closed: 48 * time.Second},
+			{Node: "10.0.0.5:6379", Err: leasehold.ErrSilent},
+			{Node: "10.0.0.6:6379", Err: errors.New("redis: NOPERM")},
 		},
 	}
 	d.status.Queue = []leasehold.Waiter{
@@ -95,12 +101,12 @@ func TestScreensOfOneName(t *testing.T) {
 		s, a := open()
 		s.resize(size[0], size[1])
 		compare(t, "one-looking-"+name, s.draw().String())
-		s.take(answer{task: a, detail: d})
+		s.noteResponse(response{request: a, detail: d})
 		compare(t, "one-"+name, s.draw().String())
 		s.press("end")
 		compare(t, "one-end-"+name, s.draw().String())
-		s.pass(10 * time.Second)
-		s.take(answer{task: s.start(opening), err: leasehold.ErrUnavailable})
+		s.advance(10 * time.Second)
+		s.noteResponse(response{request: s.start(inspectOne), err: leasehold.ErrUnavailable})
 		s.press("home")
 		compare(t, "one-stale-"+name, s.draw().String())
 	}
@@ -108,22 +114,23 @@ func TestScreensOfOneName(t *testing.T) {
 
 func TestScreenWhileTheEngineFails(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
-	s.take(answer{task: s.start(looking), err: &leasehold.Error{Op: "list", Err: leasehold.ErrUnavailable, Cause: errors.New("connection refused")}})
-	s.pass(3 * time.Second)
+	s := newTestModel(t, Options{})
+	s.noteResponse(response{request: s.start(listNames),
+		err: &leasehold.Error{Op: "list", Err: leasehold.ErrUnavailable, Cause: errors.New("connection refused")}})
+	s.advance(3 * time.Second)
 	compare(t, "down-at-first", s.draw().String())
 
-	s = newStage(t, Options{}).day()
-	s.pass(2 * time.Second)
-	s.take(answer{task: s.start(looking), err: errors.New("connection refused")})
-	s.pass(time.Second)
+	s = newTestModel(t, Options{}).day()
+	s.advance(2 * time.Second)
+	s.noteResponse(response{request: s.start(listNames), err: errors.New("connection refused")})
+	s.advance(time.Second)
 	compare(t, "stale", s.draw().String())
-	for _, c := range s.draw().lines[7] { // the second row: the first has the mark
+	for _, c := range s.draw().lines[7] { // the second row: the first one is selected
 		if c.style != faint && c.text != " " {
 			t.Errorf("%q is old, and does not look like it", c.text)
 		}
 	}
-	s.pass(2 * time.Second)
+	s.advance(2 * time.Second)
 	s.show(shop()...)
 	if text := s.draw().String(); strings.Contains(text, "STALE") || strings.Contains(text, "refused") {
 		t.Errorf("it is back:\n%s", text)
@@ -132,8 +139,10 @@ func TestScreenWhileTheEngineFails(t *testing.T) {
 
 // hostile are names and holders that try to break the screen.
 var hostile = []string{
-	"\x1b[31mred\x1b[0m", "a\r\nb\tc\x00\x07\x7f\u009b2J", "\x1b]0;title\x07", "\u202eevil\u202c", "bad\xff\xfeutf8", "日本語の名前", "👨‍👩‍👧‍👦", "❤\ufe0f", "🇩🇪", "👍🏽", "é́́́́́́́́",
-	"\u0301first", "क्षत्रिय", "ﷺ", "Å\u200bz\u2060\ufeff", strings.Repeat("長", 400), strings.Repeat("x", 1024), " ", "\\", "q", "\u061c", "\u1160\u11a8", "\u2028\u2029", "\U000e0041",
+	"\x1b[31mred\x1b[0m", "a\r\nb\tc\x00\x07\x7f\u009b2J", "\x1b]0;title\x07", "\u202eevil\u202c", "bad\xff\xfeutf8",
+	"日本語の名前", "👨‍👩‍👧‍👦", "❤\ufe0f", "🇩🇪", "👍🏽", "é́́́́́́́́",
+	"\u0301first", "क्षत्रिय", "ﷺ", "Å\u200bz\u2060\ufeff", strings.Repeat("長", 400), strings.Repeat("x", 1024), " ",
+	"\\", "q", "\u061c", "\u1160\u11a8", "\u2028\u2029", "\U000e0041",
 }
 
 func TestNamesDoNotBreakTheScreen(t *testing.T) {
@@ -143,20 +152,20 @@ func TestNamesDoNotBreakTheScreen(t *testing.T) {
 		all = append(all, lock(name, name+" "+name, uint64(i), time.Second, time.Second, i))
 	}
 	for _, ascii := range []bool{false, true} {
-		s := newStage(t, Options{ASCII: ascii, Engine: hostile[0], Prefix: hostile[1]})
+		s := newTestModel(t, Options{ASCII: ascii, Engine: hostile[0], Prefix: hostile[1]})
 		s.show(all...)
 		s.resize(100, 40)
-		s.settle()
+		s.scrollToSelected()
 		compare(t, map[bool]string{false: "hostile", true: "hostile-ascii"}[ascii], s.draw().String())
 		for _, width := range []int{0, 1, 2, 3, 5, 11, 22, 46, 71, 117} {
 			for _, height := range []int{0, 1, 2, 5, 8, 30} {
 				s.resize(width, height)
-				for _, p := range []page{table, one, help} {
-					s.page, s.shown, s.detail = p, all[width%len(all)].Key, &detail{status: all[width%len(all)]}
-					s.settle()
+				for _, p := range []page{pageTable, pageDetail, pageHelp} {
+					s.page, s.openName, s.detail = p, all[width%len(all)].Key, &detail{status: all[width%len(all)]}
+					s.scrollToSelected()
 					wantFit(t, s.model)
 				}
-				s.page, s.typing, s.typed = table, true, []rune(hostile[5]+hostile[15])
+				s.page, s.typing, s.typed = pageTable, true, []rune(hostile[5]+hostile[15])
 				wantFit(t, s.model)
 				s.typing = false
 			}
@@ -164,7 +173,7 @@ func TestNamesDoNotBreakTheScreen(t *testing.T) {
 	}
 }
 
-// wantFit fails the test unless the frame is one that any terminal can show.
+// wantFit fails the test unless any terminal can show the frame.
 func wantFit(t *testing.T, m *model) {
 	t.Helper()
 	f := m.draw()
@@ -172,12 +181,13 @@ func wantFit(t *testing.T, m *model) {
 		t.Fatalf("%d lines, cursor at %d,%d on a screen of %dx%d", len(f.lines), f.x, f.y, m.width, m.height)
 	}
 	for _, l := range f.lines {
-		if n := wide(l); n > m.width {
+		if n := cellsWidth(l); n > m.width {
 			t.Fatalf("a line is %d wide on a screen of %dx%d", n, m.width, m.height)
 		}
 		for _, c := range l {
 			for i, r := range c.text {
-				if r < ' ' || r >= 0x7f && r < 0xa0 || r > '~' && m.opts.ASCII || i > 0 && !isMark(r) || c.width < 1 || c.width > 2 {
+				if r < ' ' || r >= 0x7f && r < 0xa0 || r > '~' && m.opts.ASCII || i > 0 && !isMark(r) || c.width < 1 ||
+					c.width > 2 {
 					t.Fatalf("the letter %q, %d wide, is on a screen of %dx%d", c.text, c.width, m.width, m.height)
 				}
 			}
@@ -185,18 +195,20 @@ func wantFit(t *testing.T, m *model) {
 	}
 }
 
-func TestSpans(t *testing.T) {
+func TestDurations(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		-1: "?", 0: "0.0ms", 420 * time.Microsecond: "0.4ms", 12 * time.Millisecond: "12ms", 999 * time.Millisecond: "999ms", time.Second: "1s",
-		9999 * time.Millisecond: "9.9s", 10 * time.Second: "10s", 59 * time.Second: "59s", 61 * time.Second: "1m01s", time.Hour: "1h00m", 25 * time.Hour: "1d01h",
+		-1: "?", 0: "0.0ms", 420 * time.Microsecond: "0.4ms", 12 * time.Millisecond: "12ms",
+		999 * time.Millisecond: "999ms", time.Second: "1s",
+		9999 * time.Millisecond: "9.9s", 10 * time.Second: "10s", 59 * time.Second: "59s", 61 * time.Second: "1m01s",
+		time.Hour: "1h00m", 25 * time.Hour: "1d01h",
 	} {
-		if got := span(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%s is shown as %q, want %q", d, got, want)
 		}
 	}
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := count(n); got != want {
+		if got := formatCount(n); got != want {
 			t.Errorf("%d is shown as %q, want %q", n, got, want)
 		}
 	}

@@ -2,14 +2,14 @@ package top
 
 import "strings"
 
-// frame is the picture of the whole screen: lines from the top, none wider than the screen, and no more of them than fit.
+// frame is the content of the whole screen. It has at most as many lines as the screen, and none is wider.
 type frame struct {
 	lines [][]cell
-	// cursor is where the next letter that is typed goes; -1 if none is expected.
+	// x, y is where the next typed letter goes; -1 if none is expected.
 	x, y int
 }
 
-// String is the text of a frame, without spaces at the ends of lines.
+// String returns the text of a frame, without trailing spaces.
 func (f frame) String() string {
 	var b strings.Builder
 	for _, l := range f.lines {
@@ -23,22 +23,22 @@ func (f frame) String() string {
 	return b.String()
 }
 
-// line is a line that is being written.
+// line is a line being built.
 type line struct {
-	script script
-	width  int // of the screen
-	cells  []cell
+	charset charset
+	width   int // of the screen
+	cells   []cell
 }
 
-func (m *model) line() *line { return &line{script: m.script, width: m.width} }
+func (m *model) line() *line { return &line{charset: m.charset, width: m.width} }
 
-// add writes a text behind what is there.
+// add appends a text.
 func (l *line) add(as style, text string) *line {
-	l.cells = append(l.cells, styled(l.script.letters(text), as)...)
+	l.cells = append(l.cells, setStyle(l.charset.letters(text), as)...)
 	return l
 }
 
-// also writes a text, two spaces behind what is there.
+// also appends a text behind two spaces.
 func (l *line) also(as style, text string) *line {
 	if len(l.cells) > 0 {
 		l.add(plain, "  ")
@@ -47,13 +47,13 @@ func (l *line) also(as style, text string) *line {
 }
 
 // done returns the line, as wide as the screen.
-func (l *line) done() []cell { return l.script.fit(l.cells, l.width) }
+func (l *line) done() []cell { return l.charset.fit(l.cells, l.width) }
 
-// wrap cuts a text into lines, behind an indent from the second line on.
+// wrap breaks a text into lines. All but the first are indented.
 func (m *model) wrap(as style, text, indent string) [][]cell {
-	cells := styled(m.script.letters(text), as)
-	in := m.script.letters(indent)
-	if wide(in) > m.width/2 {
+	cells := setStyle(m.charset.letters(text), as)
+	in := m.charset.letters(indent)
+	if cellsWidth(in) > m.width/2 {
 		in = nil
 	}
 	var lines [][]cell
@@ -62,7 +62,7 @@ func (m *model) wrap(as style, text, indent string) [][]cell {
 		if len(lines) > 0 {
 			l = append(l, in...)
 		}
-		used := wide(l)
+		used := cellsWidth(l)
 		for len(cells) > 0 && (used+cells[0].width <= m.width || len(l) == 0) {
 			used += cells[0].width
 			l = append(l, cells[0])
@@ -72,12 +72,13 @@ func (m *model) wrap(as style, text, indent string) [][]cell {
 			cells = append(l[n:len(l):len(l)], cells...)
 			l = l[:n]
 		}
-		lines = append(lines, m.script.fit(l, m.width))
+		lines = append(lines, m.charset.fit(l, m.width))
 	}
 	return lines
 }
 
-// wordEnd is where the last word that is whole ends, with its space, if that is in the second half.
+// wordEnd returns the end of the last whole word, including its space, if it is in the second half. Otherwise it
+// returns 0.
 func wordEnd(l []cell) int {
 	for n := len(l); n > len(l)/2; n-- {
 		if l[n-1].text == " " {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// jobs are the signals by which a shell stops a job and has it go on.
+// jobs are the signals by which a shell stops and continues a job.
 type jobs struct{ stop, cont chan os.Signal }
 
 func controlJobs() *jobs {
@@ -28,12 +28,12 @@ func (j *jobs) end() {
 	signal.Stop(j.cont)
 }
 
-// standstill is how long the system has to stop this process after it was asked to. It does not stop one whose shell does not control jobs, or that has
-// no shell.
-const standstill = 300 * time.Millisecond
+// stopTimeout is how long the system has to stop this process after suspend has asked for it. It does not stop a
+// process whose shell has no job control, or that has no shell.
+const stopTimeout = 300 * time.Millisecond
 
-// suspend gives the terminal back, stops this process, and goes on when it is continued. If a key has asked for it, the whole job is stopped, as by a
-// terminal that is not in raw mode.
+// suspend gives the terminal back, stops this process, and goes on when it is continued. After a key (job is true) it
+// stops the whole job, as a terminal does that is not in raw mode.
 func (l *loop) suspend(job bool) error {
 	if err := l.screen.Suspend(); err != nil {
 		return fmt.Errorf("%w: %w", ErrTerminalGone, err)
@@ -43,31 +43,32 @@ func (l *loop) suspend(job bool) error {
 		_ = unix.Kill(0, unix.SIGTSTP)
 		signal.Notify(l.jobs.stop, unix.SIGTSTP)
 	}
-	// SIGTTIN stops a process as SIGTSTP does, but Go does not let a program take back that it has once caught a signal.
+	// SIGTTIN stops a process as SIGTSTP does, but a Go program that has caught SIGTSTP once cannot restore its default
+	// action.
 	_ = unix.Kill(unix.Getpid(), unix.SIGTTIN)
 	select {
 	case <-l.jobs.cont:
-	case <-time.After(standstill):
+	case <-time.After(stopTimeout):
 	}
-	return l.engage()
+	return l.takeTerminal()
 }
 
-// resume puts the screen right after a stop that could not be caught: the shell may have changed the modes of the terminal.
+// resume repairs the screen after a stop that could not be caught: the shell may have changed the terminal's modes.
 func (l *loop) resume() error {
 	if err := l.screen.Suspend(); err != nil {
 		return fmt.Errorf("%w: %w", ErrTerminalGone, err)
 	}
-	return l.engage()
+	return l.takeTerminal()
 }
 
-// engage takes the terminal, and looks at once: what was seen is old.
-func (l *loop) engage() error {
+// takeTerminal takes the terminal and polls at once, since the data is old.
+func (l *loop) takeTerminal() error {
 	if err := l.screen.Resume(); err != nil {
 		return fmt.Errorf("%w: %w", ErrTerminalGone, err)
 	}
 	l.model.now = time.Now()
 	l.model.resize(l.screen.Size())
-	for e := range sorts {
+	for e := range requestKinds {
 		l.model.restart(e)
 	}
 	return nil

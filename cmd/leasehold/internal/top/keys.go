@@ -2,44 +2,44 @@ package top
 
 import "unicode"
 
-// maxTyped is how long a filter may be.
+// maxTyped is how many letters a filter may have.
 const maxTyped = 200
 
-// press takes in a key, by its name or as the letter itself.
+// press handles a key, given by its name or as the letter itself.
 func (m *model) press(key string) {
 	if key == "ctrl-c" {
-		m.ended = true
+		m.quit = true
 		return
 	}
 	switch {
 	case m.typing:
 		m.typeFilter(key)
-	case m.common(key):
-	case m.page == help:
-		m.page = table
-	case m.page == one:
-		m.pressInOne(key)
+	case m.pressCommon(key):
+	case m.page == pageHelp:
+		m.page = pageTable
+	case m.page == pageDetail:
+		m.pressInDetail(key)
 	default:
 		m.pressInTable(key)
 	}
 }
 
-// common takes in keys that mean the same everywhere, and reports whether this was one.
-func (m *model) common(key string) bool {
+// pressCommon handles keys that mean the same on all pages, and reports whether this was one.
+func (m *model) pressCommon(key string) bool {
 	switch key {
 	case "q":
-		m.ended = true
+		m.quit = true
 	case "p":
 		m.paused = !m.paused
 	case "+", "=":
-		m.pace(-1)
+		m.changeInterval(-1)
 	case "-":
-		m.pace(1)
+		m.changeInterval(1)
 	case "?":
-		if m.page == help {
-			m.page = table
+		if m.page == pageHelp {
+			m.page = pageTable
 		} else {
-			m.page = help
+			m.page = pageHelp
 		}
 	default:
 		return false
@@ -52,7 +52,7 @@ func (m *model) typeFilter(key string) {
 	case "enter":
 		m.typing = false
 		m.view.filter = string(m.typed)
-		m.lookAgain()
+		m.resetTable()
 	case "esc":
 		m.typing = false
 	case "backspace":
@@ -64,7 +64,7 @@ func (m *model) typeFilter(key string) {
 			m.typed = append(m.typed, r[0])
 		}
 	}
-	m.top()
+	m.selectFirst()
 }
 
 func (m *model) pressInTable(key string) {
@@ -72,16 +72,16 @@ func (m *model) pressInTable(key string) {
 	at, jump := m.cursor(rows), max(1, m.tableHeight()-1)
 	switch key {
 	case "w":
-		m.sort(byWaiting)
+		m.sortBy(byWaiting)
 		return
 	case "h":
-		m.sort(byAge)
+		m.sortBy(byAge)
 		return
 	case "n":
-		m.sort(byName)
+		m.sortBy(byName)
 		return
 	case "t":
-		m.sort(byTTL)
+		m.sortBy(byTTL)
 		return
 	case "/":
 		m.typing, m.typed = true, []rune(m.view.filter)
@@ -89,7 +89,7 @@ func (m *model) pressInTable(key string) {
 	case "esc":
 		if m.view.filter != "" {
 			m.view.filter = ""
-			m.lookAgain()
+			m.resetTable()
 		}
 		return
 	case "up", "k":
@@ -101,31 +101,31 @@ func (m *model) pressInTable(key string) {
 	case "pgdn", " ":
 		at += jump
 	case "home", "g":
-		m.top()
+		m.selectFirst()
 		return
 	case "end", "G":
 		at = len(rows) - 1
 	case "enter":
 		if len(rows) > 0 {
-			m.open(rows[at].Key)
+			m.openDetail(rows[at].Key)
 		}
 		return
 	default:
 		return
 	}
 	if len(rows) > 0 {
-		m.at = max(0, min(at, len(rows)-1))
-		m.chosen = rows[m.at].Key
+		m.selectedRow = max(0, min(at, len(rows)-1))
+		m.selected = rows[m.selectedRow].Key
 	}
 }
 
-func (m *model) pressInOne(key string) {
+func (m *model) pressInDetail(key string) {
 	most := max(0, len(m.detailLines())-m.detailHeight())
 	jump := max(1, m.detailHeight()-1)
 	switch key {
 	case "esc", "enter", "left", "backspace":
-		m.page = table
-		m.restart(opening) // what is under way is of no use any more
+		m.page = pageTable
+		m.restart(inspectOne) // a request in flight is of no use any more
 	case "up", "k":
 		m.scroll--
 	case "down", "j":

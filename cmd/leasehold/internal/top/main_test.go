@@ -20,13 +20,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // noon is when tests begin.
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// stage is a model that has been shown something.
-type stage struct {
+// testModel is a model with helpers.
+type testModel struct {
 	*model
 	t *testing.T
 }
 
-func newStage(t *testing.T, o Options) *stage {
+func newTestModel(t *testing.T, o Options) *testModel {
 	t.Helper()
 	if o.Engine == "" {
 		o.Engine = "redis://10.0.0.7:6379"
@@ -34,71 +34,72 @@ func newStage(t *testing.T, o Options) *stage {
 	if o.Interval == 0 {
 		o.Interval = 2 * time.Second
 	}
-	return &stage{newModel(o, noon), t}
+	return &testModel{newModel(o, noon), t}
 }
 
-// started returns the tasks that are to be started, by what they are for.
-func (s *stage) started() map[errand]task {
+// startedRequests returns the requests that are to be started, by kind.
+func (s *testModel) startedRequests() map[requestKind]request {
 	s.t.Helper()
-	all := map[errand]task{}
-	for _, t := range s.tasks() {
-		if _, twice := all[t.errand]; twice {
+	all := map[requestKind]request{}
+	for _, t := range s.startDue() {
+		if _, twice := all[t.kind]; twice {
 			s.t.Fatalf("two tasks of one sort: %+v", t)
 		}
-		all[t.errand] = t
+		all[t.kind] = t
 	}
 	return all
 }
 
-// start returns a task that has to be among those that are to be started.
-func (s *stage) start(e errand) task {
+// start returns a request that must be among those to be started.
+func (s *testModel) start(e requestKind) request {
 	s.t.Helper()
-	t, ok := s.started()[e]
+	t, ok := s.startedRequests()[e]
 	if !ok {
-		s.t.Fatalf("errand %d is not started", e)
+		s.t.Fatalf("request kind %d is not started", e)
 	}
 	return t
 }
 
-// pass lets time go by.
-func (s *stage) pass(d time.Duration) { s.now = s.now.Add(d) }
+// advance lets time pass.
+func (s *testModel) advance(d time.Duration) { s.now = s.now.Add(d) }
 
-// press presses keys, and shows what comes of it.
-func (s *stage) press(keys ...string) {
+// press presses keys, and redraws after each.
+func (s *testModel) press(keys ...string) {
 	for _, k := range keys {
 		s.model.press(k)
-		s.settle()
+		s.scrollToSelected()
 	}
 }
 
-// seen answers a look with what an engine would have found.
-func (s *stage) seen(a task, took time.Duration, all ...leasehold.Status) {
-	p := picture{began: s.now, view: a.view, took: took}
+// respond answers a listing as an engine would.
+func (s *testModel) respond(a request, took time.Duration, all ...leasehold.Status) {
+	p := snapshot{began: s.now, view: a.view, took: took}
 	for _, st := range all {
 		p.add(st)
 	}
 	p.finish()
-	s.pass(took)
-	s.take(answer{task: a, picture: p})
-	s.settle()
+	s.advance(took)
+	s.noteResponse(response{request: a, snapshot: p})
+	s.scrollToSelected()
 }
 
-// show has a model show statuses.
-func (s *stage) show(all ...leasehold.Status) {
+// show lists statuses.
+func (s *testModel) show(all ...leasehold.Status) {
 	s.t.Helper()
-	s.seen(s.start(looking), 12*time.Millisecond, all...)
+	s.respond(s.start(listNames), 12*time.Millisecond, all...)
 }
 
-// lock is a lock that somebody holds.
+// lock returns the status of a lock that is held.
 func lock(name, holder string, token uint64, left, age time.Duration, waiting int) leasehold.Status {
 	return leasehold.Status{
-		Key:     driver.Key{Kind: leasehold.KindLock, Name: name},
-		Holders: []leasehold.Holder{{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: holder, TTL: left, Age: age}},
+		Key: driver.Key{Kind: leasehold.KindLock, Name: name},
+		Holders: []leasehold.Holder{{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: holder, TTL: left,
+			Age: age}},
 		Waiting: waiting,
 	}
 }
 
-// compare compares a screen with the one that is kept.
+// compare compares a screen with the one in testdata.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".txt")
@@ -112,6 +113,7 @@ func compare(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is not what it was; if it should be, go test -update writes it down\n%s\nwant\n%s", file, got, want)
+		t.Errorf("%s is not what it was; if it should be, go test -update writes it down\n%s\nwant\n%s", file, got,
+			want)
 	}
 }

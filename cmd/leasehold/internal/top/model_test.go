@@ -12,11 +12,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// names are those of the table, from the top of the screen, the one with the mark in brackets.
-func (s *stage) names() string {
+// names returns the names of the table from the top of the screen, the selected one in brackets.
+func (s *testModel) names() string {
 	rows := s.rows()
 	var out []string
-	for i := s.first; i < len(rows) && i < s.first+s.tableHeight(); i++ {
+	for i := s.topRow; i < len(rows) && i < s.topRow+s.tableHeight(); i++ {
 		name := rows[i].Name
 		if i == s.cursor(rows) {
 			name = "[" + name + "]"
@@ -26,7 +26,7 @@ func (s *stage) names() string {
 	return strings.Join(out, " ")
 }
 
-func (s *stage) wantNames(want string) {
+func (s *testModel) wantNames(want string) {
 	s.t.Helper()
 	if got := s.names(); got != want {
 		s.t.Errorf("the table has %s, want %s", got, want)
@@ -35,7 +35,7 @@ func (s *stage) wantNames(want string) {
 
 func TestSorting(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	s.show(
 		lock("a", "h", 1, 30*time.Second, time.Second, 1),
 		lock("b", "h", 2, 10*time.Second, time.Hour, 0),
@@ -64,7 +64,7 @@ func many(n int) (all []leasehold.Status) {
 
 func TestMovingInTheTable(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	s.resize(80, 11) // room for five rows
 	s.show(many(23)...)
 	s.press("n")
@@ -86,29 +86,29 @@ func TestMovingInTheTable(t *testing.T) {
 	s.press("pgup", "pgup")
 	s.wantNames("[n014] n015 n016 n017 n018")
 	s.resize(80, 24)
-	s.settle()
+	s.scrollToSelected()
 	if rows := s.rows(); rows[s.cursor(rows)].Name != "n014" {
 		t.Error("another size moves the mark")
 	}
 	s.resize(80, 1)
-	s.settle()
+	s.scrollToSelected()
 	s.press("home")
 	s.resize(80, 11)
-	s.settle()
+	s.scrollToSelected()
 	s.wantNames("[n000] n001 n002 n003 n004")
 }
 
-func TestTheMarkGoesWithItsName(t *testing.T) {
+func TestTheSelectionFollowsItsName(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	all := many(4)
 	s.show(all...)
 	s.wantNames("[n000] n001 n002 n003")
-	again := func() { s.pass(3 * time.Second); s.show(all...) }
+	again := func() { s.advance(3 * time.Second); s.show(all...) }
 
 	all[2].Waiting = 3
 	again()
-	s.wantNames("[n002] n000 n001 n003") // as long as nobody has moved it, it stays at the top
+	s.wantNames("[n002] n000 n001 n003") // until a key moves the selection, it stays at the top
 	s.press("down")
 	all[0].Waiting, all[3].Waiting = 1, 9
 	again()
@@ -120,17 +120,18 @@ func TestTheMarkGoesWithItsName(t *testing.T) {
 	again()
 	s.wantNames("")
 	s.press("enter", "down", "end", "pgup", "home")
-	if s.page != table {
+	if s.page != pageTable {
 		t.Error("nothing was opened")
 	}
 }
 
 func TestFilter(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
-	s.show(lock("deploy:shop", "build-7", 1, time.Minute, 0, 0), lock("orders", "SHOP-1", 2, time.Minute, 0, 0), lock("report", "db", 3, time.Minute, 0, 0))
+	s := newTestModel(t, Options{})
+	s.show(lock("deploy:shop", "build-7", 1, time.Minute, 0, 0), lock("orders", "SHOP-1", 2, time.Minute, 0, 0),
+		lock("report", "db", 3, time.Minute, 0, 0))
 	s.press("/", "S", "h", "x", "backspace", "q")
-	if s.ended || !s.typing {
+	if s.quit || !s.typing {
 		t.Fatal("what is typed is a key")
 	}
 	s.wantNames("")
@@ -144,7 +145,7 @@ func TestFilter(t *testing.T) {
 		t.Errorf("filter %q", s.view.filter)
 	}
 	s.wantNames("[deploy:shop] orders")
-	if n := len(s.started()); n != 0 { // all names are there, so there is no need to look again
+	if n := len(s.startedRequests()); n != 0 { // all names are there, so nothing need be listed again
 		t.Errorf("%d tasks", n)
 	}
 	s.press("/", "ctrl-u", "d", "b", "esc")
@@ -156,53 +157,55 @@ func TestFilter(t *testing.T) {
 		t.Errorf("typed %q", string(s.typed))
 	}
 	s.press("ctrl-c")
-	if !s.ended {
+	if !s.quit {
 		t.Error("ctrl-C does not quit")
 	}
 }
 
-// On an engine with more names than the table keeps, another order or filter needs another look, at once.
+// If the engine has more names than the table keeps, another order or filter needs another listing, at once.
 func TestAnotherViewOfManyNames(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	s.show(many(maxRows + 500)...)
-	if n := len(s.picture.rows); n != maxRows || s.picture.names != maxRows+500 {
-		t.Fatalf("%d rows of %d", n, s.picture.names)
+	if n := len(s.snapshot.rows); n != maxRows || s.snapshot.names != maxRows+500 {
+		t.Fatalf("%d rows of %d", n, s.snapshot.names)
 	}
-	if text := s.draw().String(); !strings.Contains(text, "names 1,500") || !strings.Contains(text, "the first 1,000 of 1,500") {
-		t.Errorf("what is not shown is not told:\n%s", text)
+	if text := s.draw().String(); !strings.Contains(text, "names 1,500") ||
+		!strings.Contains(text, "the first 1,000 of 1,500") {
+		t.Errorf("what is not shown is not mentioned:\n%s", text)
 	}
 	s.press("n", "n")
-	old := s.start(looking)
+	old := s.start(listNames)
 	s.press("/", "n", "1", "4", "enter")
-	if !s.unfit(looking) {
+	if !s.isObsolete(listNames) {
 		t.Error("a look that is of no use goes on")
 	}
 	if text := s.draw().String(); !strings.Contains(text, "looking again") {
 		t.Errorf("it does not say that it looks again:\n%s", text)
 	}
-	if n := s.started()[looking].number; n != 0 {
+	if n := s.startedRequests()[listNames].number; n != 0 {
 		t.Error("two looks at the same time")
 	}
-	s.take(answer{task: old, err: errors.New("cancelled")})
+	s.noteResponse(response{request: old, err: errors.New("cancelled")})
 	if s.err != nil {
-		t.Errorf("a look that was given up is told: %s", s.err)
+		t.Errorf("a cancelled listing is reported: %s", s.err)
 	}
-	now := s.start(looking)
+	now := s.start(listNames)
 	if now.view != (view{sort: byName, reversed: true, filter: "n14"}) {
 		t.Errorf("it looks for %+v", now.view)
 	}
-	s.seen(now, time.Second, many(maxRows+500)...)
-	if text := s.draw().String(); !strings.Contains(text, "110 of 1,500 names match") || strings.Contains(text, "looking again") {
-		t.Errorf("not told:\n%s", text)
+	s.respond(now, time.Second, many(maxRows+500)...)
+	if text := s.draw().String(); !strings.Contains(text, "110 of 1,500 names match") ||
+		strings.Contains(text, "looking again") {
+		t.Errorf("not mentioned:\n%s", text)
 	}
 }
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	look := func(all ...leasehold.Status) string {
-		s.pass(s.work[looking].due.Sub(s.now))
+		s.advance(s.requests[listNames].due.Sub(s.now))
 		s.show(all...)
 		return strings.Split(s.draw().String(), "\n")[2]
 	}
@@ -217,11 +220,12 @@ func TestRates(t *testing.T) {
 	if text := look(all...); !strings.Contains(text, "seen: 0.0 grants/s, 0.0 releases/s") {
 		t.Errorf("%q", text)
 	}
-	// A look that did not come to its end says nothing of what it has not seen.
-	s.pass(time.Minute)
-	a := s.start(looking)
-	s.take(answer{task: a, picture: picture{began: s.now, view: a.view, names: 7, cut: true}})
-	if text := s.draw().String(); strings.Contains(text, "seen") || !strings.Contains(text, "names 7+") || !strings.Contains(text, "more was not counted") {
+	// A listing that was cut short says nothing about what it has not seen.
+	s.advance(time.Minute)
+	a := s.start(listNames)
+	s.noteResponse(response{request: a, snapshot: snapshot{began: s.now, view: a.view, names: 7, cut: true}})
+	if text := s.draw().String(); strings.Contains(text, "seen") || !strings.Contains(text, "names 7+") ||
+		!strings.Contains(text, "more was not counted") {
 		t.Errorf("%q", text)
 	}
 	if text := look(all...); strings.Contains(text, "seen") {
@@ -229,15 +233,15 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// A lease that is renewed has a bar that fills again; one that is not has one that runs dry.
+// The bar of a renewed lease fills again; that of another one becomes empty.
 func TestTheBar(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, Options{})
+	s := newTestModel(t, Options{})
 	bars := func(left time.Duration, token uint64) string {
-		s.pass(10 * time.Second)
+		s.advance(10 * time.Second)
 		s.show(lock("a", "h", token, left, 0, 0))
-		_, filled := s.left(s.rows()[0])
-		as, _ := s.left(s.rows()[0])
+		_, filled := s.remaining(s.rows()[0])
+		as, _ := s.remaining(s.rows()[0])
 		return fmt.Sprint(filled, map[style]string{good: "good", warn: "warn", bad: "bad"}[as])
 	}
 	for i, c := range []struct {
@@ -245,7 +249,8 @@ func TestTheBar(t *testing.T) {
 		token uint64
 		want  string
 	}{
-		{20 * time.Second, 1, "4good"}, {30 * time.Second, 1, "4good"}, {20 * time.Second, 1, "3good"}, {14 * time.Second, 1, "2warn"},
+		{20 * time.Second, 1, "4good"}, {30 * time.Second, 1, "4good"}, {20 * time.Second, 1, "3good"},
+		{14 * time.Second, 1, "2warn"},
 		{7 * time.Second, 1, "1bad"}, {0, 1, "0bad"}, {7 * time.Second, 2, "4good"},
 	} {
 		if got := bars(c.left, c.token); got != c.want {

@@ -5,7 +5,7 @@ import (
 	"github.com/gdamore/tcell/v3/color"
 )
 
-// painter puts frames on the terminal.
+// painter paints frames on the terminal.
 type painter struct {
 	screen tcell.Screen
 	styles [8]tcell.Style
@@ -15,8 +15,9 @@ func newPainter(s tcell.Screen, colors bool) *painter {
 	p := &painter{screen: s}
 	of := tcell.StyleDefault
 	p.styles = [...]tcell.Style{
-		plain: of, strong: of.Bold(true), faint: of.Dim(true), good: of, warn: of.Bold(true), bad: of.Bold(true).Reverse(true),
-		heading: of.Bold(true).Underline(true), chosen: of.Reverse(true),
+		plain: of, strong: of.Bold(true), faint: of.Dim(true),
+		good: of, warn: of.Bold(true), bad: of.Bold(true).Reverse(true),
+		heading: of.Bold(true).Underline(true), marked: of.Reverse(true),
 	}
 	if colors {
 		p.styles[good] = of.Foreground(color.Green)
@@ -26,7 +27,7 @@ func newPainter(s tcell.Screen, colors bool) *painter {
 	return p
 }
 
-// paint shows a frame. Only what has changed is sent.
+// paint shows a frame. It sends only what has changed.
 func (p *painter) paint(f frame) {
 	p.screen.Clear()
 	for y, l := range f.lines {

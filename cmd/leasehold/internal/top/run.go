@@ -16,16 +16,17 @@ import (
 
 // Errors of Run.
 var (
-	// ErrNoTerminal: the process has no terminal that it may use.
+	// ErrNoTerminal means that the process has no terminal that it may use.
 	ErrNoTerminal = errors.New("there is no terminal to show anything on")
-	// ErrTerminalGone: it has none any more. Nobody sees what is said about that.
+	// ErrTerminalGone means that the terminal has gone away. Nobody sees a message about that.
 	ErrTerminalGone = errors.New("the terminal is gone")
 )
 
-// Run shows the engine of a client on the terminal that controls the process, until q is pressed: then it returns nil. When ctx ends, it returns
-// the cause of that. Whatever happens, even a panic of what it has started itself, the terminal is as before when it returns.
+// Run shows the engine of a client on the controlling terminal until q is pressed, and then returns nil. When ctx ends,
+// it returns the cause. When it returns, the terminal is as before, even after a panic in a goroutine that Run has
+// started.
 //
-// While it runs, it catches SIGTSTP, SIGCONT and SIGWINCH. The other signals are the caller's: it ends ctx.
+// While it runs, it catches SIGTSTP, SIGCONT and SIGWINCH. The other signals are up to the caller, who can end ctx.
 func Run(ctx context.Context, c *leasehold.Client, o Options) error {
 	tty, err := tcell.NewDevTty()
 	if err != nil {
@@ -39,7 +40,7 @@ func Run(ctx context.Context, c *leasehold.Client, o Options) error {
 func run(ctx context.Context, c *leasehold.Client, o Options, tty tcell.Tty, jobs *jobs) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The terminal is asked nothing: an answer that is late, as over ssh, would be typed into the shell.
+	// The terminal is asked nothing: a late answer, as over ssh, would be typed into the shell.
 	opts := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false), tcell.OptSanitizeContent(true)}
 	if !o.Colors {
 		opts = append(opts, tcell.OptColors(0))
@@ -51,50 +52,53 @@ func run(ctx context.Context, c *leasehold.Client, o Options, tty tcell.Tty, job
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
 	}
-	// Deferred so that it is done even if something panics.
+	// Deferred so that it also runs after a panic.
 	defer screen.Fini()
-	l := &loop{model: newModel(o, time.Now()), desk: newDesk(ctx, c), painter: newPainter(screen, o.Colors), screen: screen, jobs: jobs}
+	l := &loop{
+		model: newModel(o, time.Now()), requests: newRequests(ctx, c), painter: newPainter(screen, o.Colors),
+		screen: screen, jobs: jobs,
+	}
 	l.model.resize(screen.Size())
 	err = l.run(ctx)
 	screen.Fini()
 	cancel()
-	l.desk.wait(l.model)
+	l.requests.wait(l.model)
 	return err
 }
 
-// loop brings keys, answers and time to the model, and what it says to the engine and the terminal.
+// loop passes keys, responses and time to the model, and carries out what the model wants.
 type loop struct {
-	model   *model
-	desk    *desk
-	painter *painter
-	screen  tcell.Screen
-	jobs    *jobs
+	model    *model
+	requests *requests
+	painter  *painter
+	screen   tcell.Screen
+	jobs     *jobs
 }
 
 func (l *loop) run(ctx context.Context) error {
 	m := l.model
 	for {
 		m.now = time.Now()
-		for e := range sorts {
-			if m.unfit(e) {
-				l.desk.stop(e)
+		for e := range requestKinds {
+			if m.isObsolete(e) {
+				l.requests.cancel(e)
 			}
 		}
-		for _, t := range m.tasks() {
-			l.desk.start(t)
+		for _, t := range m.startDue() {
+			l.requests.start(t)
 		}
-		m.settle()
+		m.scrollToSelected()
 		l.painter.paint(m.draw())
-		timer := time.NewTimer(time.Until(m.wake()))
+		timer := time.NewTimer(time.Until(m.wakeAt()))
 		err := l.next(ctx, timer.C)
 		timer.Stop()
-		if err != nil || m.ended {
+		if err != nil || m.quit {
 			return err
 		}
 	}
 }
 
-// next waits for one thing to happen, and takes in whatever has happened.
+// next waits for one event and handles it.
 func (l *loop) next(ctx context.Context, due <-chan time.Time) error {
 	m := l.model
 	select {
@@ -106,15 +110,15 @@ func (l *loop) next(ctx context.Context, due <-chan time.Time) error {
 			return ErrTerminalGone
 		}
 		m.now = time.Now()
-		return l.on(event)
-	case a := <-l.desk.answers:
+		return l.handle(event)
+	case a := <-l.requests.responses:
 		if a.panic != nil {
 			panic(a.panic)
 		}
 		m.now = time.Now()
-		m.take(a)
-	case so := <-l.desk.progress:
-		m.progress(so)
+		m.noteResponse(a)
+	case so := <-l.requests.progress:
+		m.noteProgress(so)
 	case <-l.jobs.stop:
 		return l.suspend(false)
 	case <-l.jobs.cont:
@@ -123,7 +127,7 @@ func (l *loop) next(ctx context.Context, due <-chan time.Time) error {
 	return nil
 }
 
-func (l *loop) on(event tcell.Event) error {
+func (l *loop) handle(event tcell.Event) error {
 	switch event := event.(type) {
 	case *tcell.EventError:
 		return fmt.Errorf("%w: %w", ErrTerminalGone, event)
@@ -142,20 +146,21 @@ func (l *loop) on(event tcell.Event) error {
 	return nil
 }
 
-// keyName is a key as the model knows it.
+// keyName returns the name of a key in the model.
 func keyName(e *tcell.EventKey) string {
-	if name, ok := special[e.Key()]; ok {
+	if name, ok := specialKeys[e.Key()]; ok {
 		return name
 	}
 	if e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) == 0 {
 		return e.Str()
 	}
-	return "another " + strings.ToLower(e.Name()) // no key that does anything
+	return "another " + strings.ToLower(e.Name()) // a name that has no meaning in the model
 }
 
-var special = map[tcell.Key]string{
-	tcell.KeyUp: "up", tcell.KeyDown: "down", tcell.KeyLeft: "left", tcell.KeyRight: "right", tcell.KeyPgUp: "pgup", tcell.KeyPgDn: "pgdn",
-	tcell.KeyHome: "home", tcell.KeyEnd: "end", tcell.KeyEnter: "enter", tcell.KeyEsc: "esc", tcell.KeyBackspace: "backspace",
+var specialKeys = map[tcell.Key]string{
+	tcell.KeyUp: "up", tcell.KeyDown: "down", tcell.KeyLeft: "left", tcell.KeyRight: "right",
+	tcell.KeyPgUp: "pgup", tcell.KeyPgDn: "pgdn", tcell.KeyHome: "home", tcell.KeyEnd: "end",
+	tcell.KeyEnter: "enter", tcell.KeyEsc: "esc", tcell.KeyBackspace: "backspace",
 	tcell.KeyCtrlC: "ctrl-c", tcell.KeyCtrlL: "ctrl-l", tcell.KeyCtrlU: "ctrl-u", tcell.KeyCtrlZ: "ctrl-z",
 	tcell.KeyCtrlB: "pgup", tcell.KeyCtrlF: "pgdn",
 }

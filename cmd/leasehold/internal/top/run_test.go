@@ -23,7 +23,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// fakeTTY stands for a terminal.
+// fakeTTY is a fake terminal.
 type fakeTTY struct {
 	keys    chan string
 	width   int
@@ -32,7 +32,7 @@ type fakeTTY struct {
 	mu    sync.Mutex
 	out   bytes.Buffer // what was written last
 	raw   bool
-	times int // how often it was made raw
+	times int // how often raw mode was set
 }
 
 func newTTY() *fakeTTY { return &fakeTTY{keys: make(chan string), width: 80} }
@@ -81,7 +81,7 @@ func (f *fakeTTY) Write(p []byte) (int, error) {
 	return f.out.Write(p)
 }
 
-// written is what was written since the last call.
+// written returns what was written since the last call.
 func (f *fakeTTY) written() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,16 +93,17 @@ func (f *fakeTTY) written() string {
 func (f *fakeTTY) wantRestored(t *testing.T) {
 	t.Helper()
 	text := f.written()
-	if f.raw || !strings.Contains(text, "\x1b[?1049l") || !strings.Contains(text, "\x1b[?25h") || strings.LastIndex(text, "\x1b[?1049h") > strings.LastIndex(text, "\x1b[?1049l") {
+	if f.raw || !strings.Contains(text, "\x1b[?1049l") || !strings.Contains(text, "\x1b[?25h") ||
+		strings.LastIndex(text, "\x1b[?1049h") > strings.LastIndex(text, "\x1b[?1049l") {
 		t.Errorf("the terminal is left as it was used: raw %v, %q", f.raw, text)
 	}
 }
 
-// patient is an engine with moods.
-type patient struct {
+// slowEngine is an engine that can be slow or stuck.
+type slowEngine struct {
 	driver.Engine
 	mood  atomic.Int32
-	walks atomic.Int32 // how many are under way
+	walks atomic.Int32 // how many are in flight
 }
 
 const (
@@ -114,14 +115,14 @@ const (
 	panicking
 )
 
-func (p *patient) Abilities() driver.Abilities {
+func (p *slowEngine) Abilities() driver.Abilities {
 	a := p.Engine.Abilities()
 	a.Walk, a.Leaks, a.Records, a.Examine = true, false, false, false // the rest is hidden
 	return a
 }
 
 // Walk is called in the goroutine of the caller.
-func (p *patient) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
+func (p *slowEngine) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
 	p.walks.Add(1)
 	defer p.walks.Add(-1)
 	all, err := p.List(ctx, q)
@@ -131,7 +132,7 @@ func (p *patient) Walk(ctx context.Context, q driver.Query, visit func([]driver.
 	return err
 }
 
-func (p *patient) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+func (p *slowEngine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
 	switch p.mood.Load() {
 	case failing:
 		return nil, errors.New("out of order")
@@ -150,11 +151,14 @@ func (p *patient) List(ctx context.Context, q driver.Query) ([]driver.Status, er
 	return p.Engine.List(ctx, q)
 }
 
-// onScreen runs the view in virtual time, and the test beside it.
-func onScreen(t *testing.T, test func(t *testing.T, tty *fakeTTY, p *patient, c *leasehold.Client, cancel context.CancelCauseFunc, ended chan error)) {
+// withScreen runs the view in virtual time, and the test concurrently.
+func withScreen(
+	t *testing.T, test func(t *testing.T, tty *fakeTTY, p *slowEngine, c *leasehold.Client,
+		cancel context.CancelCauseFunc, ended chan error),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &patient{Engine: memory.New()}
+		p := &slowEngine{Engine: memory.New()}
 		c := leasehold.New(p)
 		defer c.Close()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -166,7 +170,8 @@ func onScreen(t *testing.T, test func(t *testing.T, tty *fakeTTY, p *patient, c 
 					ended <- fmt.Errorf("panic: %v", r)
 				}
 			}()
-			ended <- run(ctx, c, Options{Engine: "memory:", Interval: time.Second, Colors: true}, tty, &jobs{stop: make(chan os.Signal), cont: make(chan os.Signal)})
+			ended <- run(ctx, c, Options{Engine: "memory:", Interval: time.Second, Colors: true}, tty,
+				&jobs{stop: make(chan os.Signal), cont: make(chan os.Signal)})
 		}()
 		test(t, tty, p, c, cancel, ended)
 	})
@@ -174,15 +179,18 @@ func onScreen(t *testing.T, test func(t *testing.T, tty *fakeTTY, p *patient, c 
 
 func TestTheScreenLivesAndEnds(t *testing.T) {
 	t.Parallel()
-	onScreen(t, func(t *testing.T, tty *fakeTTY, p *patient, c *leasehold.Client, _ context.CancelCauseFunc, ended chan error) {
+	withScreen(t, func(t *testing.T, tty *fakeTTY, p *slowEngine, c *leasehold.Client, _ context.CancelCauseFunc,
+		ended chan error) {
 		lease, err := c.Mutex("deploy").TryLock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if text := tty.written(); !tty.raw || !strings.Contains(text, "deploy") || !strings.Contains(text, "\x1b[?1049h") {
+		if text := tty.written(); !tty.raw || !strings.Contains(text, "deploy") ||
+			!strings.Contains(text, "\x1b[?1049h") {
 			t.Errorf("raw %v, %q", tty.raw, text)
-		} else if strings.Contains(text, "\x1b[c") || strings.Contains(text, "\x1b[>") || strings.Contains(text, "$p") || strings.Contains(text, "\x1b[18t") {
+		} else if strings.Contains(text, "\x1b[c") || strings.Contains(text, "\x1b[>") ||
+			strings.Contains(text, "$p") || strings.Contains(text, "\x1b[18t") {
 			t.Errorf("the terminal was asked something: %q", text)
 		}
 		p.mood.Store(failing)
@@ -218,16 +226,17 @@ func TestTheScreenLivesAndEnds(t *testing.T) {
 	})
 }
 
-func TestQuittingWhileALookIsUnderWay(t *testing.T) {
+func TestQuittingWithAListingInFlight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mood int32
-		left int32         // looks that are under way afterwards
-		most time.Duration // quitting takes
+		left int32         // listings in flight afterwards
+		most time.Duration // how long quitting takes
 	}{"hanging": {hanging, 0, 0}, "slow": {slow, 0, maxQuit / 2}, "stuck": {stuck, 1, maxQuit}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onScreen(t, func(t *testing.T, tty *fakeTTY, p *patient, _ *leasehold.Client, _ context.CancelCauseFunc, ended chan error) {
+			withScreen(t, func(t *testing.T, tty *fakeTTY, p *slowEngine, _ *leasehold.Client,
+				_ context.CancelCauseFunc, ended chan error) {
 				time.Sleep(1500 * time.Millisecond)
 				p.mood.Store(c.mood)
 				time.Sleep(2 * time.Second)
@@ -258,7 +267,8 @@ func TestAnEndFromOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onScreen(t, func(t *testing.T, tty *fakeTTY, _ *patient, _ *leasehold.Client, cancel context.CancelCauseFunc, ended chan error) {
+			withScreen(t, func(t *testing.T, tty *fakeTTY, _ *slowEngine, _ *leasehold.Client,
+				cancel context.CancelCauseFunc, ended chan error) {
 				time.Sleep(1500 * time.Millisecond)
 				c.end(tty, cancel)
 				if err := <-ended; !errors.Is(err, c.want) {
@@ -270,10 +280,11 @@ func TestAnEndFromOutside(t *testing.T) {
 	}
 }
 
-// A panic must not leave a terminal that shows nothing of what is typed: not even one of an errand, in a goroutine of its own.
+// A panic must not leave the terminal without echo, not even a panic in the goroutine of a request.
 func TestTheTerminalIsRestoredAfterAPanic(t *testing.T) {
 	t.Parallel()
-	onScreen(t, func(t *testing.T, tty *fakeTTY, p *patient, _ *leasehold.Client, _ context.CancelCauseFunc, ended chan error) {
+	withScreen(t, func(t *testing.T, tty *fakeTTY, p *slowEngine, _ *leasehold.Client, _ context.CancelCauseFunc,
+		ended chan error) {
 		time.Sleep(1500 * time.Millisecond)
 		p.mood.Store(panicking)
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), "planted") {
@@ -283,9 +294,10 @@ func TestTheTerminalIsRestoredAfterAPanic(t *testing.T) {
 	})
 }
 
-// Looks, errors and names that are opened leave nothing behind.
+// Listings, errors and opened names leave nothing behind.
 func TestNothingGrowsWithTime(t *testing.T) { // alone, as it counts what the whole process has
-	onScreen(t, func(t *testing.T, tty *fakeTTY, p *patient, c *leasehold.Client, _ context.CancelCauseFunc, ended chan error) {
+	withScreen(t, func(t *testing.T, tty *fakeTTY, p *slowEngine, c *leasehold.Client, _ context.CancelCauseFunc,
+		ended chan error) {
 		goroutines, heap := 0, uint64(0)
 		for minute := range 6 {
 			for i := range 20 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// because makes one line of an error.
-func because(err error) string { return strings.TrimPrefix(err.Error(), "leasehold: ") }
+// errorLine returns the text of an error without the library's name.
+func errorLine(err error) string { return strings.TrimPrefix(err.Error(), "leasehold: ") }
 
-// span is a duration, short.
-func span(d time.Duration) string {
+// formatDuration returns a short text for a duration.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "?"
@@ -20,7 +20,8 @@ func span(d time.Duration) string {
 	case d < time.Second:
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < 10*time.Second:
-		return strings.TrimSuffix(strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', 1, 64), ".0") + "s"
+		seconds := strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', 1, 64)
+		return strings.TrimSuffix(seconds, ".0") + "s"
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + "s"
 	case d < time.Hour:
@@ -31,8 +32,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// count writes a number in groups of three digits.
-func count(n int) string {
+// formatCount writes a number in groups of three digits.
+func formatCount(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -40,9 +41,9 @@ func count(n int) string {
 	return text
 }
 
-func rate(f float64) string {
+func formatRate(f float64) string {
 	if f >= 10 {
-		return count(int(f + 0.5))
+		return formatCount(int(f + 0.5))
 	}
 	return strconv.FormatFloat(f, 'f', 1, 64)
 }

@@ -13,9 +13,9 @@ import (
 // row is one name in the table.
 type row struct {
 	leasehold.Status
-	ttl  time.Duration // the least that is left of any lease; negative if none has an end
-	full time.Duration // the most that was seen to be left of this lease
-	age  time.Duration // for how long the one who has held for the longest has; negative if not known
+	ttl    time.Duration // the shortest remaining time of its leases; negative if none expires
+	maxTTL time.Duration // the longest remaining time seen of this lease
+	age    time.Duration // how long the longest holder has held it; negative if not known
 }
 
 func newRow(s leasehold.Status) row {
@@ -29,38 +29,40 @@ func newRow(s leasehold.Status) row {
 		}
 		r.age = max(r.age, h.Age)
 	}
-	r.full = r.ttl
+	r.maxTTL = r.ttl
 	return r
 }
 
-// held reports whether anybody holds it, as leasehold check has it.
-func held(s leasehold.Status) bool { return len(s.Holders) > 0 || s.Latch != nil && s.Latch.Count > 0 }
+// isHeld reports whether anybody holds the name, by the rule of leasehold check.
+func isHeld(s leasehold.Status) bool {
+	return len(s.Holders) > 0 || s.Latch != nil && s.Latch.Count > 0
+}
 
-// sameLease reports whether nothing but time has gone by.
+// sameLease reports whether both rows are about the same lease.
 func sameLease(a, b row) bool {
 	return len(a.Holders) > 0 && len(a.Holders) == len(b.Holders) && a.Holders[0].Token == b.Holders[0].Token
 }
 
-// sorting is an order of the table.
-type sorting uint8
+// sortOrder is an order of the table.
+type sortOrder uint8
 
 const (
-	byWaiting sorting = iota
+	byWaiting sortOrder = iota
 	byAge
 	byName
 	byTTL
 )
 
-func (s sorting) String() string { return [...]string{"waiting", "held for", "name", "ttl"}[s] }
+func (s sortOrder) String() string { return [...]string{"waiting", "held for", "name", "ttl"}[s] }
 
-// view is what of an engine is shown, and in which order.
+// view says which names the table shows, and in which order.
 type view struct {
-	sort     sorting
+	sort     sortOrder
 	reversed bool
 	filter   string
 }
 
-// matches reports whether a name, or the text about one of its holders, contains the filter, in capitals or not.
+// matches reports whether the name or one of its holder texts contains the filter, ignoring case.
 func (v view) matches(s leasehold.Status) bool {
 	if v.filter == "" {
 		return true
@@ -70,7 +72,7 @@ func (v view) matches(s leasehold.Status) bool {
 	return has(s.Name) || slices.ContainsFunc(s.Holders, func(h leasehold.Holder) bool { return has(h.Holder) })
 }
 
-// compare says which of two rows stands first. No two names are equal.
+// compare returns the order of two rows. No two names are equal.
 func (v view) compare(a, b row) int {
 	n := 0
 	switch v.sort {
@@ -79,7 +81,7 @@ func (v view) compare(a, b row) int {
 	case byAge:
 		n = cmp.Compare(b.age, a.age)
 	case byTTL:
-		n = cmp.Compare(a.ends(), b.ends())
+		n = cmp.Compare(a.sortTTL(), b.sortTTL())
 	}
 	n = cmp.Or(n, strings.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	if v.reversed {
@@ -88,16 +90,16 @@ func (v view) compare(a, b row) int {
 	return n
 }
 
-// ends is when it ends, as a number to sort by.
-func (r row) ends() time.Duration {
+// sortTTL returns the remaining time as a number to sort by.
+func (r row) sortTTL() time.Duration {
 	if r.ttl < 0 {
 		return math.MaxInt64
 	}
 	return r.ttl
 }
 
-// arrange returns those of the rows that match, in order.
-func arrange(rows []row, v view) []row {
+// filterAndSort returns the rows that match, in order.
+func filterAndSort(rows []row, v view) []row {
 	out := make([]row, 0, len(rows))
 	for _, r := range rows {
 		if v.matches(r.Status) {

@@ -15,27 +15,29 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// busy is a network on which one request in four is slow.
-func busy(seed uint64) network {
+// slowNetwork is a network on which one request in four is slow.
+func slowNetwork(seed uint64) networkPlan {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0))
-	return network{plan: func(int, string) fate {
+	return networkPlan{plan: func(int, string) delivery {
 		mu.Lock()
 		defer mu.Unlock()
-		most := int64(2 * ms)
+		maxDelay := int64(2 * ms)
 		if rng.IntN(4) == 0 {
-			most = int64(75 * ms)
+			maxDelay = int64(75 * ms)
 		}
-		return fate{before: time.Duration(rng.Int64N(most)), after: time.Duration(rng.Int64N(most))}
+		return delivery{
+			requestDelay: time.Duration(rng.Int64N(maxDelay)), replyDelay: time.Duration(rng.Int64N(maxDelay)),
+		}
 	}}
 }
 
-// Votes of those who ask at the same time are split, and yet one of them gets it, and no more.
-func TestOneOfManyGetsIt(t *testing.T) {
+// Votes are split among 16 takers, and yet exactly one of them is granted the name.
+func TestOneOfManyTakersIsGrantedTheName(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
-			s, to := newStage(t, 3+int(seed%3)), busy(seed)
+			s, to := newTestQuorum(t, 3+int(seed%3)), slowNetwork(seed)
 			var mu sync.Mutex
 			var all sync.WaitGroup
 			var winners []string
@@ -48,35 +50,36 @@ func TestOneOfManyGetsIt(t *testing.T) {
 						winners = append(winners, owner)
 						mu.Unlock()
 					case !errors.Is(err, driver.ErrHeld):
-						t.Errorf("%s: %v, want a grant or a no", owner, err)
+						t.Errorf("%s: %v, want a grant or a refusal", owner, err)
 					}
 				})
 			}
 			all.Wait()
 			if len(winners) != 1 {
-				t.Errorf("seed %d: %d of 16 get it: %v", seed, len(winners), winners)
+				t.Errorf("seed %d: %d of 16 are granted the name: %v", seed, len(winners), winners)
 			}
 			time.Sleep(ttl)
 		})
 	}
 }
 
-// Votes are split among four who ask at the same time. The three whom the arbiter refuses hear it late. The one to whom it has granted the name waits until they give way.
-func TestSplitVotesComeTogether(t *testing.T) {
+// Votes are split among four takers. The arbiter refuses three of them, which learn that late. The fourth, to
+// which it has granted the name, waits until they give way.
+func TestSplitVotesAreResolved(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t, 4)
+			s := newTestQuorum(t, 4)
 			arbiter := s.client(steady).arbiter(key).index
 			near := func(own int) *Engine {
-				e := s.client(network{plan: func(place int, _ string) fate {
+				e := s.client(networkPlan{plan: func(node int, _ string) delivery {
 					switch {
-					case place == own:
-						return fate{before: ms, after: ms}
-					case place == arbiter:
-						return fate{before: 220 * ms, after: 220 * ms}
+					case node == own:
+						return delivery{requestDelay: ms, replyDelay: ms}
+					case node == arbiter:
+						return delivery{requestDelay: 220 * ms, replyDelay: 220 * ms}
 					}
-					return fate{before: 3 * ms, after: 3 * ms}
+					return delivery{requestDelay: 3 * ms, replyDelay: 3 * ms}
 				}})
 				e.random = rand.New(rand.NewPCG(seed, uint64(own))).Int64N
 				return e
@@ -90,7 +93,7 @@ func TestSplitVotesComeTogether(t *testing.T) {
 			all.Wait()
 			for own, err := range outcomes {
 				if own == arbiter && err != nil || own != arbiter && !errors.Is(err, driver.ErrHeld) {
-					t.Errorf("seed %d: the one near place %d: %v; the arbiter is place %d", seed, own, err, arbiter)
+					t.Errorf("seed %d: the taker near node %d: %v; the arbiter is node %d", seed, own, err, arbiter)
 				}
 			}
 			time.Sleep(ttl)
@@ -98,12 +101,13 @@ func TestSplitVotesComeTogether(t *testing.T) {
 	}
 }
 
-// While each request takes up to 150 ms, a third of its limit, a name that many want changes hands without a pause in which nobody gets it. On an even number of places, too.
+// Requests take up to 150 ms, a third of their limit. Even so, a name that many want is handed over without a
+// long pause in which nobody gets it, also on an even number of nodes.
 func TestNobodyIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			s, to := newStage(t, 3+int(seed%3)), busy(seed)
+			s, to := newTestQuorum(t, 3+int(seed%3)), slowNetwork(seed)
 			var all sync.WaitGroup
 			free := time.Now()
 			var token uint64
@@ -120,10 +124,10 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 							t.Errorf("seed %d: %s: token %d after %d, %v", seed, owner, g.Token, token, err)
 						}
 						if d := time.Since(free); d > time.Second {
-							t.Errorf("seed %d: nobody got it for %v", seed, d)
+							t.Errorf("seed %d: nobody was granted the name for %v", seed, d)
 						}
 						token, free = g.Token, time.Now()
-						s.give(e, joining(owner), g)
+						s.releaseGrant(e, joining(owner), g)
 					}
 				})
 			}
@@ -138,9 +142,9 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t, n)
+			s := newTestQuorum(t, n)
 			holder := s.client(steady)
-			s.take(holder, "holder")
+			s.mustTake(holder, "holder")
 			var all sync.WaitGroup
 			var served []int
 			var at []time.Time
@@ -156,19 +160,19 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 						t.Errorf("%s: token %d after %d, %v", owner, g.Token, token, err)
 					}
 					served, at, token = append(served, i), append(at, time.Now()), g.Token
-					s.give(e, joining(owner), g)
+					s.releaseGrant(e, joining(owner), g)
 				})
 				time.Sleep(100 * ms)
 			}
 			at = append(at, time.Now())
-			s.release(holder, "holder")
+			s.mustRelease(holder, "holder")
 			all.Wait()
 			if !slices.IsSorted(served) {
 				t.Errorf("served in the order %v", served)
 			}
 			for i, now := range at[1:] {
 				if d := now.Sub(at[i]); d > 100*ms {
-					t.Errorf("%d places: number %d had to wait for %v after the one before", n, i, d)
+					t.Errorf("%d nodes: waiter %d had to wait for %v after the one before", n, i, d)
 				}
 			}
 			time.Sleep(ttl)
@@ -176,17 +180,19 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	}
 }
 
-// A holder is told that somebody waits, also by the process in which they do before they have reached the queue.
+// A holder learns that somebody waits. In the waiter's own process that is so even before the waiter has
+// reached the queue.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
+		s := newTestQuorum(t, 3)
 		holder, waiter := s.client(steady), s.client(steady)
-		s.take(holder, "holder")
+		s.mustTake(holder, "holder")
 		wanted := func(want bool) {
 			t.Helper()
 			if holder.Wanted(key) != want || waiter.Wanted(key) != want {
-				t.Errorf("wanted: %v for the holder, %v for the waiter, want %v", holder.Wanted(key), waiter.Wanted(key), want)
+				t.Errorf("wanted: %v for the holder, %v for the waiter, want %v", holder.Wanted(key),
+					waiter.Wanted(key), want)
 			}
 		}
 		wanted(false)
@@ -194,7 +200,7 @@ func TestWanted(t *testing.T) {
 			t.Fatalf("%v, want ErrHeld", err)
 		}
 		if !waiter.Wanted(key) {
-			t.Error("not wanted by one who is about to wait")
+			t.Error("not wanted although a caller is about to wait")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -208,29 +214,29 @@ func TestWanted(t *testing.T) {
 		wanted(true)
 		cancel()
 		<-done
-		if err := waiter.Release(t.Context(), driver.Release{Hold: hold("waiter")}); err != nil && !driver.IsNo(err) {
+		if err := waiter.Release(t.Context(), driver.Release{Hold: holdOf("waiter")}); err != nil && !driver.IsNo(err) {
 			t.Errorf("release: %v", err)
 		}
 		time.Sleep(time.Second)
 		wanted(false)
-		s.release(holder, "holder")
+		s.mustRelease(holder, "holder")
 	})
 }
 
-// Whoever gives up at any moment and releases leaves nothing behind, and returns at once.
+// A caller that gives up at any moment and releases leaves nothing behind, and returns at once.
 func TestGivingUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 260*ms; at += 3 * ms {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t, 3)
-			s.count(9, 5, 7) // so that tokens are raised, too
-			e := s.client(network{plan: steady.plan, skew: noClock})
-			if at/ms%2 == 0 || at > 80*ms { // a take alone has ended by then
+			s := newTestQuorum(t, 3)
+			s.setCounters(9, 5, 7) // so that tokens are raised
+			e := s.client(networkPlan{plan: steady.plan, skew: noClockSkew})
+			if at/ms%2 == 0 || at > 80*ms { // otherwise the take would have ended before
 				holder := s.client(steady)
-				s.take(holder, "holder")
+				s.mustTake(holder, "holder")
 				go func() {
 					time.Sleep(120 * ms)
-					s.release(holder, "holder")
+					s.mustRelease(holder, "holder")
 				}()
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -249,14 +255,15 @@ func TestGivingUpLeavesNothing(t *testing.T) {
 					t.Errorf("given up at %v: %v, %v late", at, err, late)
 				}
 			}
-			if err := e.Release(t.Context(), driver.Release{Hold: hold(cmp.Or(g.Owner, "owner"))}); err != nil && !driver.IsNo(err) {
+			if err := e.Release(t.Context(),
+				driver.Release{Hold: holdOf(cmp.Or(g.Owner, "owner"))}); err != nil && !driver.IsNo(err) {
 				t.Errorf("given up at %v: release: %v", at, err)
 			}
 			time.Sleep(time.Second)
-			if s.free() != 3 {
+			if s.freeNodes() != 3 {
 				t.Errorf("given up at %v: something is left", at)
 			}
-			if e.Wanted(key) || len(e.attempts.of) > 0 || len(e.attempts.waiting) > 0 {
+			if e.Wanted(key) || len(e.calls.byOwner) > 0 || len(e.calls.waiting) > 0 {
 				t.Errorf("given up at %v: the engine still knows of it", at)
 			}
 			cancel()

@@ -10,15 +10,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// List implements [driver.Engine]. It needs a majority of the nodes. What is held by one holder on a majority is shown as held, and so is what may be, as
-// nodes are missing that could make up the majority; who has less, because it has just begun or is about to let go, is not.
+// List implements [driver.Engine]. It needs a majority of the nodes. A name that one holder has on a majority is listed
+// as held, and so is one that it may have there, because of nodes that have not answered. An owner that has fewer nodes
+// is not listed: it has just begun, or is about to release.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 1000
 	}
 	q.Progress = nil
-	err = e.walk(ctx, q, func(piece []driver.Status) bool {
-		page = append(page, piece...)
+	err = e.listMerged(ctx, q, func(part []driver.Status) bool {
+		page = append(page, part...)
 		return true
 	})
 	if err != nil {
@@ -27,57 +28,58 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 	return page, nil
 }
 
-// Walk implements [driver.Walker]. Each node is searched once. What a majority is, is as in List; a node that fails in the midst counts as missing from
-// there on.
-func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
+// Walk implements [driver.Walker]. Each node is searched once. Majorities count as in List; a node that fails
+// on the way counts as missing from there on.
+func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(page []driver.Status) bool) error {
 	q.Limit = math.MaxInt
-	return e.walk(ctx, q, visit)
+	return e.listMerged(ctx, q, visit)
 }
 
-// pieceSize is how many names are told in one go.
-const pieceSize = 100
+// pageSize is how many names are visited at a time.
+const pageSize = 100
 
-// walk tells what the query matches, piece by piece, and no more than its limit. It merges what the nodes tell, each in the order of keys.
-func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
-	s := open(ctx, e, q, e.tell)
-	defer s.end()
-	var piece []driver.Status
-	for told := 0; ; {
-		if err := s.gather(); err != nil {
+// listMerged visits what the query matches, page by page, up to its limit. It merges what the nodes find, each in the
+// order of keys.
+func (e *Engine) listMerged(ctx context.Context, q driver.Query, visit func(page []driver.Status) bool) error {
+	s := startSearches(ctx, e, q, e.listNode)
+	defer s.cancel()
+	var page []driver.Status
+	for listed := 0; ; {
+		if err := s.awaitItems(); err != nil {
 			return err
 		}
-		missing, votes := s.missing()
-		if len(e.nodes)-missing < e.need {
-			return e.unlisted(votes, e.need)
+		failed, votes := s.failedNodes()
+		if len(e.nodes)-failed < e.majority {
+			return e.errTooFewAnswered(votes, e.majority)
 		}
-		parts := least(s.all)
+		parts := takeFirstKey(s.all)
 		if len(parts) > 0 {
-			if st := merge(parts, e.need-missing, e.need); len(st.Holders) > 0 || st.Waiting > 0 {
-				piece, told = append(piece, st), told+1
+			if st := mergeStatus(parts, e.majority-failed, e.majority); len(st.Holders) > 0 || st.Waiting > 0 {
+				page, listed = append(page, st), listed+1
 			}
 		}
-		over := len(parts) == 0 || told == q.Limit
-		if len(piece) == pieceSize || over && len(piece) > 0 {
-			if !visit(piece) {
+		done := len(parts) == 0 || listed == q.Limit
+		if len(page) == pageSize || done && len(page) > 0 {
+			if !visit(page) {
 				return nil
 			}
-			piece = nil
+			page = nil
 		}
-		if over {
+		if done {
 			return nil
 		}
 	}
 }
 
-// tell has one node tell its part. One that has no search to do is asked for one page after the other.
-func (e *Engine) tell(ctx context.Context, n *node, q driver.Query, visit func([]driver.Status) bool) error {
+// listNode lists what one node has. A node that need not search is asked for one page after the other.
+func (e *Engine) listNode(ctx context.Context, n *node, q driver.Query, visit func([]driver.Status) bool) error {
 	if w, ok := n.Node.(driver.Walker); ok && n.Abilities().Walk {
 		return w.Walk(ctx, q, visit)
 	}
 	q.Limit = min(q.Limit, 1000)
 	for searched := 0; ; {
 		var page []driver.Status
-		err := e.request(ctx, n, func(ctx context.Context) (err error) {
+		err := e.sendRequest(ctx, n, func(ctx context.Context) (err error) {
 			page, err = n.List(ctx, q)
 			return err
 		})
@@ -90,11 +92,11 @@ func (e *Engine) tell(ctx context.Context, n *node, q driver.Query, visit func([
 	}
 }
 
-// least takes what the nodes say of the first key that any of them has told of.
-func least(all []*stream[[]driver.Status]) (parts []driver.Status) {
-	for _, st := range all {
-		if st.full && (len(parts) == 0 || st.piece[0].Key.Compare(parts[0].Key) < 0) {
-			parts = st.piece[:1:1]
+// takeFirstKey removes the first key from the pages of the nodes, and returns what each node says of it.
+func takeFirstKey(all []*nodeSearch[[]driver.Status]) (parts []driver.Status) {
+	for _, ns := range all {
+		if ns.hasItem && (len(parts) == 0 || ns.item[0].Key.Compare(parts[0].Key) < 0) {
+			parts = ns.item[:1:1]
 		}
 	}
 	if len(parts) == 0 {
@@ -102,24 +104,26 @@ func least(all []*stream[[]driver.Status]) (parts []driver.Status) {
 	}
 	key := parts[0].Key
 	parts = nil
-	for _, st := range all {
-		if st.full && st.piece[0].Key == key {
-			parts = append(parts, st.piece[0])
-			if st.piece = st.piece[1:]; len(st.piece) == 0 {
-				st.used()
+	for _, ns := range all {
+		if ns.hasItem && ns.item[0].Key == key {
+			parts = append(parts, ns.item[0])
+			if ns.item = ns.item[1:]; len(ns.item) == 0 {
+				ns.finishItem()
 			}
 		}
 	}
 	return parts
 }
 
-// look asks all nodes, waits for all of them, and returns what each has answered, if it has.
-func look[T any](ctx context.Context, e *Engine, ask func(context.Context, *node) (T, error)) ([]T, *poll, error) {
-	var mu sync.Mutex // who is too late may still write when the answers are read
+// askAll asks all nodes, waits for all of them, and returns the answers, by node.
+func askAll[T any](
+	ctx context.Context, e *Engine, ask func(context.Context, *node) (T, error),
+) ([]T, *fanOut, error) {
+	var mu sync.Mutex // a late node may still write when the answers are read
 	answers := make([]T, len(e.nodes))
-	p := e.poll()
+	f := e.newFanOut()
 	for _, n := range e.nodes {
-		p.send(ctx, n, func(ctx context.Context) error {
+		f.send(ctx, n, func(ctx context.Context) error {
 			answer, err := ask(ctx, n)
 			if err == nil {
 				mu.Lock()
@@ -129,34 +133,34 @@ func look[T any](ctx context.Context, e *Engine, ask func(context.Context, *node
 			return err
 		})
 	}
-	err := p.await(ctx, func() bool { return false })
+	err := f.awaitAnswers(ctx, func() bool { return false })
 	mu.Lock()
 	defer mu.Unlock()
-	return slices.Clone(answers), p, err
+	return slices.Clone(answers), f, err
 }
 
-// merge puts together what the nodes say of one name. A holder is who is known to hold on least nodes: it has need of them, if those are counted that
-// are not known.
-func merge(parts []driver.Status, least, need int) driver.Status {
+// mergeStatus merges what the nodes say of one name. A holder is listed if at least minNodes nodes know it. With the
+// nodes that have failed it may then have a majority.
+func mergeStatus(parts []driver.Status, minNodes, majority int) driver.Status {
 	s := driver.Status{Key: parts[0].Key}
-	by := map[uint64][]driver.Holder{} // by token
+	byToken := map[uint64][]driver.Holder{}
 	var most []driver.Holder
 	for _, part := range parts {
 		for _, h := range part.Holders {
-			same := append(by[h.Token], h)
-			by[h.Token] = same
+			same := append(byToken[h.Token], h)
+			byToken[h.Token] = same
 			if len(same) > len(most) {
 				most = same
 			}
 		}
-		if part.Waiting > s.Waiting { // one of them is the arbiter
+		if part.Waiting > s.Waiting { // one of the nodes is the arbiter
 			s.Waiting, s.Queue = part.Waiting, part.Queue
 		}
 	}
-	if len(most) >= least {
-		// It is held until the moment at which fewer than a majority do.
+	if len(most) >= minNodes {
+		// The name is held until fewer nodes than a majority hold it.
 		slices.SortFunc(most, func(a, b driver.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
-		s.Holders = []driver.Holder{most[min(len(most), need)-1]}
+		s.Holders = []driver.Holder{most[min(len(most), majority)-1]}
 	}
 	return s
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // holders lists the name of the tests.
-func (s *stage) holders(e *Engine) []driver.Holder {
+func (s *testQuorum) holders(e *Engine) []driver.Holder {
 	s.t.Helper()
 	page, err := e.List(s.t.Context(), driver.Query{Kind: driver.Lock, Name: key.Name})
 	if err != nil {
@@ -25,48 +25,51 @@ func (s *stage) holders(e *Engine) []driver.Holder {
 	return page[0].Holders
 }
 
-// What is held by three of five is not free because one of them does not answer. What one of five has is.
+// A name held by three of five nodes stays listed when one of them does not answer. A name held by two of
+// five is not listed.
 func TestListingWithNodesMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 5)
+		s := newTestQuorum(t, 5)
 		s.takeOn(3, request("other"))
 		s.takeOn(4, request("other"))
 		e := s.client(steady)
-		g := s.take(e, "owner")
+		g := s.mustTake(e, "owner")
 		for _, c := range []struct{ frozen, held int }{{0, 1}, {1, 1}, {3, 1}} {
-			s.places[c.frozen].freeze()
+			s.nodes[c.frozen].freeze()
 			holders := s.holders(e)
 			if len(holders) != c.held || holders[0].Token != g.Token || holders[0].TTL <= 0 || holders[0].TTL > ttl {
-				t.Errorf("place %d is frozen: listed %+v, want the holder of %d", c.frozen, holders, g.Token)
+				t.Errorf("node %d is frozen: listed %+v, want the holder of %d", c.frozen, holders, g.Token)
 			}
-			s.places[c.frozen].thaw()
+			s.nodes[c.frozen].thaw()
 			time.Sleep(time.Second)
 		}
-		s.release(e, "owner")
+		s.mustRelease(e, "owner")
 		time.Sleep(time.Second)
 		if holders := s.holders(e); len(holders) != 0 {
 			t.Errorf("listed %+v, which two of five have", holders)
 		}
 		for i := range 3 {
-			s.places[i].freeze()
+			s.nodes[i].freeze()
 		}
 		_, err := e.List(t.Context(), driver.Query{})
-		if err == nil || !strings.Contains(err.Error(), "2 of 5 nodes") || !strings.Contains(err.Error(), "place 2 no answer") || strings.Contains(err.Error(), "place 3") {
+		if err == nil || !strings.Contains(err.Error(), "2 of 5 nodes") ||
+			!strings.Contains(err.Error(), "node 2 no answer") ||
+			strings.Contains(err.Error(), "node 3") {
 			t.Errorf("a listing with two of five: %v", err)
 		}
 		for i := range 3 {
-			s.places[i].thaw()
+			s.nodes[i].thaw()
 		}
 		time.Sleep(time.Minute)
 	})
 }
 
-// A page of one node may end before that of another. Nothing is left out for that.
+// A page of one node may end before that of another node. Nothing is left out for that.
 func TestListingInPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
+		s := newTestQuorum(t, 3)
 		e := s.client(steady)
 		named := func(name string) driver.Request {
 			r := request("owner of " + name)
@@ -78,17 +81,17 @@ func TestListingInPages(t *testing.T) {
 			r := named(fmt.Sprint("name ", i))
 			for on := range 3 {
 				switch {
-				case on != i%3: // each name is missing on another place
+				case on != i%3: // each name is missing on one node
 					r.Floor = uint64(1000 * (i + 1))
 					s.takeOn(on, r)
-				default: // which has something else before it
+				default: // which has other names before it
 					s.takeOn(on, named(fmt.Sprint("name ", i, " of one")))
 					s.takeOn(on, named(fmt.Sprint("name ", i, " of one alone")))
 				}
 			}
 			want = append(want, r.Name)
 		}
-		for _, name := range []string{"few a", "few b", "few c"} { // they fill a page of one place that ends before those of the others
+		for _, name := range []string{"few a", "few b", "few c"} { // one node's page, which ends before the others'
 			s.takeOn(0, named(name))
 		}
 		few := named("few n")
@@ -115,7 +118,8 @@ func TestListingInPages(t *testing.T) {
 				t.Errorf("pages of %d: listed %q, want %q", limit, got, want)
 			}
 		}
-		if page, err := e.List(t.Context(), driver.Query{Prefix: "few", Limit: 3}); err != nil || len(page) != 1 || page[0].Name != few.Name {
+		if page, err := e.List(t.Context(),
+			driver.Query{Prefix: "few", Limit: 3}); err != nil || len(page) != 1 || page[0].Name != few.Name {
 			t.Errorf("listed %+v, %v, want %s once", page, err, few.Name)
 		}
 	})

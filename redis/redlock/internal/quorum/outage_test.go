@@ -11,15 +11,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// A waiter outlasts a time in which no place can be reached.
+// A waiter outlasts a time in which no node can be reached.
 func TestWaiterOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
+		s := newTestQuorum(t, 3)
 		holder := s.client(steady)
-		s.take(holder, "holder")
+		s.mustTake(holder, "holder")
 		var out atomic.Bool
-		e := s.client(network{plan: func(int, string) fate { return fate{lost: out.Load(), after: 10 * ms} }})
+		e := s.client(
+			networkPlan{plan: func(int, string) delivery { return delivery{lost: out.Load(), replyDelay: 10 * ms} }})
 		if _, err := e.Take(t.Context(), joining("waiter")); !errors.Is(err, driver.ErrHeld) {
 			t.Fatalf("%v, want ErrHeld", err)
 		}
@@ -31,7 +32,7 @@ func TestWaiterOutlastsAnOutage(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			out.Store(false)
 			time.Sleep(3 * time.Second)
-			s.release(holder, "holder")
+			s.mustRelease(holder, "holder")
 		}()
 		began := time.Now()
 		g, err := e.Wait(ctx, joining("waiter"))
@@ -39,7 +40,7 @@ func TestWaiterOutlastsAnOutage(t *testing.T) {
 			t.Errorf("%v after %v, want a grant soon after the release", err, waited)
 		}
 		if err == nil {
-			s.give(e, joining("waiter"), g)
+			s.releaseGrant(e, joining("waiter"), g)
 		}
 		time.Sleep(time.Second)
 	})

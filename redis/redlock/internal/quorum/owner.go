@@ -10,140 +10,143 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// owner is one name under which an attempt asks the nodes, and what it has there. When it is over, no take names it any more: from then on releases do, which may
-// be under way for any time.
+// owner is one name under which a call asks the nodes, and what it has there. Once it is spent, no take names it any
+// more: releases do, and they may be in flight for any time.
 type owner struct {
-	attempt *attempt
-	name    string
+	call *call
+	name string
 
-	// What follows is guarded by the mutex of the attempt.
-	over  bool    // a release names it, or is about to
-	named bool    // a node has named it in a release of its own
-	lost  bool    // it asks for nothing now, and what it is granted late is released
-	floor uint64  // the least token of the ballot that was won; nodes that are slow still have to answer to it
-	on    []trace // by node
+	// The mutex of the call guards what follows.
+	spent       bool        // a release names it, or is about to
+	spentByNode bool        // a node has named it in a release of its own
+	ballotLost  bool        // it has no ballot now, and what it is granted late is released
+	floor       uint64      // the token floor of the ballot that it won, for nodes that have not answered yet
+	nodes       []nodeState // by index
 }
 
-// trace is what an owner has under way on one node, or may have left there.
-type trace struct {
-	asked int   // takes under way
-	left  bool  // the node has granted it something, or has it in its queue, or may have
-	tell  *poll // of the release by the caller, which came while the node was still asked; nil if there was none
-	drops int   // releases under way that the caller has not asked for
-	owed  bool  // the last of them had no answer
-	doubt bool  // something had none, and may arrive late
+// nodeState is what an owner has in flight to one node, or may have left there.
+type nodeState struct {
+	takes             int     // in flight
+	mayHold           bool    // the node has granted it something, or queued it, or may have
+	pendingRelease    *fanOut // the caller's release, which waits for a take in flight; nil if there is none
+	cleanups          int     // releases in flight that the caller has not asked for
+	cleanupUnanswered bool    // the last of them had no answer
+	uncertain         bool    // a request had no answer, and may arrive late
 }
 
-// fresh returns an owner that nobody has named before: 160 random bits.
-func fresh() string {
+// newOwner returns an owner that nobody has named before: 160 random bits.
+func newOwner() string {
 	var b [20]byte
 	rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// least is the least token that the owner may be granted. One who holds already is asked for the same again; all others for one that is larger than any that
-// a node can have forgotten.
-func (o *owner) least() uint64 {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
+// tokenFloor is the smallest token that the owner may be granted. For a holder that is the floor of the ballot that it
+// won; for all others it is larger than any token that a node can have forgotten.
+func (o *owner) tokenFloor() uint64 {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
 	return cmp.Or(o.floor, uint64(time.Now().UnixMicro()))
 }
 
-// ask notes that a take is sent to a node. If it reports false, the owner is over, and no take may be sent.
-func (o *owner) ask(n *node) bool {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	if !o.over {
-		o.on[n.index].asked++
+// beginTake notes that a take is sent to a node. It reports false if the owner is spent, so that no take may be sent.
+func (o *owner) beginTake(n *node) bool {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	if !o.spent {
+		o.nodes[n.index].takes++
 	}
-	return !o.over
+	return !o.spent
 }
 
-// took takes in the answer of a node to a take; left is whether something may be left there, doubt whether there was no answer. If the owner is over, and something is, drop is true: the caller must
-// begin a drop. tell wants to know the outcome of that. Its release is not for this take alone: the owner may also hold or wait there since before.
-func (o *owner) took(n *node, left, doubt bool) (drop bool, tell *poll) {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	t := &o.on[n.index]
-	t.doubt = t.doubt || doubt
-	if t.asked--; t.asked == 0 {
-		tell, t.tell = t.tell, nil
+// endTake notes the answer of a node to a take. mayHold says that the node may have granted the name or queued the
+// owner, uncertain that it has not answered. If the owner has no use for that, cleanUp is true, and the caller must
+// begin a cleanup, whose outcome it reports to release, unless that is nil. The cleanup is not for this take alone: the
+// owner may have held or waited there before.
+func (o *owner) endTake(n *node, mayHold, uncertain bool) (cleanUp bool, release *fanOut) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	state := &o.nodes[n.index]
+	state.uncertain = state.uncertain || uncertain
+	if state.takes--; state.takes == 0 {
+		release, state.pendingRelease = state.pendingRelease, nil
 	}
-	if (o.over || o.lost) && (tell != nil || left) {
-		o.over = true
-		t.drops++
-		return true, tell
+	if (o.spent || o.ballotLost) && (release != nil || mayHold) {
+		o.spent = true
+		state.cleanups++
+		return true, release
 	}
-	t.left = t.left || left
+	state.mayHold = state.mayHold || mayHold
 	return false, nil
 }
 
-// names notes that a node has named the owner in a release of its own, which may arrive there at any later time: no ballot after this one may ask as it. What
-// a majority of others grants it in this one is its own all the same.
-func (o *owner) names() {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	o.named = true
+// noteSpentByNode notes that a node has named the owner in a release of its own, which may arrive there at any later
+// time. The owner may not ask in another ballot, but it keeps what a majority of other nodes grants it in this one.
+func (o *owner) noteSpentByNode() {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	o.spentByNode = true
 }
 
-// doubts notes that a request to a node had no answer.
-func (o *owner) doubts(n *node) {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	o.on[n.index].doubt = true
+// noteUnknown notes that a request to a node had no answer.
+func (o *owner) noteUnknown(n *node) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	o.nodes[n.index].uncertain = true
 }
 
-// lose ends what an owner has asked for in vain, and reports for each node whether it must be released there. If it need not be anywhere, it may ask again.
-func (o *owner) lose() (left []bool) {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	o.floor, o.lost = 0, true
-	left = make([]bool, len(o.on))
-	for i := range o.on {
-		t := &o.on[i]
-		o.over = o.over || t.left
-		left[i], t.left = t.left, false
-		if left[i] {
-			t.drops++
+// loseBallot ends a ballot without a lease, and reports for each node whether it must release the owner. If no node
+// must, the owner may ask again.
+func (o *owner) loseBallot() (mustRelease []bool) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	o.floor, o.ballotLost = 0, true
+	mustRelease = make([]bool, len(o.nodes))
+	for i := range o.nodes {
+		state := &o.nodes[i]
+		o.spent = o.spent || state.mayHold
+		mustRelease[i], state.mayHold = state.mayHold, false
+		if mustRelease[i] {
+			state.cleanups++
 		}
 	}
-	return left
+	return mustRelease
 }
 
-// spent reports whether the owner is over, or may be as soon as a node answers late.
-func (o *owner) spent() bool {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	return o.mayEnd()
+// mayBeSpent reports whether the owner is spent, or will be if a node answers late.
+func (o *owner) mayBeSpent() bool {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	return o.mayBeSpentLocked()
 }
 
-// mayEnd is spent for an owner that asks for nothing now. The mutex of the attempt is held.
-func (o *owner) mayEnd() bool {
-	return o.over || o.named || slices.ContainsFunc(o.on, func(t trace) bool { return t.asked > 0 })
+// mayBeSpentLocked is mayBeSpent with the mutex of the call held.
+func (o *owner) mayBeSpentLocked() bool {
+	return o.spent || o.spentByNode || slices.ContainsFunc(o.nodes, func(s nodeState) bool { return s.takes > 0 })
 }
 
-// instead is the owner as the grant to a request names it: nothing if the request has.
-func (o *owner) instead(r driver.Request) string {
+// grantOwner is the owner that a grant names: "" if it is that of the request.
+func (o *owner) grantOwner(r driver.Request) string {
 	if o.name == r.Owner {
 		return ""
 	}
 	return o.name
 }
 
-// dropped notes the outcome of a drop.
-func (o *owner) dropped(n *node, err error) {
-	o.attempt.mu.Lock()
-	defer o.attempt.mu.Unlock()
-	t := &o.on[n.index]
-	t.drops--
-	t.owed = err != nil && !driver.IsNo(err)
-	t.doubt = t.doubt || t.owed
+// noteCleanup notes the outcome of a cleanup.
+func (o *owner) noteCleanup(n *node, err error) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	state := &o.nodes[n.index]
+	state.cleanups--
+	state.cleanupUnanswered = err != nil && !driver.IsNo(err)
+	state.uncertain = state.uncertain || state.cleanupUnanswered
 }
 
-// leaves reports whether something of the owner may be left on a node. The mutex of the attempt is held.
-func (o *owner) leaves() bool {
-	for i := range o.on {
-		if t := &o.on[i]; t.asked > 0 || t.drops > 0 || t.doubt {
+// mayBeOnNodeLocked reports whether a node may still have something of the owner. The mutex of the call is held.
+func (o *owner) mayBeOnNodeLocked() bool {
+	for i := range o.nodes {
+		if state := &o.nodes[i]; state.takes > 0 || state.cleanups > 0 || state.uncertain {
 			return true
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Format implements [fmt.Formatter]: every verb prints what the engine is, and nothing of its inside, where owners are, and what changes meanwhile.
+// Format implements [fmt.Formatter]. Every verb prints what the engine is and none of its fields: these hold owners,
+// and change while they are printed.
 func (e *Engine) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, e.Name+" engine")
 }

@@ -1,23 +1,25 @@
-// Package quorum keeps each lock on a majority of several nodes, none of which knows of the others. A node is an engine by itself: a
-// Redis server, or a simulated one in virtual time.
+// Package quorum keeps each lock on a majority of several nodes, none of which knows of the others. A node is an
+// engine by itself: a Redis server, or a simulated one in virtual time.
 //
 // # The protocol
 //
-// A take asks all nodes at once, with the same least token, and is decided as soon as a majority has granted it, or no majority can any more. The
-// others are not waited for: what they grant late makes the lease stronger if it was taken, and is released if it was not. A
-// release, a renewal and a forced release are decided by a majority in the same way.
+// A take asks all nodes at once, with the same token floor. It is decided as soon as a majority has granted
+// the name, or no majority can any more. The other nodes are not waited for: a late grant strengthens the
+// lease if there is one, and is released if there is none. A majority decides releases, renewals and forced
+// releases in the same way.
 //
-// The token of a lease is the largest of the first majority that has granted it, and nobody learns of it before a majority of nodes stands at
-// it, neither below nor above. Most often that is so at once, because the least token is the same everywhere; otherwise the nodes that are behind
-// are raised first, where the lease is still ours. Any later majority has a node in common with this one, so its token is larger. This argument
-// needs no clock: models/ holds a model of it that has been checked.
+// The token of a lease is the largest that the first majority has granted. Nobody learns it before a majority of nodes
+// stands exactly at it, neither below nor above. Because the floor is the same everywhere, that is usually so at once;
+// otherwise nodes that are behind are raised first, where the lease is still ours. Any later majority has a node in
+// common with this one, so its token is larger. This argument needs no clock: models/ holds a model of it that has been
+// checked.
 //
-// That no two hold a lock at once does need clocks that run at about the same rate, and nodes that do not forget: a
-// node that was restarted has to refuse everybody for as long as the longest lease lasts.
+// Mutual exclusion does need clocks that run at about the same rate, and nodes that do not forget: a node that was
+// restarted must refuse everybody for as long as the longest lease lasts.
 //
-// Who has to wait queues on one node, the arbiter of the name: the first in an order that depends on the name alone, and the next one if that does
-// not answer. Who is granted the name there asks the other nodes. This keeps the votes of many from being split, and is no more than
-// that: only a majority is a grant.
+// Waiters queue on one node, the arbiter of the name: the first node in an order that depends only on the name, or the
+// next one if that does not answer. A waiter that the arbiter grants the name then asks the other nodes. This prevents
+// split votes among many waiters, and is no more than that: only a majority grants a lock.
 package quorum
 
 import (
@@ -29,10 +31,10 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/redis/internal/crowd"
+	"github.com/leasehold-go/leasehold/internal/contended"
 )
 
-// Node is one of the places.
+// Node is one of the independent servers.
 type Node interface {
 	driver.Engine
 	driver.Starter
@@ -41,44 +43,44 @@ type Node interface {
 	driver.Wanter
 }
 
-// Config is what the quorum must know. All fields are required.
+// Config is what the quorum must know. All fields but MinValidity are required.
 type Config struct {
 	// Name is that of the engine.
 	Name string
-	// Nodes are the places, at least one; Names say what they are called in errors and listings.
+	// Nodes are the servers, at least one. Names are what errors and listings call them.
 	Nodes []Node
 	Names []string
 	// Timeout is how long one node has for one request.
 	Timeout time.Duration
-	// Least is how much of a lease must be left when it is granted.
-	Least time.Duration
+	// MinValidity is how much of a lease must be left when it is granted.
+	MinValidity time.Duration
 	// MaxTTL is the longest lease.
 	MaxTTL time.Duration
-	// Closed says until when a node grants nothing, if that is what its error means.
+	// Closed reports whether an error means that its node grants nothing yet, and until when.
 	Closed func(error) (until time.Time, ok bool)
 }
 
 // Engine is a quorum of nodes. It is safe for concurrent use by many goroutines.
 type Engine struct {
 	Config
-	nodes []*node
-	need  int // how many are a majority
+	nodes    []*node
+	majority int
 
-	crowd    crowd.Crowd // names that this process found held
-	attempts attempts
-	random   func(n int64) int64 // below n
+	contended contended.Names[driver.Key] // names that this process found held
+	calls     calls
+	random    func(n int64) int64 // below n
 
-	mu     sync.Mutex
-	work   sync.WaitGroup // requests that go on by themselves
-	closed bool
-	life   context.Context
-	end    context.CancelFunc
+	mu         sync.Mutex
+	background sync.WaitGroup // requests that nobody may be waiting for
+	closed     bool
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
 }
 
 // New returns an engine over some nodes.
 func New(c Config) *Engine {
-	e := &Engine{Config: c, need: len(c.Nodes)/2 + 1, random: rand.Int64N}
-	e.life, e.end = context.WithCancel(context.Background())
+	e := &Engine{Config: c, majority: len(c.Nodes)/2 + 1, random: rand.Int64N}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
 	for i, n := range c.Nodes {
 		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i], hash: hash(c.Names[i])})
 	}
@@ -87,7 +89,9 @@ func New(c Config) *Engine {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	a := driver.Abilities{Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true}
+	a := driver.Abilities{
+		Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true,
+	}
 	for _, n := range e.nodes {
 		can := n.Abilities()
 		a.Leaks, a.Records = a.Leaks && can.Leaks, a.Records && can.Records
@@ -95,20 +99,19 @@ func (e *Engine) Abilities() driver.Abilities {
 	return a
 }
 
-// Close ends what goes on in the background. Nodes stay open.
+// Close ends all background work. Nodes stay open.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
-	e.end()
-	e.work.Wait()
+	e.cancel()
+	e.background.Wait()
 }
 
-// Idle reports whether nothing goes on that callers have not waited for: requests to slow nodes, and releases of what was granted
-// late.
+// Idle reports whether no request is in flight: neither to slow nodes, nor to release what was granted late.
 func (e *Engine) Idle() bool {
 	for _, n := range e.nodes {
-		if n.under.Load() > 0 {
+		if n.inFlight.Load() > 0 {
 			return false
 		}
 	}
@@ -118,23 +121,23 @@ func (e *Engine) Idle() bool {
 // errClosed is permanent.
 var errClosed = driver.Permanent(fmt.Errorf("the engine has been closed: open another one"))
 
-// enter notes a request that goes on by itself, after which work.Done must be called. It reports false if the engine is closed.
-func (e *Engine) enter() bool {
+// beginWork makes Close wait until background.Done is called. It reports false if the engine is closed already.
+func (e *Engine) beginWork() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.closed {
-		e.work.Add(1)
+		e.background.Add(1)
 	}
 	return !e.closed
 }
 
-// begin runs f in a goroutine that Close waits for, and reports false if the engine is closed.
-func (e *Engine) begin(f func()) bool {
-	if !e.enter() {
+// goInBackground runs f in a goroutine that Close waits for. It reports false if the engine is closed.
+func (e *Engine) goInBackground(f func()) bool {
+	if !e.beginWork() {
 		return false
 	}
 	go func() {
-		defer e.work.Done()
+		defer e.background.Done()
 		f()
 	}()
 	return true
@@ -147,70 +150,72 @@ type node struct {
 	name  string
 	hash  uint64 // of the name
 
-	under  atomic.Int32 // requests under way
-	silent atomic.Bool  // the last request had no answer in time
-	watch  watch
+	inFlight atomic.Int32 // requests
+	silent   atomic.Bool  // the last request had no answer in time
+	watch    nodeWatch
 }
 
-// mostUnder is how many requests may be under way to one node. One that does not answer must not gather more and more.
-const mostUnder = 1024
+// maxInFlight limits the requests in flight to one node, so that they do not pile up where nothing is answered.
+const maxInFlight = 1024
 
-// jitter returns a random time between half of d and one and a half.
+// jitter returns a random time between half of d and one and a half of it.
 func (e *Engine) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(e.random(int64(d)))
 }
 
-// patience is how long answers are waited for: a node may go on with a request for longer than it has.
-func (e *Engine) patience() time.Duration { return e.Timeout + e.Timeout/4 }
+// answerTimeout is how long answers are waited for. It leaves a node some time beyond that of its request.
+func (e *Engine) answerTimeout() time.Duration { return e.Timeout + e.Timeout/4 }
 
-// errSilent is for a node that is not even asked.
-var errSilent = driver.NoEffect(fmt.Errorf("no answer to the requests before"))
+// errNodeSilent is for a node that is not even asked.
+var errNodeSilent = driver.NoEffect(fmt.Errorf("no answer to the requests before"))
 
-// request sends one request to the node within the time that one has. It is not bound to the caller's context, which others must not wait
-// for, but has its values.
-func (e *Engine) request(ctx context.Context, n *node, f func(ctx context.Context) error) error {
-	if !n.admit() {
-		return errSilent
+// sendRequest sends one request to the node, with Timeout as its limit. The request keeps the values of the caller's
+// context but not its end: it goes on when the caller has given up.
+func (e *Engine) sendRequest(ctx context.Context, n *node, f func(ctx context.Context) error) error {
+	if !n.beginRequest() {
+		return errNodeSilent
 	}
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Timeout)
 	defer cancel()
-	stop := context.AfterFunc(e.life, cancel)
+	stop := context.AfterFunc(e.ctx, cancel)
 	defer stop()
 	err := f(inner)
-	n.heard(err)
-	n.leave()
+	n.noteAnswer(err)
+	n.endRequest()
 	return err
 }
 
-// admit notes a request to the node, unless too many are under way. Then leave must be called.
-func (n *node) admit() bool {
-	if n.under.Add(1) > mostUnder {
-		n.under.Add(-1)
+// beginRequest counts a request to the node, and reports false if too many are in flight. Otherwise endRequest must be
+// called.
+func (n *node) beginRequest() bool {
+	if n.inFlight.Add(1) > maxInFlight {
+		n.inFlight.Add(-1)
 		return false
 	}
 	return true
 }
 
-// leave notes that a request has ended, and all that must follow it has begun.
-func (n *node) leave() { n.under.Add(-1) }
+// endRequest ends a request. Requests that follow from its answer have begun by then, so that Idle does not miss them.
+func (n *node) endRequest() { n.inFlight.Add(-1) }
 
-// heard notes whether the node has answered.
-func (n *node) heard(err error) {
-	if silent := err != nil && isSilence(err); silent != n.silent.Load() {
+// noteAnswer notes whether the node has answered.
+func (n *node) noteAnswer(err error) {
+	if silent := err != nil && isNoAnswer(err); silent != n.silent.Load() {
 		n.silent.Store(silent)
 	}
 }
 
-// bounded is a context for requests to several nodes at once. It has the values of another one, and a deadline that those who send the requests see to.
-type bounded struct {
+// deadlineContext is one context for requests to several nodes. It has the values of another context and a deadline,
+// which it does not enforce: the nodes do.
+type deadlineContext struct {
 	context.Context
-	end time.Time
+	deadline time.Time
 }
 
-// bound returns the context of requests that begin now.
-func (e *Engine) bound(ctx context.Context) *bounded {
-	return &bounded{context.WithoutCancel(ctx), time.Now().Add(e.Timeout)}
+// withNodeDeadline returns the context of requests that begin now.
+func (e *Engine) withNodeDeadline(ctx context.Context) *deadlineContext {
+	return &deadlineContext{context.WithoutCancel(ctx), time.Now().Add(e.Timeout)}
 }
 
 // Deadline implements [context.Context].
-func (b *bounded) Deadline() (time.Time, bool) { return b.end, true }
+func (c *deadlineContext) Deadline() (time.Time, bool) { return c.deadline, true }

@@ -11,33 +11,34 @@ import (
 
 // Record implements [driver.Recorder]. A removal is recorded when a majority of the nodes has it.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
-	p := e.poll()
+	f := e.newFanOut()
 	for _, n := range e.nodes {
-		p.send(ctx, n, func(ctx context.Context) error { return n.Node.(driver.Recorder).Record(ctx, r) })
+		f.send(ctx, n, func(ctx context.Context) error { return n.Node.(driver.Recorder).Record(ctx, r) })
 	}
-	if err := p.await(ctx, func() bool { return p.yes >= e.need }); err != nil {
+	if err := f.awaitAnswers(ctx, func() bool { return f.yes >= e.majority }); err != nil {
 		return err
 	}
-	if p.yes >= e.need {
+	if f.yes >= e.majority {
 		return nil
 	}
-	return fmt.Errorf("recorded by %d of %d nodes, %d must: %w", p.yes, len(e.nodes), e.need, &Error{Votes: p.votes, Need: e.need})
+	return fmt.Errorf("recorded by %d of %d nodes, %d must: %w",
+		f.yes, len(e.nodes), e.majority, &Error{Votes: f.votes, Need: e.majority})
 }
 
-// Records implements [driver.Recorder]. It needs a majority of the nodes, one of which has each record. Where they differ, the one that says what has become of
-// a removal is the later one.
+// Records implements [driver.Recorder]. It needs a majority of the nodes: one of them has each record. Where nodes
+// differ, a record with an outcome is later than one without.
 func (e *Engine) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals
 	}
-	lists, p, err := look(ctx, e, func(ctx context.Context, n *node) ([]driver.Removal, error) {
+	lists, f, err := askAll(ctx, e, func(ctx context.Context, n *node) ([]driver.Removal, error) {
 		return n.Node.(driver.Recorder).Records(ctx, limit)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if p.yes < e.need {
-		return nil, e.unlisted(p.votes, e.need)
+	if f.yes < e.majority {
+		return nil, e.errTooFewAnswered(f.votes, e.majority)
 	}
 	latest := map[string]driver.Removal{}
 	for _, list := range lists {

@@ -13,14 +13,14 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// odd is a node that a test makes answer late, or something else.
-type odd struct {
+// oddNode is a node that a test makes answer late, or something else.
+type oddNode struct {
 	*memory.Engine
-	take   func(do func() (driver.Grant, error), done func(driver.Grant, error)) // nil: at once
-	wanted func() bool                                                           // nil: as it is
+	take   func(do func() (driver.Grant, error), done func(driver.Grant, error)) // nil: answers at once
+	wanted func() bool                                                           // nil: answers truly
 }
 
-func (o *odd) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (o *oddNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	do := func() (driver.Grant, error) { return o.Take(ctx, r) }
 	if o.take == nil {
 		done(do())
@@ -29,14 +29,14 @@ func (o *odd) StartTake(ctx context.Context, r driver.Request, done func(driver.
 	o.take(do, done)
 }
 
-func (o *odd) Wanted(k driver.Key) bool {
+func (o *oddNode) Wanted(k driver.Key) bool {
 	if o.wanted != nil {
 		return o.wanted()
 	}
 	return o.Engine.Wanted(k)
 }
 
-// answersLate answers after a while with what is true then.
+// answersLate takes and answers after a while.
 func answersLate(after time.Duration) func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
 	return func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
 		go func() {
@@ -46,16 +46,16 @@ func answersLate(after time.Duration) func(do func() (driver.Grant, error), done
 	}
 }
 
-// oneOdd makes a quorum of three nodes, of which the last is odd.
-func oneOdd(t *testing.T) (*Engine, *odd) {
-	o := &odd{Engine: memory.New()}
-	e := over(memory.New(), memory.New(), o)
+// newWithOddNode returns a quorum of three nodes, of which the last is odd.
+func newWithOddNode(t *testing.T) (*Engine, *oddNode) {
+	o := &oddNode{Engine: memory.New()}
+	e := newQuorum(memory.New(), memory.New(), o)
 	t.Cleanup(e.Close)
 	return e, o
 }
 
-// state is what a node says of the name.
-func (o *odd) state(t *testing.T) driver.Status {
+// state is what the node says of the name.
+func (o *oddNode) state(t *testing.T) driver.Status {
 	t.Helper()
 	page, err := o.List(context.Background(), driver.Query{Kind: key.Kind, Name: key.Name})
 	if err != nil {
@@ -67,16 +67,16 @@ func (o *odd) state(t *testing.T) driver.Status {
 	return page[0]
 }
 
-// A node may have had no part in the last take of an owner, and still have something of it from before: the place in the queue, or what an earlier take
-// was granted. So it is released whatever the take comes to.
+// A node may have had no part in the last take of an owner, and still have something of that owner from
+// before: a place in the queue, or an earlier grant. So it is released whatever the take comes to.
 func TestReleaseTakesWhatIsThereFromBefore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before func(t *testing.T, e *Engine, o *odd)
+		before func(t *testing.T, e *Engine, o *oddNode)
 		take   func(do func() (driver.Grant, error), done func(driver.Grant, error))
 	}{
 		"it holds": {
-			func(t *testing.T, e *Engine, _ *odd) {
+			func(t *testing.T, e *Engine, _ *oddNode) {
 				if _, err := e.Take(t.Context(), request("owner")); err != nil {
 					t.Fatal(err)
 				}
@@ -84,12 +84,12 @@ func TestReleaseTakesWhatIsThereFromBefore(t *testing.T) {
 			func(_ func() (driver.Grant, error), done func(driver.Grant, error)) {
 				go func() {
 					time.Sleep(100 * ms)
-					done(driver.Grant{}, driver.NoEffect(context.DeadlineExceeded)) // it was never sent
+					done(driver.Grant{}, driver.NoEffect(context.DeadlineExceeded)) // the take was never sent
 				}()
 			},
 		},
 		"it waits": {
-			func(t *testing.T, _ *Engine, o *odd) {
+			func(t *testing.T, _ *Engine, o *oddNode) {
 				if _, err := o.Take(t.Context(), request("other")); err != nil {
 					t.Fatal(err)
 				}
@@ -103,13 +103,13 @@ func TestReleaseTakesWhatIsThereFromBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				e, o := oneOdd(t)
+				e, o := newWithOddNode(t)
 				c.before(t, e, o)
 				o.take = c.take
 				if _, err := e.Take(t.Context(), request("owner")); err != nil {
 					t.Fatal(err)
 				}
-				if err := e.Release(t.Context(), driver.Release{Hold: hold("owner")}); err != nil {
+				if err := e.Release(t.Context(), driver.Release{Hold: holdOf("owner")}); err != nil {
 					t.Errorf("Release: %v", err)
 				}
 				time.Sleep(time.Second)
@@ -127,24 +127,24 @@ func TestReleaseTakesWhatIsThereFromBefore(t *testing.T) {
 	}
 }
 
-// A lock that is to stay taken for a while does so on a node that is late, too.
+// A lock that is to stay taken for a while does so on a late node, too.
 func TestReleaseKeepsOnTheLateNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e, o := oneOdd(t)
+		e, o := newWithOddNode(t)
 		o.take = answersLate(100 * ms)
 		if _, err := e.Take(t.Context(), request("owner")); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Release(t.Context(), driver.Release{Hold: hold("owner"), Keep: 5 * time.Second}); err != nil {
+		if err := e.Release(t.Context(), driver.Release{Hold: holdOf("owner"), Keep: 5 * time.Second}); err != nil {
 			t.Errorf("Release: %v", err)
 		}
 		time.Sleep(time.Second)
 		if _, err := o.Take(t.Context(), request("other")); !errors.Is(err, driver.ErrHeld) {
 			t.Errorf("take on the late node of what is kept: %v, want ErrHeld", err)
 		}
-		if err := o.Release(t.Context(), driver.Release{Hold: hold("owner")}); !errors.Is(err, driver.ErrNotHeld) {
-			t.Errorf("release on the late node by the owner: %v, want that he does not hold any more", err)
+		if err := o.Release(t.Context(), driver.Release{Hold: holdOf("owner")}); !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("release on the late node by the owner: %v, want ErrNotHeld", err)
 		}
 		time.Sleep(5 * time.Second)
 		if _, err := o.Take(t.Context(), request("other")); err != nil {
@@ -153,47 +153,54 @@ func TestReleaseKeepsOnTheLateNode(t *testing.T) {
 	})
 }
 
-// The late answer may come at any moment of a release, also while that finds out who waits. The race detector sees what goes wrong here.
-func TestLateAnswerWhileTheReleaseLooksWhoWaits(t *testing.T) {
+// The late answer may come at any moment of a release, also while the release finds out who waits. The race
+// detector sees what goes wrong here.
+func TestLateAnswerWhileTheReleaseLooksForWaiters(t *testing.T) {
 	t.Parallel()
 	for range 200 {
 		looks := make(chan struct{})
-		o := &odd{Engine: memory.New(), take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
-			go func() {
-				<-looks
-				done(do())
-			}()
-		}}
+		o := &oddNode{
+			Engine: memory.New(),
+			take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
+				go func() {
+					<-looks
+					done(do())
+				}()
+			},
+		}
 		var once sync.Once
-		e := over(&odd{Engine: memory.New(), wanted: func() bool {
+		e := newQuorum(&oddNode{Engine: memory.New(), wanted: func() bool {
 			once.Do(func() { close(looks) })
 			return true
 		}}, memory.New(), o)
 		if _, err := e.Take(t.Context(), request("owner")); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Release(t.Context(), driver.Release{Hold: hold("owner")}); err != nil {
+		if err := e.Release(t.Context(), driver.Release{Hold: holdOf("owner")}); err != nil {
 			t.Errorf("Release: %v", err)
 		}
 		e.Close()
 	}
 }
 
-// When nothing is under way any more, what was granted late has been released.
+// When nothing is in flight any more, what was granted late has been released.
 func TestIdleWhenLateGrantsAreGone(t *testing.T) {
 	t.Parallel()
 	for range 2000 {
 		answer := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		o := &odd{Engine: memory.New(), take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
-			go func() {
-				cancel()
-				<-answer
-				done(do())
-			}()
-		}}
+		o := &oddNode{
+			Engine: memory.New(),
+			take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
+				go func() {
+					cancel()
+					<-answer
+					done(do())
+				}()
+			},
+		}
 		first, second := memory.New(), memory.New()
-		e := over(first, second, o)
+		e := newQuorum(first, second, o)
 		for _, n := range []*memory.Engine{first, second} {
 			if _, err := n.Take(t.Context(), request("other")); err != nil {
 				t.Fatal(err)
@@ -206,7 +213,7 @@ func TestIdleWhenLateGrantsAreGone(t *testing.T) {
 			t.Fatal("idle while a node has not answered")
 		}
 		close(answer)
-		for !e.Idle() { // without a pause, to meet the moment
+		for !e.Idle() { // without a pause, to hit the right moment
 		}
 		if s := o.state(t); len(s.Holders) > 0 {
 			t.Fatal("the late grant is still there")
@@ -215,29 +222,29 @@ func TestIdleWhenLateGrantsAreGone(t *testing.T) {
 	}
 }
 
-// Close waits for requests that are under way, for as long as they have, and comes between requests of any kind.
-func TestCloseAmidRequests(t *testing.T) {
+// Close waits for requests in flight, for as long as they have, and may come between requests of any kind.
+func TestCloseDuringRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
+		s := newTestQuorum(t, 3)
 		e := s.client(steady)
-		s.places[1].freeze()
-		s.take(e, "owner")
-		s.release(e, "owner")
-		if d := took(e.Close); d > nodeTimeout {
+		s.nodes[1].freeze()
+		s.mustTake(e, "owner")
+		s.mustRelease(e, "owner")
+		if d := durationOf(e.Close); d > nodeTimeout {
 			t.Errorf("Close takes %v", d)
 		}
 		if !e.Idle() {
 			t.Error("something goes on after Close")
 		}
-		s.places[1].thaw()
+		s.nodes[1].thaw()
 		time.Sleep(time.Second)
 	})
 	for range 50 {
-		e := over(memory.New(), memory.New(), memory.New())
-		var crowd sync.WaitGroup
+		e := newQuorum(memory.New(), memory.New(), memory.New())
+		var work sync.WaitGroup
 		for i := range 4 {
-			crowd.Go(func() {
+			work.Go(func() {
 				for j := 0; ; j++ {
 					r := request(fmt.Sprint(i, " ", j))
 					r.Name = r.Owner
@@ -250,6 +257,6 @@ func TestCloseAmidRequests(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		e.Close()
-		crowd.Wait()
+		work.Wait()
 	}
 }

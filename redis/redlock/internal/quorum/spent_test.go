@@ -9,38 +9,39 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// spends is a node that undoes what it has granted: the first take, or wait, of those that it is to. It names the owner in a release of its own.
-type spends struct {
-	*link
+// spendingNode is a node that undoes what it has granted: so many takes, and waits. It names the owner in a
+// release of its own.
+type spendingNode struct {
+	*faultyNode
 	takes, waits int
 }
 
 var errUndone = driver.Spent(driver.NoEffect(errors.New("too few replicas have confirmed")))
 
-func (s *spends) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (s *spendingNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	if s.takes == 0 {
-		s.link.StartTake(ctx, r, done)
+		s.faultyNode.StartTake(ctx, r, done)
 		return
 	}
 	s.takes--
-	s.rule.take(r.Owner, s.name)
-	s.rule.release(r.Owner, s.name)
+	s.rule.checkTake(r.Owner, s.name)
+	s.rule.noteRelease(r.Owner, s.name)
 	done(driver.Grant{}, errUndone)
 }
 
-func (s *spends) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (s *spendingNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if s.waits == 0 {
-		return s.link.Wait(ctx, r)
+		return s.faultyNode.Wait(ctx, r)
 	}
 	s.waits--
-	s.rule.take(r.Owner, s.name)
-	s.rule.release(r.Owner, s.name)
-	_ = s.link.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, Place: r.Place})
+	s.rule.checkTake(r.Owner, s.name)
+	s.rule.noteRelease(r.Owner, s.name)
+	_ = s.faultyNode.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, Place: r.Place})
 	return driver.Grant{}, errUndone
 }
 
-// An owner that a node has named in a release of its own is never used in a take again, although that take had no effect. One node that did so does not keep
-// a majority of others from granting the name.
+// An owner that a node has named in a release of its own is never used in a take again, even though that take
+// had no effect. One such node does not keep a majority of others from granting the name.
 func TestNodeThatSpendsTheOwner(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -54,24 +55,24 @@ func TestNodeThatSpendsTheOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 3)
+				s := newTestQuorum(t, 3)
 				e := s.client(steady)
 				for i := range c.nodes {
-					e.nodes[i].Node = &spends{e.nodes[i].Node.(*link), c.takes, c.waits}
+					e.nodes[i].Node = &spendingNode{e.nodes[i].Node.(*faultyNode), c.takes, c.waits}
 				}
 				if c.waits > 0 {
-					s.take(s.client(steady), "first")
+					s.mustTake(s.client(steady), "first")
 					if _, err := e.Take(t.Context(), joining("owner")); !errors.Is(err, driver.ErrHeld) {
 						t.Fatal(err)
 					}
-					for i := range s.places {
-						_ = s.places[i].engine.Release(t.Context(), driver.Release{Hold: hold("first")})
+					for i := range s.nodes {
+						_ = s.nodes[i].engine.Release(t.Context(), driver.Release{Hold: holdOf("first")})
 					}
 					g, err := e.Wait(t.Context(), joining("owner"))
 					if err != nil {
 						t.Fatal(err)
 					}
-					s.give(e, joining("owner"), g)
+					s.releaseGrant(e, joining("owner"), g)
 					return
 				}
 				r := request("owner")
@@ -86,7 +87,7 @@ func TestNodeThatSpendsTheOwner(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.give(e, r, g)
+				s.releaseGrant(e, r, g)
 			})
 		})
 	}

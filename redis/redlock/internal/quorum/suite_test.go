@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// over makes a quorum over nodes.
-func over(nodes ...Node) *Engine {
+// newQuorum returns a quorum of the nodes.
+func newQuorum(nodes ...Node) *Engine {
 	c := Config{
 		Name: "quorum", Nodes: nodes, Timeout: time.Second, MaxTTL: time.Hour,
 		Closed: func(error) (until time.Time, ok bool) { return until, false },
@@ -28,26 +28,26 @@ func TestContract(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			drivertest.Run(t, drivertest.Harness{Start: func(*testing.T) drivertest.Place {
+			drivertest.Run(t, drivertest.Harness{Start: func(*testing.T) drivertest.Environment {
 				var nodes []Node
 				for range n {
 					nodes = append(nodes, memory.New())
 				}
-				return drivertest.Place{Open: func(t *testing.T) driver.Engine {
-					e := over(nodes...)
+				return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
+					e := newQuorum(nodes...)
 					t.Cleanup(e.Close)
-					return settled{e}
+					return settledEngine{e}
 				}}
 			}})
 		})
 	}
 }
 
-// settled is a quorum that answers when all nodes have. The suite looks at once at what a request has done, and who else comes then may
-// be granted a node that is slow.
-type settled struct{ *Engine }
+// settledEngine is a quorum that answers when all nodes have. The suite checks at once what a request has
+// done, and another owner might meanwhile be granted the name by a slow node.
+type settledEngine struct{ *Engine }
 
-func (s settled) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (s settledEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := s.Engine.Take(ctx, r)
 	for !s.Idle() {
 		time.Sleep(time.Millisecond)
@@ -55,8 +55,9 @@ func (s settled) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return g, err
 }
 
-// Wait does so, too: the suite releases what was granted to one engine through another one, which does not know what is still under way.
-func (s settled) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Wait also waits until all nodes have answered. The suite releases through one engine what was granted to
+// another, and the first knows nothing of the other's requests in flight.
+func (s settledEngine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := s.Engine.Wait(ctx, r)
 	for err == nil && !s.Idle() {
 		time.Sleep(time.Millisecond)

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// overtaken has one client lose its key on the second place before it has raised the token there, and another get the name
-// meanwhile, with the same token. The first must not be granted it, whatever the places answer then.
-func overtaken(t *testing.T, slow func(place int, method string) fate) {
+// testOvertaken has one client lose its key on the second node before it has raised the token there, and
+// another client get the name meanwhile, with the same token. The first client must not be granted it,
+// whatever the nodes answer then.
+func testOvertaken(t *testing.T, slow func(node int, method string) delivery) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
-		s.count(9, 8, 9)
-		first := s.client(without(slow))
-		second := s.client(without(func(place int, _ string) fate { return fate{lost: place == 0} }))
+		s := newTestQuorum(t, 3)
+		s.setCounters(9, 8, 9)
+		first := s.client(withoutClock(slow))
+		second := s.client(withoutClock(func(node int, _ string) delivery { return delivery{lost: node == 0} }))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -23,37 +24,37 @@ func overtaken(t *testing.T, slow func(place int, method string) fate) {
 			}
 		}()
 		time.Sleep(5 * ms)
-		s.places[1].jump(time.Minute)
+		s.nodes[1].jumpClock(time.Minute)
 		time.Sleep(5 * ms)
 		if g, err := second.Take(t.Context(), request("second")); err != nil || g.Token != 10 {
 			t.Fatalf("granted %d, %v: the test is about 10", g.Token, err)
 		}
-		s.release(second, "second")
+		s.mustRelease(second, "second")
 		<-done
 		time.Sleep(time.Minute)
 	})
 }
 
 func TestNodeThatGrantsMoreThanTheTokenDoesNotCount(t *testing.T) {
-	overtaken(t, func(place int, method string) fate {
+	testOvertaken(t, func(node int, method string) delivery {
 		switch {
 		case method == "raise":
-			return fate{before: 30 * ms}
-		case place == 2:
-			return fate{before: 50 * ms}
+			return delivery{requestDelay: 30 * ms}
+		case node == 2:
+			return delivery{requestDelay: 50 * ms}
 		}
-		return fate{}
+		return delivery{}
 	})
 }
 
 func TestRaiseOfWhatWasLostBetweenDoesNotCount(t *testing.T) {
-	overtaken(t, func(place int, method string) fate {
+	testOvertaken(t, func(node int, method string) delivery {
 		switch {
 		case method == "raise":
-			return fate{before: 30 * ms}
-		case place == 1:
-			return fate{again: 20 * ms}
+			return delivery{requestDelay: 30 * ms}
+		case node == 1:
+			return delivery{repeatedAfter: 20 * ms}
 		}
-		return fate{lost: place == 2}
+		return delivery{lost: node == 2}
 	})
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 )
 
-// Whether a raise was done is not known. Then nobody knows whether the lock could be had: that is no "no".
+// If a raise is not answered, nobody knows whether the lock could be had: that is not a refusal.
 func TestRaiseWithoutAnAnswerIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 3)
-		s.count(9, 8, 7)
-		e := s.client(without(func(_ int, method string) fate { return fate{mute: method == "raise"} }))
+		s := newTestQuorum(t, 3)
+		s.setCounters(9, 8, 7)
+		e := s.client(
+			withoutClock(func(_ int, method string) delivery { return delivery{replyLost: method == "raise"} }))
 		_, err := e.Take(t.Context(), request("owner"))
 		if err == nil || driver.IsNo(err) {
 			t.Errorf("%v, want an unknown outcome", err)
@@ -27,55 +28,55 @@ func TestRaiseWithoutAnAnswerIsNoRefusal(t *testing.T) {
 	})
 }
 
-// refusing is a node that refuses for good.
-type refusing struct{ *memory.Engine }
+// refusingNode is a node that refuses for good.
+type refusingNode struct{ *memory.Engine }
 
-func (refusing) Take(context.Context, driver.Request) (driver.Grant, error) {
+func (refusingNode) Take(context.Context, driver.Request) (driver.Grant, error) {
 	return driver.Grant{}, driver.Permanent(errors.New("no rights"))
 }
 
-func (r refusing) StartTake(ctx context.Context, q driver.Request, done func(driver.Grant, error)) {
+func (r refusingNode) StartTake(ctx context.Context, q driver.Request, done func(driver.Grant, error)) {
 	done(r.Take(ctx, q))
 }
 
-// Whoever would wait, but is told that it is hopeless, is forgotten: nobody releases what has had no effect.
-func TestAttemptThatIsHopelessIsForgotten(t *testing.T) {
+// A caller that would wait and fails for good is forgotten: nobody releases what has had no effect.
+func TestCallThatFailsForGoodIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := over(refusing{memory.New()}, refusing{memory.New()}, refusing{memory.New()})
+		e := newQuorum(refusingNode{memory.New()}, refusingNode{memory.New()}, refusingNode{memory.New()})
 		defer e.Close()
 		if _, err := e.Take(t.Context(), joining("owner")); !driver.IsPermanent(err) {
 			t.Fatalf("take: %v", err)
 		}
 		synctest.Wait()
-		if n := len(e.attempts.of); n > 0 {
-			t.Errorf("the engine remembers %d attempts", n)
+		if n := len(e.calls.byOwner); n > 0 {
+			t.Errorf("the engine remembers %d calls", n)
 		}
 	})
 }
 
-// The text of a renewal that nobody has decided.
+// The error of a renewal that nobody has decided is well formed.
 func TestErrorOfARenewalThatIsNotDecided(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 5)
-		e := s.client(network{plan: func(place int, method string) fate {
+		s := newTestQuorum(t, 5)
+		e := s.client(networkPlan{plan: func(node int, method string) delivery {
 			switch {
-			case method == "renew" && place == 2:
-				return fate{broken: true}
-			case method == "renew" && place == 0:
-				return fate{after: 100 * ms} // the last answer is a yes
+			case method == "renew" && node == 2:
+				return delivery{connectionBreaks: true}
+			case method == "renew" && node == 0:
+				return delivery{replyDelay: 100 * ms} // so that the last answer is a yes
 			}
-			return fate{}
+			return delivery{}
 		}})
-		s.take(e, "owner")
+		s.mustTake(e, "owner")
 		time.Sleep(time.Second)
 		s.releaseOn(3, "owner")
 		s.releaseOn(4, "owner")
 		if err := s.renew(e, "owner"); err == nil || strings.Contains(err.Error(), "%!") {
 			t.Errorf("renewal: %v", err)
 		}
-		s.release(e, "owner")
+		s.mustRelease(e, "owner")
 		time.Sleep(time.Minute)
 	})
 }

@@ -3,119 +3,120 @@ package cases
 import (
 	"time"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/stage"
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/scenario"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
 // client runs the program.
 type client struct {
-	stage.Client
-	*play
+	scenario.Client
+	*caseRun
 	name string
-	plan plan
+	plan clientPlan
 }
 
-// run is the program: take the lock, read the counter, work, write what was read plus one, let go. Who finds on the way that the lock is
-// lost starts over.
+// run is the program: acquire the lock, read the counter, work, write the value plus one, release. It starts again if
+// it notices that the lock is lost.
 func (c *client) run() {
 	p := c.plan
 	if p.after != "" {
-		c.world.Await(stage.Forever, p.after)
+		c.env.Await(scenario.Forever, p.after)
 	}
-	c.world.Sleep(p.delay)
-	for range mostAttempts {
+	c.env.Sleep(p.delay)
+	for range maxAttempts {
 		if c.attempt(p) {
 			return
 		}
-		p = p.again()
+		p = p.retry()
 	}
-	c.tape.Hang(c.name, "gives up")
+	c.recorder.NoteHang(c.name, "gives up")
 }
 
-// mostAttempts is far more than any client needs.
-const mostAttempts = 20
+// maxAttempts is far more than any client needs.
+const maxAttempts = 20
 
 // attempt reports whether the client is done.
-func (c *client) attempt(p plan) (done bool) {
+func (c *client) attempt(p clientPlan) (done bool) {
 	lease, ok := c.lock()
 	if !ok {
 		return true
 	}
 	value, ok := c.Read(lease.Token())
 	if !ok {
-		c.leave(lease)
+		c.release(lease)
 		return false
 	}
-	c.tape.Read(c.name, value, lease.Token())
-	c.world.Fire(stage.At(c.name, stage.Reads))
+	c.recorder.NoteRead(c.name, value, lease.Token())
+	c.env.Signal(scenario.EventOf(c.name, scenario.Reads))
 
-	c.work(p, lease.Lost())
+	c.work(p, lease.LostEvent())
 	if p.dies {
 		c.Die()
-		c.tape.End(c.name, tape.Holds)
-		c.tape.Mark(c.name, tape.Dies, "dies")
+		c.recorder.End(c.name, timeline.Holds)
+		c.recorder.AddPoint(c.name, timeline.Dies, "dies")
 		return true
 	}
-	if lease.Over() {
-		c.tape.Mark(c.name, tape.Note, "the lease is over: starts again")
-		c.leave(lease)
+	if lease.IsOver() {
+		c.recorder.AddPoint(c.name, timeline.Note, "the lease is over: starts again")
+		c.release(lease)
 		return false
 	}
-	happens(p.beforeWrite, c)
+	callHook(p.beforeWrite, c)
 	if !c.Write(lease.Token(), value+1) {
-		c.leave(lease)
+		c.release(lease)
 		return false
 	}
-	c.world.Fire(stage.At(c.name, stage.Writes))
-	happens(p.beforeUnlock, c)
-	if remark := c.leave(lease); remark != "" {
-		c.tape.Mark(c.name, tape.Note, remark)
+	c.env.Signal(scenario.EventOf(c.name, scenario.Writes))
+	callHook(p.beforeUnlock, c)
+	if remark := c.release(lease); remark != "" {
+		c.recorder.AddPoint(c.name, timeline.Note, remark)
 	}
 	return true
 }
 
-// leave lets go of the lock, in which the client does not believe any more from now on.
-func (c *client) leave(lease stage.Lease) (remark string) {
-	c.tape.End(c.name, tape.Holds)
+// release releases the lock. From now on the client no longer believes that it holds it.
+func (c *client) release(lease scenario.Lease) (remark string) {
+	c.recorder.End(c.name, timeline.Holds)
 	return lease.Release()
 }
 
 // lock waits for the lock.
-func (c *client) lock() (stage.Lease, bool) {
-	c.tape.Begin(c.name, tape.Waits)
+func (c *client) lock() (scenario.Lease, bool) {
+	c.recorder.Begin(c.name, timeline.Waits)
 	lease, ok := c.Lock()
-	c.tape.End(c.name, tape.Waits)
+	c.recorder.End(c.name, timeline.Waits)
 	if !ok {
-		c.tape.Hang(c.name, "waits for ever")
+		c.recorder.NoteHang(c.name, "waits for ever")
 		return nil, false
 	}
-	c.tape.Begin(c.name, tape.Holds)
-	c.world.Fire(stage.At(c.name, stage.Holds))
+	c.recorder.Begin(c.name, timeline.Holds)
+	c.env.Signal(scenario.EventOf(c.name, scenario.Holds))
 	return lease, true
 }
 
-// work lets time pass, as the plan says, but no longer than the lease lasts.
-func (c *client) work(p plan, lost stage.Moment) {
-	if c.world.Await(p.work, lost) != "" || p.until == "" {
+// work lets time pass, as the plan says, but stops when the lease is lost.
+func (c *client) work(p clientPlan, lost scenario.Event) {
+	if c.env.Await(p.work, lost) != "" || p.until == "" {
 		return
 	}
-	c.world.Await(p.most, p.until, lost)
+	c.env.Await(p.atMost, p.until, lost)
 }
 
-func happens(f func(*client), c *client) {
+func callHook(f func(*client), c *client) {
 	if f != nil {
 		f(c)
 	}
 }
 
-// stops lets the client stand still until something has come, and a moment longer.
-func stops(until stage.Moment, most, longer time.Duration) func(*client) {
+// stopUntil returns a function that stops the client until the event, or for at most the given time, and then for a
+// little longer.
+func stopUntil(until scenario.Event, most, longer time.Duration) func(*client) {
 	return func(c *client) {
-		c.tape.Begin(c.name, tape.Stopped)
+		c.recorder.Begin(c.name, timeline.Stopped)
 		c.Stop()
 		c.await(until, most)
-		c.world.Sleep(longer)
+		c.env.Sleep(longer)
 		c.Continue()
-		c.tape.End(c.name, tape.Stopped)
+		c.recorder.End(c.name, timeline.Stopped)
 	}
 }

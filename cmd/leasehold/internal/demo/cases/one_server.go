@@ -1,6 +1,6 @@
 package cases
 
-import "github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/stage"
+import "github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/scenario"
 
 var crash = Case{
 	Letter:  "a",
@@ -9,10 +9,10 @@ var crash = Case{
 	Without: "SETNX",
 	With:    "a lease, which ends by itself",
 	Moral:   "A lock without an end outlives its holder, until somebody deletes it by hand. A lease ends.",
-	setup:   stage.Setup{Servers: 1, Recipe: stage.Recipe{NoExpiry: true, PlainDelete: true}},
-	play: func(p *play) {
-		p.client("A", plan{work: p.part(.25, .45), dies: true})
-		p.client("B", plan{delay: p.part(.1, .2), work: p.part(.2, .4)})
+	setup:   scenario.Setup{Servers: 1, Naive: scenario.NaiveOptions{NoExpiry: true, PlainDelete: true}},
+	start: func(p *caseRun) {
+		p.client("A", clientPlan{work: p.partOfTTL(.25, .45), dies: true})
+		p.client("B", clientPlan{delay: p.partOfTTL(.1, .2), work: p.partOfTTL(.2, .4)})
 	},
 }
 
@@ -23,31 +23,36 @@ var plainDelete = Case{
 	Without: "SET NX PX, and DEL",
 	With:    "a release names its owner",
 	Moral:   "DEL deletes whatever is there. A release must compare the owner and delete in one step.",
-	setup:   stage.Setup{Servers: 1, Recipe: stage.Recipe{PlainDelete: true}},
-	play: func(p *play) {
-		// B is done before its first renewal, which would tell it that its lock is gone: the release alone is on trial.
-		p.client("A", plan{work: p.part(.1, .2), beforeUnlock: stops(stage.At("B", stage.Reads), 3*p.world.TTL(), p.part(.06, .1))})
-		p.client("B", plan{delay: p.part(.2, .3), work: p.part(.23, .26), until: stage.At("C", stage.Reads), most: p.part(.02, .04)})
-		p.client("C", plan{after: stage.At("B", stage.Holds), delay: p.part(.02, .05), work: p.part(.3, .4)})
+	setup:   scenario.Setup{Servers: 1, Naive: scenario.NaiveOptions{PlainDelete: true}},
+	start: func(p *caseRun) {
+		// B is done before its first renewal, which would tell it that its lock is gone: only the release is tested.
+		p.client("A", clientPlan{work: p.partOfTTL(.1, .2),
+			beforeUnlock: stopUntil(scenario.EventOf("B", scenario.Reads), 3*p.env.TTL(), p.partOfTTL(.06, .1))})
+		p.client("B", clientPlan{delay: p.partOfTTL(.2, .3), work: p.partOfTTL(.23, .26),
+			until: scenario.EventOf("C", scenario.Reads), atMost: p.partOfTTL(.02, .04)})
+		p.client("C", clientPlan{after: scenario.EventOf("B", scenario.Holds), delay: p.partOfTTL(.02, .05),
+			work: p.partOfTTL(.3, .4)})
 	},
 }
 
 var longPause = Case{
-	Letter:  "c",
-	Title:   "A pause that is longer than the lease",
-	Story:   "A looks at its lock, which is fine, and stands still before it writes: a garbage collection, a swapped page, a moved machine.",
+	Letter: "c",
+	Title:  "A pause that is longer than the lease",
+	Story: "A looks at its lock, which is fine, and stands still before it writes: a garbage collection, a swapped " +
+		"page, a moved machine.",
 	Without: "SET NX PX, compare and delete",
 	With:    "a token goes along with each write",
 	Moral:   "No lock can stop a client that is late. The counter can: it has seen a newer token.",
-	setup:   stage.Setup{Servers: 1},
+	setup:   scenario.Setup{Servers: 1},
 	fence:   true,
-	play: func(p *play) {
-		wakes := stage.At("B", stage.Reads) // before B has written, or after
+	start: func(p *caseRun) {
+		wakes := scenario.EventOf("B", scenario.Reads) // before B has written, or after
 		if p.random.IntN(2) == 0 {
-			wakes = stage.At("B", stage.Writes)
+			wakes = scenario.EventOf("B", scenario.Writes)
 		}
-		p.client("A", plan{work: p.part(.15, .25), beforeWrite: stops(wakes, 3*p.world.TTL(), p.part(.1, .2))})
-		p.client("B", plan{delay: p.part(.1, .2), work: p.part(.35, .5)})
+		p.client("A", clientPlan{work: p.partOfTTL(.15, .25),
+			beforeWrite: stopUntil(wakes, 3*p.env.TTL(), p.partOfTTL(.1, .2))})
+		p.client("B", clientPlan{delay: p.partOfTTL(.1, .2), work: p.partOfTTL(.35, .5)})
 	},
 }
 
@@ -58,15 +63,16 @@ var inFlight = Case{
 	Without: "SET NX PX, counted from the answer",
 	With:    "counted from before the request",
 	Moral:   "Counted from the answer, a lease that is over looks fresh. Count from before the request.",
-	setup:   stage.Setup{Servers: 1},
-	play: func(p *play) {
-		a := p.client("A", plan{work: p.part(.25, .35)})
-		p.client("B", plan{after: stage.At("A", stage.Asks), delay: p.part(.1, .2), work: p.part(.35, .45), until: stage.At("A", stage.Reads), most: p.part(.1, .15)})
-		a.StopWhenAsked()
-		longer := p.part(.1, .2)
-		p.meanwhile(func() {
-			p.world.Await(stage.Forever, stage.At("A", stage.Asks))
-			stops(stage.At("B", stage.Reads), 3*p.world.TTL(), longer)(a)
+	setup:   scenario.Setup{Servers: 1},
+	start: func(p *caseRun) {
+		a := p.client("A", clientPlan{work: p.partOfTTL(.25, .35)})
+		p.client("B", clientPlan{after: scenario.EventOf("A", scenario.Asks), delay: p.partOfTTL(.1, .2),
+			work: p.partOfTTL(.35, .45), until: scenario.EventOf("A", scenario.Reads), atMost: p.partOfTTL(.1, .15)})
+		a.StopAfterRequest()
+		longer := p.partOfTTL(.1, .2)
+		p.alongside(func() {
+			p.env.Await(scenario.Forever, scenario.EventOf("A", scenario.Asks))
+			stopUntil(scenario.EventOf("B", scenario.Reads), 3*p.env.TTL(), longer)(a)
 		})
 	},
 }

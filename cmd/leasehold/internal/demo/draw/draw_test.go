@@ -13,23 +13,24 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
 func figures(seed uint64) (all []draw.Figure) {
 	for _, c := range cases.All {
-		all = append(all, demo.Virtual(c, seed))
+		all = append(all, demo.Simulate(c, seed))
 	}
 	return all
 }
 
-func text(t *testing.T, s draw.Screen, all []draw.Figure) string {
+func text(t *testing.T, s screen.Screen, all []draw.Figure) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Legend(&b); err != nil {
+	if err := draw.Legend(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range all {
-		if err := s.Draw(&b, f); err != nil {
+		if err := draw.Text(&b, s, f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestTextFits(t *testing.T) {
 	for seed := range uint64(25) {
 		all := figures(seed)
 		for _, width := range []int{80, 100, 120} {
-			for line := range strings.Lines(text(t, draw.Screen{Width: width}, all)) {
+			for line := range strings.Lines(text(t, screen.Screen{Width: width}, all)) {
 				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 					t.Fatalf("seed %d: %d letters on a screen of %d: %s", seed, n, width, line)
 				}
@@ -54,7 +55,8 @@ func TestTextFits(t *testing.T) {
 func TestWidthHasLimits(t *testing.T) {
 	t.Parallel()
 	all := figures(1)
-	if text(t, draw.Screen{Width: 1}, all) != text(t, draw.Screen{Width: 80}, all) || text(t, draw.Screen{Width: 1000}, all) != text(t, draw.Screen{Width: 120}, all) {
+	if text(t, screen.Screen{Width: 1}, all) != text(t, screen.Screen{Width: 80}, all) ||
+		text(t, screen.Screen{Width: 1000}, all) != text(t, screen.Screen{Width: 120}, all) {
 		t.Error("a width beyond the limits makes another picture than the limit")
 	}
 }
@@ -64,7 +66,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func TestColorsChangeNothingElse(t *testing.T) {
 	t.Parallel()
 	all := figures(1)
-	plain, colored := text(t, draw.Screen{Width: 100}, all), text(t, draw.Screen{Width: 100, Colors: true}, all)
+	plain, colored := text(t, screen.Screen{Width: 100}, all), text(t, screen.Screen{Width: 100, Colors: true}, all)
 	if strings.Contains(plain, "\x1b") || !strings.Contains(colored, "\x1b[31m") {
 		t.Error("colours are where they should not be, or not where they should")
 	}
@@ -75,24 +77,25 @@ func TestColorsChangeNothingElse(t *testing.T) {
 
 func TestASCII(t *testing.T) {
 	t.Parallel()
-	plain := text(t, draw.Screen{Width: 100, ASCII: true}, figures(1))
+	plain := text(t, screen.Screen{Width: 100, ASCII: true}, figures(1))
 	for _, r := range plain {
 		if r > '~' || r < ' ' && r != '\n' {
 			t.Fatalf("%q is not ASCII", r)
 		}
 	}
-	nice := text(t, draw.Screen{Width: 100}, figures(1))
+	nice := text(t, screen.Screen{Width: 100}, figures(1))
 	if len(strings.Split(plain, "\n")) != len(strings.Split(nice, "\n")) {
 		t.Error("the picture in ASCII has other lines")
 	}
 }
 
-// What matters is in the picture of each case.
+// The picture of each case shows what matters.
 func TestTextTells(t *testing.T) {
 	t.Parallel()
 	for _, f := range figures(1) {
-		got := text(t, draw.Screen{Width: 100}, []draw.Figure{f})
-		wanted := []string{f.Letter + "  " + f.Title, "without: " + f.Without.What, "with leasehold: " + f.With.What, f.Without.Outcome(), "nothing lost", "   A  ", "   B  ", "   counter  ", "→ "}
+		got := text(t, screen.Screen{Width: 100}, []draw.Figure{f})
+		wanted := []string{f.Letter + "  " + f.Title, "without: " + f.Without.What, "with leasehold: " + f.With.What,
+			f.Without.Outcome(), "nothing lost", "   A  ", "   B  ", "   counter  ", "→ "}
 		if f.Letter == "c" || f.Letter == "f" {
 			wanted = append(wanted, "✗", "refused: token 1, seen 2")
 		}
@@ -144,7 +147,7 @@ func svg(t *testing.T, all []draw.Figure) shape {
 	return s
 }
 
-// The SVG is XML, has a group for each case, text as text, and nothing outside of the picture.
+// The SVG is XML, has a group for each case and its text as text, and nothing is outside of the picture.
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
@@ -159,7 +162,8 @@ func TestSVG(t *testing.T) {
 			}
 		})
 		for _, f := range all {
-			if !groups["case-"+f.Letter] || !strings.Contains(words, f.Title) || !strings.Contains(words, f.Without.What) || !strings.Contains(words, f.With.What) {
+			if !groups["case-"+f.Letter] || !strings.Contains(words, f.Title) ||
+				!strings.Contains(words, f.Without.What) || !strings.Contains(words, f.With.What) {
 				t.Errorf("seed %d: case %s is not in the picture", seed, f.Letter)
 			}
 		}
@@ -195,7 +199,7 @@ func TestCaptionsDoNotTouch(t *testing.T) {
 	}
 }
 
-// full is a disk that is full.
+// full is a disk with little space left.
 type full struct{ left int }
 
 var errFull = errors.New("full")
@@ -210,10 +214,10 @@ func (f *full) Write(b []byte) (int, error) {
 func TestErrorsOfWritingAreTold(t *testing.T) {
 	t.Parallel()
 	all := figures(1)
-	if err := (draw.Screen{Width: 100}).Draw(&full{500}, all[0]); !errors.Is(err, errFull) {
+	if err := draw.Text(&full{500}, screen.Screen{Width: 100}, all[0]); !errors.Is(err, errFull) {
 		t.Errorf("a picture that cannot be written: %v", err)
 	}
-	if err := (draw.Screen{Width: 100}).Legend(&full{}); !errors.Is(err, errFull) {
+	if err := draw.Legend(&full{}, screen.Screen{Width: 100}); !errors.Is(err, errFull) {
 		t.Errorf("a legend that cannot be written: %v", err)
 	}
 	if err := draw.Table(&full{}, all); !errors.Is(err, errFull) {

@@ -1,4 +1,4 @@
-// Package draw draws what was recorded: as text for terminals, and as SVG.
+// Package draw draws timelines: as text for terminals, and as SVG.
 package draw
 
 import (
@@ -6,22 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
-// Figure is a case that was played on both sides.
+// Figure is a case with both of its results.
 type Figure struct {
 	Letter, Title, Story, Moral string
 	Without, With               Side
 }
 
-// Side is how it went on one side.
+// Side is the result of a case, with leasehold or without.
 type Side struct {
 	What string // how the clients lock
-	tape.Recording
+	timeline.Timeline
 }
 
-// Outcome says in a few words what has become of the work.
+// Outcome says in a few words what became of the work.
 func (s Side) Outcome() string {
 	switch {
 	case s.Hung > 0:
@@ -34,18 +34,18 @@ func (s Side) Outcome() string {
 	return "nothing lost"
 }
 
-// caption is a text that stands under a lane, and where.
+// caption is a text below a lane.
 type caption struct {
 	text string
-	what tape.What
-	x    float64 // of its mark, and then of its left end
+	kind timeline.EventKind
+	x    float64 // of its event, and later of its left end
 	row  int
 }
 
-// arrange gives each caption a row, so that none touches another: the uppermost that has room. They begin at their marks, or end at the
-// right edge if there is no room for them.
-func arrange(all []caption, right, gap float64, wide func(string) float64) (rows int) {
-	var ends []float64 // of the last caption of each row
+// arrangeCaptions gives each caption the highest row in which it touches no other one. A caption begins below its
+// event, or ends at the right edge if it does not fit there.
+func arrangeCaptions(all []caption, right, gap float64, wide func(string) float64) (rows int) {
+	var ends []float64 // where the last caption of each row ends
 	for i := range all {
 		c := &all[i]
 		c.x = max(0, min(c.x, right-wide(c.text)))
@@ -59,13 +59,13 @@ func arrange(all []caption, right, gap float64, wide func(string) float64) (rows
 	return len(ends)
 }
 
-// together returns the times in which more than one client believes that it holds the lock.
-func together(lanes []tape.Lane) (both []tape.Span) {
-	var holds [][]tape.Span
+// overlaps returns the times in which more than one client believes that it holds the lock.
+func overlaps(lanes []timeline.Lane) (both []timeline.Interval) {
+	var holds [][]timeline.Interval
 	for _, l := range lanes {
-		var of []tape.Span
-		for _, s := range l.Spans {
-			if l.Kind == tape.Client && s.During == tape.Holds {
+		var of []timeline.Interval
+		for _, s := range l.Intervals {
+			if l.Kind == timeline.Client && s.State == timeline.Holds {
 				of = append(of, s)
 			}
 		}
@@ -75,7 +75,7 @@ func together(lanes []tape.Lane) (both []tape.Span) {
 		for _, a := range holds[i] {
 			for _, other := range holds[i+1:] {
 				for _, b := range other {
-					if s := (tape.Span{From: max(a.From, b.From), To: min(a.To, b.To)}); s.From < s.To {
+					if s := (timeline.Interval{From: max(a.From, b.From), To: min(a.To, b.To)}); s.From < s.To {
 						both = append(both, s)
 					}
 				}
@@ -85,8 +85,8 @@ func together(lanes []tape.Lane) (both []tape.Span) {
 	return both
 }
 
-// step returns the time between two marks of the time axis, so that there are no more than so many.
-func step(end time.Duration, most int) time.Duration {
+// tickInterval returns the time between two ticks of the time axis, so that there are at most that many.
+func tickInterval(end time.Duration, most int) time.Duration {
 	for unit := time.Millisecond; ; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
 			if s := n * unit; end/s < time.Duration(most) {

@@ -6,12 +6,13 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
-// SVG writes one picture with all figures below each other. It needs nothing but itself, and is light or dark as the reader's system is.
+// SVG writes one image with all figures below each other. It needs no other files, and is light or dark as the reader's
+// system is.
 func SVG(w io.Writer, figures []Figure) error {
 	d := &drawing{y: edge + 4}
 	d.legend()
@@ -25,7 +26,8 @@ func SVG(w io.Writer, figures []Figure) error {
 	}
 	height := d.y + edge - 6
 	label := "Timelines of clients that lock, without leasehold and with it"
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" width="%[1]d" height="%.0[2]f" role="img" aria-label="%s">
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" `+
+		`viewBox="0 0 %d %.0f" width="%[1]d" height="%.0[2]f" role="img" aria-label="%s">
 <title>%[3]s</title>
 <style>%s</style>
 <rect x=".5" y=".5" width="%d" height="%.0f" rx="8" class="card"/>
@@ -34,18 +36,21 @@ func SVG(w io.Writer, figures []Figure) error {
 	return err
 }
 
-// Measures of a picture, in pixels.
+// Sizes, in pixels.
 const (
 	wide   = 860
-	edge   = 22  // from the rim
-	left   = 92  // of the lanes
-	right  = 70  // behind the lanes, for what is said about their ends
+	edge   = 22  // from the border
+	left   = 92  // where the lanes begin
+	right  = 70  // space behind the lanes, for texts about their ends
 	bar    = 14  // the height of a bar
-	letter = 6.3 // the width of one
-	small  = 5.7 // … in captions
+	letter = 6.3 // the average width of a letter
+	small  = 5.7 // the same in captions
+
+	// lineLetters is how many letters fit between the edges.
+	lineLetters = (wide - 2*edge) * 10 / 63
 )
 
-// style gives each class of shapes its colours.
+// style sets the colours of the classes of shapes.
 const style = `
 .card{fill:#ffffff;stroke:#d0d7de}
 text{font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}
@@ -66,7 +71,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:
 .accepted{fill:#238636}.lost,.hangs{fill:#da3633}.refused{fill:#8957e5}.dies{fill:#818b98}.note{fill:#d29922}.reads{fill:#0d1117;stroke:#4493f8}}
 `
 
-// drawing grows downwards.
+// drawing is an SVG that grows downwards.
 type drawing struct {
 	b strings.Builder
 	y float64
@@ -81,7 +86,8 @@ func (d *drawing) line(x1, y1, x2, y2 float64, class string) {
 }
 
 func (d *drawing) bar(x1, x2, y float64, class string) {
-	fmt.Fprintf(&d.b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" class=\"%s\"/>\n", x1, y-bar/2, max(x2-x1, 2), bar, class)
+	fmt.Fprintf(&d.b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" class=\"%s\"/>\n", x1, y-bar/2,
+		max(x2-x1, 2), bar, class)
 }
 
 // legend explains the shapes.
@@ -97,48 +103,32 @@ func (d *drawing) legend() {
 	entry(func() { d.bar(x, x+24, d.y, "stopped") }, 24, "stands still")
 	entry(func() { d.bar(x, x+24, d.y, "twice") }, 24, "two believe it at once")
 	for _, m := range []struct {
-		what tape.What
+		what timeline.EventKind
 		text string
-	}{{tape.Accepted, "written"}, {tape.Lost, "overwrites an update"}, {tape.Refused, "refused"}} {
+	}{{timeline.Accepted, "written"}, {timeline.Lost, "overwrites an update"}, {timeline.Refused, "refused"}} {
 		entry(func() { d.sign(x+8, d.y, m.what) }, 16, m.text)
 	}
 	d.y += 28
 }
 
-// figure draws a case.
+// figure draws a case with both sides.
 func (d *drawing) figure(f Figure) {
 	fmt.Fprintf(&d.b, "<g id=\"case-%s\">\n", html.EscapeString(f.Letter))
 	d.y += 14
 	d.text(edge, d.y, "title", f.Letter+" · "+f.Title)
 	d.text(wide-edge, d.y, "small end", "leases of "+seconds(f.With.TTL))
-	for _, l := range folded(f.Story, (wide-2*edge)/letter) {
+	for _, l := range screen.Wrap(f.Story, lineLetters) {
 		d.y += 19
 		d.text(edge, d.y, "", l)
 	}
 	d.side("without:", f.Without)
 	d.side("with leasehold:", f.With)
 	d.y += 6
-	for _, l := range folded(f.Moral, (wide-2*edge)/letter) {
+	for _, l := range screen.Wrap(f.Moral, lineLetters) {
 		d.y += 18
 		d.text(edge, d.y, "moral", l)
 	}
 	d.b.WriteString("</g>\n")
-}
-
-// folded breaks a text into lines of so many letters.
-func folded(text string, most float64) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && float64(utf8.RuneCountInString(line+" "+word)) > most {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 // side draws the lanes of one side.
@@ -148,14 +138,15 @@ func (d *drawing) side(name string, s Side) {
 		class = "bad"
 	}
 	d.y += 32
-	fmt.Fprintf(&d.b, "<text x=\"%d\" y=\"%.1f\"><tspan class=\"strong\">%s</tspan> %s</text>\n", edge, d.y, name, html.EscapeString(s.What))
+	fmt.Fprintf(&d.b, "<text x=\"%d\" y=\"%.1f\"><tspan class=\"strong\">%s</tspan> %s</text>\n", edge, d.y, name,
+		html.EscapeString(s.What))
 	d.text(wide-edge, d.y, class+" strong end", s.Outcome())
 	scale := func(at time.Duration) float64 {
 		return left + (wide-left-right)*float64(at)/float64(max(s.End, 1))
 	}
 	d.y += 20
 	top := d.y + 5
-	tick := step(s.End, 13)
+	tick := tickInterval(s.End, 13)
 	var ticks strings.Builder
 	for at := time.Duration(0); at <= s.End; at += tick {
 		d.text(scale(at), d.y, "small middle", fmt.Sprintf("%gs", at.Seconds()))
@@ -164,13 +155,14 @@ func (d *drawing) side(name string, s Side) {
 	d.y += 6
 	held := d.b.String()
 	d.b.Reset()
-	both := together(s.Lanes)
+	both := overlaps(s.Lanes)
 	for _, l := range s.Lanes {
-		d.lane(s.Recording, l, scale, both)
+		d.lane(s.Timeline, l, scale, both)
 	}
 	lanes := d.b.String()
 	d.b.Reset()
 	d.b.WriteString(held)
-	fmt.Fprintf(&d.b, "<path d=\"%s\" class=\"grid\"/>\n", strings.ReplaceAll(ticks.String(), "%.1f", fmt.Sprintf("%.1f", d.y)))
+	fmt.Fprintf(&d.b, "<path d=\"%s\" class=\"grid\"/>\n",
+		strings.ReplaceAll(ticks.String(), "%.1f", fmt.Sprintf("%.1f", d.y)))
 	d.b.WriteString(lanes) // over the lines of the time axis
 }

@@ -5,34 +5,38 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/tape"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
 )
 
-// lane draws one lane and what is to be said about it.
-func (d *drawing) lane(r tape.Recording, l tape.Lane, scale func(time.Duration) float64, both []tape.Span) {
+// lane draws one lane with its captions.
+func (d *drawing) lane(
+	r timeline.Timeline, l timeline.Lane, scale func(time.Duration) float64, both []timeline.Interval,
+) {
 	d.y += 18
 	y := d.y
 	d.text(left-14, y+4.5, "name", l.Name)
-	if l.Kind != tape.Client {
+	if l.Kind != timeline.Client {
 		d.line(left, y, wide-right, y, "rest")
 	}
-	d.spans(l, y, scale, both)
+	d.intervals(l, y, scale, both)
 	var captions []caption
 	for _, large := range []bool{false, true} { // the large ones on top
-		for _, m := range l.Marks {
-			if (signs[m.What] != "") == large {
-				d.sign(scale(m.At), y, m.What)
+		for _, m := range l.Points {
+			if (signs[m.Kind] != "") == large {
+				d.sign(scale(m.At), y, m.Kind)
 			}
 		}
 	}
-	for _, m := range l.Marks {
-		captions = append(captions, caption{text: r.Says(m), what: m.What, x: scale(m.At) - 3})
+	for _, m := range l.Points {
+		captions = append(captions, caption{text: r.Label(m), kind: m.Kind, x: scale(m.At) - 3})
 	}
-	rows := arrange(captions, wide-edge, 12, func(s string) float64 { return small * float64(utf8.RuneCountInString(s)) })
+	rows := arrangeCaptions(captions, wide-edge, 12, func(s string) float64 {
+		return small * float64(utf8.RuneCountInString(s))
+	})
 	for _, c := range captions {
 		class := "small"
-		switch c.what {
-		case tape.Lost, tape.Hangs:
+		switch c.kind {
+		case timeline.Lost, timeline.Hangs:
 			class = "bad"
 		}
 		d.text(c.x, y+22+13*float64(c.row), class, c.text)
@@ -40,29 +44,29 @@ func (d *drawing) lane(r tape.Recording, l tape.Lane, scale func(time.Duration) 
 	d.y += 10 + 13*float64(rows)
 }
 
-// spans draws what takes a while.
-func (d *drawing) spans(l tape.Lane, y float64, scale func(time.Duration) float64, both []tape.Span) {
+// intervals draws the intervals of a lane.
+func (d *drawing) intervals(l timeline.Lane, y float64, scale func(time.Duration) float64, both []timeline.Interval) {
 	stopped := func(at time.Duration) bool {
-		for _, s := range l.Spans {
-			if s.During == tape.Stopped && s.From <= at && at < s.To {
+		for _, s := range l.Intervals {
+			if s.State == timeline.Stopped && s.From <= at && at < s.To {
 				return true
 			}
 		}
 		return false
 	}
-	for _, s := range l.Spans {
+	for _, s := range l.Intervals {
 		x1, x2 := scale(s.From), scale(s.To)
-		switch s.During {
-		case tape.Waits:
-			for _, part := range parts(s, l.Spans) {
+		switch s.State {
+		case timeline.Waits:
+			for _, part := range splitAt(s, l.Intervals) {
 				if !stopped(part.From) {
 					d.line(scale(part.From), y, scale(part.To), y, "waits")
 				}
 			}
-		case tape.Holds:
-			for _, part := range parts(s, append(l.Spans, both...)) {
+		case timeline.Holds:
+			for _, part := range splitAt(s, append(l.Intervals, both...)) {
 				class := "holds"
-				if within(part, both) {
+				if liesIn(part, both) {
 					class = "twice"
 				}
 				if stopped(part.From) {
@@ -70,34 +74,34 @@ func (d *drawing) spans(l tape.Lane, y float64, scale func(time.Duration) float6
 				}
 				d.bar(scale(part.From), scale(part.To), y, class)
 			}
-		case tape.Stopped:
-			for _, part := range parts(s, both) {
+		case timeline.Stopped:
+			for _, part := range splitAt(s, both) {
 				class := "stopped"
-				if within(part, both) && within(part, holding(l)) {
+				if liesIn(part, both) && liesIn(part, heldIntervals(l)) {
 					class = "twice-stopped"
 				}
 				d.bar(scale(part.From), scale(part.To), y, class)
 			}
-		case tape.Closed:
+		case timeline.Closed:
 			d.bar(x1, x2, y, "closed")
-		case tape.Down:
+		case timeline.Down:
 			d.line(x1, y, x2, y, "down")
 		}
 	}
 }
 
-// holding returns the spans in which a client believes that it holds.
-func holding(l tape.Lane) (spans []tape.Span) {
-	for _, s := range l.Spans {
-		if s.During == tape.Holds {
+// heldIntervals returns the intervals in which a client believes that it holds the lock.
+func heldIntervals(l timeline.Lane) (spans []timeline.Interval) {
+	for _, s := range l.Intervals {
+		if s.State == timeline.Holds {
 			spans = append(spans, s)
 		}
 	}
 	return spans
 }
 
-// parts cuts a span wherever another begins or ends.
-func parts(s tape.Span, others []tape.Span) (parts []tape.Span) {
+// splitAt splits an interval wherever another one begins or ends.
+func splitAt(s timeline.Interval, others []timeline.Interval) (parts []timeline.Interval) {
 	for at := s.From; at < s.To; {
 		next := s.To
 		for _, o := range others {
@@ -107,14 +111,14 @@ func parts(s tape.Span, others []tape.Span) (parts []tape.Span) {
 				}
 			}
 		}
-		parts = append(parts, tape.Span{During: s.During, From: at, To: next})
+		parts = append(parts, timeline.Interval{State: s.State, From: at, To: next})
 		at = next
 	}
 	return parts
 }
 
-// within reports whether a part lies in one of some spans.
-func within(part tape.Span, spans []tape.Span) bool {
+// liesIn reports whether an interval lies within one of the others.
+func liesIn(part timeline.Interval, spans []timeline.Interval) bool {
 	for _, s := range spans {
 		if s.From <= part.From && part.To <= s.To {
 			return true
@@ -123,17 +127,17 @@ func within(part tape.Span, spans []tape.Span) bool {
 	return false
 }
 
-// signs are the shapes within the circle of a mark, around its middle.
-var signs = map[tape.What]string{
-	tape.Accepted: "M-3.5 .5L-1 3L3.5 -2.5",
-	tape.Lost:     "M0 -4V.5M0 3.7V3.8",
-	tape.Refused:  "M-3 -3L3 3M3 -3L-3 3",
-	tape.Dies:     "M0 -4.2V4.2M-2.8 -1.5H2.8",
-	tape.Hangs:    "M-3.6 0V.1M0 0V.1M3.6 0V.1",
+// signs are the shapes within the circle of an event, relative to its centre.
+var signs = map[timeline.EventKind]string{
+	timeline.Accepted: "M-3.5 .5L-1 3L3.5 -2.5",
+	timeline.Lost:     "M0 -4V.5M0 3.7V3.8",
+	timeline.Refused:  "M-3 -3L3 3M3 -3L-3 3",
+	timeline.Dies:     "M0 -4.2V4.2M-2.8 -1.5H2.8",
+	timeline.Hangs:    "M-3.6 0V.1M0 0V.1M3.6 0V.1",
 }
 
-// sign draws a mark.
-func (d *drawing) sign(x, y float64, w tape.What) {
+// sign draws an event.
+func (d *drawing) sign(x, y float64, w timeline.EventKind) {
 	radius := 8.0
 	if signs[w] == "" {
 		radius = 4

@@ -8,72 +8,72 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/stage"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/scenario"
 )
 
-// client is one client, with connections of its own.
+// client is one client, with its own connections.
 type client struct {
-	*world
+	*environment
 	name        string
-	gates       []*gate // by node
+	links       []*link // one for each node
 	connections []*goredis.Client
 	locker      locker
 
 	mu      sync.Mutex
-	running chan struct{} // closed while it does not stand still
-	stops   atomic.Int32  // how often it has come to stand still
+	running chan struct{} // closed while the client is not stopped
+	stops   atomic.Int32  // how often it was stopped
 }
 
-// locker is how a client locks.
+// locker is the lock that a client uses.
 type locker interface {
-	// prepare takes another lock once, so that nothing has to be set up in the play.
+	// prepare takes another lock once, so that nothing has to be set up during the run.
 	prepare(ctx context.Context) error
-	Lock() (stage.Lease, bool)
+	Lock() (scenario.Lease, bool)
 	close()
 }
 
-// Client implements [stage.World].
-func (w *world) Client(name string) stage.Client {
-	c := &client{world: w, name: name, running: make(chan struct{})}
+// Client implements [scenario.Environment].
+func (e *environment) Client(name string) scenario.Client {
+	c := &client{environment: e, name: name, running: make(chan struct{})}
 	close(c.running)
-	for _, n := range w.nodes {
-		g := newGate(w.ctx)
-		o := options(n.server.Addr())
+	for _, n := range e.nodes {
+		l := newLink(e.ctx)
+		o := clientOptions(n.server.Addr())
 		o.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			if err := g.pass(ctx); err != nil {
+			if err := l.passWhenOpen(ctx); err != nil {
 				return nil, err
 			}
 			conn, err := (&net.Dialer{Timeout: o.DialTimeout}).DialContext(ctx, network, *n.address.Load())
 			if err != nil {
 				return nil, err
 			}
-			return newConn(conn, g), nil
+			return newConn(conn, l), nil
 		}
-		c.gates = append(c.gates, g)
+		c.links = append(c.links, l)
 		c.connections = append(c.connections, goredis.NewClient(o))
 	}
-	c.locker = w.locker(c)
-	w.clients = append(w.clients, c)
+	c.locker = e.newLocker(c)
+	e.clients = append(e.clients, c)
 	return c
 }
 
-// locker makes what the setup says.
-func (w *world) locker(c *client) locker {
-	if w.setup.Leasehold {
-		return &leased{client: c}
+// newLocker returns the lock that the setup asks for.
+func (e *environment) newLocker(c *client) locker {
+	if e.setup.Leasehold {
+		return &leaseholdLocker{client: c}
 	}
-	return newRecipe(c)
+	return newNaiveLocker(c)
 }
 
-// Lock implements [stage.Client].
-func (c *client) Lock() (stage.Lease, bool) {
+// Lock implements [scenario.Client].
+func (c *client) Lock() (scenario.Lease, bool) {
 	lease, ok := c.locker.Lock()
-	c.awake()
+	c.waitUntilRunning()
 	return lease, ok
 }
 
-// awake returns when the client does not stand still.
-func (c *client) awake() {
+// waitUntilRunning returns when the client is not stopped.
+func (c *client) waitUntilRunning() {
 	c.mu.Lock()
 	running := c.running
 	c.mu.Unlock()
@@ -81,13 +81,13 @@ func (c *client) awake() {
 	case <-running:
 	case <-c.ctx.Done():
 	}
-	c.Sleep(0) // which looks whether the play goes on
+	c.Sleep(0) // it ends the goroutine if the run was aborted
 }
 
-// Stop implements [stage.Client].
+// Stop implements [scenario.Client].
 func (c *client) Stop() {
-	for _, g := range c.gates {
-		g.set(func(g *gate) { g.stopped = true })
+	for _, l := range c.links {
+		l.set(func(l *link) { l.stopped = true })
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,10 +99,10 @@ func (c *client) Stop() {
 	}
 }
 
-// Continue implements [stage.Client].
+// Continue implements [scenario.Client].
 func (c *client) Continue() {
-	for _, g := range c.gates {
-		g.set(func(g *gate) { g.stopped = false })
+	for _, l := range c.links {
+		l.set(func(l *link) { l.stopped = false })
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,38 +113,38 @@ func (c *client) Continue() {
 	}
 }
 
-// StopWhenAsked implements [stage.Client]. It is for places of one server.
-func (c *client) StopWhenAsked() {
-	c.gates[0].set(func(g *gate) {
-		g.awaited = []byte(c.world.name)
-		g.happened = func() {
+// StopAfterRequest implements [scenario.Client]. It works with one server only.
+func (c *client) StopAfterRequest() {
+	c.links[0].set(func(l *link) {
+		l.pattern = []byte(c.environment.name)
+		l.onRequest = func() {
 			c.Stop()
-			c.Fire(stage.At(c.name, stage.Asks))
+			c.Signal(scenario.EventOf(c.name, scenario.Asks))
 		}
 	})
 }
 
-// Die implements [stage.Client].
+// Die implements [scenario.Client].
 func (c *client) Die() {
-	for i := range c.gates {
+	for i := range c.links {
 		c.Cut(i)
 	}
 }
 
-// Cut implements [stage.Client].
+// Cut implements [scenario.Client].
 func (c *client) Cut(servers ...int) {
 	for _, i := range servers {
-		c.gates[i].set(func(g *gate) { g.cut = true })
+		c.links[i].set(func(l *link) { l.cut = true })
 	}
 }
 
-// close lets go of everything.
+// close closes the client's lock and connections.
 func (c *client) close() {
-	for _, g := range c.gates {
-		g.set(func(g *gate) { g.stopped, g.cut, g.happened = false, false, nil })
+	for _, l := range c.links {
+		l.set(func(l *link) { l.stopped, l.cut, l.onRequest = false, false, nil })
 	}
 	c.locker.close()
 	for _, each := range c.connections {
-		_ = each.Close() // nothing is left to be said
+		_ = each.Close() // nothing is left to be sent
 	}
 }

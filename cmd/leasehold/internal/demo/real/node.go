@@ -11,7 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// node is a server as clients know it, whichever process stands behind its address.
+// node is a server as clients know it: an address, whichever process is behind it.
 type node struct {
 	server  *redisserver.Server
 	address atomic.Pointer[string]
@@ -19,80 +19,82 @@ type node struct {
 
 func newNode(s *redisserver.Server) *node {
 	n := &node{server: s}
-	n.leadsTo(s)
+	n.directTo(s)
 	return n
 }
 
-// leadsTo lets new connections go to another process.
-func (n *node) leadsTo(s *redisserver.Server) {
+// directTo makes new connections go to another process.
+func (n *node) directTo(s *redisserver.Server) {
 	address := s.Addr()
 	n.address.Store(&address)
 }
 
-// key is that of the lock, with leasehold and without.
-func (w *world) key() string { return "lock:" + w.name }
+// key returns the Redis key of the lock, the same with leasehold and without.
+func (e *environment) key() string { return "lock:" + e.name }
 
-// detachReplica sees to it that nothing more gets to the replica, as if it were behind.
-func (w *world) detachReplica() error {
-	if w.own == nil {
+// detachReplica keeps everything from the replica from now on, as if it lagged behind.
+func (e *environment) detachReplica() error {
+	if e.replicated == nil {
 		return nil
 	}
-	if err := w.own.Replicas[0].Pause(); err != nil {
+	if err := e.replicated.Replicas[0].Pause(); err != nil {
 		return err
 	}
-	_, err := w.own.Master.Command("CLIENT", "KILL", "TYPE", "replica") // or what the master sends would wait for it
+	// Otherwise the master would keep sending to the paused replica.
+	_, err := e.replicated.Master.Command("CLIENT", "KILL", "TYPE", "replica")
 	return err
 }
 
-// Kill implements [stage.World].
-func (w *world) Kill(i int) { w.nodes[i].server.Kill() }
+// Kill implements [scenario.Environment].
+func (e *environment) Kill(i int) { e.nodes[i].server.Kill() }
 
-// Return implements [stage.World].
-func (w *world) Return(i int) {
-	if err := w.comeBack(w.nodes[i]); err != nil {
-		w.fail(err)
+// Return implements [scenario.Environment].
+func (e *environment) Return(i int) {
+	if err := e.restartOrPromote(e.nodes[i]); err != nil {
+		e.fail(err)
 	}
 }
 
-func (w *world) comeBack(n *node) error {
-	if w.own == nil {
-		return n.server.Restart() // it keeps nothing
+func (e *environment) restartOrPromote(n *node) error {
+	if e.replicated == nil {
+		return n.server.Restart() // it stores nothing
 	}
-	replica := w.own.Replicas[0]
+	replica := e.replicated.Replicas[0]
 	if err := replica.Resume(); err != nil {
 		return err
 	}
 	if _, err := replica.Command("REPLICAOF", "NO", "ONE"); err != nil {
 		return err
 	}
-	n.leadsTo(replica)
+	n.directTo(replica)
 	return nil
 }
 
-// JumpClock implements [stage.World]. Setting the clock of one process takes a library that is put under it; this is what it comes to.
-func (w *world) JumpClock(i int) {
-	s := w.nodes[i].server
-	if _, err := s.Command("PEXPIRE", w.key(), "1"); err != nil {
-		w.fail(err)
+// JumpClock implements [scenario.Environment]. Only a preloaded library could set the clock of one process; this has
+// the same effect.
+func (e *environment) JumpClock(i int) {
+	s := e.nodes[i].server
+	if _, err := s.Command("PEXPIRE", e.key(), "1"); err != nil {
+		e.fail(err)
 	}
 	for range 100 {
-		there, err := s.Command("EXISTS", w.key())
+		there, err := s.Command("EXISTS", e.key())
 		if err != nil {
-			w.fail(err)
+			e.fail(err)
 		}
 		if there == int64(0) {
 			return
 		}
-		w.Sleep(2 * time.Millisecond)
+		e.Sleep(2 * time.Millisecond)
 	}
-	w.fail(fmt.Errorf("the lock does not run out at %s", s.Addr()))
+	e.fail(fmt.Errorf("the lock does not run out at %s", s.Addr()))
 }
 
-// options are those of a client of go-redis that does what it is told, once.
-func options(address string) *goredis.Options {
+// clientOptions returns the options of a go-redis client that sends each command once.
+func clientOptions(address string) *goredis.Options {
 	return &goredis.Options{
 		Addr:                     address,
-		MaxRetries:               -1, // 0 would be its default
+		MaxRetries:               -1, // 0 means the default
 		DialerRetries:            1,
 		DialTimeout:              time.Second,
 		ReadTimeout:              20 * time.Second,

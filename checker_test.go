@@ -1,0 +1,120 @@
+package leasehold
+
+import (
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// checker checks one name: exclusion, and that tokens grow.
+type checker struct {
+	key driver.Key
+
+	mu        sync.Mutex
+	holders   map[*holding]bool
+	tokens    map[uint64]bool
+	highest   uint64 // token of all that were granted
+	exclusive uint64 // highest token of an exclusive grant
+}
+
+// holding is the time during which a program relies on a lease.
+type holding struct {
+	checker *checker
+	who     string
+	lease   *Lease
+	shared  bool
+	weight  int
+}
+
+func (w *simulation) checkerOf(k driver.Key) *checker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.checkers[k]
+	if j == nil {
+		j = &checker{key: k, holders: map[*holding]bool{}, tokens: map[uint64]bool{}}
+		w.checkers[k] = j
+	}
+	return j
+}
+
+// highestSeen returns the highest token that any program has seen so far.
+func (j *checker) highestSeen() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.highest
+}
+
+// enter checks a grant at the moment when its caller gets it. before is the highest token that had been seen when the
+// call began.
+func (j *checker) enter(w *program, lease *Lease, weight int, before uint64) *holding {
+	s := &holding{checker: j, who: w.name, lease: lease, weight: weight, shared: lease.hold.mode == driver.Shared}
+	token := lease.Token()
+	w.printf("%s: granted %s %s %d until %v", w.name, j.key.Kind, lease.Name(), token, lease.Deadline().Sub(w.began))
+	w.simulation.mu.Lock()
+	w.counts.grants++
+	w.simulation.mu.Unlock()
+	if w.chance("let go", j.key.Kind, j.key.Name).IntN(2) == 0 {
+		w.engine.deliver(j.key)
+	}
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	alone := j.key.Kind == KindLock && !s.shared
+	switch {
+	case token == 0 || token > driver.MaxToken:
+		w.errorf("%s: token %d of %q is out of range", s.who, token, j.key.Name)
+	case j.tokens[token]:
+		w.errorf("%s: token %d of %q was given before", s.who, token, j.key.Name)
+	case token <= before:
+		w.errorf("%s: token %d of %q is not above %d, which was seen before it was asked for", s.who, token, j.key.Name,
+			before)
+	case alone && token <= j.highest:
+		w.errorf("%s: token %d of %q comes after %d", s.who, token, j.key.Name, j.highest)
+	case j.key.Kind == KindLock && token <= j.exclusive:
+		w.errorf("%s: token %d of %q comes after %d of a writer", s.who, token, j.key.Name, j.exclusive)
+	}
+	j.tokens[token] = true
+	j.highest = max(j.highest, token)
+	if alone {
+		j.exclusive = max(j.exclusive, token)
+	}
+	j.holders[s] = true
+	j.checkExclusionLocked(w.simulation)
+	return s
+}
+
+// checkExclusionLocked checks that the programs that rely on a lease now may do so together.
+func (j *checker) checkExclusionLocked(w *simulation) {
+	weight := 0
+	var others []*holding
+	for s := range j.holders {
+		if !time.Now().Before(s.lease.Deadline()) || s.lease.Context().Err() != nil {
+			continue // its holder knows that it has ended
+		}
+		weight += s.weight
+		for _, o := range others {
+			if j.key.Kind == KindLock && !(s.shared && o.shared) {
+				w.errorf("%s (token %d) and %s (token %d) both hold %q", s.who, s.lease.Token(), o.who, o.lease.Token(),
+					j.key.Name)
+			}
+		}
+		others = append(others, s)
+	}
+	if j.key.Kind == KindSemaphore && weight > semaphoreSize {
+		w.errorf("%d permits of %d are held", weight, semaphoreSize)
+	}
+}
+
+func (j *checker) noteDowngraded(s *holding) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s.shared = true
+}
+
+// leave ends a holding. The caller leaves before it releases.
+func (j *checker) leave(s *holding) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.holders, s)
+}

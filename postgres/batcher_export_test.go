@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Together sends queries in one batch, and returns the answers: one value each, in the binary format of the protocol.
+func (e *Engine) Together(ctx context.Context, queries ...string) (values []string, errs []error) {
+	var batch []*request
+	for _, q := range queries {
+		batch = append(batch, &request{query: q})
+	}
+	e.batcher.send(ctx, batch)
+	for _, r := range batch {
+		value := ""
+		if r.err == nil {
+			value = string(r.row[0])
+		}
+		values, errs = append(values, value), append(errs, r.err)
+	}
+	return values, errs
+}
+
+// AtOnce tries takes and releases in one transaction. It returns the token of each take or 0, whether each release
+// found the owner holding, and how many requests still have to be sent by themselves.
+func (e *Engine) AtOnce(
+	ctx context.Context, takes []driver.Request, releases []driver.Hold,
+) (tokens []uint64, released []bool, left int) {
+	var batch []*request
+	for _, r := range takes {
+		batch = append(batch, &request{atOnce: e.takeAtOnce(r, nil)})
+	}
+	for _, h := range releases {
+		batch = append(batch, &request{atOnce: e.releaseAtOnce(h, nil)})
+	}
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Release()
+	left = len(e.batcher.runAtOnce(ctx, conn.Conn(), batch))
+	for _, r := range batch[:len(takes)] {
+		tokens = append(tokens, uint64(r.atOnce.token))
+	}
+	for _, r := range batch[len(takes):] {
+		released = append(released, r.atOnce.done && r.atOnce.held)
+	}
+	return tokens, released, left
+}
+
+// GuardQuery is the query of a guard.
+func GuardQuery(schema string) string { return guardQuery(schema) }
+
+// FreeSenders returns how many batches may be sent now.
+func (e *Engine) FreeSenders() int { return e.batcher.freeSenders }
+
+// Waiting sends a request to a batcher without senders, and returns how many requests are queued when ctx has ended.
+func Waiting(ctx context.Context) (left int, err error) {
+	f := new(batcher)
+	err = f.ask(ctx, new(request))
+	return len(f.queue), err
+}
+
+// Stopped sends a request to a batcher without senders, which is stopped when ctx ends.
+func Stopped(ctx context.Context) error {
+	f := new(batcher)
+	context.AfterFunc(ctx, f.stop)
+	return f.ask(context.WithoutCancel(ctx), new(request))
+}
+
+// Sleep sends a request that takes a minute.
+func (e *Engine) Sleep(ctx context.Context) error {
+	return e.batcher.ask(ctx, &request{query: "SELECT pg_sleep(60) IS NULL"})
+}

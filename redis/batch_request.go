@@ -1,0 +1,125 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// batchRequest asks [batcher] to take one name that is likely to be free, or to release one.
+type batchRequest struct {
+	kind      requestKind
+	names     names     // the scripts need the value's key and, for a take, the token's key
+	value     string    // take: what to store; release: the owner
+	ttlMillis int64     // ms
+	floorText string    // take: the smallest token allowed
+	deadline  time.Time // the request is useless after this
+
+	// finish is called once, from any goroutine, with the script's answer. It must not block.
+	finish func(answer any, err error)
+
+	queued bool // not sent yet; guarded by the batcher's mutex
+}
+
+// requestKind is the kind of a request. The order of the constants is the order that batch.lua expects.
+type requestKind int
+
+const (
+	releaseRequest requestKind = iota
+	takeRequest
+)
+
+// script returns the script that handles this request alone.
+func (r *batchRequest) script() script {
+	if r.kind == takeRequest {
+		return scriptTakeFree
+	}
+	return scriptReleaseFree
+}
+
+// grantPolicy says whether that script may grant a lease.
+func (r *batchRequest) grantPolicy() grantPolicy {
+	if r.kind == takeRequest {
+		return grantsAlways
+	}
+	return neverGrants
+}
+
+// keys appends the request's keys to a script call.
+func (r *batchRequest) keys(call scriptCall) scriptCall {
+	if call = append(call, &r.names.value); r.kind == takeRequest {
+		call = append(call, &r.names.token)
+	}
+	return call
+}
+
+// args appends the request's arguments to a script call.
+func (r *batchRequest) args(call scriptCall) scriptCall {
+	if call = append(call, &r.value); r.kind == takeRequest {
+		call = append(call, &r.ttlMillis, &r.floorText)
+	}
+	return call
+}
+
+// command returns the call of the script that handles this request alone.
+func (r *batchRequest) command() scriptCall {
+	call := r.keys(make(scriptCall, 3, 9))
+	call[2] = len(call) - 3
+	return r.args(call)
+}
+
+// waitedRequest is a request whose caller waits for the answer.
+type waitedRequest struct {
+	batchRequest
+	answered chan struct{} // has room for one
+	answer   any
+	err      error
+}
+
+// getWaitedRequest returns a new request, or an answered one that can be used again.
+func (b *batcher) getWaitedRequest() *waitedRequest {
+	if w, ok := b.pool.Get().(*waitedRequest); ok {
+		return w
+	}
+	w := &waitedRequest{answered: make(chan struct{}, 1)}
+	w.finish = func(answer any, err error) {
+		w.answer, w.err = answer, err
+		w.answered <- struct{}{}
+	}
+	return w
+}
+
+// wait has the batcher handle a request and returns its answer, or an error when ctx ends.
+func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
+	w := b.getWaitedRequest()
+	r.finish = w.finish
+	w.batchRequest = r
+	if end, ok := ctx.Deadline(); ok {
+		w.deadline = end
+	} else {
+		w.deadline = time.Now().Add(maxRequestTime)
+	}
+	b.add(&w.batchRequest)
+	select {
+	case <-w.answered:
+	case <-ctx.Done():
+		if !b.withdraw(&w.batchRequest) {
+			return nil, ctx.Err() // the answer may arrive at any time: w must not be used again
+		}
+		w.answer, w.err = nil, driver.NoEffect(ctx.Err())
+	}
+	answer, err := w.answer, w.err
+	if err == nil { // after an error, the client may still read what it has not sent
+		w.batchRequest, w.answer = batchRequest{finish: w.finish}, nil
+		b.pool.Put(w)
+	}
+	return answer, err
+}
+
+// maxRequestTime limits a request whose context has no deadline.
+const maxRequestTime = 10 * time.Second
+
+// errBusy fails requests that were not even sent.
+var errBusy = driver.NoEffect(fmt.Errorf("redis: no answer to earlier requests: %w", context.DeadlineExceeded))

@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// batchSender is a goroutine that sends one batch after the other.
+type batchSender struct {
+	batcher *batcher
+	wake    chan bool // true: there is something to send; false: end
+
+	// What is sent. The memory is reused.
+	batch []*batchRequest
+	call  scriptCall
+}
+
+// loop sends batches until the sender is told to end, or one is overdue.
+func (s *batchSender) loop() {
+	for {
+		b, stale := s.batcher.nextBatch(s)
+		for _, r := range stale {
+			r.finish(nil, driver.NoEffect(context.DeadlineExceeded))
+		}
+		switch {
+		case b != nil:
+			if !b.run() {
+				s.batcher.noteReturned()
+				return
+			}
+		case len(stale) == 0 && !<-s.wake:
+			return
+		}
+	}
+}
+
+// sentBatch is a batch on its way to the server and back. It is also the context of what is sent, and ends when the
+// batch is overdue.
+type sentBatch struct {
+	context.Context // without a deadline or values
+	*batchSender
+	deadline time.Time
+	done     chan struct{}
+	decided  atomic.Bool // the batch has been answered, or given up
+	timer    *time.Timer
+}
+
+// newSentBatch returns a batch that is given up at end.
+func newSentBatch(s *batchSender, end time.Time) *sentBatch {
+	return &sentBatch{Context: context.Background(), batchSender: s, deadline: end, done: make(chan struct{})}
+}
+
+// Deadline implements [context.Context].
+func (b *sentBatch) Deadline() (time.Time, bool) { return b.deadline, true }
+
+// Done implements [context.Context].
+func (b *sentBatch) Done() <-chan struct{} { return b.done }
+
+// Err implements [context.Context].
+func (b *sentBatch) Err() error {
+	select {
+	case <-b.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// run sends the requests to the server. It reports false if the batch was given up: then the outcome of the requests is
+// unknown, and the client may still read what was sent.
+func (t *sentBatch) run() bool {
+	// The releases come first. Sort before the timer runs: after that, giveUp may read the batch at any time.
+	slices.SortStableFunc(t.batch, func(a, b *batchRequest) int { return cmp.Compare(a.kind, b.kind) })
+	t.timer = time.AfterFunc(time.Until(t.deadline), t.giveUp)
+	if len(t.batch) == 1 {
+		return t.sendOneByOne()
+	}
+	answer, err := t.sendTogether()
+	answers, ok := answer.([]any)
+	if err == nil && (!ok || len(answers) != len(t.batch)) {
+		err = errReply
+	}
+	if mustSendOneByOne(err) {
+		return t.sendOneByOne()
+	}
+	if !t.finishInTime() {
+		return false
+	}
+	if err != nil {
+		t.call = nil // the client may still read what it has not sent
+	}
+	for i, r := range t.batch {
+		if err != nil {
+			r.finish(nil, err)
+		} else if failed, is := answers[i].(string); is {
+			r.finish(nil, explainError(requestError(failed)))
+		} else {
+			r.finish(answers[i], nil)
+		}
+	}
+	return true
+}
+
+// mustSendOneByOne reports whether only some of the requests caused an error, so that the others must not suffer:
+// grants are closed, the user has no right to one of the names, or a proxy does not allow these names in one request.
+// The batch had no effect then.
+func mustSendOneByOne(err error) bool {
+	var reply redis.Error
+	if errors.Is(err, errUseFullScript) {
+		return true
+	}
+	return errors.As(err, &reply) && (driver.IsPermanent(err) || redis.HasErrorPrefix(err, "CROSSSLOT"))
+}
+
+// requestError is the server's error reply to one request of a batch.
+type requestError string
+
+// Error implements error.
+func (r requestError) Error() string { return string(r) }
+
+// RedisError implements redis.Error.
+func (requestError) RedisError() {}
+
+// finishInTime ends the batch, and reports whether it was answered before it was given up.
+func (b *sentBatch) finishInTime() bool {
+	b.timer.Stop()
+	return b.decided.CompareAndSwap(false, true)
+}
+
+// giveUp ends the batch when it is overdue.
+func (b *sentBatch) giveUp() {
+	if !b.decided.CompareAndSwap(false, true) {
+		return
+	}
+	close(b.done)
+	for _, r := range b.batch {
+		r.finish(nil, context.DeadlineExceeded)
+	}
+	b.batcher.noteOverdue()
+}
+
+// sendTogether sends all requests in one script.
+func (b *sentBatch) sendTogether() (any, error) {
+	releases := 0
+	b.call = append(b.call[:0], nil, nil, nil)
+	for _, r := range b.batch {
+		b.call = r.keys(b.call)
+		if r.kind == releaseRequest {
+			releases++
+		}
+	}
+	b.call[2] = len(b.call) - 3
+	b.call = append(b.call, releases)
+	for _, r := range b.batch {
+		b.call = r.args(b.call)
+	}
+	e := b.batcher.engine
+	answer, _, err := e.runScript(b, e.send, scriptBatch, b.batch[0].names, grantsAlways, b.call)
+	return answer, err
+}
+
+// sendOneByOne sends each request in a script of its own, until the batch is given up.
+func (b *sentBatch) sendOneByOne() bool {
+	e := b.batcher.engine
+	answers, errs := make([]any, len(b.batch)), make([]error, len(b.batch))
+	for i, r := range b.batch {
+		if b.decided.Load() {
+			break
+		}
+		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.grantPolicy(), r.command())
+	}
+	if !b.finishInTime() {
+		return false
+	}
+	for i, r := range b.batch {
+		r.finish(answers[i], errs[i])
+	}
+	return true
+}

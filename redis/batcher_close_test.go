@@ -1,0 +1,147 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// When the engine is closed, requests that are not in flight fail at once, and have had no effect. Requests in flight
+// get their answers. No goroutine stays.
+func TestCloseWithRequestsInFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		thaw := make(chan struct{})
+		bt := newBatcherTest(t, answerAfter(thaw))
+		late := bt.take(time.Second)
+		time.Sleep(time.Second)
+		late.checkGaveUp(t, "late", time.Now(), false)
+		var sent []*outcome
+		for range maxSenders {
+			sent = append(sent, bt.take(time.Minute))
+			synctest.Wait()
+		}
+		queued := []*outcome{bt.take(time.Minute), bt.release(time.Minute)}
+		waits := make(chan error, 1)
+		go func() {
+			_, err := bt.e.Take(context.Background(), newRequest())
+			waits <- err
+		}()
+		synctest.Wait()
+
+		bt.close()
+		after := []*outcome{bt.take(time.Minute), bt.release(time.Minute)}
+		for _, o := range append(queued, after...) {
+			select {
+			case <-o.done:
+			default:
+				t.Fatal("a request that was not sent does not fail when the engine is closed")
+			}
+			if !errors.Is(o.err, errClosed) {
+				t.Errorf("not sent: %v, want %v", o.err, errClosed)
+			}
+		}
+		if err := <-waits; !errors.Is(err, errClosed) {
+			t.Errorf("Take that has not been sent: %v, want %v", err, errClosed)
+		}
+		if _, err := bt.e.Take(context.Background(), newRequest()); !errors.Is(err, errClosed) {
+			t.Errorf("Take after Close: %v, want %v", err, errClosed)
+		}
+		time.Sleep(time.Second)
+		close(thaw)
+		for _, o := range sent {
+			<-o.done
+			if o.err != nil {
+				t.Errorf("in flight: %v", o.err)
+			}
+		}
+		synctest.Wait()
+		for _, o := range append(append(sent, queued...), late) {
+			if n := o.times.Load(); n != 1 {
+				t.Errorf("done was called %d times", n)
+			}
+		}
+	})
+}
+
+// Senders stay for a while when there is nothing to do, and then end by themselves, even if nobody closes the engine.
+func TestIdleSendersEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bt := newBatcherTest(t, granted)
+		idle := func() int {
+			bt.e.batcher.mu.Lock()
+			defer bt.e.batcher.mu.Unlock()
+			return len(bt.e.batcher.idle)
+		}
+		for range 3 {
+			for range 10 { // for longer than an idle sender stays
+				<-bt.take(time.Second).done
+				time.Sleep(senderIdleTime / 4)
+				if n := idle(); n != 1 {
+					t.Fatalf("%d senders are idle while there is something to do now and then, want the same one "+
+						"each time", n)
+				}
+			}
+			time.Sleep(2 * senderIdleTime)
+			if n := idle(); n != 0 {
+				t.Fatalf("%d senders are left after a while without requests", n)
+			}
+		}
+		// If a sender were left, the test would not end.
+		if err := bt.client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A caller that gives up withdraws a request that has not been sent.
+func TestQueuedRequestsAreWithdrawn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		thaw := make(chan struct{})
+		bt := newBatcherTest(t, answerAfter(thaw))
+		asks := func() (context.CancelFunc, <-chan error) {
+			ctx, cancel := context.WithCancel(context.Background())
+			outcome := make(chan error, 1)
+			go func() {
+				_, err := bt.e.Take(ctx, newRequest())
+				outcome <- err
+			}()
+			synctest.Wait()
+			return cancel, outcome
+		}
+		first := bt.take(time.Minute)
+		synctest.Wait()
+		giveUp, sent := asks()
+		giveUpToo, queued := asks()
+		_, stays := asks()
+
+		began := time.Now()
+		giveUp()
+		giveUpToo()
+		if err := <-sent; !errors.Is(err, context.Canceled) || driver.HadNoEffect(err) {
+			t.Errorf("a request that was sent and given up: %v, want an unknown outcome", err)
+		}
+		if err := <-queued; !errors.Is(err, context.Canceled) || !driver.HadNoEffect(err) {
+			t.Errorf("a request that was given up before it was sent: %v, want no effect", err)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("giving up took %v", waited)
+		}
+		close(thaw)
+		if err := <-stays; err != nil {
+			t.Errorf("the request that was not given up: %v", err)
+		}
+		<-first.done
+		if sent := bt.sent(); !slices.Equal(sent, []int{1, 1, 1}) {
+			t.Errorf("the scripts had %v requests, want three of one: a withdrawn request is never sent", sent)
+		}
+		bt.close()
+	})
+}

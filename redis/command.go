@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// singleCommand is a command that the client sends at most once. If the client repeated a request whose reply was lost,
+// the answer would be to the second request: a release that worked would be answered with "not held", and a refusal
+// would hide that the first request had an effect.
+type singleCommand struct{ *redis.Cmd }
+
+// NoRetry implements redis.Cmder.
+func (singleCommand) NoRetry() bool { return true }
+
+// firstKey returns the command's first key.
+func (o singleCommand) firstKey() string { return *o.Args()[3].(*string) }
+
+// scriptCall holds the words of a script call: EVALSHA, the hash, the number of keys, the keys and the arguments. Keys
+// are pointers to strings: storing a pointer in an interface, unlike a string, allocates nothing.
+type scriptCall []any
+
+func newScriptCall(keys []string, args ...any) scriptCall {
+	call := make(scriptCall, 3, 3+len(keys)+len(args))
+	call[2] = len(keys)
+	for i := range keys {
+		call = append(call, &keys[i])
+	}
+	return append(call, args...)
+}
+
+// withMarker adds the slot's marker to the keys, if the script checks it.
+func (call scriptCall) withMarker(set *scriptSet, s script, n names) scriptCall {
+	if !set.checksMarker || !s.mayGrant() {
+		return call
+	}
+	keys := call[2].(int)
+	marker := set.config.slotMarkerKey(n.slot())
+	all := make(scriptCall, 0, len(call)+1)
+	all = append(all, call[:3+keys]...)
+	all = append(append(all, &marker), call[3+keys:]...)
+	all[2] = keys + 1
+	return all
+}
+
+// command returns the command that runs the script on a server. The call may be reused once there is an answer.
+func (call scriptCall) command(ctx context.Context, set *scriptSet, s script) singleCommand {
+	return call.commandBy(ctx, evalsha, set, s)
+}
+
+// The commands that run a script. Users without the right to write may use the second one; then the script may not
+// write either.
+const evalsha, evalshaReadOnly = "evalsha", "evalsha_ro"
+
+// commandBy is command with the choice of EVALSHA or EVALSHA_RO.
+func (call scriptCall) commandBy(ctx context.Context, by string, set *scriptSet, s script) singleCommand {
+	call[0], call[1] = by, &set.sha[s]
+	cmd := redis.NewCmd(ctx, call...)
+	cmd.SetFirstKeyPos(3)
+	return singleCommand{cmd}
+}

@@ -1,0 +1,212 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// serverReport is what an examination found out about a server.
+type serverReport struct {
+	server       driver.Server
+	isReplica    bool // a master names it as its replica
+	info         serverInfo
+	infoFields   map[string]string // what INFO says; empty if the user may not read it
+	config       map[string]string // what CONFIG GET says; empty if the user may not read it
+	rights       missingRights
+	oneOfSeveral bool  // it is one of several masters of a Cluster, and the client is for one server
+	errNotAsked  error // why only its master was asked about this replica
+}
+
+func newServerReport(name string) *serverReport {
+	return &serverReport{
+		server:     driver.Server{Name: name, Votes: true, Uptime: -1, RoundTrip: -1},
+		infoFields: map[string]string{},
+		config:     map[string]string{},
+	}
+}
+
+// connect calls f with a connection to one server.
+type connect func(ctx context.Context, f func(redis.Cmdable) error) error
+
+// examineServer examines a server. It finds out the marker's key if it is empty. What the user may not read is noted
+// and is no error.
+func (e *Engine) examineServer(ctx context.Context, name, marker string, to connect) (*serverReport, error) {
+	return leaveAfter(ctx, math.MaxInt64, func(ctx context.Context) (*serverReport, error) {
+		r := newServerReport(name)
+		err := to(ctx, func(c redis.Cmdable) error { return e.askServer(ctx, c, r, marker) })
+		return r, explainError(err)
+	})
+}
+
+// askServer asks a server everything. An error means that the server gives no usable answer.
+func (e *Engine) askServer(ctx context.Context, c redis.Cmdable, r *serverReport, marker string) error {
+	text, err := c.Info(ctx).Result()
+	if err := r.rights.noteDenied(err); err != nil {
+		return err
+	}
+	if err == nil {
+		r.noteInfo(text)
+	}
+	if err := r.rights.noteDenied(r.measureClock(ctx, c)); err != nil {
+		return err
+	}
+	if err := r.readSettings(ctx, c); err != nil {
+		return err
+	}
+	if r.info.runID == "" || r.info.isTooOld() || !r.info.isModeKnown() ||
+		r.info.mode == modeSentinel || r.infoFields["loading"] == "1" {
+		return nil // it cannot run our scripts
+	}
+	if marker == "" {
+		if marker, err = e.singleMarkerKey(ctx, c, r); err != nil || marker == "" {
+			return err
+		}
+	}
+	if err := r.rights.noteDenied(e.askRights(ctx, c, r, marker)); err != nil {
+		return err
+	}
+	if !e.guard || r.info.isReplica {
+		return nil
+	}
+	return r.rights.noteDenied(e.askServerClosedFor(ctx, c, r, marker))
+}
+
+// singleMarkerKey returns the key of the marker of a server that is the client's only one. It may be the only master of
+// a Cluster.
+func (e *Engine) singleMarkerKey(ctx context.Context, c redis.Cmdable, r *serverReport) (string, error) {
+	if !r.info.isCluster() {
+		return e.serverMarkerKey(), nil
+	}
+	text, err := c.ClusterNodes(ctx).Result()
+	if err != nil {
+		return "", r.rights.noteDenied(err)
+	}
+	nodes := mastersOf(text)
+	if r.oneOfSeveral = len(nodes) != 1 || !nodes[0].myself; r.oneOfSeveral {
+		return "", nil
+	}
+	return e.masterRecordKey(nodes[0].firstSlot()), nil
+}
+
+// noteInfo takes in the reply of INFO.
+func (r *serverReport) noteInfo(text string) {
+	for line := range strings.Lines(text) {
+		if field, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			r.infoFields[field] = value
+		}
+	}
+	r.info = readInfo(text)
+	r.server.Version = r.info.displayVersion()
+	switch {
+	case r.info.mode == modeSentinel:
+		r.server.Role, r.server.Votes = "sentinel", false
+	case r.info.isReplica:
+		r.server.Role, r.server.Votes = "replica", false
+	case r.infoFields["role"] == "master":
+		r.server.Role = "master"
+	}
+	if _, hasUptime := r.infoFields["uptime_in_seconds"]; hasUptime {
+		r.server.Uptime = r.info.uptime
+	}
+}
+
+// measureClock measures the round trip to the server, and reads its clock.
+func (r *serverReport) measureClock(ctx context.Context, c redis.Cmdable) error {
+	for range 5 {
+		sent := time.Now()
+		at, err := c.Time(ctx).Result()
+		took := time.Since(sent)
+		if err != nil {
+			return err
+		}
+		if r.server.RoundTrip < 0 || took < r.server.RoundTrip {
+			r.server.RoundTrip, r.server.HasClock = took, true
+			r.server.Ahead = at.Sub(sent.Round(0).Add(took / 2))
+		}
+	}
+	return nil
+}
+
+// askServerClosedFor finds out for how long the guard would keep grants closed for an engine that uses the server from
+// now on. For a master of a Cluster, that is the time for slots that nobody has used yet; slots that were moved have
+// their own times.
+func (e *Engine) askServerClosedFor(ctx context.Context, c redis.Cmdable, r *serverReport, marker string) error {
+	scripts := e.newScriptSet(r.info.identity(), r.info.isCluster())
+	if r.info.isCluster() {
+		return e.askMasterClosedFor(ctx, c, r, scripts, marker)
+	}
+	if err := c.ScriptLoad(ctx, scripts.text[scriptGuard]).Err(); err != nil {
+		return err
+	}
+	args := append(e.guardArgs(-1), "look")
+	reply, err := readMarkerReply(c.EvalShaRO(ctx, scripts.sha[scriptGuard], []string{marker}, args...).Result())
+	r.server.Closed = reply.closedFor
+	return err
+}
+
+// askMasterClosedFor is askServerClosedFor for a master of a Cluster, by the key of its record.
+func (e *Engine) askMasterClosedFor(
+	ctx context.Context, c redis.Cmdable, r *serverReport, scripts *scriptSet, record string,
+) error {
+	text, err := c.ClusterNodes(ctx).Result()
+	if err != nil {
+		return err
+	}
+	me, found := askedNode(text)
+	if !found {
+		return nil
+	}
+	if err := c.ScriptLoad(ctx, scripts.text[scriptGuardSlots]).Err(); err != nil {
+		return err
+	}
+	list, err := readNumbers(c.EvalShaRO(ctx, scripts.sha[scriptGuardSlots], []string{record},
+		e.maxTTL.Milliseconds(), me.epoch, me.rangesText(), me.firstSlot(), "", "", "look").Result())
+	if err != nil {
+		return err
+	}
+	r.server.Closed = millisToDuration(list[2])
+	return nil
+}
+
+// relevantSettings are the settings that an examination reads.
+var relevantSettings = []string{
+	"save", "appendfsync", "stop-writes-on-bgsave-error",
+	"min-replicas-to-write", "min-replicas-max-lag", "cluster-node-timeout",
+}
+
+// readSettings reads them, if the user may. It leaves out settings that INFO reports.
+func (r *serverReport) readSettings(ctx context.Context, c redis.Cmdable) error {
+	answers, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, name := range relevantSettings {
+			p.ConfigGet(ctx, name)
+		}
+		return nil
+	})
+	for _, a := range answers {
+		if a, ok := a.(*redis.MapStringStringCmd); ok && a.Err() == nil {
+			maps.Copy(r.config, a.Val())
+		}
+	}
+	if _, refused := errors.AsType[redis.Error](err); refused {
+		return nil // judge reports it
+	}
+	return err
+}
+
+// silentError returns the error for a server that did not answer, as the contract of engines defines it.
+func silentError(err error) error {
+	var timeout interface{ Timeout() bool }
+	timedOut := errors.As(err, &timeout) && timeout.Timeout()
+	if timedOut || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNoAnswer) {
+		return driver.ErrSilent
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// inquiry is a question to a server that is in flight. All callers with the same question wait for it.
+type inquiry struct {
+	slot          uint16  // of the name whose key leads to the server
+	lackedScripts *server // this server was found to lack the scripts
+	askedAt       time.Time
+	retryAfter    time.Duration // when to ask again
+	answered      bool          // guarded by the router's mu; done is closed right after
+	done          chan struct{}
+	server        *server
+	err           error
+}
+
+// inquiryKey is what an inquiry is about: a server that is assumed to have some slots, or else a slot.
+type inquiryKey struct {
+	server *server
+	slot   uint16
+	marker bool // it reads the marker of the slot there
+	moving bool // the slot is moving, and its marker shall say so
+	silent bool // the slot may be moving, and a server does not answer; see noteNoAnswer
+}
+
+// firstRetryAfter is how long an unanswered inquiry waits until it is repeated on another connection, as the first one
+// may be dead. Each further repetition waits twice as long.
+const firstRetryAfter = time.Second
+
+// verifyServer asks a server whether it is still what it was. All slots that it is assumed to have share one inquiry,
+// which finds the server by the key of one slot. If that leads to another server or fails, the result says nothing
+// about the other slots, and their callers ask for themselves.
+func (rt *router) verifyServer(ctx context.Context, n names, s *server) (*server, error) {
+	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: s}, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.server == s || q.slot == rt.slotOf(n):
+		return q.server, q.err
+	}
+	return rt.findServer(ctx, n, nil)
+}
+
+// findServer asks the server of a slot what it is, and makes sure that it has the scripts. lacked is the server whose
+// scripts were unknown where they were sent: it has lost them, or it is not the server that answered.
+func (rt *router) findServer(ctx context.Context, n names, lacked *server) (*server, error) {
+	q, err := rt.awaitInquiry(ctx, n, inquiryKey{slot: rt.slotOf(n)}, lacked)
+	if err != nil {
+		return nil, err
+	}
+	return q.server, q.err
+}
+
+// awaitInquiry returns an answered inquiry.
+func (rt *router) awaitInquiry(ctx context.Context, n names, about inquiryKey, lacked *server) (*inquiry, error) {
+	for q := (*inquiry)(nil); ; {
+		q = rt.joinInquiry(ctx, n, about, lacked, q)
+		late := time.NewTimer(time.Until(q.askedAt.Add(q.retryAfter)))
+		select {
+		case <-q.done:
+			late.Stop()
+			return q, nil
+		case <-late.C:
+		case <-ctx.Done():
+			late.Stop()
+			return nil, driver.NoEffect(ctx.Err())
+		}
+	}
+}
+
+// joinInquiry returns the inquiry in flight or begins one. last is the inquiry that the caller waited for until it was
+// late. If that was answered just now, it is returned: a new one with the first, short retry time could be late again
+// and again.
+func (rt *router) joinInquiry(ctx context.Context, n names, about inquiryKey, lacked *server, last *inquiry) *inquiry {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if last != nil && last.answered {
+		return last
+	}
+	before := rt.inquiries[about]
+	late := before != nil && time.Since(before.askedAt) >= before.retryAfter
+	if before != nil && !late && (before.lackedScripts == lacked || lacked == nil) {
+		return before
+	}
+	q := &inquiry{
+		slot: rt.slotOf(n), lackedScripts: lacked,
+		askedAt: time.Now(), retryAfter: firstRetryAfter, done: make(chan struct{}),
+	}
+	if late {
+		q.retryAfter = 2 * before.retryAfter
+		if lacked == nil {
+			q.lackedScripts = before.lackedScripts
+		}
+	}
+	rt.inquiries[about] = q
+	go rt.runInquiry(context.WithoutCancel(ctx), q, about, n)
+	return q
+}
+
+// runInquiry answers an inquiry. It goes on when its callers have gone, as others may have joined.
+func (rt *router) runInquiry(ctx context.Context, q *inquiry, about inquiryKey, n names) {
+	switch {
+	case about.marker:
+		q.err = rt.fetchMarker(ctx, n, about.server)
+	case about.moving:
+		q.err = rt.closeMovingSlot(ctx, n)
+	case about.silent:
+		q.err = rt.closeSlotIfGiven(ctx, n)
+	default:
+		q.server, q.err = rt.identifyServer(ctx, n, q.lackedScripts)
+	}
+	rt.mu.Lock()
+	q.answered = true
+	if rt.inquiries[about] == q {
+		delete(rt.inquiries, about)
+	}
+	rt.mu.Unlock()
+	close(q.done)
+}

@@ -1,0 +1,107 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Among makes the engine one of several whose servers keep the same locks together, as package redlock does. A word in
+// the marker of each server says to which list of servers it belongs ("-" for none). may returns why a server with that
+// word must not grant or renew anything for this program, or nil. The word is read at most a second before each request
+// that grants or renews. Among has no effect without the guard, or in a Cluster.
+//
+// Call it before the first request. may is called from any goroutine, and must not block.
+func (e *Engine) Among(may func(word string) error) { e.nodeList = &nodeList{may} }
+
+// nodeList checks the list to which a server belongs.
+type nodeList struct{ check func(word string) error }
+
+// checkNodeList returns why a server must not grant or renew anything because it belongs to another list. It returns
+// nil for scripts that never grant.
+func (rt *router) checkNodeList(srv *server, policy grantPolicy) error {
+	if rt.config.nodeList == nil || policy == neverGrants {
+		return nil
+	}
+	word := srv.listHash.Load()
+	if word == nil {
+		if rt.config.guard {
+			return errListUnknown
+		}
+		return nil
+	}
+	if err := rt.config.nodeList.check(*word); err != nil {
+		return noEffect(err)
+	}
+	return nil
+}
+
+// errListUnknown says that it is not known yet to which list a server belongs.
+var errListUnknown = driver.NoEffect(errors.New("redis: it is not known yet with which other servers " +
+	"this one is used: try again"))
+
+// isListUnknown reports whether the server's list has not been read yet.
+func (rt *router) isListUnknown(s *server) bool {
+	return rt.config.nodeList != nil && s.listHash.Load() == nil
+}
+
+// Enlist writes into the server's marker to which list it belongs, if it still belongs to the list before ("-" for
+// none). With closing, the server grants nothing for the longest ttl from now on. Enlist returns the word that the
+// marker has in the end: the new one, or another if another process was faster. Without the guard there is no marker,
+// and nothing happens.
+func (e *Engine) Enlist(ctx context.Context, before, word string, closing bool) (now string, err error) {
+	if e.subscriptions.isClosed() {
+		return "", errClosed
+	}
+	if !e.guard {
+		return word, nil
+	}
+	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	srv, err := e.router.server(ctx, n, false) // it has a marker once it was initialized
+	if err != nil {
+		return "", err
+	}
+	args := []any{before, word}
+	if closing {
+		args = append(args, e.maxTTL.Milliseconds())
+	}
+	cmd := newScriptCall([]string{e.serverMarkerKey()}, args...).command(ctx, srv.scripts, scriptNodeList)
+	answer, err := e.send(ctx, cmd)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		_, err = e.router.findServer(ctx, n, srv)
+		if err == nil {
+			err = errScripts // it is another server by now: try again
+		}
+	}
+	if err != nil {
+		return "", explainError(err)
+	}
+	now, isText := answer.(string)
+	if !isText {
+		return "", errReply
+	}
+	_, err = e.router.findServer(ctx, n, nil) // so that the next request uses the new word
+	return now, err
+}
+
+// readListHash reads the list's word in the marker of a server, without initializing the server.
+func (c *config) readListHash(ctx context.Context, client redis.Cmdable) (string, error) {
+	text, err := client.Get(ctx, c.serverMarkerKey()).Result()
+	if err == redis.Nil {
+		return noListHash, nil
+	}
+	if err != nil {
+		return "", explainError(err)
+	}
+	if fields := strings.Fields(text); len(fields) >= 5 {
+		return fields[4], nil
+	}
+	return noListHash, nil // written by an earlier version
+}
+
+// noListHash is the word of a server that belongs to no list.
+const noListHash = "-"

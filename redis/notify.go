@@ -1,0 +1,76 @@
+package redis
+
+import (
+	"context"
+	"errors"
+)
+
+// notifyChannel returns the channel on which waiters for a name are notified, and whether it is a sharded one. In a
+// Cluster it is in the slot of the name, so that the script that hands over may publish to it. Elsewhere one channel
+// serves all names.
+func (e *Engine) notifyChannel(n names) (name string, sharded bool) {
+	if e.router.isCluster() {
+		return n.partPrefix + "wake:" + e.subscriptions.process, true
+	}
+	return e.prefix + "wake:" + e.subscriptions.process, false
+}
+
+// mustPoll reports whether waiters for a name must poll.
+func (e *Engine) mustPoll(n names) bool {
+	if e.polling {
+		return true
+	}
+	srv := e.router.cachedServer(n)
+	if srv == nil { // only the read router knows it, as for a latch
+		srv = e.readRouter.cachedServer(n)
+	}
+	return srv != nil && srv.cannotPublish
+}
+
+// canJoinAtOnce reports whether a caller can join the queue of a name without subscribing first: because the channel is
+// open, or because waiters must poll anyway.
+func (e *Engine) canJoinAtOnce(n names) bool {
+	if e.mustPoll(n) {
+		return true
+	}
+	if e.subscriptions.openChannels.Load() == 0 {
+		return false
+	}
+	name, _ := e.notifyChannel(n)
+	return e.subscriptions.isOpen(name)
+}
+
+// subscribe makes sure that w is notified, and returns when it is. Where nothing can be notified, w has to poll.
+func (e *Engine) subscribe(ctx context.Context, w *waiter, n names) error {
+	name, sharded := e.notifyChannel(n)
+	return e.subscribeTo(ctx, w, n, name, sharded)
+}
+
+func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n names, name string, sharded bool) error {
+	if e.mustPoll(n) {
+		w.setNotifyBy("-")
+		return nil
+	}
+	var srv *server
+	if sharded {
+		if srv = e.router.cachedServer(n); srv == nil {
+			srv = e.readRouter.cachedServer(n)
+		}
+	}
+	switch err := e.subscriptions.subscribe(ctx, w, name, srv, sharded); {
+	case errors.Is(err, errNotSubscribed):
+		if err != errNotSubscribed {
+			e.router.reloadSlotMapIfStale(n, err)
+		}
+		w.setNotifyBy("-")
+		return nil
+	case err != nil:
+		e.router.reloadSlotMapIfStale(n, err)
+		return err
+	case sharded:
+		w.setNotifyBy("S")
+	default:
+		w.setNotifyBy("P")
+	}
+	return nil
+}

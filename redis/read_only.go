@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// initReadRouter prepares the router for requests that only read. It is separate so that reading from a server does not
+// initialize it for locking, which needs the right to write and leaves a marker.
+//
+// A client that may read from replicas would send EVALSHA_RO to them, and they do not know the scripts. So with such a
+// client the router uses EVALSHA, and reading needs the right to write, too.
+func (e *Engine) initReadRouter() {
+	e.readRouter.init(e.client, &e.config)
+	e.readRouter.readOnly, e.readRouter.readCommand = true, evalshaReadOnly
+	if e.mayReadReplicas() {
+		e.readRouter.readCommand = evalsha
+	}
+}
+
+// mayReadReplicas reports whether the client may send requests that only read to replicas. An AutoPipeliner does not
+// show what client it has. Over a client that reads from replicas it needs WithPolling, so that is what counts.
+func (e *Engine) mayReadReplicas() bool {
+	if nodes, ok := e.client.(*redis.ClusterClient); ok {
+		return nodes.Options().ReadOnly
+	}
+	return e.asyncPipe != nil && e.polling
+}
+
+// readCommandFor returns the command that runs a call on a server.
+func (rt *router) readCommandFor(c readCall, srv *server) string {
+	if c.mayPublish && srv.readsMayPublish {
+		return evalsha
+	}
+	return rt.readCommand
+}
+
+// accessPattern returns the access to keys that the router needs, as ACL SETUSER writes it.
+func (rt *router) accessPattern() string {
+	if rt.readOnly {
+		return "%R"
+	}
+	return ""
+}
+
+// runReadOnly runs a script that only reads, on the server that has the name. It retries while the slot of the name is
+// moving, like runScript.
+func (e *Engine) runReadOnly(ctx context.Context, c readCall) (any, error) {
+	answer, _, err := retryWhileMoving(ctx, func() (any, *server, error) { return e.runReadOnlyOnce(ctx, c) })
+	return answer, err
+}
+
+// runReadOnlyOnce is runReadOnly without retries for moving slots.
+func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, *server, error) {
+	if e.subscriptions.isClosed() {
+		return nil, nil, errClosed
+	}
+	srv, err := e.readRouter.server(ctx, c.names, false)
+	for try := range 6 {
+		if err != nil {
+			return nil, nil, err
+		}
+		by := e.readRouter.readCommandFor(c, srv)
+		if try >= 2 { // the scripts were loaded, and are still unknown: a replica got the call
+			by = evalsha
+		}
+		var answer any
+		answer, err = e.send(ctx, newScriptCall(c.keys, c.args...).commandBy(ctx, by, srv.scripts, c.script))
+		switch {
+		case err == nil:
+			return answer, srv, nil
+		case c.mayPublish && srv.readsMayPublish && isDenied(err): // denied for the keys of this name
+			c.mayPublish, err = false, nil
+		case by != e.readRouter.readCommand && isDenied(err): // EVALSHA was the last resort, and the user may not write
+			return nil, srv, errScripts
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			srv, err = e.readRouter.findServer(ctx, c.names, srv)
+		default:
+			e.readRouter.reloadSlotMapIfStale(c.names, err)
+			return nil, srv, aboutKeys(c.names, e.readRouter.accessPattern(), explainError(err))
+		}
+	}
+	return nil, nil, errScripts
+}
+
+// askClosedFor asks for how long grants are closed. It leaves no marker where there is none.
+func (e *Engine) askClosedFor(ctx context.Context) (time.Duration, error) {
+	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	reply, err := readMarkerReply(e.runReadOnly(ctx, readCall{
+		script: scriptGuard, names: n,
+		keys: []string{e.readRouter.markerKey(n)},
+		args: append(e.guardArgs(-1), "look"),
+	}))
+	return reply.closedFor, err
+}

@@ -1,0 +1,34 @@
+-- leak_sweep.lua: removes the leak in one key of a name, if it is still the one that was found, and hands over to the
+-- next waiter.
+--   KEYS  value, token, queue, holders, info of one name
+--   ARGV  part, sort and mark as in leak_find.lua; for the queue also the place after which to begin, and how many
+--         places to check; then floor (the client's clock, us), how many earlier steps removed, closed
+--   Answers {how many were removed, the last place checked, or nothing if no place follows}.
+local PART, FLOOR, BEFORE, CLOSED = ARGV[1], ARGV[6], tonumber(ARGV[7]), ARGV[8]
+
+-- use lock.lua
+-- use leak_checks.lua
+local sort, count, found, dead = leaks[PART](ARGV[4], ARGV[5])
+if sort ~= ARGV[2] or sort ~= 'waiters' and found ~= ARGV[3] then return {0, ''} end
+if sort == 'token' then -- the token itself is kept: later ones must be larger
+  call('PEXPIRE', TOKEN, tokenTTL(counter()))
+  return {1, ''}
+end
+if sort == 'waiters' then
+  for _, place in ipairs(dead) do leaveQueue(place) end
+  -- Do not hand over yet: the next waiters may be dead, too, and this step would have to skip them all.
+  if found ~= '' then return {count, found} end
+elseif sort == 'lease' then
+  value = false
+  call('DEL', VALUE)
+elseif PART == 'value' then
+  expireShared()
+else
+  call('DEL', PART == 'queue' and QUEUE or PART == 'holders' and HOLDERS or INFO)
+  if leaks.info() then call('DEL', INFO) end
+end
+if BEFORE + count > 0 then
+  handOver(nil, true)
+  updateMarks()
+end
+return {count, ''}

@@ -1,0 +1,267 @@
+-- lock.lua: what the scripts share about one name. Other scripts include it with "-- use lock.lua". They must define
+-- CLOSED ("1" while no lease may be granted) and FLOOR (the smallest token allowed, as text) above it.
+--
+-- Keys of a name, all in one slot:
+--   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted, us>\n<text>\n" (exclusive),
+--                                followed by "q" while somebody waits
+--                                "\n<token> ..." (released, but kept for a while)
+--                                "shared\n<total weight>" (see HOLDERS)
+--                                anything else: another kind of client
+--            It expires with the lease, or with the last lease of shared holders.
+--            A moved slot takes along the time that is left. The times in HOLDERS then are those of the old server's
+--            clock: see rebase.
+--   TOKEN    string: the last token given, followed by "q" while somebody waits
+--   QUEUE    zset:   the waiters in order: the place of each call, which is its first owner
+--   HOLDERS  zset:   shared holders: owner, by the end of its lease (ms)
+--   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted, us>\n<text>"
+--                    "w<place>" of waiters:
+--                    "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
+--                    (way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
+--                    "o<place>" the owner that waits there, if it is not the first one of the call;
+--                    or "!" and the previous owner, until the next one has come
+local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local call, pcall = redis.call, redis.pcall
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local value = call('GET', VALUE)
+
+-- holds tells whether owner holds exclusively.
+local function holds(owner)
+  return value and string.sub(value, 1, #owner + 1) == owner .. '\n'
+end
+
+-- sharedWeight returns the total weight of the shared holders: 0 if nobody holds, nil if somebody holds exclusively.
+local function sharedWeight()
+  if not value then return 0 end
+  return tonumber(string.match(value, '^shared\n(%d+)$'))
+end
+
+-- isForeign tells whether another kind of client holds.
+local function isForeign()
+  return value and not sharedWeight() and not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n')
+end
+
+-- extendKey makes a key last for at least ms.
+local function extendKey(key, ms)
+  if call('PTTL', key) < ms then call('PEXPIRE', key, ms) end
+end
+
+-- counter returns the last token given, and whether it is marked.
+local function counter()
+  local last, marked = string.match(call('GET', TOKEN) or '', '^(%d+)(q?)')
+  return tonumber(last or 0), marked == 'q'
+end
+
+-- use token_ttl.lua
+local function setCounter(last, marked)
+  call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', tokenTTL(last))
+end
+
+-- hasWaiters tells whether anybody waits.
+local function hasWaiters()
+  return call('EXISTS', QUEUE) == 1
+end
+
+-- nextToken returns the first of n new tokens.
+local function nextToken(n)
+  local last, marked = counter()
+  local token = math.max(last + 1, tonumber(FLOOR))
+  if token > MAX - n + 1 then error('SPENT') end
+  setCounter(token + n - 1, marked)
+  return token
+end
+
+-- updateMarks writes next to the last token, and into the value, whether somebody waits: requests that assume that
+-- nobody does look there only. Call it last in each script that may change that. A semaphore shares its last token with
+-- the lock of its name, and no request looks for its marks.
+local function updateMarks()
+  if not string.find(QUEUE, ':queue$') then return end
+  local waiting = hasWaiters()
+  local last, marked = counter()
+  if marked ~= waiting then setCounter(last, waiting) end
+  if value and not sharedWeight() and not isForeign() and (string.sub(value, -1) == 'q') ~= waiting then
+    value = waiting and value .. 'q' or string.sub(value, 1, -2)
+    call('SET', VALUE, value, 'KEEPTTL')
+  end
+end
+
+-- setShared stores that the shared holders have a total weight of n.
+local function setShared(n)
+  local last = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2]
+  if last then
+    value = 'shared\n' .. n
+    call('SET', VALUE, value, 'PXAT', last)
+    call('PEXPIREAT', HOLDERS, last)
+    extendKey(INFO, last - now)
+  else
+    value = false
+    call('DEL', VALUE)
+  end
+end
+
+-- removeShared removes a shared holder and returns its weight. Call setShared afterwards.
+local function removeShared(owner)
+  local weight = string.match(call('HGET', INFO, 'h' .. owner) or '0 ', '^(%d+) ')
+  call('ZREM', HOLDERS, owner)
+  call('HDEL', INFO, 'h' .. owner)
+  return tonumber(weight)
+end
+
+-- rebase converts the ends of shared leases to the clock of this server. The last end equals the expiry of the value to
+-- the millisecond, unless the slot was moved from a server with another clock: a move keeps the time that is left of
+-- the expiry.
+local function rebase()
+  local last, expiry = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2], call('PEXPIRETIME', VALUE)
+  if not last or expiry < 0 or expiry == tonumber(last) then return end
+  call('PEXPIREAT', HOLDERS, expiry) -- needs no memory: see extendShared
+  local all = call('ZRANGE', HOLDERS, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do call('ZADD', HOLDERS, string.format('%.0f', all[i + 1] + expiry - last), all[i]) end
+end
+
+-- expireShared removes shared holders whose lease has ended. Call it before looking at holders.
+local function expireShared()
+  local n = sharedWeight()
+  if n == nil then return end
+  if value then rebase() end
+  local ended = call('ZRANGEBYSCORE', HOLDERS, '-inf', value and now or '+inf')
+  for _, owner in ipairs(ended) do n = n - removeShared(owner) end
+  if value and (#ended > 0 or call('EXISTS', HOLDERS) == 0) then setShared(n) end -- the list may be lost, too
+end
+
+-- sharedUntil returns the end of the owner's shared lease, or nil.
+local function sharedUntil(owner)
+  return sharedWeight() and tonumber(call('ZSCORE', HOLDERS, owner) or nil)
+end
+
+-- extendShared makes the lease of a shared holder last until a moment. Its first step needs no memory: when the server
+-- has none left, it allows all steps that follow the first change of a script.
+local function extendShared(owner, moment)
+  call('PEXPIREAT', HOLDERS, moment, 'GT')
+  call('ZADD', HOLDERS, moment, owner)
+  setShared(sharedWeight())
+end
+
+-- fits tells whether a request can be granted in addition to the current holders.
+local function fits(mode, weight, size)
+  if mode == 'x' then return not value end
+  local n = sharedWeight()
+  return n and n + weight <= size
+end
+
+-- setHolder makes owner a holder.
+local function setHolder(owner, mode, weight, tokens, ms, token, text)
+  local detail = string.format('%.0f %d %.0f\n%s', token, tokens, now * 1000, text)
+  if mode == 'x' then
+    value = owner .. '\n' .. detail .. (hasWaiters() and '\nq' or '\n')
+    call('SET', VALUE, value, 'PX', ms)
+  else
+    if not value then expireShared() end -- drop what is left of earlier shared holders
+    local n = sharedWeight() + weight
+    call('HSET', INFO, 'h' .. owner, weight .. ' ' .. detail)
+    call('ZADD', HOLDERS, now + ms, owner)
+    setShared(n)
+  end
+end
+
+-- endsIn returns in how many ms the next lease ends: 0 if nobody holds, -1 if never.
+local function endsIn()
+  if not value then return 0 end
+  if sharedWeight() then return math.max(call('ZRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2] - now, 0) end
+  return call('PTTL', VALUE)
+end
+
+-- readWaiter returns the record of the waiter at a place, or nil.
+local function readWaiter(place)
+  local w = {}
+  w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
+    call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
+  if not w.mode then return nil end
+  for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
+  if w.tokens > TOKENS then return nil end -- no waiter asks for so many: another program wrote it
+  return w
+end
+
+-- noteSeen corrects the time at which a polling waiter was last seen, if that is in the future of this server's clock:
+-- it comes from the clock of a server from which the slot was moved, or the clock was set back. Otherwise the waiter
+-- would count as alive until then, and all others would wait for it.
+local function noteSeen(place, w)
+  if w.seen <= now then return end
+  w.seen = now
+  local record = string.gsub(call('HGET', INFO, 'w' .. place),
+    '^(%a %d+ %d+ %d+ %d+ %d+) %d+', '%1 ' .. string.format('%.0f', now))
+  call('HSET', INFO, 'w' .. place, record)
+end
+
+-- ownerAt returns the owner that waits at a place.
+local function ownerAt(place)
+  return call('HGET', INFO, 'o' .. place) or place
+end
+
+-- leaveQueue removes a place from the queue, and tells whether it was there.
+local function leaveQueue(place)
+  call('HDEL', INFO, 'w' .. place, 'o' .. place)
+  return call('ZREM', QUEUE, place) == 1
+end
+
+-- notify sends a message to a waiter. It returns how many received it, or nil if nothing can be sent.
+local function notify(w, message)
+  local receivers
+  if w.way == 'P' then
+    receivers = pcall('PUBLISH', PREFIX .. 'wake:' .. w.process, message)
+  else
+    receivers = pcall('SPUBLISH', string.gsub(TOKEN, 'token$', 'wake:') .. w.process, message)
+  end
+  return type(receivers) == 'number' and receivers or nil
+end
+
+-- notifySecond tells the second waiter to poll in ms: a polling head may be gone, and the second one would not learn
+-- that the name is free. It does not notify the place me, whose owner is running this script.
+local function notifySecond(me, ms)
+  while true do
+    local second = call('ZRANGE', QUEUE, 1, 1)[1]
+    if not second or second == me then return end
+    local w = readWaiter(second)
+    if w and (w.way == '-' or notify(w, string.format('h %s %.0f', w.ticket, ms)) ~= 0) then return end
+    leaveQueue(second)
+  end
+end
+
+-- handOver grants to the head of the queue, again and again while the requests fit, and tells the next waiter when to
+-- poll. It does not overtake a head that does not fit, which otherwise might wait for ever. It skips a head that does
+-- not receive messages, as that one is gone. With me, it stops before that place, whose owner is running this script
+-- and needs no message. changed says that the head, or what it waits for, has changed.
+--
+-- A message may also reach subscribers that this server does not count, because they subscribed at a replica. So
+-- before it grants, it asks the waiter with "?" whether it listens. What it tells a waiter has already been done.
+local function handOver(me, changed)
+  while CLOSED ~= '1' do
+    local place = call('ZRANGE', QUEUE, 0, 0)[1]
+    if not place or place == me then return end
+    local w = readWaiter(place)
+    if not w then
+      leaveQueue(place)
+    elseif not fits(w.mode, w.weight, w.size) then
+      if not changed or w.way == '-' then return end
+      if notify(w, 'h ' .. w.ticket .. ' ' .. (isForeign() and 0 or endsIn())) ~= 0 then return end
+      leaveQueue(place)
+    elseif w.way == '-' then
+      noteSeen(place, w)
+      if now - w.seen < GONE then
+        if changed then notifySecond(me, GONE - now + w.seen) end
+        return
+      end
+      leaveQueue(place)
+    else
+      local receivers = notify(w, '?')
+      if not receivers then return end
+      local owner = ownerAt(place)
+      leaveQueue(place)
+      if receivers > 0 then
+        local token, ms = nextToken(w.tokens), math.min(w.ttl, FIRST)
+        setHolder(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
+        notify(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE)))
+      end
+    end
+    changed = true
+  end
+end

@@ -1,0 +1,38 @@
+-- take_steps.lua: included by other scripts. It takes a lock exclusively if nobody holds it or waits for it. This is
+-- the common case, in as few steps as possible. It returns the answer of the script, and needs these variables:
+--   valueKey, tokenKey  keys of one name: value and token
+--   text       the value: owner, token, since when, holder text
+--   ttl        in ms
+--   floorText  the client's clock in us, which is also the token in the text
+--   lastText   floorText + tokens - 1, or nil if that is the same
+--   tokenTTL   the function of token_ttl.lua
+--
+-- While somebody waits, a "q" follows the number in the token's key (see lock.lua). The expiry of that key is extended
+-- only once in a PERIOD, which is a part of RETENTION, as it costs as much as all the rest.
+local heldValue = call('SET', valueKey, text, 'NX', 'GET', 'PX', ttl)
+if heldValue then
+  local owner = string.match(text, '^[^\n]*\n')
+  if string.sub(heldValue, 1, #owner) == owner then return 0 end
+  local left = call('PTTL', valueKey)
+  return left < 0 and -1 or -2 - left
+end
+local before = redis.pcall('SET', tokenKey, lastText or floorText, 'KEEPTTL', 'GET')
+if type(before) == 'table' then -- the key has another type
+  call('DEL', valueKey)
+  return before
+end
+local last, floor = tonumber(before or 0), tonumber(floorText)
+if last and last < floor then
+  if last == 0 or floor - floor % PERIOD > last then call('PEXPIRE', tokenKey, tokenTTL(floor)) end
+  return 1
+end
+local tokens = lastText and lastText - floor + 1 or 1
+if not last or not (last + tokens <= MAX) then -- also if it is not a number: take.lua handles that
+  call('DEL', valueKey)
+  call('SET', tokenKey, before, 'PX', tokenTTL(last or 0))
+  return 0
+end
+local owner, rest = string.match(text, '^([^\n]*\n)%d+(.*)$')
+call('SET', valueKey, owner .. string.format('%.0f', last + 1) .. rest, 'PX', ttl)
+call('SET', tokenKey, string.format('%.0f', last + tokens), 'PX', tokenTTL(last + tokens))
+return last + 1

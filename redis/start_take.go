@@ -1,0 +1,108 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// StartTake implements [driver.Starter]. Requests that go to the server together are given up together, at the latest
+// of their deadlines. So their deadlines should be close together.
+func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
+	canBatch := r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && checkOwner(r.Owner) == nil
+	if !canBatch || r.Join && e.contended.Has(r.Key) {
+		go t.finishWith(e.Take)
+		return
+	}
+	if err := e.unsent.Send(r.Owner); err != nil {
+		done(driver.Grant{}, err)
+		return
+	}
+	t.batchRequest, t.floor = newTakeRequest(r, e.names(r.Key))
+	if t.floor > driver.MaxToken {
+		t.continueInBackground(errUseFullScript)
+		return
+	}
+	t.deadline, _ = ctx.Deadline()
+	t.finish = t.onAnswer
+	e.batcher.add(&t.batchRequest)
+}
+
+// startedTake is a take that StartTake has begun.
+type startedTake struct {
+	batchRequest
+	engine  *Engine
+	ctx     context.Context
+	request driver.Request
+	floor   int64 // the smallest token that it accepts
+	done    func(driver.Grant, error)
+}
+
+// onAnswer takes the answer of the script.
+func (t *startedTake) onAnswer(answer any, err error) {
+	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request)
+	if t.engine.isUndecided(t.request, err) {
+		t.continueInBackground(err)
+		return
+	}
+	t.done(g, err)
+}
+
+// continueInBackground goes on with a take that the first script could not decide.
+func (t *startedTake) continueInBackground(err error) {
+	go t.finishWith(func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+		return t.engine.takeOrJoin(ctx, r, t.names, err)
+	})
+}
+
+// finishWith calls done with the outcome of a take.
+func (t *startedTake) finishWith(take func(context.Context, driver.Request) (driver.Grant, error)) {
+	g, err := leaveAtDeadline(t.ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, t.request) })
+	if t.engine.mayStillUndo(err) {
+		err = driver.Spent(err)
+	}
+	t.done(g, err)
+}
+
+// StartRelease implements [driver.Starter]. See StartTake.
+func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
+	wait := func(release func(context.Context, driver.Release) error) {
+		_, err := leaveAtDeadline(ctx, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, release(ctx, r)
+		})
+		done(err)
+	}
+	if !e.router.isSingle() || !canReleaseFree(r) || checkOwner(r.Owner) != nil {
+		go wait(e.Release)
+		return
+	}
+	if othersWait := e.forgetOwner(r); othersWait || e.spentWithTurn.Has(r.Owner) { // as in Release
+		go wait(e.releaseFully)
+		return
+	}
+	t := &batchRequest{kind: releaseRequest, names: e.names(r.Key), value: r.Owner}
+	t.deadline, _ = ctx.Deadline()
+	t.finish = func(answer any, err error) {
+		if err == nil && answer != int64(1) {
+			go wait(e.releaseFully)
+			return
+		}
+		done(err)
+	}
+	e.batcher.add(t)
+}
+
+// leaveAtDeadline returns the result of f, or an error at the deadline of ctx, even if f goes on. After the deadline it
+// does not even call f, which might send something.
+func leaveAtDeadline[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	end, _ := ctx.Deadline()
+	if !time.Now().Before(end) {
+		var none T
+		return none, driver.NoEffect(context.DeadlineExceeded)
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+	defer cancel()
+	return leaveAfter(ctx, time.Until(end)+time.Second, f) // ctx ends first, and its error is the one returned
+}
