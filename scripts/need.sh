@@ -5,8 +5,9 @@
 #
 # If COMMAND is missing, the Debian packages are installed with apt-get: as root, or with a sudo that
 # needs no password, after asking. With CI=true or LEASEHOLD_INSTALL=yes nobody is asked; with
-# LEASEHOLD_INSTALL=no nothing is installed. Otherwise the script says which packages are missing, and fails. A command that may be in a folder outside of PATH
-# has that folder in front, as in '/usr/lib/postgresql/*/bin/postgres': it is looked for in both.
+# LEASEHOLD_INSTALL=no nothing is installed. Otherwise the script says which packages are missing, and fails.
+# A command that may be in a folder outside of PATH has that folder in front, as in
+# '/usr/lib/postgresql/*/bin/postgres': it is looked for in both.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -16,8 +17,8 @@ fi
 command=$1
 shift
 
-# found tells whether the command is there.
-found() { command -v "${command##*/}" >/dev/null || compgen -G "$command" >/dev/null; }
+# found tells whether the command is there. Only a path is looked for among the files: this repository has a folder etcd.
+found() { command -v "${command##*/}" >/dev/null || { [[ $command == */* ]] && compgen -G "$command" >/dev/null; }; }
 
 if found; then
 	exit 0

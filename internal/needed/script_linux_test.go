@@ -39,7 +39,9 @@ func TestPackagesAreInstalledWithSudoOnlyIfAllowed(t *testing.T) {
 			program := func(name, text string) error {
 				return os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700)
 			}
+			folder := filepath.Join(dir, "folder") // a folder with the tool's name is not the tool
 			err := errors.Join(
+				os.MkdirAll(filepath.Join(folder, "tool"), 0o700),
 				program("id", "echo "+c.id),
 				program("sudo", `shift; [ "$1" = true ] || { echo sudo >"`+dir+`/by"; "$@"; }`),
 				program("apt-get",
@@ -54,6 +56,7 @@ func TestPackagesAreInstalledWithSudoOnlyIfAllowed(t *testing.T) {
 				cmd = exec.Command("script", "-qec", "bash "+need+" tool pkg", "/dev/null")
 				cmd.Stdin = strings.NewReader(c.typed)
 			}
+			cmd.Dir = folder
 			cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "SHELL=/bin/sh"}, c.env...)
 			out, err := cmd.CombinedOutput()
 			by, _ := os.ReadFile(filepath.Join(dir, "by")) // missing if nothing was done
