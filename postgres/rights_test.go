@@ -56,7 +56,7 @@ func documentedRights(t *testing.T, schema string) map[string]rights {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "### The smallest rights\n")
+	_, section, _ := strings.Cut(string(page), "\n## The smallest rights\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	all := map[string]rights{}
 	for _, found := range kindOfWork.FindAllStringSubmatch(section, -1) {
