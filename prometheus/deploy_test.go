@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/leasehold-go/leasehold/internal/deployfiles"
 )
@@ -32,7 +33,15 @@ func TestWhatIsShippedAsksForWhatIsExported(t *testing.T) {
 	t.Parallel()
 	uses, err := deployfiles.Read(deploy)
 	noErr(t, err)
-	exported := deployfiles.Exposition(newCountedClient(t, "order").text(t))
+	families, err := newCountedClient(t, "order").Gather()
+	noErr(t, err)
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
+	noErr(t, err)
+	var metrics []model.Metric
+	for _, s := range samples {
+		metrics = append(metrics, s.Metric)
+	}
+	exported := deployfiles.SeriesOf(metrics)
 	for _, m := range exported.Missing(uses, "distributed_lock_") {
 		t.Error(m)
 	}

@@ -15,6 +15,7 @@ require (
 	github.com/leasehold-go/leasehold/sqlite v0.0.0
 	github.com/leasehold-go/leasehold/zookeeper v0.0.0
 	github.com/prometheus/client_golang v1.25.0 // what leasehold exporter serves
+	github.com/prometheus/common v0.72.0 // in tests alone, as client_golang has it: reads what leasehold exporter serves
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rogpeppe/go-internal v1.16.0 // testscript, in tests alone
 	github.com/spf13/cobra v1.10.2
@@ -45,7 +46,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
-	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect

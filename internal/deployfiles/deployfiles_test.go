@@ -68,20 +68,18 @@ func TestReadRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-const exposed = `# HELP distributed_lock_wait_seconds Help with "quotes" and a {brace="x"} 1
-# TYPE distributed_lock_wait_seconds histogram
-distributed_lock_wait_seconds_bucket{resource="order",le="1"} 3
-distributed_lock_wait_seconds_bucket{resource="order",le="+Inf"} 3
-distributed_lock_wait_seconds_sum{resource="order"} 1.5
-distributed_lock_wait_seconds_count{resource="order"} 3
-# TYPE leasehold_up gauge
-leasehold_up 1
-leasehold_node_up{node="with \"quotes\", and {braces}"} 0
-`
+var exposed = []map[string]string{
+	{"__name__": "distributed_lock_wait_seconds_bucket", "resource": "order", "le": "1"},
+	{"__name__": "distributed_lock_wait_seconds_bucket", "resource": "order", "le": "+Inf"},
+	{"__name__": "distributed_lock_wait_seconds_sum", "resource": "order"},
+	{"__name__": "distributed_lock_wait_seconds_count", "resource": "order"},
+	{"__name__": "leasehold_up"},
+	{"__name__": "leasehold_node_up", "node": `with "quotes", and {braces}`},
+}
 
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	all := Exposition(exposed)
+	all := SeriesOf(exposed)
 	for text, missing := range map[string]string{
 		`rate(distributed_lock_wait_seconds_bucket[5m])`:                                         "",
 		`sum by (job, resource, le) (distributed_lock_wait_seconds_bucket{resource="order"})`:    "",

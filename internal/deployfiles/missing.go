@@ -2,6 +2,7 @@ package deployfiles
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,31 +11,22 @@ import (
 // Series are the series that a program exposes: for each metric, their labels.
 type Series map[string][]map[string]string
 
-var (
-	sample  = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? [^ ]+`)
-	labelIs = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
-)
-
-// Exposition parses the text format of Prometheus. It lists a histogram under its plain name as well, which queries use
-// for native histograms.
-func Exposition(text string) Series {
+// SeriesOf groups series by metric, which is their label __name__, as package model of Prometheus has it. It lists a
+// histogram under its plain name as well, which queries use for native histograms.
+func SeriesOf[Labels ~map[Name]Value, Name, Value ~string](series []Labels) Series {
 	all := Series{}
-	histograms := map[string]bool{}
-	for line := range strings.Lines(text) {
-		if words := strings.Fields(line); len(words) == 4 && words[1] == "TYPE" && words[3] == "histogram" {
-			histograms[words[2]] = true
-		}
-		m := sample.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
+	for _, s := range series {
 		labels := map[string]string{}
-		for _, l := range labelIs.FindAllStringSubmatch(m[2], -1) {
-			labels[l[1]] = l[2]
+		for name, value := range s {
+			labels[string(name)] = string(value)
 		}
-		all[m[1]] = append(all[m[1]], labels)
-		if of, ok := strings.CutSuffix(m[1], "_count"); ok && histograms[of] {
-			all[of] = append(all[of], labels)
+		metric := labels["__name__"]
+		delete(labels, "__name__")
+		all[metric] = append(all[metric], labels)
+	}
+	for metric := range maps.Clone(all) {
+		if histogram, ok := strings.CutSuffix(metric, "_bucket"); ok {
+			all[histogram] = all[histogram+"_count"]
 		}
 	}
 	return all

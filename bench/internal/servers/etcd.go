@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -60,7 +60,7 @@ func (e *Etcd) Load(context.Context) (Load, error) {
 	if err != nil {
 		return Load{}, err
 	}
-	l, err := etcdLoad(string(text))
+	l, err := etcdLoad(text)
 	if exact := processorTime(e.server.PID()); exact > 0 {
 		l.CPU = exact
 	}
@@ -69,27 +69,20 @@ func (e *Etcd) Load(context.Context) (Load, error) {
 
 // etcdLoad adds up metrics in the text format of Prometheus: all messages of clients, calls as well
 // as parts of a stream.
-func etcdLoad(text string) (l Load, err error) {
-	seen := false
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		received := strings.HasPrefix(name, "grpc_server_msg_received_total{")
-		if !received && name != "process_cpu_seconds_total" {
-			continue
-		}
-		f, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return Load{}, fmt.Errorf("etcd says %s: %w", line, err)
-		}
-		if received {
-			l.Commands += f
-		} else {
-			seen, l.CPU = true, time.Duration(f*float64(time.Second))
-		}
+func etcdLoad(text []byte) (l Load, err error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return Load{}, fmt.Errorf("the metrics of etcd: %w", err)
 	}
-	if !seen {
+	for _, m := range families["grpc_server_msg_received_total"].GetMetric() {
+		l.Commands += m.GetCounter().GetValue()
+	}
+	cpu := families["process_cpu_seconds_total"].GetMetric()
+	if len(cpu) == 0 || cpu[0].Counter == nil {
 		return Load{}, errors.New("the metrics of etcd do not tell its processor time")
 	}
+	l.CPU = time.Duration(cpu[0].GetCounter().GetValue() * float64(time.Second))
 	return l, nil
 }
 

@@ -252,15 +252,16 @@ func TestZooKeeperIsStartedCountedAndCleaned(t *testing.T) {
 
 func TestMetricsOfEtcd(t *testing.T) {
 	t.Parallel()
-	l, err := etcdLoad(
-		"# HELP x y\ngrpc_server_msg_received_total{grpc_method=\"Txn\"} " +
-			"7\ngrpc_server_msg_received_total{grpc_method=\"Watch\"} 1e+03\n" +
-			"grpc_server_msg_sent_total{grpc_method=\"Txn\"} 9\nprocess_cpu_seconds_total 1.25\n")
+	const types = "# TYPE grpc_server_msg_received_total counter\n# TYPE process_cpu_seconds_total counter\n"
+	l, err := etcdLoad([]byte(types +
+		"grpc_server_msg_received_total{grpc_method=\"Txn\"} 7\n" +
+		"grpc_server_msg_received_total{grpc_method=\"Watch\"} 1e+03\n" +
+		"grpc_server_msg_sent_total{grpc_method=\"Txn\"} 9\nprocess_cpu_seconds_total 1.25\n"))
 	if err != nil || l.Commands != 1007 || l.CPU != 1250*time.Millisecond {
 		t.Errorf("%+v, %v", l, err)
 	}
-	for _, text := range []string{"", "process_cpu_seconds_total much\n"} {
-		if _, err := etcdLoad(text); err == nil {
+	for _, text := range []string{"", types + "process_cpu_seconds_total much\n"} {
+		if _, err := etcdLoad([]byte(text)); err == nil {
 			t.Errorf("%q says something", text)
 		}
 	}

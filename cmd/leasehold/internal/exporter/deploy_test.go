@@ -3,6 +3,8 @@ package exporter
 import (
 	"testing"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/leasehold-go/leasehold/internal/deployfiles"
 )
 
@@ -15,7 +17,11 @@ func TestDeployFilesUseMetricsOfTheExporter(t *testing.T) {
 		}
 		w.fill()
 		w.start()
-		for _, m := range deployfiles.Exposition(w.get("/metrics").Body.String()).Missing(uses, "leasehold_") {
+		var exposed []model.Metric
+		for _, s := range w.samples() {
+			exposed = append(exposed, s.Metric)
+		}
+		for _, m := range deployfiles.SeriesOf(exposed).Missing(uses, "leasehold_") {
 			t.Error(m)
 		}
 	})

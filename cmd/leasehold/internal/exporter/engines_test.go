@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
@@ -147,24 +150,32 @@ func (w *exporterTest) get(path string) *httptest.ResponseRecorder {
 	return r
 }
 
-// scrape returns the samples by series.
-func (w *exporterTest) scrape() map[string]float64 {
+// samples returns what is exposed.
+func (w *exporterTest) samples() (all model.Vector) {
 	w.t.Helper()
 	r := w.get("/metrics")
 	if r.Code != http.StatusOK {
 		w.t.Fatalf("status %d: %s", r.Code, r.Body)
 	}
+	decoder := expfmt.SampleDecoder{Opts: &expfmt.DecodeOptions{},
+		Dec: expfmt.NewDecoder(r.Body, expfmt.ResponseFormat(r.Header()))}
+	for {
+		var some model.Vector // of one metric
+		if err := decoder.Decode(&some); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+}
+
+// scrape returns the samples by series.
+func (w *exporterTest) scrape() map[string]float64 {
+	w.t.Helper()
 	samples := map[string]float64{}
-	for line := range strings.Lines(r.Body.String()) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		at := strings.LastIndexByte(line, ' ')
-		v, err := strconv.ParseFloat(strings.TrimSpace(line[at+1:]), 64)
-		if err != nil {
-			w.t.Fatalf("%q: %v", line, err)
-		}
-		samples[line[:at]] = v
+	for _, s := range w.samples() {
+		samples[s.Metric.String()] = float64(s.Value)
 	}
 	return samples
 }

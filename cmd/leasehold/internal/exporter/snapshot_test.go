@@ -59,26 +59,26 @@ func TestEverythingFoundIsExposed(t *testing.T) {
 		w.start()
 		w.want(map[string]float64{
 			"leasehold_up": 1,
-			`leasehold_locks_held{kind="lock",resource="order"}`:             2,
-			`leasehold_locks_held{kind="lock",resource="default"}`:           1,
-			`leasehold_locks_held{kind="semaphore",resource="room"}`:         2,
-			`leasehold_locks_held{kind="semaphore",resource="default"}`:      0,
-			`leasehold_waiters{kind="lock"}`:                                 3,
-			`leasehold_waiters{kind="semaphore"}`:                            0,
-			`leasehold_waiters{kind="latch"}`:                                0,
-			`leasehold_leaks{sort="endless_lease"}`:                          1,
-			`leasehold_leaks{sort="dead_waiters"}`:                           4,
-			`leasehold_leaks{sort="endless_token"}`:                          0,
-			`leasehold_leaks{sort="remains"}`:                                0,
-			`leasehold_node_up{node="10.0.0.1:6379"}`:                        1,
-			`leasehold_node_up{node="10.0.0.2:6379"}`:                        1,
-			`leasehold_node_up{node="10.0.0.3:6379"}`:                        0,
-			`leasehold_node_quarantine_seconds{node="10.0.0.1:6379"}`:        0,
-			`leasehold_node_quarantine_seconds{node="10.0.0.2:6379"}`:        48,
-			`leasehold_node_round_trip_seconds{node="10.0.0.1:6379"}`:        0.002,
-			`leasehold_node_clock_ahead_seconds{node="10.0.0.1:6379"}`:       -3,
-			`leasehold_findings{code="eviction-policy",severity="critical"}`: 2,
-			`leasehold_findings{code="old-version",severity="note"}`:         1,
+			`leasehold_locks_held{kind="lock", resource="order"}`:             2,
+			`leasehold_locks_held{kind="lock", resource="default"}`:           1,
+			`leasehold_locks_held{kind="semaphore", resource="room"}`:         2,
+			`leasehold_locks_held{kind="semaphore", resource="default"}`:      0,
+			`leasehold_waiters{kind="lock"}`:                                  3,
+			`leasehold_waiters{kind="semaphore"}`:                             0,
+			`leasehold_waiters{kind="latch"}`:                                 0,
+			`leasehold_leaks{sort="endless_lease"}`:                           1,
+			`leasehold_leaks{sort="dead_waiters"}`:                            4,
+			`leasehold_leaks{sort="endless_token"}`:                           0,
+			`leasehold_leaks{sort="remains"}`:                                 0,
+			`leasehold_node_up{node="10.0.0.1:6379"}`:                         1,
+			`leasehold_node_up{node="10.0.0.2:6379"}`:                         1,
+			`leasehold_node_up{node="10.0.0.3:6379"}`:                         0,
+			`leasehold_node_quarantine_seconds{node="10.0.0.1:6379"}`:         0,
+			`leasehold_node_quarantine_seconds{node="10.0.0.2:6379"}`:         48,
+			`leasehold_node_round_trip_seconds{node="10.0.0.1:6379"}`:         0.002,
+			`leasehold_node_clock_ahead_seconds{node="10.0.0.1:6379"}`:        -3,
+			`leasehold_findings{code="eviction-policy", severity="critical"}`: 2,
+			`leasehold_findings{code="old-version", severity="note"}`:         1,
 		})
 		// What is not known of a node is absent.
 		w.wantNone(`leasehold_node_quarantine_seconds{node="10.0.0.3`,
@@ -145,7 +145,7 @@ func TestOnlyNamesWithThePrefix(t *testing.T) {
 		w.lock("other", "")
 		w.w.Prefix = "order:"
 		w.start()
-		w.want(map[string]float64{`leasehold_locks_held{kind="lock",resource="default"}`: 1})
+		w.want(map[string]float64{`leasehold_locks_held{kind="lock", resource="default"}`: 1})
 		for _, q := range w.engine.queries[1:] { // the first one is from the examination
 			if q.Prefix != "order:" {
 				t.Errorf("asked for prefix %q", q.Prefix)
@@ -231,8 +231,8 @@ func TestLabelsAreBounded(t *testing.T) {
 			t.Errorf("%d resources, %v held", labels, held)
 		}
 		w.want(map[string]float64{
-			`leasehold_locks_held{kind="lock",resource="first"}`: 1,
-			`leasehold_locks_held{kind="lock",resource="other"}`: 102,
+			`leasehold_locks_held{kind="lock", resource="first"}`: 1,
+			`leasehold_locks_held{kind="lock", resource="other"}`: 102,
 		})
 	})
 }
