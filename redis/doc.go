@@ -48,8 +48,8 @@
 // tests, and on a developer's machine, use [WithoutFailoverGuard].
 //
 // The guard cannot see a master that goes on although another was promoted, nor data that is lost while the server
-// runs: by eviction, by FLUSHALL, or by a wall clock that is set forward. The engine's page, docs/engines/redis.md, has
-// a table of faults, and the settings that Redis needs.
+// runs: by eviction, by FLUSHALL, or by a wall clock that is set forward. docs/promises.md has a table of faults, and
+// docs/engines/redis.md the settings that Redis needs.
 //
 // # Rights
 //
