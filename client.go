@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/holdertext"
 	"github.com/leasehold-go/leasehold/internal/localqueue"
 )
 
@@ -56,7 +57,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
 		engine:         engine,
 		log:            limitedLog{logger: slog.New(slog.DiscardHandler)},
-		holder:         thisProcess().String(),
+		holder:         holdertext.Current().String(),
 		requestTimeout: DefaultRequestTimeout,
 		handOver:       64,
 		maxWaiters:     DefaultMaxWaiters,

@@ -28,7 +28,7 @@ func TestCloseReleasesWhatIsHeld(t *testing.T) {
 		for _, l := range leases {
 			wantCause(t, l.Context(), leasehold.ErrClosed)
 		}
-		held, err := other.List(t.Context(), leasehold.Query{})
+		held, err := e.Engine.List(t.Context(), driver.Query{})
 		if err != nil || len(held) != 1 || held[0].Name != "d" {
 			t.Errorf("after Close %+v, %v are held", held, err)
 		}
@@ -87,9 +87,6 @@ func TestAfterCloseEverythingFails(t *testing.T) {
 			"CountDown":  func() error { _, err := c.Latch("n").CountDown(ctx); return err },
 			"Count":      func() error { _, err := c.Latch("n").Count(ctx); return err },
 			"Wait":       func() error { return c.Latch("n").Wait(ctx) },
-			"List":       func() error { _, err := c.List(ctx, leasehold.Query{}); return err },
-			"Inspect":    func() error { _, err := c.Inspect(ctx, "n"); return err },
-			"Force":      func() error { return c.ForceRelease(ctx, leasehold.KindLock, "n", 1) },
 			"Extend":     func() error { return lease.Extend(ctx, time.Minute) },
 			"Downgrade":  func() error { return lease.Downgrade(ctx) },
 			"Release":    lease.Release,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -16,20 +18,21 @@ import (
 func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		end  func(*leasehold.Client, *leasehold.Lease)
+		end  func(driver.Engine, *leasehold.Client, *leasehold.Lease)
 		want error
 	}{
-		"deadline": {func(*leasehold.Client, *leasehold.Lease) { time.Sleep(ttl) }, leasehold.ErrLost},
-		"refused": {func(c *leasehold.Client, l *leasehold.Lease) {
-			c.ForceRelease(context.Background(), leasehold.KindLock, l.Name(), l.Token())
+		"deadline": {func(driver.Engine, *leasehold.Client, *leasehold.Lease) { time.Sleep(ttl) }, leasehold.ErrLost},
+		"refused": {func(e driver.Engine, _ *leasehold.Client, l *leasehold.Lease) {
+			admin.New(e).ForceRelease(context.Background(), leasehold.KindLock, l.Name(), l.Token())
 			l.Extend(context.Background(), ttl)
 		}, leasehold.ErrLost},
-		"closed": {func(c *leasehold.Client, _ *leasehold.Lease) { c.Close() }, leasehold.ErrClosed},
+		"closed": {func(_ driver.Engine, c *leasehold.Client, _ *leasehold.Lease) { c.Close() }, leasehold.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, memory.New())
+				e := memory.New()
+				c := newClient(t, e)
 				m := c.Mutex("order", leasehold.TTL(ttl), leasehold.NoRenew())
 				same := context.WithoutCancel(take(t, m.Lock).Context())
 				held := &blockingContext{Context: same, until: make(chan struct{})}
@@ -44,7 +47,7 @@ func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 
 				held.up.Store(true)
 				defer close(held.until)
-				go test.end(c, lease)
+				go test.end(e, c, lease)
 				synctest.Wait() // it is blocked, or asleep until the deadline
 				if test.want == leasehold.ErrLost {
 					time.Sleep(ttl)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
 // Election is a mutex whose holder, the leader, has an ID. It shares its name with a Mutex.
@@ -30,20 +31,18 @@ func (c *Client) Election(name string, opts ...Option) *Election {
 // caller leads until the lease ends: Release resigns, and the context of the lease is cancelled when the leadership is
 // lost. Errors are those of Mutex.Lock.
 func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
-	if e.lock.err == nil && !validText(id) {
-		return nil, newValueError("leader's id", id, allowedText)
+	if e.lock.err == nil && !argument.IsText(id) {
+		return nil, newValueError("leader's id", id, argument.AllowedText)
 	}
 	candidate := *e.lock
 	candidate.holder, candidate.hasOwnHolderText = id, true
 	return candidate.acquire(ctx, &acquisition{op: "campaign for"})
 }
 
-// Leader returns the current leader. It returns ErrNoLeader if there is none, and otherwise the errors of Client.List.
+// Leader returns the current leader. It returns ErrNoLeader if there is none, and otherwise ErrUnavailable, ErrInvalid,
+// ErrClosed or an error of ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
-	if e.lock.err != nil {
-		return Leader{}, e.lock.err
-	}
-	all, err := e.lock.client.List(ctx, Query{Kind: KindLock, Name: e.lock.key.Name})
+	all, err := e.lock.list(ctx, "find the leader of")
 	if err != nil {
 		return Leader{}, err
 	}
@@ -55,6 +54,27 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 		}
 	}
 	return Leader{}, e.lock.newError("find the leader of", ErrNoLeader, nil)
+}
+
+// list asks the engine who holds the lock.
+func (l *lock) list(ctx context.Context, op string) ([]driver.Status, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	if err := l.callError(ctx, op, nil); err != nil {
+		return nil, err
+	}
+	q := driver.Query{Kind: l.key.Kind, Name: l.key.Name}
+	list := func(ctx context.Context) ([]driver.Status, error) { return l.client.engine.List(ctx, q) }
+	all, err := sendRequest(ctx, l.client, l.client.requestTimeout, list, discard)
+	if err == nil {
+		return all, nil
+	}
+	if callErr := l.callError(ctx, op, nil); callErr != nil {
+		return nil, callErr
+	}
+	sentinel, cause := fromEngine(err)
+	return nil, l.newError(op, sentinel, cause)
 }
 
 // Observe yields the leader now and after each change, until ctx ends, the caller stops, or the client is closed. While

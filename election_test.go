@@ -68,7 +68,7 @@ func TestALostLead(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		reign := take(t, campaign(c.Election("king"), "Anna"))
-		lose(t, c, leasehold.KindLock, reign)
+		lose(t, e, leasehold.KindLock, reign)
 		_, err := c.Election("king").Leader(t.Context())
 		expect(t, err, leasehold.ErrNoLeader)
 		expect(t, reign.Release(), leasehold.ErrLost)

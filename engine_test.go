@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -257,9 +258,9 @@ func release(t *testing.T, lease interface{ Release() error }) {
 }
 
 // lose takes the lock away from its holder, and lets the holder find out.
-func lose(t *testing.T, c *leasehold.Client, kind leasehold.Kind, lease *leasehold.Lease) {
+func lose(t *testing.T, e driver.Engine, kind leasehold.Kind, lease *leasehold.Lease) {
 	t.Helper()
-	if err := c.ForceRelease(t.Context(), kind, lease.Name(), lease.Token()); err != nil {
+	if err := admin.New(e).ForceRelease(t.Context(), kind, lease.Name(), lease.Token()); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(leasehold.DefaultTTL / 2)

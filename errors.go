@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
 // Errors of this package, for use with errors.Is. Every error that a call returns is one of these, or an error of the
@@ -123,15 +124,7 @@ func (e *ValueError) Error() string {
 func (e *ValueError) Unwrap() error { return ErrInvalid }
 
 func newValueError(field string, value any, allowed string) *ValueError {
-	text := fmt.Sprint(value)
-	const maxLen = 64
-	if len(text) > maxLen {
-		text = strings.ToValidUTF8(text[:maxLen], "") + "…"
-	}
-	if _, ok := value.(string); ok {
-		text = strconv.Quote(text)
-	}
-	return &ValueError{Field: field, Value: text, Allowed: allowed}
+	return &ValueError{Field: field, Value: argument.Describe(value), Allowed: allowed}
 }
 
 // fromEngine turns the error of a request into the error that a caller sees.

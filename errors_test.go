@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -157,7 +158,7 @@ func TestAReleaseThatComesTooLate(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		lease := take(t, c.Mutex("order").Lock)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()), nil)
 		next := take(t, newClient(t, e).Mutex("order").Lock)
 		expectOnly(t, lease.Release(), leasehold.ErrLost)
 		wantCause(t, next.Context(), nil)
@@ -167,7 +168,7 @@ func TestAReleaseThatComesTooLate(t *testing.T) {
 
 func TestWhatTheEngineCannotDo(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		e.can.Shared, e.can.Semaphores, e.can.Latches, e.can.Force = false, false, false, false
+		e.can.Shared, e.can.Semaphores, e.can.Latches = false, false, false
 		c := newClient(t, e)
 		lease := take(t, c.Mutex("order").Lock)
 		requests := e.sent()
@@ -178,7 +179,6 @@ func TestWhatTheEngineCannotDo(t *testing.T) {
 		_, down := c.Latch("order").CountDown(t.Context())
 		for _, err := range []error{
 			rlock, wlock, acquire, set, down, c.Latch("order").Wait(t.Context()), lease.Downgrade(t.Context()),
-			c.ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()),
 		} {
 			expectOnly(t, err, leasehold.ErrUnsupported)
 		}
@@ -195,7 +195,6 @@ func TestAnAbilityWithoutItsMethods(t *testing.T) {
 		_, err := c.Latch("order").TrySet(t.Context(), 1)
 		expectOnly(t, err, leasehold.ErrUnsupported)
 		expectOnly(t, c.Latch("order").Wait(t.Context()), leasehold.ErrUnsupported)
-		expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "order", 1), leasehold.ErrUnsupported)
 		expectOnly(t, take(t, c.RWMutex("order").Lock).Downgrade(t.Context()), leasehold.ErrUnsupported)
 	})
 }
@@ -216,8 +215,9 @@ func TestAnErrorSaysWhichCallFailedOnWhatAndWhy(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("got  %s\nwant %s", err, want)
 		}
-		_, err = c.List(t.Context(), leasehold.Query{})
-		if got := err.Error(); got != "leasehold: list: engine not available: connection reset" {
+		_, err = c.Election("boss").Leader(t.Context())
+		const wantLeader = `leasehold: find the leader of lock "boss": engine not available: connection reset`
+		if got := err.Error(); got != wantLeader {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -238,7 +238,7 @@ func TestAHangingEngineIsNotTheCallersDeadline(t *testing.T) {
 		if !strings.Contains(err.Error(), "no answer in time") {
 			t.Errorf("the error does not say what is wrong: %s", err)
 		}
-		_, err = c.List(t.Context(), leasehold.Query{})
+		_, err = c.Election("boss").Leader(t.Context())
 		expectOnly(t, err, leasehold.ErrUnavailable)
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("two requests of at most 1s took %v", took)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -348,7 +348,7 @@ func ExampleLease_Token() {
 		fmt.Println(err)
 		return
 	}
-	there.ForceRelease(ctx, leasehold.KindLock, "order:1001", paused.Token()) // or its ttl has passed
+	admin.New(engine).ForceRelease(ctx, leasehold.KindLock, "order:1001", paused.Token()) // or its ttl has passed
 	next, err := there.Mutex("order:1001").Lock(ctx)
 	if err != nil {
 		fmt.Println(err)
@@ -461,165 +461,12 @@ func ExampleWithLogger() {
 			fmt.Println(err)
 			return
 		}
-		client.ForceRelease(ctx, leasehold.KindLock, "order:7", lease.Token())
+		admin.New(engine).ForceRelease(ctx, leasehold.KindLock, "order:7", lease.Token())
 		lease.Extend(ctx, time.Minute) // notices that the lease is lost
 		client.Close()
 	}
 	// Output:
 	// level=WARN msg="lease lost" kind=lock name=order:7 token=2 reason="the engine says that it is not held any more"
-}
-
-// Inspect shows who holds a name and who waits for it, on any machine.
-func ExampleClient_Inspect() {
-	ctx := context.Background()
-	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
-	defer client.Close()
-	lease, err := client.Mutex("order:1001").Lock(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lease.Release()
-	all, err := client.Inspect(ctx, "order:1001")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, s := range all {
-		for _, h := range s.Holders {
-			fmt.Println(s.Kind, s.Name, "is held by", h.Holder, "with token", h.Token)
-		}
-	}
-	// Output: lock order:1001 is held by billing-3 with token 1
-}
-
-// An operator takes a lock away from a holder that hangs. The token makes sure that it is that holder.
-func ExampleClient_ForceRelease() {
-	ctx := context.Background()
-	client := leasehold.New(memory.New())
-	defer client.Close()
-	lease, err := client.Mutex("order:1001").Lock(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(client.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token()))
-	err = client.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token())
-	fmt.Println("again:", errors.Is(err, leasehold.ErrLost))
-	fmt.Println("the holder:", errors.Is(lease.Release(), leasehold.ErrLost))
-	// Output:
-	// <nil>
-	// again: true
-	// the holder: true
-}
-
-// An operator that takes a lock away says who they are and why. The record shows the outcome.
-func ExampleClient_Removals() {
-	ctx := context.Background()
-	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
-	defer client.Close()
-	lease, err := client.Mutex("order:1001").Lock(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	err = client.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token(),
-		leasehold.RemovedBy("ada"), leasehold.RemovedFor("its process hangs"), leasehold.RemovedFrom("billing-3"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	removals, err := client.Removals(ctx, 10)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, r := range removals {
-		fmt.Printf("%s %s, held by %s: %s by %s, since %s\n", r.Kind, r.Name, r.Holder, r.Outcome, r.By, r.Why)
-	}
-	// Output: lock order:1001, held by billing-3: removed by ada, since its process hangs
-}
-
-// All yields everything, and asks the engine for more as the caller goes on.
-func ExampleClient_All() {
-	ctx := context.Background()
-	client := leasehold.New(memory.New(), leasehold.WithHolder("billing-3"))
-	defer client.Close()
-	leases, err := client.LockAll(ctx, "order:1001", "order:1002", "report")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer leases.Release()
-	for s, err := range client.All(ctx, leasehold.Query{Prefix: "order:"}) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(s.Name, "is held by", s.Holders[0].Holder)
-	}
-	// Output:
-	// order:1001 is held by billing-3
-	// order:1002 is held by billing-3
-}
-
-// tampered is an engine on which another program has left a lock without an end.
-type tampered struct {
-	*memory.Engine
-	swept bool
-}
-
-func (t *tampered) Abilities() driver.Abilities {
-	can := t.Engine.Abilities()
-	can.Leaks = true
-	return can
-}
-
-func (t *tampered) Leaks(_ context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
-	if !t.swept {
-		visit(driver.Leak{Key: driver.Key{Kind: driver.Lock, Name: "order:1001"}, Sort: driver.EndlessLease, Count: 1})
-	}
-	return nil
-}
-
-func (t *tampered) Sweep(context.Context, driver.Leak) error {
-	if t.swept {
-		return driver.ErrNotHeld
-	}
-	t.swept = true
-	return nil
-}
-
-// Leaks are first found, and then swept one by one.
-func ExampleClient_Sweep() {
-	ctx := context.Background()
-	client := leasehold.New(&tampered{Engine: memory.New()})
-	defer client.Close()
-	for leak, err := range client.Leaks(ctx, leasehold.Query{}) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(leak.Sort, "at", leak.Kind, leak.Name)
-		fmt.Println("swept:", client.Sweep(ctx, leak))
-		fmt.Println("gone:", errors.Is(client.Sweep(ctx, leak), leasehold.ErrLost))
-	}
-	// Output:
-	// endless lease at lock order:1001
-	// swept: <nil>
-	// gone: true
-}
-
-// The holder text tells which process holds, unless it was set with WithHolder.
-func ExampleParseHolder() {
-	for _, text := range []string{"web-1:4711 billing order", "web-1:4711 billing", "node 7"} {
-		p, ok := leasehold.ParseHolder(text)
-		fmt.Printf("%v %q %d %q %q\n", ok, p.Host, p.PID, p.Program, p.Label)
-	}
-	// Output:
-	// true "web-1" 4711 "billing" "order"
-	// true "web-1" 4711 "billing" ""
-	// false "" 0 "" ""
 }
 
 // Bad input is refused before anything is sent to the engine.

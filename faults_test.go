@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
 	"github.com/leasehold-go/leasehold/memory"
@@ -101,7 +102,7 @@ func TestCloseReleasesAllAlthoughSomeAreLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := memory.New()
-		client, operator := newClient(t, engine), newClient(t, engine)
+		client, operator := newClient(t, engine), admin.New(engine)
 		for i := range 200 {
 			lease := take(t, client.Mutex(fmt.Sprint(i)).Lock)
 			if i%10 == 0 {
@@ -109,7 +110,7 @@ func TestCloseReleasesAllAlthoughSomeAreLost(t *testing.T) {
 			}
 		}
 		wantErr(t, client.Close(), leasehold.ErrLost)
-		left, err := operator.List(t.Context(), leasehold.Query{})
+		left, err := operator.List(t.Context(), admin.Query{})
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d locks were left behind, %v", len(left), err)
 		}

@@ -44,6 +44,10 @@ var among = []string{
 	"internal/ownpath",
 }
 
+// operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
+// itself.
+const operators = "admin"
+
 // observersShare are what observers have in common. They read the errors and events of the core.
 var observersShare = []string{"internal/reason"}
 
@@ -104,6 +108,10 @@ func (s source) breach(imported string) string {
 	case s.dir == ".":
 		if to != "driver" && !under(to, "internal") {
 			return "the core knows only driver and its internal packages"
+		}
+	case s.dir == operators:
+		if to != "" && to != "driver" && !under(to, "internal") {
+			return "the operators' tools know the core, driver and internal packages"
 		}
 	default:
 		return "imports_test.go has no rule for this folder: add one"
@@ -204,7 +212,7 @@ func TestImportsPointInward(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "internal/localqueue", "fence",
+	for _, must := range []string{".", "driver", "driver/drivertest", "memory", "admin", "internal/localqueue", "fence",
 		"redis/redisfence"} {
 		if !dirs[must] {
 			t.Errorf("the test has not seen folder %s", must)
@@ -236,6 +244,14 @@ func TestTheImportRules(t *testing.T) {
 		{".", ".", false, home + "/driver", true},
 		{".", ".", false, home + "/internal/agenda", true},
 		{".", ".", false, home + "/memory", false},
+		{".", ".", false, home + "/admin", false},
+		{".", "admin", false, home, true},
+		{".", "admin", false, home + "/driver", true},
+		{".", "admin", false, home + "/internal/argument", true},
+		{".", "admin", false, home + "/memory", false},
+		{".", "admin", false, home + "/driver/drivertest", false},
+		{".", "admin", false, home + "/internal/redisserver", false},
+		{".", "admin", true, home + "/memory", true},
 		{".", ".", false, home + "/sqlite", false},
 		{".", ".", false, home + "/driver/drivertest", false},
 		{".", ".", false, "golang.org/x/sync/errgroup", false},

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -70,8 +71,6 @@ func TestBadNames(t *testing.T) {
 				func() error { _, err := c.LockAll(ctx, "good", name); return err },
 				func() error { _, err := c.Election(name).Campaign(ctx, "me"); return err },
 				func() error { _, err := c.Election(name).Leader(ctx); return err },
-				func() error { _, err := c.Inspect(ctx, name); return err },
-				func() error { return c.ForceRelease(ctx, leasehold.KindLock, name, 1) },
 			} {
 				expectRefusal(t, f(), "name", shown)
 			}
@@ -137,9 +136,8 @@ func TestBadOptions(t *testing.T) {
 			expectRefusal(t, err, bad.field, bad.value)
 			_, err = c.LockAll(t.Context(), "n")
 			expectRefusal(t, err, bad.field, bad.value)
-			_, err = c.List(t.Context(), leasehold.Query{})
+			_, err = c.Election("n").Leader(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
-			expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1), bad.field, bad.value)
 		}
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -165,7 +163,7 @@ func TestBadClientOptions(t *testing.T) {
 			c := newClient(t, e, bad.option, leasehold.WithRequestTimeout(time.Second))
 			_, err := c.Mutex("n").Lock(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
-			_, err = c.Inspect(t.Context(), "n")
+			_, err = c.Election("n").Leader(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
 			_, err = c.Latch("n").CountDown(t.Context())
 			expectRefusal(t, err, bad.field, bad.value)
@@ -195,30 +193,9 @@ func TestBadNumbers(t *testing.T) {
 		}
 		_, err := c.LockAll(ctx)
 		expectRefusal(t, err, "number of names", "0")
-		_, err = c.List(ctx, leasehold.Query{Limit: -1})
-		expectRefusal(t, err, "limit", "-1")
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
-	})
-}
-
-func TestBadKinds(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
-		lease := take(t, c.Mutex("n").Lock)
-		set(t, c.Latch("n"), 1, true)
-		requests := e.sent()
-		for kind, shown := range map[leasehold.Kind]string{0: "kind(0)", leasehold.KindLatch: "latch", 9: "kind(9)"} {
-			expectRefusal(t, c.ForceRelease(t.Context(), kind, "n", lease.Token()), "kind", shown)
-		}
-		_, err := c.List(t.Context(), leasehold.Query{Kind: 9})
-		expectRefusal(t, err, "kind", "kind(9)")
-		if n := e.sent() - requests; n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
-		_, err = newClient(t, e).Mutex("n").TryLock(t.Context())
-		expect(t, err, leasehold.ErrHeld) // nothing was lost
 	})
 }
 
@@ -310,8 +287,9 @@ func TestANilEngine(t *testing.T) {
 		}
 		c := leasehold.New(nil)
 		walk(reflect.ValueOf(c))
+		walk(reflect.ValueOf(admin.New(nil)))
 		expect(t, c.Close(), nil)
-		if len(seen) != 6 || calls < 25 {
+		if len(seen) != 7 || calls < 25 {
 			t.Errorf("only %d types with %d methods were tried", len(seen), calls)
 		}
 	})

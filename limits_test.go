@@ -2,7 +2,6 @@ package leasehold_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // expectTold expects an error that is want and nothing else, and contains these parts.
@@ -240,7 +238,7 @@ func TestAllThatEndsMakesRoom(t *testing.T) {
 		}
 		fill("hand-overs")
 		for range 2 * limit {
-			lose(t, c, leasehold.KindLock, take(t, m.Lock))
+			lose(t, e, leasehold.KindLock, take(t, m.Lock))
 			time.Sleep(2 * leasehold.DefaultTTL)
 		}
 		fill("leases that were lost")
@@ -285,44 +283,4 @@ func TestBadLimits(t *testing.T) {
 			expectRefusal(t, err, "limit of leases", fmt.Sprint(bad))
 		}
 	})
-}
-
-// Examine finds names that have nearly as many waiters as are allowed.
-func TestExamineFindsLongQueues(t *testing.T) {
-	t.Parallel()
-	longQueues := func(limit int, places ...driver.Server) string {
-		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: places}}
-		c := leasehold.New(e, leasehold.WithMaxWaiters(limit))
-		defer c.Close()
-		for i := range 10 {
-			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour,
-				Join: true}
-			if _, err := e.Take(t.Context(), r); i > 0 && !errors.Is(err, driver.ErrHeld) {
-				t.Fatal(err)
-			}
-		}
-		x, err := c.Examine(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range x.Findings {
-			if f.Code == "long-queue" && f.Severity == leasehold.Warning {
-				return f.Text + f.Fix
-			}
-		}
-		return ""
-	}
-	for limit, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
-		text := longQueues(limit)
-		if found := text != ""; found != want {
-			t.Errorf("with 9 waiters and a limit of %d: %q", limit, text)
-		}
-		if want && (!strings.Contains(text, `9 wait for the lock "order"`) ||
-			!strings.Contains(text, fmt.Sprint("limit of ", limit))) {
-			t.Errorf("the text is %q", text)
-		}
-	}
-	if text := longQueues(9, driver.Server{Name: "silent", Err: driver.ErrSilent}); text != "" {
-		t.Errorf("listed although a server is silent: %q", text)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
 // Kind is what a name stands for: KindLock, KindSemaphore or KindLatch. Equal names of different kinds are independent.
@@ -48,8 +49,8 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 	case c.err != nil:
 		l.err = c.err
 	case l.err != nil:
-	case !validText(name):
-		l.err = newValueError("name", name, allowedText)
+	case !argument.IsText(name):
+		l.err = newValueError("name", name, argument.AllowedText)
 	case maxTTL > 0 && l.ttl > maxTTL && kind != driver.Latch: // the ttl of a latch is not that of a lease
 		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+maxTTL.String()+" on this engine")
 	case size < 1 || size > maxSize:
@@ -110,4 +111,14 @@ func (l *lock) maxTTL() time.Duration {
 		return min(limit, MaxTTL)
 	}
 	return MaxTTL
+}
+
+// holderText returns the holder text of a lock with that label. A label that is too long is left out.
+func (c *Client) holderText(label string) string {
+	if !c.holderGiven && label != "" {
+		if text := c.holder + " " + label; argument.IsText(text) {
+			return text
+		}
+	}
+	return c.holder
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 func all(c *leasehold.Client, names ...string) func(context.Context) (*leasehold.LeaseSet, error) {
@@ -131,7 +132,7 @@ func TestTheContextOfASetEndsWithTheFirstLoss(t *testing.T) {
 				wantCause(t, set.Context(), nil)
 				for _, l := range set.Leases() {
 					if l.Name() == name {
-						lose(t, c, leasehold.KindLock, l)
+						lose(t, e, leasehold.KindLock, l)
 					}
 				}
 				wantCause(t, set.Context(), leasehold.ErrLost)
@@ -175,10 +176,11 @@ func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 				take(t, other.Mutex("b").Lock)
 				waiting := start(t.Context(), all(c, "a", "b"))
 				waiting.wantWaiting(t)
-				held, err := other.Inspect(t.Context(), "a")
+				held, err := admin.New(e).Inspect(t.Context(), "a")
 				expect(t, err, nil)
 				if cause == leasehold.ErrLost {
-					expect(t, other.ForceRelease(t.Context(), leasehold.KindLock, "a", held[0].Holders[0].Token), nil)
+					token := held[0].Holders[0].Token
+					expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "a", token), nil)
 				}
 				time.Sleep(leasehold.DefaultTTL / 2)
 				waiting.wantErr(t, cause)
@@ -220,7 +222,7 @@ func TestLockAllInsideALostLeaseOnOneOfTheNames(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		outer := take(t, c.Mutex("b").Lock)
-		lose(t, c, leasehold.KindLock, outer)
+		lose(t, e, leasehold.KindLock, outer)
 		_, err := c.LockAll(context.WithoutCancel(outer.Context()), "a", "b")
 		expectOnly(t, err, leasehold.ErrLost)
 		release(t, takeAll(t, c, "a", "b"))

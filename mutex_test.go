@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 func TestOnlyOneHoldsAMutex(t *testing.T) {
@@ -130,9 +131,6 @@ func TestAContextThatHasEndedWinsOverAFreeLock(t *testing.T) {
 			"CountDown":  func() error { _, err := c.Latch("n").CountDown(ctx); return err },
 			"Count":      func() error { _, err := c.Latch("n").Count(ctx); return err },
 			"Wait":       func() error { return c.Latch("n").Wait(ctx) },
-			"List":       func() error { _, err := c.List(ctx, leasehold.Query{}); return err },
-			"Inspect":    func() error { _, err := c.Inspect(ctx, "n"); return err },
-			"Force":      func() error { return c.ForceRelease(ctx, leasehold.KindLock, "n", 1) },
 			"Leader":     func() error { _, err := c.Election("n").Leader(ctx); return err },
 		} {
 			if err := f(); !errors.Is(err, context.Canceled) {
@@ -169,7 +167,7 @@ func TestDoHoldsTheLockWhileItRuns(t *testing.T) {
 		if ran != 4 {
 			t.Fatalf("%d functions ran, want 4", ran)
 		}
-		if held, err := c.List(t.Context(), leasehold.Query{Kind: leasehold.KindSemaphore}); err != nil ||
+		if held, err := e.Engine.List(t.Context(), driver.Query{Kind: driver.Semaphore}); err != nil ||
 			len(held) != 0 {
 			t.Fatalf("%v, %v are held after Do", held, err)
 		}
@@ -261,7 +259,7 @@ func TestDoSaysThatTheLeaseWasLost(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		err := c.Mutex("order").Do(t.Context(), func(ctx context.Context, lease *leasehold.Lease) error {
-			lose(t, c, leasehold.KindLock, lease)
+			lose(t, e, leasehold.KindLock, lease)
 			wantCause(t, ctx, leasehold.ErrLost)
 			return nil
 		})

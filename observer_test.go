@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -381,12 +382,12 @@ func TestOwnersAreSeenNowhere(t *testing.T) {
 		m := c.Mutex("order")
 		lost, refused := take(t, m.Lock), start(t.Context(), c.RWMutex("order", leasehold.WaitLimit(time.Hour)).RLock)
 		refused.wantWaiting(t)
-		status, err := c.Inspect(t.Context(), "order")
+		status, err := admin.New(e).Inspect(t.Context(), "order")
 		show(m, lost, lost.Context(), status, err)
 		derived, cancel := context.WithTimeout(lost.Context(), time.Hour)
 		defer cancel()
 		show(derived)
-		lose(t, c, leasehold.KindLock, lost)
+		lose(t, e, leasehold.KindLock, lost)
 		show(lost.Release(), context.Cause(lost.Context()))
 		release(t, refused.wantValue(t))
 

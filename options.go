@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"time"
 	"unicode/utf8"
+
+	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
 // Limits and defaults of options.
@@ -129,13 +131,13 @@ func WithLogger(l *slog.Logger) ClientOption {
 }
 
 // WithHolder sets the public text that tells others who holds a lock: 1 to 1024 bytes of valid UTF-8 without NUL. By
-// default it is that of Process: the host, the process id, the name of the program, and the label of the lock. Set it
-// if others must not see these, or to a name by which you know the process. It must not be a secret: it is stored with
+// default it is the host, the process id, the name of the program, and the label of the lock. Set it if others must not
+// see these, or to a name by which you know the process. It must not be a secret: it is stored with
 // the lock, and anybody who can list locks can read it.
 func WithHolder(text string) ClientOption {
 	return func(c *Client) {
-		if !validText(text) {
-			c.defaults.refuse("holder", text, allowedText)
+		if !argument.IsText(text) {
+			c.defaults.refuse("holder", text, argument.AllowedText)
 			return
 		}
 		c.holder, c.holderGiven = text, true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // wantAround expects that a moment is about that far from now.
@@ -162,7 +163,7 @@ func TestAnExtensionThatFails(t *testing.T) {
 		wantCause(t, lease.Context(), nil)
 		e.fail(nil)
 
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
 		expectOnly(t, lease.Extend(t.Context(), time.Hour), leasehold.ErrLost)
 		wantCause(t, lease.Context(), leasehold.ErrLost) // at once
 		expectOnly(t, lease.Extend(t.Context(), time.Hour), leasehold.ErrLost)

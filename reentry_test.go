@@ -150,7 +150,7 @@ func TestContextsOfTwoLocksNest(t *testing.T) {
 			wantCause(t, inner.Context(), nil)
 			release(t, inner)
 		}
-		lose(t, c, leasehold.KindLock, first)
+		lose(t, e, leasehold.KindLock, first)
 		wantCause(t, second.Context(), leasehold.ErrLost) // work under both has ended
 		release(t, second)                                // but this one was held to the end
 	})
@@ -222,7 +222,7 @@ func TestALostLeaseCannotBeReentered(t *testing.T) {
 		outer := take(t, m.Lock)
 		inner, err := m.Lock(outer.Context())
 		expect(t, err, nil)
-		lose(t, c, leasehold.KindLock, outer)
+		lose(t, e, leasehold.KindLock, outer)
 		wantCause(t, inner.Context(), leasehold.ErrLost)
 		for _, ctx := range []context.Context{outer.Context(), context.WithoutCancel(inner.Context())} {
 			_, err = m.Lock(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -89,7 +90,7 @@ func TestLateAnswersToStartedTakes(t *testing.T) {
 
 		e.hold = nil
 		time.Sleep(time.Minute) // the clean-up
-		free, err := c.Inspect(t.Context(), "a")
+		free, err := admin.New(e).Inspect(t.Context(), "a")
 		if err != nil || len(free) != 0 {
 			t.Errorf("what nobody waited for is left: %+v, %v", free, err)
 		}

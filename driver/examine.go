@@ -12,7 +12,7 @@ type Examiner interface {
 	// there. It changes nothing. A server that does not answer is reported as a Server with an Err;
 	// Examine returns an error only if nothing at all could be found out.
 	//
-	// The core adds the findings that concern all engines alike: silence, clocks, and times
+	// Package admin adds the findings that concern all engines alike: silence, clocks, and times
 	// compared with the TTL.
 	Examine(ctx context.Context) (Examination, error)
 }

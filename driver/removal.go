@@ -7,8 +7,8 @@ import (
 )
 
 // Recorder is implemented by an engine with the ability Records: it keeps a record of locks that
-// operators took away from their holders. The core writes a record before it calls ForceRelease,
-// and writes it again, with the outcome, afterwards.
+// operators took away from their holders. Package admin writes a record before it calls
+// ForceRelease, and writes it again, with the outcome, afterwards.
 type Recorder interface {
 	// Record stores a removal. It replaces one with the same ID. The engine keeps the latest
 	// MaxRemovals, by Removal.At and whatever the order in which they are written, for as long as

@@ -13,8 +13,9 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
-	"github.com/leasehold-go/leasehold/otel"
+	leaseholdotel "github.com/leasehold-go/leasehold/otel"
 )
 
 func TestHowLeasesEnd(t *testing.T) {
@@ -37,14 +38,14 @@ func TestHowLeasesEnd(t *testing.T) {
 		}, status: codes.Error, outcome: "unknown"},
 		"taken away, and not noticed before the release": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
-			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+			if err := admin.New(w.engine).ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
 			}
 			lease.Release()
 		}, status: codes.Error, outcome: "lost"},
 		"taken away": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
-			if err := w.client.ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+			if err := admin.New(w.engine).ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
 			}
 			<-lease.Context().Done()

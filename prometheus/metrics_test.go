@@ -16,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 	leaseholdprometheus "github.com/leasehold-go/leasehold/prometheus"
@@ -112,7 +113,7 @@ func TestOwnersAreNoLabels(t *testing.T) {
 		if _, err := client.Mutex("a").TryLock(t.Context()); err == nil {
 			t.Error("held twice")
 		}
-		noErr(t, client.ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
+		noErr(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
 		<-lease.Context().Done()
 		if lease.Release() == nil || len(e.owners) == 0 {
 			t.Fatal("the test has not made the client fail, or knows of no owner")

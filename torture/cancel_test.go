@@ -23,7 +23,7 @@ func TestCallersGiveUpAtAnyMoment(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	// The proxy breaks connections before a request is sent, or after its reply has come, which toxiproxy cannot.
 	p := redisserver.ProxyForTest(t, s.Addr())
-	all := make([]*leasehold.Client, clients)
+	all := make([]client, clients)
 	for i := range all {
 		all[i] = open(t, p.Addr(), redis.WithoutFailoverGuard())
 		unlock(t, lock(t, all[i].Mutex("any"))) // the client has connected

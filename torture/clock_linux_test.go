@@ -125,7 +125,7 @@ func TestClockThatHidesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shift(t, time.Hour)
-	for who, c := range map[string]*leasehold.Client{"has known it": c,
+	for who, c := range map[string]client{"has known it": c,
 		"comes now": open(t, s.Addr(), redis.WithMaxTTL(ttl))} {
 		_, err := c.Mutex("other", leasehold.TTL(ttl)).TryLock(t.Context())
 		if _, closed := errors.AsType[*redis.ClosedError](err); !closed && time.Since(began) < ttl {

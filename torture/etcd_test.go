@@ -17,20 +17,20 @@ import (
 var fastElection = etcdserver.Config{Volatile: true, Election: 500 * time.Millisecond}
 
 // openEtcd returns a client of the library on some members.
-func openEtcd(t *testing.T, addresses ...string) *leasehold.Client {
+func openEtcd(t *testing.T, addresses ...string) client {
 	t.Helper()
 	c, _ := openEtcdEngine(t, answer, addresses...)
 	return c
 }
 
 // openEtcdEngine is openEtcd with a request timeout, and also returns the engine.
-func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (*leasehold.Client, *etcd.Engine) {
+func openEtcdEngine(t *testing.T, limit time.Duration, addresses ...string) (client, *etcd.Engine) {
 	t.Helper()
 	e, err := etcd.Open("etcd://" + strings.Join(addresses, ","))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(limit))
+	c := newClient(e, limit)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Logf("closing the client: %v", err) // faults may have left errors behind

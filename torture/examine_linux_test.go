@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // wrongClocks returns the servers whose clocks are reported as wrong; "" stands for this machine's
 // clock.
-func wrongClocks(t *testing.T, c *leasehold.Client) (found []string) {
+func wrongClocks(t *testing.T, c client) (found []string) {
 	t.Helper()
-	var x leasehold.Examination
+	var x admin.Examination
 	await(t, "the servers are examined", func() (done bool) {
 		var err error
-		if x, err = c.Examine(t.Context()); err != nil && !errors.Is(err, leasehold.ErrUnavailable) {
+		if x, err = c.ops.Examine(t.Context()); err != nil && !errors.Is(err, leasehold.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -41,7 +42,7 @@ func TestClocksThatAreWrongAreFound(t *testing.T) {
 		servers, addresses = append(servers, s), append(addresses, s.Addr())
 	}
 	one, all := open(t, addresses[0]), openRedlock(t, addresses)
-	want := func(c *leasehold.Client, places ...string) {
+	want := func(c client, places ...string) {
 		t.Helper()
 		if found := wrongClocks(t, c); !slices.Equal(found, places) {
 			t.Errorf("found %q, want %q", found, places)

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -36,15 +38,26 @@ const (
 	answer   = 3 * time.Second // request timeout
 )
 
+// client is a client of the library, and one of its operators' tools on the same engine.
+type client struct {
+	*leasehold.Client
+	ops *admin.Client
+}
+
+func newClient(e driver.Engine, requestTimeout time.Duration) client {
+	return client{leasehold.New(e, leasehold.WithRequestTimeout(requestTimeout)),
+		admin.New(e, admin.WithRequestTimeout(requestTimeout))}
+}
+
 // open returns a client of the library on the address of a server.
-func open(t *testing.T, address string, opts ...redis.Option) *leasehold.Client {
+func open(t *testing.T, address string, opts ...redis.Option) client {
 	t.Helper()
 	server := goredis.NewClient(&goredis.Options{Addr: address})
 	e, err := redis.New(server, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
+	c := newClient(e, answer)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("closing the client: %v", err)
@@ -126,7 +139,7 @@ func releaseOrLost(t *testing.T, l *leasehold.Lease) {
 
 // waiter lets a client wait for a held lock, and returns a channel for its lease: nil if it gets
 // none.
-func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Option) <-chan *leasehold.Lease {
+func waiter(t *testing.T, c client, name string, opts ...leasehold.Option) <-chan *leasehold.Lease {
 	t.Helper()
 	next := make(chan *leasehold.Lease, 1)
 	go func() {
@@ -137,7 +150,7 @@ func waiter(t *testing.T, c *leasehold.Client, name string, opts ...leasehold.Op
 		next <- l
 	}()
 	await(t, "one waits", func() bool {
-		seen, err := c.Inspect(t.Context(), name)
+		seen, err := c.ops.Inspect(t.Context(), name)
 		return err == nil && len(seen) == 1 && seen[0].Waiting == 1
 	})
 	return next

@@ -18,7 +18,7 @@ import (
 const longest = 6 * time.Second
 
 // openPostgres returns a client of the library on a server, and creates the tables.
-func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
+func openPostgres(t *testing.T, s *postgresserver.Server) client {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), s.URL())
 	if err != nil {
@@ -32,7 +32,7 @@ func openPostgres(t *testing.T, s *postgresserver.Server) *leasehold.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
+	c := newClient(e, answer)
 	t.Cleanup(func() {
 		if err := errors.Join(c.Close(), e.Close()); err != nil {
 			t.Errorf("closing: %v", err)
@@ -58,7 +58,7 @@ func contend(t *testing.T, s *postgresserver.Server) (*leasehold.Lease, <-chan *
 		next <- l
 	}()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		seen, err := a.Inspect(t.Context(), "a")
+		seen, err := a.ops.Inspect(t.Context(), "a")
 		// The waiter must have known for a while that it waits: otherwise it may give up when the
 		// server ends.
 		if err == nil && len(seen) == 1 && len(seen[0].Queue) == 1 && seen[0].Queue[0].Age > 300*time.Millisecond {

@@ -7,16 +7,15 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/redis"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
 // openRedlock returns a client of the library on several servers that vote although they were
 // started a moment ago.
-func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) *leasehold.Client {
+func openRedlock(t *testing.T, addresses []string, opts ...redlock.Option) client {
 	t.Helper()
-	c := leasehold.New(redlockOn(t, addresses, opts...), leasehold.WithRequestTimeout(5*time.Second))
+	c := newClient(redlockOn(t, addresses, opts...), 5*time.Second)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Logf("closing the client: %v", err) // faults may have left errors behind

@@ -54,11 +54,11 @@ func etcdWithUsers(t *testing.T, seconds int) (s *etcdserver.Server, root *clien
 }
 
 // asWorker opens a client of the library.
-func asWorker(t *testing.T, s *etcdserver.Server) *leasehold.Client {
+func asWorker(t *testing.T, s *etcdserver.Server) client {
 	t.Helper()
 	e, err := etcd.Open("etcd://worker:the%20first%20password@" + s.Addr())
 	noErr(t, err)
-	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
+	c := newClient(e, answer)
 	t.Cleanup(func() {
 		_ = c.Close() // errors about leases do not matter here
 		_ = e.Close()
@@ -117,7 +117,7 @@ func TestEtcdRightsAreTakenAway(t *testing.T) {
 				waited <- err
 			}()
 			await(t, "one waits", func() bool {
-				page, err := a.Inspect(t.Context(), "a")
+				page, err := a.ops.Inspect(t.Context(), "a")
 				return err == nil && len(page) == 1 && page[0].Waiting == 1
 			})
 			before, began := requestsOf(t, s, ""), time.Now()

@@ -23,13 +23,13 @@ func TestZooKeeperRightsAreTakenAway(t *testing.T) {
 	t.Parallel()
 	const ttl = 4 * time.Second
 	s := zookeeperserver.ForTest(t, fastTicks)
-	as := func() *leasehold.Client {
+	as := func() client {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		e, err := zookeeper.New(ctx, []string{s.Addr()}, zookeeper.WithSessionTimeout(10*time.Second),
 			zookeeper.WithAuth("worker", "geheim"))
 		noErr(t, err)
-		c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
+		c := newClient(e, answer)
 		t.Cleanup(func() {
 			_ = c.Close() // errors about leases do not matter here
 			_ = e.Close()
@@ -46,22 +46,22 @@ func TestZooKeeperRightsAreTakenAway(t *testing.T) {
 		waited <- err
 	}()
 	await(t, "one waits", func() bool {
-		page, err := a.Inspect(t.Context(), "a")
+		page, err := a.ops.Inspect(t.Context(), "a")
 		return err == nil && len(page) == 1 && page[0].Waiting == 1
 	})
-	admin, _, err := zk.Connect([]string{s.Addr()}, 10*time.Second, zk.WithLogInfo(false))
+	superuser, _, err := zk.Connect([]string{s.Addr()}, 10*time.Second, zk.WithLogInfo(false))
 	noErr(t, err)
-	defer admin.Close()
-	noErr(t, admin.AddAuth("digest", []byte("worker:geheim")))
-	noErr(t, admin.AddAuth("digest", []byte("admin:another password")))
+	defer superuser.Close()
+	noErr(t, superuser.AddAuth("digest", []byte("worker:geheim")))
+	noErr(t, superuser.AddAuth("digest", []byte("admin:another password")))
 	var close func(node string)
 	close = func(node string) {
-		children, _, err := admin.Children(node)
+		children, _, err := superuser.Children(node)
 		noErr(t, err)
 		for _, child := range children {
 			close(node + "/" + child)
 		}
-		_, err = admin.SetACL(node, zk.DigestACL(zk.PermAll, "admin", "another password"), -1)
+		_, err = superuser.SetACL(node, zk.DigestACL(zk.PermAll, "admin", "another password"), -1)
 		noErr(t, err)
 	}
 	close(zookeeper.DefaultPrefix)

@@ -59,7 +59,7 @@ func TestRestartedServer(t *testing.T) {
 	// The waiter joined some time ago, so it knows that it has joined. A waiter that does not know
 	// may give up when the server dies.
 	for waited := time.Duration(0); waited < 300*time.Millisecond; {
-		seen, err := holder.Inspect(t.Context(), "a")
+		seen, err := holder.ops.Inspect(t.Context(), "a")
 		if err != nil || len(seen) != 1 {
 			t.Fatalf("Inspect: %+v, %v", seen, err)
 		}

@@ -18,7 +18,7 @@ import (
 // histories are checked: whatever has happened, each name had one holder at a time, and tokens
 // grew.
 type trial struct {
-	clients      []*leasehold.Client
+	clients      []client
 	names        int
 	ttl          time.Duration // of the leases
 	minLength    time.Duration // at most twelve times as long

@@ -15,7 +15,7 @@ import (
 var fastTicks = zookeeperserver.Config{Tick: 50 * time.Millisecond}
 
 // openZooKeeper returns a client of the library with the given session timeout.
-func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leasehold.Client {
+func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -23,7 +23,7 @@ func openZooKeeper(t *testing.T, timeout time.Duration, servers ...string) *leas
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := leasehold.New(e, leasehold.WithRequestTimeout(answer))
+	c := newClient(e, answer)
 	t.Cleanup(func() {
 		_ = c.Close() // errors about leases do not matter here
 		if err := e.Close(); err != nil {

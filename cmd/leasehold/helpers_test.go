@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/cli"
 )
 
@@ -26,7 +25,8 @@ var helpers = map[string]func(){
 	// patient is the command with clients that wait for the engine's answer for an hour.
 	"patient": func() {
 		os.Unsetenv("LEASEHOLD_TEST_HELPER")
-		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, leasehold.WithRequestTimeout(time.Hour)))
+		cli.RequestTimeout = time.Hour
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	},
 	// thorough is the command with an UndoLimit of a minute.
 	"thorough": func() {

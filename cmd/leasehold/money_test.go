@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/postgres"
 )
@@ -84,16 +85,17 @@ func TestMoney(t *testing.T) {
 	defer pool.Close()
 	client := leasehold.New(engine)
 	defer client.Close()
+	ops := admin.New(engine)
 
 	of := func(cents int64) func(context.Context) (int64, error) {
 		return func(context.Context) (int64, error) { return cents, nil }
 	}
 	lost := func(ctx context.Context) (int64, error) {
-		all, err := client.Inspect(ctx, "account:7")
+		all, err := ops.Inspect(ctx, "account:7")
 		if err != nil || len(all) != 1 || len(all[0].Holders) != 1 {
 			return 0, fmt.Errorf("held by %+v: %w", all, err)
 		}
-		return 300, client.ForceRelease(ctx, leasehold.KindLock, "account:7", all[0].Holders[0].Token)
+		return 300, ops.ForceRelease(ctx, leasehold.KindLock, "account:7", all[0].Holders[0].Token)
 	}
 	for _, step := range []struct {
 		price   func(context.Context) (int64, error)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -23,13 +24,17 @@ func busyServer(t *testing.T) (*machine, *redisserver.Server) {
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	at := "redis://" + withPassword("") + s.Addr() + "?" + unguarded
 	m := newMachine(t).use(at + "&dial_timeout=500ms&timeout=500ms")
-	client := func(holder string) *leasehold.Client {
+	open := func() *redis.Engine {
 		engine, err := redis.Open(at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := leasehold.New(engine, leasehold.WithHolder(holder))
-		t.Cleanup(func() { _ = c.Close(); _ = engine.Close() })
+		t.Cleanup(func() { _ = engine.Close() })
+		return engine
+	}
+	client := func(holder string) *leasehold.Client {
+		c := leasehold.New(open(), leasehold.WithHolder(holder))
+		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
 	hold := func(try func(context.Context) (*leasehold.Lease, error)) {
@@ -47,11 +52,12 @@ func busyServer(t *testing.T) (*machine, *redisserver.Server) {
 	})
 	hold(client("attic:1 \x1b]0;pwned\x07").Mutex("evil\n\x1b[31mname\x1b[2J").TryLock)
 	hold(client("tokyo-1:9 ジョブ").Mutex("日本語の名前").TryLock)
+	ops := admin.New(open())
 	for i, holder := range []string{"build-8:4712 deployer release", "build-9:4713 deployer hotfix"} {
 		c := client(holder)
 		go func() { _, _ = c.Mutex("deploy:shop").Lock(t.Context()) }() // until the end of the test
 		m.until("a waiter", func() bool {
-			found, err := c.Inspect(t.Context(), "deploy:shop")
+			found, err := ops.Inspect(t.Context(), "deploy:shop")
 			return err == nil && len(found) == 1 && found[0].Waiting > i
 		})
 	}

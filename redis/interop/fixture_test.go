@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -27,6 +28,7 @@ type fixture struct {
 	t         *testing.T
 	server    *goredis.Client
 	leasehold *leasehold.Client
+	ops       *admin.Client // on the engine of leasehold
 	foreign   tryLock
 }
 
@@ -35,11 +37,12 @@ func newFixture(t *testing.T, foreigner string) *fixture {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
 	t.Cleanup(func() { c.Close() })
-	return &fixture{t, c, open(t, s.URL()), foreignClients[foreigner](c)}
+	locker, ops := open(t, s.URL())
+	return &fixture{t, c, locker, ops, foreignClients[foreigner](c)}
 }
 
 // open returns a client of leasehold. The server was started for the test, so it has lost no leases and needs no guard.
-func open(t testing.TB, url string) *leasehold.Client {
+func open(t testing.TB, url string) (*leasehold.Client, *admin.Client) {
 	t.Helper()
 	e, err := redis.Open(url + "?guard=off")
 	if err != nil {
@@ -54,7 +57,7 @@ func open(t testing.TB, url string) *leasehold.Client {
 			t.Error(err)
 		}
 	})
-	return c
+	return c, admin.New(e)
 }
 
 // foreignLock has the foreign client take the key, which must be free.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // maxNoticeTime is how long a waiter of leasehold may take to notice that a foreign client has unlocked. No
@@ -28,7 +29,7 @@ func (w *fixture) startWaiting(take lockFunc) <-chan *leasehold.Lease {
 		got <- l
 	}()
 	w.await("leasehold waits", func() bool {
-		all, err := w.leasehold.List(ctx, leasehold.Query{Name: name})
+		all, err := w.ops.List(ctx, admin.Query{Name: name})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -113,7 +114,7 @@ func TestWaitersGoOnWhenOthersComeFirst(t *testing.T) {
 func TestListingShowsForeignHolders(t *testing.T) {
 	forEachClient(t, func(t *testing.T, w *fixture) {
 		w.foreignLock(longTTL)
-		all, err := w.leasehold.List(t.Context(), leasehold.Query{Name: name})
+		all, err := w.ops.List(t.Context(), admin.Query{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,7 @@ func TestListingShowsForeignHolders(t *testing.T) {
 func TestForceTakesTheLockAwayFromForeignHolders(t *testing.T) {
 	forEachClient(t, func(t *testing.T, w *fixture) {
 		u := w.foreignLock(longTTL)
-		if err := w.leasehold.ForceRelease(t.Context(), leasehold.KindLock, name, 0); err != nil {
+		if err := w.ops.ForceRelease(t.Context(), leasehold.KindLock, name, 0); err != nil {
 			t.Fatal(err)
 		}
 		l := w.mustLock(w.leasehold.Mutex(name).TryLock)

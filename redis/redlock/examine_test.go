@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
@@ -26,11 +27,9 @@ func startPersistentServers(t *testing.T, n int) (all []*redisserver.Server) {
 }
 
 // examine returns the findings, as "severity code server".
-func examine(t *testing.T, e *redlock.Engine) (servers []leasehold.Server, found []string) {
+func examine(t *testing.T, e *redlock.Engine) (servers []admin.Server, found []string) {
 	t.Helper()
-	c := leasehold.New(e)
-	defer c.Close()
-	x, err := c.Examine(t.Context())
+	x, err := admin.New(e).Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func examine(t *testing.T, e *redlock.Engine) (servers []leasehold.Server, found
 	return x.Servers, found
 }
 
-func wantFound(t *testing.T, e *redlock.Engine, want ...string) []leasehold.Server {
+func wantFound(t *testing.T, e *redlock.Engine, want ...string) []admin.Server {
 	t.Helper()
 	servers, found := examine(t, e)
 	if slices.Sort(want); !slices.Equal(found, want) {
@@ -123,14 +122,12 @@ func TestExamineFindsFaultsOfServers(t *testing.T) {
 	hasty := openGuarded(t, at, redlock.WithNodeTimeout(time.Second), redlock.WithNodes(redis.WithMaxTTL(time.Second)))
 	servers = wantFound(t, hasty,
 		"critical server-error "+at[2], "critical server-silent "+at[1], "critical no-majority")
-	if !errors.Is(servers[1].Err, leasehold.ErrSilent) {
+	if !errors.Is(servers[1].Err, admin.ErrSilent) {
 		t.Errorf("the frozen server is %+v", servers[1])
 	}
 	s[0].Kill()
 	s[1].Kill()
-	c := leasehold.New(hasty)
-	defer c.Close()
-	if x, err := c.Examine(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
+	if x, err := admin.New(hasty).Examine(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("no server runs: %+v, %v", x, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
@@ -53,7 +54,7 @@ func ExampleError() {
 			fmt.Println(v.Node, v.Answer)
 		}
 	}
-	votes, err := client.Votes(ctx, leasehold.KindLock, "order:1001")
+	votes, err := admin.New(engine).Votes(ctx, leasehold.KindLock, "order:1001")
 	if err != nil {
 		log.Fatal(err)
 	}

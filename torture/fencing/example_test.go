@@ -8,6 +8,7 @@ import (
 	"log"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/fence"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -51,7 +52,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	// The old holder is paused. An operator takes the lock away from it, and the next holder works.
-	if err := client.ForceRelease(ctx, leasehold.KindLock, old.Name(), old.Token()); err != nil {
+	if err := admin.New(engine).ForceRelease(ctx, leasehold.KindLock, old.Name(), old.Token()); err != nil {
 		log.Fatal(err)
 	}
 	next, err := other.Mutex("stock:7").Lock(ctx)

@@ -3,7 +3,7 @@ package lib
 import (
 	"context"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // Lister is a Session that lists locks.
@@ -16,13 +16,13 @@ type Lister interface {
 
 // Page implements Lister.
 func (s *leaseholdSession) Page(ctx context.Context, size int) (int, error) {
-	page, err := s.client.List(ctx, leasehold.Query{Limit: size})
+	page, err := s.admin.List(ctx, admin.Query{Limit: size})
 	return len(page), err
 }
 
 // All implements Lister.
 func (s *leaseholdSession) All(ctx context.Context) (n int, _ error) {
-	for _, err := range s.client.All(ctx, leasehold.Query{}) {
+	for _, err := range s.admin.All(ctx, admin.Query{}) {
 		if err != nil {
 			return n, err
 		}

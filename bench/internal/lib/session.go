@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -17,6 +18,7 @@ const (
 // leaseholdSession is this library on any of its engines.
 type leaseholdSession struct {
 	client  *leasehold.Client
+	admin   *admin.Client
 	options []leasehold.Option
 	closers []func() error
 }
@@ -24,7 +26,7 @@ type leaseholdSession struct {
 // newLeaseholdSession returns a session on an engine. Close calls the closers in this order; they
 // close the engine and what is below it.
 func newLeaseholdSession(at Config, e driver.Engine, closers ...func() error) *leaseholdSession {
-	s := &leaseholdSession{client: leasehold.New(e), closers: closers}
+	s := &leaseholdSession{client: leasehold.New(e), admin: admin.New(e), closers: closers}
 	if at.TTL != 0 {
 		s.options = append(s.options, leasehold.TTL(at.TTL))
 	}

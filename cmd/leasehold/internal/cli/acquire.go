@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
@@ -52,7 +53,7 @@ func (a *app) acquire(
 	)
 	go func() {
 		defer close(answered)
-		if lease, err = j.acquireOrNested(ctx, s.client); err == nil {
+		if lease, err = j.acquireOrNested(ctx, s); err == nil {
 			err = j.extendToTTL(ctx, lease)
 		}
 	}()
@@ -73,8 +74,9 @@ func (a *app) acquire(
 }
 
 // acquireOrNested asks for the lock, unless an enclosing run holds it: that run waits for this one to end.
-func (j job) acquireOrNested(ctx context.Context, c *leasehold.Client) (*leasehold.Lease, error) {
-	o, err := heldByEnclosing(func() ([]leasehold.Status, error) { return c.Inspect(ctx, j.name) }, j.kind(), j.name)
+func (j job) acquireOrNested(ctx context.Context, s *session) (*leasehold.Lease, error) {
+	inspect := func() ([]admin.Status, error) { return s.admin().Inspect(ctx, j.name) }
+	o, err := heldByEnclosing(inspect, j.kind(), j.name)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +96,9 @@ func (j job) acquireOrNested(ctx context.Context, c *leasehold.Client) (*leaseho
 			"%q is held with --shared by a run around this one (process %d), which waits for this one to end, so this "+
 				"one would wait for ever: leave out --shared there, or give one of the two another name", j.name, o.pid)
 	case !j.given("wait") && !j.nonblock:
-		return j.acquireNested(ctx, c, o)
+		return j.acquireNested(ctx, s.client, o)
 	}
-	return j.requestLease(ctx, c)
+	return j.requestLease(ctx, s.client)
 }
 
 // acquireNested takes a read lock within another read lock, without waiting: a caller that waits for the write lock is

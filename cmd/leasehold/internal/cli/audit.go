@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
@@ -48,7 +49,7 @@ exit code is 64.`,
 			if cmd.Flags().Changed("limit") && limit < 1 {
 				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", limit)
 			}
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				all, err := c.Removals(ctx, limit)
 				switch {
 				case errors.Is(err, leasehold.ErrUnsupported):
@@ -67,7 +68,7 @@ exit code is 64.`,
 	return cmd
 }
 
-func removals(all []leasehold.Removal) []removal {
+func removals(all []admin.Removal) []removal {
 	list := make([]removal, 0, len(all)) // [], not null
 	for _, r := range all {
 		list = append(list, removal{
@@ -78,7 +79,7 @@ func removals(all []leasehold.Removal) []removal {
 	return list
 }
 
-func (a *app) printRemovals(all []leasehold.Removal) error {
+func (a *app) printRemovals(all []admin.Removal) error {
 	table := columns{out: a.out}
 	table.addRow("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
 	for _, r := range all {

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // snapshot is what one poll has seen.
 type snapshot struct {
 	began time.Time
-	names map[driver.Key]leasehold.Status
+	names map[driver.Key]admin.Status
 }
 
 // change is a difference between two polls. Its field names are part of the interface.
@@ -52,7 +53,7 @@ const (
 // changes returns the differences between two polls, sorted by kind and name. Without an earlier poll it returns
 // everything there is.
 func changes(before *snapshot, now snapshot) []change {
-	var was map[driver.Key]leasehold.Status
+	var was map[driver.Key]admin.Status
 	var since time.Time
 	if before != nil {
 		was, since = before.names, before.began
@@ -80,7 +81,7 @@ func changes(before *snapshot, now snapshot) []change {
 
 // comparison compares two states of one key.
 type comparison struct {
-	before, after leasehold.Status
+	before, after admin.Status
 	first         bool
 	since         time.Time // when the earlier poll began
 }
@@ -141,16 +142,16 @@ func (c comparison) holders() (all []change) {
 }
 
 // holdersNotIn returns the holders whose token none of the others has.
-func holdersNotIn(all, others []leasehold.Holder) []leasehold.Holder {
-	return slices.DeleteFunc(slices.Clone(all), func(h leasehold.Holder) bool {
-		return slices.ContainsFunc(others, func(o leasehold.Holder) bool { return o.Token == h.Token })
+func holdersNotIn(all, others []admin.Holder) []admin.Holder {
+	return slices.DeleteFunc(slices.Clone(all), func(h admin.Holder) bool {
+		return slices.ContainsFunc(others, func(o admin.Holder) bool { return o.Token == h.Token })
 	})
 }
 
 // nodeChanges returns the nodes whose answer has changed.
-func nodeChanges(before, now []leasehold.Vote) (all []change) {
+func nodeChanges(before, now []admin.Vote) (all []change) {
 	for _, v := range now {
-		same := func(o leasehold.Vote) bool {
+		same := func(o admin.Vote) bool {
 			return o.Node == v.Node && voteAnswer(o) == voteAnswer(v) && (o.Closed > 0) == (v.Closed > 0)
 		}
 		if !slices.ContainsFunc(before, same) {

@@ -8,35 +8,36 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // snapshotOf returns a snapshot of entries, taken some time ago.
-func snapshotOf(ago time.Duration, all ...leasehold.Status) snapshot {
-	s := snapshot{began: time.Now().Add(-ago), names: map[driver.Key]leasehold.Status{}}
+func snapshotOf(ago time.Duration, all ...admin.Status) snapshot {
+	s := snapshot{began: time.Now().Add(-ago), names: map[driver.Key]admin.Status{}}
 	for _, e := range all {
 		s.names[e.Key] = e
 	}
 	return s
 }
 
-func entryOf(kind leasehold.Kind, name string, waiting int, holders ...leasehold.Holder) leasehold.Status {
-	return leasehold.Status{Key: driver.Key{Kind: kind, Name: name}, Waiting: waiting, Holders: holders}
+func entryOf(kind leasehold.Kind, name string, waiting int, holders ...admin.Holder) admin.Status {
+	return admin.Status{Key: driver.Key{Kind: kind, Name: name}, Waiting: waiting, Holders: holders}
 }
 
-func holds(token uint64, ttl time.Duration) leasehold.Holder {
-	return leasehold.Holder{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: "host:1 program", TTL: ttl}
+func holds(token uint64, ttl time.Duration) admin.Holder {
+	return admin.Holder{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: "host:1 program", TTL: ttl}
 }
 
-func latchAt(count int) leasehold.Status {
-	return leasehold.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"},
-		Latch: &leasehold.LatchState{Count: count}}
+func latchAt(count int) admin.Status {
+	return admin.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"},
+		Latch: &admin.LatchState{Count: count}}
 }
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	const lock, permits = leasehold.KindLock, leasehold.KindSemaphore
-	a := func(waiting int, holders ...leasehold.Holder) leasehold.Status {
+	a := func(waiting int, holders ...admin.Holder) admin.Status {
 		return entryOf(lock, "a", waiting, holders...)
 	}
 	shared := holds(1, time.Minute)
@@ -109,15 +110,15 @@ func linesOf(all []change) (lines []string) {
 
 func TestNodesAreReportedWhenTheirAnswersChange(t *testing.T) {
 	t.Parallel()
-	one := []leasehold.Vote{{Node: "a"}, {Node: "b", Closed: time.Minute}, {Node: "c", Err: leasehold.ErrSilent}}
+	one := []admin.Vote{{Node: "a"}, {Node: "b", Closed: time.Minute}, {Node: "c", Err: admin.ErrSilent}}
 	if got := linesOf(nodeChanges(nil, one)); len(got) != 3 {
 		t.Errorf("at first: %q", got)
 	}
-	two := []leasehold.Vote{{Node: "a"}, {Node: "b", Closed: time.Second}, {Node: "c", Err: leasehold.ErrSilent}}
+	two := []admin.Vote{{Node: "a"}, {Node: "b", Closed: time.Second}, {Node: "c", Err: admin.ErrSilent}}
 	if got := linesOf(nodeChanges(one, two)); len(got) != 0 {
 		t.Errorf("nothing is new, but: %q", got)
 	}
-	three := []leasehold.Vote{{Node: "a", Holders: []leasehold.Holder{holds(1, time.Minute)}}, {Node: "b"},
+	three := []admin.Vote{{Node: "a", Holders: []admin.Holder{holds(1, time.Minute)}}, {Node: "b"},
 		{Node: "c", Closed: time.Minute}}
 	want := []string{"node  a  held", "node  b  free", "node  c  free, in quarantine for 1m0s"}
 	if got := linesOf(nodeChanges(two, three)); !slices.Equal(got, want) {
@@ -128,16 +129,16 @@ func TestNodesAreReportedWhenTheirAnswersChange(t *testing.T) {
 func TestTheNextPollComesWhenTheLastLeaseExpires(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		found []leasehold.Status
+		found []admin.Status
 		want  time.Duration
 	}{
 		{nil, minPollInterval},
-		{[]leasehold.Status{latchAt(1)}, minPollInterval},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, minPollInterval},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond),
+		{[]admin.Status{latchAt(1)}, minPollInterval},
+		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, minPollInterval},
+		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond),
 			holds(2, 600*time.Millisecond))}, 600 * time.Millisecond},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, maxPollInterval},
-		{[]leasehold.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, maxPollInterval},
+		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, maxPollInterval},
+		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, maxPollInterval},
 	} {
 		if got := pollInterval(c.found); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.found, got, c.want)

@@ -6,9 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/spf13/cobra"
-
-	"github.com/leasehold-go/leasehold"
 )
 
 // completeNames completes NAME with the names that are held or waited for.
@@ -17,8 +16,8 @@ func (a *app) completeNames(cmd *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var found []string
-	err := a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
-		page, err := c.List(ctx, leasehold.Query{Prefix: typed})
+	err := a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
+		page, err := c.List(ctx, admin.Query{Prefix: typed})
 		for _, s := range page {
 			// To a shell, a newline ends a completion and a tab begins its description; and it shows the text on the
 			// terminal.

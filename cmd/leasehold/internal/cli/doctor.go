@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
@@ -35,7 +36,7 @@ could be examined, since the engine cannot be reached or its file cannot be used
 		Args:              exactArgs(0, "leasehold doctor [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withClientBy(cmd, engine.OpenToExamine, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdminBy(cmd, engine.OpenToExamine, func(ctx context.Context, c *admin.Client) error {
 				x, err := c.Examine(ctx)
 				if err != nil && !errors.Is(err, leasehold.ErrUnsupported) {
 					return err
@@ -50,7 +51,7 @@ could be examined, since the engine cannot be reached or its file cannot be used
 					return err
 				}
 				return exit.Silent(severityExitCodes[worstSeverity(x)])
-			}, leasehold.WithDefaults(leasehold.TTL(time.Duration(ttl))), leasehold.WithMaxWaiters(maxWaiters))
+			}, admin.WithTTL(time.Duration(ttl)), admin.WithMaxWaiters(maxWaiters))
 		},
 	}
 	cmd.Flags().Var(&ttl, "ttl", "the ttl of your leases, by which answers count as slow or quick")
@@ -61,10 +62,10 @@ could be examined, since the engine cannot be reached or its file cannot be used
 }
 
 // severityExitCodes are the exit codes by the worst finding.
-var severityExitCodes = map[leasehold.Severity]int{leasehold.Warning: exit.Warned, leasehold.Critical: exit.Alarmed}
+var severityExitCodes = map[admin.Severity]int{admin.Warning: exit.Warned, admin.Critical: exit.Alarmed}
 
 // worstSeverity returns the severity of the worst finding, or 0 if there is none.
-func worstSeverity(x leasehold.Examination) (s leasehold.Severity) {
+func worstSeverity(x admin.Examination) (s admin.Severity) {
 	for _, f := range x.Findings {
 		s = max(s, f.Severity)
 	}
@@ -97,7 +98,7 @@ type findingState struct {
 	Fix      string `json:"fix"`
 }
 
-func newDiagnosis(x leasehold.Examination) diagnosis {
+func newDiagnosis(x admin.Examination) diagnosis {
 	d := diagnosis{Servers: []serverState{}, Findings: []findingState{}} // [], not null
 	for _, p := range x.Servers {
 		s := serverState{Server: p.Name, Role: p.Role, Version: p.Version, Votes: p.Votes, Uptime: millis(p.Uptime),

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/internal/engineurl"
@@ -15,7 +15,7 @@ import (
 
 // findReadableSecrets returns a finding for each file with a password that every user of the machine may read. That
 // need not be a fault: secrets in containers are often like that.
-func (a *app) findReadableSecrets(getenv func(string) string) (all []leasehold.Finding) {
+func (a *app) findReadableSecrets(getenv func(string) string) (all []admin.Finding) {
 	var files []string
 	given := a.root.PersistentFlags().Changed("engine")
 	switch url, _ := config.Engine(a.engine, given, getenv); {
@@ -40,7 +40,7 @@ func (a *app) findReadableSecrets(getenv func(string) string) (all []leasehold.F
 		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || !ownpath.ReadByAll(file) {
 			continue
 		}
-		all = append(all, leasehold.Finding{Severity: leasehold.Note, Code: "secret-readable",
+		all = append(all, admin.Finding{Severity: admin.Note, Code: "secret-readable",
 			Text: "every user of the machine may read " + file + ", in which there is a password of the engine",
 			Fix:  "chmod o= the file; or nothing, if nobody else is there, as in a container"})
 	}

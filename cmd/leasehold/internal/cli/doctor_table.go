@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
 // printDiagnosis writes the servers, then the findings.
-func (a *app) printDiagnosis(x leasehold.Examination, unsupported bool, s screen.Screen) error {
+func (a *app) printDiagnosis(x admin.Examination, unsupported bool, s screen.Screen) error {
 	if unsupported {
 		_, err := fmt.Fprintln(a.out, "nothing to examine: the engine keeps locks in the memory of this process")
 		return err
@@ -57,7 +57,7 @@ func formatRoundTrip(d time.Duration) string {
 	return d.Round(10 * time.Microsecond).String()
 }
 
-func formatClock(p leasehold.Server) string {
+func formatClock(p admin.Server) string {
 	if !p.HasClock {
 		return "-"
 	}
@@ -73,9 +73,9 @@ func formatClock(p leasehold.Server) string {
 }
 
 // formatGranting says whether a server grants leases.
-func formatGranting(p leasehold.Server, all []leasehold.Finding) string {
+func formatGranting(p admin.Server, all []admin.Finding) string {
 	switch {
-	case errors.Is(p.Err, leasehold.ErrSilent):
+	case errors.Is(p.Err, admin.ErrSilent):
 		return "no answer"
 	case p.Err != nil:
 		return "error"
@@ -83,8 +83,8 @@ func formatGranting(p leasehold.Server, all []leasehold.Finding) string {
 		return "no"
 	case p.Closed > 0:
 		return "in " + formatAge(p.Closed)
-	case slices.ContainsFunc(all, func(f leasehold.Finding) bool {
-		return f.Server == p.Name && f.Severity == leasehold.Critical
+	case slices.ContainsFunc(all, func(f admin.Finding) bool {
+		return f.Server == p.Name && f.Severity == admin.Critical
 	}):
 		return "see below"
 	}
@@ -93,12 +93,12 @@ func formatGranting(p leasehold.Server, all []leasehold.Finding) string {
 
 // findingGroup is a finding that several servers have in common.
 type findingGroup struct {
-	leasehold.Finding
+	admin.Finding
 	servers []string
 }
 
-func groupFindings(all []leasehold.Finding) (groups []*findingGroup) {
-	known := map[leasehold.Finding]*findingGroup{}
+func groupFindings(all []admin.Finding) (groups []*findingGroup) {
+	known := map[admin.Finding]*findingGroup{}
 	for _, f := range all {
 		key := f
 		key.Server = ""
@@ -118,8 +118,8 @@ func groupFindings(all []leasehold.Finding) (groups []*findingGroup) {
 const minFindingWidth = 40
 
 // severityColors are the colours of the severities.
-var severityColors = map[leasehold.Severity]screen.Color{
-	leasehold.Note: screen.Cyan, leasehold.Warning: screen.Yellow, leasehold.Critical: screen.Red,
+var severityColors = map[admin.Severity]screen.Color{
+	admin.Note: screen.Cyan, admin.Warning: screen.Yellow, admin.Critical: screen.Red,
 }
 
 // write writes the finding below its heading, in lines that fit on the screen.
@@ -134,8 +134,8 @@ func (g *findingGroup) write(b *strings.Builder, s screen.Screen) {
 }
 
 // summary counts the findings.
-func summary(all []leasehold.Finding) string {
-	count := map[leasehold.Severity]int{}
+func summary(all []admin.Finding) string {
+	count := map[admin.Severity]int{}
 	for _, f := range all {
 		count[f.Severity]++
 	}
@@ -145,6 +145,6 @@ func summary(all []leasehold.Finding) string {
 		}
 		return fmt.Sprintf("%d %ss", n, word)
 	}
-	return fmt.Sprintf("%d critical, %s, %s", count[leasehold.Critical], plural(count[leasehold.Warning], "warning"),
-		plural(count[leasehold.Note], "note"))
+	return fmt.Sprintf("%d critical, %s, %s", count[admin.Critical], plural(count[admin.Warning], "warning"),
+		plural(count[admin.Note], "note"))
 }

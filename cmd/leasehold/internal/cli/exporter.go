@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exporter"
@@ -64,7 +64,7 @@ func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) err
 	if coded, ok := errors.AsType[*exit.Error](err); ok && coded.Code == exit.Usage {
 		return err
 	}
-	w.Open = func() (*leasehold.Client, func(), error) {
+	w.Open = func() (*admin.Client, func(), error) {
 		s := first
 		if first = nil; s == nil {
 			again, err := a.openWith(engine.OpenToExamine)
@@ -73,7 +73,7 @@ func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) err
 			}
 			s = again
 		}
-		return s.client, s.closeSoon, nil
+		return s.admin(), s.closeSoon, nil
 	}
 	ctx, caught := interruptible(cmd.Context())
 	defer caught()

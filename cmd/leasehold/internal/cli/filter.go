@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // filter selects entries of a listing. The engine filters by kind and prefix, the command by the rest.
@@ -21,8 +21,8 @@ type filter struct {
 }
 
 // query returns a query that matches at least what the filter shows.
-func (f *filter) query() leasehold.Query {
-	q := leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}
+func (f *filter) query() admin.Query {
+	q := admin.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}
 	if strings.HasPrefix(f.match.literal, f.prefix) {
 		q.Prefix = f.match.literal
 	}
@@ -30,8 +30,8 @@ func (f *filter) query() leasehold.Query {
 }
 
 // shows reports whether the filter shows an entry that its query has matched.
-func (f *filter) shows(s leasehold.Status) bool {
-	holds := func(h leasehold.Holder) bool { return strings.Contains(h.Holder, f.holder) }
+func (f *filter) shows(s admin.Status) bool {
+	holds := func(h admin.Holder) bool { return strings.Contains(h.Holder, f.holder) }
 	return f.match.matches(s.Name) && strings.HasPrefix(s.Name, f.prefix) && (!f.waited || s.Waiting > 0) &&
 		(f.holder == "" || slices.ContainsFunc(s.Holders, holds))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -67,7 +68,7 @@ func TestFilterAsksTheEngineForAPrefix(t *testing.T) {
 			t.Errorf("--prefix %q --match %q asks for %q, want %q", c.prefix, c.match, got, c.asked)
 		}
 		name := driver.Key{Kind: leasehold.KindLock, Name: "order:17"}
-		if got, want := f.shows(leasehold.Status{Key: name}), c.match != "user:*"; got != want {
+		if got, want := f.shows(admin.Status{Key: name}), c.match != "user:*"; got != want {
 			t.Errorf("--prefix %q --match %q shows order:17: %v", c.prefix, c.match, got)
 		}
 	}

@@ -25,12 +25,16 @@ var (
 	// then its group, and so does whatever passes on a signal that the terminal has sent to all. Nobody presses a key
 	// twice in that time.
 	SameSignalWithin = 100 * time.Millisecond
+	// RequestTimeout is how long one request to the engine may take.
+	RequestTimeout = leasehold.DefaultRequestTimeout
 )
 
 // close ends the session. Its error says if something may be left on the engine. An engine that fails to close has
 // nothing left to lose, so its error is ignored.
-func (s *session) close() error {
-	err := s.client.Close()
+func (s *session) close() (err error) {
+	if s.client != nil {
+		err = s.client.Close()
+	}
 	_ = s.closeEngine()
 	return err
 }

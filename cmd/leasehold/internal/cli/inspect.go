@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
@@ -28,8 +29,8 @@ was restarted and may have forgotten leases; that it does not answer; or its err
 		Args:              exactArgs(1, "leasehold inspect [flags] NAME"),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
-				var said []leasehold.Vote
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
+				var said []admin.Vote
 				var err error
 				var asked sync.WaitGroup
 				// Both take their time if a node is silent, so they run at the same time.
@@ -69,7 +70,7 @@ Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
 		Args:              exactArgs(1, "leasehold check [flags] NAME"),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				found, err := inspectName(ctx, c, args[0], kind)
 				if err == nil && held(found) {
 					return exit.Silent(exit.No)
@@ -83,22 +84,22 @@ Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
 }
 
 // held reports whether somebody holds any of the entries. A latch that is set counts as held until its count is zero.
-func held(found []leasehold.Status) bool {
-	return slices.ContainsFunc(found, func(s leasehold.Status) bool {
+func held(found []admin.Status) bool {
+	return slices.ContainsFunc(found, func(s admin.Status) bool {
 		return len(s.Holders) > 0 || s.Latch != nil && s.Latch.Count > 0
 	})
 }
 
 // inspectName returns the entries of one name that are held or waited for.
-func inspectName(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Status, error) {
+func inspectName(ctx context.Context, c *admin.Client, name string, kind choice) ([]admin.Status, error) {
 	all, err := c.Inspect(ctx, name)
-	return slices.DeleteFunc(all, func(s leasehold.Status) bool {
+	return slices.DeleteFunc(all, func(s admin.Status) bool {
 		return kind.value != "" && s.Kind != kinds[kind.value]
 	}), err
 }
 
 // votes returns what each node says of a lock, or nil if the engine has only one.
-func votes(ctx context.Context, c *leasehold.Client, name string, kind choice) ([]leasehold.Vote, error) {
+func votes(ctx context.Context, c *admin.Client, name string, kind choice) ([]admin.Vote, error) {
 	if kind.value != "" && kinds[kind.value] != leasehold.KindLock {
 		return nil, nil // engines with several nodes keep locks only
 	}

@@ -12,9 +12,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/spf13/cobra"
-
-	"github.com/leasehold-go/leasehold"
 )
 
 // The JSON forms. Their field names are part of the interface: fields may be added, none is renamed. Durations are
@@ -71,7 +70,7 @@ type process struct {
 }
 
 func processOf(text string) process {
-	p, _ := leasehold.ParseHolder(text) // it returns the zero value if the text cannot be parsed
+	p, _ := admin.ParseHolder(text) // it returns the zero value if the text cannot be parsed
 	return process(p)
 }
 
@@ -80,7 +79,7 @@ type latchState struct {
 	TTL   *int64 `json:"ttl_ms"`
 }
 
-func newInspection(name string, found []leasehold.Status, known bool, said []leasehold.Vote) inspection {
+func newInspection(name string, found []admin.Status, known bool, said []admin.Vote) inspection {
 	i := inspection{Name: name, Entries: entries(found)}
 	if known {
 		i.Free = new(!held(found))
@@ -91,7 +90,7 @@ func newInspection(name string, found []leasehold.Status, known bool, said []lea
 	return i
 }
 
-func newNode(v leasehold.Vote) node {
+func newNode(v admin.Vote) node {
 	n := node{Node: v.Node, Answer: voteAnswer(v), Holders: holders(v.Holders),
 		Quarantine: max(v.Closed.Milliseconds(), 0)}
 	if v.Err != nil {
@@ -100,7 +99,7 @@ func newNode(v leasehold.Vote) node {
 	return n
 }
 
-func holders(all []leasehold.Holder) []holder {
+func holders(all []admin.Holder) []holder {
 	list := make([]holder, 0, len(all)) // [], not null
 	for _, h := range all {
 		list = append(list, newHolder(h))
@@ -108,14 +107,14 @@ func holders(all []leasehold.Holder) []holder {
 	return list
 }
 
-func newHolder(h leasehold.Holder) holder {
+func newHolder(h admin.Holder) holder {
 	return holder{
 		Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, process: processOf(h.Holder),
 		TTL: millis(h.TTL), Age: millis(h.Age),
 	}
 }
 
-func entries(all []leasehold.Status) []entry {
+func entries(all []admin.Status) []entry {
 	list := make([]entry, 0, len(all)) // [], not null
 	for _, s := range all {
 		list = append(list, newEntry(s))
@@ -123,7 +122,7 @@ func entries(all []leasehold.Status) []entry {
 	return list
 }
 
-func newEntry(s leasehold.Status) entry {
+func newEntry(s admin.Status) entry {
 	e := entry{Kind: s.Kind.String(), Name: s.Name, Holders: holders(s.Holders), Waiting: s.Waiting}
 	for _, w := range s.Queue {
 		e.Queue = append(e.Queue, waiter{

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
@@ -53,7 +54,7 @@ An engine that does not look for leaks says so, and the exit code is 0.`,
 				return exit.Errorf(exit.Usage,
 					"leaks --fix asks before it acts, and standard input is no terminal: say --yes")
 			}
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				return a.findLeaks(ctx, c, f)
 			})
 		},
@@ -69,7 +70,7 @@ An engine that does not look for leaks says so, and the exit code is 0.`,
 
 // findLeaks prints or removes what was left behind. If the search fails, it first prints what was found so far: only
 // one server may be unavailable.
-func (a *app) findLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) error {
+func (a *app) findLeaks(ctx context.Context, c *admin.Client, f leakFlags) error {
 	found, failed := a.collectLeaks(ctx, c, f)
 	switch {
 	case errors.Is(failed, leasehold.ErrUnsupported):
@@ -90,10 +91,10 @@ func (a *app) findLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) e
 }
 
 // collectLeaks returns the leaks found so far even if the search fails.
-func (a *app) collectLeaks(ctx context.Context, c *leasehold.Client, f leakFlags) (found []leasehold.Leak, err error) {
+func (a *app) collectLeaks(ctx context.Context, c *admin.Client, f leakFlags) (found []admin.Leak, err error) {
 	progress := a.progress()
 	defer progress.end()
-	q := leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix, Progress: progress.show}
+	q := admin.Query{Kind: kinds[f.kind.value], Prefix: f.prefix, Progress: progress.show}
 	for l, err := range c.Leaks(ctx, q) {
 		if err != nil {
 			return found, err
@@ -103,7 +104,7 @@ func (a *app) collectLeaks(ctx context.Context, c *leasehold.Client, f leakFlags
 	return found, nil
 }
 
-func (a *app) printLeaks(found []leasehold.Leak, json bool) error {
+func (a *app) printLeaks(found []admin.Leak, json bool) error {
 	switch {
 	case json:
 		return a.printJSON(newLeaks(found))
@@ -120,7 +121,7 @@ func (a *app) printLeaks(found []leasehold.Leak, json bool) error {
 	return table.flush()
 }
 
-func tokenOf(l leasehold.Leak) string {
+func tokenOf(l admin.Leak) string {
 	if l.Token == 0 {
 		return "-"
 	}

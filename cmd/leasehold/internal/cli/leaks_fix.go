@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
@@ -26,7 +27,7 @@ type leak struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-func newLeaks(found []leasehold.Leak) []leak {
+func newLeaks(found []admin.Leak) []leak {
 	list := make([]leak, 0, len(found)) // [], not null
 	for _, l := range found {
 		list = append(list, leak{Sort: l.Sort.String(), Kind: l.Kind.String(), Name: l.Name, Count: l.Count,
@@ -36,7 +37,7 @@ func newLeaks(found []leasehold.Leak) []leak {
 }
 
 // fixLeaks shows the leaks, asks, and removes them.
-func (a *app) fixLeaks(ctx context.Context, c *leasehold.Client, found []leasehold.Leak, f leakFlags) error {
+func (a *app) fixLeaks(ctx context.Context, c *admin.Client, found []admin.Leak, f leakFlags) error {
 	for _, l := range found {
 		a.say("%s", describeLeak(l))
 	}
@@ -57,7 +58,7 @@ func (a *app) fixLeaks(ctx context.Context, c *leasehold.Client, found []leaseho
 
 // sweepLeaks removes leaks until one fails: the rest would have to wait for an engine that does not answer.
 func (a *app) sweepLeaks(
-	ctx context.Context, c *leasehold.Client, found []leasehold.Leak, list []leak, quiet bool,
+	ctx context.Context, c *admin.Client, found []admin.Leak, list []leak, quiet bool,
 ) error {
 	for i := range list {
 		list[i].Outcome = "left"
@@ -86,9 +87,9 @@ func (a *app) sweepLeaks(
 }
 
 // describeLeak describes a leak on one line.
-func describeLeak(l leasehold.Leak) string {
+func describeLeak(l admin.Leak) string {
 	text := fmt.Sprintf("%s of %s %s", l.Sort, l.Kind, quote.Name(l.Name))
-	if l.Sort == leasehold.DeadWaiters && l.Count > 1 {
+	if l.Sort == admin.DeadWaiters && l.Count > 1 {
 		text += fmt.Sprintf(" (%d)", l.Count)
 	}
 	if l.Holder != "" {

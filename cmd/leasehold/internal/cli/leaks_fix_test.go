@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
@@ -50,8 +50,7 @@ func TestSweepStopsAtTheFirstFailure(t *testing.T) {
 		l.leaks = append(l.leaks, driver.Leak{Key: driver.Key{Kind: driver.Lock, Name: name}, Server: "node 1",
 			Sort: driver.DeadWaiters, Count: i + 1, Mark: "geheim"})
 	}
-	c := leasehold.New(l)
-	defer c.Close()
+	c := admin.New(l)
 	for _, json := range []bool{false, true} {
 		a := &app{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
 		wantCode(t, a.findLeaks(t.Context(), c, leakFlags{fix: true, yes: true, json: json}), exit.Unavailable)
@@ -84,8 +83,7 @@ func TestLeaksFoundBeforeAFailureAreReported(t *testing.T) {
 	l := &leakyEngine{Engine: memory.New(), fails: errors.New("node 2: no answer"), leaks: []driver.Leak{
 		{Key: driver.Key{Kind: driver.Lock, Name: "a"}, Server: "node 1", Sort: driver.EndlessLease, Count: 1},
 	}}
-	c := leasehold.New(l)
-	defer c.Close()
+	c := admin.New(l)
 	found := l.leaks
 	for _, row := range []struct {
 		flags leakFlags

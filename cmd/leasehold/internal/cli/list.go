@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
@@ -48,7 +49,7 @@ not. With --limit, a message says how to go on after the last name. -o json is o
 				return exit.Errorf(exit.Usage, "--limit %d is not allowed: it must be at least 1", f.limit)
 			}
 			f.form = output.value
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				return a.printListing(ctx, c, f)
 			})
 		},
@@ -68,13 +69,13 @@ not. With --limit, a message says how to go on after the last name. -o json is o
 }
 
 // printListing prints the entries that the flags select.
-func (a *app) printListing(ctx context.Context, c *leasehold.Client, f listFlags) error {
+func (a *app) printListing(ctx context.Context, c *admin.Client, f listFlags) error {
 	progress := a.progress()
 	defer progress.end()
 	p := a.printer(f.form)
 	q := f.query()
 	q.After, q.Progress = f.after.key(), progress.show
-	var last leasehold.Status
+	var last admin.Status
 	shown, more := 0, false
 	var pace pace
 	for s, err := range c.All(ctx, q) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -42,22 +43,22 @@ func enclosingRuns() ([]enclosingRun, error) {
 }
 
 // holderIn returns the holder that is this run, if it is among the statuses.
-func (o enclosingRun) holderIn(found []leasehold.Status) (leasehold.Holder, bool) {
+func (o enclosingRun) holderIn(found []admin.Status) (admin.Holder, bool) {
 	for _, s := range found {
-		at := slices.IndexFunc(s.Holders, func(h leasehold.Holder) bool {
+		at := slices.IndexFunc(s.Holders, func(h admin.Holder) bool {
 			return h.Token == o.Token && o.isHolder(h.Holder)
 		})
 		if s.Kind.String() == o.Kind && s.Name == o.Name && at >= 0 {
 			return s.Holders[at], true
 		}
 	}
-	return leasehold.Holder{}, false
+	return admin.Holder{}, false
 }
 
 // isHolder reports whether the holder text names this run and the run is still alive: a lock may stay taken after its
 // end.
 func (o enclosingRun) isHolder(holder string) bool {
-	p, ok := leasehold.ParseHolder(holder)
+	p, ok := admin.ParseHolder(holder)
 	if !ok || p.PID != o.PID {
 		return false
 	}
@@ -99,7 +100,7 @@ type enclosingHold struct {
 // heldByEnclosing returns what the enclosing runs hold of one name. It asks the engine only if a run claims to hold the
 // name.
 func heldByEnclosing(
-	found func() ([]leasehold.Status, error), kind leasehold.Kind, name string,
+	found func() ([]admin.Status, error), kind leasehold.Kind, name string,
 ) (enclosingHold, error) {
 	var sum enclosingHold
 	all, err := enclosingRuns()

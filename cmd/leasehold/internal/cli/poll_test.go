@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
@@ -69,7 +70,7 @@ func TestWaitEndsWhenTheNameIsFree(t *testing.T) {
 		l := lock(t, c, "a")
 		began := time.Now()
 		time.AfterFunc(10*time.Second, func() { _ = l.Release() })
-		if err := a.awaitFree(t.Context(), c, waitFlags{name: "a"}); err != nil {
+		if err := a.awaitFree(t.Context(), admin.New(m), waitFlags{name: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < 10*time.Second || took > 10*time.Second+maxPollInterval {
@@ -82,7 +83,7 @@ func TestWaitEndsWhenTheNameIsFree(t *testing.T) {
 }
 
 func TestWaitForALatch(t *testing.T) {
-	withFakeClock(t, func(t *testing.T, _ *switchableEngine, c *leasehold.Client, a *app) {
+	withFakeClock(t, func(t *testing.T, m *switchableEngine, c *leasehold.Client, a *app) {
 		latch := c.Latch("l")
 		if set, err := latch.TrySet(t.Context(), 2); err != nil || !set {
 			t.Fatal(set, err)
@@ -91,7 +92,7 @@ func TestWaitForALatch(t *testing.T) {
 			time.AfterFunc(time.Duration(i+1)*time.Second, func() { _, _ = latch.CountDown(context.Background()) })
 		}
 		began := time.Now()
-		if err := a.awaitFree(t.Context(), c, waitFlags{name: "l"}); err != nil {
+		if err := a.awaitFree(t.Context(), admin.New(m), waitFlags{name: "l"}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < 2*time.Second || took > 2*time.Second+minPollInterval {
@@ -105,8 +106,8 @@ func TestWaitEndsWhenItsTimeIsOver(t *testing.T) {
 		l := lock(t, c, "a")
 		for _, limit := range []time.Duration{0, 100 * time.Millisecond, 3 * time.Second} {
 			began, looks := time.Now(), m.lists.Load()
-			wantCode(t, a.awaitFree(t.Context(), c, waitFlags{name: "a", waitGiven: true, wait: period(limit)}),
-				exit.Held)
+			inTime := waitFlags{name: "a", waitGiven: true, wait: period(limit)}
+			wantCode(t, a.awaitFree(t.Context(), admin.New(m), inTime), exit.Held)
 			if took := time.Since(began); took != limit {
 				t.Errorf("--wait %s took %s", limit, took)
 			}
@@ -116,14 +117,14 @@ func TestWaitEndsWhenItsTimeIsOver(t *testing.T) {
 		}
 		// At the end it is not known whether the name is free.
 		time.AfterFunc(time.Second, func() { m.unavailable.Store(true) })
-		wantCode(t, a.awaitFree(t.Context(), c, waitFlags{name: "a", waitGiven: true, wait: period(5 * time.Second)}),
-			exit.Unavailable)
+		inTime := waitFlags{name: "a", waitGiven: true, wait: period(5 * time.Second)}
+		wantCode(t, a.awaitFree(t.Context(), admin.New(m), inTime), exit.Unavailable)
 		m.unavailable.Store(false)
 		// A cancelled wait ends at once.
 		ctx, cancel := context.WithTimeout(t.Context(), 1234*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := a.awaitFree(ctx, c, waitFlags{name: "a"}); !errors.Is(err, context.DeadlineExceeded) ||
+		if err := a.awaitFree(ctx, admin.New(m), waitFlags{name: "a"}); !errors.Is(err, context.DeadlineExceeded) ||
 			time.Since(began) != 1234*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
@@ -134,13 +135,13 @@ func TestWaitEndsWhenItsTimeIsOver(t *testing.T) {
 func TestWaitSurvivesAnOutage(t *testing.T) {
 	withFakeClock(t, func(t *testing.T, m *switchableEngine, c *leasehold.Client, a *app) {
 		m.unavailable.Store(true)
-		wantCode(t, a.awaitFree(t.Context(), c, waitFlags{name: "a"}), exit.Unavailable)
+		wantCode(t, a.awaitFree(t.Context(), admin.New(m), waitFlags{name: "a"}), exit.Unavailable)
 		m.unavailable.Store(false)
 		l := lock(t, c, "a")
 		time.AfterFunc(2*time.Second, func() { m.unavailable.Store(true) })
 		time.AfterFunc(20*time.Second, func() { m.unavailable.Store(false) })
 		time.AfterFunc(30*time.Second, func() { _ = l.Release() })
-		if err := a.awaitFree(t.Context(), c, waitFlags{name: "a"}); err != nil {
+		if err := a.awaitFree(t.Context(), admin.New(m), waitFlags{name: "a"}); err != nil {
 			t.Error(err)
 		}
 		if got, want := fmt.Sprint(a.err),
@@ -152,7 +153,7 @@ func TestWaitSurvivesAnOutage(t *testing.T) {
 }
 
 // watchLines returns what watch prints, without the dates.
-func watchLines(t *testing.T, c *leasehold.Client, a *app, f watchFlags, d time.Duration) (lines []string) {
+func watchLines(t *testing.T, c *admin.Client, a *app, f watchFlags, d time.Duration) (lines []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
@@ -172,13 +173,14 @@ func watchLines(t *testing.T, c *leasehold.Client, a *app, f watchFlags, d time.
 func TestWatchSurvivesAnOutage(t *testing.T) {
 	withFakeClock(t, func(t *testing.T, m *switchableEngine, c *leasehold.Client, a *app) {
 		m.unavailable.Store(true)
-		wantCode(t, a.watchChanges(t.Context(), c, watchFlags{interval: period(time.Second)}), exit.Unavailable)
+		everySecond := watchFlags{interval: period(time.Second)}
+		wantCode(t, a.watchChanges(t.Context(), admin.New(m), everySecond), exit.Unavailable)
 		m.unavailable.Store(false)
 		l := lock(t, c, "a")
 		time.AfterFunc(2500*time.Millisecond, func() { m.unavailable.Store(true) })
 		time.AfterFunc(5*time.Second, func() { _ = l.Release() })
 		time.AfterFunc(8*time.Second, func() { m.unavailable.Store(false) })
-		lines := watchLines(t, c, a, watchFlags{interval: period(time.Second), json: true}, 10*time.Second)
+		lines := watchLines(t, admin.New(m), a, watchFlags{interval: period(time.Second), json: true}, 10*time.Second)
 		var events []string
 		for _, line := range lines {
 			_, rest, _ := strings.Cut(line, `"event":"`)
@@ -204,7 +206,7 @@ func TestWatchPollsAtIntervals(t *testing.T) {
 			l := lock(t, c, "long")
 			time.AfterFunc(40*time.Second, func() { _ = l.Release() })
 		})
-		lines := watchLines(t, c, a,
+		lines := watchLines(t, admin.New(m), a,
 			watchFlags{interval: period(time.Second), kind: choice{value: "lock"}, prefix: "l"}, time.Minute)
 		if len(lines) != 2 || !strings.HasPrefix(lines[0], "granted lock long ") ||
 			!strings.HasPrefix(lines[1], "released lock long ") {

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // position is a flag's value: where a listing goes on, as KIND/NAME.
 type position struct{ kind, name string }
 
-func positionOf(s leasehold.Status) position { return position{s.Kind.String(), s.Name} }
+func positionOf(s admin.Status) position { return position{s.Kind.String(), s.Name} }
 
 func (p position) key() driver.Key { return driver.Key{Kind: kinds[p.kind], Name: p.name} }
 

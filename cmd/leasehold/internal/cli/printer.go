@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // printer prints a listing as it arrives.
 type printer interface {
 	// add adds an entry.
-	add(s leasehold.Status)
+	add(s admin.Status)
 	// flush prints the entries added so far, if the form allows it.
 	flush() error
 	// end prints the rest.
@@ -69,7 +69,7 @@ func newTablePrinter(out io.Writer) *tablePrinter {
 	return p
 }
 
-func (p *tablePrinter) add(s leasehold.Status) {
+func (p *tablePrinter) add(s admin.Status) {
 	row := func(mode, token, ttl, age, holder string) {
 		p.table.addRow(s.Kind.String(), quote.Name(s.Name), mode, token, ttl, age, strconv.Itoa(s.Waiting), holder)
 	}
@@ -90,12 +90,12 @@ func (p *tablePrinter) end() error   { return p.table.flush() }
 // arrayPrinter prints one array, at the end: half an array is useless.
 type arrayPrinter struct {
 	app *app
-	all []leasehold.Status
+	all []admin.Status
 }
 
-func (p *arrayPrinter) add(s leasehold.Status) { p.all = append(p.all, s) }
-func (p *arrayPrinter) flush() error           { return nil }
-func (p *arrayPrinter) end() error             { return p.app.printJSON(entries(p.all)) }
+func (p *arrayPrinter) add(s admin.Status) { p.all = append(p.all, s) }
+func (p *arrayPrinter) flush() error       { return nil }
+func (p *arrayPrinter) end() error         { return p.app.printJSON(entries(p.all)) }
 
 // linePrinter prints one object a line.
 type linePrinter struct {
@@ -109,6 +109,6 @@ func newLinePrinter(out io.Writer) *linePrinter {
 }
 
 // add encodes an entry. Flush returns the error of a failed write.
-func (p *linePrinter) add(s leasehold.Status) { _ = p.enc.Encode(newEntry(s)) }
-func (p *linePrinter) flush() error           { return p.out.Flush() }
-func (p *linePrinter) end() error             { return p.out.Flush() }
+func (p *linePrinter) add(s admin.Status) { _ = p.enc.Encode(newEntry(s)) }
+func (p *linePrinter) flush() error       { return p.out.Flush() }
+func (p *linePrinter) end() error         { return p.out.Flush() }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
@@ -57,7 +58,7 @@ the answer was no; 64, 69 as for all commands.`,
 					"release asks before it acts, and standard input is no terminal: say --yes")
 			}
 			f.tokenGiven = cmd.Flags().Changed("token")
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				return a.removeHolders(ctx, c, args[0], f)
 			})
 		},
@@ -74,11 +75,11 @@ the answer was no; 64, 69 as for all commands.`,
 // target is a hold to be released by force.
 type target struct {
 	kind leasehold.Kind
-	leasehold.Holder
+	admin.Holder
 }
 
 // removeHolders shows the holders, asks, and releases the lock by force.
-func (a *app) removeHolders(ctx context.Context, c *leasehold.Client, name string, f releaseFlags) error {
+func (a *app) removeHolders(ctx context.Context, c *admin.Client, name string, f releaseFlags) error {
 	found, err := inspectName(ctx, c, name, f.kind)
 	if err != nil {
 		return err
@@ -133,10 +134,10 @@ func (a *app) removeHolders(ctx context.Context, c *leasehold.Client, name strin
 }
 
 // removalOptions returns what the record of the removal says.
-func (f releaseFlags) removalOptions(t target) []leasehold.RemovalOption {
-	said := []leasehold.RemovalOption{leasehold.RemovedBy(caller(os.Getenv, os.Getuid())), leasehold.RemovedFor(f.why)}
+func (f releaseFlags) removalOptions(t target) []admin.RemovalOption {
+	said := []admin.RemovalOption{admin.WithOperator(caller(os.Getenv, os.Getuid())), admin.WithReason(f.why)}
 	if t.Holder.Holder != "" {
-		said = append(said, leasehold.RemovedFrom(t.Holder.Holder))
+		said = append(said, admin.WithHolderText(t.Holder.Holder))
 	}
 	return said
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
@@ -28,7 +29,6 @@ type app struct {
 	engine    string           // the value of --engine
 	inputURL  string           // the engine URL from standard input
 	abilities driver.Abilities // of the engine, once it is open
-	opts      []leasehold.ClientOption
 
 	secrets redaction
 
@@ -36,10 +36,10 @@ type app struct {
 }
 
 // Main runs the command with args, which do not include the command's own name, and returns its exit code. It must be
-// called on the main thread, see processgroup.Start. All clients get the options opts. Main may leave goroutines
-// behind, such as one that waits for an engine, so the process must end after it.
-func Main(args []string, in *os.File, out, errs io.Writer, opts ...leasehold.ClientOption) int {
-	a := &app{in: in, out: out, err: errs, opts: opts}
+// called on the main thread, see processgroup.Start. Main may leave goroutines behind, such as one that waits for an
+// engine, so the process must end after it.
+func Main(args []string, in *os.File, out, errs io.Writer) int {
+	a := &app{in: in, out: out, err: errs}
 	a.secrets.add(args...)
 	for _, set := range os.Environ() {
 		name, value, _ := strings.Cut(set, "=")
@@ -144,14 +144,12 @@ func exactArgs(n int, usage string) cobra.PositionalArgs {
 }
 
 // open opens the engine of the user.
-func (a *app) open(opts ...leasehold.ClientOption) (*session, error) {
-	return a.openWith(engine.Open, opts...)
-}
+func (a *app) open() (*session, error) { return a.openWith(engine.Open) }
 
 // openFunc opens the engine that a URL names, and returns a function that closes it.
 type openFunc = func(url string) (driver.Engine, func() error, error)
 
-func (a *app) openWith(open openFunc, opts ...leasehold.ClientOption) (*session, error) {
+func (a *app) openWith(open openFunc) (*session, error) {
 	url, err := a.engineURL(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -166,34 +164,36 @@ func (a *app) openWith(open openFunc, opts ...leasehold.ClientOption) (*session,
 		return nil, &exit.Error{Code: code, Err: err}
 	}
 	a.abilities = e.Abilities()
-	return &session{client: leasehold.New(e, append(opts, a.opts...)...), engine: e, url: url,
-		closeEngine: closeEngine}, nil
+	return &session{engine: e, url: url, closeEngine: closeEngine}, nil
 }
 
-// session is a client and its engine.
+// session is an open engine, and the client that locks on it if there is one.
 type session struct {
-	client      *leasehold.Client
+	client      *leasehold.Client // nil for commands that take no lock
 	engine      driver.Engine
 	url         string // it may have a password
 	closeEngine func() error
 }
 
-// withClient runs f with a client, and a context that INT and TERM end.
-func (a *app) withClient(cmd *cobra.Command, f func(context.Context, *leasehold.Client) error) error {
-	return a.withClientBy(cmd, engine.Open, f)
+// admin returns a client that shows what is on the engine.
+func (s *session) admin(opts ...admin.Option) *admin.Client {
+	return admin.New(s.engine, append(opts, admin.WithRequestTimeout(RequestTimeout))...)
 }
 
-func (a *app) withClientBy(
-	cmd *cobra.Command, open openFunc, f func(context.Context, *leasehold.Client) error, opts ...leasehold.ClientOption,
-) error {
-	return a.withSessionBy(cmd, open, func(ctx context.Context, s *session) error { return f(ctx, s.client) }, opts...)
+// withAdmin runs f with a client that shows what is on the engine, and a context that INT and TERM end.
+func (a *app) withAdmin(cmd *cobra.Command, f func(context.Context, *admin.Client) error) error {
+	return a.withAdminBy(cmd, engine.Open, f)
 }
 
-// withSessionBy is withClientBy for commands that need the engine itself.
-func (a *app) withSessionBy(
-	cmd *cobra.Command, open openFunc, f func(context.Context, *session) error, opts ...leasehold.ClientOption,
+func (a *app) withAdminBy(
+	cmd *cobra.Command, open openFunc, f func(context.Context, *admin.Client) error, opts ...admin.Option,
 ) error {
-	s, err := a.openWith(open, opts...)
+	return a.withSessionBy(cmd, open, func(ctx context.Context, s *session) error { return f(ctx, s.admin(opts...)) })
+}
+
+// withSessionBy is withAdminBy for commands that need the engine itself.
+func (a *app) withSessionBy(cmd *cobra.Command, open openFunc, f func(context.Context, *session) error) error {
+	s, err := a.openWith(open)
 	if err != nil {
 		return err
 	}

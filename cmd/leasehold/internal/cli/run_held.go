@@ -25,12 +25,12 @@ func (a *app) runHeld(j job) error {
 	// A message that nobody reads must not end this process before the group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	events := &leaseEvents{onWait: func(reason error) { a.say("waiting: %s", reason) }}
-	s, err := a.openUnlessSignaled(signals, func() (*session, error) {
-		return a.open(leasehold.WithObserver(events), leasehold.WithMaxWaiters(j.maxWaiters))
-	})
+	s, err := a.openUnlessSignaled(signals, a.open)
 	if err != nil {
 		return err
 	}
+	s.client = leasehold.New(s.engine, leasehold.WithObserver(events), leasehold.WithMaxWaiters(j.maxWaiters),
+		leasehold.WithRequestTimeout(RequestTimeout))
 	if longest := a.abilities.MaxTTL; longest > 0 && !j.given("ttl") {
 		j.ttl = min(j.ttl, period(longest))
 	}

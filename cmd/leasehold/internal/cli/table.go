@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
 // printDetails prints what is known of one name. If known is false, too few nodes have answered to know more than what
 // each of them says.
-func (a *app) printDetails(name string, found []leasehold.Status, known bool, said []leasehold.Vote) error {
+func (a *app) printDetails(name string, found []admin.Status, known bool, said []admin.Vote) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if known && !held(found) {
 		fmt.Fprintf(w, "%s is free\n", quote.Name(name))
@@ -50,9 +51,9 @@ func (a *app) printDetails(name string, found []leasehold.Status, known bool, sa
 }
 
 // voteAnswer returns the answer of a node in a word or two.
-func voteAnswer(v leasehold.Vote) string {
+func voteAnswer(v admin.Vote) string {
 	switch {
-	case errors.Is(v.Err, leasehold.ErrSilent):
+	case errors.Is(v.Err, admin.ErrSilent):
 		return "no answer"
 	case v.Err != nil:
 		return "error"
@@ -63,7 +64,7 @@ func voteAnswer(v leasehold.Vote) string {
 }
 
 // describeVote returns the whole answer of a node.
-func describeVote(v leasehold.Vote) string {
+func describeVote(v admin.Vote) string {
 	said := []string{voteAnswer(v)}
 	if said[0] == "error" {
 		return "error: " + oneLine(v.Err.Error())
@@ -81,12 +82,12 @@ func describeVote(v leasehold.Vote) string {
 	return strings.Join(said, ", ")
 }
 
-func holderMode(s leasehold.Status, h leasehold.Holder) string {
+func holderMode(s admin.Status, h admin.Holder) string {
 	return modeOrPermits(s, h.Mode.String(), h.Weight)
 }
 
 // modeOrPermits returns the mode of a lock, or the number of permits.
-func modeOrPermits(s leasehold.Status, mode string, weight int) string {
+func modeOrPermits(s admin.Status, mode string, weight int) string {
 	if s.Kind != leasehold.KindSemaphore {
 		return mode
 	}

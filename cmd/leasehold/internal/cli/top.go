@@ -84,7 +84,7 @@ func (a *app) showUntilQuit(parent context.Context, s *session, o top.Options) e
 		case <-ctx.Done():
 		}
 	}()
-	err := top.Run(ctx, s.client, o)
+	err := top.Run(ctx, s.admin(), o)
 	switch {
 	case errors.Is(err, top.ErrNoTerminal):
 		return &exit.Error{Code: exit.Unavailable, Err: err}

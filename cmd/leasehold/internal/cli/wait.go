@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
@@ -45,7 +45,7 @@ for all commands.`,
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name, f.waitGiven = args[0], cmd.Flags().Changed("wait")
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				return a.awaitFree(ctx, c, f)
 			})
 		},
@@ -56,7 +56,7 @@ for all commands.`,
 }
 
 // awaitFree polls until nobody holds the name.
-func (a *app) awaitFree(ctx context.Context, c *leasehold.Client, f waitFlags) error {
+func (a *app) awaitFree(ctx context.Context, c *admin.Client, f waitFlags) error {
 	end := time.Now().Add(time.Duration(f.wait))
 	for seen, away := false, false; ; {
 		found, err := inspectName(ctx, c, f.name, f.kind)
@@ -95,8 +95,8 @@ func (a *app) awaitFree(ctx context.Context, c *leasehold.Client, f waitFlags) e
 }
 
 // refuseOwnHold returns an error if an enclosing run holds the name: waiting would never end.
-func (f waitFlags) refuseOwnHold(found []leasehold.Status) error {
-	o, err := heldByEnclosing(func() ([]leasehold.Status, error) { return found, nil }, kinds[f.kind.value], f.name)
+func (f waitFlags) refuseOwnHold(found []admin.Status) error {
+	o, err := heldByEnclosing(func() ([]admin.Status, error) { return found, nil }, kinds[f.kind.value], f.name)
 	if err == nil && o.pid != 0 {
 		err = exit.Errorf(exit.Held,
 			"%q is held by a run around this wait (process %d), which waits for this wait to end, so it would last "+
@@ -107,7 +107,7 @@ func (f waitFlags) refuseOwnHold(found []leasehold.Status) error {
 
 // pollInterval returns the time until the next poll: the remaining time of the longest lease, within bounds. Most
 // leases are renewed, and end with a release.
-func pollInterval(found []leasehold.Status) time.Duration {
+func pollInterval(found []admin.Status) time.Duration {
 	var longest time.Duration
 	for _, s := range found {
 		for _, h := range s.Holders {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -72,7 +72,7 @@ look must succeed. -o json is one object a line.`,
 					time.Duration(f.interval), minWatchInterval)
 			}
 			f.json = output.value == "json"
-			return a.withClient(cmd, func(ctx context.Context, c *leasehold.Client) error {
+			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
 				return a.watchChanges(ctx, c, f)
 			})
 		},
@@ -86,9 +86,9 @@ look must succeed. -o json is one object a line.`,
 }
 
 // watchChanges polls, and prints what has changed. It ends with ctx, or if the first poll fails.
-func (a *app) watchChanges(ctx context.Context, c *leasehold.Client, f watchFlags) error {
+func (a *app) watchChanges(ctx context.Context, c *admin.Client, f watchFlags) error {
 	var before *snapshot
-	var said []leasehold.Vote
+	var said []admin.Vote
 	away := false
 	for {
 		began := time.Now()
@@ -137,10 +137,10 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // takeSnapshot polls one name and its nodes, or all names.
-func (f watchFlags) takeSnapshot(ctx context.Context, c *leasehold.Client) (snapshot, []leasehold.Vote, error) {
-	now := snapshot{began: time.Now(), names: map[driver.Key]leasehold.Status{}}
+func (f watchFlags) takeSnapshot(ctx context.Context, c *admin.Client) (snapshot, []admin.Vote, error) {
+	now := snapshot{began: time.Now(), names: map[driver.Key]admin.Status{}}
 	if f.name == "" {
-		for s, err := range c.All(ctx, leasehold.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}) {
+		for s, err := range c.All(ctx, admin.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}) {
 			if err != nil {
 				return now, nil, err
 			}
@@ -148,7 +148,7 @@ func (f watchFlags) takeSnapshot(ctx context.Context, c *leasehold.Client) (snap
 		}
 		return now, nil, nil
 	}
-	var said []leasehold.Vote
+	var said []admin.Vote
 	var err error
 	var asked sync.WaitGroup
 	asked.Go(func() { said, err = votes(ctx, c, f.name, f.kind) })

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -126,11 +127,8 @@ func withExporter(t *testing.T, test func(t *testing.T, w *exporterTest)) {
 		t.Cleanup(func() { w.holder.Close() })
 		w.w = &Watcher{
 			Interval: interval, Timeout: timeout,
-			Open: func() (*leasehold.Client, func(), error) {
-				c := leasehold.New(w.engine)
-				return c, func() { c.Close() }, nil
-			},
-			Log: func(format string, args ...any) { w.logged = append(w.logged, fmt.Sprintf(format, args...)) },
+			Open: func() (*admin.Client, func(), error) { return admin.New(w.engine), func() {}, nil },
+			Log:  func(format string, args ...any) { w.logged = append(w.logged, fmt.Sprintf(format, args...)) },
 		}
 		w.web = handler(w.w)
 		test(t, w)

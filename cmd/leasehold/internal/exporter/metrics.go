@@ -3,9 +3,8 @@ package exporter
 import (
 	"strings"
 
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/leasehold-go/leasehold"
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -85,7 +84,7 @@ func (w *Watcher) Collect(c chan<- prometheus.Metric) {
 	}
 }
 
-func collectNode(p leasehold.Server, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+func collectNode(p admin.Server, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
 	gauge(nodeUp, boolValue(p.Err == nil), p.Name)
 	if p.Err != nil {
 		return

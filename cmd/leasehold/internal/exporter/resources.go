@@ -3,7 +3,7 @@ package exporter
 import (
 	"strings"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // Resources that are not the label of a lock.
@@ -24,7 +24,7 @@ type resources struct{ seen map[string]bool }
 
 // resourceOf returns the resource of a holder text.
 func (r *resources) resourceOf(holder string) string {
-	p, ok := leasehold.ParseHolder(holder)
+	p, ok := admin.ParseHolder(holder)
 	if !ok || p.Label == "" {
 		return defaultResource
 	}

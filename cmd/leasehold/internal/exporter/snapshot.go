@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -19,8 +20,8 @@ type snapshot struct {
 
 	held     map[holderClass]int
 	waiting  map[leasehold.Kind]int
-	leaks    map[leasehold.LeakSort]int
-	nodes    []leasehold.Server
+	leaks    map[admin.LeakSort]int
+	nodes    []admin.Server
 	findings map[findingClass]int
 }
 
@@ -32,13 +33,13 @@ type holderClass struct {
 
 // findingClass is the group in which a finding is counted.
 type findingClass struct {
-	severity leasehold.Severity
+	severity admin.Severity
 	code     string
 }
 
 // takeSnapshot asks the engine for everything, and ends soon after ctx. It begins with the nodes: if the rest fails,
 // they matter most.
-func takeSnapshot(ctx context.Context, c *leasehold.Client, prefix string, resources *resources) *snapshot {
+func takeSnapshot(ctx context.Context, c *admin.Client, prefix string, resources *resources) *snapshot {
 	s := new(snapshot)
 	s.noteError(s.examineNodes(ctx, c))
 	s.noteError(s.countHolders(ctx, c, prefix, resources))
@@ -51,7 +52,7 @@ func takeSnapshot(ctx context.Context, c *leasehold.Client, prefix string, resou
 // isNodeSilent reports whether a node does not answer. If the others suffice for locking and listing, only the leaks of
 // the silent one are unknown, and the poll counts as successful.
 func (s *snapshot) isNodeSilent() bool {
-	return slices.ContainsFunc(s.nodes, func(p leasehold.Server) bool { return p.Err != nil })
+	return slices.ContainsFunc(s.nodes, func(p admin.Server) bool { return p.Err != nil })
 }
 
 // noteError keeps the first error. An operation that the engine does not support is no failure.
@@ -61,7 +62,7 @@ func (s *snapshot) noteError(err error) {
 	}
 }
 
-func (s *snapshot) examineNodes(ctx context.Context, c *leasehold.Client) error {
+func (s *snapshot) examineNodes(ctx context.Context, c *admin.Client) error {
 	found, err := c.Examine(ctx)
 	if err != nil {
 		return err
@@ -73,11 +74,11 @@ func (s *snapshot) examineNodes(ctx context.Context, c *leasehold.Client) error 
 	return nil
 }
 
-func (s *snapshot) countHolders(ctx context.Context, c *leasehold.Client, prefix string, resources *resources) error {
+func (s *snapshot) countHolders(ctx context.Context, c *admin.Client, prefix string, resources *resources) error {
 	// Zeros are reported, too, so that a rule can tell "none" from "not known".
 	held := map[holderClass]int{{leasehold.KindLock, defaultResource}: 0, {leasehold.KindSemaphore, defaultResource}: 0}
 	waiting := map[leasehold.Kind]int{leasehold.KindLock: 0, leasehold.KindSemaphore: 0, leasehold.KindLatch: 0}
-	for status, err := range c.All(ctx, leasehold.Query{Prefix: prefix}) {
+	for status, err := range c.All(ctx, admin.Query{Prefix: prefix}) {
 		if err != nil {
 			return err
 		}
@@ -90,12 +91,12 @@ func (s *snapshot) countHolders(ctx context.Context, c *leasehold.Client, prefix
 	return nil
 }
 
-func (s *snapshot) countLeaks(ctx context.Context, c *leasehold.Client, prefix string) error {
-	leaks := map[leasehold.LeakSort]int{}
+func (s *snapshot) countLeaks(ctx context.Context, c *admin.Client, prefix string) error {
+	leaks := map[admin.LeakSort]int{}
 	for _, sort := range driver.LeakSorts {
 		leaks[sort] = 0
 	}
-	for leak, err := range c.Leaks(ctx, leasehold.Query{Prefix: prefix}) {
+	for leak, err := range c.Leaks(ctx, admin.Query{Prefix: prefix}) {
 		if err != nil {
 			return err
 		}

@@ -8,15 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // Watcher polls an engine and keeps the result of the last poll.
 type Watcher struct {
-	// Open opens the engine, and returns a client and a function that closes both. After a failure it is called again
-	// at the next poll.
-	Open func() (*leasehold.Client, func(), error)
+	// Open opens the engine, and returns a client and a function that closes the engine. After a failure it is called
+	// again at the next poll.
+	Open func() (*admin.Client, func(), error)
 	// Interval is the time from the beginning of one poll to the beginning of the next.
 	Interval time.Duration
 	// Timeout is how long one poll may take. It must not be longer than Interval.
@@ -49,7 +49,7 @@ func (w *Watcher) run(ctx context.Context) {
 	tick := time.NewTicker(w.Interval)
 	defer tick.Stop()
 	var (
-		client    *leasehold.Client
+		client    *admin.Client
 		shut      = func() {}
 		resources resources
 		bad       bool // the last poll has failed

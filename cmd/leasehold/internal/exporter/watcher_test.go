@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -82,10 +82,7 @@ func TestAPollThatDoesNotEnd(t *testing.T) {
 func TestAPollThatTakesTooLong(t *testing.T) {
 	withExporter(t, func(t *testing.T, w *exporterTest) {
 		slow := &slowEngine{fakeEngine: w.engine}
-		w.w.Open = func() (*leasehold.Client, func(), error) {
-			c := leasehold.New(slow)
-			return c, func() { c.Close() }, nil
-		}
+		w.w.Open = func() (*admin.Client, func(), error) { return admin.New(slow), func() {}, nil }
 		w.start()
 		time.Sleep(timeout)
 		synctest.Wait()
@@ -101,7 +98,7 @@ func TestAPollThatTakesTooLong(t *testing.T) {
 func TestAnEngineThatIsDownAtTheStart(t *testing.T) {
 	withExporter(t, func(t *testing.T, w *exporterTest) {
 		open, opened, closed := w.w.Open, 0, 0
-		w.w.Open = func() (*leasehold.Client, func(), error) {
+		w.w.Open = func() (*admin.Client, func(), error) {
 			if opened++; opened <= 3 {
 				return nil, nil, errors.New("connection refused")
 			}
@@ -130,10 +127,7 @@ func TestAnEngineThatIsDownAtTheStart(t *testing.T) {
 func TestStoppingCancelsAPoll(t *testing.T) {
 	withExporter(t, func(t *testing.T, w *exporterTest) {
 		slow := &slowEngine{fakeEngine: w.engine}
-		w.w.Open = func() (*leasehold.Client, func(), error) {
-			c := leasehold.New(slow)
-			return c, func() { c.Close() }, nil
-		}
+		w.w.Open = func() (*admin.Client, func(), error) { return admin.New(slow), func() {}, nil }
 		stop := w.w.Start()
 		time.Sleep(time.Second)
 		began := time.Now()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // head returns the lines above the table. A low screen has only the most important ones.
@@ -150,7 +150,7 @@ func (m *model) health() (l *line, calm bool) {
 	slowest := time.Duration(-1)
 	for _, p := range m.examination.Servers {
 		switch {
-		case errors.Is(p.Err, leasehold.ErrSilent):
+		case errors.Is(p.Err, admin.ErrSilent):
 			silent++
 			wrong = append(wrong, p.Name+" is silent")
 		case p.Err != nil:
@@ -164,7 +164,7 @@ func (m *model) health() (l *line, calm bool) {
 			slowest = max(slowest, p.RoundTrip)
 		}
 	}
-	found := map[leasehold.Severity]int{}
+	found := map[admin.Severity]int{}
 	for _, f := range m.examination.Findings {
 		found[f.Severity]++
 	}
@@ -178,8 +178,8 @@ func (m *model) health() (l *line, calm bool) {
 	some(bad, silent, "SILENT")
 	some(bad, closed, "in QUARANTINE")
 	some(bad, failed, "FAILING")
-	some(bad, found[leasehold.Critical], "critical")
-	some(warn, found[leasehold.Warning], "to fix")
+	some(bad, found[admin.Critical], "critical")
+	some(warn, found[admin.Warning], "to fix")
 	if len(wrong) > 0 {
 		l.also(bad, strings.Join(wrong, ", "))
 	}
@@ -189,5 +189,5 @@ func (m *model) health() (l *line, calm bool) {
 	if len(m.examination.Findings) > 0 {
 		l.also(faint, "see leasehold doctor")
 	}
-	return l, len(wrong) == 0 && found[leasehold.Critical] == 0
+	return l, len(wrong) == 0 && found[admin.Critical] == 0
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -56,7 +57,7 @@ func (m *model) detailLines() [][]cell {
 		token := ", token " + strconv.FormatUint(h.Token, 10)
 		held := ", held for " + formatDuration(h.Age)
 		add(base, "    "+modeOrPermits(s.Kind, h.Mode, h.Weight)+token+", "+left+held)
-		if p, ok := leasehold.ParseHolder(h.Holder); ok {
+		if p, ok := admin.ParseHolder(h.Holder); ok {
 			said := "    host " + p.Host + ", process " + strconv.Itoa(p.PID) + ", program " + p.Program
 			if p.Label != "" {
 				said += ", label " + p.Label
@@ -87,10 +88,10 @@ func padNumber(n int) string {
 }
 
 // describeVote returns what one of several nodes says of the name.
-func (m *model) describeVote(v leasehold.Vote) (style, string) {
+func (m *model) describeVote(v admin.Vote) (style, string) {
 	as, said := plain, "free"
 	switch {
-	case errors.Is(v.Err, leasehold.ErrSilent):
+	case errors.Is(v.Err, admin.ErrSilent):
 		as, said = bad, "SILENT"
 	case v.Err != nil:
 		as, said = bad, "error: "+errorLine(v.Err)

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // shop returns the locks of a shop.
-func shop() []leasehold.Status {
-	semaphore := leasehold.Status{
+func shop() []admin.Status {
+	semaphore := admin.Status{
 		Key: driver.Key{Kind: leasehold.KindSemaphore, Name: "transcode"},
-		Holders: []leasehold.Holder{
+		Holders: []admin.Holder{
 			{Token: 1795273412004201, Weight: 1, Holder: "media-1:881 ffmpeg-runner", TTL: 24 * time.Second,
 				Age: 3 * time.Minute},
 			{Token: 1795273412004202, Weight: 2, Holder: "media-2:190 ffmpeg-runner", TTL: 29 * time.Second,
@@ -22,7 +23,7 @@ func shop() []leasehold.Status {
 		},
 		Waiting: 7,
 	}
-	return []leasehold.Status{
+	return []admin.Status{
 		lock("cron:nightly", "db-2:1207 leasehold", 1795273412003990, 58*time.Minute, 26*time.Hour, 0),
 		lock("deploy:shop", "build-7:4711 deployer release", 1795273412004112, 21*time.Second, 9200*time.Millisecond,
 			3),
@@ -31,12 +32,12 @@ func shop() []leasehold.Status {
 		{Key: driver.Key{Kind: leasehold.KindLock, Name: "wanted"}, Waiting: 1},
 		semaphore,
 		{Key: driver.Key{Kind: leasehold.KindLatch, Name: "warm-up"},
-			Latch: &leasehold.LatchState{Count: 12, TTL: 10 * time.Minute}},
+			Latch: &admin.LatchState{Count: 12, TTL: 10 * time.Minute}},
 	}
 }
 
-func well(name string) leasehold.Server {
-	return leasehold.Server{Name: name, Role: "master", Votes: true, RoundTrip: 420 * time.Microsecond}
+func well(name string) admin.Server {
+	return admin.Server{Name: name, Role: "master", Votes: true, RoundTrip: 420 * time.Microsecond}
 }
 
 // day lets a day pass in the shop: two listings, and an examination with two servers in trouble.
@@ -44,14 +45,14 @@ func (s *testModel) day() *testModel {
 	s.t.Helper()
 	due := s.startedRequests()
 	s.respond(due[listNames], 12*time.Millisecond, shop()...)
-	s.noteResponse(response{request: due[examineServers], examination: leasehold.Examination{
-		Servers: []leasehold.Server{
+	s.noteResponse(response{request: due[examineServers], examination: admin.Examination{
+		Servers: []admin.Server{
 			well("10.0.0.1:6379"), well("10.0.0.2:6379"), well("10.0.0.3:6379"),
 			{Name: "10.0.0.4:6379", Votes: true, Closed: 48 * time.Second, RoundTrip: time.Millisecond},
-			{Name: "10.0.0.5:6379", Err: leasehold.ErrSilent},
+			{Name: "10.0.0.5:6379", Err: admin.ErrSilent},
 		},
-		Findings: []leasehold.Finding{{Severity: leasehold.Warning, Code: "x"},
-			{Severity: leasehold.Critical, Code: "y"}},
+		Findings: []admin.Finding{{Severity: admin.Warning, Code: "x"},
+			{Severity: admin.Critical, Code: "y"}},
 	}})
 	s.advance(2 * time.Second)
 	later := shop()
@@ -86,14 +87,14 @@ func TestScreensOfOneName(t *testing.T) {
 	}
 	d := detail{
 		status: shop()[1],
-		votes: []leasehold.Vote{
+		votes: []admin.Vote{
 			{Node: "10.0.0.1:6379", Holders: shop()[1].Holders},
 			{Node: "10.0.0.4:6379", Closed: 48 * time.Second},
-			{Node: "10.0.0.5:6379", Err: leasehold.ErrSilent},
+			{Node: "10.0.0.5:6379", Err: admin.ErrSilent},
 			{Node: "10.0.0.6:6379", Err: errors.New("redis: NOPERM")},
 		},
 	}
-	d.status.Queue = []leasehold.Waiter{
+	d.status.Queue = []admin.Waiter{
 		{Mode: driver.Exclusive, Weight: 1, Holder: "build-8:4712 deployer release", Age: 8 * time.Second},
 		{Mode: driver.Shared, Weight: 1, Holder: "app-3:77 orders", Age: 1500 * time.Millisecond},
 	}
@@ -147,7 +148,7 @@ var hostile = []string{
 
 func TestNamesDoNotBreakTheScreen(t *testing.T) {
 	t.Parallel()
-	var all []leasehold.Status
+	var all []admin.Status
 	for i, name := range hostile {
 		all = append(all, lock(name, name+" "+name, uint64(i), time.Second, time.Second, i))
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -72,7 +73,7 @@ func (s *testModel) press(keys ...string) {
 }
 
 // respond answers a listing as an engine would.
-func (s *testModel) respond(a request, took time.Duration, all ...leasehold.Status) {
+func (s *testModel) respond(a request, took time.Duration, all ...admin.Status) {
 	p := snapshot{began: s.now, view: a.view, took: took}
 	for _, st := range all {
 		p.add(st)
@@ -84,16 +85,16 @@ func (s *testModel) respond(a request, took time.Duration, all ...leasehold.Stat
 }
 
 // show lists statuses.
-func (s *testModel) show(all ...leasehold.Status) {
+func (s *testModel) show(all ...admin.Status) {
 	s.t.Helper()
 	s.respond(s.start(listNames), 12*time.Millisecond, all...)
 }
 
 // lock returns the status of a lock that is held.
-func lock(name, holder string, token uint64, left, age time.Duration, waiting int) leasehold.Status {
-	return leasehold.Status{
+func lock(name, holder string, token uint64, left, age time.Duration, waiting int) admin.Status {
+	return admin.Status{
 		Key: driver.Key{Kind: leasehold.KindLock, Name: name},
-		Holders: []leasehold.Holder{{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: holder, TTL: left,
+		Holders: []admin.Holder{{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: holder, TTL: left,
 			Age: age}},
 		Waiting: waiting,
 	}

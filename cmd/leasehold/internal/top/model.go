@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -74,7 +75,7 @@ type model struct {
 	detailAt  time.Time
 	detailErr error
 
-	examination leasehold.Examination
+	examination admin.Examination
 	examinedAt  time.Time
 	examineErr  error
 
@@ -83,8 +84,8 @@ type model struct {
 
 // detail is what is known of one name.
 type detail struct {
-	status leasehold.Status // of the name's kind; empty if the name is free
-	votes  []leasehold.Vote // empty if the engine has only one server
+	status admin.Status // of the name's kind; empty if the name is free
+	votes  []admin.Vote // empty if the engine has only one server
 }
 
 func newModel(o Options, now time.Time) *model {

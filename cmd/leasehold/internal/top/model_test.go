@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -40,7 +41,7 @@ func TestSorting(t *testing.T) {
 		lock("a", "h", 1, 30*time.Second, time.Second, 1),
 		lock("b", "h", 2, 10*time.Second, time.Hour, 0),
 		lock("c", "h", 3, driver.NoTTL, -1, 5),
-		leasehold.Status{Key: driver.Key{Kind: leasehold.KindLock, Name: "d"}, Waiting: 5},
+		admin.Status{Key: driver.Key{Kind: leasehold.KindLock, Name: "d"}, Waiting: 5},
 	)
 	s.wantNames("[c] d a b")
 	s.press("w")
@@ -55,7 +56,7 @@ func TestSorting(t *testing.T) {
 	s.wantNames("[b] a c d")
 }
 
-func many(n int) (all []leasehold.Status) {
+func many(n int) (all []admin.Status) {
 	for i := range n {
 		all = append(all, lock(fmt.Sprintf("n%03d", i), "holder", uint64(i+1), time.Minute, time.Second, 0))
 	}
@@ -204,7 +205,7 @@ func TestAnotherViewOfManyNames(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	s := newTestModel(t, Options{})
-	look := func(all ...leasehold.Status) string {
+	look := func(all ...admin.Status) string {
 		s.advance(s.requests[listNames].due.Sub(s.now))
 		s.show(all...)
 		return strings.Split(s.draw().String(), "\n")[2]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -33,7 +34,7 @@ type request struct {
 	number int
 	view   view
 	key    driver.Key
-	query  leasehold.Query
+	query  admin.Query
 }
 
 // response is the result of a request.
@@ -41,7 +42,7 @@ type response struct {
 	request
 	snapshot    snapshot
 	detail      detail
-	examination leasehold.Examination
+	examination admin.Examination
 	err         error
 	panic       any // what the request has panicked with
 }
@@ -58,7 +59,7 @@ func (m *model) startDue() (due []request) {
 		w.number++
 		due = append(due, request{
 			kind: requestKind(k), number: w.number, view: m.view, key: m.openName,
-			query: leasehold.Query{Kind: m.opts.Kind, Prefix: m.opts.Prefix},
+			query: admin.Query{Kind: m.opts.Kind, Prefix: m.opts.Prefix},
 		})
 	}
 	return due

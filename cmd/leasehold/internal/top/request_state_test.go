@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 func TestInterval(t *testing.T) {
@@ -82,7 +83,7 @@ func TestOpeningAName(t *testing.T) {
 		t.Error("an answer about another name is shown")
 	}
 	second := s.start(inspectOne)
-	s.noteResponse(response{request: second, detail: detail{status: leasehold.Status{Key: second.key}}})
+	s.noteResponse(response{request: second, detail: detail{status: admin.Status{Key: second.key}}})
 	if text := s.draw().String(); !strings.Contains(text, "lock n002\nfree\n") {
 		t.Errorf("it has been released:\n%s", text)
 	}
@@ -111,11 +112,11 @@ func TestHealth(t *testing.T) {
 		"":                                     {err: &leasehold.Error{Op: "examine", Err: leasehold.ErrUnsupported}},
 		"the servers cannot be examined: no\n": {err: errors.New("no")},
 		"servers 2  2 well  round trip 0.4ms\n": {
-			examination: leasehold.Examination{Servers: []leasehold.Server{well("a"), well("b")}},
+			examination: admin.Examination{Servers: []admin.Server{well("a"), well("b")}},
 		},
 		"servers 2  1 well  1 FAILING  a: NOPERM  round trip 0.4ms\n": {
-			examination: leasehold.Examination{
-				Servers: []leasehold.Server{{Name: "a", Err: errors.New("NOPERM")}, well("b")},
+			examination: admin.Examination{
+				Servers: []admin.Server{{Name: "a", Err: errors.New("NOPERM")}, well("b")},
 			},
 		},
 	} {
@@ -179,7 +180,7 @@ func TestServersAreExaminedAgainWhenListingsFail(t *testing.T) {
 		examine, examined := due[examineServers]
 		if examined {
 			s.noteResponse(response{request: examine,
-				examination: leasehold.Examination{Servers: []leasehold.Server{{Name: "a"}}}})
+				examination: admin.Examination{Servers: []admin.Server{{Name: "a"}}}})
 		}
 		return examined
 	}

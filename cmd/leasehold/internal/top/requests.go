@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // requests sends requests, at most one of each kind at a time. It is for one goroutine.
 type requests struct {
 	ctx       context.Context
-	client    *leasehold.Client
+	client    *admin.Client
 	cancels   [requestKinds]context.CancelFunc // of the requests in flight
 	responses chan response
 	progress  chan progress
 }
 
-func newRequests(ctx context.Context, c *leasehold.Client) *requests {
+func newRequests(ctx context.Context, c *admin.Client) *requests {
 	// There is room for all requests in flight, so none of them waits for the screen.
 	return &requests{ctx: ctx, client: c, responses: make(chan response, requestKinds),
 		progress: make(chan progress, 1)}
@@ -84,9 +85,9 @@ func (r *requests) wait(m *model) {
 
 // inspect asks for everything about one name. It sends both requests at the same time, since a silent node takes its
 // time.
-func inspect(ctx context.Context, c *leasehold.Client, k driver.Key) (detail, error) {
+func inspect(ctx context.Context, c *admin.Client, k driver.Key) (detail, error) {
 	type said struct {
-		votes []leasehold.Vote
+		votes []admin.Vote
 		err   error
 		panic any
 	}

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/gdamore/tcell/v3"
-
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // Errors of Run.
@@ -27,7 +26,7 @@ var (
 // started.
 //
 // While it runs, it catches SIGTSTP, SIGCONT and SIGWINCH. The other signals are up to the caller, who can end ctx.
-func Run(ctx context.Context, c *leasehold.Client, o Options) error {
+func Run(ctx context.Context, c *admin.Client, o Options) error {
 	tty, err := tcell.NewDevTty()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
@@ -37,7 +36,7 @@ func Run(ctx context.Context, c *leasehold.Client, o Options) error {
 	return run(ctx, c, o, tty, jobs)
 }
 
-func run(ctx context.Context, c *leasehold.Client, o Options, tty tcell.Tty, jobs *jobs) error {
+func run(ctx context.Context, c *admin.Client, o Options, tty tcell.Tty, jobs *jobs) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The terminal is asked nothing: a late answer, as over ssh, would be typed into the shell.

@@ -19,6 +19,7 @@ import (
 	"github.com/gdamore/tcell/v3"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -170,7 +171,7 @@ func withScreen(
 					ended <- fmt.Errorf("panic: %v", r)
 				}
 			}()
-			ended <- run(ctx, c, Options{Engine: "memory:", Interval: time.Second, Colors: true}, tty,
+			ended <- run(ctx, admin.New(p), Options{Engine: "memory:", Interval: time.Second, Colors: true}, tty,
 				&jobs{stop: make(chan os.Signal), cont: make(chan os.Signal)})
 		}()
 		test(t, tty, p, c, cancel, ended)

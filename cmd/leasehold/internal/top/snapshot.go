@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -43,7 +43,7 @@ const progressStep = 500
 
 // takeSnapshot lists the names that match the query.
 func takeSnapshot(
-	ctx context.Context, c *leasehold.Client, q leasehold.Query, v view, report func(progress),
+	ctx context.Context, c *admin.Client, q admin.Query, v view, report func(progress),
 ) (snapshot, error) {
 	q.Progress = func(searched int) { report(progress{keys: searched}) }
 	p := snapshot{began: time.Now(), view: v}
@@ -77,7 +77,7 @@ func (p *snapshot) finish() {
 	slices.Sort(p.leases)
 }
 
-func (p *snapshot) add(s leasehold.Status) {
+func (p *snapshot) add(s admin.Status) {
 	p.names++
 	p.waiting += s.Waiting
 	if isHeld(s) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -29,10 +30,9 @@ func (w walkEngine) Walk(ctx context.Context, q driver.Query, visit func([]drive
 
 func takeSnapshotOf(t *testing.T, w walkEngine, v view) (snapshot, []progress, error) {
 	t.Helper()
-	c := leasehold.New(w)
-	defer c.Close()
+	c := admin.New(w)
 	var reports []progress
-	p, err := takeSnapshot(t.Context(), c, leasehold.Query{}, v, func(so progress) { reports = append(reports, so) })
+	p, err := takeSnapshot(t.Context(), c, admin.Query{}, v, func(so progress) { reports = append(reports, so) })
 	return p, reports, err
 }
 
@@ -108,22 +108,24 @@ func TestAListingThatFails(t *testing.T) {
 
 func TestAListingOfARealEngine(t *testing.T) {
 	t.Parallel()
-	c := leasehold.New(memory.New(), leasehold.WithHolder("build-7:4711 deployer"))
-	defer c.Close()
+	e := memory.New()
+	locker := leasehold.New(e, leasehold.WithHolder("build-7:4711 deployer"))
+	defer locker.Close()
 	for i := range 30 {
-		if _, err := c.Mutex(fmt.Sprintf("a%d", i)).TryLock(t.Context()); err != nil {
+		if _, err := locker.Mutex(fmt.Sprintf("a%d", i)).TryLock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Semaphore("s", 3).TryAcquire(t.Context(), 2); err != nil {
+	if _, err := locker.Semaphore("s", 3).TryAcquire(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	p, err := takeSnapshot(t.Context(), c, leasehold.Query{Prefix: "a1"}, view{sort: byName, filter: "A12"},
+	c := admin.New(e)
+	p, err := takeSnapshot(t.Context(), c, admin.Query{Prefix: "a1"}, view{sort: byName, filter: "A12"},
 		func(progress) {})
 	if err != nil || p.names != 11 || p.held != 11 || p.matching != 1 || p.rows[0].Name != "a12" || p.cut {
 		t.Errorf("%v: %+v", err, p)
 	}
-	p, err = takeSnapshot(t.Context(), c, leasehold.Query{}, view{filter: "build-7"}, func(progress) {})
+	p, err = takeSnapshot(t.Context(), c, admin.Query{}, view{filter: "build-7"}, func(progress) {})
 	if err != nil || p.names != 31 || p.matching != 31 {
 		t.Errorf("%v: %+v", err, p)
 	}

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // row is one name in the table.
 type row struct {
-	leasehold.Status
+	admin.Status
 	ttl    time.Duration // the shortest remaining time of its leases; negative if none expires
 	maxTTL time.Duration // the longest remaining time seen of this lease
 	age    time.Duration // how long the longest holder has held it; negative if not known
 }
 
-func newRow(s leasehold.Status) row {
+func newRow(s admin.Status) row {
 	r := row{Status: s, ttl: -1, age: -1}
 	if s.Latch != nil {
 		r.ttl = s.Latch.TTL
@@ -34,7 +34,7 @@ func newRow(s leasehold.Status) row {
 }
 
 // isHeld reports whether anybody holds the name, by the rule of leasehold check.
-func isHeld(s leasehold.Status) bool {
+func isHeld(s admin.Status) bool {
 	return len(s.Holders) > 0 || s.Latch != nil && s.Latch.Count > 0
 }
 
@@ -63,13 +63,13 @@ type view struct {
 }
 
 // matches reports whether the name or one of its holder texts contains the filter, ignoring case.
-func (v view) matches(s leasehold.Status) bool {
+func (v view) matches(s admin.Status) bool {
 	if v.filter == "" {
 		return true
 	}
 	want := strings.ToLower(v.filter)
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), want) }
-	return has(s.Name) || slices.ContainsFunc(s.Holders, func(h leasehold.Holder) bool { return has(h.Holder) })
+	return has(s.Name) || slices.ContainsFunc(s.Holders, func(h admin.Holder) bool { return has(h.Holder) })
 }
 
 // compare returns the order of two rows. No two names are equal.

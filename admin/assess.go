@@ -1,4 +1,4 @@
-package leasehold
+package admin
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package leasehold_test
+package admin_test
 
 import (
 	"strings"
@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 func TestRemovalsOfAnEngineWithoutARecord(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		e.can.Records = false
-		c := newClient(t, e)
-		lease := take(t, c.Mutex("n").Lock)
+		locker, c := newLocker(t, e), admin.New(e)
+		lease := take(t, locker.Mutex("n").Lock)
 		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
 		_, err := c.Removals(t.Context(), 0)
 		expectOnly(t, err, leasehold.ErrUnsupported)
@@ -25,23 +26,23 @@ func TestRemovalsOfAnEngineWithoutARecord(t *testing.T) {
 
 // An engine without forced release is not asked for records either.
 func TestARemovalThatCannotBe(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
+	inBubble(t, func(t *testing.T, e *spy) {
+		c := admin.New(e)
 		for _, token := range []uint64{driver.MaxToken + 1, 1<<64 - 1} {
 			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", token), leasehold.ErrLost)
 		}
 		for _, bad := range []string{"a\x00b", "\xff", strings.Repeat("x", 1025)} {
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy(bad)),
+			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithOperator(bad)),
 				leasehold.ErrInvalid)
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor(bad)),
+			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithReason(bad)),
 				leasehold.ErrInvalid)
 		}
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedBy("")),
-			"who does it", `""`)
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, leasehold.RemovedFor("\xff")),
+		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithOperator("")),
+			"operator", `""`)
+		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithReason("\xff")),
 			"reason", `\xff`)
 		e.can.Force = false
-		expectOnly(t, newClient(t, e).ForceRelease(t.Context(), leasehold.KindLock, "n", 1), leasehold.ErrUnsupported)
+		expectOnly(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "n", 1), leasehold.ErrUnsupported)
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
@@ -50,8 +51,8 @@ func TestARemovalThatCannotBe(t *testing.T) {
 
 // Others write the holder text, so it must not keep an operator from taking the lock away.
 func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
+	inBubble(t, func(t *testing.T, e *spy) {
+		locker, c := newLocker(t, e), admin.New(e)
 		for hostile, kept := range map[string]string{
 			"":                          "",
 			"a\x00b":                    "a\ufffdb",
@@ -60,10 +61,10 @@ func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
 			strings.Repeat("€", 400):    strings.Repeat("€", 341),
 			strings.Repeat("\x00", 600): strings.Repeat("\ufffd", 341),
 		} {
-			lease := take(t, c.Mutex("n").Lock)
+			lease := take(t, locker.Mutex("n").Lock)
 			time.Sleep(time.Microsecond)
 			expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token(),
-				leasehold.RemovedFrom(hostile)), nil)
+				admin.WithHolderText(hostile)), nil)
 			if got := removals(t, c)[0]; got.Holder != kept || got.Token != lease.Token() {
 				t.Errorf("of %.20q is kept %.20q (%d bytes)", hostile, got.Holder, len(got.Holder))
 			}
@@ -72,8 +73,8 @@ func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
 }
 
 func TestRemovalsUpToALimit(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
+	inBubble(t, func(t *testing.T, e *spy) {
+		c := admin.New(e)
 		for i := range uint64(5) {
 			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", i+1), leasehold.ErrLost)
 			time.Sleep(time.Second)
@@ -89,12 +90,5 @@ func TestRemovalsUpToALimit(t *testing.T) {
 		e.fail(func(call) error { return errLost })
 		_, err = c.Removals(t.Context(), 0)
 		expectOnly(t, err, leasehold.ErrUnavailable)
-		expect(t, c.Close(), nil)
-		sent := e.sent()
-		_, err = c.Removals(t.Context(), 0)
-		expectOnly(t, err, leasehold.ErrClosed)
-		if e.sent() != sent {
-			t.Error("something was sent although the client is closed")
-		}
 	})
 }

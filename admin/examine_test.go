@@ -1,4 +1,4 @@
-package leasehold_test
+package admin_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -30,12 +31,10 @@ func (e *examined) Abilities() driver.Abilities {
 
 func (e *examined) Examine(context.Context) (driver.Examination, error) { return e.x, e.err }
 
-func examinedBy(t *testing.T, e *examined, opts ...leasehold.ClientOption) (leasehold.Examination, error) {
+func examinedBy(t *testing.T, e *examined, opts ...admin.Option) (admin.Examination, error) {
 	t.Helper()
 	e.Engine = memory.New()
-	c := leasehold.New(e, opts...)
-	t.Cleanup(func() { c.Close() })
-	return c.Examine(t.Context())
+	return admin.New(e, opts...).Examine(t.Context())
 }
 
 // The findings about servers that any engine can have, and how severe they are.
@@ -113,7 +112,7 @@ func TestExamineJudgesServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.places}, majority: c.majority},
-				leasehold.WithDefaults(leasehold.TTL(time.Second)))
+				admin.WithTTL(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,12 +137,12 @@ func TestExamineJudgesServers(t *testing.T) {
 func TestExamineSortsFindings(t *testing.T) {
 	t.Parallel()
 	places := []driver.Server{{Name: "b", Votes: true}, {Name: "a", Votes: true, Err: driver.ErrSilent}}
-	f := func(s leasehold.Severity, code, place string) driver.Finding {
+	f := func(s admin.Severity, code, place string) driver.Finding {
 		return driver.Finding{Severity: s, Code: code, Server: place}
 	}
 	x, err := examinedBy(t, &examined{x: driver.Examination{Servers: places, Findings: []driver.Finding{
-		f(leasehold.Note, "n", "b"), f(leasehold.Warning, "w", "a"), f(leasehold.Warning, "w", "b"),
-		f(leasehold.Critical, "z", "b"), f(leasehold.Critical, "z", ""), f(leasehold.Critical, "y", "b"),
+		f(admin.Note, "n", "b"), f(admin.Warning, "w", "a"), f(admin.Warning, "w", "b"),
+		f(admin.Critical, "z", "b"), f(admin.Critical, "z", ""), f(admin.Critical, "y", "b"),
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -159,44 +158,50 @@ func TestExamineSortsFindings(t *testing.T) {
 
 func TestExamineErrors(t *testing.T) {
 	t.Parallel()
-	c := leasehold.New(memory.New())
-	if _, err := c.Examine(t.Context()); !errors.Is(err, leasehold.ErrUnsupported) {
+	if _, err := admin.New(memory.New()).Examine(t.Context()); !errors.Is(err, leasehold.ErrUnsupported) {
 		t.Errorf("an engine that cannot tell: %v", err)
 	}
 	_, err := examinedBy(t, &examined{err: driver.NoEffect(errors.New("it burns"))})
 	if !errors.Is(err, leasehold.ErrUnavailable) || !strings.Contains(err.Error(), "it burns") {
 		t.Errorf("an engine that fails: %v", err)
 	}
-	if _, err := leasehold.New(nil).Examine(t.Context()); !errors.Is(err, leasehold.ErrInvalid) {
-		t.Errorf("no engine: %v", err)
-	}
-	e := &examined{Engine: memory.New()}
-	closed := leasehold.New(e)
-	closed.Close()
-	if _, err := closed.Examine(t.Context()); !errors.Is(err, leasehold.ErrClosed) {
-		t.Errorf("a client that is closed: %v", err)
-	}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := leasehold.New(e).Examine(canceled); !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that has ended: %v", err)
-	}
-	c.Close()
 }
 
-// Examine finds what endangers locks, and says how to fix it.
-func ExampleClient_Examine() {
-	client := leasehold.New(memory.New()) // usually on Redis and the like: memory cannot be examined
-	defer client.Close()
-	x, err := client.Examine(context.Background())
-	if errors.Is(err, leasehold.ErrUnsupported) {
-		fmt.Println("nothing to examine")
-		return
+// Examine finds names that have nearly as many waiters as are allowed.
+func TestExamineFindsLongQueues(t *testing.T) {
+	t.Parallel()
+	longQueues := func(limit int, places ...driver.Server) string {
+		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: places}}
+		c := admin.New(e, admin.WithMaxWaiters(limit))
+		for i := range 10 {
+			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour,
+				Join: true}
+			if _, err := e.Take(t.Context(), r); i > 0 && !errors.Is(err, driver.ErrHeld) {
+				t.Fatal(err)
+			}
+		}
+		x, err := c.Examine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range x.Findings {
+			if f.Code == "long-queue" && f.Severity == admin.Warning {
+				return f.Text + f.Fix
+			}
+		}
+		return ""
 	}
-	for _, f := range x.Findings {
-		if f.Severity >= leasehold.Warning {
-			fmt.Println(f.Severity, f.Server, f.Text, f.Fix)
+	for limit, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
+		text := longQueues(limit)
+		if found := text != ""; found != want {
+			t.Errorf("with 9 waiters and a limit of %d: %q", limit, text)
+		}
+		if want && (!strings.Contains(text, `9 wait for the lock "order"`) ||
+			!strings.Contains(text, fmt.Sprint("limit of ", limit))) {
+			t.Errorf("the text is %q", text)
 		}
 	}
-	// Output: nothing to examine
+	if text := longQueues(9, driver.Server{Name: "silent", Err: driver.ErrSilent}); text != "" {
+		t.Errorf("listed although a server is silent: %q", text)
+	}
 }

@@ -1,4 +1,4 @@
-package leasehold
+package admin
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -29,25 +30,25 @@ const (
 
 // Examine asks each server of the engine for its state, and finds what endangers the promises. It changes nothing. The
 // findings are those of the engine, and those that any engine can have: servers that do not answer, that grant nothing
-// for a while, whose clocks are wrong, or that are slow for the client's default ttl (WithDefaults). Where a listing
-// need not search, it also finds names that have nearly as many waiters as WithMaxWaiters allows. The worst findings
-// come first.
+// for a while, whose clocks are wrong, or that are slow for the usual ttl (WithTTL). Where a listing need not search,
+// it also finds names that have nearly as many waiters as WithMaxWaiters says. The worst findings come first.
 //
-// It returns ErrUnsupported if the engine cannot be examined, and otherwise the errors of List.
+// It returns leasehold.ErrUnsupported if the engine cannot be examined.
 func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if c.err != nil {
 		return Examination{}, c.err
 	}
+	a := call{op: "examine"}
 	e, ok := c.engine.(driver.Examiner)
 	if !ok || !c.abilities.Examine {
-		return Examination{}, &Error{Op: "examine", Err: ErrUnsupported}
+		return Examination{}, a.fail(leasehold.ErrUnsupported, nil)
 	}
-	x, err := clientRequest(ctx, c, "examine", e.Examine)
+	x, err := send(ctx, c, a, e.Examine)
 	if err != nil {
 		return Examination{}, err
 	}
 	x.Findings = append(x.Findings, c.findLongQueues(ctx, x.Servers)...)
-	return assessServers(x, c.abilities.Votes, c.defaults.ttl), nil
+	return assessServers(x, c.abilities.Votes, c.ttl), nil
 }
 
 // queueSampleSize is how many names Examine checks for long queues.

@@ -1,4 +1,4 @@
-package leasehold_test
+package admin_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -20,16 +21,15 @@ type walkingEngine struct {
 }
 
 func (s walkingEngine) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
-	return s.do(call{ctx: ctx, method: "Walk"}, func() error { return s.find(ctx, q, visit) })
+	return s.do(ctx, "Walk", q.Prefix, func() error { return s.find(ctx, q, visit) })
 }
 
 // newWalkingClient returns a client of an engine that searches for names.
 func newWalkingClient(
-	t *testing.T, e *spy, find func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error,
-) *leasehold.Client {
-	t.Helper()
+	e *spy, find func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error,
+) *admin.Client {
 	e.can.Walk = true
-	return newClient(t, walkingEngine{e, find})
+	return admin.New(walkingEngine{e, find})
 }
 
 // inPieces walks as the engine of a server does.
@@ -47,7 +47,7 @@ func inPieces(e *spy, size int) func(ctx context.Context, q driver.Query, visit 
 }
 
 // namesOf collects what All yields until its first error.
-func namesOf(all iter.Seq2[leasehold.Status, error]) (names []string, err error) {
+func namesOf(all iter.Seq2[admin.Status, error]) (names []string, err error) {
 	for s, failed := range all {
 		if err != nil {
 			return names, fmt.Errorf("%q was yielded after the error %w", s.Name, err)
@@ -75,16 +75,18 @@ func fill(t *testing.T, e *spy, n int) (names []string) {
 }
 
 func TestAllYieldsEverything(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, e)
+	inBubble(t, func(t *testing.T, e *spy) {
+		locker, c := newLocker(t, e), admin.New(e)
 		want := fill(t, e, 1100)
-		take(t, permits(c.Semaphore("room", 3), 2))
-		set(t, c.Latch("start"), 7, true)
+		take(t, permits(locker.Semaphore("room", 3), 2))
+		if did, err := locker.Latch("start").TrySet(t.Context(), 7); err != nil || !did {
+			t.Fatalf("TrySet returned %v, %v", did, err)
+		}
 		want = append(want, "semaphore room", "latch start")
-		for _, c := range []*leasehold.Client{c, newWalkingClient(t, e, inPieces(e, 7))} {
+		for _, c := range []*admin.Client{c, newWalkingClient(e, inPieces(e, 7))} {
 			for _, limit := range []int{0, 1, 5000} {
-				e.calls = nil
-				got, err := namesOf(c.All(t.Context(), leasehold.Query{Limit: limit}))
+				e.forget()
+				got, err := namesOf(c.All(t.Context(), admin.Query{Limit: limit}))
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("with limit %d it yielded %d names, %v; want %d", limit, len(got), err, len(want))
 				}
@@ -92,16 +94,16 @@ func TestAllYieldsEverything(t *testing.T) {
 					t.Errorf("it took %d requests", n)
 				}
 			}
-			got, err := namesOf(c.All(t.Context(), leasehold.Query{Prefix: "order:109", Kind: leasehold.KindLock}))
+			got, err := namesOf(c.All(t.Context(), admin.Query{Prefix: "order:109", Kind: leasehold.KindLock}))
 			if err != nil || !slices.Equal(got, want[1090:1100]) {
 				t.Errorf("with a prefix it yielded %q, %v", got, err)
 			}
 			got, err = namesOf(c.All(t.Context(),
-				leasehold.Query{After: driver.Key{Kind: driver.Lock, Name: "order:1098"}}))
+				admin.Query{After: driver.Key{Kind: driver.Lock, Name: "order:1098"}}))
 			if err != nil || !slices.Equal(got, want[1099:]) {
 				t.Errorf("behind a name it yielded %q, %v", got, err)
 			}
-			if got, err = namesOf(c.All(t.Context(), leasehold.Query{Prefix: "none"})); err != nil || len(got) != 0 {
+			if got, err = namesOf(c.All(t.Context(), admin.Query{Prefix: "none"})); err != nil || len(got) != 0 {
 				t.Errorf("of nothing it yielded %q, %v", got, err)
 			}
 		}
@@ -110,16 +112,16 @@ func TestAllYieldsEverything(t *testing.T) {
 
 // The engine gets the whole query except the limit, and its progress is passed on.
 func TestAllPassesTheQueryOn(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		var reported []int
 		var query driver.Query
-		c := newWalkingClient(t, e, func(_ context.Context, q driver.Query, _ func([]driver.Status) bool) error {
+		c := newWalkingClient(e, func(_ context.Context, q driver.Query, _ func([]driver.Status) bool) error {
 			query = q
 			q.Progress(3)
 			q.Progress(9)
 			return nil
 		})
-		asked := leasehold.Query{Kind: leasehold.KindSemaphore, Name: "n", Prefix: "p", Queue: true, Limit: 9,
+		asked := admin.Query{Kind: leasehold.KindSemaphore, Name: "n", Prefix: "p", Queue: true, Limit: 9,
 			After: driver.Key{Kind: driver.Lock, Name: "a"}, Progress: func(n int) { reported = append(reported, n) }}
 		_, err := namesOf(c.All(t.Context(), asked))
 		expect(t, err, nil)
@@ -134,13 +136,13 @@ func TestAllPassesTheQueryOn(t *testing.T) {
 }
 
 func TestAllEndsWhenItsCallerDoes(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		fill(t, e, 1100)
-		stops := func(c *leasehold.Client) {
+		stops := func(c *admin.Client) {
 			t.Helper()
-			e.calls = nil
+			e.forget()
 			reported := 0
-			for _, err := range c.All(t.Context(), leasehold.Query{}) {
+			for _, err := range c.All(t.Context(), admin.Query{}) {
 				expect(t, err, nil)
 				if reported++; reported == 3 {
 					break
@@ -150,10 +152,10 @@ func TestAllEndsWhenItsCallerDoes(t *testing.T) {
 				t.Errorf("it yielded %d names with %d requests", reported, n)
 			}
 		}
-		stops(newClient(t, e))
+		stops(admin.New(e))
 		var answers []bool
 		var last context.Context
-		stops(newWalkingClient(t, e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
+		stops(newWalkingClient(e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
 			last = ctx
 			all, err := e.Engine.List(ctx, q)
 			// An engine that ignores the result of visit.
@@ -172,7 +174,7 @@ func TestAllEndsWhenItsCallerDoes(t *testing.T) {
 }
 
 func TestAllYieldsErrors(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		fill(t, e, 1100)
 		lists := 0
 		e.fail(func(c call) error {
@@ -181,35 +183,29 @@ func TestAllYieldsErrors(t *testing.T) {
 			}
 			return nil
 		})
-		paged := newClient(t, e)
-		for _, c := range []*leasehold.Client{paged,
-			newWalkingClient(t, e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
+		paged := admin.New(e)
+		for _, c := range []*admin.Client{paged,
+			newWalkingClient(e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
 				all, err := e.Engine.List(ctx, q)
 				visit(all)
 				return errors.Join(err, errLost)
 			})} {
-			got, err := namesOf(c.All(t.Context(), leasehold.Query{}))
+			got, err := namesOf(c.All(t.Context(), admin.Query{}))
 			expectOnly(t, err, leasehold.ErrUnavailable)
 			expect(t, err, errLost)
 			if len(got) != 1000 {
 				t.Errorf("before the error it yielded %d names", len(got))
 			}
 		}
-		// A time limit of the engine's own is not the caller's.
-		c := newWalkingClient(t, e, func(context.Context, driver.Query, func([]driver.Status) bool) error {
-			return fmt.Errorf("asking: %w", context.DeadlineExceeded)
-		})
-		_, err := namesOf(c.All(t.Context(), leasehold.Query{}))
-		expectOnly(t, err, leasehold.ErrUnavailable)
 	})
 }
 
 func TestAllEndsWithItsContext(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		fill(t, e, 1100)
 		tired := errors.New("tired")
-		for _, c := range []*leasehold.Client{newClient(t, e),
-			newWalkingClient(t, e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
+		for _, c := range []*admin.Client{admin.New(e),
+			newWalkingClient(e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
 				all, _ := e.Engine.List(ctx, q)
 				visit(all)
 				<-ctx.Done()
@@ -219,7 +215,7 @@ func TestAllEndsWithItsContext(t *testing.T) {
 			defer cancel(nil)
 			var failed error
 			reported := 0
-			for _, err := range c.All(ctx, leasehold.Query{}) {
+			for _, err := range c.All(ctx, admin.Query{}) {
 				if reported++; reported == 1000 {
 					cancel(tired)
 				}
@@ -229,7 +225,7 @@ func TestAllEndsWithItsContext(t *testing.T) {
 			expect(t, failed, tired)
 
 			sent := e.sent()
-			_, err := namesOf(c.All(ctx, leasehold.Query{}))
+			_, err := namesOf(c.All(ctx, admin.Query{}))
 			expectOnly(t, err, context.Canceled)
 			if e.sent() != sent {
 				t.Error("something was sent although the context has ended")
@@ -238,41 +234,12 @@ func TestAllEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAllEndsWithItsClient(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		fill(t, e, 1100)
-		for _, c := range []*leasehold.Client{newClient(t, e),
-			newWalkingClient(t, e, func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
-				all, _ := e.Engine.List(ctx, q)
-				visit(all)
-				<-ctx.Done()
-				return context.Cause(ctx)
-			})} {
-			reported := 0
-			var failed error
-			for _, err := range c.All(t.Context(), leasehold.Query{}) {
-				if reported++; reported == 1000 {
-					expect(t, c.Close(), nil)
-				}
-				failed = err
-			}
-			expectOnly(t, failed, leasehold.ErrClosed)
-			sent := e.sent()
-			_, err := namesOf(c.All(t.Context(), leasehold.Query{}))
-			expectOnly(t, err, leasehold.ErrClosed)
-			if e.sent() != sent {
-				t.Error("something was sent although the client is closed")
-			}
-		}
-	})
-}
-
 func TestAllOfABadQuery(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		for _, c := range []*leasehold.Client{newClient(t, e), newWalkingClient(t, e, inPieces(e, 7))} {
-			_, err := namesOf(c.All(t.Context(), leasehold.Query{Limit: -1}))
+	inBubble(t, func(t *testing.T, e *spy) {
+		for _, c := range []*admin.Client{admin.New(e), newWalkingClient(e, inPieces(e, 7))} {
+			_, err := namesOf(c.All(t.Context(), admin.Query{Limit: -1}))
 			expectRefusal(t, err, "limit", "-1")
-			_, err = namesOf(c.All(t.Context(), leasehold.Query{Kind: 9}))
+			_, err = namesOf(c.All(t.Context(), admin.Query{Kind: 9}))
 			expectRefusal(t, err, "kind", "kind(9)")
 		}
 		if n := e.sent(); n != 0 {
@@ -283,9 +250,9 @@ func TestAllOfABadQuery(t *testing.T) {
 
 // The abilities say what an engine can do, not its methods.
 func TestAllOfAnEngineThatDoesNotWalk(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		want := fill(t, e, 3)
-		got, err := namesOf(newClient(t, walkingEngine{e, nil}).All(t.Context(), leasehold.Query{}))
+		got, err := namesOf(admin.New(walkingEngine{e, nil}).All(t.Context(), admin.Query{}))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("yielded %q, %v", got, err)
 		}

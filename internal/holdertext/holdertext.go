@@ -1,4 +1,5 @@
-package leasehold
+// Package holdertext is the public text that says which process holds a lock, unless a client has set its own.
+package holdertext
 
 import (
 	"os"
@@ -9,14 +10,14 @@ import (
 	"unicode"
 )
 
-// Process describes the process that holds a lock. It is the default of WithHolder.
+// Process describes the process that holds a lock.
 type Process struct {
 	// Host is the name of the host, and PID the process id.
 	Host string
 	PID  int
 	// Program is the name of the program's file.
 	Program string
-	// Label is the class of the lock (see the option Label), and usually empty.
+	// Label is the class of the lock (see leasehold.Label), and usually empty.
 	Label string
 }
 
@@ -29,8 +30,8 @@ func (p Process) String() string {
 	return text
 }
 
-// ParseHolder parses a holder text. ok is false if the text was set with WithHolder or written by another program.
-func ParseHolder(text string) (p Process, ok bool) {
+// Parse parses a holder text. ok is false if the text was set with leasehold.WithHolder or written by another program.
+func Parse(text string) (p Process, ok bool) {
 	where, rest, _ := strings.Cut(text, " ")
 	colon := strings.LastIndexByte(where, ':')
 	if colon < 1 {
@@ -48,8 +49,8 @@ func ParseHolder(text string) (p Process, ok bool) {
 	return p, true
 }
 
-// thisProcess returns the description of this process.
-var thisProcess = sync.OnceValue(func() Process {
+// Current returns the description of this process.
+var Current = sync.OnceValue(func() Process {
 	host, _ := os.Hostname() // "" if it fails
 	program := ""
 	if len(os.Args) > 0 {
@@ -70,14 +71,4 @@ func singleWord(text string) string {
 		return "unknown"
 	}
 	return text
-}
-
-// holderText returns the holder text of a lock with that label. A label that is too long is left out.
-func (c *Client) holderText(label string) string {
-	if !c.holderGiven && label != "" {
-		if text := c.holder + " " + label; validText(text) {
-			return text
-		}
-	}
-	return c.holder
 }

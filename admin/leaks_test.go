@@ -1,13 +1,13 @@
-package leasehold_test
+package admin_test
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -19,26 +19,25 @@ type sweeper struct {
 }
 
 func (s sweeper) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
-	return s.do(call{ctx: ctx, method: "Leaks"}, func() error { return s.find(ctx, q, visit) })
+	return s.do(ctx, "Leaks", q.Name, func() error { return s.find(ctx, q, visit) })
 }
 
 func (s sweeper) Sweep(ctx context.Context, l driver.Leak) error {
-	return s.do(call{ctx: ctx, method: "Sweep", name: l.Name}, func() error { return s.sweep(ctx, l) })
+	return s.do(ctx, "Sweep", l.Name, func() error { return s.sweep(ctx, l) })
 }
 
 // newLeakyClient returns a client of an engine with leaks.
-func newLeakyClient(t *testing.T, s sweeper) *leasehold.Client {
-	t.Helper()
+func newLeakyClient(s sweeper) *admin.Client {
 	s.can.Leaks = true
-	return newClient(t, s)
+	return admin.New(s)
 }
 
-var someLeaks = []leasehold.Leak{
-	{Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Sort: leasehold.EndlessLease, Token: 7, Holder: "someone",
+var someLeaks = []admin.Leak{
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:1"}, Sort: admin.EndlessLease, Token: 7, Holder: "someone",
 		Count: 1, Mark: "m1"},
-	{Key: driver.Key{Kind: driver.Lock, Name: "order:2"}, Server: "a:1", Sort: leasehold.DeadWaiters, Count: 3,
+	{Key: driver.Key{Kind: driver.Lock, Name: "order:2"}, Server: "a:1", Sort: admin.DeadWaiters, Count: 3,
 		Mark: "m2"},
-	{Key: driver.Key{Kind: driver.Latch, Name: "start"}, Sort: leasehold.Remains, Count: 1},
+	{Key: driver.Key{Kind: driver.Latch, Name: "start"}, Sort: admin.Remains, Count: 1},
 }
 
 // visitLeaks visits leaks until visit returns false.
@@ -50,7 +49,7 @@ func visitLeaks(visit func(driver.Leak) bool) {
 	}
 }
 
-func leaksOf(c *leasehold.Client, ctx context.Context, q leasehold.Query) (all []leasehold.Leak, err error) {
+func leaksOf(c *admin.Client, ctx context.Context, q admin.Query) (all []admin.Leak, err error) {
 	for l, failed := range c.Leaks(ctx, q) {
 		if err = errors.Join(err, failed); failed == nil {
 			all = append(all, l)
@@ -60,17 +59,17 @@ func leaksOf(c *leasehold.Client, ctx context.Context, q leasehold.Query) (all [
 }
 
 func TestLeaksArePassedOn(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		var query driver.Query
 		var progress int
-		c := newLeakyClient(t,
+		c := newLeakyClient(
 			sweeper{spy: e, find: func(_ context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 				query = q
 				q.Progress(12)
 				visitLeaks(visit)
 				return nil
 			}})
-		got, err := leaksOf(c, t.Context(), leasehold.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n",
+		got, err := leaksOf(c, t.Context(), admin.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n",
 			Progress: func(n int) { progress = n }})
 		if err != nil || !slices.Equal(got, someLeaks) {
 			t.Errorf("got %+v, %v", got, err)
@@ -78,8 +77,8 @@ func TestLeaksArePassedOn(t *testing.T) {
 		if query.Prefix != "order:" || query.Kind != leasehold.KindLock || query.Name != "n" || progress != 12 {
 			t.Errorf("the engine got %+v, and reported %d", query, progress)
 		}
-		e.calls = nil
-		for l, err := range c.Leaks(t.Context(), leasehold.Query{Progress: func(int) {}}) {
+		e.forget()
+		for l, err := range c.Leaks(t.Context(), admin.Query{Progress: func(int) {}}) {
 			if err != nil || l != someLeaks[0] {
 				t.Errorf("got %+v, %v", l, err)
 			}
@@ -92,13 +91,13 @@ func TestLeaksArePassedOn(t *testing.T) {
 }
 
 func TestLeaksOnAnEngineThatFails(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newLeakyClient(t,
+	inBubble(t, func(t *testing.T, e *spy) {
+		c := newLeakyClient(
 			sweeper{spy: e, find: func(ctx context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
 				visitLeaks(visit)
 				return errors.Join(errLost, ctx.Err())
 			}})
-		got, err := leaksOf(c, t.Context(), leasehold.Query{})
+		got, err := leaksOf(c, t.Context(), admin.Query{})
 		expectOnly(t, err, leasehold.ErrUnavailable)
 		expect(t, err, errLost)
 		if len(got) != len(someLeaks) {
@@ -106,14 +105,10 @@ func TestLeaksOnAnEngineThatFails(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = leaksOf(c, ctx, leasehold.Query{})
+		_, err = leaksOf(c, ctx, admin.Query{})
 		expectOnly(t, err, context.Canceled)
-		_, err = leaksOf(c, t.Context(), leasehold.Query{Kind: 9})
+		_, err = leaksOf(c, t.Context(), admin.Query{Kind: 9})
 		expectRefusal(t, err, "kind", "kind(9)")
-		expect(t, c.Close(), nil)
-		_, err = leaksOf(c, t.Context(), leasehold.Query{})
-		expectOnly(t, err, leasehold.ErrClosed)
-		expectOnly(t, c.Sweep(t.Context(), someLeaks[0]), leasehold.ErrClosed)
 		if n := e.sent(); n != 1 {
 			t.Errorf("%d requests were sent, want that of before the trouble", n)
 		}
@@ -121,14 +116,14 @@ func TestLeaksOnAnEngineThatFails(t *testing.T) {
 }
 
 func TestLeaksThatCannotBe(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
+	inBubble(t, func(t *testing.T, e *spy) {
 		// The ability decides, not the method.
-		for _, c := range []*leasehold.Client{newClient(t, e), newClient(t, sweeper{spy: e})} {
-			_, err := leaksOf(c, t.Context(), leasehold.Query{})
+		for _, c := range []*admin.Client{admin.New(e), admin.New(sweeper{spy: e})} {
+			_, err := leaksOf(c, t.Context(), admin.Query{})
 			expectOnly(t, err, leasehold.ErrUnsupported)
 			err = c.Sweep(t.Context(), someLeaks[0])
 			expectOnly(t, err, leasehold.ErrUnsupported)
-			aboutLeak(t, err)
+			expectAbout(t, err, someLeaks[0].Kind, someLeaks[0].Name)
 		}
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -136,20 +131,11 @@ func TestLeaksThatCannotBe(t *testing.T) {
 	})
 }
 
-// aboutLeak expects an error that says which name it is about.
-func aboutLeak(t *testing.T, err error) {
-	t.Helper()
-	if failed, ok := errors.AsType[*leasehold.Error](err); !ok || failed.Name != someLeaks[0].Name ||
-		failed.Kind != someLeaks[0].Kind {
-		t.Errorf("the error does not say what it is about: %v", err)
-	}
-}
-
 func TestSweepHasThreeOutcomes(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		var swept []leasehold.Leak
+	inBubble(t, func(t *testing.T, e *spy) {
+		var swept []admin.Leak
 		var answer error
-		c := newLeakyClient(t, sweeper{spy: e, sweep: func(_ context.Context, l driver.Leak) error {
+		c := newLeakyClient(sweeper{spy: e, sweep: func(_ context.Context, l driver.Leak) error {
 			swept = append(swept, l)
 			return answer
 		}})
@@ -168,24 +154,7 @@ func TestSweepHasThreeOutcomes(t *testing.T) {
 			answer = got
 			err := c.Sweep(t.Context(), someLeaks[0])
 			expectOnly(t, err, want)
-			aboutLeak(t, err)
+			expectAbout(t, err, someLeaks[0].Kind, someLeaks[0].Name)
 		}
-	})
-}
-
-func TestSweepEnds(t *testing.T) {
-	onBoth(t, func(t *testing.T, e *spy) {
-		c := newLeakyClient(t, sweeper{spy: e, sweep: func(ctx context.Context, _ driver.Leak) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}})
-		began := time.Now()
-		expectOnly(t, c.Sweep(t.Context(), someLeaks[0]), leasehold.ErrUnavailable)
-		if took := time.Since(began); took != leasehold.DefaultRequestTimeout {
-			t.Errorf("it took %v", took)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		expectOnly(t, c.Sweep(ctx, someLeaks[0]), context.DeadlineExceeded)
 	})
 }

@@ -1,9 +1,10 @@
-package leasehold
+package admin
 
 import (
 	"context"
 	"iter"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -24,10 +25,11 @@ const (
 
 // Leaks yields what was left behind on the engine: leases without an end, places in queues whose waiters no longer
 // exist, and the like. Of the query, only Kind, Name, Prefix and Progress count. Leaks changes nothing. It ends after
-// the first error: ErrUnsupported on an engine on which nothing can be left behind, and otherwise those of List.
+// the first error, which is leasehold.ErrUnsupported on an engine on which nothing can be left behind.
 func (c *Client) Leaks(ctx context.Context, q Query) iter.Seq2[Leak, error] {
 	return func(yield func(Leak, error) bool) {
-		s, err := c.asSweeper("look for leaks")
+		a := call{op: "look for leaks"}
+		s, err := c.sweeper(a)
 		if err == nil {
 			err = c.checkQuery(q)
 		}
@@ -35,33 +37,29 @@ func (c *Client) Leaks(ctx context.Context, q Query) iter.Seq2[Leak, error] {
 			yield(Leak{}, err)
 			return
 		}
-		streamFrom(ctx, c, "look for leaks", yield, func(ctx context.Context, visit func([]Leak) bool) error {
-			return s.Leaks(ctx, q, func(l Leak) bool { return visit([]Leak{l}) })
-		})
+		stream(ctx, a, yield, func(ctx context.Context, visit func(Leak) bool) error { return s.Leaks(ctx, q, visit) })
 	}
 }
 
-// Sweep removes a leak that Leaks has yielded, and lets the next waiter in. It returns ErrLost, and has changed
-// nothing, if the leak no longer exists or is another one by now. It returns ErrUnsupported as Leaks does, and
-// otherwise the errors of List.
+// Sweep removes a leak that Leaks has yielded, and lets the next waiter in. It returns leasehold.ErrLost, and has
+// changed nothing, if the leak no longer exists or is another one by now, and leasehold.ErrUnsupported as Leaks does.
 func (c *Client) Sweep(ctx context.Context, l Leak) error {
-	s, err := c.asSweeper("sweep")
+	a := call{"sweep", l.Key}
+	s, err := c.sweeper(a)
 	if err != nil {
-		return withKey(err, l.Key)
+		return err
 	}
-	_, err = clientRequest(ctx, c, "sweep", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.Sweep(ctx, l)
-	})
-	return withKey(err, l.Key)
+	return sendOnly(ctx, c, a, func(ctx context.Context) error { return s.Sweep(ctx, l) })
 }
 
-func (c *Client) asSweeper(op string) (driver.Sweeper, error) {
+// sweeper returns the engine as one on which something can be left behind.
+func (c *Client) sweeper(a call) (driver.Sweeper, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
 	s, ok := c.engine.(driver.Sweeper)
 	if !ok || !c.abilities.Leaks {
-		return nil, &Error{Op: op, Err: ErrUnsupported}
+		return nil, a.fail(leasehold.ErrUnsupported, nil)
 	}
 	return s, nil
 }

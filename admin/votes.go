@@ -1,0 +1,35 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Vote is the state of a name on one node, on engines that keep each lock on several.
+type Vote = driver.Vote
+
+// ErrSilent is the Err of a Vote or a Server that has not answered in time.
+var ErrSilent = driver.ErrSilent
+
+// Votes returns the state of one name on each node, on engines where a majority of nodes decides: who holds the name
+// there, how long the node has no vote, and whether it answers. It asks all nodes, so it takes as long as the slowest
+// one. Inspect returns what the votes result in. Votes returns leasehold.ErrUnsupported on other engines.
+func (c *Client) Votes(ctx context.Context, kind leasehold.Kind, name string) ([]Vote, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if kind < leasehold.KindLock || kind > leasehold.KindLatch {
+		return nil, newValueError("kind", kind, "KindLock, KindSemaphore or KindLatch")
+	}
+	a := call{"votes", driver.Key{Kind: kind, Name: name}}
+	v, ok := c.engine.(driver.Voter)
+	if !ok || !c.abilities.Votes {
+		return nil, a.fail(leasehold.ErrUnsupported, nil)
+	}
+	return send(ctx, c, a, func(ctx context.Context) ([]Vote, error) { return v.Votes(ctx, a.key) })
+}
