@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -51,12 +50,12 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig, err := t.tlsConfig()
+	tlsConfig, err := t.tls.Config("etcd")
 	if err != nil {
 		return nil, err
 	}
 	scheme := "http://"
-	if t.tls {
+	if t.tls.On {
 		scheme = "https://"
 	}
 	endpoints := make([]string, len(t.addresses))
@@ -65,9 +64,9 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	}
 	cs := new(connections)
 	dial := []grpc.DialOption{grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout))}
-	if t.files.ServerName != "" {
+	if t.tls.ServerName != "" {
 		// Otherwise the client takes the name from the address, whatever the TLS configuration says.
-		dial = append(dial, grpc.WithAuthority(t.files.ServerName))
+		dial = append(dial, grpc.WithAuthority(t.tls.ServerName))
 	}
 	var l *login
 	if t.user != "" {
@@ -110,16 +109,4 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	}
 	e.closeClient = sync.OnceValue(client.Close)
 	return e, nil
-}
-
-// tlsConfig returns nil for a URL without TLS.
-func (t *target) tlsConfig() (*tls.Config, error) {
-	if !t.tls {
-		return nil, nil
-	}
-	c, err := t.files.Config()
-	if err != nil {
-		return nil, fmt.Errorf("etcd engine: URL: %w", err)
-	}
-	return c, nil
 }

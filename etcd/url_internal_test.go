@@ -36,8 +36,8 @@ func TestURLs(t *testing.T) {
 		{"etcd://me:mine@a", env, target{addresses: []string{"a:2379"}, user: "me", password: "mine"}},
 		{"etcds://a?ca=x&cert=y&key=z&server_name=n", noEnv,
 			target{
-				tls: true, addresses: []string{"a:2379"},
-				files: engineurl.TLS{CA: "x", Cert: "y", Key: "z", ServerName: "n"},
+				addresses: []string{"a:2379"},
+				tls:       engineurl.TLS{On: true, CA: "x", Cert: "y", Key: "z", ServerName: "n"},
 			}},
 	} {
 		if c.want.timeout == 0 {

@@ -80,7 +80,7 @@ func TestInvalidURLs(t *testing.T) {
 		"postgres://u:secret@h/db?sslmode=secret":           "verify-full",
 		"postgres://u:secret@h/db?ssl_mode=verify-full":     `"ssl_mode"`,
 		"postgres://u:secret@h/db?ssl=true":                 `"ssl"`,
-		"postgres://u:secret@h/db?ssl%6Dode=disable":        "a parameter that is not known",
+		"postgres://u:secret@h/db?ssl%6Dode=secret":         "verify-full",
 		"postgres://u:secret@h/db?sslmode=require&sslmode=": "once",
 		"postgres://u:secret@h/db?hostaddr=10.0.0.1":        "one of guard, max_ttl, migrate, polling, schema, host",
 		"postgres://u:se@cret@h/db":                         "%40",

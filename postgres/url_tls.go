@@ -10,9 +10,18 @@ import (
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-// sslModes are the values of sslmode that a URL may have. The default is verify-full, unless all hosts are this
-// machine.
-var sslModes = []string{"disable", "require", "verify-ca", "verify-full"}
+// pgxWords are the values of parameters that pgx would take for something else if they were misspelled. The default of
+// sslmode is verify-full, unless all hosts are this machine.
+var pgxWords = map[string][]string{
+	"sslmode":        {"disable", "require", "verify-ca", "verify-full"},
+	"sslsni":         {"0", "1"},
+	"sslnegotiation": {"postgres", "direct"},
+}
+
+// whyWords says why other values are not allowed.
+var whyWords = map[string]string{
+	"sslmode": ": with allow and prefer the server could choose to be sent everything in clear",
+}
 
 // allowedVerifyCA is what sslmode may be instead of verify-ca without sslrootcert.
 const allowedVerifyCA = "verify-full, or verify-ca with sslrootcert=FILE: without an authority of one's own, whoever " +
@@ -26,9 +35,6 @@ func trustsAnyAuthority(c *pgx.ConnConfig) bool {
 		return t != nil && t.InsecureSkipVerify && t.VerifyPeerCertificate != nil && t.RootCAs == nil
 	})
 }
-
-// allowedValues are the values of parameters that pgx would take for something else if they were misspelled.
-var allowedValues = map[string][]string{"sslsni": {"0", "1"}, "sslnegotiation": {"postgres", "direct"}}
 
 // connectionPath is one way in which pgx may connect: a host, with TLS or without.
 type connectionPath struct {

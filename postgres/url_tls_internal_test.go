@@ -214,12 +214,13 @@ func TestURLsThatWouldFallBack(t *testing.T) {
 func TestURLsThatVerifyLessThanTheySay(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // the home directory may have a root.crt
 	for parameters, wrong := range map[string]URLError{
-		"sslmode=verify-ca": {"parameter", "sslmode", allowedVerifyCA},
-		"sslsni=x":          {"parameter", "sslsni", "0 or 1"},
-		"sslsni=true":       {"parameter", "sslsni", "0 or 1"},
-		"sslnegotiation=x":  {"parameter", "sslnegotiation", "postgres or direct"},
+		"sslmode=verify-ca": {Part: "parameter", Value: "sslmode", Allowed: allowedVerifyCA},
+		"sslsni=x":          {Part: "parameter", Value: "sslsni", Allowed: "0 or 1"},
+		"sslsni=true":       {Part: "parameter", Value: "sslsni", Allowed: "0 or 1"},
+		"sslnegotiation=x":  {Part: "parameter", Value: "sslnegotiation", Allowed: "postgres or direct"},
 	} {
 		for _, host := range []string{"db.example.org", "localhost"} {
+			wrong.Engine = "postgres"
 			_, err := parseURL("postgres://anna:geheim@" + host + "/locks?" + parameters)
 			if got, ok := errors.AsType[*URLError](err); !ok || *got != wrong {
 				t.Errorf("%s on %s: %v, want %v", parameters, host, err, &wrong)

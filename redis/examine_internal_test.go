@@ -216,8 +216,7 @@ func TestReplicasAreRead(t *testing.T) {
 // An engine behind Sentinels names its server by the address to which it has connected, not by that of a Sentinel.
 func TestServerBehindSentinelsIsCalledByItsAddress(t *testing.T) {
 	t.Parallel()
-	sentinels := urlScheme{shape: behindSentinels}
-	f := &directDialer{target: &target{urlScheme: sentinels, addresses: []string{"10.0.0.1:26379"}}}
+	f := &directDialer{target: &target{shape: behindSentinels, addresses: []string{"10.0.0.1:26379"}}}
 	fails := false
 	dial := f.recordAddress(func(context.Context, string, string) (net.Conn, error) {
 		if fails {

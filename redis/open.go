@@ -60,7 +60,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig, err := t.tlsConfig()
+	tlsConfig, err := t.tls.Config("redis")
 	if err != nil {
 		return nil, err
 	}
@@ -196,16 +196,4 @@ func (c sentinelConn) SetReadDeadline(t time.Time) error {
 		t = limit
 	}
 	return c.Conn.SetReadDeadline(t)
-}
-
-// tlsConfig returns nil for a URL without TLS.
-func (t *target) tlsConfig() (*tls.Config, error) {
-	if !t.tls {
-		return nil, nil
-	}
-	c, err := t.files.Config()
-	if err != nil {
-		return nil, fmt.Errorf("redis engine: URL: %w", err)
-	}
-	return c, nil
 }

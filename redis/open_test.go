@@ -241,7 +241,7 @@ func TestTLSAlertsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := target.tlsConfig()
+	config, err := target.tls.Config("redis")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestURLsSayWhereTheServerIs(t *testing.T) {
 			continue
 		}
 		is := want
-		is.shape, is.tls, is.addresses = got.shape, got.tls, strings.Join(got.addresses, ",")
+		is.shape, is.tls, is.addresses = got.shape, got.tls.On, strings.Join(got.addresses, ",")
 		is.master, is.db = got.master, got.db
 		if is != want {
 			t.Errorf("%s became %+v, want %+v", raw, is, want)
@@ -111,9 +111,9 @@ func TestURLParametersAreOptions(t *testing.T) {
 	if got.dialTimeout != 7*time.Second || got.timeout != 8*time.Second || got.pool != 9 {
 		t.Errorf("dial_timeout %s, timeout %s, pool %d", got.dialTimeout, got.timeout, got.pool)
 	}
-	files := engineurl.TLS{CA: "ca.pem", Cert: "c.pem", Key: "k.pem", ServerName: "example.org"}
-	if got.files != files {
-		t.Errorf("TLS: %+v, want %+v", got.files, files)
+	files := engineurl.TLS{On: true, CA: "ca.pem", Cert: "c.pem", Key: "k.pem", ServerName: "example.org"}
+	if got.tls != files {
+		t.Errorf("TLS: %+v, want %+v", got.tls, files)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestBrokenURLs(t *testing.T) {
 		{"rediss://h?insecure=geheim", "parameter", "insecure", parameters + ", ca, cert, key, server_name"},
 		{"redis+sentinel://h/m?fast=1", "parameter", "fast", parameters + ", sentinel_user, sentinel_password"},
 		{"redis://h?%zzgeheim", "what follows the question mark", "", "name=value"},
-		{"redis://h?db=%zzgeheim", "what follows the question mark", "", "name=value"},
+		{"redis://h?db=%zzgeheim", "parameter", "db", "percent-encoded"},
 		{"redis://h?db=1;geheim=2", "what follows the question mark", "", "name=value"},
 		{"redis://h?db=1&db=2", "parameter", "db", "given once"},
 		{"redis://h?db=geheim", "parameter", "db", "0 to 65535"},

@@ -16,8 +16,8 @@ import (
 func New(ctx context.Context, servers []string, opts ...Option) (*Engine, error) {
 	c := config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
 	for _, server := range servers {
-		address, fault := engineurl.Address(server, port, port)
-		if fault != nil {
+		address, err := engineurl.Address(server, port, port)
+		if err != nil {
 			return nil, &OptionError{"the list of servers", "addresses as in localhost, 10.0.0.1:2181 or [::1]:2181"}
 		}
 		c.servers = append(c.servers, address)

@@ -22,10 +22,9 @@ type config struct {
 	sessionTimeout time.Duration
 	timeout        time.Duration
 	user, password string
-	extraACL       []zk.ACL // more users of the nodes that the engine creates
-	dialer         dialer   // nil for the one of package net
-	secure         bool     // the URL asks for TLS
-	files          engineurl.TLS
+	extraACL       []zk.ACL      // more users of the nodes that the engine creates
+	dialer         dialer        // nil for the one of package net
+	tls            engineurl.TLS // of the URL
 }
 
 // dialer is a function such as net.Dialer.DialContext.

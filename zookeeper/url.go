@@ -1,16 +1,11 @@
 package zookeeper
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
-	"maps"
+	"errors"
 	"net/url"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
@@ -52,144 +47,81 @@ func openURL(ctx context.Context, raw string, getenv func(string) string) (*Engi
 	if err != nil {
 		return nil, err
 	}
-	if c.secure {
-		config, err := c.files.Config()
-		if err != nil {
-			return nil, fmt.Errorf("zookeeper engine: URL: %w", err)
-		}
+	config, err := c.tls.Config("zookeeper")
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
 		c.dialer = (&tls.Dialer{Config: config}).DialContext
 	}
 	return open(ctx, c)
 }
 
-// URLError is returned by [Open] for a URL that is not allowed. It never shows user names, passwords, hosts or values
-// of parameters, even where the URL is so malformed that a password stands where something else belongs. Change the URL
-// as Allowed says.
-type URLError struct {
-	// Part is what is wrong, such as "scheme" or "parameter".
-	Part string
-	// Value is the name of the parameter, if Part is one and the name may be shown.
-	Value string
-	// Allowed says what may be given.
-	Allowed string
-}
-
-// Error implements error.
-func (e *URLError) Error() string {
-	s := "zookeeper engine: URL: " + e.Part
-	if e.Value != "" {
-		s += fmt.Sprintf(" %q", e.Value)
-	}
-	return s + " is not allowed: it must be " + e.Allowed
-}
+// URLError is returned by [Open] for a URL that is not allowed. Its field Part says what is wrong, such as "scheme" or
+// "parameter", and Value is the name of the scheme or of the parameter, if it may be shown. It never shows user names,
+// passwords, hosts or values of parameters, even where the URL is so malformed that a password stands where something
+// else belongs. Change the URL as its field Allowed says.
+type URLError = engineurl.Error
 
 const (
-	scheme       = "zookeeper://"
-	secureScheme = "zookeepers://"
-	port         = "2181" // unless the URL has another
-	securePort   = "2281"
+	port       = "2181" // unless the URL has another
+	securePort = "2281"
 )
+
+var urlSyntax = engineurl.Syntax[config]{
+	Engine:  "zookeeper",
+	Schemes: []string{"zookeeper", "zookeepers"},
+	Parameters: []engineurl.Parameter[config]{
+		engineurl.Text("acl", option(WithACL)),
+		engineurl.Text("prefix", option(WithPrefix)),
+		engineurl.Duration("session_timeout", option(WithSessionTimeout)),
+		engineurl.Duration("timeout", option(WithTimeout)),
+	},
+	TLS:        func(c *config) *engineurl.TLS { return &c.tls },
+	TLSSchemes: []string{"zookeepers"},
+}
+
+// option returns a function that sets an option. That returns what is allowed if the value is not.
+func option[V any](with func(V) Option) func(*config, V) (allowed string) {
+	return func(c *config, value V) string {
+		if e, ok := errors.AsType[*OptionError](with(value)(c)); ok {
+			return e.Allowed
+		}
+		return ""
+	}
+}
 
 // parseURL parses a URL and completes it from the environment.
 func parseURL(raw string, getenv func(string) string) (c config, err error) {
 	c = config{prefix: DefaultPrefix, sessionTimeout: DefaultSessionTimeout, timeout: DefaultTimeout}
-	rest, found := strings.CutPrefix(raw, scheme)
+	u, err := urlSyntax.Split(raw)
+	if err != nil {
+		return c, err
+	}
+	user, password, err := u.Login(getenv, EnvUser, EnvPassword)
+	if err != nil {
+		return c, err
+	}
+	if (user != "" || password != "") && WithAuth(user, password)(&c) != nil {
+		return c, u.NotAllowed("user name or password",
+			"both given, in the URL or in "+EnvUser+" and "+EnvPassword+", the user name without a colon")
+	}
 	usual := port
-	if !found {
-		rest, c.secure = strings.CutPrefix(raw, secureScheme)
+	if u.Scheme == "zookeepers" {
 		usual = securePort
 	}
-	if !found && !c.secure {
-		allowed := "one that begins with " + scheme + " or " + secureScheme
-		return c, &URLError{Part: "a value without the scheme", Allowed: allowed}
-	}
-	p, fault := engineurl.Split(rest)
-	if fault != nil {
-		return c, (*URLError)(fault)
-	}
-	password := p.Password
-	if password == "" {
-		var err error
-		if password, err = engineurl.Secret(getenv, EnvPassword); err != nil {
-			return c, fmt.Errorf("zookeeper engine: %w", err)
-		}
-	}
-	if err := c.setUser(cmp.Or(p.User, getenv(EnvUser)), password); err != nil {
+	if c.servers, err = u.Addresses(usual, usual); err != nil {
 		return c, err
 	}
-	if c.servers, fault = p.Addresses(usual, usual); fault != nil {
-		return c, (*URLError)(fault)
-	}
-	if err := c.setParameters(&p); err != nil {
+	if err := urlSyntax.SetParameters(u, &c); err != nil {
 		return c, err
 	}
-	if len(p.Path) > 1 {
-		root, err := url.PathUnescape(p.Path)
+	if len(u.Path) > 1 {
+		root, err := url.PathUnescape(u.Path)
 		if err != nil || !validPath(root) || !validPath(root+c.prefix) {
-			allowed := "left out, or that of a node, as in zookeeper://localhost/teams/a"
-			return c, &URLError{Part: "path", Allowed: allowed}
+			return c, u.NotAllowed("path", "left out, or that of a node, as in zookeeper://localhost/teams/a")
 		}
 		c.prefix = root + c.prefix
 	}
 	return c, nil
-}
-
-func (c *config) setParameters(p *engineurl.Parts) error {
-	known := slices.Collect(maps.Keys(urlParameters))
-	elsewhere := func(name string) string {
-		if slices.Contains(engineurl.TLSParameters, name) {
-			return secureScheme
-		}
-		return ""
-	}
-	if c.secure {
-		known = append(known, engineurl.TLSParameters...)
-	}
-	slices.Sort(known)
-	fault := p.Parameters(known, elsewhere, func(name, value string) (allowed string) {
-		option, ours := urlParameters[name]
-		if !ours {
-			return c.files.Set(name, value)
-		}
-		if err := option(value)(c); err != nil {
-			return err.(*OptionError).Allowed
-		}
-		return ""
-	})
-	if fault == nil {
-		fault = c.files.Fault()
-	}
-	if fault != nil {
-		return (*URLError)(fault)
-	}
-	return nil
-}
-
-func (c *config) setUser(user, password string) error {
-	if user == "" && password == "" {
-		return nil
-	}
-	if WithAuth(user, password)(c) != nil {
-		allowed := "both given, in the URL or in " + EnvUser + " and " + EnvPassword + ", the user name without a colon"
-		return &URLError{Part: "user name or password", Allowed: allowed}
-	}
-	return nil
-}
-
-// urlParameters are the parameters that a URL may have, each with the option that it sets.
-var urlParameters = map[string]func(string) Option{
-	"acl":             WithACL,
-	"prefix":          WithPrefix,
-	"session_timeout": duration(WithSessionTimeout),
-	"timeout":         duration(WithTimeout),
-}
-
-func duration(option func(time.Duration) Option) func(string) Option {
-	return func(text string) Option {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			d = 0 // no option allows 0
-		}
-		return option(d)
-	}
 }

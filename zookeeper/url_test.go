@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 func noEnvironment(string) string { return "" }
@@ -24,7 +26,7 @@ func TestURLs(t *testing.T) {
 		"zookeeper://a/teams?prefix=/locks": {servers: []string{"a:2181"}, prefix: "/teams/locks"},
 		"zookeeper://a?prefix=%2Flocks%2Fx": {servers: []string{"a:2181"}, prefix: "/locks/x"},
 		"zookeepers://a,b:1?ca=a.pem": {
-			servers: []string{"a:2281", "b:1"}, prefix: "/leasehold", secure: true,
+			servers: []string{"a:2281", "b:1"}, prefix: "/leasehold", tls: engineurl.TLS{On: true, CA: "a.pem"},
 		},
 		"zookeeper://anna:ge%40heim%2F@a": {
 			servers: []string{"a:2181"}, prefix: "/leasehold", user: "anna", password: "ge@heim/",
@@ -47,7 +49,7 @@ func TestURLs(t *testing.T) {
 
 func isEqual(a, b config) bool {
 	return a.prefix == b.prefix && a.sessionTimeout == b.sessionTimeout && a.timeout == b.timeout && a.user == b.user &&
-		a.password == b.password && a.secure == b.secure
+		a.password == b.password && a.tls == b.tls
 }
 
 func TestCredentialsOfTheEnvironment(t *testing.T) {
@@ -69,8 +71,8 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for raw, part := range map[string]string{
-		"geheim":                                 "without the scheme",
-		"zoo://geheim":                           "without the scheme",
+		"geheim":                                 "without a scheme",
+		"zoo://geheim":                           `scheme "zoo"`,
 		"zookeeper://":                           "host",
 		"zookeeper://a,":                         "host",
 		"zookeeper://geheim!":                    "host",

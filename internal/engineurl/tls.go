@@ -7,17 +7,21 @@ import (
 	"os"
 )
 
-// TLS holds the TLS parameters of a URL: PEM files, and the name that the server's certificate must
-// have. Missing parameters are empty; Cert and Key are both given, or neither.
-type TLS struct{ CA, Cert, Key, ServerName string }
+// TLS is what a URL says about TLS: whether its scheme asks for it, PEM files, and the name that the
+// server's certificate must have. Missing parameters are empty; Cert and Key are both given, or
+// neither.
+type TLS struct {
+	On                        bool
+	CA, Cert, Key, ServerName string
+}
 
-// TLSParameters are the names of these parameters in a URL.
-var TLSParameters = []string{"ca", "cert", "key", "server_name"}
+// tlsParameters are the names of these parameters in a URL.
+var tlsParameters = []string{"ca", "cert", "key", "server_name"}
 
-// Set sets one of them. If the value is not allowed, it returns what is; otherwise an empty string.
-func (t *TLS) Set(name, value string) (allowed string) {
+// set sets one of them. If the value is not allowed, it returns what is; otherwise an empty string.
+func (t *TLS) set(name, value string) (allowed string) {
 	switch {
-	case name == "server_name" && !IsHost(value):
+	case name == "server_name" && !hostName.MatchString(value):
 		return "the name that stands in the server's certificate"
 	case value == "":
 		return "the path of a PEM file"
@@ -26,32 +30,31 @@ func (t *TLS) Set(name, value string) (allowed string) {
 	return ""
 }
 
-// Fault returns what is wrong with the combination, or nil.
-func (t *TLS) Fault() *Fault {
-	if (t.Cert == "") == (t.Key == "") {
-		return nil
-	}
-	return &Fault{Part: "only one of the parameters cert and key", Allowed: "both, or none"}
-}
+// isComplete reports whether Cert and Key are both given, or neither.
+func (t *TLS) isComplete() bool { return (t.Cert == "") == (t.Key == "") }
 
-// Config reads the files. The errors name the parameters ca, cert and key.
-func (t TLS) Config() (*tls.Config, error) {
+// Config reads the files. It returns nil without TLS. The errors name the engine and the parameters
+// ca, cert and key.
+func (t TLS) Config(engine string) (*tls.Config, error) {
+	if !t.On {
+		return nil, nil
+	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return nil, fmt.Errorf("parameter ca: %w", err)
+			return nil, fmt.Errorf("%s engine: URL: parameter ca: %w", engine, err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf(
-				"parameter ca: %s has no certificate in it: it must be a PEM file with CERTIFICATE blocks", t.CA)
+			return nil, fmt.Errorf("%s engine: URL: parameter ca: %s has no certificate in it: "+
+				"it must be a PEM file with CERTIFICATE blocks", engine, t.CA)
 		}
 	}
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
-			return nil, fmt.Errorf("parameters cert and key: %w", err)
+			return nil, fmt.Errorf("%s engine: URL: parameters cert and key: %w", engine, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/redis"
 )
 
@@ -22,8 +23,8 @@ import (
 //
 // All programs that share locks must write the servers in the same way.
 //
-// Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*redis.URLError]. No
-// error shows a password.
+// Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*URLError]. No error shows a
+// password.
 func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	t, err := parse(rawURL)
 	if err != nil {
@@ -54,75 +55,53 @@ func (t *target) open() ([]*redis.Engine, error) {
 	return engines, nil
 }
 
+// URLError is the error of a URL, as in package redis.
+type URLError = engineurl.Error
+
 // target is what a URL names.
 type target struct {
 	config
 	hosts, urls []string // by server
+	parameters  []string // those of the servers, as given
 }
 
-// schemes maps the schemes of this engine to those of the engine on one server.
-var schemes = map[string]string{"redlock": "redis", "redlocks": "rediss"}
+var urlSyntax = engineurl.Syntax[target]{
+	Engine:  "redlock",
+	Schemes: []string{"redlock", "redlocks"},
+	Parameters: []engineurl.Parameter[target]{
+		engineurl.Duration("node_timeout", option(WithNodeTimeout)),
+		engineurl.Duration("least_validity", option(WithLeastValidity)),
+	},
+	Unknown: func(t *target, parameter string) { t.parameters = append(t.parameters, parameter) },
+}
+
+func option(with func(time.Duration) Option) func(*target, time.Duration) (allowed string) {
+	return func(t *target, d time.Duration) string {
+		if e, ok := errors.AsType[*OptionError](with(d)(&t.config)); ok {
+			return e.Allowed
+		}
+		return ""
+	}
+}
 
 func parse(raw string) (*target, error) {
-	name, rest, found := strings.Cut(raw, "://")
-	scheme, known := schemes[name]
-	if !found || !known {
-		return nil, &redis.URLError{ // which does not show the value: it may be a password
-			Part: "a value without its scheme", Allowed: "one that begins with redlock:// or redlocks://"}
-	}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, path := rest, ""
-	if i := strings.Index(rest, "/"); i >= 0 {
-		authority, path = rest[:i], rest[i:]
-	}
-	user, hosts := "", authority
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
-		user, hosts = authority[:i+1], authority[i+1:]
-	}
-	t := &target{config: config{timeout: DefaultNodeTimeout}}
-	query, err := t.parameters(query)
+	u, err := urlSyntax.Split(raw)
 	if err != nil {
 		return nil, err
 	}
-	for host := range strings.SplitSeq(hosts, ",") {
+	t := &target{config: config{timeout: DefaultNodeTimeout}}
+	if err := urlSyntax.SetParameters(u, t); err != nil {
+		return nil, err
+	}
+	scheme := map[string]string{"redlock": "redis://", "redlocks": "rediss://"}[u.Scheme]
+	user := strings.TrimSuffix(u.Authority, u.Hosts) // with its @
+	rest := u.Path
+	if len(t.parameters) > 0 {
+		rest += "?" + strings.Join(t.parameters, "&")
+	}
+	for host := range strings.SplitSeq(u.Hosts, ",") {
 		t.hosts = append(t.hosts, host)
-		t.urls = append(t.urls, scheme+"://"+user+host+path+query)
+		t.urls = append(t.urls, scheme+user+host+rest)
 	}
 	return t, nil
-}
-
-// parameters sets the parameters of this engine, and returns those of the servers behind a question mark.
-func (t *target) parameters(query string) (string, error) {
-	var others []string
-	seen := map[string]bool{}
-	for pair := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		option := map[string]func(time.Duration) Option{
-			"node_timeout": WithNodeTimeout, "least_validity": WithLeastValidity,
-		}[name]
-		switch {
-		case option == nil && pair != "":
-			others = append(others, pair)
-		case option == nil:
-		case seen[name]:
-			return "", &redis.URLError{Part: "parameter", Value: name, Allowed: "given once"}
-		default:
-			seen[name] = true
-			d, err := time.ParseDuration(value)
-			if err == nil {
-				err = option(d)(&t.config)
-			}
-			if err != nil {
-				allowed := "a time like 500ms"
-				if wrong, ok := errors.AsType[*OptionError](err); ok {
-					allowed = wrong.Allowed
-				}
-				return "", &redis.URLError{Part: "parameter", Value: name, Allowed: allowed}
-			}
-		}
-	}
-	if len(others) == 0 {
-		return "", nil
-	}
-	return "?" + strings.Join(others, "&"), nil
 }

@@ -1,12 +1,22 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/memory"
+	"github.com/leasehold-go/leasehold/postgres"
+	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/redlock"
 	"github.com/leasehold-go/leasehold/sqlite"
+	"github.com/leasehold-go/leasehold/zookeeper"
 )
 
 // engineOpener opens the engines of some schemes.
@@ -51,31 +61,94 @@ func Open(raw string) (driver.Engine, func() error, error) {
 
 // openMemory opens an engine that ends with this process. It is for tests.
 func openMemory(raw string) (driver.Engine, func() error, error) {
-	rest, _, err := parseLocation(raw, nil)
-	if err != nil {
+	u := engineurl.SplitLocal(raw)
+	if err := (&engineurl.Syntax[struct{}]{}).SetParameters(u, nil); err != nil {
 		return nil, nil, err
 	}
-	if rest != "" {
-		return nil, nil, &URLError{Part: "what follows memory:", Value: showable(rest), Allowed: "left out"}
+	if u.Path != "" {
+		return nil, nil, &URLError{Part: "what follows memory:", Value: showable(u.Path), Allowed: "left out"}
 	}
 	return memory.New(), func() error { return nil }, nil
 }
 
+var sqliteSyntax = engineurl.Syntax[sqlite.Sharing]{
+	Parameters: []engineurl.Parameter[sqlite.Sharing]{
+		engineurl.Word("share", []string{"group", "all"}, func(s *sqlite.Sharing, word string) {
+			*s = map[string]sqlite.Sharing{"group": sqlite.Group, "all": sqlite.Everybody}[word]
+		}),
+	},
+}
+
 func openSQLite(raw string) (driver.Engine, func() error, error) {
-	rest, given, err := parseLocation(raw, map[string][]string{"share": {"group", "all"}})
+	u := engineurl.SplitLocal(raw)
+	var sharing sqlite.Sharing
+	if err := sqliteSyntax.SetParameters(u, &sharing); err != nil {
+		return nil, nil, err
+	}
+	path, err := sqlitePath(u.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	path, err := sqlitePath(rest)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err := sqlite.Open(path,
-		sqlite.WithSharing(map[string]sqlite.Sharing{"group": sqlite.Group, "all": sqlite.Everybody}[given["share"]]))
+	return opened(sqlite.Open(path, sqlite.WithSharing(sharing)))
+}
+
+// opened returns an engine with the function that closes it, or the error.
+func opened[E interface {
+	driver.Engine
+	Close() error
+}](e E, err error) (driver.Engine, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
 	return e, e.Close, nil
+}
+
+// openLimit is how long opening may take for an engine that sends requests before it can be used. It leaves time for a
+// second server if the first one hangs.
+const openLimit = 10 * time.Second
+
+// openPostgres opens a database, and creates the tables if they are missing.
+func openPostgres(raw string) (driver.Engine, func() error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
+	defer cancel()
+	return opened(postgres.Open(ctx, raw))
+}
+
+// openEtcd opens an etcd cluster.
+func openEtcd(raw string) (driver.Engine, func() error, error) { return opened(etcd.Open(raw)) }
+
+// openZooKeeper opens an ensemble, and waits for a session.
+func openZooKeeper(raw string) (driver.Engine, func() error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
+	defer cancel()
+	return opened(zookeeper.Open(ctx, raw))
+}
+
+// openRedis opens one server, servers behind Sentinels, or a Cluster.
+func openRedis(raw string) (driver.Engine, func() error, error) {
+	// The log of go-redis goes to standard error, and says nothing that the errors do not say.
+	logging.Disable()
+	return opened(redis.Open(raw))
+}
+
+// openRedlock opens several servers that vote.
+func openRedlock(raw string) (driver.Engine, func() error, error) {
+	logging.Disable()
+	return opened(redlock.Open(context.Background(), raw))
+}
+
+// OpenToExamine is Open for commands that only examine: it accepts servers of a majority that must not vote, such as
+// replicas. They do not vote then, either.
+func OpenToExamine(raw string) (driver.Engine, func() error, error) {
+	o, err := findOpener(raw, openers)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !slices.Contains(o.schemes, "redlock") {
+		return o.open(raw)
+	}
+	logging.Disable()
+	return opened(redlock.OpenToExamine(raw))
 }
 
 // sqlitePath returns the file that sqlite:PATH or sqlite:///PATH names. It decodes nothing: the name is used as it was

@@ -2,31 +2,15 @@
 package engine
 
 import (
-	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
 )
 
 // URLError says what is wrong with an engine URL. It never contains user names, passwords or values of parameters.
-type URLError struct {
-	// Part is the invalid part, as in "scheme".
-	Part string
-	// Value is the invalid value, if it may be shown.
-	Value string
-	// Allowed says what is valid.
-	Allowed string
-}
-
-// Error implements error.
-func (e *URLError) Error() string {
-	s := "engine URL: " + e.Part
-	if e.Value != "" {
-		s += fmt.Sprintf(" %q", e.Value)
-	}
-	return s + " is not allowed: it must be " + e.Allowed
-}
+type URLError = engineurl.Error
 
 var scheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
@@ -47,44 +31,6 @@ func findOpener(raw string, known []engineOpener) (engineOpener, error) {
 		return engineOpener{}, &URLError{Part: "scheme", Value: name, Allowed: allowed}
 	}
 	return known[at], nil
-}
-
-var parameter = regexp.MustCompile(`^[a-z][a-z0-9_]*=`)
-
-// parseLocation returns what follows the scheme of a URL, as typed, and its parameters. known are the parameters of the
-// engine with their allowed values.
-func parseLocation(raw string, known map[string][]string) (at string, given map[string]string, err error) {
-	name, rest, _ := strings.Cut(raw, ":")
-	rest, query, _ := strings.Cut(rest, "?")
-	given = map[string]string{}
-	for part := range strings.SplitSeq(query, "&") {
-		if part == "" {
-			continue
-		}
-		word := strings.TrimSuffix(parameter.FindString(part), "=") // anything else may be a secret
-		values := known[word]
-		_, twice := given[word]
-		value := strings.TrimPrefix(part, word+"=")
-		switch {
-		case word == "":
-			return "", nil, &URLError{Part: "what follows the question mark", Allowed: allowedParameters(name, known)}
-		case values == nil:
-			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: allowedParameters(name, known)}
-		case twice:
-			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: "given once"}
-		case !slices.Contains(values, value):
-			return "", nil, &URLError{Part: "parameter", Value: word, Allowed: strings.Join(values, " or ")}
-		}
-		given[word] = value
-	}
-	return rest, given, nil
-}
-
-func allowedParameters(scheme string, known map[string][]string) string {
-	if len(known) == 0 {
-		return "left out: " + scheme + ": has no parameters"
-	}
-	return "one of " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
 // showable returns the text if no password can be part of it, and "" otherwise.

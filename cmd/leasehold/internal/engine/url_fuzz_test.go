@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
+	"github.com/leasehold-go/leasehold/sqlite"
 )
 
 // However a URL is broken, the command neither shows a part of a password in it nor passes it on to the programs that
@@ -26,10 +29,10 @@ func FuzzURLs(f *testing.F) {
 			_, _, err = o.open(raw)
 		}
 		if err == nil {
-			var rest string
-			rest, _, err = parseLocation(raw, map[string][]string{"share": {"group", "all"}})
+			u := engineurl.SplitLocal(raw)
+			err = sqliteSyntax.SetParameters(u, new(sqlite.Sharing))
 			if err == nil && o.form == "sqlite:PATH" {
-				_, err = sqlitePath(rest)
+				_, err = sqlitePath(u.Path)
 			}
 		}
 		if err != nil && strings.Contains(fmt.Sprintf("%v %#v", err, err), secret) {

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leasehold-go/leasehold/internal/engineurl"
+	"github.com/leasehold-go/leasehold/sqlite"
 )
 
 // known are an engine with a host, and one without parameters.
@@ -32,14 +35,14 @@ func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 	t.Parallel()
 	const allowed = "server://HOST or file:PATH"
 	for raw, want := range map[string]URLError{
-		"":                   {"a value without a scheme", "", allowed},
-		"host":               {"a value without a scheme", "host", allowed},
-		"geheim@host":        {"a value without a scheme", "", allowed},
-		"anna:geheim@host":   {"a value without a scheme", "", allowed},
-		"Server://h":         {"a value without a scheme", "", allowed},
-		"other://h":          {"scheme", "other", allowed},
-		"other://geheim@h":   {"scheme", "other", allowed},
-		"server+more://h?x=": {"scheme", "server+more", allowed},
+		"":                   {Part: "a value without a scheme", Allowed: allowed},
+		"host":               {Part: "a value without a scheme", Value: "host", Allowed: allowed},
+		"geheim@host":        {Part: "a value without a scheme", Allowed: allowed},
+		"anna:geheim@host":   {Part: "a value without a scheme", Allowed: allowed},
+		"Server://h":         {Part: "a value without a scheme", Allowed: allowed},
+		"other://h":          {Part: "scheme", Value: "other", Allowed: allowed},
+		"other://geheim@h":   {Part: "scheme", Value: "other", Allowed: allowed},
+		"server+more://h?x=": {Part: "scheme", Value: "server+more", Allowed: allowed},
 	} {
 		_, err := findOpener(raw, known)
 		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
@@ -48,41 +51,34 @@ func TestURLsWithoutAnEngineAreRefused(t *testing.T) {
 	}
 }
 
-func TestLocations(t *testing.T) {
+// The paths of local engines are used as they were typed.
+func TestLocalURLs(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{"file:a%20b": "a%20b", "file:a:b?": "a:b", "file:": "",
-		"file:///c": "///c"} {
-		if got, _, err := parseLocation(raw, nil); err != nil || got != want {
-			t.Errorf("%s is at %q, %v", raw, got, err)
-		}
-	}
-	const allowed = "left out: file: has no parameters"
+	const none = "left out: memory: has no parameters"
 	for raw, want := range map[string]URLError{
-		"file:a?fast=1":          {"parameter", "fast", allowed},
-		"file:a?password=geheim": {"parameter", "password", allowed},
-		"file:a?geheim":          {"what follows the question mark", "", allowed},
-		"file:a?%zzgeheim=1":     {"what follows the question mark", "", allowed},
+		"memory:x":                       {Part: "what follows memory:", Value: "x", Allowed: "left out"},
+		"memory:geheim@h":                {Part: "what follows memory:", Allowed: "left out"},
+		"memory:?fast=1":                 {Part: "parameter", Value: "fast", Allowed: none},
+		"sqlite:":                        {Part: "an empty path"},
+		"sqlite://geheim@h":              {Part: "location"},
+		"sqlite:redis://anna:geheim@h":   {Part: "a URL behind sqlite:"},
+		"sqlite:a?fast=1":                {Part: "parameter", Value: "fast", Allowed: "one of share"},
+		"sqlite:a?geheim":                {Part: "a parameter that is not known", Allowed: "one of share"},
+		"sqlite:a@b?geheim=1":            {Part: "a parameter that is not known", Allowed: "one of share"},
+		"sqlite:a?share=geheim":          {Part: "parameter", Value: "share", Allowed: "group or all, or left out"},
+		"sqlite:a?share=all&share=group": {Part: "parameter", Value: "share", Allowed: "given once"},
 	} {
-		_, _, err := parseLocation(raw, nil)
-		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
+		_, _, err := Open(raw)
+		got, ok := errors.AsType[*URLError](err)
+		if !ok || got.Part != want.Part || got.Value != want.Value || !strings.HasPrefix(got.Allowed, want.Allowed) ||
+			strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %v, want %v", raw, err, &want)
 		}
 	}
-	known := map[string][]string{"share": {"group", "all"}, "a": {"b"}}
-	if at, given, err := parseLocation("file:a?share=all&a=b", known); err != nil || at != "a" ||
-		given["share"] != "all" || given["a"] != "b" {
-		t.Errorf("%s %v %v", at, given, err)
-	}
-	for raw, want := range map[string]URLError{
-		"file:a?fast=1":                {"parameter", "fast", "one of a, share"},
-		"file:a?geheim":                {"what follows the question mark", "", "one of a, share"},
-		"file:a?share=geheim":          {"parameter", "share", "group or all"},
-		"file:a?share=all&share=group": {"parameter", "share", "given once"},
-	} {
-		_, _, err := parseLocation(raw, known)
-		if got, ok := errors.AsType[*URLError](err); !ok || *got != want {
-			t.Errorf("%q: %v, want %v", raw, err, &want)
-		}
+	u := engineurl.SplitLocal("sqlite:a:b%20?share=all")
+	var sharing sqlite.Sharing
+	if err := sqliteSyntax.SetParameters(u, &sharing); err != nil || u.Path != "a:b%20" || sharing != sqlite.Everybody {
+		t.Errorf("%s, %v, %v", u.Path, sharing, err)
 	}
 }
 
@@ -115,7 +111,7 @@ func TestEnginesOpen(t *testing.T) {
 	}
 }
 
-// The engine's error about its URL becomes a *URLError; an error about files does not.
+// The engine's error about its URL is a *URLError; an error about files is not.
 func TestErrorsOfRedisURLs(t *testing.T) {
 	t.Parallel()
 	_, _, err := Open("redis://anna:geheim@h?fast=1")
@@ -135,7 +131,8 @@ func TestErrorsOfURLs(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]URLError{
 		"postgres://anna:geheim@h/d?max_ttl=geheim":     {Part: "parameter", Value: "max_ttl"},
-		"postgresql://anna:ge%heim@h/d":                 {Part: "something in it"},
+		"postgresql://anna:ge%heim@h/d":                 {Part: "user name or password"},
+		"postgres://anna:geheim@h:x/d":                  {Part: "something in it"},
 		"etcd://anna:geheim@h?fast=geheim":              {Part: "parameter", Value: "fast"},
 		"etcds://anna:ge/heim@h":                        {Part: "an @ behind the first slash"},
 		"zookeeper://anna:geheim@h?fast=geheim":         {Part: "parameter", Value: "fast"},

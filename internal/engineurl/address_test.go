@@ -1,6 +1,7 @@
 package engineurl_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -17,8 +18,8 @@ func TestAddress(t *testing.T) {
 		"[::1]":          "[::1]:7",
 		"[fe80::1]:80":   "[fe80::1]:80",
 	} {
-		if got, fault := engineurl.Address(text, "7", "1"); fault != nil || got != want {
-			t.Errorf("%s is %q, %+v, want %s", text, got, fault, want)
+		if got, err := engineurl.Address(text, "7", "1"); err != nil || got != want {
+			t.Errorf("%s is %q, %v, want %s", text, got, err, want)
 		}
 	}
 	for text, part := range map[string]string{
@@ -26,10 +27,11 @@ func TestAddress(t *testing.T) {
 		"[]": "host", "a@b": "host", "é": "host",
 		"a:": "port", "a:0": "port", "a:65536": "port", "a:geheim": "port", "::1": "host", "a:+1": "port",
 	} {
-		got, fault := engineurl.Address(text, "7", "1234")
-		if got != "" || fault == nil || fault.Part != part || !strings.Contains(fault.Allowed, ":1234") ||
+		got, err := engineurl.Address(text, "7", "1234")
+		fault, is := errors.AsType[*engineurl.Error](err)
+		if got != "" || !is || fault.Part != part || !strings.Contains(fault.Allowed, ":1234") ||
 			strings.Contains(fault.Allowed, "geheim") {
-			t.Errorf("%q is %q, %+v, want a fault of the %s", text, got, fault, part)
+			t.Errorf("%q is %q, %v, want what is wrong with the %s", text, got, err, part)
 		}
 	}
 }
