@@ -53,6 +53,8 @@
 // If renewal fails, [Lease.Context] is cancelled with the cause, at the deadline at the latest, even when the engine
 // hangs.
 //
+// Package admin shows who holds what and who waits, and takes locks away by force.
+//
 // Everything in this package is safe for concurrent use. The package prints nothing; see [WithLogger] and
 // [WithObserver].
 package leasehold

@@ -101,7 +101,10 @@ func TestAnEngineThatFails(t *testing.T) {
 // A request has a limit of its own, which is not the caller's deadline.
 func TestAnEngineThatIsSilent(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
-		silent := newAble(e, func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("asking: %w", ctx.Err()) })
+		silent := newAble(e, func(ctx context.Context) error {
+			<-ctx.Done()
+			return fmt.Errorf("asking: %w", ctx.Err())
+		})
 		for limit, c := range map[time.Duration]*admin.Client{
 			leasehold.DefaultRequestTimeout: admin.New(silent),
 			time.Second:                     admin.New(silent, admin.WithRequestTimeout(time.Second)),
