@@ -10,7 +10,7 @@ import (
 
 // assessment collects findings about servers.
 type assessment struct {
-	places   []Server
+	servers  []Server
 	majority bool
 	ttl      time.Duration
 	findings []Finding
@@ -23,7 +23,7 @@ func (a *assessment) add(s Severity, code, server, text, fix string) {
 // isMajorityWell reports whether locks work without the servers that are not well, because a majority of the voters is.
 func (a *assessment) isMajorityWell(well func(Server) bool) bool {
 	voters, left := 0, 0
-	for _, p := range a.places {
+	for _, p := range a.servers {
 		if p.Votes {
 			voters++
 			if well(p) {
@@ -40,7 +40,7 @@ func isGranting(p Server) bool { return p.Err == nil && p.Closed == 0 }
 // judgeSilent finds servers that do not answer, or answer with an error.
 func (a *assessment) judgeSilent() {
 	enough := a.isMajorityWell(isGranting)
-	for _, p := range a.places {
+	for _, p := range a.servers {
 		if p.Err == nil {
 			continue
 		}
@@ -66,7 +66,7 @@ func (a *assessment) judgeSilent() {
 // judgeClosed finds servers that grant nothing for a while.
 func (a *assessment) judgeClosed() {
 	enough := a.isMajorityWell(isGranting)
-	for _, p := range a.places {
+	for _, p := range a.servers {
 		if p.Closed <= 0 || !p.Votes {
 			continue
 		}
@@ -88,7 +88,7 @@ const maxClockDifference = time.Second
 // judgeClocks finds clocks that are wrong.
 func (a *assessment) judgeClocks() {
 	var timed, wrong []Server
-	for _, p := range a.places {
+	for _, p := range a.servers {
 		if p.Err == nil && p.HasClock {
 			timed = append(timed, p)
 			if p.Ahead.Abs() > maxClockDifference+clockUncertainty(p) {
@@ -145,7 +145,7 @@ func describeAhead(ahead time.Duration) string {
 // judgeSlow finds servers that are too slow for the ttl: a lease is renewed every third of it.
 func (a *assessment) judgeSlow() {
 	quick := a.isMajorityWell(func(p Server) bool { return isGranting(p) && p.RoundTrip <= a.ttl/10 })
-	for _, p := range a.places {
+	for _, p := range a.servers {
 		if !p.Votes || p.Err != nil || p.RoundTrip <= a.ttl/10 {
 			continue
 		}
@@ -166,7 +166,7 @@ func (a *assessment) judgeSlow() {
 // sortFindings returns the findings, the worst first, and then in the order of servers.
 func (a *assessment) sortFindings() []Finding {
 	at := map[string]int{"": -1}
-	for i, p := range a.places {
+	for i, p := range a.servers {
 		if _, known := at[p.Name]; !known {
 			at[p.Name] = i
 		}

@@ -56,9 +56,9 @@ const queueSampleSize = 1000
 
 // findLongQueues finds names that have nearly as many waiters as are allowed. It does so only if a listing is one
 // request, and if all servers answer.
-func (c *Client) findLongQueues(ctx context.Context, places []Server) (found []Finding) {
+func (c *Client) findLongQueues(ctx context.Context, servers []Server) (found []Finding) {
 	failed := func(p Server) bool { return p.Err != nil }
-	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(places, failed) {
+	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(servers, failed) {
 		return nil
 	}
 	all, err := c.List(ctx, Query{Limit: queueSampleSize})
@@ -82,7 +82,7 @@ func (c *Client) findLongQueues(ctx context.Context, places []Server) (found []F
 // assessServers adds the findings that any engine can have. With majority, a majority of the servers that vote is
 // enough; otherwise each of them is needed.
 func assessServers(x Examination, majority bool, ttl time.Duration) Examination {
-	j := assessment{places: x.Servers, majority: majority, ttl: ttl, findings: x.Findings}
+	j := assessment{servers: x.Servers, majority: majority, ttl: ttl, findings: x.Findings}
 	j.judgeSilent()
 	j.judgeClosed()
 	j.judgeClocks()

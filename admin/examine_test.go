@@ -57,61 +57,61 @@ func TestExamineJudgesServers(t *testing.T) {
 	ahead := func(d time.Duration) func(*driver.Server) { return func(p *driver.Server) { p.Ahead = d } }
 	slow := func(d time.Duration) func(*driver.Server) { return func(p *driver.Server) { p.RoundTrip = d } }
 	for name, c := range map[string]struct {
-		places   []driver.Server
+		servers  []driver.Server
 		majority bool
 		want     string
 	}{
-		"one that is well": {places: []driver.Server{well("a")}},
+		"one that is well": {servers: []driver.Server{well("a")}},
 		"nothing":          {},
-		"one that is silent": {places: []driver.Server{well("a", silent)},
+		"one that is silent": {servers: []driver.Server{well("a", silent)},
 			want: "critical server-silent a"},
-		"one that refuses": {places: []driver.Server{well("a", broken)},
+		"one that refuses": {servers: []driver.Server{well("a", broken)},
 			want: "critical server-error a"},
-		"a replica that is silent": {places: []driver.Server{well("a"), well("b", silent, follows)},
+		"a replica that is silent": {servers: []driver.Server{well("a"), well("b", silent, follows)},
 			want: "warning server-silent b"},
-		"one of several, all needed": {places: []driver.Server{well("a"), well("b", silent), well("c")},
+		"one of several, all needed": {servers: []driver.Server{well("a"), well("b", silent), well("c")},
 			want: "critical server-silent b"},
-		"one of three": {places: []driver.Server{well("a"), well("b", silent), well("c")},
+		"one of three": {servers: []driver.Server{well("a"), well("b", silent), well("c")},
 			majority: true, want: "warning server-silent b"},
-		"two of three": {places: []driver.Server{well("a", silent), well("b", broken), well("c")},
+		"two of three": {servers: []driver.Server{well("a", silent), well("b", broken), well("c")},
 			majority: true, want: "critical server-silent a, critical server-error b"},
-		"two of four": {places: []driver.Server{well("a", silent), well("b", silent), well("c"),
+		"two of four": {servers: []driver.Server{well("a", silent), well("b", silent), well("c"),
 			well("d")}, majority: true, want: "critical server-silent a, critical server-silent b"},
-		"one silent, one closed, of three": {places: []driver.Server{well("a", silent), well("b", closed), well("c")},
+		"one silent, one closed, of three": {servers: []driver.Server{well("a", silent), well("b", closed), well("c")},
 			majority: true, want: "critical server-silent a, critical grants-closed b"},
-		"one silent, one closed, of five": {places: []driver.Server{well("a", silent), well("b", closed), well("c"),
+		"one silent, one closed, of five": {servers: []driver.Server{well("a", silent), well("b", closed), well("c"),
 			well("d"), well("e")}, majority: true, want: "warning server-silent a, warning grants-closed b"},
-		"replicas make no majority": {places: []driver.Server{well("a"), well("b", silent), well("c", silent),
+		"replicas make no majority": {servers: []driver.Server{well("a"), well("b", silent), well("c", silent),
 			well("d", follows), well("e", follows)}, majority: true,
 			want: "critical server-silent b, critical server-silent c"},
-		"one that grants nothing yet": {places: []driver.Server{well("a", closed)},
+		"one that grants nothing yet": {servers: []driver.Server{well("a", closed)},
 			want: "critical grants-closed a"},
-		"a replica that would not": {places: []driver.Server{well("a"), well("b", closed, follows)}},
-		"a clock that is ahead": {places: []driver.Server{well("a", ahead(10*time.Second))},
+		"a replica that would not": {servers: []driver.Server{well("a"), well("b", closed, follows)}},
+		"a clock that is ahead": {servers: []driver.Server{well("a", ahead(10*time.Second))},
 			want: "warning clock-difference a"},
-		"a clock that is behind": {places: []driver.Server{well("a"), well("b", ahead(-10*time.Second)),
+		"a clock that is behind": {servers: []driver.Server{well("a"), well("b", ahead(-10*time.Second)),
 			well("c")}, want: "warning clock-difference b"},
-		"a clock that may be right": {places: []driver.Server{well("a", ahead(1100*ms), slow(300*ms))},
+		"a clock that may be right": {servers: []driver.Server{well("a", ahead(1100*ms), slow(300*ms))},
 			want: "warning slow a"},
-		"a clock a little off": {places: []driver.Server{well("a", ahead(900*ms))}},
-		"the clock of this machine": {places: []driver.Server{well("a", ahead(10*time.Second)),
+		"a clock a little off": {servers: []driver.Server{well("a", ahead(900*ms))}},
+		"the clock of this machine": {servers: []driver.Server{well("a", ahead(10*time.Second)),
 			well("b", ahead(10*time.Second))}, want: "warning clock-difference "},
-		"clocks apart, this one between": {places: []driver.Server{well("a", ahead(-800*ms)), well("b"),
+		"clocks apart, this one between": {servers: []driver.Server{well("a", ahead(-800*ms)), well("b"),
 			well("c", ahead(800*ms))}, want: "warning clock-difference "},
-		"clocks all wrong, each by its own": {places: []driver.Server{well("a", ahead(-5*time.Second)),
+		"clocks all wrong, each by its own": {servers: []driver.Server{well("a", ahead(-5*time.Second)),
 			well("b", ahead(5*time.Second))}, want: "warning clock-difference a, warning clock-difference b"},
-		"slow":     {places: []driver.Server{well("a", slow(150*ms))}, want: "warning slow a"},
-		"too slow": {places: []driver.Server{well("a", slow(400*ms))}, want: "critical slow a"},
-		"too slow, but others are not": {places: []driver.Server{well("a", slow(400*ms)), well("b"), well("c")},
+		"slow":     {servers: []driver.Server{well("a", slow(150*ms))}, want: "warning slow a"},
+		"too slow": {servers: []driver.Server{well("a", slow(400*ms))}, want: "critical slow a"},
+		"too slow, but others are not": {servers: []driver.Server{well("a", slow(400*ms)), well("b"), well("c")},
 			majority: true, want: "warning slow a"},
 		"too slow, with too few that are not": {
-			places:   []driver.Server{well("a", slow(400*ms)), well("b", slow(150*ms)), well("c")},
+			servers:  []driver.Server{well("a", slow(400*ms)), well("b", slow(150*ms)), well("c")},
 			majority: true, want: "critical slow a, warning slow b"},
-		"a replica that is slow": {places: []driver.Server{well("a"), well("b", slow(time.Second), follows)}},
+		"a replica that is slow": {servers: []driver.Server{well("a"), well("b", slow(time.Second), follows)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.places}, majority: c.majority},
+			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.servers}, majority: c.majority},
 				admin.WithTTL(time.Second))
 			if err != nil {
 				t.Fatal(err)
@@ -126,8 +126,8 @@ func TestExamineJudgesServers(t *testing.T) {
 			if got := strings.Join(found, ", "); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
-			if !slices.Equal(x.Servers, c.places) {
-				t.Errorf("the places are %+v", x.Servers)
+			if !slices.Equal(x.Servers, c.servers) {
+				t.Errorf("the servers are %+v", x.Servers)
 			}
 		})
 	}
@@ -136,11 +136,11 @@ func TestExamineJudgesServers(t *testing.T) {
 // The engine's findings are sorted among the others: the worst first, and then in the order of servers.
 func TestExamineSortsFindings(t *testing.T) {
 	t.Parallel()
-	places := []driver.Server{{Name: "b", Votes: true}, {Name: "a", Votes: true, Err: driver.ErrSilent}}
-	f := func(s admin.Severity, code, place string) driver.Finding {
-		return driver.Finding{Severity: s, Code: code, Server: place}
+	servers := []driver.Server{{Name: "b", Votes: true}, {Name: "a", Votes: true, Err: driver.ErrSilent}}
+	f := func(s admin.Severity, code, server string) driver.Finding {
+		return driver.Finding{Severity: s, Code: code, Server: server}
 	}
-	x, err := examinedBy(t, &examined{x: driver.Examination{Servers: places, Findings: []driver.Finding{
+	x, err := examinedBy(t, &examined{x: driver.Examination{Servers: servers, Findings: []driver.Finding{
 		f(admin.Note, "n", "b"), f(admin.Warning, "w", "a"), f(admin.Warning, "w", "b"),
 		f(admin.Critical, "z", "b"), f(admin.Critical, "z", ""), f(admin.Critical, "y", "b"),
 	}}})
@@ -170,8 +170,8 @@ func TestExamineErrors(t *testing.T) {
 // Examine finds names that have nearly as many waiters as are allowed.
 func TestExamineFindsLongQueues(t *testing.T) {
 	t.Parallel()
-	longQueues := func(limit int, places ...driver.Server) string {
-		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: places}}
+	longQueues := func(limit int, servers ...driver.Server) string {
+		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: servers}}
 		c := admin.New(e, admin.WithMaxWaiters(limit))
 		for i := range 10 {
 			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour,

@@ -42,7 +42,7 @@ func (c *Client) Leaks(ctx context.Context, q Query) iter.Seq2[Leak, error] {
 }
 
 // Sweep removes a leak that Leaks has yielded, and lets the next waiter in. It returns leasehold.ErrLost, and has
-// changed nothing, if the leak no longer exists or is another one by now, and leasehold.ErrUnsupported as Leaks does.
+// changed nothing, if the leak is gone or has changed, and leasehold.ErrUnsupported as Leaks does.
 func (c *Client) Sweep(ctx context.Context, l Leak) error {
 	a := call{"sweep", l.Key}
 	s, err := c.sweeper(a)

@@ -61,8 +61,8 @@ func (c *Client) Inspect(ctx context.Context, name string) ([]Status, error) {
 // as the caller goes on, and ends after the first error. Names that come or go meanwhile may be missed or reported; a
 // name that exists all the time is reported once.
 //
-// On engines that search for names All searches once, whereas List searches once a page. Query.Progress is then told
-// how the search goes on.
+// Some engines have to search for names. There, All searches once, whereas List searches for each page, and
+// Query.Progress is told how far the search is.
 func (c *Client) All(ctx context.Context, q Query) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		if err := c.checkQuery(q); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 type (
-	// Removal is a lock that an operator takes away from its holder, and the record of it.
+	// Removal is the record of a lock that an operator took away from its holder, or tried to.
 	Removal = driver.Removal
 	// Outcome is the outcome of a removal.
 	Outcome = driver.Outcome
@@ -38,7 +38,8 @@ func WithOperator(who string) RemovalOption { return func(r *Removal) { r.By = w
 // WithReason says why the lock is released.
 func WithReason(why string) RemovalOption { return func(r *Removal) { r.Why = why } }
 
-// WithHolderText is the holder text, as Inspect shows it. Others have written it, so what cannot be stored is replaced.
+// WithHolderText says who held the lock: the holder text, as Inspect shows it. Others have written that text, so what
+// cannot be stored is replaced.
 func WithHolderText(text string) RemovalOption { return func(r *Removal) { r.Holder = text } }
 
 // ForceRelease takes a lock away from the holder with that token, whoever that is. Call Inspect first: the token makes

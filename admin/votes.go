@@ -14,8 +14,8 @@ type Vote = driver.Vote
 var ErrSilent = driver.ErrSilent
 
 // Votes returns the state of one name on each node, on engines where a majority of nodes decides: who holds the name
-// there, how long the node has no vote, and whether it answers. It asks all nodes, so it takes as long as the slowest
-// one. Inspect returns what the votes result in. Votes returns leasehold.ErrUnsupported on other engines.
+// there, for how much longer the node grants nothing, and whether it answers. It asks all nodes, so it takes as long as
+// the slowest one. Inspect returns what the majority says. Votes returns leasehold.ErrUnsupported on other engines.
 func (c *Client) Votes(ctx context.Context, kind leasehold.Kind, name string) ([]Vote, error) {
 	if c.err != nil {
 		return nil, c.err
