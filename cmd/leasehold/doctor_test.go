@@ -252,7 +252,7 @@ func TestDoctorIsDocumented(t *testing.T) {
 		return string(text)
 	}
 	inSource := map[string]bool{}
-	for _, pattern := range []string{"internal/cli/doctor*.go", "../../examine*.go",
+	for _, pattern := range []string{"internal/cli/doctor*.go", "../../admin/*.go",
 		"../../internal/exposure/exposure.go", "../../redis/examine*.go", "../../redis/redlock/examine*.go",
 		"../../sqlite/examine*.go", "../../postgres/examine*.go", "../../etcd/examine*.go",
 		"../../zookeeper/examine*.go"} {
