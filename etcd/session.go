@@ -163,11 +163,14 @@ func (e *Engine) keepAlive(ctx context.Context, s *session) (from driver.Instant
 		return from, 0, err
 	case confirmed.Count == 0:
 		return from, 0, errSession
-	case r.Header.GetRaftTerm() != confirmed.Header.GetRaftTerm():
+	case !inOneTerm(r.Header, confirmed.Header):
 		return from, 0, errOldLeader
 	}
 	return from, validity(min(s.seconds, r.TTL)), nil
 }
+
+// inOneTerm reports whether both answers come from the same term, and so from the same leader.
+func inOneTerm(a, b *pb.ResponseHeader) bool { return a.GetRaftTerm() == b.GetRaftTerm() }
 
 func (e *Engine) sendKeepalive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)

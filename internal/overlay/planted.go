@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,9 @@ func planted(t testing.TB, faults []Fault) (texts map[string]string) {
 	files := map[string]*source{}
 	for _, f := range faults {
 		for _, e := range f.Edits {
+			if e.Func != "" {
+				e.File = fileWith(t, e.Func)
+			}
 			path, text := e.read(t)
 			if files[path] == nil {
 				files[path] = parse(t, path, text)
@@ -62,6 +66,11 @@ func (s *source) between(from, to token.Pos) string {
 // one after the other.
 func (s *source) plant(t testing.TB, fault string, e Edit) {
 	t.Helper()
+	if e.Func != "" {
+		f := s.function(e.Func)
+		s.bodies[f] = append(s.bodies[f], body{fault, "{\n" + e.Body + "\n}"})
+		return
+	}
 	f := s.functionWith(e.From)
 	if f == nil {
 		t.Fatalf("%s: %q is not inside of one function: plant the fault anew", e.File, e.From)
@@ -84,6 +93,55 @@ func (s *source) functionWith(text string) *ast.FuncDecl {
 	for _, d := range s.syntax.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil &&
 			strings.Contains(s.between(f.Body.Lbrace, f.Body.Rbrace+1), text) {
+			return f
+		}
+	}
+	return nil
+}
+
+// fileWith returns the file in this folder that has the function. The test fails unless there is
+// exactly one.
+func fileWith(t testing.TB, function string) (file string) {
+	t.Helper()
+	all, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range all {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parse(t, f, string(text)).function(function) != nil {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%q has function %s, want one file: plant the fault anew", found, function)
+	}
+	return found[0]
+}
+
+// function returns the function or method with that name, or nil.
+func (s *source) function(name string) *ast.FuncDecl {
+	for _, d := range s.syntax.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		is := f.Name.Name
+		if f.Recv != nil {
+			receiver := f.Recv.List[0].Type
+			if star, ok := receiver.(*ast.StarExpr); ok {
+				receiver = star.X
+			}
+			is = s.between(receiver.Pos(), receiver.End()) + "." + is
+		}
+		if is == name {
 			return f
 		}
 	}
