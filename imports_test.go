@@ -41,7 +41,7 @@ var tools = []string{
 // among are what engines have in common.
 var among = []string{
 	"internal/overdue", "internal/engineurl", "internal/keyset", "internal/contended", "internal/exposure",
-	"internal/ownpath",
+	"internal/ownpath", "internal/paging",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
@@ -83,7 +83,8 @@ func (s source) breach(imported string) string {
 			return "drivertest knows only driver"
 		}
 	case under(s.dir, "internal"):
-		if !under(to, "internal") && !(to == "" && slices.Contains(observersShare, s.dir)) {
+		if !under(to, "internal") && !(to == "" && slices.Contains(observersShare, s.dir)) &&
+			!(to == "driver" && s.dir == "internal/paging") {
 			return "internal packages know nothing further out"
 		}
 	case slices.Contains(resource, s.dir):

@@ -13,21 +13,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
-const (
-	// defaultLimit is the page size of a query without a limit.
-	defaultLimit = 1000
-	// maxKeysPerRead limits the keys that one request reads, so that other requests are not kept waiting.
-	maxKeysPerRead = 1000
-)
+// maxKeysPerRead limits the keys that one request reads, so that other requests are not kept waiting.
+const maxKeysPerRead = 1000
 
 // List implements [driver.Engine]. All entries of a listing existed at one moment. The remaining time of a lease is
 // what the server knows: the holder's process may end the lease a few seconds earlier.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = paging.Limit(q)
 	for range maxTries {
 		l := listing{e: e, q: q}
 		err := l.read(ctx)
@@ -64,8 +59,8 @@ type holderEtcdLease struct {
 type remaining struct{ left, total time.Duration }
 
 func (l *listing) read(ctx context.Context) error {
-	for _, kind := range driver.Kinds {
-		if kind == driver.Latch || l.q.Kind != 0 && l.q.Kind != kind || kind < l.q.After.Kind {
+	for kind := range paging.Kinds(l.q) {
+		if kind == driver.Latch {
 			continue
 		}
 		if err := l.readKind(ctx, kind); err != nil {
@@ -105,16 +100,9 @@ func (l *listing) readKind(ctx context.Context, kind driver.Kind) error {
 	return nil
 }
 
-// bounds returns the range of keys that the query asks for. No name contains a zero byte, or 0xff, which UTF-8 never
-// uses.
+// bounds returns the range of keys that the query asks for. The keys of a name begin with the name and a zero byte.
 func (l *listing) bounds(kind driver.Kind) keyRange {
-	from, to := l.q.Prefix, l.q.Prefix+"\xff"
-	if l.q.Name != "" {
-		from, to = max(from, l.q.Name), min(to, l.q.Name+"\x01")
-	}
-	if kind == l.q.After.Kind {
-		from = max(from, l.q.After.Name+"\x01")
-	}
+	from, to := paging.Bounds(l.q, kind)
 	prefix := l.e.keys.kindPrefix(kind)
 	return keyRange{prefix + from, prefix + to}
 }

@@ -3,21 +3,16 @@ package memory
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
-
-// defaultLimit is the page size of a query without a limit.
-const defaultLimit = 1000
 
 // List implements [driver.Engine]. It locks one shard at a time, so the entries of a listing need not have existed at
 // the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = paging.Limit(q)
 	var page []driver.Status
 	for len(page) < q.Limit {
 		if err := ctx.Err(); err != nil {
@@ -41,7 +36,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 // keys returns the first limit keys that match the query, in order, and whether there are more.
 func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) {
 	add := func(k driver.Key) {
-		if k.Compare(q.After) <= 0 || !strings.HasPrefix(k.Name, q.Prefix) {
+		if !paging.Matches(q, k) {
 			return
 		}
 		keys = append(keys, k)
@@ -51,10 +46,7 @@ func (e *Engine) keys(q driver.Query, limit int) (keys []driver.Key, more bool) 
 			more = true
 		}
 	}
-	for _, kind := range driver.Kinds {
-		if q.Kind != 0 && q.Kind != kind {
-			continue
-		}
+	for kind := range paging.Kinds(q) {
 		if q.Name != "" {
 			add(driver.Key{Kind: kind, Name: q.Name})
 			continue

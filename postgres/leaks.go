@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // leakQueries returns the queries that find leaks of a kind, by sort. They find what is more than 5 s old, because a
@@ -25,7 +26,7 @@ func (e *Engine) leakQueries(kind driver.Kind) map[driver.LeakSort]string {
 // Leaks implements [driver.Sweeper]. Leaks of this engine take a little room and block nobody.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
-	for _, kind := range driver.Kinds {
+	for kind := range paging.Kinds(q) {
 		sorts := e.leakQueries(kind)
 		for _, sort := range driver.LeakSorts {
 			if sorts[sort] == "" {
@@ -44,32 +45,20 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 func (e *Engine) listLeaks(
 	ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool,
 ) (more bool, err error) {
-	for {
+	return paging.Leaks(q, func(q driver.Query) (page []driver.Leak, err error) {
 		from, to, some := bounds(q, l.Kind)
 		if !some {
-			return true, nil
+			return nil, nil
 		}
-		var page []driver.Leak
-		err := e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
+		err = e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
 			var mark int64
 			return forEachRow(ctx, tx, []any{&l.Name, &l.Count, &mark}, func() {
 				l.Mark = strconv.FormatInt(mark, 10)
 				page = append(page, l)
-			}, query, int16(l.Kind), from, to, int32(defaultLimit))
+			}, query, int16(l.Kind), from, to, int32(paging.PageSize))
 		})
-		if err != nil {
-			return false, err
-		}
-		for _, l := range page {
-			if !visit(l) {
-				return false, nil
-			}
-		}
-		if len(page) < defaultLimit {
-			return true, nil
-		}
-		q.After = page[len(page)-1].Key
-	}
+		return page, err
+	}, visit)
 }
 
 // Sweep implements [driver.Sweeper].

@@ -9,18 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
-
-// defaultLimit is the number of entries in a page unless the query sets another one.
-const defaultLimit = 1000
 
 // List implements [driver.Engine]. All entries of one listing existed at the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = paging.Limit(q)
 	err = e.inTransaction(ctx, toLook, readOnlySnapshot, func(tx pgx.Tx) error {
-		for _, kind := range driver.Kinds {
+		for kind := range paging.Kinds(q) {
 			from, to, some := bounds(q, kind)
 			if !some || len(page) >= q.Limit {
 				continue
@@ -45,9 +41,6 @@ func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status
 
 // bounds returns the first and the last name of a kind that the query asks for, and whether it asks for any.
 func bounds(q driver.Query, kind driver.Kind) (from, to string, some bool) {
-	if q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
-		return "", "", false
-	}
 	for _, text := range []string{q.Prefix, q.Name} {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 			return "", "", false // names cannot contain that

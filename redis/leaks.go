@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // Leaks implements [driver.Sweeper]. It searches all servers, in small steps (SCAN, PTTL), for queues and for keys that
@@ -76,7 +77,7 @@ func (e *Engine) findCandidates(ctx context.Context, q driver.Query) (all []leak
 			{driver.Key{Kind: driver.Semaphore}, partHolders}, {driver.Key{Kind: driver.Semaphore}, partInfo},
 			{driver.Key{Kind: driver.Latch}, partLatch},
 		} {
-			if c.Name = q.Name; matches(q, c.Key) {
+			if c.Name = q.Name; paging.Matches(q, c.Key) {
 				all = append(all, c)
 			}
 		}
@@ -112,7 +113,7 @@ func (e *Engine) filterLasting(
 	_, _ = tx.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 		for _, key := range keys {
 			k, part, ok := parseKey(e.prefix, key)
-			if !ok || !matches(q, k) {
+			if !ok || !paging.Matches(q, k) {
 				continue
 			}
 			if c := candidateOf(k, part); c.part == partQueue {

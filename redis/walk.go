@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // namesPerRead is how many names are read at once.
@@ -44,13 +44,7 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 		return nil, errClosed
 	}
 	if q.Name != "" {
-		var keys []driver.Key
-		for _, kind := range driver.Kinds {
-			if k := (driver.Key{Kind: kind, Name: q.Name}); matches(q, k) {
-				keys = append(keys, k)
-			}
-		}
-		return keys, nil
+		return paging.Keys(q), nil
 	}
 	var mu sync.Mutex
 	found := map[driver.Key]struct{}{}
@@ -58,7 +52,7 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, key := range keys {
-			if k, part, ok := parseKey(e.prefix, key); ok && part != partToken && matches(q, k) {
+			if k, part, ok := parseKey(e.prefix, key); ok && part != partToken && paging.Matches(q, k) {
 				found[k] = struct{}{}
 			}
 		}
@@ -73,12 +67,6 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 	}
 	slices.SortFunc(keys, driver.Key.Compare)
 	return keys, nil
-}
-
-// matches reports whether a key matches a query.
-func matches(q driver.Query, k driver.Key) bool {
-	return (q.Kind == 0 || q.Kind == k.Kind) && (q.Name == "" || q.Name == k.Name) &&
-		strings.HasPrefix(k.Name, q.Prefix) && k.Compare(q.After) > 0
 }
 
 // statuses returns the statuses of keys, and leaves out those without any. It asks for all at once, and again for those

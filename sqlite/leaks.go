@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // leakAge is how long something must have been of no use to count as a leak: in a file that is in use, it is removed
@@ -30,10 +31,7 @@ const latchLeakQuery = `
 // Leaks implements [driver.Sweeper]. Leaks of this engine take a little room in the file, and are in nobody's way.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
-	for _, kind := range driver.Kinds {
-		if q.Kind != 0 && q.Kind != kind {
-			continue
-		}
+	for kind := range paging.Kinds(q) {
 		for _, sort := range driver.LeakSorts {
 			query := leakQueries[sort]
 			if kind == driver.Latch {
@@ -59,31 +57,19 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 func (e *Engine) visitLeaks(
 	ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool,
 ) (more bool, err error) {
-	for {
-		var page []driver.Leak
-		from, to := bounds(q, l.Kind)
-		err := e.read(ctx, func(v *view) error {
+	return paging.Leaks(q, func(q driver.Query) (page []driver.Leak, err error) {
+		from, to := paging.Bounds(q, l.Kind)
+		err = e.read(ctx, func(v *view) error {
 			page = nil
 			var mark int64
 			return v.forEach([]any{&l.Name, &l.Count, &mark}, func() bool {
 				l.Mark = strconv.FormatInt(mark, 10)
 				page = append(page, l)
 				return true
-			}, query, l.Kind, from, to, v.now-micros(leakAge), defaultLimit)
+			}, query, l.Kind, from, to, v.now-micros(leakAge), paging.PageSize)
 		})
-		if err != nil {
-			return false, err
-		}
-		for _, l := range page {
-			if !visit(l) {
-				return false, nil
-			}
-		}
-		if len(page) < defaultLimit {
-			return true, nil
-		}
-		q.After = page[len(page)-1].Key
-	}
+		return page, err
+	}, visit)
 }
 
 // Sweep implements [driver.Sweeper].

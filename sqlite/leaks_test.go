@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // leaksOf returns the leaks, also as text.
@@ -209,7 +210,7 @@ func TestManyLeaks(t *testing.T) {
 	t.Parallel()
 	manual := newManualClock("boot", time.Hour)
 	e := openAt(t, newPath(t), manual.clock())
-	const many = 2*defaultLimit + 7
+	const many = 2*paging.PageSize + 7
 	err := e.change(t.Context(), e.fast, func(v *view) error {
 		_, err := v.exec(`
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)

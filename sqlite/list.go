@@ -5,16 +5,12 @@ import (
 	"database/sql"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
-
-// defaultLimit is the number of entries in a listing unless the query sets another.
-const defaultLimit = 1000
 
 // List implements [driver.Engine]. All entries of one listing existed at the same moment.
 func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = paging.Limit(q)
 	err = e.read(ctx, func(v *view) error {
 		if _, err := v.exec("BEGIN"); err != nil {
 			return err
@@ -49,11 +45,8 @@ func (v *view) list(ctx context.Context, q driver.Query) (page []driver.Status, 
 
 // keys returns the first keys that match the query, in order.
 func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
-	for _, kind := range driver.Kinds {
-		if q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
-			continue
-		}
-		from, to := bounds(q, kind)
+	for kind := range paging.Kinds(q) {
+		from, to := paging.Bounds(q, kind)
 		query := `
 			SELECT name FROM holders WHERE kind = ?1 AND name >= ?2 AND name < ?3 AND expires > ?4
 			UNION
@@ -75,19 +68,6 @@ func (v *view) keys(q driver.Query) (keys []driver.Key, err error) {
 		}
 	}
 	return keys, nil
-}
-
-// bounds returns the first name that the query wants, and the first behind it that the query does not want. No name
-// contains a zero byte, nor 0xff, which UTF-8 never uses.
-func bounds(q driver.Query, kind driver.Kind) (from, to string) {
-	from, to = q.Prefix, q.Prefix+"\xff"
-	if q.Name != "" {
-		from, to = max(from, q.Name), min(to, q.Name+"\x00")
-	}
-	if kind == q.After.Kind {
-		from = max(from, q.After.Name+"\x00")
-	}
-	return from, to
 }
 
 // status returns the state of a key.

@@ -8,34 +8,6 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-func TestBounds(t *testing.T) {
-	t.Parallel()
-	all := []string{"a", "a\x01", "a/", "a/1", "a/\U0010ffff", "a0", "b", "\U0010ffff"}
-	for _, test := range []struct {
-		query driver.Query
-		want  []string
-	}{
-		{driver.Query{}, all},
-		{driver.Query{Name: "a"}, []string{"a"}},
-		{driver.Query{Prefix: "a/"}, []string{"a/", "a/1", "a/\U0010ffff"}},
-		{driver.Query{Prefix: "\U0010ffff"}, []string{"\U0010ffff"}},
-		{driver.Query{Name: "a/1", Prefix: "b"}, nil},
-		{driver.Query{After: driver.Key{Kind: driver.Lock, Name: "a"}}, all[1:]},
-		{driver.Query{Prefix: "a", After: driver.Key{Kind: driver.Lock, Name: "a/1"}}, []string{"a/\U0010ffff", "a0"}},
-	} {
-		from, to := bounds(test.query, driver.Lock)
-		var got []string
-		for _, name := range all {
-			if from <= name && name < to {
-				got = append(got, name)
-			}
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%+v gives %q, want %q", test.query, got, test.want)
-		}
-	}
-}
-
 func TestPagesOfAListing(t *testing.T) {
 	t.Parallel()
 	e := openFile(t, newPath(t))

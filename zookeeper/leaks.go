@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // leakAge is how long something must have been of no use to count as a leak: a live process would have removed it
@@ -28,8 +29,8 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 		return err
 	}
 	searched := 0
-	for _, kind := range driver.Kinds {
-		if kindNodes[kind] == "" || q.Kind != 0 && q.Kind != kind {
+	for kind := range paging.Kinds(q) {
+		if kindNodes[kind] == "" {
 			continue
 		}
 		keys, err := e.readKeys(ctx, q, kind)

@@ -5,33 +5,27 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
-const (
-	// defaultLimit is the number of names in a listing unless the query sets another.
-	defaultLimit = 1000
-	// listBatch is how many names are read at a time.
-	listBatch = 128
-)
+// listBatch is how many names are read at a time.
+const listBatch = 128
 
 // List implements [driver.Engine]. Each name is shown as it was at one moment. The TTL of a holder is the longest
 // possible: the servers do not tell how long a session will last.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = paging.Limit(q)
 	if err := e.client.sync(ctx, e.prefix); err != nil {
 		return nil, err
 	}
 	var page []driver.Status
-	for _, kind := range driver.Kinds {
-		if kindNodes[kind] == "" || q.Kind != 0 && q.Kind != kind || kind < q.After.Kind {
+	for kind := range paging.Kinds(q) {
+		if kindNodes[kind] == "" {
 			continue
 		}
 		keys, err := e.readKeys(ctx, q, kind)
@@ -55,11 +49,8 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 // readKeys returns the names that match a query, in order.
 func (e *Engine) readKeys(ctx context.Context, q driver.Query, kind driver.Kind) ([]driver.Key, error) {
 	if q.Name != "" {
-		k := driver.Key{Kind: kind, Name: q.Name}
-		if !matches(q, k) {
-			return nil, nil
-		}
-		return []driver.Key{k}, nil
+		q.Kind = kind
+		return paging.Keys(q), nil
 	}
 	nodes, err := e.client.children(ctx, e.kindNode(kind))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -68,16 +59,12 @@ func (e *Engine) readKeys(ctx context.Context, q driver.Query, kind driver.Kind)
 	var keys []driver.Key
 	for _, node := range nodes {
 		name, ok := unescape(node)
-		if k := (driver.Key{Kind: kind, Name: name}); ok && matches(q, k) {
+		if k := (driver.Key{Kind: kind, Name: name}); ok && paging.Matches(q, k) {
 			keys = append(keys, k)
 		}
 	}
 	slices.SortFunc(keys, driver.Key.Compare)
 	return keys, err
-}
-
-func matches(q driver.Query, k driver.Key) bool {
-	return strings.HasPrefix(k.Name, q.Prefix) && k.Compare(q.After) > 0
 }
 
 // readStatuses returns the status of each name that is held or waited for.

@@ -8,24 +8,16 @@ import (
 	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
 // List implements [driver.Engine]. It needs a majority of the nodes. A name that one holder has on a majority is listed
 // as held, and so is one that it may have there, because of nodes that have not answered. An owner that has fewer nodes
 // is not listed: it has just begun, or is about to release.
-func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
-	if q.Limit <= 0 {
-		q.Limit = 1000
-	}
-	q.Progress = nil
-	err = e.listMerged(ctx, q, func(part []driver.Status) bool {
-		page = append(page, part...)
-		return true
+func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	return paging.Collect(q, func(q driver.Query, visit func(page []driver.Status) bool) error {
+		return e.listMerged(ctx, q, visit)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return page, nil
 }
 
 // Walk implements [driver.Walker]. Each node is searched once. Majorities count as in List; a node that fails
@@ -76,7 +68,7 @@ func (e *Engine) listNode(ctx context.Context, n *node, q driver.Query, visit fu
 	if w, ok := n.Node.(driver.Walker); ok && n.Abilities().Walk {
 		return w.Walk(ctx, q, visit)
 	}
-	q.Limit = min(q.Limit, 1000)
+	q.Limit = min(q.Limit, paging.PageSize)
 	for searched := 0; ; {
 		var page []driver.Status
 		err := e.sendRequest(ctx, n, func(ctx context.Context) (err error) {
