@@ -14,19 +14,7 @@ import (
 // sendRelease sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the clean-up.
 func (h *hold) sendRelease(r driver.Release) error {
 	c := h.lock.client
-	var err error
-	switch ctx := context.Background(); {
-	case c.abilities.Local:
-		err = c.engine.Release(ctx, r)
-	case c.canCallDirectly(ctx, c.requestTimeout):
-		inner, end := c.withLimit(ctx, c.requestTimeout)
-		err = causeOf(ctx, c.engine.Release(inner, r))
-		end()
-	default:
-		_, err = sendRequest(ctx, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, c.engine.Release(ctx, r)
-		}, discard)
-	}
+	err := c.sendRelease(context.Background(), r)
 	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,38 +49,14 @@ func (h *hold) cleanUp() {
 	}
 }
 
-// beginRequest counts a request that is about to be sent.
-func (h *hold) beginRequest() sentRequest {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requestCount++
-	return sentRequest{hold: h, uncertainBefore: h.uncertain, number: h.requestCount}
-}
-
-// sentRequest is one request that was sent for an owner.
-type sentRequest struct {
-	hold            *hold
-	uncertainBefore time.Duration // until when an earlier request may take effect
-	number          int
-}
-
-// noteLateAnswer takes the outcome of a request that had been given up. If its owner has ended, whatever the request
-// left is cleaned up. If the request had no effect, the owner is as certain as it was before, unless another request
-// has been sent since.
-func (s sentRequest) noteLateAnswer(g driver.Grant, err error) {
-	h := s.hold
-	h.mu.Lock()
-	if g.Owner != "" {
-		h.owner = g.Owner
+// sendRelease sends one release, and returns when ctx ends.
+func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
+	if c.abilities.Local {
+		return c.engine.Release(ctx, r)
 	}
-	if driver.HadNoEffect(err) && s.number == h.requestCount {
-		h.uncertain = s.uncertainBefore
-	}
-	gone := h.phase == phaseEnded || h.phase == phaseCleaning
-	h.mu.Unlock()
-	if gone {
-		h.cleanUp()
-	}
+	inner, end := c.withLimit(ctx, c.requestTimeout)
+	defer end()
+	return causeOf(ctx, c.engine.Release(inner, r))
 }
 
 // runInBackground runs f in a goroutine that Close waits for, and reports false if the client is closed.

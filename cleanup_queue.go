@@ -1,7 +1,6 @@
 package leasehold
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 
@@ -111,8 +110,5 @@ func (h *hold) cleanUpOnce() {
 			"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 		return
 	}
-	_, err := sendRequest(c.lifetime, c, c.requestTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.engine.Release(ctx, r)
-	}, discard)
-	h.noteCleanup(at, err)
+	h.noteCleanup(at, c.sendRelease(c.lifetime, r))
 }

@@ -20,7 +20,6 @@ import (
 type Client struct {
 	engine         driver.Engine
 	abilities      driver.Abilities
-	starter        driver.Starter // nil unless the engine has the ability Starts
 	log            limitedLog
 	observers      observers
 	holder         string
@@ -37,8 +36,6 @@ type Client struct {
 	queue         localqueue.Queue[driver.Key, turnRequest, turnTransfer]
 	renewer       renewer
 	takeLimiters  takeLimiters
-	workers       workerPool
-	pendingTakes  sync.Pool     // of *pendingTake that have been answered
 	cancellable   sharedContext // for requests of callers whose context can end
 	uncancellable sharedContext // for all other requests
 	cleanups      cleanupQueue
@@ -84,9 +81,6 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		return c
 	}
 	c.takeLimiters.init(engine)
-	if c.abilities.Starts {
-		c.starter, _ = engine.(driver.Starter)
-	}
 	c.err = c.defaults.err
 	return c
 }
@@ -108,7 +102,6 @@ func (c *Client) Close() error {
 			})
 		}
 		c.background.Wait()
-		c.workers.close()
 		c.log.close()
 		c.closeErr = c.closeErrs.join()
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -82,23 +83,29 @@ func (h *delayingEngine) waitDelivered(r delayedRequest) {
 }
 
 func (h *delayingEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	h.waitDelivered(delayedRequest{drivertest.Take, r.Key, r.Owner})
-	return h.Engine.Take(ctx, r)
+	return detach.Do(ctx, nil, func(ctx context.Context) (driver.Grant, error) {
+		h.waitDelivered(delayedRequest{drivertest.Take, r.Key, r.Owner})
+		return h.Engine.Take(context.WithoutCancel(ctx), r)
+	}, nil)
 }
 
 func (h *delayingEngine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	h.waitDelivered(delayedRequest{drivertest.TakeAll, batch[0].Key, batch[0].Owner})
-	return h.Engine.TakeAll(ctx, batch)
+	return detach.Do(ctx, nil, func(ctx context.Context) ([]driver.Grant, error) {
+		h.waitDelivered(delayedRequest{drivertest.TakeAll, batch[0].Key, batch[0].Owner})
+		return h.Engine.TakeAll(context.WithoutCancel(ctx), batch)
+	}, nil)
 }
 
 // Wait joins the queue if it arrives when its caller no longer waits.
 func (h *delayingEngine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	h.waitDelivered(delayedRequest{drivertest.Wait, r.Key, r.Owner})
-	if ctx.Err() != nil {
-		r.Join = true
-		return h.Engine.Take(context.WithoutCancel(ctx), r)
-	}
-	return h.Engine.Wait(ctx, r)
+	return detach.Do(ctx, nil, func(ctx context.Context) (driver.Grant, error) {
+		h.waitDelivered(delayedRequest{drivertest.Wait, r.Key, r.Owner})
+		if ctx.Err() != nil {
+			r.Join = true
+			return h.Engine.Take(context.WithoutCancel(ctx), r)
+		}
+		return h.Engine.Wait(ctx, r)
+	}, nil)
 }
 
 func (h *delayingEngine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
@@ -109,11 +116,15 @@ func (h *delayingEngine) Renew(ctx context.Context, batch []driver.Renewal, repo
 }
 
 func (h *delayingEngine) Release(ctx context.Context, r driver.Release) error {
-	h.waitDelivered(delayedRequest{drivertest.Release, r.Key, r.Owner})
-	return h.Engine.Release(ctx, r)
+	return detach.Run(ctx, nil, func(ctx context.Context) error {
+		h.waitDelivered(delayedRequest{drivertest.Release, r.Key, r.Owner})
+		return h.Engine.Release(context.WithoutCancel(ctx), r)
+	})
 }
 
 func (h *delayingEngine) Downgrade(ctx context.Context, hold driver.Hold) error {
-	h.waitDelivered(delayedRequest{drivertest.Downgrade, hold.Key, hold.Owner})
-	return h.Engine.Downgrade(ctx, hold)
+	return detach.Run(ctx, nil, func(ctx context.Context) error {
+		h.waitDelivered(delayedRequest{drivertest.Downgrade, hold.Key, hold.Owner})
+		return h.Engine.Downgrade(context.WithoutCancel(ctx), hold)
+	})
 }

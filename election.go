@@ -66,7 +66,7 @@ func (l *lock) list(ctx context.Context, op string) ([]driver.Status, error) {
 	}
 	q := driver.Query{Kind: l.key.Kind, Name: l.key.Name}
 	list := func(ctx context.Context) ([]driver.Status, error) { return l.client.engine.List(ctx, q) }
-	all, err := sendRequest(ctx, l.client, l.client.requestTimeout, list, discard)
+	all, err := sendRequest(ctx, l.client, l.client.requestTimeout, list)
 	if err == nil {
 		return all, nil
 	}

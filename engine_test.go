@@ -13,6 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -94,13 +95,25 @@ func (s *spy) owners() []string {
 	return all
 }
 
-// runSpied sends one request through the spy.
-func runSpied[T any](s *spy, c call, f func() (T, error)) (T, error) {
-	var none T
+// localMethods answer from the memory of the process on a Local engine.
+var localMethods = []string{"Take", "TakeAll", "Wait", "Renew", "Release"}
+
+// runSpied sends one request through the spy. Unless it is local, the caller leaves it when ctx ends.
+func runSpied[T any](ctx context.Context, s *spy, c call, f func() (T, error)) (T, error) {
 	s.mu.Lock()
 	s.calls = append(s.calls, c)
 	before, after := s.before, s.after
 	s.mu.Unlock()
+	local := s.can.Local && slices.Contains(localMethods, c.method)
+	if local || before == nil && after == nil {
+		return runBetween(c, before, after, f)
+	}
+	return detach.Do(ctx, nil, func(context.Context) (T, error) { return runBetween(c, before, after, f) }, nil)
+}
+
+// runBetween runs f after before and before after.
+func runBetween[T any](c call, before, after func(call) error, f func() (T, error)) (T, error) {
+	var none T
 	if before != nil {
 		if err := before(c); err != nil {
 			return none, err
@@ -115,8 +128,8 @@ func runSpied[T any](s *spy, c call, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-func (s *spy) do(c call, f func() error) error {
-	_, err := runSpied(s, c, func() (struct{}, error) { return struct{}{}, f() })
+func (s *spy) do(ctx context.Context, c call, f func() error) error {
+	_, err := runSpied(ctx, s, c, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
@@ -124,29 +137,24 @@ func (s *spy) Abilities() driver.Abilities { return s.can }
 
 func (s *spy) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := call{ctx: ctx, method: "Take", name: r.Name, owner: r.Owner, mode: r.Mode, tokens: r.Tokens, ttl: r.TTL}
-	return runSpied(s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
-}
-
-// StartTake implements driver.Starter.
-func (s *spy) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
-	go func() { done(s.Take(ctx, r)) }()
+	return runSpied(ctx, s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
 }
 
 func (s *spy) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
 	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens,
 		ttl: batch[0].TTL}
-	return runSpied(s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
+	return runSpied(ctx, s, c, func() ([]driver.Grant, error) { return s.Engine.TakeAll(ctx, batch) })
 }
 
 func (s *spy) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := call{method: "Wait", name: r.Name, owner: r.Owner, mode: r.Mode, tokens: r.Tokens, ttl: r.TTL}
-	return runSpied(s, c, func() (driver.Grant, error) { return s.Engine.Wait(ctx, r) })
+	return runSpied(ctx, s, c, func() (driver.Grant, error) { return s.Engine.Wait(ctx, r) })
 }
 
 func (s *spy) Renew(ctx context.Context, batch []driver.Renewal, report func(int, error)) {
 	for i, item := range batch {
 		c := call{ctx: ctx, method: "Renew", name: item.Name, owner: item.Owner, mode: item.Mode, ttl: item.TTL}
-		report(i, s.do(c, func() (err error) {
+		report(i, s.do(ctx, c, func() (err error) {
 			s.Engine.Renew(ctx, batch[i:i+1], func(_ int, answer error) { err = answer })
 			return err
 		}))
@@ -155,67 +163,67 @@ func (s *spy) Renew(ctx context.Context, batch []driver.Renewal, report func(int
 
 func (s *spy) Release(ctx context.Context, r driver.Release) error {
 	c := call{method: "Release", name: r.Name, owner: r.Owner, mode: r.Mode}
-	return s.do(c, func() error { return s.Engine.Release(ctx, r) })
+	return s.do(ctx, c, func() error { return s.Engine.Release(ctx, r) })
 }
 
 func (s *spy) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
-	return runSpied(s, call{method: "List", name: q.Name},
+	return runSpied(ctx, s, call{method: "List", name: q.Name},
 		func() ([]driver.Status, error) { return s.Engine.List(ctx, q) })
 }
 
 func (s *spy) Downgrade(ctx context.Context, h driver.Hold) error {
 	c := call{method: "Downgrade", name: h.Name, owner: h.Owner, mode: h.Mode}
-	return s.do(c, func() error { return s.Engine.Downgrade(ctx, h) })
+	return s.do(ctx, c, func() error { return s.Engine.Downgrade(ctx, h) })
 }
 
 func (s *spy) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	return s.do(call{method: "ForceRelease", name: k.Name},
+	return s.do(ctx, call{method: "ForceRelease", name: k.Name},
 		func() error { return s.Engine.ForceRelease(ctx, k, token) })
 }
 
 func (s *spy) Record(ctx context.Context, r driver.Removal) error {
 	c := call{ctx: ctx, method: "Record", name: r.Name}
-	return s.do(c, func() error { return s.Engine.Record(ctx, r) })
+	return s.do(ctx, c, func() error { return s.Engine.Record(ctx, r) })
 }
 
 func (s *spy) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
-	return runSpied(s, call{method: "Records"}, func() ([]driver.Removal, error) {
+	return runSpied(ctx, s, call{method: "Records"}, func() ([]driver.Removal, error) {
 		return s.Engine.Records(ctx, limit)
 	})
 }
 
 func (s *spy) TrySet(ctx context.Context, set driver.LatchSet) (bool, error) {
 	c := call{method: "TrySet", name: set.Name, owner: set.ID, ttl: set.TTL}
-	return runSpied(s, c, func() (bool, error) { return s.Engine.TrySet(ctx, set) })
+	return runSpied(ctx, s, c, func() (bool, error) { return s.Engine.TrySet(ctx, set) })
 }
 
 func (s *spy) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
 	c := call{method: "CountDown", name: d.Name, owner: d.ID, ttl: d.TTL}
-	return runSpied(s, c, func() (driver.LatchState, error) { return s.Engine.CountDown(ctx, d) })
+	return runSpied(ctx, s, c, func() (driver.LatchState, error) { return s.Engine.CountDown(ctx, d) })
 }
 
 func (s *spy) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	return runSpied(s, call{method: "LatchState", name: name},
+	return runSpied(ctx, s, call{method: "LatchState", name: name},
 		func() (driver.LatchState, error) { return s.Engine.LatchState(ctx, name) })
 }
 
 func (s *spy) WaitLatch(ctx context.Context, name string, generation uint64) error {
-	return s.do(call{method: "WaitLatch", name: name},
+	return s.do(ctx, call{method: "WaitLatch", name: name},
 		func() error { return s.Engine.WaitLatch(ctx, name, generation) })
 }
 
-// onBoth runs a test in virtual time with each sort of engine: one that is called directly, and two that are called as
-// a server is, one of them without a goroutine. A bubble that ends with goroutines left fails, so each of these tests
+// onBoth runs a test in virtual time with each sort of engine: one in the memory of the process, and one that is
+// reached as a server is. A bubble that ends with goroutines left fails, so each of these tests
 // also shows that nothing leaks.
 func onBoth(t *testing.T, test func(t *testing.T, engine *spy)) {
 	t.Helper()
 	t.Parallel()
-	for _, name := range []string{"local", "guarded", "started"} {
+	for _, name := range []string{"local", "remote"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				engine := newSpy()
-				engine.can.Local, engine.can.Starts = name == "local", name == "started"
+				engine.can.Local = name == "local"
 				test(t, engine)
 			})
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,93 +199,5 @@ func TestShortFirstLeaseGrowsToItsTTLWithoutRenewal(t *testing.T) {
 		if lasted := time.Since(began); lasted < validity-10*time.Millisecond || lasted > validity+10*time.Millisecond {
 			t.Errorf("the lease lasted %v, want %v", lasted, validity)
 		}
-	})
-}
-
-// reconnecting is an engine that refuses to wait, whose second Take is slow, and whose later ones arrive when nobody
-// waits for them any more.
-type reconnecting struct {
-	*memory.Engine
-	takes atomic.Int32
-}
-
-func (e *reconnecting) Abilities() driver.Abilities {
-	can := e.Engine.Abilities()
-	can.Local = false
-	return can
-}
-
-func (e *reconnecting) Wait(context.Context, driver.Request) (driver.Grant, error) {
-	return driver.Grant{}, driver.NoEffect(errors.New("reconnecting"))
-}
-
-func (e *reconnecting) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	switch e.takes.Add(1) {
-	case 1:
-		return e.Engine.Take(ctx, r)
-	case 2:
-		time.Sleep(800 * time.Millisecond)
-		return driver.Grant{}, driver.NoEffect(errors.New("had not been sent"))
-	}
-	time.AfterFunc(5*time.Second, func() { e.Engine.Take(context.WithoutCancel(ctx), r) })
-	return driver.Grant{}, errors.New("connection broken")
-}
-
-// That an earlier request turns out to have had no effect says nothing about a later one.
-func TestLateNoEffectOfOneRequestIsNotThatOfAnother(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := &reconnecting{Engine: memory.New()}
-		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
-		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
-		ctx, cancel := context.WithCancel(t.Context())
-		waiting := start(ctx, client.Mutex("a").Lock)
-		time.Sleep(420 * time.Millisecond)
-		cancel()
-		waiting.settle()
-		wantErr(t, waiting.err, context.Canceled)
-		release(t, holder)
-		time.Sleep(15 * time.Second)
-		if left, err := e.Engine.List(t.Context(), driver.Query{}); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %+v, %v", left, err)
-		}
-		noErr(t, client.Close())
-		time.Sleep(time.Minute)
-	})
-}
-
-// straggling is an engine whose second Take returns an error long after its caller has gone on.
-type straggling struct{ reconnecting }
-
-func (e *straggling) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if e.takes.Load() < 2 {
-		return e.reconnecting.Wait(ctx, r)
-	}
-	return e.Engine.Wait(ctx, r)
-}
-
-func (e *straggling) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if e.takes.Add(1) == 2 {
-		time.Sleep(10 * time.Second)
-		return driver.Grant{}, errors.New("connection broken")
-	}
-	return e.Engine.Take(ctx, r)
-}
-
-// A request that returns late is cleaned up, and does not change why the lease has ended.
-func TestLateAnswerDoesNotChangeTheCause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := &straggling{reconnecting{Engine: memory.New()}}
-		holder := take(t, newClient(t, e.Engine).Mutex("a").Lock)
-		client := newClient(t, e, leasehold.WithRequestTimeout(100*time.Millisecond))
-		waiting := start(t.Context(), client.Mutex("a", leasehold.TTL(time.Second), leasehold.NoRenew()).Lock)
-		time.Sleep(400 * time.Millisecond)
-		release(t, holder)
-		lease := waiting.wantValue(t)
-		<-lease.Context().Done()
-		time.Sleep(20 * time.Second)
-		wantErr(t, lease.Release(), leasehold.ErrLost)
-		noErr(t, client.Close())
 	})
 }

@@ -53,7 +53,6 @@ type hold struct {
 	nextRequest  time.Duration // when the next request is due
 	failures     int           // requests in a row without an answer
 	uncertain    time.Duration // a request of unknown outcome may take effect until then
-	requestCount int           // takes and waits that were sent
 	cleanUpUntil time.Duration // the clean-up gives up then, whatever the engine has answered
 	isFirstLease bool          // the lease is the short one of a hand-over, and is renewed to the whole ttl
 	inDanger     bool          // the InDanger event was observed
@@ -109,7 +108,10 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 		return driver.Grant{}, err
 	}
 	start := driver.Now()
-	g, err := h.takeWithLimit(ctx, r, limit)
+	inner, end := c.withLimit(ctx, limit)
+	defer end()
+	g, err := c.engine.Take(inner, r)
+	err = causeOf(ctx, err)
 	limiter.done(c.renewer.now(), err == nil || driver.IsNo(err))
 	h.noteUncertain(err, r.TTL)
 	if g.Start.IsZero() {
@@ -118,41 +120,14 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	return g, err
 }
 
-// takeWithLimit is like sendRequest. Most takes are sent by the caller's own goroutine, and then it allocates no
-// closures.
-func (h *hold) takeWithLimit(ctx context.Context, r driver.Request, limit time.Duration) (driver.Grant, error) {
-	c := h.lock.client
-	switch {
-	case c.canCallDirectly(ctx, limit):
-	case c.starter != nil:
-		return h.startTake(ctx, r, limit)
-	default:
-		return sendRequest(ctx, c, limit, func(ctx context.Context) (driver.Grant, error) {
-			return c.engine.Take(ctx, r)
-		}, h.beginRequest().noteLateAnswer)
-	}
-	h.mu.Lock()
-	h.requestCount++
-	h.mu.Unlock()
-	inner, end := c.withLimit(ctx, limit)
-	defer end()
-	g, err := c.engine.Take(inner, r)
-	return g, causeOf(ctx, err)
-}
-
 // wait waits on the engine until the name is granted.
 func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := h.lock.client
 	ctx, end := c.cancelOnClose(ctx)
 	defer end()
-	var g driver.Grant
-	var err error
-	if c.abilities.Local {
-		g, err = c.engine.Wait(ctx, r)
-	} else {
-		g, err = sendRequest(ctx, c, 0, func(ctx context.Context) (driver.Grant, error) {
-			return c.engine.Wait(ctx, r)
-		}, h.beginRequest().noteLateAnswer)
+	g, err := c.engine.Wait(ctx, r)
+	if !c.abilities.Local {
+		err = causeOf(ctx, err)
 		h.noteUncertain(err, r.TTL)
 	}
 	if err == nil && g.Start.IsZero() {

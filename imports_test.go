@@ -40,13 +40,16 @@ var tools = []string{
 
 // among are what engines have in common.
 var among = []string{
-	"internal/overdue", "internal/engineurl", "internal/keyset", "internal/contended", "internal/exposure",
-	"internal/ownpath", "internal/paging",
+	"internal/overdue", "internal/detach", "internal/engineurl", "internal/keyset", "internal/contended",
+	"internal/exposure", "internal/ownpath", "internal/paging",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
 // itself.
 const operators = "admin"
+
+// amongDriver are those of them that speak of outcomes or listings, and so know driver.
+var amongDriver = []string{"internal/detach", "internal/paging"}
 
 // observersShare are what observers have in common. They read the errors and events of the core.
 var observersShare = []string{"internal/reason"}
@@ -84,7 +87,7 @@ func (s source) breach(imported string) string {
 		}
 	case under(s.dir, "internal"):
 		if !under(to, "internal") && !(to == "" && slices.Contains(observersShare, s.dir)) &&
-			!(to == "driver" && s.dir == "internal/paging") {
+			!(to == "driver" && slices.Contains(amongDriver, s.dir)) {
 			return "internal packages know nothing further out"
 		}
 	case slices.Contains(resource, s.dir):

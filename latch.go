@@ -73,7 +73,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	return k.retryUnknown(waiting, "wait for", nil, func() error {
 		_, err := sendRequest(waiting, k.client, 0, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.client.engine.(driver.Latcher).WaitLatch(ctx, k.key.Name, state.Generation)
-		}, discard)
+		})
 		return err
 	})
 }
@@ -96,7 +96,7 @@ func callLatcher[T any](
 		var err error
 		v, err = sendRequest(ctx, k.client, k.client.requestTimeout/2, func(ctx context.Context) (T, error) {
 			return f(ctx, e)
-		}, discard)
+		})
 		return err
 	})
 	return v, err

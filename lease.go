@@ -249,7 +249,7 @@ func (l *Lease) sendFor(
 	limit := c.requestLimit(max(left, time.Millisecond))
 	_, err = sendRequest(ctx, c, limit, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, ref)
-	}, discard)
+	})
 	switch {
 	case err == nil:
 		return nil

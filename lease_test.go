@@ -440,7 +440,7 @@ func TestCancelledWaiterLeavesNothingBehind(t *testing.T) {
 				n.heal()
 				synctest.Wait()
 				noErr(t, holder.Release())
-				time.Sleep(time.Second)
+				time.Sleep(ttl/4 + time.Second) // the clean-up asks at least once in a quarter of the ttl
 				if !n.free(t, "a") {
 					t.Error("a ghost holds or waits")
 				}

@@ -95,20 +95,8 @@ func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds 
 		if refused != nil {
 			return nil, refused
 		}
-		sent := make([]sentRequest, len(holds))
-		for i, h := range holds {
-			sent[i] = h.beginRequest()
-		}
 		grants, err = sendRequest(ctx, c, limit, func(ctx context.Context) ([]driver.Grant, error) {
 			return engine.TakeAll(ctx, batch)
-		}, func(grants []driver.Grant, err error) {
-			for i, s := range sent {
-				var g driver.Grant
-				if i < len(grants) {
-					g = grants[i]
-				}
-				s.noteLateAnswer(g, err)
-			}
 		})
 		limiter.done(c.renewer.now(), err == nil || driver.IsNo(err))
 		for _, h := range holds {

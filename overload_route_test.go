@@ -22,7 +22,7 @@ type twoServers struct {
 }
 
 func (e *twoServers) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "two servers", Prompt: true}
+	return driver.Abilities{Name: "two servers"}
 }
 
 func (e *twoServers) Route(k driver.Key) uint32 {

@@ -26,7 +26,7 @@ type slowEngine struct {
 }
 
 func (e *slowEngine) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "slow", Prompt: true}
+	return driver.Abilities{Name: "slow"}
 }
 
 // do calls f for n locks when it is its turn, or returns when ctx ends before.

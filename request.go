@@ -3,7 +3,6 @@ package leasehold
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -12,68 +11,15 @@ import (
 // errNoAnswer is the cause of the error of a request that the engine did not answer in time.
 var errNoAnswer = errors.New("no answer in time")
 
-// sendRequest runs f, one request to the engine, and returns when ctx ends or limit has passed (0: no limit), even if f
-// does not return. A request that was given up goes on in its goroutine; if f returns after all, late gets the outcome.
-// Until then its effect is unknown, so its owner is spent.
+// sendRequest runs f, one request to the engine, with a context that ends with ctx or after limit (0: no limit). The
+// engine returns then.
 func sendRequest[T any](
-	ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error), late func(T, error),
+	ctx context.Context, c *Client, limit time.Duration, f func(context.Context) (T, error),
 ) (T, error) {
-	if c.canCallDirectly(ctx, limit) {
-		inner, end := c.withLimit(ctx, limit)
-		defer end()
-		value, err := f(inner)
-		return value, causeOf(ctx, err)
-	}
-	var (
-		value   T
-		failed  error
-		settled atomic.Bool
-	)
-	inner, end := ctx, func(error) {}
-	w := c.workers.get()
-	var tooLate <-chan time.Time
-	if limit > 0 {
-		limited := &requestContext{Context: ctx, deadline: time.Now().Add(limit)}
-		inner, end = limited, limited.end
-		w.limit.Reset(limit)
-		tooLate = w.limit.C
-	}
-	w.tasks <- func() {
-		v, err := f(inner)
-		if !settled.CompareAndSwap(false, true) {
-			late(v, err)
-			return
-		}
-		value, failed = v, err
-		w.done <- struct{}{}
-	}
-	var endErr, cause error
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		endErr, cause = ctx.Err(), context.Cause(ctx)
-	case <-tooLate:
-		endErr, cause = context.DeadlineExceeded, errNoAnswer
-	}
-	if limit > 0 {
-		w.limit.Stop()
-	}
-	if endErr != nil {
-		end(endErr)
-		if settled.CompareAndSwap(false, true) {
-			close(w.tasks) // the worker ends when the engine returns
-			var none T
-			return none, driver.Spent(cause)
-		}
-		<-w.done
-	}
-	c.workers.put(w)
-	return value, causeOf(ctx, failed)
-}
-
-// canCallDirectly reports whether the engine returns in time by itself, so that the caller's goroutine can call it.
-func (c *Client) canCallDirectly(ctx context.Context, limit time.Duration) bool {
-	return c.abilities.Prompt || c.abilities.Bounded && ctx.Done() == nil && limit > 0
+	inner, end := c.withLimit(ctx, limit)
+	defer end()
+	value, err := f(inner)
+	return value, causeOf(ctx, err)
 }
 
 // causeOf replaces an error that only says that the context of a request has ended by the cause. ctx is the caller's
@@ -127,6 +73,3 @@ func (c *Client) cancelOnClose(ctx context.Context) (context.Context, func()) {
 		cancel(nil)
 	}
 }
-
-// discard is for late answers of requests that leave nothing behind.
-func discard[T any](T, error) {}

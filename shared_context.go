@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // sharedContext is the context of requests that are ended by the same channel and have the same limit. Requests that
@@ -45,6 +47,11 @@ func (s *sharedContext) get(parent context.Context, limit time.Duration) context
 
 // newBoundedContext returns a context that ends with parent or at end. It has no values.
 func newBoundedContext(parent context.Context, end time.Time) context.Context {
+	if parent.Done() == nil {
+		ctx, cancel := context.WithDeadline(context.Background(), end)
+		context.AfterFunc(ctx, cancel)
+		return driver.DeadlineOnly(ctx)
+	}
 	if before, ok := parent.Deadline(); ok && before.Before(end) {
 		end = before
 	}
@@ -86,5 +93,9 @@ func (c *Client) withLimit(ctx context.Context, limit time.Duration) (context.Co
 			return contextWithValues{shared, ctx}, doNothing
 		}
 	}
-	return context.WithTimeout(ctx, limit)
+	inner, end := context.WithTimeout(ctx, limit)
+	if ctx.Done() == nil {
+		inner = driver.DeadlineOnly(inner)
+	}
+	return inner, end
 }

@@ -49,9 +49,12 @@ import (
 // An engine is also a [fmt.Formatter] that prints a short text for every verb. Otherwise package
 // fmt would walk through the engine's fields and print owners and passwords.
 //
-// Each method but Wait must return soon after ctx ends. The core does not rely on it: unless
-// [Abilities.Local] is set, it abandons a call that overstays, and undoes what the call may still
-// do.
+// Each method returns soon after its context ends, whatever a server does: the core calls engines
+// in the goroutines of its callers. What was sent may still take effect, so the error of a take then
+// says that the outcome is unknown, or that the owner is [Spent]. What a take is granted after that, the
+// engine releases if it was granted to an owner of its own. Where a client library cannot be
+// interrupted, run its calls in goroutines that the caller can leave. If the library observes at
+// least deadlines, a call needs none where [IsDeadlineOnly] is true.
 type Engine interface {
 	// Abilities says what the engine can do. The answer never changes.
 	Abilities() Abilities
@@ -99,7 +102,7 @@ type Engine interface {
 }
 
 // Abilities says what an engine can do. It is data, so that an engine that wraps another can pass
-// it on unchanged. The core calls optional interfaces ([Downgrader], [Latcher], [Forcer],
+// it on unchanged. The core and package admin call optional interfaces ([Downgrader], [Latcher], [Forcer],
 // [AllTaker], [Raiser], [Voter], [Walker], [Sweeper], [Recorder], [Examiner]) only where the
 // matching field is set.
 type Abilities struct {
@@ -149,18 +152,6 @@ type Abilities struct {
 	// Local: Take, Renew and Release answer from the memory of this process, without I/O. The core
 	// calls them directly, without a time limit.
 	Local bool
-
-	// Prompt: all methods return as soon as ctx ends, whatever a server does. What they have sent
-	// may still take effect. The core calls them directly, with a deadline in ctx.
-	Prompt bool
-
-	// Bounded: all methods return soon after the deadline of ctx, but may not notice an earlier
-	// cancellation. The core calls them directly for callers that cannot cancel.
-	Bounded bool
-
-	// Starts: the engine is a Starter, and StartTake costs less than a goroutine that waits for
-	// Take. The core uses StartTake for callers that can cancel, unless the engine is Prompt.
-	Starts bool
 
 	// MaxTTL is the longest lease that the engine grants. Zero means that the engine sets no limit.
 	// It does not apply to latches.

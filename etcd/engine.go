@@ -97,7 +97,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Examine:    true,
 		Waiters:    true,
 		Fair:       true,
-		Prompt:     true,
 		MaxTTL:     maxTTL,
 	}
 }

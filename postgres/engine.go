@@ -55,7 +55,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Examine:    true,
 		Waiters:    true,
 		Fair:       true,
-		Prompt:     true,
 		MaxTTL:     e.maxTTL,
 	}
 }

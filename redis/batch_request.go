@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -70,12 +72,14 @@ func (r *batchRequest) command() scriptCall {
 	return r.args(call)
 }
 
-// waitedRequest is a request whose caller waits for the answer.
+// waitedRequest is a request whose caller waits for the answer, or has left.
 type waitedRequest struct {
 	batchRequest
+	decided  atomic.Bool   // answered, or the caller has left
 	answered chan struct{} // has room for one
 	answer   any
 	err      error
+	late     func(answer any, err error) // gets the answer after the caller has left
 }
 
 // getWaitedRequest returns a new request, or an answered one that can be used again.
@@ -85,13 +89,18 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 	}
 	w := &waitedRequest{answered: make(chan struct{}, 1)}
 	w.finish = func(answer any, err error) {
+		if !w.decided.CompareAndSwap(false, true) {
+			w.late(answer, err)
+			return
+		}
 		w.answer, w.err = answer, err
 		w.answered <- struct{}{}
 	}
 	return w
 }
 
-// wait has the batcher handle a request and returns its answer, or an error when ctx ends.
+// wait has the batcher handle a request and returns its answer, or an error when ctx ends. What a take gets after that
+// is released.
 func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 	w := b.getWaitedRequest()
 	r.finish = w.finish
@@ -105,17 +114,40 @@ func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 	select {
 	case <-w.answered:
 	case <-ctx.Done():
-		if !b.withdraw(&w.batchRequest) {
-			return nil, ctx.Err() // the answer may arrive at any time: w must not be used again
+		if b.withdraw(&w.batchRequest) {
+			return nil, driver.NoEffect(ctx.Err())
 		}
-		w.answer, w.err = nil, driver.NoEffect(ctx.Err())
+		w.late = b.releaseLate(w.batchRequest)
+		if w.decided.CompareAndSwap(false, true) {
+			return nil, driver.Spent(ctx.Err()) // the answer may arrive at any time: w must not be used again
+		}
+		<-w.answered
 	}
 	answer, err := w.answer, w.err
 	if err == nil { // after an error, the client may still read what it has not sent
-		w.batchRequest, w.answer = batchRequest{finish: w.finish}, nil
+		w.batchRequest, w.answer, w.late = batchRequest{finish: w.finish}, nil, nil
+		w.decided.Store(false)
 		b.pool.Put(w)
 	}
 	return answer, err
+}
+
+// releaseLate returns what to do with the answer to a request whose caller has left.
+func (b *batcher) releaseLate(r batchRequest) func(answer any, err error) {
+	if r.kind != takeRequest {
+		return func(any, error) {}
+	}
+	owner, _, _ := strings.Cut(r.value, "\n")
+	return func(answer any, err error) {
+		token, _ := answer.(int64)
+		if err != nil || token <= 0 {
+			return
+		}
+		b.add(&batchRequest{
+			kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
+			finish: func(any, error) {}, // the core releases, too
+		})
+	}
 }
 
 // maxRequestTime limits a request whose context has no deadline.

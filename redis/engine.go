@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/contended"
+	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/keyset"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
@@ -19,12 +20,15 @@ import (
 // Engine keeps locks in Redis. It is safe for concurrent use by many goroutines.
 type Engine struct {
 	config
-	client        redis.UniversalClient
-	asyncPipe     *redis.AutoPipeliner // the client's deferred API, if it is an AutoPipeliner
-	router        router               // finds servers to lock on
-	readRouter    router               // finds servers to read from
-	subscriptions subscriptions
+	client    redis.UniversalClient
+	asyncPipe *redis.AutoPipeliner // the client's deferred API, if it is an AutoPipeliner
+	// observesDeadlines says that the client is configured to give up a request at the deadline of its context.
+	observesDeadlines bool
+	router            router // finds servers to lock on
+	readRouter        router // finds servers to read from
+	subscriptions     subscriptions
 
+	workers detach.Pool   // for calls of the client that their callers may leave
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
 	batcher batcher
 	waiters waiters
@@ -79,7 +83,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	}
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	e := &Engine{config: c, client: client}
+	e := &Engine{config: c, client: client, observesDeadlines: observesDeadlines(client)}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
 		// Waiting for the deferred API can end with a context.
 		pipe, err := together, error(nil)
@@ -108,6 +112,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 func (e *Engine) Close() error {
 	e.subscriptions.close()
 	e.batcher.close()
+	e.workers.Close()
 	if e.closeClient != nil {
 		return e.closeClient()
 	}
@@ -130,22 +135,12 @@ func (e *Engine) Abilities() driver.Abilities {
 		Leaks:      true,
 		Records:    true,
 		Fair:       true,
-		Prompt:     e.asyncPipe != nil && e.replicas == 0,
-		Bounded:    heedsDeadlines(e.client),
-		Starts:     e.canBatch(),
 		MaxTTL:     e.maxTTL,
 	}
 }
 
-// canBatch reports whether takes can go together: the client is one for a single server, with or without Sentinels, and
-// no replica has to confirm.
-func (e *Engine) canBatch() bool {
-	_, single := e.client.(*redis.Client)
-	return single && e.replicas == 0
-}
-
-// heedsDeadlines reports whether a client is configured to give up a request at the deadline of its context.
-func heedsDeadlines(client redis.UniversalClient) bool {
+// observesDeadlines reports whether a client is configured to give up a request at the deadline of its context.
+func observesDeadlines(client redis.UniversalClient) bool {
 	switch c := client.(type) {
 	case *redis.Client:
 		return c.Options().ContextTimeoutEnabled

@@ -2,10 +2,10 @@ package redis
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
@@ -20,7 +20,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 		return driver.Examination{}, errClosed
 	}
 	// Single requests cannot be abandoned when ctx ends, but the examination as a whole can.
-	x, err := leaveAfter(ctx, math.MaxInt64, e.examine)
+	x, err := detach.Do(ctx, &e.workers, e.examine, nil)
 	if err != nil {
 		return driver.Examination{}, noEffect(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // serverReport is what an examination found out about a server.
@@ -39,11 +39,11 @@ type connect func(ctx context.Context, f func(redis.Cmdable) error) error
 // examineServer examines a server. It finds out the marker's key if it is empty. What the user may not read is noted
 // and is no error.
 func (e *Engine) examineServer(ctx context.Context, name, marker string, to connect) (*serverReport, error) {
-	return leaveAfter(ctx, math.MaxInt64, func(ctx context.Context) (*serverReport, error) {
+	return detach.Do(ctx, &e.workers, func(ctx context.Context) (*serverReport, error) {
 		r := newServerReport(name)
 		err := to(ctx, func(c redis.Cmdable) error { return e.askServer(ctx, c, r, marker) })
 		return r, explainError(err)
-	})
+	}, nil)
 }
 
 // askServer asks a server everything. An error means that the server gives no usable answer.

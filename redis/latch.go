@@ -30,6 +30,10 @@ func (e *Engine) runWithoutGrant(ctx context.Context, s script, n names, keys []
 
 // TrySet implements [driver.Latcher].
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
+	return inTime(ctx, e, func(ctx context.Context) (bool, error) { return e.trySet(ctx, s) }, nil)
+}
+
+func (e *Engine) trySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 	n := latchNames(e, s.Name)
 	publish, err := e.publishCommand(ctx, n)
 	if err != nil {
@@ -45,6 +49,10 @@ func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
+	return inTime(ctx, e, func(ctx context.Context) (driver.LatchState, error) { return e.countDown(ctx, d) }, nil)
+}
+
+func (e *Engine) countDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
 	n := latchNames(e, d.Name)
 	publish, err := e.publishCommand(ctx, n)
 	if err != nil {
@@ -116,7 +124,7 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 
 // watchLatch subscribes w and then reads the latch, so that no later change is missed.
 func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
-	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
+	return within(ctx, e, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
 		cluster, err := e.readRouter.askIsCluster(ctx, n)
 		if err == nil {
 			err = e.subscribeTo(ctx, w, n, n.value, cluster)

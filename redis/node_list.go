@@ -60,6 +60,12 @@ func (e *Engine) Enlist(ctx context.Context, before, word string, closing bool) 
 	if !e.guard {
 		return word, nil
 	}
+	return inTime(ctx, e, func(ctx context.Context) (string, error) {
+		return e.enlist(ctx, before, word, closing)
+	}, nil)
+}
+
+func (e *Engine) enlist(ctx context.Context, before, word string, closing bool) (now string, err error) {
 	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
 	srv, err := e.router.server(ctx, n, false) // it has a marker once it was initialized
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 var _ driver.Opener = (*Engine)(nil)
@@ -27,7 +27,8 @@ func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err e
 	if !e.guard {
 		return nil, nil
 	}
-	return leaveAfter(ctx, math.MaxInt64, func(ctx context.Context) ([]string, error) { return e.openNow(ctx, by) })
+	open := func(ctx context.Context) ([]string, error) { return e.openNow(ctx, by) }
+	return detach.Do(ctx, &e.workers, open, nil)
 }
 
 func (e *Engine) openNow(ctx context.Context, by string) (opened []string, err error) {

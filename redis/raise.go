@@ -15,8 +15,10 @@ func (e *Engine) Raise(ctx context.Context, r driver.Raise) error {
 	n := e.names(r.Key)
 	first, last := strconv.FormatUint(r.Token, 10), strconv.FormatUint(r.Token+uint64(r.Tokens)-1, 10)
 	call := newScriptCall(n.valueAndToken(), r.Owner, first, last, r.Tokens)
-	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, neverGrants, call)
-	return readHeld(answer, err)
+	return readHeld(inTime(ctx, e, func(ctx context.Context) (any, error) {
+		answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, neverGrants, call)
+		return answer, err
+	}, nil))
 }
 
 // floorArg returns the smallest token that may be granted now, for the scripts.

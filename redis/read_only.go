@@ -50,8 +50,10 @@ func (rt *router) accessPattern() string {
 // runReadOnly runs a script that only reads, on the server that has the name. It retries while the slot of the name is
 // moving, like runScript.
 func (e *Engine) runReadOnly(ctx context.Context, c readCall) (any, error) {
-	answer, _, err := retryWhileMoving(ctx, func() (any, *server, error) { return e.runReadOnlyOnce(ctx, c) })
-	return answer, err
+	return inTime(ctx, e, func(ctx context.Context) (any, error) {
+		answer, _, err := retryWhileMoving(ctx, func() (any, *server, error) { return e.runReadOnlyOnce(ctx, c) })
+		return answer, err
+	}, nil)
 }
 
 // runReadOnlyOnce is runReadOnly without retries for moving slots.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // errWrongType is the error for a key that holds another program's data.
@@ -38,6 +40,29 @@ type scriptRenewal struct {
 
 // Renew implements [driver.Engine]. The leases of each server are renewed together, and no server waits for another.
 func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
+	if e.returnsInTime(ctx) {
+		e.renew(ctx, items, report)
+		return
+	}
+	var gate sync.RWMutex // held to write by Renew when it returns; what comes later is not reported
+	left := false
+	items = slices.Clone(items)
+	_ = detach.Run(ctx, &e.workers, func(ctx context.Context) error {
+		e.renew(ctx, items, func(i int, err error) {
+			gate.RLock()
+			defer gate.RUnlock()
+			if !left {
+				report(i, err)
+			}
+		})
+		return nil
+	})
+	gate.Lock()
+	defer gate.Unlock()
+	left = true
+}
+
+func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
 	if e.subscriptions.isClosed() {
 		for i := range items {
 			report(i, errClosed)

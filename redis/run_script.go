@@ -6,14 +6,18 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // run runs a script that may grant leases for one name, on the server that has the name. It appends the last argument,
 // which is "1" if nothing may be granted now.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
-	call := newScriptCall(n.allKeys(), append(args, "")...)
-	answer, _, err := e.runScript(ctx, e.send, s, n, grantsUnlessFlagged, call)
-	return answer, err
+	return inTime(ctx, e, func(ctx context.Context) (any, error) {
+		call := newScriptCall(n.allKeys(), append(args, "")...)
+		answer, _, err := e.runScript(ctx, e.send, s, n, grantsUnlessFlagged, call)
+		return answer, err
+	}, nil)
 }
 
 // sendFunc sends one script, as send or runConfirmed do.
@@ -141,10 +145,16 @@ func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) err
 		return e.unsent.Send(owners...)
 	}
 	goOn := e.unsent.Ask(owners...)
-	_, _, err := retryWhileMoving(ctx, func() (any, *server, error) {
-		srv, err := e.serverNow(ctx, n, grantsAlways)
-		return nil, srv, err
-	})
+	_, err := inTime(ctx, e, func(ctx context.Context) (*server, error) {
+		_, srv, err := retryWhileMoving(ctx, func() (any, *server, error) {
+			srv, err := e.serverNow(ctx, n, grantsAlways)
+			return nil, srv, err
+		})
+		return srv, err
+	}, nil)
+	if err != nil && ctx.Err() != nil {
+		err = driver.NoEffect(err) // the take itself was not sent
+	}
 	return cmp.Or(goOn(err == nil), err)
 }
 

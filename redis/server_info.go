@@ -2,9 +2,8 @@ package redis
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // Server is what a server says of itself.
@@ -28,31 +27,20 @@ func (e *Engine) Server(ctx context.Context) (Server, error) {
 	if e.subscriptions.isClosed() {
 		return Server{}, errClosed
 	}
-	// An AutoPipeliner would wait for longer than ctx lasts.
-	type answer struct {
-		info serverInfo
-		list string
-		err  error
+	return detach.Do(ctx, &e.workers, e.askServerInfo, nil)
+}
+
+func (e *Engine) askServerInfo(ctx context.Context) (Server, error) {
+	info, err := askInfo(ctx, e.client)
+	list := ""
+	if err == nil && e.nodeList != nil && e.guard && !info.isReplica && !info.isCluster() {
+		list, err = e.readListHash(ctx, e.client)
 	}
-	answered := make(chan answer, 1)
-	go func() {
-		info, err := askInfo(ctx, e.client)
-		list := ""
-		if err == nil && e.nodeList != nil && e.guard && !info.isReplica && !info.isCluster() {
-			list, err = e.readListHash(ctx, e.client)
-		}
-		answered <- answer{info, list, err}
-	}()
-	select {
-	case a := <-answered:
-		return Server{
-			RunID:   a.info.runID,
-			Version: a.info.displayVersion(),
-			Replica: a.info.isReplica,
-			Cluster: a.info.isCluster(),
-			List:    a.list,
-		}, noEffect(a.err)
-	case <-ctx.Done():
-		return Server{}, driver.NoEffect(fmt.Errorf("redis: no answer: %w", ctx.Err()))
-	}
+	return Server{
+		RunID:   info.runID,
+		Version: info.displayVersion(),
+		Replica: info.isReplica,
+		Cluster: info.isCluster(),
+		List:    list,
+	}, noEffect(err)
 }

@@ -2,17 +2,16 @@ package redis
 
 import (
 	"context"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // StartTake implements [driver.Starter]. Requests that go to the server together are given up together, at the latest
 // of their deadlines. So their deadlines should be close together.
 func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
-	canBatch := r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && checkOwner(r.Owner) == nil
-	if !canBatch || r.Join && e.contended.Has(r.Key) {
+	if !e.canBatch(r) || checkOwner(r.Owner) != nil {
 		go t.finishWith(e.Take)
 		return
 	}
@@ -59,7 +58,9 @@ func (t *startedTake) continueInBackground(err error) {
 
 // finishWith calls done with the outcome of a take.
 func (t *startedTake) finishWith(take func(context.Context, driver.Request) (driver.Grant, error)) {
-	g, err := leaveAtDeadline(t.ctx, func(ctx context.Context) (driver.Grant, error) { return take(ctx, t.request) })
+	g, err := leaveAtDeadline(t.ctx, t.engine, func(ctx context.Context) (driver.Grant, error) {
+		return take(ctx, t.request)
+	})
 	if t.engine.mayStillUndo(err) {
 		err = driver.Spent(err)
 	}
@@ -69,7 +70,7 @@ func (t *startedTake) finishWith(take func(context.Context, driver.Request) (dri
 // StartRelease implements [driver.Starter]. See StartTake.
 func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	wait := func(release func(context.Context, driver.Release) error) {
-		_, err := leaveAtDeadline(ctx, func(ctx context.Context) (struct{}, error) {
+		_, err := leaveAtDeadline(ctx, e, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, release(ctx, r)
 		})
 		done(err)
@@ -94,15 +95,13 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 	e.batcher.add(t)
 }
 
-// leaveAtDeadline returns the result of f, or an error at the deadline of ctx, even if f goes on. After the deadline it
-// does not even call f, which might send something.
-func leaveAtDeadline[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+// leaveAtDeadline returns the result of f, or an error at the deadline of ctx, even if f goes on. It ignores an earlier
+// end of ctx. After the deadline it does not even call f, which might send something.
+func leaveAtDeadline[T any](
+	ctx context.Context, e *Engine, f func(context.Context) (T, error),
+) (T, error) {
 	end, _ := ctx.Deadline()
-	if !time.Now().Before(end) {
-		var none T
-		return none, driver.NoEffect(context.DeadlineExceeded)
-	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	return leaveAfter(ctx, time.Until(end)+time.Second, f) // ctx ends first, and its error is the one returned
+	return detach.Do(ctx, &e.workers, f, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -33,6 +34,40 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err := e.awaitServer(ctx, n, r.Owner); err != nil {
 		return driver.Grant{}, err
 	}
+	if !e.returnsInTime(ctx) {
+		return e.takeAndLeave(ctx, r, n)
+	}
+	return e.takeFrom(ctx, r, n)
+}
+
+// takeAndLeave is takeFrom for a client that does not return when ctx ends. A batch does not keep its callers, so most
+// takes need no goroutine of their own.
+func (e *Engine) takeAndLeave(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	take := func(ctx context.Context) (driver.Grant, error) { return e.takeFrom(ctx, r, n) }
+	if e.canBatch(r) {
+		t, first := newTakeRequest(r, n)
+		err := errUseFullScript
+		var g driver.Grant
+		if first <= driver.MaxToken {
+			var answer any
+			answer, err = e.batcher.wait(ctx, t)
+			g, err = e.readTakeFree(answer, err, first, r)
+		}
+		if !e.isUndecided(r, err) {
+			return g, err
+		}
+		take = func(ctx context.Context) (driver.Grant, error) { return e.takeOrJoin(ctx, r, n, err) }
+	}
+	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))
+}
+
+// canBatch reports whether a take may go with others in one script.
+func (e *Engine) canBatch(r driver.Request) bool {
+	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
+}
+
+// takeFrom takes a name from a server that is known.
+func (e *Engine) takeFrom(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
 	if r.Join && e.contended.Has(r.Key) && e.canJoinAtOnce(n) {
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}

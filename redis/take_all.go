@@ -34,15 +34,27 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	if err := e.awaitServer(ctx, first, owners...); err != nil {
 		return nil, err
 	}
-	if !oneSlot {
-		switch cluster, err := e.router.askIsCluster(ctx, first); {
-		case err != nil:
-			return nil, err
-		case cluster:
-			return nil, driver.ErrNotTogether
+	return inTime(ctx, e, func(ctx context.Context) ([]driver.Grant, error) {
+		if !oneSlot {
+			switch cluster, err := e.router.askIsCluster(ctx, first); {
+			case err != nil:
+				return nil, err
+			case cluster:
+				return nil, driver.ErrNotTogether
+			}
 		}
-	}
-	call := newScriptCall(keys, append(args, floorArg(), "")...)
+		return e.takeAtOnce(ctx, batch, first, newScriptCall(keys, append(args, floorArg(), "")...))
+	}, func(grants []driver.Grant, err error) {
+		for i, g := range grants {
+			e.releaseLate(batch[i])(g, err)
+		}
+	})
+}
+
+// takeAtOnce runs the script that takes all of a batch.
+func (e *Engine) takeAtOnce(
+	ctx context.Context, batch []driver.Request, first names, call scriptCall,
+) ([]driver.Grant, error) {
 	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptTakeAll, first, grantsUnlessFlagged, call)
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {

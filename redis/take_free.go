@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // Most locks are free when they are taken, and most releases find nobody waiting. For these two cases there are scripts
@@ -67,11 +68,16 @@ func (e *Engine) takeFreeRange(
 
 // runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one.
 func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
+	inTime := e.returnsInTime(ctx)
 	if e.router.isSingle() {
-		if !e.batcher.beginDirect() {
+		if !inTime || !e.batcher.beginDirect() {
 			return e.batcher.wait(ctx, r)
 		}
 		defer e.batcher.endDirect()
+	}
+	if !inTime {
+		run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
+		return detach.Do(ctx, &e.workers, run, nil)
 	}
 	return e.runDirect(ctx, r)
 }

@@ -57,7 +57,9 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 // pollOnce asks once whether it is the owner's turn. It joins again, so the owner keeps its place.
 func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
-	g, err := leaveAfter(ctx, limit, func(ctx context.Context) (driver.Grant, error) { return e.join(ctx, r, n, w) })
+	g, err := within(ctx, e, limit, func(ctx context.Context) (driver.Grant, error) {
+		return e.join(ctx, r, n, w)
+	})
 	if e.mayStillUndo(err) {
 		if ctx.Err() == nil { // otherwise no other owner comes after it
 			e.spentWithTurn.Add(r.Owner)
@@ -65,32 +67,6 @@ func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *wai
 		err = driver.Spent(err)
 	}
 	return g, err
-}
-
-// leaveAfter returns the result of f, or an error if ctx ends or the limit is reached first. It does not wait for f
-// then: f goes on in the background.
-func leaveAfter[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	inner, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	done := make(chan answer, 1)
-	go func() {
-		v, err := f(inner)
-		done <- answer{v, err}
-	}()
-	select {
-	case a := <-done:
-		return a.value, a.err
-	case <-inner.Done():
-		var none T
-		if err := ctx.Err(); err != nil {
-			return none, err
-		}
-		return none, errNoAnswer
-	}
 }
 
 // onMessage handles a message to this process.

@@ -121,12 +121,12 @@ func (e *Engine) status(
 
 // readName reads one name.
 func (e *Engine) readName(ctx context.Context, c readCall) (any, error) {
-	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) (any, error) { return e.runReadOnly(ctx, c) })
+	return within(ctx, e, answerTimeout, func(ctx context.Context) (any, error) { return e.runReadOnly(ctx, c) })
 }
 
 // readNames reads many names at once. The answer is nil for a name whose server is unknown, or whose call failed.
 func (e *Engine) readNames(ctx context.Context, calls []readCall) ([]any, error) {
-	return leaveAfter(ctx, answerTimeout, func(ctx context.Context) ([]any, error) {
+	return within(ctx, e, answerTimeout, func(ctx context.Context) ([]any, error) {
 		cmds := make([]*redis.Cmd, len(calls))
 		_, _ = e.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
 			for i, c := range calls {

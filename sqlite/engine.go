@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // readers is the number of connections for reads, and so of reads at the same time.
@@ -35,6 +36,7 @@ type Engine struct {
 	readers chan *conn
 
 	watcher watcher
+	workers detach.Pool // for calls that their callers may leave
 
 	ctx      context.Context // done as soon as Close is called
 	cancel   context.CancelFunc
@@ -70,7 +72,10 @@ func (e *Engine) Abilities() driver.Abilities {
 // Close ends all calls that wait, and closes the file. What is held stays held until its lease expires: release it
 // before. Calls after Close fail. Close may be called many times.
 func (e *Engine) Close() error {
-	e.close.Do(func() { e.closeErr = e.closeAll() })
+	e.close.Do(func() {
+		e.closeErr = e.closeAll()
+		e.workers.Close()
+	})
 	return e.closeErr
 }
 

@@ -19,6 +19,10 @@ var _ driver.Examiner = (*Engine)(nil)
 
 // Examine implements [driver.Examiner]. The file counts as the only server. Its round trip is the time of a small read.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
+	return inTime(ctx, e, e.examine)
+}
+
+func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 	p := driver.Server{Name: e.path, Votes: true, Uptime: -1, RoundTrip: -1}
 	r := fileReport{
 		readOnly:  e.readOnly,

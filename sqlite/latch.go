@@ -30,8 +30,8 @@ func (v *view) readLatch(name string) (l latch, err error) {
 	return l, err
 }
 
-// TrySet implements [driver.Latcher]. The latch is flushed to disk before TrySet returns.
-func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (set bool, err error) {
+// trySet is TrySet in the goroutine of a worker. The latch is flushed to disk before TrySet returns.
+func (e *Engine) trySet(ctx context.Context, s driver.LatchSet) (set bool, err error) {
 	err = e.change(ctx, e.durable, func(v *view) error {
 		set = false
 		l, err := v.readLatch(s.Name)
@@ -73,8 +73,8 @@ func (v *view) extendLatch(name string, ttl int64) error {
 	return err
 }
 
-// CountDown implements [driver.Latcher]. The count is flushed to disk before CountDown returns.
-func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (state driver.LatchState, err error) {
+// countDown is CountDown in the goroutine of a worker. The count is flushed to disk before CountDown returns.
+func (e *Engine) countDown(ctx context.Context, d driver.LatchDown) (state driver.LatchState, err error) {
 	set := true
 	err = e.change(ctx, e.durable, func(v *view) error {
 		l, err := v.readLatch(d.Name)
@@ -114,8 +114,8 @@ func (v *view) countDown(l latch, d driver.LatchDown) (driver.LatchState, error)
 	return l.LatchState, err
 }
 
-// LatchState implements [driver.Latcher].
-func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
+// latchState is LatchState in the goroutine of a worker.
+func (e *Engine) latchState(ctx context.Context, name string) (driver.LatchState, error) {
 	var l latch
 	err := e.read(ctx, func(v *view) (err error) {
 		l, err = v.readLatch(name)

@@ -57,23 +57,30 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 func (e *Engine) visitLeaks(
 	ctx context.Context, l driver.Leak, query string, q driver.Query, visit func(driver.Leak) bool,
 ) (more bool, err error) {
-	return paging.Leaks(q, func(q driver.Query) (page []driver.Leak, err error) {
-		from, to := paging.Bounds(q, l.Kind)
-		err = e.read(ctx, func(v *view) error {
-			page = nil
-			var mark int64
-			return v.forEach([]any{&l.Name, &l.Count, &mark}, func() bool {
-				l.Mark = strconv.FormatInt(mark, 10)
-				page = append(page, l)
-				return true
-			}, query, l.Kind, from, to, v.now-micros(leakAge), paging.PageSize)
-		})
-		return page, err
+	return paging.Leaks(q, func(q driver.Query) ([]driver.Leak, error) {
+		return inTime(ctx, e, func(ctx context.Context) ([]driver.Leak, error) { return e.readLeaks(ctx, l, query, q) })
 	}, visit)
 }
 
-// Sweep implements [driver.Sweeper].
-func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
+// readLeaks returns a page of what a query finds.
+func (e *Engine) readLeaks(
+	ctx context.Context, l driver.Leak, query string, q driver.Query,
+) (page []driver.Leak, err error) {
+	from, to := paging.Bounds(q, l.Kind)
+	err = e.read(ctx, func(v *view) error {
+		page = nil
+		var mark int64
+		return v.forEach([]any{&l.Name, &l.Count, &mark}, func() bool {
+			l.Mark = strconv.FormatInt(mark, 10)
+			page = append(page, l)
+			return true
+		}, query, l.Kind, from, to, v.now-micros(leakAge), paging.PageSize)
+	})
+	return page, err
+}
+
+// sweep is Sweep in the goroutine of a worker.
+func (e *Engine) sweep(ctx context.Context, l driver.Leak) error {
 	mark, err := strconv.ParseInt(l.Mark, 10, 64)
 	if err != nil {
 		return driver.ErrNotHeld

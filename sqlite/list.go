@@ -8,8 +8,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
-// List implements [driver.Engine]. All entries of one listing existed at the same moment.
-func (e *Engine) List(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
+// list is List in the goroutine of a worker. All entries of one listing existed at the same moment.
+func (e *Engine) list(ctx context.Context, q driver.Query) (page []driver.Status, err error) {
 	q.Limit = paging.Limit(q)
 	err = e.read(ctx, func(v *view) error {
 		if _, err := v.exec("BEGIN"); err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // Open opens the file at path, and creates it (mode 0600) if there is none. Its folder must exist and be writable,
@@ -68,6 +69,7 @@ func newEngine(path string, c clock, s Sharing) (*Engine, error) {
 	db.SetMaxIdleConns(-1)
 	life, kill := context.WithCancel(context.Background())
 	e := &Engine{
+		workers:   detach.Pool{Grace: leaveAfter},
 		path:      absolute,
 		sharing:   s,
 		readOnly:  isReadOnly(absolute),

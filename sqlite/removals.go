@@ -11,9 +11,9 @@ import (
 //go:embed removals.sql
 var removals string
 
-// Record implements [driver.Recorder]. A crash of the machine may lose the record, but only together with the forced
-// release that follows it: later commits are lost first.
-func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
+// record is Record in the goroutine of a worker. A crash of the machine may lose the record, but only together with the
+// forced release that follows it: later commits are lost first.
+func (e *Engine) record(ctx context.Context, r driver.Removal) error {
 	return e.change(ctx, e.fast, func(v *view) error {
 		_, err := v.exec(`
 			INSERT OR REPLACE INTO removals (id, at, kind, name, token, holder, who, why, outcome)
@@ -29,8 +29,8 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	})
 }
 
-// Records implements [driver.Recorder].
-func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, err error) {
+// records is Records in the goroutine of a worker.
+func (e *Engine) records(ctx context.Context, limit int) (all []driver.Removal, err error) {
 	if limit <= 0 {
 		limit = driver.MaxRemovals
 	}

@@ -9,8 +9,8 @@ import (
 // maxRenewals is how many leases one transaction renews, so that others get their turn in between.
 const maxRenewals = 200
 
-// Renew implements [driver.Engine].
-func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+// renew is Renew in the goroutine of a worker.
+func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
 	for from := 0; from < len(batch); from += maxRenewals {
 		part := batch[from:min(from+maxRenewals, len(batch))]
 		var held [maxRenewals]bool
@@ -57,16 +57,16 @@ func (v *view) updateOwn(h driver.Hold, do, condition string, args ...any) (chan
 	return v.exec(do+" WHERE kind = ?1 AND name = ?2 AND owner = ?3 AND ?4 IS NOT NULL "+condition, args...)
 }
 
-// Downgrade implements [driver.Downgrader].
-func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+// downgrade is Downgrade in the goroutine of a worker.
+func (e *Engine) downgrade(ctx context.Context, h driver.Hold) error {
 	return e.changeHolders(ctx, h.Key, func(v *view) (bool, error) {
 		changed, err := v.updateOwn(h, "UPDATE holders SET mode = ?5", "AND expires > ?6", driver.Shared, v.now)
 		return changed > 0, err
 	})
 }
 
-// Release implements [driver.Engine].
-func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+// release is Release in the goroutine of a worker.
+func (e *Engine) release(ctx context.Context, r driver.Release) error {
 	if r.Token == 0 {
 		// The core does not know of a grant, so there is most likely nothing to release.
 		known, err := e.isKnown(ctx, r.Hold)
@@ -114,8 +114,8 @@ func (e *Engine) isKnown(ctx context.Context, h driver.Hold) (known bool, err er
 	return known, err
 }
 
-// ForceRelease implements [driver.Forcer]. Any token of the holder's range identifies it.
-func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+// forceRelease is ForceRelease in the goroutine of a worker. Any token of the holder's range identifies it.
+func (e *Engine) forceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	if token > driver.MaxToken {
 		return driver.ErrNotHeld
 	}

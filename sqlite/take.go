@@ -6,8 +6,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Take implements [driver.Engine].
-func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// takeOnce is Take in the goroutine of a worker.
+func (e *Engine) takeOnce(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	grant, _, err := e.take(ctx, r)
 	return grant, err
 }

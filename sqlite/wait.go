@@ -7,8 +7,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Wait implements [driver.Engine].
-func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// wait is Wait in the goroutine of a worker.
+func (e *Engine) wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	for {
 		grant, seq, err := e.enqueue(ctx, r)

@@ -60,7 +60,6 @@ func open(ctx context.Context, c config) (*Engine, error) {
 		Force:      true,
 		Waiters:    true,
 		Fair:       true,
-		Prompt:     true,
 		Examine:    true,
 		Leaks:      true,
 		MaxTTL:     longest,

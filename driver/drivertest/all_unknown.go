@@ -76,6 +76,7 @@ func allThatComesLate(e *env) {
 		e.checkNotHeld(b, r)
 	}
 	a.Resume()
+	a.AwaitEffects()
 	if err := <-late; err != nil {
 		e.Errorf("TakeAll: %v", err)
 	}

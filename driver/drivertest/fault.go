@@ -49,8 +49,8 @@ func (o Op) String() string {
 // Fault is what happens to one request and its reply, in the order of the fields. The zero Fault
 // does nothing. A request whose ctx has ended before it is sent meets no fault.
 type Fault struct {
-	// Hang stops the request until [Faulty.Resume]. The call does not return before, even if its
-	// ctx ends.
+	// Hang stops the request until [Faulty.Resume]. It then arrives even if the caller's ctx has
+	// ended meanwhile.
 	Hang bool
 
 	// Before delays the request. It arrives even if the caller's ctx has ended meanwhile.

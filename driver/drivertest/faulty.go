@@ -19,9 +19,11 @@ type Faulty struct {
 	plan  func(Op) Fault
 	seq   atomic.Uint64
 
-	mu      sync.Mutex
-	resumed chan struct{}
-	hanging int
+	mu       sync.Mutex
+	resumed  chan struct{}
+	hanging  int
+	inFlight int        // requests with a fault that may still take effect
+	landed   *sync.Cond // inFlight has become 0
 }
 
 var _ driver.Engine = (*Faulty)(nil)
@@ -29,7 +31,9 @@ var _ driver.Engine = (*Faulty)(nil)
 // NewFaulty wraps inner and asks plan for the fault of each request. plan is called from many
 // goroutines.
 func NewFaulty(inner driver.Engine, plan func(Op) Fault) *Faulty {
-	return &Faulty{inner: inner, plan: plan, resumed: make(chan struct{})}
+	f := &Faulty{inner: inner, plan: plan, resumed: make(chan struct{})}
+	f.landed = sync.NewCond(&f.mu)
+	return f
 }
 
 // Resume lets all requests continue that hang now. Later ones hang again.
@@ -46,6 +50,24 @@ func (f *Faulty) Hanging() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hanging
+}
+
+// AwaitEffects returns when no request is in flight: none may take effect any more, whether or not its
+// caller still waits for the reply.
+func (f *Faulty) AwaitEffects() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.inFlight > 0 {
+		f.landed.Wait()
+	}
+}
+
+func (f *Faulty) addInFlight(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.inFlight += n; f.inFlight == 0 {
+		f.landed.Broadcast()
+	}
 }
 
 func (f *Faulty) hang() {
@@ -79,6 +101,7 @@ func through[T any](ctx context.Context, f *Faulty, fault Fault, effect func(con
 		return effect(ctx)
 	}
 	replies := make(chan reply[T], 1)
+	f.addInFlight(1)
 	go func() {
 		if fault.Hang {
 			f.hang()
@@ -88,25 +111,22 @@ func through[T any](ctx context.Context, f *Faulty, fault Fault, effect func(con
 		if !fault.FailBefore {
 			value, err = effect(context.WithoutCancel(ctx))
 		}
+		f.addInFlight(-1)
 		time.Sleep(fault.After)
 		if fault.Drop {
 			<-ctx.Done()
-			value, err = none, ctx.Err()
+			value, err = none, driver.Spent(ctx.Err())
 		}
 		if fault.Break {
 			value, err = none, ErrFault
 		}
 		replies <- reply[T]{value, err}
 	}()
-	if fault.Hang {
-		r := <-replies
-		return r.value, r.err
-	}
 	select {
 	case r := <-replies:
 		return r.value, r.err
 	case <-ctx.Done():
-		return none, ctx.Err()
+		return none, driver.Spent(ctx.Err())
 	}
 }
 

@@ -33,6 +33,7 @@ func (e *env) sendHeldBack(engine driver.Engine, m Method, request func(*Faulty)
 	e.awaitHanging(f)
 	return func() error {
 		f.Resume()
+		f.AwaitEffects()
 		return <-late
 	}
 }

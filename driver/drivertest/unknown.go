@@ -85,6 +85,7 @@ func takeThatComesLate(e *env) {
 	e.awaitHanging(a)
 	e.checkNotHeld(b, r)
 	a.Resume()
+	a.AwaitEffects()
 	if err := <-late; err != nil {
 		e.Errorf("Take: %v", err)
 	}
@@ -142,6 +143,7 @@ func waitThatComesLate(e *env) {
 	cancel()
 	e.checkNotHeld(b, queued)
 	b.Resume()
+	b.AwaitEffects()
 	if err := <-late; err == nil {
 		e.Error("Wait was granted a held name")
 	}
@@ -205,6 +207,7 @@ func releaseThatComesLate(e *env) {
 	next := e.lock("name")
 	e.take(b, next)
 	a.Resume()
+	a.AwaitEffects()
 	if err := <-late; !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("late Release: %v, want ErrNotHeld", err)
 	}

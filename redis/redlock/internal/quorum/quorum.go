@@ -90,7 +90,7 @@ func New(c Config) *Engine {
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
 	a := driver.Abilities{
-		Name: e.Name, Force: true, Votes: true, Prompt: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true,
+		Name: e.Name, Force: true, Votes: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true,
 	}
 	for _, n := range e.nodes {
 		can := n.Abilities()

@@ -1,13 +1,18 @@
-package leasehold
+package detach
 
 import (
 	"sync"
 	"time"
 )
 
-// workerPool keeps goroutines that run requests, so that a caller can leave an engine that does not return. Goroutines
-// are used again: starting one costs as much as the rest of the library's work for a request.
-type workerPool struct {
+// Pool keeps goroutines that run calls, so that they are used again: starting one, with the stack that a request needs,
+// costs as much as the rest of the library's work for a request. The zero value is ready. A nil Pool keeps none: each
+// call has a new goroutine. All methods are safe for concurrent use.
+type Pool struct {
+	// Grace is how long a caller whose context has ended waits for the call to return by itself, because its outcome is
+	// worth more than that of a call that was left. Set it before the first use.
+	Grace time.Duration
+
 	mu      sync.Mutex
 	idle    []*worker // the last one was used last
 	minIdle int       // fewest idle workers since the last trim
@@ -19,7 +24,6 @@ type workerPool struct {
 type worker struct {
 	tasks chan func()
 	done  chan struct{} // of capacity 1
-	limit *time.Timer   // for the goroutine that waits for the task; stopped while the worker is idle
 }
 
 // workerIdleTime is how long a worker is kept without a task, at least; at most it is twice as long.
@@ -27,24 +31,39 @@ const workerIdleTime = 5 * time.Second
 
 // get returns a worker for one task. The caller must give it back with put, or close tasks, so that it ends after its
 // task.
-func (p *workerPool) get() *worker {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.idle); n > 0 {
-		w := p.idle[n-1]
-		p.idle[n-1] = nil
-		p.idle = p.idle[:n-1]
-		p.minIdle = min(p.minIdle, n-1)
+func (p *Pool) get() *worker {
+	if w := p.getIdle(); w != nil {
 		return w
 	}
-	w := &worker{tasks: make(chan func(), 1), done: make(chan struct{}, 1), limit: time.NewTimer(time.Hour)}
-	w.limit.Stop()
+	w := &worker{tasks: make(chan func(), 1), done: make(chan struct{}, 1)}
 	go w.run()
 	return w
 }
 
+// getIdle returns an idle worker, or nil.
+func (p *Pool) getIdle() *worker {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	w := p.idle[n-1]
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	p.minIdle = min(p.minIdle, n-1)
+	return w
+}
+
 // put takes back a worker whose task is done.
-func (p *workerPool) put(w *worker) {
+func (p *Pool) put(w *worker) {
+	if p == nil {
+		close(w.tasks)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -59,7 +78,7 @@ func (p *workerPool) put(w *worker) {
 }
 
 // trim ends the workers that were not needed since the last trim.
-func (p *workerPool) trim() {
+func (p *Pool) trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(p.minIdle, len(p.idle))
@@ -73,8 +92,8 @@ func (p *workerPool) trim() {
 	}
 }
 
-// close ends the workers that are idle now, and others when they become idle.
-func (p *workerPool) close() {
+// Close ends the goroutines that are idle now, and others when they become idle. Calls may still be made.
+func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

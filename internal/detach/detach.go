@@ -1,0 +1,68 @@
+// Package detach lets a caller leave a call that cannot be interrupted: the call runs in a goroutine of its own, and
+// goes on there after the caller has left.
+package detach
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Do returns what f returns, or an error when ctx ends before f has returned. That error wraps ctx.Err() and is
+// [driver.Spent], because f may still take effect. If f returns after all, late gets the outcome, unless late is nil.
+// If ctx has ended before, f is not called, and the error says that there was no effect.
+//
+// It is safe for concurrent use. A panic of f is not recovered.
+func Do[T any](
+	ctx context.Context, p *Pool, f func(context.Context) (T, error), late func(T, error),
+) (value T, err error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, driver.NoEffect(err)
+	}
+	var settled atomic.Bool // f has returned, or the caller has left
+	w := p.get()
+	w.tasks <- func() {
+		v, failed := f(ctx)
+		if settled.CompareAndSwap(false, true) {
+			value, err = v, failed
+			w.done <- struct{}{}
+		} else if late != nil {
+			late(v, failed)
+		}
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		p.awaitGrace(w)
+		if settled.CompareAndSwap(false, true) {
+			close(w.tasks) // the goroutine ends when f returns
+			return none, driver.Spent(ctx.Err())
+		}
+		<-w.done
+	}
+	p.put(w)
+	return value, err
+}
+
+// awaitGrace returns when the call of w has returned, at the latest after the grace time.
+func (p *Pool) awaitGrace(w *worker) {
+	if p == nil || p.Grace == 0 {
+		return
+	}
+	limit := time.NewTimer(p.Grace)
+	defer limit.Stop()
+	select {
+	case <-w.done:
+		w.done <- struct{}{} // for the caller
+	case <-limit.C:
+	}
+}
+
+// Run is [Do] for a call that returns nothing but an error.
+func Run(ctx context.Context, p *Pool, f func(context.Context) error) error {
+	_, err := Do(ctx, p, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }, nil)
+	return err
+}

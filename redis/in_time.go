@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
+)
+
+// A method of the engine returns when its context ends. The client does not: at best it observes the deadline of a
+// context, and it never observes a cancellation while it waits for a reply. So calls of the client run in goroutines
+// that the caller can leave, unless the client returns in time by itself.
+
+// returnsInTime reports whether the client gives up its requests when ctx ends, or ctx never ends.
+func (e *Engine) returnsInTime(ctx context.Context) bool {
+	return ctx.Done() == nil || e.asyncPipe != nil && e.replicas == 0 ||
+		e.observesDeadlines && driver.IsDeadlineOnly(ctx)
+}
+
+// inTime returns what f returns, or an error when ctx ends. f then goes on, and late, if it is not nil, gets what f
+// returns in the end.
+func inTime[T any](
+	ctx context.Context, e *Engine, f func(context.Context) (T, error), late func(T, error),
+) (T, error) {
+	if e.returnsInTime(ctx) {
+		return f(ctx)
+	}
+	return detach.Do(ctx, &e.workers, f, late)
+}
+
+// within is inTime with a limit, after which the error is errNoAnswer.
+func within[T any](
+	ctx context.Context, e *Engine, limit time.Duration, f func(context.Context) (T, error),
+) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	value, err := detach.Do(limited, &e.workers, f, nil)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return value, errNoAnswer
+	}
+	return value, err
+}
+
+// leftTakeTimeout limits the release of a lock that was granted after its caller had left.
+const leftTakeTimeout = 5 * time.Second
+
+// releaseLate returns a function that releases what a take was granted after its caller had left. The core does so,
+// too, but later.
+func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
+	return func(_ driver.Grant, err error) {
+		if err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
+		defer cancel()
+		_ = e.Release(ctx, driver.Release{
+			Hold:  driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode},
+			Place: r.Place,
+		})
+	}
+}
