@@ -12,6 +12,10 @@ import (
 // context, and it never observes a cancellation while it waits for a reply. So calls of the client run in goroutines
 // that the caller can leave, unless the client returns in time by itself.
 
+// leaveAfter is how long after its context a call may end by itself. One that tries again while a slot is moving ends
+// with the context, and then it is certain that it had no effect.
+const leaveAfter = 100 * time.Millisecond
+
 // returnsInTime reports whether the client gives up its requests when ctx ends, or ctx never ends.
 func (e *Engine) returnsInTime(ctx context.Context) bool {
 	return ctx.Done() == nil || e.asyncPipe != nil && e.replicas == 0 ||
