@@ -79,7 +79,6 @@ type waitedRequest struct {
 	answered chan struct{} // has room for one
 	answer   any
 	err      error
-	late     func(answer any, err error) // gets the answer after the caller has left
 }
 
 // getWaitedRequest returns a new request, or an answered one that can be used again.
@@ -90,7 +89,7 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 	w := &waitedRequest{answered: make(chan struct{}, 1)}
 	w.finish = func(answer any, err error) {
 		if !w.decided.CompareAndSwap(false, true) {
-			w.late(answer, err)
+			b.releaseGrant(&w.batchRequest, answer, err)
 			return
 		}
 		w.answer, w.err = answer, err
@@ -117,7 +116,6 @@ func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 		if b.withdraw(&w.batchRequest) {
 			return nil, driver.NoEffect(ctx.Err())
 		}
-		w.late = b.releaseLate(w.batchRequest)
 		if w.decided.CompareAndSwap(false, true) {
 			return nil, driver.Spent(ctx.Err()) // the answer may arrive at any time: w must not be used again
 		}
@@ -125,29 +123,25 @@ func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 	}
 	answer, err := w.answer, w.err
 	if err == nil { // after an error, the client may still read what it has not sent
-		w.batchRequest, w.answer, w.late = batchRequest{finish: w.finish}, nil, nil
+		w.batchRequest, w.answer = batchRequest{finish: w.finish}, nil
 		w.decided.Store(false)
 		b.pool.Put(w)
 	}
 	return answer, err
 }
 
-// releaseLate returns what to do with the answer to a request whose caller has left.
-func (b *batcher) releaseLate(r batchRequest) func(answer any, err error) {
-	if r.kind != takeRequest {
-		return func(any, error) {}
+// releaseGrant releases what r, a take whose caller has left, was granted. The core does so, too, but later. An engine
+// that is one of several nodes releases nothing by itself: the vote that came late may count by then.
+func (b *batcher) releaseGrant(r *batchRequest, answer any, err error) {
+	token, _ := answer.(int64)
+	if r.kind != takeRequest || b.engine.nodeList != nil || err != nil || token <= 0 {
+		return
 	}
 	owner, _, _ := strings.Cut(r.value, "\n")
-	return func(answer any, err error) {
-		token, _ := answer.(int64)
-		if err != nil || token <= 0 {
-			return
-		}
-		b.add(&batchRequest{
-			kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
-			finish: func(any, error) {}, // the core releases, too
-		})
-	}
+	b.add(&batchRequest{
+		kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
+		finish: func(any, error) {},
+	})
 }
 
 // maxRequestTime limits a request whose context has no deadline.

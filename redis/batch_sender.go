@@ -91,22 +91,17 @@ func (t *sentBatch) run() bool {
 	if mustSendOneByOne(err) {
 		return t.sendOneByOne()
 	}
-	if !t.finishInTime() {
-		return false
-	}
 	if err != nil {
 		t.call = nil // the client may still read what it has not sent
 	}
-	for i, r := range t.batch {
+	return t.finish(func(i int) (any, error) {
 		if err != nil {
-			r.finish(nil, err)
+			return nil, err
 		} else if failed, is := answers[i].(string); is {
-			r.finish(nil, explainError(requestError(failed)))
-		} else {
-			r.finish(answers[i], nil)
+			return nil, explainError(requestError(failed))
 		}
-	}
-	return true
+		return answers[i], nil
+	})
 }
 
 // mustSendOneByOne reports whether only some of the requests caused an error, so that the others must not suffer:
@@ -129,10 +124,19 @@ func (r requestError) Error() string { return string(r) }
 // RedisError implements redis.Error.
 func (requestError) RedisError() {}
 
-// finishInTime ends the batch, and reports whether it was answered before it was given up.
-func (b *sentBatch) finishInTime() bool {
+// finish ends the batch with the answer to each request, and reports whether it was answered before it was given up.
+func (b *sentBatch) finish(answerTo func(i int) (any, error)) bool {
 	b.timer.Stop()
-	return b.decided.CompareAndSwap(false, true)
+	inTime := b.decided.CompareAndSwap(false, true)
+	for i, r := range b.batch {
+		answer, err := answerTo(i)
+		if inTime {
+			r.finish(answer, err)
+		} else {
+			b.batcher.releaseGrant(r, answer, err)
+		}
+	}
+	return inTime
 }
 
 // giveUp ends the batch when it is overdue.
@@ -142,7 +146,7 @@ func (b *sentBatch) giveUp() {
 	}
 	close(b.done)
 	for _, r := range b.batch {
-		r.finish(nil, context.DeadlineExceeded)
+		r.finish(nil, driver.Spent(context.DeadlineExceeded))
 	}
 	b.batcher.noteOverdue()
 }
@@ -177,11 +181,5 @@ func (b *sentBatch) sendOneByOne() bool {
 		}
 		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.grantPolicy(), r.command())
 	}
-	if !b.finishInTime() {
-		return false
-	}
-	for i, r := range b.batch {
-		r.finish(answers[i], errs[i])
-	}
-	return true
+	return b.finish(func(i int) (any, error) { return answers[i], errs[i] })
 }

@@ -84,7 +84,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	e := &Engine{config: c, client: client, observesDeadlines: observesDeadlines(client)}
-	e.workers.Grace = leaveAfter
+	if _, cluster := client.(*redis.ClusterClient); cluster {
+		e.workers.Grace = leaveAfter
+	}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
 		// Waiting for the deferred API can end with a context.
 		pipe, err := together, error(nil)

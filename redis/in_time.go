@@ -12,8 +12,8 @@ import (
 // context, and it never observes a cancellation while it waits for a reply. So calls of the client run in goroutines
 // that the caller can leave, unless the client returns in time by itself.
 
-// leaveAfter is how long after its context a call may end by itself. One that tries again while a slot is moving ends
-// with the context, and then it is certain that it had no effect.
+// leaveAfter is how long after its context a call of a Cluster may end by itself. One that tries again while a slot is
+// moving ends with the context, and then it is certain that it had no effect.
 const leaveAfter = 100 * time.Millisecond
 
 // returnsInTime reports whether the client gives up its requests when ctx ends, or ctx never ends.
@@ -49,9 +49,12 @@ func within[T any](
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
 const leftTakeTimeout = 5 * time.Second
 
-// releaseLate returns a function that releases what a take was granted after its caller had left. The core does so,
-// too, but later.
+// releaseLate returns a function that releases what a take was granted after its caller had left, or nil; see
+// [batcher.releaseGrant].
 func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
+	if e.nodeList != nil {
+		return nil
+	}
 	return func(_ driver.Grant, err error) {
 		if err != nil {
 			return

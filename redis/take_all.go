@@ -46,7 +46,9 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		return e.takeAtOnce(ctx, batch, first, newScriptCall(keys, append(args, floorArg(), "")...))
 	}, func(grants []driver.Grant, err error) {
 		for i, g := range grants {
-			e.releaseLate(batch[i])(g, err)
+			if release := e.releaseLate(batch[i]); release != nil {
+				release(g, err)
+			}
 		}
 	})
 }

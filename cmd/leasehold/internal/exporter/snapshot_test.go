@@ -25,7 +25,7 @@ func (w *exporterTest) fill() {
 	w.lock("order:1", "order")
 	w.lock("order:2", "order")
 	w.lock("plain", "")
-	s := w.holder.Semaphore("rooms", 5, leasehold.Label("room"))
+	s := w.holder.Semaphore("rooms", 5, leasehold.Label("room"), leasehold.TTL(leasehold.MaxTTL))
 	for range 2 {
 		if _, err := s.TryAcquire(w.t.Context(), 2); err != nil {
 			w.t.Fatal(err)
