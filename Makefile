@@ -32,8 +32,8 @@ QUIET := -gcflags=github.com/go-zookeeper/zk=-race=false -gcflags=modernc.org/..
 RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
 # What takes longest comes first.
-LONGEST := ./torture ./redis ./cmd/leasehold ./zookeeper ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./redis/interop ./driver/drivertest \
-	./torture/fencing ./internal/zookeeperserver
+LONGEST := ./lab/torture ./redis ./cmd/leasehold ./zookeeper ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./lab/interop ./driver/drivertest \
+	./lab/torture/fencing ./internal/zookeeperserver
 
 .PHONY: schedules
 schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
@@ -104,7 +104,7 @@ matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines o
 
 .PHONY: models
 models: compiler spin ## Check the models at large sizes, too (takes hours and 16 GB of memory)
-	LEASEHOLD_MODELS=1 go test -tags long -v -count 1 -timeout 24h ./models
+	LEASEHOLD_MODELS=1 go test -tags long -v -count 1 -timeout 24h ./lab/models
 
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links
@@ -133,8 +133,8 @@ bench: redis ## Compare with other libraries and write docs/performance.md (take
 	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql || true
 	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java default-jre-headless || true
 	@mkdir -p bin
-	go run ./bench -json bin/bench.json
-	go run ./bench -from bin/bench.json -page docs/performance.md >/dev/null
+	go run ./lab/bench -json bin/bench.json
+	go run ./lab/bench -from bin/bench.json -page docs/performance.md >/dev/null
 
 .PHONY: microbench
 microbench: ## Measure the library alone and write docs/performance-library.md (takes some minutes)

@@ -26,7 +26,7 @@ type source struct {
 
 // users are the folders of modules that use the library as programs do, so they may import everything. All other
 // modules are engines or observers.
-var users = []string{"cmd", "bench", "torture", "redis/interop"}
+var users = []string{"cmd", "lab"}
 
 // observing are the modules of observers, which count or trace events on any engine, and their examples.
 var observing = []string{"prometheus", "otel"}
@@ -322,7 +322,7 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redisfence", false, home + "/internal/redisserver", false},
 		{"redis", "redis/redisfence", true, home + "/internal/redisserver", true},
 		{"redis", "redis", false, home + "/fence", false},
-		{"torture", "torture/fencing", true, home + "/internal/postgresserver", true},
+		{"lab/torture", "lab/torture/fencing", true, home + "/internal/postgresserver", true},
 		{".", "somewhere/new", false, home + "/driver", false},
 		{"sqlite", "sqlite", false, home + "/driver", true},
 		{"sqlite", "sqlite", false, "modernc.org/sqlite", true},
@@ -368,12 +368,12 @@ func TestTheImportRules(t *testing.T) {
 		{"otel", "otel", false, home + "/memory", false},
 		{"otel", "otel", true, home + "/memory", true},
 		{"cmd/leasehold", "cmd/leasehold/internal/run", false, home, true},
-		{"bench", "bench", false, home + "/internal/redisserver", true},
+		{"lab/bench", "lab/bench", false, home + "/internal/redisserver", true},
 		{"cmd/leasehold", "cmd/leasehold", false, home + "/sqlite", true},
 		{"cmd/leasehold", "cmd/leasehold", false, "github.com/spf13/cobra", true},
-		{"torture", "torture", true, home + "/memory", true},
-		{"redis/interop", "redis/interop", true, home, true},
-		{"redis/interop", "redis/interop", true, home + "/redis", true},
+		{"lab/torture", "lab/torture", true, home + "/memory", true},
+		{"lab/interop", "lab/interop", true, home, true},
+		{"lab/interop", "lab/interop", true, home + "/redis", true},
 		{"redis", "redis/other", true, home, false},
 	} {
 		s := source{module: c.module, dir: c.dir, test: c.test}

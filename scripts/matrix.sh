@@ -82,9 +82,9 @@ run() {
 		ran="of ${packages[$kind]}: \`${LEASEHOLD_MATRIX_RUN//|/\\|}\`"
 		tests "$log" "$LEASEHOLD_MATRIX_RUN" ${packages[$kind]}
 	else
-		ran="${packages[$kind]}, and of ./torture and ./cmd/leasehold what it has a part in"
+		ran="${packages[$kind]}, and of ./lab/torture and ./cmd/leasehold what it has a part in"
 		tests "$log" "" ${packages[$kind]}
-		tests "$log" "${torture[$kind]}" ./torture
+		tests "$log" "${torture[$kind]}" ./lab/torture
 		tests "$log" "${scripts[$kind]}" ./cmd/leasehold
 	fi
 	local failed passed skipped result

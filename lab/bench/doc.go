@@ -1,0 +1,87 @@
+// Bench compares leasehold with the bare commands of a lock, and with other lock libraries, in one run on one machine.
+//
+//	go run ./lab/bench                         # everything: about nine minutes
+//	go run ./lab/bench -short                  # everything, within two minutes
+//	go run ./lab/bench -run '^crowd'           # one workload; also ^crowd/leasehold, or 'many/.* auto'
+//	go run ./lab/bench -run '^etcd'            # all workloads on etcd; also ^postgres, ^zookeeper, ^five
+//	go run ./lab/bench -json FILE              # also write all figures of all rounds
+//	go run ./lab/bench -check                  # exit with 1 if a target is missed
+//	go run ./lab/bench -redis localhost:6379   # use a server that is running already
+//	go run ./lab/bench -from FILE -page PAGE   # run nothing: write a page with plots from the figures of any machine
+//	go run ./lab/bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
+//	go run ./lab/bench -run many/leasehold -cpuprofile FILE
+//
+// It starts the servers that it needs, on the loopback: redis-server, which must be in the PATH, without persistence;
+// and PostgreSQL, etcd and ZooKeeper (the packages postgresql, etcd-server and zookeeper of Debian), as durable as they
+// are by default. If one of those three is not installed, its rows are left out. On a Redis server that is given, it
+// deletes the keys that it has made, which have "leasehold-bench" in their names.
+//
+// # What is measured
+//
+//   - free: one goroutine locks and releases a free name.
+//   - many: 256 goroutines of one process, each with a name of its own.
+//   - crowd: contention. 64 clients, each with its own connections, want one name again and again, and hold it for
+//     5 ms. A hand-over is a release and the next grant, whoever gets it; libraries without a queue often grant to the
+//     same client again. The ideal wait is that of a queue: 64 times 5 ms plus the median hand-over. Client commands
+//     are counted on the connections, server commands by the server, including those that scripts call.
+//   - process: 64 goroutines of one process hand one name around.
+//   - second: the same beside a second process that asks for the name from time to time.
+//   - burst: 1,000 goroutines, spread over ten clients, come at once to a name that is held and then released. Each
+//     wants one turn. The time until all have had theirs counts; libraries that poll get until the end of the round.
+//   - held: one process holds many leases and renews them. The processor time of client and server is scaled to
+//     100,000 leases of 30 s, which are renewed three times in their TTL.
+//   - listing: one process holds 100,000 leases, and a second client lists them, as the command does: the first page,
+//     and all. The server's slow log tells the longest command meanwhile. It includes time for which the processor ran
+//     something else, so each round lists three times, and the listing whose longest command was shortest counts. Of
+//     page and listing, the slowest count.
+//   - memory: the memory of client and server for one lease.
+//   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
+//   - postgres, etcd, zookeeper: one goroutine locks and releases a free name, on that kind of server.
+//   - postgres-many, etcd-many, zookeeper-many: 64 goroutines of one process, each with a name of its own.
+//   - postgres-crowd, etcd-crowd, zookeeper-crowd: contention of 16 clients.
+//   - postgres-idle, etcd-idle, zookeeper-idle: 16 clients, each with its own connections, wait for a name that another
+//     client holds: what they send meanwhile, and what the server does.
+//   - five, five-many: locks that a majority of five Redis servers grants: one goroutine, and 64 with a name each.
+//   - five-crowd: contention of 16 clients on five servers. Afterwards it continues for a while under observation
+//     (MONITOR), to see how the servers vote. A vote is the time for which one server has the key of the lock for one
+//     owner; a take lasts from an owner's first vote until it has no votes any more. A take that had a majority at some
+//     moment was won. Otherwise its votes were split: it kept others from a majority, and got none. The share is that
+//     of all takes with any vote; an owner that all servers refuse merely waits. All libraries are observed in this
+//     same way, from outside.
+//   - five-stopped, five-blackholed: the same as five, while one of the servers is stopped (SIGSTOP), or its connection
+//     is cut. Each round first measures while all servers are well, after a moment for what the last fault has left
+//     behind. A lock and its release are given up after a second, and count with that time.
+//
+// # How
+//
+// Libraries take turns, round by round (A B A B), so that other load on the machine affects all of them alike. Each is
+// configured as its own documentation recommends; the configuration and the version are printed. The warm-up round is
+// not counted. Rounds are short and many, as the machine changes from one second to the next. Figures are medians over
+// the rounds, with the range of the middle half of them. A ratio is computed for each round, and the median of these is
+// compared with a target. Libraries that no target of a workload mentions run only the first rounds, which leaves time
+// for more rounds of the others.
+//
+// Beside the libraries on Redis stands etcd, another kind of server, which syncs each change to disk before it answers.
+// It is there to show what its queue does, not for its speed, and no target compares it there. The workloads on etcd
+// itself compare leasehold with it.
+//
+// On PostgreSQL, each statement that a client executes is a command. The server itself counts none; a
+// question mark stands for that. The least that a lock can cost there are PostgreSQL's own advisory locks,
+// which last as long as a connection, and have neither lease nor token nor any way to find out that they are
+// lost. They commit nothing. A lock that outlives its connection must be stored in a row, and each change of
+// it is a commit: the floor is one update of a row to take it, and one to release it. The library pglock is
+// represented by the statements that it sends, since the module proxy does not have it. When it waits, it
+// sleeps for a whole lease of 20 s between two attempts, so it takes no part in the workload with contention.
+//
+// Whenever a name is shared, a checker verifies that no two clients hold it at the same time and that tokens grow, even
+// across processes. If not, the library has failed, and so has the run: exit code 1. Exit code 2 means that the
+// benchmark itself could not run.
+//
+// Only ratios can be compared between machines. Client, second process and server share the processors of this one.
+//
+// # Adding to it
+//
+// A library is a file in internal/lib and an entry in the tables of all.go; a workload is a file in internal/work and
+// an entry in the table of redis.go, five.go or engines.go. A kind of server is a file in internal/servers. Targets are
+// in targets.go.
+package main

@@ -1,0 +1,50 @@
+package lib
+
+import (
+	"errors"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
+	"github.com/leasehold-go/leasehold/redis"
+)
+
+const onOneStarted = "defaults (30 s, renewed every third; tokens), but WithoutFailoverGuard, as the server has just " +
+	"been started; "
+
+// Leasehold is this library on its Redis engine.
+var Leasehold = Library{
+	Name:   "leasehold",
+	Module: tree,
+	On:     servers.OneRedis,
+	Ours:   true,
+	Config: onOneStarted + plainClient,
+	Open:   func(at Config) (Session, error) { return openLeasehold(at, false) },
+}
+
+// LeaseholdAuto is Leasehold with commands of many goroutines sent together.
+var LeaseholdAuto = Library{
+	Name:   "leasehold auto",
+	Module: tree,
+	On:     servers.OneRedis,
+	Ours:   true,
+	Config: onOneStarted + autoClient,
+	Open:   func(at Config) (Session, error) { return openLeasehold(at, true) },
+}
+
+func openLeasehold(at Config, pipelined bool) (Session, error) {
+	c := client(at)
+	var commands goredis.UniversalClient = c
+	if pipelined {
+		pipe, err := c.AsyncAutoPipelineWithOptions(pipelineOptions())
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		commands = pipe
+	}
+	e, err := redis.New(commands, redis.WithoutFailoverGuard())
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return newLeaseholdSession(at, e, e.Close, c.Close), nil
+}

@@ -1,0 +1,28 @@
+package lib
+
+import (
+	"errors"
+
+	"github.com/leasehold-go/leasehold/etcd"
+	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
+)
+
+// LeaseholdEtcd is this library on its etcd engine.
+var LeaseholdEtcd = Library{
+	Name:   "leasehold etcd",
+	Module: tree,
+	On:     servers.OneEtcd,
+	Ours:   true,
+	Config: onServer + etcdClient,
+	Open: func(at Config) (Session, error) {
+		c, err := etcdClientTo(at)
+		if err != nil {
+			return nil, err
+		}
+		e, err := etcd.New(c)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return newLeaseholdSession(at, e, e.Close, c.Close), nil
+	},
+}

@@ -1,0 +1,65 @@
+// Package lib holds the lock libraries that are compared, one per file: how they are configured,
+// and how they lock.
+package lib
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
+	"github.com/leasehold-go/leasehold/lab/bench/internal/wire"
+)
+
+// Library is a lock library, configured in one way.
+type Library struct {
+	// Name is the library's name in reports.
+	Name string
+	// Module is the path of the module whose version is reported.
+	Module string
+	// On is the kind of server that it uses.
+	On servers.Kind
+	// Ours: the benchmark is about this library, and fails if it hangs. Other libraries are left
+	// out then.
+	Ours bool
+	// Config describes the configuration, with reasons where it differs from the default.
+	Config string
+	// Open returns a new session: one client with its own connections, as a process has.
+	Open func(Config) (Session, error)
+}
+
+// Config configures a session.
+type Config struct {
+	// Addrs are the host:port of the servers: one, or several.
+	Addrs []string
+	// Sent counts the commands of the session, unless it is nil.
+	Sent *wire.Counter
+	// TTL is how long leases last. Zero leaves it to the library's default.
+	TTL time.Duration
+	// Patience is how long this library waits for one of several nodes. Zero keeps the default,
+	// which is what is measured; tests on a busy machine need more.
+	Patience time.Duration
+}
+
+// firstAddr is the only address.
+func (a Config) firstAddr() string { return a.Addrs[0] }
+
+// Session locks names. It is safe for concurrent use.
+type Session interface {
+	// Lock waits until name is locked or ctx ends.
+	Lock(ctx context.Context, name string) (Held, error)
+	// Close ends the connections.
+	Close() error
+}
+
+// Preparer is a Session that needs to know how many goroutines will use it at the same time.
+type Preparer interface {
+	Prepare(goroutines int) error
+}
+
+// Held is a lock that was granted.
+type Held struct {
+	// Token is the fencing token, or zero if the library has none.
+	Token uint64
+	// Release unlocks. It returns an error if the lock was no longer held, or may still be.
+	Release func() error
+}

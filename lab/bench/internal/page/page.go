@@ -1,0 +1,198 @@
+// Package page writes a run as a document with plots: Markdown, and SVG beside it.
+package page
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/lab/bench/internal/report"
+	"github.com/leasehold-go/leasehold/lab/bench/internal/work"
+)
+
+// plots is the folder of the pictures, beside the document.
+const plots = "plots"
+
+// Write writes the document to a file, and its plots to the folder plots beside it. It removes
+// earlier plots that are not part of this document.
+func Write(d *report.Document, file string) error {
+	folder := filepath.Join(filepath.Dir(file), plots)
+	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	text, pictures := render(d)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	errs := []error{os.WriteFile(file, []byte(text), 0o644)}
+	for name, svg := range pictures {
+		errs = append(errs, os.WriteFile(filepath.Join(folder, name), []byte(svg), 0o644))
+	}
+	return errors.Join(errs...)
+}
+
+// render returns the document, and its plots by name.
+func render(d *report.Document) (string, map[string]string) {
+	var b strings.Builder
+	pictures := map[string]string{}
+	b.WriteString(introduction)
+	run(&b, d)
+	targets(&b, d.Verdicts)
+	b.WriteString("\n## What was measured\n\n" + report.HowToRead + "\n")
+	contents(&b, d)
+	section := ""
+	for _, r := range d.Results {
+		if r.Section != section {
+			section = r.Section
+			fmt.Fprintf(&b, "\n## On %s\n", section)
+		}
+		workload(&b, r, pictures)
+	}
+	libraries(&b, d)
+	return b.String(), pictures
+}
+
+const introduction = `# Performance
+
+Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run
+on one machine. ` + "`make bench`" + ` writes this page; ` + "`go run ./lab/bench -help`" + ` says what else it does.
+How it is measured stands in [its documentation](../lab/bench/doc.go), what the figures mean in the pages of the engines
+[redis](engines/redis.md#speed), [postgres](engines/postgres.md#speed), [etcd](engines/etcd.md#speed) and
+[zookeeper](engines/zookeeper.md#speed), and what the library costs without a network in
+[Performance of the library](performance-library.md).
+
+Run it on your own machine: only ratios travel. Clients and servers share the processors here, so a library that needs
+less of them is faster.
+`
+
+func run(b *strings.Builder, d *report.Document) {
+	b.WriteString("\n## The run\n\n| | |\n|---|---|\n")
+	row := func(name, text string) { fmt.Fprintf(b, "| %s | %s |\n", name, cell(text)) }
+	row("Command", "`"+d.Command+"`")
+	row("Date",
+		fmt.Sprintf("%s; it took %v", d.Began.UTC().Format("2 January 2006, 15:04 UTC"), d.Took.Round(time.Second)))
+	row("Machine", fmt.Sprintf("%s, %d processors: %s", d.Machine.System, d.Machine.Processors, d.Machine.Processor))
+	row("Go", d.Machine.Go)
+	for _, p := range d.Servers {
+		row("Server", fmt.Sprintf("%s, %s", p.Version, p.Config))
+	}
+}
+
+// contents lists links to the sections.
+func contents(b *strings.Builder, d *report.Document) {
+	var all []string
+	for _, r := range d.Results {
+		link := fmt.Sprintf("[%s](#on-%s)", r.Section, strings.ToLower(strings.ReplaceAll(r.Section, " ", "-")))
+		if r.Section != "" && !slices.Contains(all, link) {
+			all = append(all, link)
+		}
+	}
+	if len(all) > 0 {
+		b.WriteString("\nOn " + strings.Join(all, " · ") + ".\n")
+	}
+}
+
+func targets(b *strings.Builder, verdicts []work.Verdict) {
+	if len(verdicts) == 0 {
+		return
+	}
+	b.WriteString(
+		"\n## Targets\n\nRatios are taken round by round, and their median counts. `-check` lets the run fail if one " +
+			"is short.\n\n" +
+			"| Workload | Figure | Target | Measured | Rounds | |\n|---|---|---|---|---|---|\n")
+	for _, v := range verdicts {
+		spread := report.Rounds(v)
+		if spread == "" {
+			spread = "–"
+		}
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s |\n", v.Workload, v.Workload, cell(v.Claim),
+			report.Bound(v), report.Number(float64(v.Measured)), spread, report.Outcome(v))
+	}
+}
+
+func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
+	fmt.Fprintf(b, "\n### %s\n\n%s%s. Rounds: %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
+		report.Plan(r.Plan))
+	for _, f := range r.Failures {
+		fmt.Fprintf(b, "\n**Failed**: %s\n", f)
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(b, "\nLeft out: %s\n", l)
+	}
+	if len(r.Rows) == 0 {
+		return
+	}
+	picture := func(suffix, what, svg string) {
+		name := r.Workload + suffix + ".svg"
+		pictures[name] = svg
+		fmt.Fprintf(b, "\n![%s](%s/%s)\n", what, plots, name)
+	}
+	if svg, ok := bars(r); ok {
+		picture("", r.Workload+": "+r.Main, svg)
+	}
+	if svg, ok := waits(r); ok {
+		picture("-waits", r.Workload+": percentiles of waits", svg)
+	}
+	table(b, r)
+}
+
+// table prints the longer side of the figures as rows.
+func table(b *strings.Builder, r work.Result) {
+	var cells [][]string
+	head := []string{""}
+	for _, f := range r.Rows[0].Figures {
+		head = append(head, named(f))
+	}
+	cells = append(cells, head)
+	for _, row := range r.Rows {
+		line := []string{report.Label(r, row)}
+		for _, f := range row.Figures {
+			line = append(line, report.Summary(f.Summary))
+		}
+		cells = append(cells, line)
+	}
+	if len(cells[0]) > len(cells) {
+		cells = transposed(cells)
+	}
+	b.WriteString("\n")
+	for i, line := range cells {
+		for _, text := range line {
+			fmt.Fprintf(b, "| %s ", cell(text))
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString("|---" + strings.Repeat("|---:", len(line)-1) + "|\n")
+		}
+	}
+}
+
+func transposed(cells [][]string) [][]string {
+	turned := make([][]string, len(cells[0]))
+	for _, line := range cells {
+		for i, text := range line {
+			turned[i] = append(turned[i], text)
+		}
+	}
+	return turned
+}
+
+func libraries(b *strings.Builder, d *report.Document) {
+	b.WriteString(
+		"\n## How the libraries are configured\n\n| Name | Module | Version | Configuration |\n|---|---|---|---|\n")
+	for _, l := range d.Libraries {
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", l.Name, l.Module, l.Version, cell(l.Config))
+	}
+}
+
+// cell escapes the character that would end a table cell.
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
