@@ -114,7 +114,8 @@ func TestInvalidAnswersToABatch(t *testing.T) {
 	}
 }
 
-// If a batch has no answer in time, each of its callers gets one error.
+// If a batch has no answer in time, each of its callers gets one error, which says that the owner is spent. What the
+// late answer grants is released.
 func TestLateBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,13 +125,16 @@ func TestLateBatch(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, o := range all {
 			o.checkGaveUp(t, "late", end, false)
+			if !driver.IsSpent(o.err) {
+				t.Errorf("%v, want that the owner is spent", o.err)
+			}
 		}
 		close(slow)
 		for _, o := range all {
 			o.checkGaveUp(t, "late, and answered", end, false)
 		}
-		if sent := bt.sent(); !slices.Equal(sent, []int{4}) {
-			t.Errorf("the scripts had %v requests", sent)
+		if sent := bt.sent(); !slices.Equal(sent, []int{4, 2}) {
+			t.Errorf("the scripts had %v requests, want 2 takes and 2 releases, and then 2 releases", sent)
 		}
 		bt.close()
 	})
@@ -156,6 +160,9 @@ func TestOverdueSenderSendsNoMore(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, o := range all {
 			o.checkGaveUp(t, "late", end, false)
+			if !driver.IsSpent(o.err) {
+				t.Errorf("%v, want that the owner is spent", o.err)
+			}
 		}
 		close(slow)
 		synctest.Wait()

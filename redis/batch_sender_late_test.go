@@ -32,8 +32,8 @@ func (o *outcome) checkGaveUp(t *testing.T, what string, at time.Time, noEffect 
 }
 
 // A request without an answer is given up at its deadline, whatever the client does. If it was sent, its outcome is
-// unknown; if it was not, it had no effect. When the server answers again, late answers are dropped, and new requests
-// succeed.
+// unknown; if it was not, it had no effect. What late answers grant is released, and new
+// requests succeed.
 func TestOverdueSendersAreGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
