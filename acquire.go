@@ -114,7 +114,7 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 	if queued && !a.hasTurn && !c.queue.Try(l.key) {
 		if a.try {
 			var cancel context.CancelFunc
-			waiting, cancel = context.WithTimeoutCause(ctx, c.requestLimit(validity(l.ttl)), errTryTimeout)
+			waiting, cancel = context.WithTimeoutCause(ctx, c.requests.Limit(validity(l.ttl)), errTryTimeout)
 			defer cancel()
 			if err := l.tryForTurn(waiting, a); err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // The clean-up makes sure that nothing is left of an owner whose requests had unknown outcomes. A request that was
@@ -30,7 +31,7 @@ func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
 	at := r.clockAt(now)
 	h.setPhaseLocked(phaseCleaning)
 	h.failures, h.nextRequest = 0, at
-	h.cleanUpUntil = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requestTimeout
+	h.cleanUpUntil = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requests.Timeout
 	return r.scheduleAt(h, at)
 }
 
@@ -54,9 +55,9 @@ func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
 	if c.abilities.Local {
 		return c.engine.Release(ctx, r)
 	}
-	inner, end := c.withLimit(ctx, c.requestTimeout)
+	inner, end := c.requests.Context(ctx, c.requests.Timeout)
 	defer end()
-	return causeOf(ctx, c.engine.Release(inner, r))
+	return timelimit.CauseOf(ctx, c.engine.Release(inner, r))
 }
 
 // runInBackground runs f in a goroutine that Close waits for, and reports false if the client is closed.
@@ -114,7 +115,7 @@ func (h *hold) endOnCloseLocked(silent bool) (finish func() error) {
 		after := h.endLocked(ErrClosed)
 		return func() error {
 			after()
-			event.Err = h.lock.newError("release", ErrUnknown, errNoAnswer)
+			event.Err = h.lock.newError("release", ErrUnknown, timelimit.ErrNoAnswer)
 			h.observeReleased(event)
 			return event.Err
 		}
@@ -122,7 +123,7 @@ func (h *hold) endOnCloseLocked(silent bool) (finish func() error) {
 		h.setPhaseLocked(phaseEnded)
 		r := h.releaseRequestLocked(h.keepForLocked())
 		return func() error {
-			err := errNoAnswer
+			err := timelimit.ErrNoAnswer
 			if !silent {
 				err = h.sendRelease(r)
 			}

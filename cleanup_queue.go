@@ -105,7 +105,7 @@ func (h *hold) cleanUpOnce() {
 	case !needed:
 		return
 	case giveUp:
-		c.log.write(slog.LevelWarn,
+		c.log.Write(slog.LevelWarn,
 			"clean-up given up: the engine did not answer; the lock is free when its ttl has passed",
 			"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 		return

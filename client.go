@@ -13,32 +13,33 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/holdertext"
 	"github.com/leasehold-go/leasehold/internal/localqueue"
+	"github.com/leasehold-go/leasehold/internal/loglimit"
+	"github.com/leasehold-go/leasehold/internal/takelimit"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Client makes locks on one engine. Use one client per process and engine: its locks share their renewals, and its
 // callers wait for each other without asking the engine. All methods are safe for concurrent use.
 type Client struct {
-	engine         driver.Engine
-	abilities      driver.Abilities
-	log            limitedLog
-	observers      observers
-	holder         string
-	holderGiven    bool // holder was set with WithHolder
-	requestTimeout time.Duration
-	handOver       int
-	maxWaiters     int
-	maxLeases      int
-	random         func(n int64) int64 // returns a number below n
-	defaults       settings
-	err            error // a value given to New that is not allowed: every call fails with it
+	engine      driver.Engine
+	abilities   driver.Abilities
+	log         *loglimit.Log
+	observers   observers
+	holder      string
+	holderGiven bool // holder was set with WithHolder
+	requests    timelimit.Requests
+	handOver    int
+	maxWaiters  int
+	maxLeases   int
+	random      func(n int64) int64 // returns a number below n
+	defaults    settings
+	err         error // a value given to New that is not allowed: every call fails with it
 
-	leaseCount    atomic.Int64 // leases of the client, and calls that ask for one
-	queue         localqueue.Queue[driver.Key, turnRequest, turnTransfer]
-	renewer       renewer
-	takeLimiters  takeLimiters
-	cancellable   sharedContext // for requests of callers whose context can end
-	uncancellable sharedContext // for all other requests
-	cleanups      cleanupQueue
+	leaseCount atomic.Int64 // leases of the client, and calls that ask for one
+	queue      localqueue.Queue[driver.Key, turnRequest, turnTransfer]
+	renewer    renewer
+	takeLimits takelimit.Servers
+	cleanups   cleanupQueue
 
 	lifetime    context.Context // ends with Close
 	endLifetime context.CancelCauseFunc
@@ -52,15 +53,15 @@ type Client struct {
 // allowed is reported as a *ValueError by the first use of the client.
 func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
-		engine:         engine,
-		log:            limitedLog{logger: slog.New(slog.DiscardHandler)},
-		holder:         holdertext.Current().String(),
-		requestTimeout: DefaultRequestTimeout,
-		handOver:       64,
-		maxWaiters:     DefaultMaxWaiters,
-		maxLeases:      DefaultMaxLeases,
-		random:         rand.Int64N,
-		defaults:       settings{ttl: DefaultTTL},
+		engine:     engine,
+		log:        loglimit.New(slog.New(slog.DiscardHandler)),
+		holder:     holdertext.Current().String(),
+		requests:   timelimit.Requests{Timeout: DefaultRequestTimeout},
+		handOver:   64,
+		maxWaiters: DefaultMaxWaiters,
+		maxLeases:  DefaultMaxLeases,
+		random:     rand.Int64N,
+		defaults:   settings{ttl: DefaultTTL},
 	}
 	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
 	c.renewer.start = driver.Now()
@@ -80,7 +81,11 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		c.err = newValueError("engine", nil, "an engine, as from memory.New")
 		return c
 	}
-	c.takeLimiters.init(engine)
+	if r, several := engine.(driver.Router); several {
+		c.takeLimits.Init(r.Route)
+	} else {
+		c.takeLimits.Init(nil)
+	}
 	c.err = c.defaults.err
 	return c
 }
@@ -102,7 +107,7 @@ func (c *Client) Close() error {
 			})
 		}
 		c.background.Wait()
-		c.log.close()
+		c.log.Close()
 		c.closeErr = c.closeErrs.join()
 	})
 	return c.closeErr
@@ -126,11 +131,21 @@ func (e *errorList) add(err error) {
 func (e *errorList) hasNoAnswer() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.ContainsFunc(e.errs, func(err error) bool { return errors.Is(err, errNoAnswer) })
+	return slices.ContainsFunc(e.errs, func(err error) bool { return errors.Is(err, timelimit.ErrNoAnswer) })
 }
 
 func (e *errorList) join() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return errors.Join(e.errs...)
+}
+
+// cancelOnClose returns a context that also ends when the client is closed, and a function that releases its resources.
+func (c *Client) cancelOnClose(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.lifetime, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/argument"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Election is a mutex whose holder, the leader, has an ID. It shares its name with a Mutex.
@@ -66,7 +67,7 @@ func (l *lock) list(ctx context.Context, op string) ([]driver.Status, error) {
 	}
 	q := driver.Query{Kind: l.key.Kind, Name: l.key.Name}
 	list := func(ctx context.Context) ([]driver.Status, error) { return l.client.engine.List(ctx, q) }
-	all, err := sendRequest(ctx, l.client, l.client.requestTimeout, list)
+	all, err := timelimit.Send(ctx, &l.client.requests, l.client.requests.Timeout, list)
 	if err == nil {
 		return all, nil
 	}

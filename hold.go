@@ -11,6 +11,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/agenda"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // hold is what one owner has on the engine, from its first request to its last. While it is held it may be handed over
@@ -102,17 +103,17 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	if c.abilities.Local {
 		return c.engine.Take(ctx, r)
 	}
-	limiter := c.takeLimiters.forKey(r.Key)
-	limit, err := c.admitTake(ctx, limiter, c.requestLimit(validity(r.TTL)))
+	limiter := c.takeLimits.For(r.Key)
+	limit, err := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(r.TTL)))
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	start := driver.Now()
-	inner, end := c.withLimit(ctx, limit)
+	inner, end := c.requests.Context(ctx, limit)
 	defer end()
 	g, err := c.engine.Take(inner, r)
-	err = causeOf(ctx, err)
-	limiter.done(c.renewer.now(), err == nil || driver.IsNo(err))
+	err = timelimit.CauseOf(ctx, err)
+	limiter.Done(err == nil || driver.IsNo(err))
 	h.noteUncertain(err, r.TTL)
 	if g.Start.IsZero() {
 		g.Start = start
@@ -127,7 +128,7 @@ func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 	defer end()
 	g, err := c.engine.Wait(ctx, r)
 	if !c.abilities.Local {
-		err = causeOf(ctx, err)
+		err = timelimit.CauseOf(ctx, err)
 		h.noteUncertain(err, r.TTL)
 	}
 	if err == nil && g.Start.IsZero() {
@@ -266,7 +267,7 @@ func (h *hold) loseLocked(how Loss, cleanUp bool) (after func()) {
 	}
 	return func() {
 		afterEnd()
-		c.log.write(slog.LevelWarn, "lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token,
+		c.log.Write(slog.LevelWarn, "lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token,
 			"cause", event.Cause.Error(), "reason", event.Reason, "held", event.Held)
 		for _, o := range c.observers.lost {
 			o.ObserveLost(event)

@@ -48,8 +48,10 @@ var among = []string{
 // itself.
 const operators = "admin"
 
-// amongDriver are those of them that speak of outcomes or listings, and so know driver.
-var amongDriver = []string{"internal/detach", "internal/paging"}
+// amongDriver are the internal packages that speak of keys, outcomes, instants or listings, and so know driver.
+var amongDriver = []string{
+	"internal/detach", "internal/paging", "internal/takelimit", "internal/timelimit", "internal/schedule",
+}
 
 // observersShare are what observers have in common. They read the errors and events of the core.
 var observersShare = []string{"internal/reason"}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // DefaultLatchTTL is how long a latch is remembered after the last TrySet or CountDown, unless TTL says otherwise.
@@ -71,7 +72,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	waiting, end := k.client.cancelOnClose(waiting)
 	defer end()
 	return k.retryUnknown(waiting, "wait for", nil, func() error {
-		_, err := sendRequest(waiting, k.client, 0, func(ctx context.Context) (struct{}, error) {
+		_, err := timelimit.Send(waiting, &k.client.requests, 0, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.client.engine.(driver.Latcher).WaitLatch(ctx, k.key.Name, state.Generation)
 		})
 		return err
@@ -92,9 +93,10 @@ func callLatcher[T any](
 	if err := k.callError(ctx, op, nil); err != nil {
 		return v, err
 	}
-	err = k.retryUnknown(ctx, op, errNoAnswer, func() error {
+	err = k.retryUnknown(ctx, op, timelimit.ErrNoAnswer, func() error {
 		var err error
-		v, err = sendRequest(ctx, k.client, k.client.requestTimeout/2, func(ctx context.Context) (T, error) {
+		requests := &k.client.requests
+		v, err = timelimit.Send(ctx, requests, requests.Timeout/2, func(ctx context.Context) (T, error) {
 			return f(ctx, e)
 		})
 		return err
@@ -115,11 +117,11 @@ func (l *lock) retryUnknown(ctx context.Context, op string, notKnown error, f fu
 		if callErr := l.callError(ctx, op, notKnown); callErr != nil {
 			return callErr
 		}
-		if outage.IsZero() || time.Since(began) > l.client.requestTimeout {
+		if outage.IsZero() || time.Since(began) > l.client.requests.Timeout {
 			outage = time.Now() // the request may have waited long before it failed
 			failures = 1
 		}
-		if driver.IsNo(err) || driver.IsPermanent(err) || time.Since(outage) > l.client.requestTimeout {
+		if driver.IsNo(err) || driver.IsPermanent(err) || time.Since(outage) > l.client.requests.Timeout {
 			sentinel, cause := fromEngine(err)
 			return l.newError(op, sentinel, cause)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Lease is a lock that was granted. The client renews it, and it is valid until it is released or lost. A lease that
@@ -189,7 +190,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	}
 	return l.sendFor(ctx, "extend", nil, func(ctx context.Context, ref driver.Hold) error {
 		sent := driver.Now()
-		answer := errNoAnswer
+		answer := timelimit.ErrNoAnswer
 		c.engine.Renew(ctx, []driver.Renewal{{Hold: ref, TTL: ttl}}, func(_ int, err error) { answer = err })
 		if answer == nil {
 			h.noteExtended(sent, ttl)
@@ -246,8 +247,8 @@ func (l *Lease) sendFor(
 	if err != nil {
 		return h.lock.newError(op, err, nil)
 	}
-	limit := c.requestLimit(max(left, time.Millisecond))
-	_, err = sendRequest(ctx, c, limit, func(ctx context.Context) (struct{}, error) {
+	limit := c.requests.Limit(max(left, time.Millisecond))
+	_, err = timelimit.Send(ctx, &c.requests, limit, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, ref)
 	})
 	switch {

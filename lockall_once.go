@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // takeTogether tries once to take all locks in one request. If it returns neither a set nor an error, the caller takes
@@ -90,15 +91,15 @@ func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds 
 	if c.abilities.Local {
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
-		limiter := c.takeLimiters.forKey(batch[0].Key) // an engine takes only names of one server in one step
-		limit, refused := c.admitTake(ctx, limiter, c.requestLimit(validity(ttl)))
+		limiter := c.takeLimits.For(batch[0].Key) // an engine takes only names of one server in one step
+		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(ttl)))
 		if refused != nil {
 			return nil, refused
 		}
-		grants, err = sendRequest(ctx, c, limit, func(ctx context.Context) ([]driver.Grant, error) {
+		grants, err = timelimit.Send(ctx, &c.requests, limit, func(ctx context.Context) ([]driver.Grant, error) {
 			return engine.TakeAll(ctx, batch)
 		})
-		limiter.done(c.renewer.now(), err == nil || driver.IsNo(err))
+		limiter.Done(err == nil || driver.IsNo(err))
 		for _, h := range holds {
 			h.noteUncertain(err, h.lock.ttl)
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leasehold-go/leasehold/internal/argument"
+	"github.com/leasehold-go/leasehold/internal/loglimit"
 )
 
 // Limits and defaults of options.
@@ -126,7 +127,7 @@ func WithLogger(l *slog.Logger) ClientOption {
 			c.defaults.refuse("logger", "nil", "a *slog.Logger; leave the option out for silence")
 			return
 		}
-		c.log.logger = l
+		c.log = loglimit.New(l)
 	}
 }
 
@@ -152,7 +153,7 @@ func WithRequestTimeout(d time.Duration) ClientOption {
 			c.defaults.refuse("request timeout", d, "above zero")
 			return
 		}
-		c.requestTimeout = d
+		c.requests.Timeout = d
 	}
 }
 

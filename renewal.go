@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/takelimit"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // renewalGroup is what renewals of one batch have in common: how long they may take, and the server as far as is known.
 type renewalGroup struct {
-	limit   time.Duration
-	limiter *takeLimiter
+	limit time.Duration
+	takes *takelimit.Limit
 }
 
 // renew sends the renewals in batches.
@@ -24,14 +26,14 @@ func (c *Client) renew(holds []*hold) {
 	groups := map[renewalGroup][]*hold{}
 	var order []renewalGroup // in order, so that a seed reproduces its schedule
 	for _, h := range holds {
-		g := renewalGroup{h.renewLimit(), c.takeLimiters.forKey(h.lock.key)}
+		g := renewalGroup{h.renewLimit(), c.takeLimits.For(h.lock.key)}
 		if groups[g] == nil {
 			order = append(order, g)
 		}
 		groups[g] = append(groups[g], h)
 	}
 	for _, g := range order {
-		limit, limiter, holds := g.limit, g.limiter, groups[g]
+		limit, takes, holds := g.limit, g.takes, groups[g]
 		for len(holds) > 0 {
 			n := min(len(holds), maxSize)
 			batch := holds[:n:n]
@@ -40,13 +42,13 @@ func (c *Client) renew(holds []*hold) {
 				c.renewBatch(c.lifetime, batch, doNothing)
 				continue
 			}
-			pending := limiter.expectRenewals(c.renewer.now() + renewalLateAfter(limit))
+			pending := takes.ExpectRenewals(renewalLateAfter(limit))
 			go func() {
-				ctx, cancel := context.WithTimeoutCause(c.lifetime, limit, errNoAnswer)
+				ctx, cancel := context.WithTimeoutCause(c.lifetime, limit, timelimit.ErrNoAnswer)
 				defer cancel()
-				defer pending.finish()
-				if halfAnswered := c.renewBatch(ctx, batch, pending.finish); !halfAnswered {
-					limiter.noteLate(c.renewer.now() + limit)
+				defer pending.Finish()
+				if halfAnswered := c.renewBatch(ctx, batch, pending.Finish); !halfAnswered {
+					takes.NoteLate(limit)
 				}
 			}()
 		}
@@ -94,7 +96,7 @@ func (c *Client) renewBatch(ctx context.Context, batch []*hold, onHalf func()) (
 	mu.Unlock()
 	for i, h := range batch {
 		if !answered[i] {
-			h.noteRenewal(sent, errNoAnswer)
+			h.noteRenewal(sent, timelimit.ErrNoAnswer)
 		}
 	}
 	return halfAnswered

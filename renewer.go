@@ -166,7 +166,7 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func
 	if h.isRenewedLocked() && h.nextRequest-at < agenda.Tick {
 		renew = true
 		if lateAfter := renewalLateAfter(h.renewLimit()); at-h.nextRequest > lateAfter && !h.isFirstLease {
-			h.lock.client.takeLimiters.noteProcessLate(at + lateAfter) // this process is late
+			h.lock.client.takeLimits.NoteProcessLate(lateAfter) // this process is late
 		}
 		// Unless it is answered before, the renewal counts as failed, and is repeated then.
 		h.nextRequest = at + h.renewLimit() + h.retryAfterLocked()
@@ -203,7 +203,7 @@ func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.isFirstLeas
 func (h *hold) dangerTime() time.Duration { return h.lock.ttl / 3 }
 
 // renewLimit returns how long one renewal may take: short enough for several within the lease.
-func (h *hold) renewLimit() time.Duration { return h.lock.client.requestLimit(h.lock.ttl / 6) }
+func (h *hold) renewLimit() time.Duration { return h.lock.client.requests.Limit(h.lock.ttl / 6) }
 
 // retryAfterLocked returns the time from a failed renewal to the next.
 func (h *hold) retryAfterLocked() time.Duration {
@@ -214,7 +214,7 @@ func (h *hold) dangerEventLocked(left time.Duration) func() {
 	c := h.lock.client
 	event := InDanger{About: h.lock.about(h.mode), Token: h.token, Left: left}
 	return func() {
-		c.log.write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal",
+		c.log.Write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal",
 			"kind", event.Kind.String(), "name", event.Name, "token", event.Token, "left", left)
 		for _, o := range c.observers.danger {
 			o.ObserveDanger(event)
@@ -223,7 +223,7 @@ func (h *hold) dangerEventLocked(left time.Duration) func() {
 }
 
 func (h *hold) logDropped() {
-	h.lock.client.log.write(slog.LevelError,
+	h.lock.client.log.Write(slog.LevelError,
 		"lease dropped without Release: it is no longer renewed; call Release, or use Do",
 		"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 }

@@ -297,7 +297,7 @@ func (w *program) acquireAll() {
 	set, err := w.client.LockAll(ctx, names...)
 	giveUp.Stop()
 	// A caller that gives up first releases what it has.
-	if took, maxTime := time.Since(began), limit+(locks-1)*w.client.requestTimeout; took > maxTime {
+	if took, maxTime := time.Since(began), limit+(locks-1)*w.client.requests.Timeout; took > maxTime {
 		w.errorf("%s: asking for everything took %v of %v", w.name, took, maxTime)
 	}
 	if errors.Is(err, ErrLost) {
@@ -396,7 +396,7 @@ func (w *program) release(lease *Lease, s *holding) {
 	s.checker.leave(s) // from now on it relies on nothing, whatever the outcome
 	err := lease.Release()
 	w.printf("%s: released %s %d: %v", w.name, lease.Name(), lease.Token(), err)
-	if took := time.Since(began); took > w.client.requestTimeout {
+	if took := time.Since(began); took > w.client.requests.Timeout {
 		w.errorf("%s: Release took %v", w.name, took)
 	}
 	w.simulation.mu.Lock()

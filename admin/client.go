@@ -11,6 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/argument"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Client shows and repairs what is on one engine. It holds no locks and starts no goroutine, so there is nothing to
@@ -124,9 +125,6 @@ func checkName(name string) error {
 	return nil
 }
 
-// errNoAnswer is the cause of the error of a request that the engine did not answer in time.
-var errNoAnswer = errors.New("no answer in time")
-
 // call is one call of a method, as its error shows it.
 type call struct {
 	op  string
@@ -151,28 +149,14 @@ func (c call) failWith(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, driver.ErrNotHeld):
 		return c.fail(leasehold.ErrLost, nil)
-	case errAtDeadline(ctx) != nil:
+	case timelimit.ErrAtDeadline(ctx) != nil:
 		return c.failIfEnded(ctx)
 	case !errors.Is(err, context.DeadlineExceeded):
 		return c.fail(leasehold.ErrUnavailable, err)
 	case driver.HadNoEffect(err):
-		return c.fail(leasehold.ErrUnavailable, driver.NoEffect(errNoAnswer))
+		return c.fail(leasehold.ErrUnavailable, driver.NoEffect(timelimit.ErrNoAnswer))
 	}
-	return c.fail(leasehold.ErrUnavailable, errNoAnswer) // the limit of a request, not the caller's deadline
-}
-
-// errAtDeadline returns ctx.Err. It first waits if the deadline of ctx has just passed: an engine may notice a deadline
-// a moment before ctx ends.
-func errAtDeadline(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
-		late := time.NewTimer(100 * time.Millisecond)
-		defer late.Stop()
-		select {
-		case <-ctx.Done():
-		case <-late.C: // ctx does not end at its deadline
-		}
-	}
-	return ctx.Err()
+	return c.fail(leasehold.ErrUnavailable, timelimit.ErrNoAnswer) // the limit of a request, not the caller's deadline
 }
 
 // send sends one request. It has a time limit, and the engine returns when that has passed or ctx ends.

@@ -1,4 +1,7 @@
-package leasehold
+// Package loglimit limits how often the same message is logged. An engine that is down or hostile can cause a line for
+// each lease and each call, for as long as it likes. So each message is logged a few times, and then the number of
+// suppressed lines is.
+package loglimit
 
 import (
 	"context"
@@ -8,17 +11,15 @@ import (
 )
 
 const (
-	// maxLogLines is how often a client logs each message in one logPeriod.
-	maxLogLines = 20
-	// logPeriod is the time for which messages are counted.
-	logPeriod = 10 * time.Second
+	// MaxLines is how often each message is logged in one Period.
+	MaxLines = 20
+	// Period is the time for which messages are counted.
+	Period = 10 * time.Second
 )
 
-// limitedLog logs events that no caller is told. An engine that is down or hostile can cause a line for each lease and
-// each call, for as long as it likes. So each message is logged a few times, and then the number of suppressed lines
-// is. Observers get every event.
-type limitedLog struct {
-	logger *slog.Logger
+// Log is a log with limits. It is safe for concurrent use.
+type Log struct {
+	to *slog.Logger
 
 	mu       sync.Mutex
 	messages map[string]*messageCount
@@ -32,30 +33,30 @@ type messageCount struct {
 	timer               *time.Timer // logs the number of suppressed lines
 }
 
-// write logs a line, or counts it.
-func (l *limitedLog) write(level slog.Level, text string, args ...any) {
-	if l.logger.Enabled(context.Background(), level) && l.allow(level, text) {
-		l.logger.Log(context.Background(), level, text, args...)
+// New returns a log that writes to a logger.
+func New(to *slog.Logger) *Log { return &Log{to: to, messages: map[string]*messageCount{}} }
+
+// Write logs a line, or counts it.
+func (l *Log) Write(level slog.Level, text string, args ...any) {
+	if l.to.Enabled(context.Background(), level) && l.allow(level, text) {
+		l.to.Log(context.Background(), level, text, args...)
 	}
 }
 
 // allow counts a line, and reports whether to log it.
-func (l *limitedLog) allow(level slog.Level, text string) bool {
+func (l *Log) allow(level slog.Level, text string) bool {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.messages[text]
 	if m == nil {
 		m = new(messageCount)
-		if l.messages == nil {
-			l.messages = map[string]*messageCount{}
-		}
 		l.messages[text] = m
 	}
 	if m.timer == nil && !now.Before(m.until) {
-		m.written, m.until = 0, now.Add(logPeriod)
+		m.written, m.until = 0, now.Add(Period)
 	}
-	if m.written < maxLogLines {
+	if m.written < MaxLines {
 		m.written++
 		return true
 	}
@@ -66,19 +67,19 @@ func (l *limitedLog) allow(level slog.Level, text string) bool {
 }
 
 // writeSuppressed logs how many lines were suppressed, and ends the period.
-func (l *limitedLog) writeSuppressed(level slog.Level, text string, m *messageCount) {
+func (l *Log) writeSuppressed(level slog.Level, text string, m *messageCount) {
 	l.mu.Lock()
 	left := m.suppressed
 	m.suppressed, m.timer, m.until = 0, nil, time.Time{}
 	l.mu.Unlock()
 	if left > 0 {
-		l.logger.Log(context.Background(), level, "more of the same, not written one by one",
+		l.to.Log(context.Background(), level, "more of the same, not written one by one",
 			"message", text, "lines", left)
 	}
 }
 
-// close logs the numbers of suppressed lines.
-func (l *limitedLog) close() {
+// Close logs the numbers of suppressed lines. After that no timer is started.
+func (l *Log) Close() {
 	l.mu.Lock()
 	l.closed = true
 	left := map[string]*messageCount{}

@@ -1,4 +1,4 @@
-package leasehold
+package timelimit
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 type valueKey struct{}
@@ -20,7 +18,7 @@ func TestRequestsShareAContext(t *testing.T) {
 	for name, endless := range map[string]bool{"callers who can cancel": false, "callers who cannot": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := New(memory.New(), WithRequestTimeout(limit))
+				r := Requests{Timeout: limit}
 				parent, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				if endless {
@@ -28,7 +26,7 @@ func TestRequestsShareAContext(t *testing.T) {
 				}
 				var under []context.Context
 				for i := range 5 {
-					ctx, end := c.withLimit(context.WithValue(parent, valueKey{}, i), limit)
+					ctx, end := r.Context(context.WithValue(parent, valueKey{}, i), limit)
 					defer end()
 					if ctx.Value(valueKey{}) != i {
 						t.Errorf("request %d has the value %v", i, ctx.Value(valueKey{}))
@@ -61,10 +59,10 @@ func TestSharedContextKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = time.Second
 	synctest.Test(t, func(t *testing.T) {
-		c := New(memory.New(), WithRequestTimeout(limit))
+		r := Requests{Timeout: limit}
 		for name, parent := range map[string]context.Context{"ends": t.Context(), "never ends": context.Background()} {
 			for range 300 {
-				ctx, end := c.withLimit(parent, limit)
+				ctx, end := r.Context(parent, limit)
 				at, ok := ctx.Deadline()
 				if left := time.Until(at); !ok || left > limit || left < limit*99/100 {
 					t.Fatalf("a request under a context that %s ends after %v", name, left)
@@ -80,17 +78,17 @@ func TestSharedContextKeepsTheLimit(t *testing.T) {
 func TestSharedContextIsThatOfOneCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := New(memory.New(), WithRequestTimeout(time.Minute))
+		r := Requests{Timeout: time.Minute}
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var mine, others []context.Context
 		for range 3 {
-			ctx, end := c.withLimit(soon, time.Minute)
+			ctx, end := r.Context(soon, time.Minute)
 			defer end()
 			mine = append(mine, ctx)
 		}
 		for range 3 {
-			ctx, end := c.withLimit(t.Context(), time.Minute)
+			ctx, end := r.Context(t.Context(), time.Minute)
 			defer end()
 			others = append(others, ctx)
 		}

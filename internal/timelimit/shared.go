@@ -1,4 +1,4 @@
-package leasehold
+package timelimit
 
 import (
 	"context"
@@ -73,29 +73,4 @@ func (v contextWithValues) Value(key any) any {
 		return own
 	}
 	return v.values.Value(key)
-}
-
-// withLimit returns the context of a request that the caller's goroutine sends, and what ends it.
-func (c *Client) withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit == 0 {
-		return ctx, doNothing
-	}
-	if limit == c.requestTimeout { // as most requests have
-		s := &c.cancellable
-		if ctx.Done() == nil {
-			s = &c.uncancellable
-		}
-		switch shared := s.get(ctx, limit); {
-		case shared == nil:
-		case ctx == context.Background():
-			return shared, doNothing
-		default:
-			return contextWithValues{shared, ctx}, doNothing
-		}
-	}
-	inner, end := context.WithTimeout(ctx, limit)
-	if ctx.Done() == nil {
-		inner = driver.DeadlineOnly(inner)
-	}
-	return inner, end
 }

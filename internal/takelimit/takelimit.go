@@ -1,0 +1,151 @@
+// Package takelimit limits the takes that are in flight to one server, so that renewals do not wait for them: keeping
+// leases matters more than granting new ones. The limit adapts like the window of a network sender: it grows while
+// renewals are answered in time and callers wait, and falls to a minimum as soon as a renewal is late. Takes above the
+// limit are admitted in order, or refused.
+package takelimit
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/agenda"
+)
+
+// Limit limits the takes to one server. It is safe for concurrent use. Times are on the clock of the process.
+type Limit struct {
+	process *process
+
+	mu              sync.Mutex
+	limit           int       // maximum of inFlight; 0: initialTakes
+	inFlight        int       // takes that were admitted
+	waiters         list.List // of chan struct{}: takes that are not admitted yet
+	pendingRenewals agenda.Agenda[*Renewals]
+	lateUntil       time.Duration // renewals count as late until then
+}
+
+const (
+	// initialTakes is the limit before anything is known of the engine.
+	initialTakes = 128
+	// minTakes is the limit while renewals are late. It is not zero: those takes may be for another server.
+	minTakes = 8
+)
+
+// errRefused says why a take was not sent.
+var errRefused = driver.NoEffect(errors.New("held back for too long: " +
+	"this process asks for more than the engine can do, and the renewals of its leases go first"))
+
+// Renewals is a batch of renewals that is in flight.
+type Renewals struct {
+	entry agenda.Entry[*Renewals]
+	limit *Limit
+}
+
+// ExpectRenewals notes that a batch of renewals was sent, which is late if it is not answered within d.
+func (l *Limit) ExpectRenewals(d time.Duration) *Renewals {
+	r := &Renewals{limit: l}
+	r.entry.Value = r
+	late := l.process.now() + d
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pendingRenewals.Set(&r.entry, late)
+	return r
+}
+
+// Finish notes that the batch was answered, or is no longer waited for.
+func (r *Renewals) Finish() {
+	r.limit.mu.Lock()
+	defer r.limit.mu.Unlock()
+	r.limit.pendingRenewals.Remove(&r.entry)
+}
+
+// NoteLate notes that renewals are late, and counts them as late for a time.
+func (l *Limit) NoteLate(d time.Duration) {
+	until := l.process.now() + d
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lateUntil = max(l.lateUntil, until)
+}
+
+// checkLateLocked reports whether renewals are late at the time now, and lowers the limit if they are.
+func (l *Limit) checkLateLocked(now time.Duration) bool {
+	if l.limit == 0 {
+		l.limit = initialTakes
+	}
+	next, any := l.pendingRenewals.Next()
+	if late := now < max(l.lateUntil, time.Duration(l.process.lateUntil.Load())) || any && next < now; !late {
+		return false
+	}
+	l.limit = minTakes
+	return true
+}
+
+// Admit waits until a take may be sent that may last for d: for at most half of d, and until ctx or lifetime, that of
+// the client, ends. It returns the rest of d. The caller of an admitted take must call Done.
+func (l *Limit) Admit(ctx, lifetime context.Context, d time.Duration) (time.Duration, error) {
+	began := l.process.now()
+	waiter := l.admitOrQueue(began)
+	if waiter != nil {
+		if err := l.wait(ctx, lifetime, waiter, d/2); err != nil {
+			return 0, err
+		}
+	}
+	if waited := l.process.now() - began; waited > d/100 { // else requests with the usual limit share a timer
+		d -= waited
+	}
+	return d, nil
+}
+
+// wait waits until a take that was queued is admitted.
+func (l *Limit) wait(ctx, lifetime context.Context, waiter *list.Element, maxWait time.Duration) error {
+	admitted := waiter.Value.(chan struct{})
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	err := errRefused
+	select {
+	case <-admitted:
+		return nil
+	case <-ctx.Done():
+		err = driver.NoEffect(context.Cause(ctx))
+	case <-lifetime.Done():
+		err = driver.NoEffect(context.Cause(lifetime))
+	case <-timer.C:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(admitted) > 0 {
+		return nil // it was admitted at the same moment
+	}
+	l.waiters.Remove(waiter)
+	return err
+}
+
+// admitOrQueue admits a take and returns nil, or queues it and returns its element of waiters.
+func (l *Limit) admitOrQueue(now time.Duration) *list.Element {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.checkLateLocked(now)
+	if l.inFlight < l.limit && l.waiters.Len() == 0 {
+		l.inFlight++
+		return nil
+	}
+	return l.waiters.PushBack(make(chan struct{}, 1))
+}
+
+// Done ends a take that was admitted. If the engine has answered it in time, the limit grows by one.
+func (l *Limit) Done(answered bool) {
+	now := l.process.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	if late := l.checkLateLocked(now); answered && !late && l.waiters.Len() > 0 {
+		l.limit++
+	}
+	for l.inFlight < l.limit && l.waiters.Len() > 0 {
+		l.inFlight++
+		l.waiters.Remove(l.waiters.Front()).(chan struct{}) <- struct{}{}
+	}
+}
