@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -10,7 +11,11 @@ import (
 
 // The clean-up makes sure that nothing is left of an owner whose requests had unknown outcomes. A request that was
 // given up may still be in flight, so one answer to a release is not enough: the release is repeated until the request
-// can no longer take effect, or until what it took has expired.
+// can no longer take effect, or until what it took has expired. After an outage there may be as many clean-ups as there
+// were leases; they must not keep the client from other work, so few are in flight.
+
+// maxCleanups is how many clean-up requests may be in flight at once.
+const maxCleanups = 32
 
 // sendRelease sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the clean-up.
 func (h *hold) sendRelease(r driver.Release) error {
@@ -19,7 +24,7 @@ func (h *hold) sendRelease(r driver.Release) error {
 	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unknown || h.uncertain > 0 && h.uncertain > c.renewer.now() { // the clock is not read if every outcome was known
+	if unknown || h.uncertain > 0 && h.uncertain > c.schedule.Now() { // the clock is not read if every outcome was known
 		h.scheduleCleanupLocked(driver.Now())
 	}
 	return err
@@ -27,12 +32,12 @@ func (h *hold) sendRelease(r driver.Release) error {
 
 // scheduleCleanupLocked hands an ended hold to the clean-up, and reports false if the client is closed.
 func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
-	r := &h.lock.client.renewer
-	at := r.clockAt(now)
+	s := &h.lock.client.schedule
+	at := s.At(now)
 	h.setPhaseLocked(phaseCleaning)
 	h.failures, h.nextRequest = 0, at
 	h.cleanUpUntil = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requests.Timeout
-	return r.scheduleAt(h, at)
+	return s.Set(&h.entry, at)
 }
 
 // cleanUp ends an attempt that has failed, and releases what it may have left. That happens in the background, or
@@ -60,37 +65,61 @@ func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
 	return timelimit.CauseOf(ctx, c.engine.Release(inner, r))
 }
 
-// runInBackground runs f in a goroutine that Close waits for, and reports false if the client is closed.
-func (c *Client) runInBackground(f func()) bool {
-	c.renewer.mu.Lock()
-	defer c.renewer.mu.Unlock()
-	if !c.renewer.stopped {
-		c.background.Go(f)
+// cleanUpOnce sends one release of the clean-up.
+func (h *hold) cleanUpOnce() {
+	c := h.lock.client
+	h.mu.Lock()
+	at := c.schedule.Now()
+	needed, giveUp := h.phase == phaseCleaning, at >= h.cleanUpUntil
+	var r driver.Release
+	switch {
+	case !needed:
+	case giveUp:
+		h.setPhaseLocked(phaseEnded)
+	default:
+		h.failures++
+		r = h.releaseRequestLocked(h.keepForLocked())
 	}
-	return !c.renewer.stopped
+	h.mu.Unlock()
+	switch {
+	case !needed:
+		return
+	case giveUp:
+		c.log.Write(slog.LevelWarn,
+			"clean-up given up: the engine did not answer; the lock is free when its ttl has passed",
+			"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
+		return
+	}
+	h.noteCleanup(at, c.sendRelease(c.lifetime, r))
 }
 
 // noteCleanup takes the answer to a release of the clean-up that was sent at the time sent.
 func (h *hold) noteCleanup(sent time.Duration, err error) {
-	c := h.lock.client
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.phase != phaseCleaning {
-		return
+	open := h.noteCleanupLocked(sent, err)
+	h.mu.Unlock()
+	if !open {
+		h.lock.client.closeErrs.add(h.endOnClose())
 	}
-	at := c.renewer.now()
-	if (err == nil || driver.IsNo(err)) && sent >= h.uncertain {
+}
+
+// noteCleanupLocked is noteCleanup under mu. It reports false if the client is closed.
+func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
+	c := h.lock.client
+	if h.phase != phaseCleaning {
+		return true
+	}
+	at := c.schedule.Now()
+	answered := err == nil || driver.IsNo(err)
+	if answered && sent >= h.uncertain {
 		h.setPhaseLocked(phaseEnded)
-		return
+		return true
 	}
 	next := at + c.jitter(backoff(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second)))
-	if err == nil || driver.IsNo(err) {
+	if answered {
 		next = min(next, max(h.uncertain, at+10*time.Millisecond))
 	}
-	if !c.renewer.scheduleAt(h, next) {
-		// Close waits for the goroutine that runs this, and so for the new one as well.
-		c.background.Go(func() { c.closeErrs.add(h.endOnClose()) })
-	}
+	return c.schedule.Set(&h.entry, next)
 }
 
 // endOnClose ends a hold because its client is closed. Once the engine has not answered one release of Close, the

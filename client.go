@@ -8,13 +8,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/holdertext"
 	"github.com/leasehold-go/leasehold/internal/localqueue"
 	"github.com/leasehold-go/leasehold/internal/loglimit"
+	"github.com/leasehold-go/leasehold/internal/schedule"
 	"github.com/leasehold-go/leasehold/internal/takelimit"
+	"github.com/leasehold-go/leasehold/internal/taskqueue"
 	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
@@ -37,13 +38,12 @@ type Client struct {
 
 	leaseCount atomic.Int64 // leases of the client, and calls that ask for one
 	queue      localqueue.Queue[driver.Key, turnRequest, turnTransfer]
-	renewer    renewer
+	schedule   schedule.Schedule[*hold] // what is due when for each hold
 	takeLimits takelimit.Servers
-	cleanups   cleanupQueue
+	cleanups   taskqueue.Queue[*hold]
 
 	lifetime    context.Context // ends with Close
 	endLifetime context.CancelCauseFunc
-	background  sync.WaitGroup // requests that Close waits for
 	closeOnce   sync.Once
 	closeErrs   errorList // errors of the releases of Close
 	closeErr    error     // what Close returned
@@ -64,10 +64,8 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		defaults:   settings{ttl: DefaultTTL},
 	}
 	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
-	c.renewer.start = driver.Now()
-	c.renewer.lastRun = c.renewer.start
-	c.renewer.timer = time.AfterFunc(time.Hour, c.runRenewer)
-	c.renewer.timer.Stop()
+	c.schedule.Init(c.handleAllDue)
+	c.cleanups.Init(maxCleanups, c.schedule.Go, (*hold).cleanUpOnce)
 	if engine != nil {
 		c.abilities = engine.Abilities()
 	}
@@ -97,16 +95,18 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() {
 		c.endLifetime(ErrClosed)
-		holds := append(c.renewer.stop(), c.cleanups.stop()...)
+		holds := append(c.schedule.Stop(), c.cleanups.Stop()...)
+		var releases sync.WaitGroup
 		slots := make(chan struct{}, maxCleanups)
 		for _, h := range holds {
 			slots <- struct{}{}
-			c.background.Go(func() {
+			releases.Go(func() {
 				c.closeErrs.add(h.endOnClose())
 				<-slots
 			})
 		}
-		c.background.Wait()
+		releases.Wait()
+		c.schedule.Wait()
 		c.log.Close()
 		c.closeErr = c.closeErrs.join()
 	})

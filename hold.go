@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/agenda"
+	"github.com/leasehold-go/leasehold/internal/schedule"
 	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // hold is what one owner has on the engine, from its first request to its last. While it is held it may be handed over
 // inside the process, from one caller to the next. Each caller's part of it is a tenure.
 //
-// Mutexes are locked in the order hold.mu, and then that of the local queue or that of the renewer. None of them is
+// Mutexes are locked in the order hold.mu, and then that of the local queue, the schedule or the clean-ups. None is
 // held during a request to the engine or a call of an observer.
 type hold struct {
 	lock          *lock
@@ -49,8 +49,8 @@ type hold struct {
 	contextEnds  []*contextEnd // for leases of the tenure whose Context was called
 	cause        error         // why the hold ended
 
-	// State of the renewer and the clean-up. Times are on the renewer's clock.
-	entry        agenda.Entry[*hold]
+	// State of the renewer and the clean-up. Times are on the clock of the schedule.
+	entry        schedule.Entry[*hold]
 	nextRequest  time.Duration // when the next request is due
 	failures     int           // requests in a row without an answer
 	uncertain    time.Duration // a request of unknown outcome may take effect until then
@@ -144,7 +144,7 @@ func (h *hold) noteUncertain(err error, ttl time.Duration) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.uncertain = h.lock.client.renewer.now() + ttl
+	h.uncertain = h.lock.client.schedule.Now() + ttl
 }
 
 var (
@@ -183,7 +183,7 @@ func (h *hold) accept(g driver.Grant, start driver.Instant) error {
 	if err := checkTokens(g); err != nil {
 		return err
 	}
-	if h.remainingLocked(now) < agenda.Tick {
+	if h.remainingLocked(now) < schedule.Tick {
 		return errGrantTooLate
 	}
 	h.token, h.spareTokens = g.Token, max(g.Tokens-1, 0)
@@ -241,7 +241,7 @@ func (h *hold) expireLocked(now driver.Instant) (after func()) {
 	l := h.lock
 	how := LossDeadline
 	switch {
-	case l.maxHold > 0 && now.Since(h.tenureStart) >= l.maxHold-agenda.Tick:
+	case l.maxHold > 0 && now.Since(h.tenureStart) >= l.maxHold-schedule.Tick:
 		how = LossMaxHold
 	case h.dropped:
 		how = LossDropped
@@ -282,7 +282,7 @@ func (h *hold) endLocked(cause error) (after func()) {
 	ends, turn := h.contextEnds, h.hasTurn
 	h.setPhaseLocked(phaseEnded)
 	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
-	h.lock.client.renewer.remove(h)
+	h.lock.client.schedule.Remove(&h.entry)
 	if len(ends) == 0 && !turn {
 		return doNothing
 	}

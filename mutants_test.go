@@ -27,7 +27,7 @@ var mutants = []mutant{
 		{"renewal.go", "h.extendLocked(sent, h.lock.ttl)", "h.extendLocked(now, h.lock.ttl)"},
 	}},
 	{name: "late grant accepted", edits: []edit{
-		{"hold.go", "if h.remainingLocked(now) < agenda.Tick {\n\t\treturn errGrantTooLate",
+		{"hold.go", "if h.remainingLocked(now) < schedule.Tick {\n\t\treturn errGrantTooLate",
 			"if false {\n\t\treturn errGrantTooLate"},
 		{"hold.go", "start, validity(ttl), now, now", "now, validity(ttl), now, now"},
 	}},
@@ -97,7 +97,7 @@ var mutants = []mutant{
 		{"lockall_once.go", "\t\tc.endTurns(locks[1:])\n", ""},
 	}},
 	{name: "clean-up ends with its first answer", edits: []edit{
-		{"cleanup.go", "&& sent >= h.uncertain {", "{"},
+		{"cleanup.go", "answered && sent >= h.uncertain {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 }
 

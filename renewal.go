@@ -144,7 +144,7 @@ func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (event Renewed,
 		after = h.refuseLocked()
 	default:
 		event.Err = ErrUnavailable
-		h.nextRequest = h.lock.client.renewer.clockAt(now) + h.retryAfterLocked()
+		h.nextRequest = h.lock.client.schedule.At(now) + h.retryAfterLocked()
 		h.scheduleLocked(now)
 	}
 	return event, after
@@ -193,5 +193,5 @@ func (h *hold) noteRefused() {
 // refuseLocked ends a hold that the engine no longer knows. A take that is still in flight may yet take the lock for
 // nobody: then it is cleaned up. The caller unlocks mu and then calls after.
 func (h *hold) refuseLocked() (after func()) {
-	return h.loseLocked(LossRefused, h.uncertain > h.lock.client.renewer.now())
+	return h.loseLocked(LossRefused, h.uncertain > h.lock.client.schedule.Now())
 }

@@ -2,85 +2,17 @@ package leasehold
 
 import (
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/agenda"
+	"github.com/leasehold-go/leasehold/internal/schedule"
 )
 
-// renewer handles each hold when it is due: it renews it, warns, ends it at its deadline, or cleans up after it. All
-// holds share one schedule and one timer, and no goroutine runs while nothing is due.
-type renewer struct {
-	start driver.Instant // zero of the renewer's clock
+// maxBatch is how many leases one renewal carries, unless the engine says otherwise.
+const maxBatch = 512
 
-	mu       sync.Mutex
-	schedule agenda.Agenda[*hold]
-	timer    *time.Timer
-	timerAt  time.Duration  // when the timer fires; 0 if it is not set
-	lastRun  driver.Instant // when due holds were last taken from the schedule
-	stopped  bool
-}
-
-const (
-	// maxSleep limits how long the renewer sleeps while anything is held: timers stop while the machine is suspended,
-	// but leases go on.
-	maxSleep = time.Second
-	// clockJump is the difference between clocks that makes the renewer handle all holds.
-	clockJump = 10 * time.Millisecond
-	// maxBatch is how many leases one renewal carries, unless the engine says otherwise.
-	maxBatch = 512
-)
-
-// clockAt returns an instant on the renewer's clock, which is Go's monotonic clock.
-func (r *renewer) clockAt(i driver.Instant) time.Duration { return i.Time().Sub(r.start.Time()) }
-
-func (r *renewer) now() time.Duration { return time.Since(r.start.Time()) }
-
-// scheduleAt makes h due at the time at, and reports false if the client is closed.
-func (r *renewer) scheduleAt(h *hold, at time.Duration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped {
-		return false
-	}
-	r.schedule.Set(&h.entry, max(at, 0))
-	if r.timerAt == 0 || at < r.timerAt {
-		r.armLocked(at)
-	}
-	return true
-}
-
-func (r *renewer) remove(h *hold) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.schedule.Remove(&h.entry)
-}
-
-// armLocked sets the timer.
-func (r *renewer) armLocked(at time.Duration) {
-	now := r.now()
-	at = min(max(at, now), now+maxSleep)
-	r.timerAt = max(at, 1)
-	r.timer.Reset(at - now)
-}
-
-// stop empties the schedule for good and returns what was in it.
-func (r *renewer) stop() []*hold {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopped = true
-	r.timer.Stop()
-	return r.schedule.All(nil)
-}
-
-// runRenewer handles the holds that are due. It runs when the timer fires.
-func (c *Client) runRenewer() {
-	due, now, ok := c.takeDue()
-	if !ok {
-		return
-	}
-	defer c.background.Done()
+// handleAllDue handles each hold when it is due: it renews it, warns, ends it at its deadline, or cleans up after it.
+func (c *Client) handleAllDue(due []*hold, now driver.Instant) {
 	var renew []*hold
 	for _, h := range due {
 		if h.handleDue(now) {
@@ -88,35 +20,6 @@ func (c *Client) runRenewer() {
 		}
 	}
 	c.renew(renew)
-
-	r := &c.renewer
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if next, any := r.schedule.Next(); any && !r.stopped && (r.timerAt == 0 || next < r.timerAt) {
-		r.armLocked(next)
-	}
-}
-
-// takeDue takes the holds that are due now out of the schedule. ok is false if the client is closed; otherwise the
-// caller must call background.Done when it has handled them.
-func (c *Client) takeDue() (due []*hold, now driver.Instant, ok bool) {
-	r := &c.renewer
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped {
-		return nil, now, false
-	}
-	c.background.Add(1) // Close waits for the holds that are being handled
-	now = driver.Now()
-	ran := now.Time().Sub(r.lastRun.Time())
-	r.timerAt = 0
-	if now.Since(r.lastRun)-ran > clockJump {
-		due = r.schedule.All(nil) // the machine slept, or its clock was set: deadlines have moved
-	} else {
-		due = r.schedule.Due(r.clockAt(now), nil)
-	}
-	r.lastRun = now
-	return due, now, true
 }
 
 // handleDue does what is due for h, and reports whether to renew it.
@@ -142,13 +45,13 @@ func (h *hold) handleDue(now driver.Instant) (renew bool) {
 func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func()) {
 	switch h.phase {
 	case phaseCleaning:
-		return false, h.startCleanupLocked(), doNothing
+		return false, h.lock.client.cleanups.Add(h), doNothing
 	case phaseHeld:
 	default:
 		return false, true, doNothing
 	}
 	left := h.remainingLocked(now)
-	if left < agenda.Tick {
+	if left < schedule.Tick {
 		return false, true, h.expireLocked(now)
 	}
 	h.watchLeasesLocked()
@@ -157,13 +60,13 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func
 		h.dropped = true
 		after = h.logDropped
 	}
-	if h.failures > 0 && !h.inDanger && left-h.dangerTime() < agenda.Tick {
+	if h.failures > 0 && !h.inDanger && left-h.dangerTime() < schedule.Tick {
 		h.inDanger = true
 		observe, log := h.dangerEventLocked(left), after
 		after = func() { log(); observe() }
 	}
-	at := h.lock.client.renewer.clockAt(now)
-	if h.isRenewedLocked() && h.nextRequest-at < agenda.Tick {
+	at := h.lock.client.schedule.At(now)
+	if h.isRenewedLocked() && h.nextRequest-at < schedule.Tick {
 		renew = true
 		if lateAfter := renewalLateAfter(h.renewLimit()); at-h.nextRequest > lateAfter && !h.isFirstLease {
 			h.lock.client.takeLimits.NoteProcessLate(lateAfter) // this process is late
@@ -177,8 +80,8 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func
 
 // scheduleLocked schedules a hold in phaseHeld for when it is due next, and reports false if the client is closed.
 func (h *hold) scheduleLocked(now driver.Instant) bool {
-	r := &h.lock.client.renewer
-	deadline := r.clockAt(now) + h.remainingLocked(now)
+	s := &h.lock.client.schedule
+	deadline := s.At(now) + h.remainingLocked(now)
 	at := deadline
 	if h.isRenewedLocked() {
 		at = min(at, h.nextRequest)
@@ -186,14 +89,14 @@ func (h *hold) scheduleLocked(now driver.Instant) bool {
 	if h.failures > 0 && !h.inDanger {
 		at = min(at, deadline-h.dangerTime())
 	}
-	return r.scheduleAt(h, at)
+	return s.Set(&h.entry, at)
 }
 
 // renewAfter returns when to renew a lease that began at start. It rounds, so that renewals that are due at about the
 // same time go together.
 func (h *hold) renewAfter(start driver.Instant) time.Duration {
-	at := h.lock.client.renewer.clockAt(start) + h.lock.ttl/3
-	return at - at%max(h.lock.ttl/64, agenda.Tick)
+	at := h.lock.client.schedule.At(start) + h.lock.ttl/3
+	return at - at%max(h.lock.ttl/64, schedule.Tick)
 }
 
 // isRenewedLocked reports whether the hold is renewed.
