@@ -246,6 +246,17 @@ func (l *lock) callError(ctx context.Context, op string, notKnown error) error {
 	return l.newError(op, err, cause)
 }
 
+// tooManyLocalWaitersError returns the error of a caller that the local queue has no room for.
+func (l *lock) tooManyLocalWaitersError(op string) error {
+	return l.tooManyWaitersError(op, errors.New("they wait in this process"))
+}
+
+// tooManyWaitersError returns the error of a caller that a queue has no room for.
+func (l *lock) tooManyWaitersError(op string, where error) error {
+	return l.newError(op, ErrTooManyWaiters, fmt.Errorf("%w, and WithMaxWaiters allows no more than %d: "+
+		"find out who holds it for so long, or why so many want it, or raise the limit", where, l.client.maxWaiters))
+}
+
 // acquireFromEngine asks the engine until it grants or the call ends. It keeps its owner until a release has named that
 // owner, and then goes on with a new one at the same place in the queue.
 func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool) (*hold, error) {

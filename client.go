@@ -3,6 +3,7 @@ package leasehold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -88,6 +89,19 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	return c
 }
 
+// countLeases counts calls that are about to ask for one lease each, or refuses them. The caller uncounts those that
+// fail; the others count as leases from then on.
+func (c *Client) countLeases(l *lock, op string, calls int) error {
+	if c.leaseCount.Add(int64(calls)) <= int64(c.maxLeases) {
+		return nil
+	}
+	c.uncountLeases(calls)
+	return l.newError(op, ErrFull, fmt.Errorf("it has or asks for %d leases, and WithMaxLeases allows no more: "+
+		"release leases that are no longer needed, or raise the limit", c.maxLeases))
+}
+
+func (c *Client) uncountLeases(calls int) { c.leaseCount.Add(-int64(calls)) }
+
 // Close releases everything that the client still holds, ends its background work, and makes all further calls fail
 // with ErrClosed. If the engine does not answer, Close gives up after one request timeout and returns an ErrUnknown for
 // each lease that is left; such a lock becomes free when its ttl has passed. The engine stays open: it belongs to the
@@ -148,4 +162,10 @@ func (c *Client) cancelOnClose(ctx context.Context) (context.Context, func()) {
 		stop()
 		cancel(nil)
 	}
+}
+
+// Format implements [fmt.Formatter]. Every verb, and package log/slog, print the engine's name, and no internal state:
+// that contains owners, and changes concurrently.
+func (c *Client) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "client on %q", c.abilities.Name)
 }

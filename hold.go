@@ -2,6 +2,8 @@ package leasehold
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -70,11 +72,31 @@ const (
 	phaseEnded
 )
 
+// newOwner returns 160 random bits as text. An owner is enough to release what it holds, so it is sent to the
+// engine and nowhere else.
+func newOwner() string {
+	var b [20]byte
+	rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
 func newHold(l *lock, a *acquisition, turn bool) *hold {
 	h := &hold{lock: l, owner: newOwner(), mode: a.mode, weight: max(a.weight, 1), requestedMode: a.mode, hasTurn: turn}
 	h.place = h.owner
 	h.entry.Value, h.unwatched = h, h.unwatchedBuf[:0]
 	return h
+}
+
+// setPhaseLocked sets the phase of the hold, and counts the hold as a lease while the engine may have something of it.
+// Until it is granted, the call counts instead.
+func (h *hold) setPhaseLocked(p phase) {
+	switch counted := h.phase == phaseHeld || h.phase == phaseCleaning; {
+	case !counted && p == phaseCleaning:
+		h.lock.client.leaseCount.Add(1)
+	case counted && p == phaseEnded:
+		h.lock.client.leaseCount.Add(-1)
+	}
+	h.phase = p
 }
 
 // withFreshOwner returns the hold with which a call goes on when the owner of h must not be used in a take again. The

@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -261,4 +262,10 @@ func (l *Lease) sendFor(
 	}
 	sentinel, cause := fromEngine(err)
 	return h.lock.newError(op, sentinel, cause)
+}
+
+// Format implements [fmt.Formatter]. Every verb, and package log/slog, print the name and the token, and no internal
+// state: that contains the owner.
+func (l *Lease) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "lease of %s %q with token %d", l.hold.lock.key.Kind, l.Name(), l.token)
 }

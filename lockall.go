@@ -3,9 +3,14 @@ package leasehold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // LeaseSet is a set of leases on several names that are held together.
@@ -102,4 +107,136 @@ func (s *LeaseSet) Release() error {
 		errs = append(errs, l.Release())
 	}
 	return errors.Join(errs...)
+}
+
+// takeTogether tries once to take all locks in one request. If it returns neither a set nor an error, the caller takes
+// them one after the other. If a.hasTurn is set then, the caller keeps the turn of the first name, and so has lost no
+// place.
+func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition) (*LeaseSet, error) {
+	engine, ok := c.engine.(driver.AllTaker)
+	first := locks[0]
+	if !ok || !c.abilities.All || len(locks) < 2 || first.callError(ctx, "", nil) != nil {
+		return nil, nil
+	}
+	if slices.ContainsFunc(locks, func(l *lock) bool { return l.isHeldBy(ctx) }) {
+		return nil, nil
+	}
+	if err := c.countLeases(first, a.op, len(locks)); err != nil {
+		first.observeFailed(ctx, a, err)
+		return nil, err
+	}
+	uncounted := len(locks)
+	defer func() { c.uncountLeases(uncounted) }()
+	for i, l := range locks {
+		if !c.queue.Try(l.key) {
+			c.endTurns(locks[min(1, i):i])
+			a.hasTurn = i > 0
+			return nil, nil
+		}
+	}
+	waiting, cancel := first.withWaitLimit(ctx)
+	defer cancel()
+	holds := make([]*hold, len(locks))
+	for i, l := range locks {
+		holds[i] = newHold(l, a, true)
+	}
+	start := driver.Now()
+	grants, err := c.sendTakeAll(waiting, engine, holds)
+	if errors.Is(err, driver.ErrHeld) || errors.Is(err, driver.ErrNotTogether) {
+		c.endTurns(locks[1:])
+		a.hasTurn, a.knownHeld = true, errors.Is(err, driver.ErrHeld)
+		return nil, nil
+	}
+	mayHold := !driver.HadNoEffect(err)
+	set, err := acceptAll(ctx, a, holds, grants, start, err)
+	uncounted -= len(set.leases)
+	if err == nil {
+		return set, nil
+	}
+	rest := holds[len(set.leases):]
+	callErr := rest[0].lock.callError(waiting, a.op, errNotKnownHeld)
+	if callErr == nil {
+		callErr = rest[0].lock.newError(a.op, ErrUnavailable, err)
+	}
+	if mayHold {
+		cleanUpAll(rest)
+	}
+	c.endTurns(locks[len(set.leases):])
+	rest[0].lock.observeFailed(ctx, a, callErr)
+	set.Release()
+	return nil, callErr
+}
+
+// isHeldBy reports whether ctx is derived from the context of a lease on the name, which is then entered again.
+func (l *lock) isHeldBy(ctx context.Context) bool { return ctx.Value(l) != nil }
+
+func (c *Client) endTurns(locks []*lock) {
+	for _, l := range locks {
+		c.queue.EndTurn(l.key)
+	}
+}
+
+// sendTakeAll sends one request for all holds.
+func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds []*hold) ([]driver.Grant, error) {
+	batch := make([]driver.Request, len(holds))
+	ttl := MaxTTL
+	for i, h := range holds {
+		batch[i] = h.takeRequest()
+		ttl = min(ttl, batch[i].TTL)
+	}
+	var grants []driver.Grant
+	var err error
+	if c.abilities.Local {
+		grants, err = engine.TakeAll(ctx, batch)
+	} else {
+		limiter := c.takeLimits.For(batch[0].Key) // an engine takes only names of one server in one step
+		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(ttl)))
+		if refused != nil {
+			return nil, refused
+		}
+		grants, err = timelimit.Send(ctx, &c.requests, limit, func(ctx context.Context) ([]driver.Grant, error) {
+			return engine.TakeAll(ctx, batch)
+		})
+		limiter.Done(err == nil || driver.IsNo(err))
+		for _, h := range holds {
+			h.noteUncertain(err, h.lock.ttl)
+		}
+	}
+	if err == nil && len(grants) != len(batch) {
+		err = fmt.Errorf("the engine answered %d grants to %d requests", len(grants), len(batch))
+	}
+	return grants, err
+}
+
+// acceptAll makes leases of grants, each with a context derived from that of the lease before. On an error, which may
+// be that of the request, the set has the leases of the holds before the first one without a lease.
+func acceptAll(
+	ctx context.Context, a *acquisition, holds []*hold, grants []driver.Grant, start driver.Instant, err error,
+) (*LeaseSet, error) {
+	set := new(LeaseSet)
+	if err != nil {
+		return set, err
+	}
+	for i, h := range holds {
+		from := start
+		if !grants[i].Start.IsZero() {
+			from = grants[i].Start
+		}
+		if err := h.accept(grants[i], from); err != nil {
+			return set, err
+		}
+		lease := h.lock.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false)
+		set.leases = append(set.leases, lease)
+		ctx = lease.Context()
+	}
+	return set, nil
+}
+
+// cleanUpAll cleans up holds at the same time: if the client is closed, each of them waits for its release.
+func cleanUpAll(holds []*hold) {
+	var all sync.WaitGroup
+	for _, h := range holds {
+		all.Go(h.cleanUp)
+	}
+	all.Wait()
 }

@@ -36,7 +36,7 @@ var mutants = []mutant{
 		{"release.go", "\t\tr.err = r.sendRequest()\n",
 			"\t\tr.err = r.sendRequest()\n\t\tr.hold.mu.Lock()\n\t\tafter := r.hold.endLocked(ErrReleased)\n" +
 				"\t\tr.hold.mu.Unlock()\n\t\tafter()\n"},
-		{"renewer.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // this alone would stop the renewals
+		{"renewal.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // this alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
 		{"memory/engine.go", "return en, en.find(h.Owner, h.Token)",
@@ -91,10 +91,10 @@ var mutants = []mutant{
 		{"memory/all.go", "en.queue == nil && en.fits(r)", "true"},
 	}},
 	{name: "locks of unknown outcome forgotten", edits: []edit{
-		{"lockall_once.go", "if mayHold {", "if mayHold && false {"},
+		{"lockall.go", "if mayHold {", "if mayHold && false {"},
 	}, test: "TestLockAllOfUnknownOutcomeLeavesNothing"},
 	{name: "turns kept after one step was refused", edits: []edit{
-		{"lockall_once.go", "\t\tc.endTurns(locks[1:])\n", ""},
+		{"lockall.go", "\t\tc.endTurns(locks[1:])\n", ""},
 	}},
 	{name: "clean-up ends with its first answer", edits: []edit{
 		{"cleanup.go", "answered && sent >= h.uncertain {", "answered {"},

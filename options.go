@@ -2,6 +2,7 @@ package leasehold
 
 import (
 	"log/slog"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -24,6 +25,14 @@ const (
 	// DefaultRequestTimeout is how long one request to the engine may take unless
 	// WithRequestTimeout says otherwise.
 	DefaultRequestTimeout = 5 * time.Second
+)
+
+// Limits of a client, unless WithMaxWaiters and WithMaxLeases say otherwise.
+const (
+	// DefaultMaxWaiters is how many callers may wait for one name.
+	DefaultMaxWaiters = 10_000
+	// DefaultMaxLeases is how many leases a client may have and ask for at the same time.
+	DefaultMaxLeases = 1_000_000
 )
 
 // Option is a setting of one lock. A value that is not allowed is reported as a
@@ -168,6 +177,31 @@ func WithHandOver(n int) ClientOption {
 		}
 		c.handOver = n
 	}
+}
+
+// WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One
+// more caller gets ErrTooManyWaiters at once. The limit applies to the callers of this client, of whom one at
+// a time waits on the engine, and to the processes that wait on the engine: so calls that pile up on one name
+// do not fill the memory of either. A caller that waits already stays, and tries do not wait. An engine may
+// count roughly, or not at all: see its documentation.
+func WithMaxWaiters(n int) ClientOption {
+	return func(c *Client) { c.setLimit(&c.maxWaiters, "limit of waiters", n) }
+}
+
+// WithMaxLeases limits how many leases the client has and asks for at the same time, from 1 to 2147483647, by default
+// 1,000,000. One more call gets ErrFull, and nothing is sent: so a program that takes ever more names fills neither the
+// engine's memory nor its own. Calls that wait count, and so do leases that have ended but are not cleaned up yet; a
+// lease that is entered again counts once.
+func WithMaxLeases(n int) ClientOption {
+	return func(c *Client) { c.setLimit(&c.maxLeases, "limit of leases", n) }
+}
+
+func (c *Client) setLimit(limit *int, field string, n int) {
+	if n < 1 || n > math.MaxInt32 {
+		c.defaults.refuse(field, n, "1 to 2147483647")
+		return
+	}
+	*limit = n
 }
 
 // WithDefaults sets options for all locks of the client. The options of a lock take precedence.
