@@ -60,7 +60,7 @@ func (j *checker) enter(w *program, lease *Lease, weight int, before uint64) *ho
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	alone := j.key.Kind == KindLock && !s.shared
+	alone := j.key.Kind == driver.Lock && !s.shared
 	switch {
 	case token == 0 || token > driver.MaxToken:
 		w.errorf("%s: token %d of %q is out of range", s.who, token, j.key.Name)
@@ -71,7 +71,7 @@ func (j *checker) enter(w *program, lease *Lease, weight int, before uint64) *ho
 			before)
 	case alone && token <= j.highest:
 		w.errorf("%s: token %d of %q comes after %d", s.who, token, j.key.Name, j.highest)
-	case j.key.Kind == KindLock && token <= j.exclusive:
+	case j.key.Kind == driver.Lock && token <= j.exclusive:
 		w.errorf("%s: token %d of %q comes after %d of a writer", s.who, token, j.key.Name, j.exclusive)
 	}
 	j.tokens[token] = true
@@ -94,14 +94,14 @@ func (j *checker) checkExclusionLocked(w *simulation) {
 		}
 		weight += s.weight
 		for _, o := range others {
-			if j.key.Kind == KindLock && !(s.shared && o.shared) {
+			if j.key.Kind == driver.Lock && !(s.shared && o.shared) {
 				w.errorf("%s (token %d) and %s (token %d) both hold %q", s.who, s.lease.Token(), o.who, o.lease.Token(),
 					j.key.Name)
 			}
 		}
 		others = append(others, s)
 	}
-	if j.key.Kind == KindSemaphore && weight > semaphoreSize {
+	if j.key.Kind == driver.Semaphore && weight > semaphoreSize {
 		w.errorf("%d permits of %d are held", weight, semaphoreSize)
 	}
 }

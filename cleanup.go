@@ -24,7 +24,7 @@ func (h *hold) sendRelease(r driver.Release) error {
 	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unknown || h.uncertain > 0 && h.uncertain > c.schedule.Now() { // the clock is not read if every outcome was known
+	if unknown || h.uncertain > 0 && h.uncertain > c.schedule.Now() { // usually the clock is not read
 		h.scheduleCleanupLocked(driver.Now())
 	}
 	return err

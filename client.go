@@ -58,9 +58,9 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		log:        loglimit.New(slog.New(slog.DiscardHandler)),
 		holder:     holdertext.Current().String(),
 		requests:   timelimit.Requests{Timeout: DefaultRequestTimeout},
-		handOver:   64,
-		maxWaiters: DefaultMaxWaiters,
-		maxLeases:  DefaultMaxLeases,
+		handOver:   defaultHandOver,
+		maxWaiters: defaultMaxWaiters,
+		maxLeases:  defaultMaxLeases,
 		random:     rand.Int64N,
 		defaults:   settings{ttl: DefaultTTL},
 	}

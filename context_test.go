@@ -23,7 +23,7 @@ func TestContextIsDoneOnceTheLeaseIsOver(t *testing.T) {
 	}{
 		"deadline": {func(driver.Engine, *leasehold.Client, *leasehold.Lease) { time.Sleep(ttl) }, leasehold.ErrLost},
 		"refused": {func(e driver.Engine, _ *leasehold.Client, l *leasehold.Lease) {
-			admin.New(e).ForceRelease(context.Background(), leasehold.KindLock, l.Name(), l.Token())
+			admin.New(e).ForceRelease(context.Background(), driver.Lock, l.Name(), l.Token())
 			l.Extend(context.Background(), ttl)
 		}, leasehold.ErrLost},
 		"closed": {func(_ driver.Engine, c *leasehold.Client, _ *leasehold.Lease) { c.Close() }, leasehold.ErrClosed},

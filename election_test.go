@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // campaign campaigns with an ID.
@@ -68,7 +69,7 @@ func TestALostLead(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		reign := take(t, campaign(c.Election("king"), "Anna"))
-		lose(t, e, leasehold.KindLock, reign)
+		lose(t, e, driver.Lock, reign)
 		_, err := c.Election("king").Leader(t.Context())
 		expect(t, err, leasehold.ErrNoLeader)
 		expect(t, reign.Release(), leasehold.ErrLost)

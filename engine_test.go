@@ -266,7 +266,7 @@ func release(t *testing.T, lease interface{ Release() error }) {
 }
 
 // lose takes the lock away from its holder, and lets the holder find out.
-func lose(t *testing.T, e driver.Engine, kind leasehold.Kind, lease *leasehold.Lease) {
+func lose(t *testing.T, e driver.Engine, kind driver.Kind, lease *leasehold.Lease) {
 	t.Helper()
 	if err := admin.New(e).ForceRelease(t.Context(), kind, lease.Name(), lease.Token()); err != nil {
 		t.Fatal(err)

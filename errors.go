@@ -76,10 +76,10 @@ var (
 
 // Error says which call failed, on which name, and why.
 type Error struct {
-	Op   string // the call, such as "lock"
-	Kind Kind   // of the name
-	Name string // the name that the call was about; empty if it was about none
-	Err  error  // one of the errors of this package, or of the caller's context
+	Op   string      // the call, such as "lock"
+	Kind driver.Kind // of the name
+	Name string      // the name that the call was about; empty if it was about none
+	Err  error       // one of the errors of this package, or of the caller's context
 	// Cause is the reason for Err: an error of the engine, the cause of the caller's context, or nil.
 	Cause error
 }

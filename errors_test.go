@@ -158,7 +158,7 @@ func TestAReleaseThatComesTooLate(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		lease := take(t, c.Mutex("order").Lock)
-		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "order", lease.Token()), nil)
 		next := take(t, newClient(t, e).Mutex("order").Lock)
 		expectOnly(t, lease.Release(), leasehold.ErrLost)
 		wantCause(t, next.Context(), nil)
@@ -208,7 +208,7 @@ func TestAnErrorSaysWhichCallFailedOnWhatAndWhy(t *testing.T) {
 		if !errors.As(err, &detail) {
 			t.Fatalf("got a %T", err)
 		}
-		if detail.Op != "acquire" || detail.Kind != leasehold.KindSemaphore || detail.Name != "rooms\n" {
+		if detail.Op != "acquire" || detail.Kind != driver.Semaphore || detail.Name != "rooms\n" {
 			t.Errorf("got %+v", detail)
 		}
 		const want = `leasehold: acquire semaphore "rooms\n": engine not available: connection reset`

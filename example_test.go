@@ -10,6 +10,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -348,7 +349,7 @@ func ExampleLease_Token() {
 		fmt.Println(err)
 		return
 	}
-	admin.New(engine).ForceRelease(ctx, leasehold.KindLock, "order:1001", paused.Token()) // or its ttl has passed
+	admin.New(engine).ForceRelease(ctx, driver.Lock, "order:1001", paused.Token()) // or its ttl has passed
 	next, err := there.Mutex("order:1001").Lock(ctx)
 	if err != nil {
 		fmt.Println(err)
@@ -461,7 +462,7 @@ func ExampleWithLogger() {
 			fmt.Println(err)
 			return
 		}
-		admin.New(engine).ForceRelease(ctx, leasehold.KindLock, "order:7", lease.Token())
+		admin.New(engine).ForceRelease(ctx, driver.Lock, "order:7", lease.Token())
 		lease.Extend(ctx, time.Minute) // notices that the lease is lost
 		client.Close()
 	}

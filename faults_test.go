@@ -105,7 +105,7 @@ func TestCloseReleasesAllAlthoughSomeAreLost(t *testing.T) {
 		for i := range 200 {
 			lease := take(t, client.Mutex(fmt.Sprint(i)).Lock)
 			if i%10 == 0 {
-				noErr(t, operator.ForceRelease(t.Context(), leasehold.KindLock, lease.Name(), lease.Token()))
+				noErr(t, operator.ForceRelease(t.Context(), driver.Lock, lease.Name(), lease.Token()))
 			}
 		}
 		wantErr(t, client.Close(), leasehold.ErrLost)

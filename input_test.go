@@ -227,7 +227,7 @@ func TestTheEnginesLongestLease(t *testing.T) {
 		expectRefusal(t, lease.Extend(t.Context(), time.Minute+1), "TTL", "1m0.000000001s")
 		expect(t, lease.Extend(t.Context(), time.Minute), nil)
 		set(t, c.Latch("start"), 1, true) // no lease
-		if got := e.last(t, "TrySet").ttl; got != leasehold.DefaultLatchTTL {
+		if got := e.last(t, "TrySet").ttl; got != leasehold.MaxTTL {
 			t.Errorf("a latch lives for %v by default", got)
 		}
 	})
@@ -302,8 +302,8 @@ func goodValue(t *testing.T, of reflect.Type) reflect.Value {
 	switch of {
 	case reflect.TypeFor[context.Context]():
 		v.Set(reflect.ValueOf(t.Context()))
-	case reflect.TypeFor[leasehold.Kind]():
-		v.Set(reflect.ValueOf(leasehold.KindLock))
+	case reflect.TypeFor[driver.Kind]():
+		v.Set(reflect.ValueOf(driver.Lock))
 	case reflect.TypeFor[[]string]():
 		v.Set(reflect.ValueOf([]string{"n", "o"}))
 	default:

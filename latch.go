@@ -8,17 +8,14 @@ import (
 	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
-// DefaultLatchTTL is how long a latch is remembered after the last TrySet or CountDown, unless TTL says otherwise.
-const DefaultLatchTTL = MaxTTL
-
 // Latch is a count that goes down to zero, on which callers wait. It has no holder and no lease. It is forgotten when
-// nobody has counted it down for as long as its TTL, by default 24 h.
+// nobody has set it or counted it down for as long as its TTL, by default 24 h.
 type Latch struct{ lock *lock }
 
 // Latch returns the latch with that name. Only the options TTL and WaitLimit apply to it. Not every engine has latches:
 // calls then return ErrUnsupported.
 func (c *Client) Latch(name string, opts ...Option) *Latch {
-	return &Latch{newLock(c, driver.Latch, name, 1, append([]Option{TTL(DefaultLatchTTL)}, opts...))}
+	return &Latch{newLock(c, driver.Latch, name, 1, append([]Option{TTL(MaxTTL)}, opts...))}
 }
 
 // TrySet sets the latch to n, at least 1, and reports whether it did. It does nothing if the latch is set and has not

@@ -234,7 +234,7 @@ func TestNoFromTheEngineEndsTheLeaseAtOnce(t *testing.T) {
 		client := newClient(t, n)
 		lease := lock(t, client.Mutex("a", leasehold.TTL(ttl)))
 		time.Sleep(time.Second)
-		noErr(t, admin.New(n).ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
+		noErr(t, admin.New(n).ForceRelease(t.Context(), driver.Lock, "a", lease.Token()))
 		other := lock(t, newClient(t, n.engine).Mutex("a", leasehold.TTL(ttl)))
 
 		began := time.Now()
@@ -265,7 +265,7 @@ func TestOneLostLeaseOfABatchHarmsNoOther(t *testing.T) {
 			return drivertest.Fault{Hang: op.Key.Name == "slow" && op.Method != drivertest.Take}
 		}
 		n.rule.Store(&rule)
-		noErr(t, admin.New(n).ForceRelease(t.Context(), leasehold.KindLock, "gone", gone.Token()))
+		noErr(t, admin.New(n).ForceRelease(t.Context(), driver.Lock, "gone", gone.Token()))
 		deadline := slow.Deadline()
 		<-gone.Context().Done()
 		wantEnd(t, slow, deadline, leasehold.ErrLost)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/memory"
 )
 
 // expectTold expects an error that is want and nothing else, and contains these parts.
@@ -238,7 +240,7 @@ func TestAllThatEndsMakesRoom(t *testing.T) {
 		}
 		fill("hand-overs")
 		for range 2 * limit {
-			lose(t, e, leasehold.KindLock, take(t, m.Lock))
+			lose(t, e, driver.Lock, take(t, m.Lock))
 			time.Sleep(2 * leasehold.DefaultTTL)
 		}
 		fill("leases that were lost")
@@ -283,4 +285,25 @@ func TestBadLimits(t *testing.T) {
 			expectRefusal(t, err, "limit of leases", fmt.Sprint(bad))
 		}
 	})
+}
+
+// limitReader is an engine that keeps the limit of waiters of the last take.
+type limitReader struct {
+	*memory.Engine
+	limit int
+}
+
+func (e *limitReader) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	e.limit = r.MaxWaiters
+	return e.Engine.Take(ctx, r)
+}
+
+// Operators who do not say otherwise judge by the default limit of locks.
+func TestTheDefaultLimitOfWaitersIsThatOfAdmin(t *testing.T) {
+	t.Parallel()
+	e := &limitReader{Engine: memory.New()}
+	release(t, take(t, newClient(t, e).Mutex("order").Lock))
+	if e.limit != admin.DefaultMaxWaiters {
+		t.Errorf("the limit is %d, that of admin %d", e.limit, admin.DefaultMaxWaiters)
+	}
 }

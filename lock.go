@@ -10,16 +10,6 @@ import (
 	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
-// Kind is what a name stands for: KindLock, KindSemaphore or KindLatch. Equal names of different kinds are independent.
-type Kind = driver.Kind
-
-// The kinds.
-const (
-	KindLock      = driver.Lock // of Mutex, RWMutex and Election alike
-	KindSemaphore = driver.Semaphore
-	KindLatch     = driver.Latch
-)
-
 // lock is what Mutex, RWMutex, Semaphore, Election and Latch have in common: a name on an engine, with its settings. It
 // is immutable.
 type lock struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 func all(c *leasehold.Client, names ...string) func(context.Context) (*leasehold.LeaseSet, error) {
@@ -132,7 +133,7 @@ func TestTheContextOfASetEndsWithTheFirstLoss(t *testing.T) {
 				wantCause(t, set.Context(), nil)
 				for _, l := range set.Leases() {
 					if l.Name() == name {
-						lose(t, e, leasehold.KindLock, l)
+						lose(t, e, driver.Lock, l)
 					}
 				}
 				wantCause(t, set.Context(), leasehold.ErrLost)
@@ -180,7 +181,7 @@ func TestASetThatLosesALeaseWhileItWaits(t *testing.T) {
 				expect(t, err, nil)
 				if cause == leasehold.ErrLost {
 					token := held[0].Holders[0].Token
-					expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "a", token), nil)
+					expect(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "a", token), nil)
 				}
 				time.Sleep(leasehold.DefaultTTL / 2)
 				waiting.wantErr(t, cause)
@@ -222,7 +223,7 @@ func TestLockAllInsideALostLeaseOnOneOfTheNames(t *testing.T) {
 	inOneStepAndNot(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		outer := take(t, c.Mutex("b").Lock)
-		lose(t, e, leasehold.KindLock, outer)
+		lose(t, e, driver.Lock, outer)
 		_, err := c.LockAll(context.WithoutCancel(outer.Context()), "a", "b")
 		expectOnly(t, err, leasehold.ErrLost)
 		release(t, takeAll(t, c, "a", "b"))

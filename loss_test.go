@@ -15,7 +15,7 @@ import (
 func TestHowALeaseWasLost(t *testing.T) {
 	for how, lose := range map[leasehold.Loss]func(t *testing.T, e *spy, c *leasehold.Client){
 		leasehold.LossRefused: func(t *testing.T, e *spy, c *leasehold.Client) {
-			lose(t, e, leasehold.KindLock, take(t, c.Mutex("order").Lock))
+			lose(t, e, driver.Lock, take(t, c.Mutex("order").Lock))
 		},
 		leasehold.LossDeadline: func(t *testing.T, e *spy, c *leasehold.Client) {
 			lease := take(t, c.Mutex("order").Lock)

@@ -259,7 +259,7 @@ func TestDoSaysThatTheLeaseWasLost(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		err := c.Mutex("order").Do(t.Context(), func(ctx context.Context, lease *leasehold.Lease) error {
-			lose(t, e, leasehold.KindLock, lease)
+			lose(t, e, driver.Lock, lease)
 			wantCause(t, ctx, leasehold.ErrLost)
 			return nil
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // An observer is told of events. It implements one or more of the interfaces below; the client finds out which. Its
@@ -13,7 +15,7 @@ import (
 // About is what all events have in common.
 type About struct {
 	// Kind and Name are those of the lock.
-	Kind Kind
+	Kind driver.Kind
 	Name string
 	// Label is the class of the lock, see the option Label. Use it in metrics instead of Name.
 	Label string

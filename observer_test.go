@@ -114,7 +114,7 @@ func TestObserversAreToldOfGrantAndRelease(t *testing.T) {
 		release(t, lease)
 		release(t, lease)
 
-		about := leasehold.About{Kind: leasehold.KindLock, Name: "order:1", Label: "order", Shared: true}
+		about := leasehold.About{Kind: driver.Lock, Name: "order:1", Label: "order", Shared: true}
 		granted := leasehold.Granted{About: about, Context: t.Context(), Token: lease.Token(), Waited: 2 * time.Second,
 			AfterWait: true}
 		if got, want := one[leasehold.Granted](t, &seen), granted; got != want {
@@ -193,7 +193,7 @@ func TestObserversAreToldOfFailures(t *testing.T) {
 			t.Fatalf("observed %+v", seen.all)
 		}
 		for i, f := range failures {
-			if f.Err != want[i] || f.AfterWait != (i == 1) || f.Label != "room" || f.Kind != leasehold.KindSemaphore ||
+			if f.Err != want[i] || f.AfterWait != (i == 1) || f.Label != "room" || f.Kind != driver.Semaphore ||
 				f.Name != "rooms" {
 				t.Errorf("got %+v, want %v", f, want[i])
 			}
@@ -387,7 +387,7 @@ func TestOwnersAreSeenNowhere(t *testing.T) {
 		derived, cancel := context.WithTimeout(lost.Context(), time.Hour)
 		defer cancel()
 		show(derived)
-		lose(t, e, leasehold.KindLock, lost)
+		lose(t, e, driver.Lock, lost)
 		show(lost.Release(), context.Cause(lost.Context()))
 		release(t, refused.wantValue(t))
 

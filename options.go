@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"time"
@@ -20,23 +21,16 @@ const (
 	MinTTL = 100 * time.Millisecond
 	// MaxTTL is the longest lease. An engine may have a lower limit of its own.
 	MaxTTL = 24 * time.Hour
-	// MaxName is the length of the longest name, in bytes.
-	MaxName = 1024
-	// DefaultRequestTimeout is how long one request to the engine may take unless
-	// WithRequestTimeout says otherwise.
+	// DefaultRequestTimeout is how long one request to the engine may take unless WithRequestTimeout says otherwise.
 	DefaultRequestTimeout = 5 * time.Second
+
+	defaultMaxWaiters = 10_000 // also admin.DefaultMaxWaiters
+	defaultMaxLeases  = 1_000_000
+	defaultHandOver   = 64
 )
 
-// Limits of a client, unless WithMaxWaiters and WithMaxLeases say otherwise.
-const (
-	// DefaultMaxWaiters is how many callers may wait for one name.
-	DefaultMaxWaiters = 10_000
-	// DefaultMaxLeases is how many leases a client may have and ask for at the same time.
-	DefaultMaxLeases = 1_000_000
-)
-
-// Option is a setting of one lock. A value that is not allowed is reported as a
-// *ValueError by the first call that uses the lock.
+// Option is a setting of one lock. A value that is not allowed is reported as a *ValueError by the first call that uses
+// the lock.
 type Option func(*settings)
 
 type settings struct {
@@ -55,17 +49,20 @@ func (s *settings) refuse(field string, value any, allowed string) {
 	}
 }
 
+// set sets a value, or refuses it unless it is from least to most.
+func set[T cmp.Ordered](s *settings, to *T, field string, value, least, most T, allowed string) {
+	if value < least || value > most {
+		s.refuse(field, value, allowed)
+		return
+	}
+	*to = value
+}
+
 // TTL sets how long a lease lasts if it is not renewed, and so how long a lock stays taken after its holder has died:
 // 100 ms to 24 h, by default 30 s. A lease is renewed every third of its ttl. A shorter ttl frees the lock of a dead
 // holder sooner; a longer one survives longer outages of the network.
 func TTL(d time.Duration) Option {
-	return func(s *settings) {
-		if d < MinTTL || d > MaxTTL {
-			s.refuse("TTL", d, MinTTL.String()+" to "+MaxTTL.String())
-			return
-		}
-		s.ttl = d
-	}
+	return func(s *settings) { set(s, &s.ttl, "TTL", d, MinTTL, MaxTTL, MinTTL.String()+" to "+MaxTTL.String()) }
 }
 
 // NoRenew lets the lease end at its first deadline: only Lease.Extend renews it.
@@ -77,11 +74,7 @@ func NoRenew() Option {
 // and the lock is released. At least 100 ms; by default there is no limit.
 func MaxHold(d time.Duration) Option {
 	return func(s *settings) {
-		if d < MinTTL {
-			s.refuse("MaxHold", d, "at least "+MinTTL.String())
-			return
-		}
-		s.maxHold = d
+		set(s, &s.maxHold, "MaxHold", d, MinTTL, math.MaxInt64, "at least "+MinTTL.String())
 	}
 }
 
@@ -89,24 +82,14 @@ func MaxHold(d time.Duration) Option {
 // machines start at about the same time runs once, although their clocks differ. At most 24 h; by default a release
 // frees the lock at once. If the holder dies, the lock becomes free after its ttl all the same.
 func AtLeast(d time.Duration) Option {
-	return func(s *settings) {
-		if d < 0 || d > MaxTTL {
-			s.refuse("AtLeast", d, "0s to "+MaxTTL.String())
-			return
-		}
-		s.atLeast = d
-	}
+	return func(s *settings) { set(s, &s.atLeast, "AtLeast", d, 0, MaxTTL, "0s to "+MaxTTL.String()) }
 }
 
 // WaitLimit limits how long Lock and similar calls wait. After that they return ErrTimeout, or ErrUnavailable if the
 // engine has not said by then that the name is held. By default they wait until their context ends.
 func WaitLimit(d time.Duration) Option {
 	return func(s *settings) {
-		if d <= 0 {
-			s.refuse("WaitLimit", d, "above zero (TryLock does not wait at all)")
-			return
-		}
-		s.waitLimit = d
+		set(s, &s.waitLimit, "WaitLimit", d, 1, math.MaxInt64, "above zero (TryLock does not wait at all)")
 	}
 }
 
@@ -115,7 +98,7 @@ func WaitLimit(d time.Duration) Option {
 // WithHolder.
 func Label(class string) Option {
 	return func(s *settings) {
-		if len(class) > MaxName || !utf8.ValidString(class) {
+		if len(class) > argument.MaxText || !utf8.ValidString(class) {
 			s.refuse("Label", class, "valid UTF-8 of at most 1024 bytes")
 			return
 		}
@@ -123,8 +106,8 @@ func Label(class string) Option {
 	}
 }
 
-// ClientOption is a setting of a client. A value that is not allowed is reported as a
-// *ValueError by the first call that uses the client.
+// ClientOption is a setting of a client. A value that is not allowed is reported as a *ValueError by the first call
+// that uses the client.
 type ClientOption func(*Client)
 
 // WithLogger sets where the client logs events that no caller is told: leases lost, in danger, or dropped without
@@ -158,11 +141,7 @@ func WithHolder(text string) ClientOption {
 // short ttl have less. It does not limit how long Lock waits.
 func WithRequestTimeout(d time.Duration) ClientOption {
 	return func(c *Client) {
-		if d <= 0 {
-			c.defaults.refuse("request timeout", d, "above zero")
-			return
-		}
-		c.requests.Timeout = d
+		set(&c.defaults, &c.requests.Timeout, "request timeout", d, 1, math.MaxInt64, "above zero")
 	}
 }
 
@@ -170,13 +149,7 @@ func WithRequestTimeout(d time.Duration) ClientOption {
 // the engine, by default 64 times. The hand-overs also end after 10 ms, and as soon as the engine knows of a waiter
 // elsewhere. Zero turns them off: the engine makes every grant.
 func WithHandOver(n int) ClientOption {
-	return func(c *Client) {
-		if n < 0 || n > 10_000 {
-			c.defaults.refuse("hand-over limit", n, "0 to 10000")
-			return
-		}
-		c.handOver = n
-	}
+	return func(c *Client) { set(&c.defaults, &c.handOver, "hand-over limit", n, 0, 10_000, "0 to 10000") }
 }
 
 // WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One
@@ -185,7 +158,9 @@ func WithHandOver(n int) ClientOption {
 // do not fill the memory of either. A caller that waits already stays, and tries do not wait. An engine may
 // count roughly, or not at all: see its documentation.
 func WithMaxWaiters(n int) ClientOption {
-	return func(c *Client) { c.setLimit(&c.maxWaiters, "limit of waiters", n) }
+	return func(c *Client) {
+		set(&c.defaults, &c.maxWaiters, "limit of waiters", n, 1, math.MaxInt32, "1 to 2147483647")
+	}
 }
 
 // WithMaxLeases limits how many leases the client has and asks for at the same time, from 1 to 2147483647, by default
@@ -193,15 +168,9 @@ func WithMaxWaiters(n int) ClientOption {
 // engine's memory nor its own. Calls that wait count, and so do leases that have ended but are not cleaned up yet; a
 // lease that is entered again counts once.
 func WithMaxLeases(n int) ClientOption {
-	return func(c *Client) { c.setLimit(&c.maxLeases, "limit of leases", n) }
-}
-
-func (c *Client) setLimit(limit *int, field string, n int) {
-	if n < 1 || n > math.MaxInt32 {
-		c.defaults.refuse(field, n, "1 to 2147483647")
-		return
+	return func(c *Client) {
+		set(&c.defaults, &c.maxLeases, "limit of leases", n, 1, math.MaxInt32, "1 to 2147483647")
 	}
-	*limit = n
 }
 
 // WithDefaults sets options for all locks of the client. The options of a lock take precedence.

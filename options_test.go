@@ -7,6 +7,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // wantAround expects that a moment is about that far from now.
@@ -163,7 +164,7 @@ func TestAnExtensionThatFails(t *testing.T) {
 		wantCause(t, lease.Context(), nil)
 		e.fail(nil)
 
-		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "n", lease.Token()), nil)
 		expectOnly(t, lease.Extend(t.Context(), time.Hour), leasehold.ErrLost)
 		wantCause(t, lease.Context(), leasehold.ErrLost) // at once
 		expectOnly(t, lease.Extend(t.Context(), time.Hour), leasehold.ErrLost)

@@ -214,7 +214,7 @@ func TestALeaseThatWasHandedOverIsRenewedAndCanBeLost(t *testing.T) {
 		_, lease, waiting := handedOver(t, c.Mutex("order"), 1)
 		time.Sleep(10 * leasehold.DefaultTTL)
 		wantCause(t, lease.Context(), nil)
-		lose(t, e, leasehold.KindLock, lease)
+		lose(t, e, driver.Lock, lease)
 		expect(t, lease.Release(), leasehold.ErrLost)
 		next := waiting[0].wantValue(t) // has asked the engine anew
 		if next.Token() <= lease.Token() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 func TestTheHolderGetsTheSameLockAgain(t *testing.T) {
@@ -150,7 +151,7 @@ func TestContextsOfTwoLocksNest(t *testing.T) {
 			wantCause(t, inner.Context(), nil)
 			release(t, inner)
 		}
-		lose(t, e, leasehold.KindLock, first)
+		lose(t, e, driver.Lock, first)
 		wantCause(t, second.Context(), leasehold.ErrLost) // work under both has ended
 		release(t, second)                                // but this one was held to the end
 	})
@@ -222,7 +223,7 @@ func TestALostLeaseCannotBeReentered(t *testing.T) {
 		outer := take(t, m.Lock)
 		inner, err := m.Lock(outer.Context())
 		expect(t, err, nil)
-		lose(t, e, leasehold.KindLock, outer)
+		lose(t, e, driver.Lock, outer)
 		wantCause(t, inner.Context(), leasehold.ErrLost)
 		for _, ctx := range []context.Context{outer.Context(), context.WithoutCancel(inner.Context())} {
 			_, err = m.Lock(ctx)

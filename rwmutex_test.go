@@ -218,7 +218,7 @@ func TestDowngradeOfALostLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		c := newClient(t, e)
 		lease := take(t, c.RWMutex("order").Lock)
-		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "order", lease.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "order", lease.Token()), nil)
 		expect(t, lease.Downgrade(t.Context()), leasehold.ErrLost)
 		wantCause(t, lease.Context(), leasehold.ErrLost) // the engine's refusal ends it at once
 		expect(t, lease.Release(), leasehold.ErrLost)

@@ -206,7 +206,7 @@ func (w *program) work() {
 
 // rush makes the programs of a client queue for one lock, which each holds for a moment.
 func (w *program) rush() {
-	key := driver.Key{Kind: KindLock, Name: lockName(0)}
+	key := driver.Key{Kind: driver.Lock, Name: lockName(0)}
 	for range 3 {
 		time.Sleep(w.upTo(time.Millisecond))
 		before := w.checkerOf(key).highestSeen()
@@ -249,7 +249,7 @@ func (w *program) acquireOnce() {
 		opts = append(opts, MaxHold(w.ttl/2+w.upTo(w.ttl)))
 	}
 	name := lockName(w.rng.IntN(locks))
-	key := driver.Key{Kind: KindLock, Name: name}
+	key := driver.Key{Kind: driver.Lock, Name: name}
 	weight := 1
 	var lease *Lease
 	var err error
@@ -266,7 +266,7 @@ func (w *program) acquireOnce() {
 	case what < 8:
 		lease, err = w.client.RWMutex(name, opts...).TryRLock(ctx)
 	default:
-		key, weight = driver.Key{Kind: KindSemaphore, Name: "semaphore"}, 1+w.rng.IntN(semaphoreSize)
+		key, weight = driver.Key{Kind: driver.Semaphore, Name: "semaphore"}, 1+w.rng.IntN(semaphoreSize)
 		before = w.checkerOf(key).highestSeen()
 		lease, err = w.client.Semaphore(key.Name, semaphoreSize, opts...).Acquire(ctx, weight)
 	}
@@ -291,7 +291,7 @@ func (w *program) acquireAll() {
 	var before []uint64
 	for i := range locks {
 		names = append(names, lockName(i))
-		before = append(before, w.checkerOf(driver.Key{Kind: KindLock, Name: names[i]}).highestSeen())
+		before = append(before, w.checkerOf(driver.Key{Kind: driver.Lock, Name: names[i]}).highestSeen())
 	}
 	began := time.Now()
 	set, err := w.client.LockAll(ctx, names...)
@@ -305,7 +305,7 @@ func (w *program) acquireAll() {
 		return
 	}
 	if err != nil {
-		w.noteFailed(driver.Key{Kind: KindLock, Name: names[0]}, err)
+		w.noteFailed(driver.Key{Kind: driver.Lock, Name: names[0]}, err)
 		return
 	}
 	w.simulation.mu.Lock()
@@ -369,7 +369,7 @@ func (w *program) use(lease *Lease, s *holding) {
 		}
 		time.Sleep(w.upTo(2 * w.ttl))
 	case 3: // lets readers in
-		if lease.hold.lock.key.Kind == KindLock {
+		if lease.hold.lock.key.Kind == driver.Lock {
 			s.checker.noteDowngraded(s) // from now on it counts as a reader, whatever the outcome
 			w.printf("%s: %s downgraded: %v", w.name, lease.Name(), lease.Downgrade(context.Background()))
 		}

@@ -94,7 +94,7 @@ func TestAllYieldsEverything(t *testing.T) {
 					t.Errorf("it took %d requests", n)
 				}
 			}
-			got, err := namesOf(c.All(t.Context(), admin.Query{Prefix: "order:109", Kind: leasehold.KindLock}))
+			got, err := namesOf(c.All(t.Context(), admin.Query{Prefix: "order:109", Kind: driver.Lock}))
 			if err != nil || !slices.Equal(got, want[1090:1100]) {
 				t.Errorf("with a prefix it yielded %q, %v", got, err)
 			}
@@ -121,7 +121,7 @@ func TestAllPassesTheQueryOn(t *testing.T) {
 			q.Progress(9)
 			return nil
 		})
-		asked := admin.Query{Kind: leasehold.KindSemaphore, Name: "n", Prefix: "p", Queue: true, Limit: 9,
+		asked := admin.Query{Kind: driver.Semaphore, Name: "n", Prefix: "p", Queue: true, Limit: 9,
 			After: driver.Key{Kind: driver.Lock, Name: "a"}, Progress: func(n int) { reported = append(reported, n) }}
 		_, err := namesOf(c.All(t.Context(), asked))
 		expect(t, err, nil)

@@ -53,8 +53,11 @@ func WithTTL(d time.Duration) Option {
 	}
 }
 
+// DefaultMaxWaiters is how many callers may wait for one name, unless leasehold.WithMaxWaiters says otherwise.
+const DefaultMaxWaiters = 10_000
+
 // WithMaxWaiters says how many callers may wait for one name, as in leasehold.WithMaxWaiters. Examine then finds names
-// that have nearly as many. By default it is the default limit of leasehold.
+// that have nearly as many. By default it is DefaultMaxWaiters.
 func WithMaxWaiters(n int) Option {
 	return func(c *Client) {
 		if n < 1 || n > math.MaxInt32 {
@@ -84,7 +87,7 @@ func New(engine driver.Engine, opts ...Option) *Client {
 		engine:         engine,
 		requestTimeout: leasehold.DefaultRequestTimeout,
 		ttl:            leasehold.DefaultTTL,
-		maxWaiters:     leasehold.DefaultMaxWaiters,
+		maxWaiters:     DefaultMaxWaiters,
 		log:            slog.New(slog.DiscardHandler),
 	}
 	if engine == nil {

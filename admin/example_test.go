@@ -105,8 +105,8 @@ func ExampleClient_ForceRelease() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(ops.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token()))
-	err = ops.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token())
+	fmt.Println(ops.ForceRelease(ctx, driver.Lock, "order:1001", lease.Token()))
+	err = ops.ForceRelease(ctx, driver.Lock, "order:1001", lease.Token())
 	fmt.Println("again:", errors.Is(err, leasehold.ErrLost))
 	fmt.Println("the holder:", errors.Is(lease.Release(), leasehold.ErrLost))
 	// Output:
@@ -127,7 +127,7 @@ func ExampleClient_Removals() {
 		fmt.Println(err)
 		return
 	}
-	err = ops.ForceRelease(ctx, leasehold.KindLock, "order:1001", lease.Token(),
+	err = ops.ForceRelease(ctx, driver.Lock, "order:1001", lease.Token(),
 		admin.WithOperator("ada"), admin.WithReason("its process hangs"), admin.WithHolderText("billing-3"))
 	if err != nil {
 		fmt.Println(err)

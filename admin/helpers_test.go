@@ -222,7 +222,7 @@ func expectOnly(t *testing.T, err error, want ...error) {
 }
 
 // expectAbout expects an error that says which name it is about.
-func expectAbout(t *testing.T, err error, kind leasehold.Kind, name string) {
+func expectAbout(t *testing.T, err error, kind driver.Kind, name string) {
 	t.Helper()
 	failed, ok := errors.AsType[*leasehold.Error](err)
 	if !ok || failed.Name != name || failed.Kind != kind {

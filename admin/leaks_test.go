@@ -69,12 +69,12 @@ func TestLeaksArePassedOn(t *testing.T) {
 				visitLeaks(visit)
 				return nil
 			}})
-		got, err := leaksOf(c, t.Context(), admin.Query{Prefix: "order:", Kind: leasehold.KindLock, Name: "n",
+		got, err := leaksOf(c, t.Context(), admin.Query{Prefix: "order:", Kind: driver.Lock, Name: "n",
 			Progress: func(n int) { progress = n }})
 		if err != nil || !slices.Equal(got, someLeaks) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if query.Prefix != "order:" || query.Kind != leasehold.KindLock || query.Name != "n" || progress != 12 {
+		if query.Prefix != "order:" || query.Kind != driver.Lock || query.Name != "n" || progress != 12 {
 			t.Errorf("the engine got %+v, and reported %d", query, progress)
 		}
 		e.forget()

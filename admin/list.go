@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/holdertext"
 )
@@ -39,8 +38,8 @@ func (c *Client) checkQuery(q Query) error {
 		return c.err
 	case q.Limit < 0:
 		return newValueError("limit", q.Limit, "0 (for 1000) or more")
-	case q.Kind > leasehold.KindLatch:
-		return newValueError("kind", q.Kind, "KindLock, KindSemaphore, KindLatch, or 0 for all")
+	case q.Kind > driver.Latch:
+		return newValueError("kind", q.Kind, "driver.Lock, driver.Semaphore, driver.Latch, or 0 for all")
 	}
 	return nil
 }

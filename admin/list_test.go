@@ -27,8 +27,8 @@ func TestInspectReturnsAllAboutAName(t *testing.T) {
 		c := admin.New(e)
 		all, err := c.Inspect(t.Context(), "n")
 		expect(t, err, nil)
-		if len(all) != 3 || all[0].Kind != leasehold.KindLock || all[1].Kind != leasehold.KindSemaphore ||
-			all[2].Kind != leasehold.KindLatch {
+		if len(all) != 3 || all[0].Kind != driver.Lock || all[1].Kind != driver.Semaphore ||
+			all[2].Kind != driver.Latch {
 			t.Fatalf("got %+v", all)
 		}
 		h := all[0].Holders[0]
@@ -83,7 +83,7 @@ func TestListGoesThroughAllNamesInOrder(t *testing.T) {
 		if len(seen) != 50 || seen[0] != "order:00" || seen[24] != "order:24" || seen[49] != "room:24" {
 			t.Errorf("saw %q", seen)
 		}
-		some, err := c.List(t.Context(), admin.Query{Prefix: "room:1", Kind: leasehold.KindSemaphore})
+		some, err := c.List(t.Context(), admin.Query{Prefix: "room:1", Kind: driver.Semaphore})
 		if err != nil || len(some) != 10 {
 			t.Errorf("%d with the prefix, %v", len(some), err)
 		}

@@ -53,7 +53,7 @@ func WithHolderText(text string) RemovalOption { return func(r *Removal) { r.Hol
 // leasehold.ErrUnsupported if the engine cannot do it. After leasehold.ErrUnavailable or an error of ctx the lock may
 // have been taken away, or may be later: call Inspect.
 func (c *Client) ForceRelease(
-	ctx context.Context, kind leasehold.Kind, name string, token uint64, opts ...RemovalOption,
+	ctx context.Context, kind driver.Kind, name string, token uint64, opts ...RemovalOption,
 ) error {
 	if c.err != nil {
 		return c.err
@@ -95,8 +95,8 @@ func checkRemoval(r Removal) error {
 	switch {
 	case !argument.IsText(r.Name):
 		return newValueError("name", r.Name, argument.AllowedText)
-	case r.Kind != leasehold.KindLock && r.Kind != leasehold.KindSemaphore:
-		return newValueError("kind", r.Kind, "KindLock or KindSemaphore: nothing else has holders")
+	case r.Kind != driver.Lock && r.Kind != driver.Semaphore:
+		return newValueError("kind", r.Kind, "driver.Lock or driver.Semaphore: nothing else has holders")
 	case !argument.IsText(r.By):
 		return newValueError("operator", r.By, argument.AllowedText)
 	case r.Why != "" && !argument.IsText(r.Why):

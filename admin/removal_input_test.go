@@ -15,7 +15,7 @@ func TestRemovalsOfAnEngineWithoutARecord(t *testing.T) {
 		e.can.Records = false
 		locker, c := newLocker(t, e), admin.New(e)
 		lease := take(t, locker.Mutex("n").Lock)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
+		expect(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token()), nil)
 		_, err := c.Removals(t.Context(), 0)
 		expectOnly(t, err, leasehold.ErrUnsupported)
 		if n := e.sent("Record", "Records"); n != 0 {
@@ -29,20 +29,20 @@ func TestARemovalThatCannotBe(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		c := admin.New(e)
 		for _, token := range []uint64{driver.MaxToken + 1, 1<<64 - 1} {
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", token), leasehold.ErrLost)
+			expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", token), leasehold.ErrLost)
 		}
 		for _, bad := range []string{"a\x00b", "\xff", strings.Repeat("x", 1025)} {
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithOperator(bad)),
+			expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1, admin.WithOperator(bad)),
 				leasehold.ErrInvalid)
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithReason(bad)),
+			expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1, admin.WithReason(bad)),
 				leasehold.ErrInvalid)
 		}
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithOperator("")),
+		expectRefusal(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1, admin.WithOperator("")),
 			"operator", `""`)
-		expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", 1, admin.WithReason("\xff")),
+		expectRefusal(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1, admin.WithReason("\xff")),
 			"reason", `\xff`)
 		e.can.Force = false
-		expectOnly(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "n", 1), leasehold.ErrUnsupported)
+		expectOnly(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "n", 1), leasehold.ErrUnsupported)
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
@@ -63,7 +63,7 @@ func TestARemovalFromAHolderWithAHostileText(t *testing.T) {
 		} {
 			lease := take(t, locker.Mutex("n").Lock)
 			time.Sleep(time.Microsecond)
-			expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token(),
+			expect(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token(),
 				admin.WithHolderText(hostile)), nil)
 			if got := removals(t, c)[0]; got.Holder != kept || got.Token != lease.Token() {
 				t.Errorf("of %.20q is kept %.20q (%d bytes)", hostile, got.Holder, len(got.Holder))
@@ -76,7 +76,7 @@ func TestRemovalsUpToALimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		c := admin.New(e)
 		for i := range uint64(5) {
-			expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", i+1), leasehold.ErrLost)
+			expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", i+1), leasehold.ErrLost)
 			time.Sleep(time.Second)
 		}
 		for limit, want := range map[int]int{0: 5, 1: 1, 3: 3, 5: 5, 2000: 5} {

@@ -49,10 +49,10 @@ func TestForceReleaseTakesALockAway(t *testing.T) {
 		began := time.Now()
 		granted := startWaiting(t, newLocker(t, e).Mutex("n").Lock)
 
-		expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()+1), leasehold.ErrLost)
-		expectOnly(t, c.ForceRelease(t.Context(), leasehold.KindSemaphore, "n", lease.Token()), leasehold.ErrLost)
+		expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token()+1), leasehold.ErrLost)
+		expectOnly(t, c.ForceRelease(t.Context(), driver.Semaphore, "n", lease.Token()), leasehold.ErrLost)
 		wantWaiting(t, granted)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), nil)
+		expect(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token()), nil)
 		next := <-granted
 
 		<-lease.Context().Done() // at its next renewal
@@ -65,7 +65,7 @@ func TestForceReleaseTakesALockAway(t *testing.T) {
 			t.Errorf("the next holder has lost it, too: %v", err)
 		}
 		// The previous token is of no use against the current holder.
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token()), leasehold.ErrLost)
+		expect(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token()), leasehold.ErrLost)
 		expect(t, next.Release(), nil)
 	})
 }
@@ -74,7 +74,7 @@ func TestForceReleaseGivesPermitsBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		s := newLocker(t, e).Semaphore("rooms", 3)
 		lost, kept := take(t, permits(s, 2)), take(t, permits(s, 1))
-		expect(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindSemaphore, "rooms", lost.Token()), nil)
+		expect(t, admin.New(e).ForceRelease(t.Context(), driver.Semaphore, "rooms", lost.Token()), nil)
 		<-lost.Context().Done()
 		expect(t, context.Cause(lost.Context()), leasehold.ErrLost)
 		if err := context.Cause(kept.Context()); err != nil {
@@ -95,7 +95,7 @@ func TestARemovalIsRecordedBeforeAndAfter(t *testing.T) {
 			removedAs(t, operator, admin.RemovalAsked)
 			return nil
 		}))
-		err := operator.ForceRelease(t.Context(), leasehold.KindLock, "order:1", lease.Token(),
+		err := operator.ForceRelease(t.Context(), driver.Lock, "order:1", lease.Token(),
 			admin.WithOperator("an operator"), admin.WithReason("it hangs"), admin.WithHolderText("host-a:1 billing"))
 		expect(t, err, nil)
 		if got, want := e.methods(), []string{"Record", "ForceRelease", "Records", "Record"}; !slices.Equal(got, want) {
@@ -118,15 +118,15 @@ func TestARemovalSaysWhoDidIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		locker, c := newLocker(t, e), admin.New(e)
 		first, second := take(t, locker.Mutex("a").Lock), take(t, permits(locker.Semaphore("b", 3), 2))
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "a", first.Token()), nil)
+		expect(t, c.ForceRelease(t.Context(), driver.Lock, "a", first.Token()), nil)
 		if by := removedAs(t, c, admin.RemovalDone).By; by != self() {
 			t.Errorf("by default it was removed by %q", by)
 		}
 		time.Sleep(time.Second)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindSemaphore, "b", second.Token(), admin.WithOperator("ada")),
+		expect(t, c.ForceRelease(t.Context(), driver.Semaphore, "b", second.Token(), admin.WithOperator("ada")),
 			nil)
 		all := removals(t, c)
-		if len(all) != 2 || all[0].By != "ada" || all[0].Kind != leasehold.KindSemaphore || all[0].ID == all[1].ID {
+		if len(all) != 2 || all[0].By != "ada" || all[0].Kind != driver.Semaphore || all[0].ID == all[1].ID {
 			t.Errorf("on record is %+v", all)
 		}
 	})
@@ -137,7 +137,7 @@ func TestAnOptionSaysNothingElse(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		locker, c := newLocker(t, e), admin.New(e)
 		lease, other := take(t, locker.Mutex("a").Lock), take(t, locker.Mutex("b").Lock)
-		expect(t, c.ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token(), func(r *admin.Removal) {
+		expect(t, c.ForceRelease(t.Context(), driver.Lock, "a", lease.Token(), func(r *admin.Removal) {
 			*r = admin.Removal{Key: driver.Key{Kind: driver.Lock, Name: "b"}, Token: other.Token(), By: "me",
 				Outcome: admin.RemovalGone}
 		}), nil)
@@ -178,14 +178,14 @@ func TestOutcomesOfARemoval(t *testing.T) {
 				locker, c := newLocker(t, e), admin.New(e)
 				lease := take(t, locker.Mutex("n", leasehold.NoRenew(), leasehold.TTL(2*time.Hour)).Lock)
 				test.plan(e)
-				err := c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token())
+				err := c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token())
 				if test.err == nil {
 					if err != nil {
 						t.Error(err)
 					}
 				} else {
 					expectOnly(t, err, test.err)
-					expectAbout(t, err, leasehold.KindLock, "n")
+					expectAbout(t, err, driver.Lock, "n")
 				}
 				e.fail(nil)
 				e.loseReplies(nil)
@@ -208,7 +208,7 @@ func TestARemovalThatCannotBeRecorded(t *testing.T) {
 		lease := take(t, locker.Mutex("n").Lock)
 		for _, refused := range []error{errLost, permanent, driver.NoEffect(errLost)} {
 			e.fail(on("Record", func(context.Context) error { return refused }))
-			err := c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token())
+			err := c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token())
 			expectOnly(t, err, leasehold.ErrUnavailable)
 			expect(t, err, refused)
 		}
@@ -232,7 +232,7 @@ func TestAnOutcomeThatCannotBeRecorded(t *testing.T) {
 			}
 			return nil
 		}))
-		err := c.ForceRelease(t.Context(), leasehold.KindLock, "n", lease.Token())
+		err := c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token())
 		if err != nil {
 			t.Error(err)
 		}
@@ -253,7 +253,7 @@ func TestTheOutcomeIsRecordedAfterTheCallerHasGone(t *testing.T) {
 		lease := take(t, locker.Mutex("n").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
 		e.loseReplies(on("ForceRelease", func(context.Context) error { cancel(); return nil }))
-		if err := c.ForceRelease(ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+		if err := c.ForceRelease(ctx, driver.Lock, "n", lease.Token()); err != nil {
 			t.Error(err)
 		}
 		removedAs(t, c, admin.RemovalDone)
@@ -266,8 +266,8 @@ func TestARemovalByACallerThatHasGone(t *testing.T) {
 		lease := take(t, locker.Mutex("n").Lock)
 		ctx, cancel := context.WithCancel(t.Context())
 		e.loseReplies(on("Record", func(context.Context) error { cancel(); return nil }))
-		expectOnly(t, c.ForceRelease(ctx, leasehold.KindLock, "n", lease.Token()), context.Canceled)
-		expectOnly(t, c.ForceRelease(ctx, leasehold.KindLock, "n", lease.Token()), context.Canceled)
+		expectOnly(t, c.ForceRelease(ctx, driver.Lock, "n", lease.Token()), context.Canceled)
+		expectOnly(t, c.ForceRelease(ctx, driver.Lock, "n", lease.Token()), context.Canceled)
 		if record, release := e.sent("Record"), e.sent("ForceRelease"); record != 1 || release != 0 {
 			t.Errorf("%d records and %d releases were sent", record, release)
 		}

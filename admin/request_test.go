@@ -53,12 +53,12 @@ func requests(c *admin.Client) map[string]func(context.Context) error {
 		"List":    func(ctx context.Context) error { _, err := c.List(ctx, admin.Query{}); return err },
 		"Inspect": func(ctx context.Context) error { _, err := c.Inspect(ctx, "n"); return err },
 		"ForceRelease": func(ctx context.Context) error {
-			return c.ForceRelease(ctx, leasehold.KindLock, "n", 1)
+			return c.ForceRelease(ctx, driver.Lock, "n", 1)
 		},
 		"Sweep":    func(ctx context.Context) error { return c.Sweep(ctx, someLeaks[0]) },
 		"Removals": func(ctx context.Context) error { _, err := c.Removals(ctx, 0); return err },
 		"Examine":  func(ctx context.Context) error { _, err := c.Examine(ctx); return err },
-		"Votes":    func(ctx context.Context) error { _, err := c.Votes(ctx, leasehold.KindLock, "n"); return err },
+		"Votes":    func(ctx context.Context) error { _, err := c.Votes(ctx, driver.Lock, "n"); return err },
 	}
 }
 
@@ -225,9 +225,9 @@ func TestBadNames(t *testing.T) {
 		} {
 			_, err := c.Inspect(t.Context(), name)
 			expectRefusal(t, err, "name", shown)
-			_, err = c.Votes(t.Context(), leasehold.KindLock, name)
+			_, err = c.Votes(t.Context(), driver.Lock, name)
 			expectRefusal(t, err, "name", shown)
-			expectRefusal(t, c.ForceRelease(t.Context(), leasehold.KindLock, name, 1), "name", shown)
+			expectRefusal(t, c.ForceRelease(t.Context(), driver.Lock, name, 1), "name", shown)
 		}
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -238,10 +238,10 @@ func TestBadNames(t *testing.T) {
 func TestBadKindsAndLimits(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
 		c := admin.New(newAble(e, func(context.Context) error { return nil }))
-		for kind, shown := range map[leasehold.Kind]string{0: "kind(0)", leasehold.KindLatch: "latch", 9: "kind(9)"} {
+		for kind, shown := range map[driver.Kind]string{0: "kind(0)", driver.Latch: "latch", 9: "kind(9)"} {
 			expectRefusal(t, c.ForceRelease(t.Context(), kind, "n", 1), "kind", shown)
 		}
-		for _, kind := range []leasehold.Kind{0, 9} {
+		for _, kind := range []driver.Kind{0, 9} {
 			_, err := c.Votes(t.Context(), kind, "n")
 			expectRefusal(t, err, "kind", kind.String())
 		}

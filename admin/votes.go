@@ -16,15 +16,15 @@ var ErrSilent = driver.ErrSilent
 // Votes returns the state of one name on each node, on engines where a majority of nodes decides: who holds the name
 // there, for how much longer the node grants nothing, and whether it answers. It asks all nodes, so it takes as long as
 // the slowest one. Inspect returns what the majority says. Votes returns leasehold.ErrUnsupported on other engines.
-func (c *Client) Votes(ctx context.Context, kind leasehold.Kind, name string) ([]Vote, error) {
+func (c *Client) Votes(ctx context.Context, kind driver.Kind, name string) ([]Vote, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	if kind < leasehold.KindLock || kind > leasehold.KindLatch {
-		return nil, newValueError("kind", kind, "KindLock, KindSemaphore or KindLatch")
+	if kind < driver.Lock || kind > driver.Latch {
+		return nil, newValueError("kind", kind, "driver.Lock, driver.Semaphore or driver.Latch")
 	}
 	a := call{"votes", driver.Key{Kind: kind, Name: name}}
 	v, ok := c.engine.(driver.Voter)

@@ -31,7 +31,7 @@ func TestVotesArePassedOn(t *testing.T) {
 		}
 		p := votingNodes{e, func() ([]driver.Vote, error) { return said, nil }}
 		c := admin.New(p)
-		all, err := c.Votes(t.Context(), leasehold.KindLock, "order")
+		all, err := c.Votes(t.Context(), driver.Lock, "order")
 		expect(t, err, nil)
 		if len(all) != 3 || all[0].Holders[0].Token != 7 || all[1].Closed != time.Minute ||
 			!errors.Is(all[2].Err, admin.ErrSilent) {
@@ -41,8 +41,8 @@ func TestVotesArePassedOn(t *testing.T) {
 			t.Errorf("asked for %+v", e.calls)
 		}
 		p.say = func() ([]driver.Vote, error) { return nil, errors.New("the floor is wet") }
-		_, err = admin.New(p).Votes(t.Context(), leasehold.KindLock, "order")
+		_, err = admin.New(p).Votes(t.Context(), driver.Lock, "order")
 		expectOnly(t, err, leasehold.ErrUnavailable)
-		expectAbout(t, err, leasehold.KindLock, "order")
+		expectAbout(t, err, driver.Lock, "order")
 	})
 }

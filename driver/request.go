@@ -12,7 +12,8 @@ import (
 type Kind uint8
 
 const (
-	// Lock is a mutual exclusion lock, with a shared mode where the engine has one.
+	// Lock is a mutual exclusion lock, with a shared mode where the engine has one. Mutex, RWMutex and Election are
+	// of this kind.
 	Lock Kind = iota + 1
 	// Semaphore is a number of permits.
 	Semaphore

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/fence"
+	"github.com/leasehold-go/leasehold/internal/argument"
 )
 
 var table = fence.Table{Name: "marks"}
@@ -147,8 +147,8 @@ func TestWrongUse(t *testing.T) {
 // The limits of names and tokens are those of locks.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	if fence.MaxName != leasehold.MaxName {
-		t.Errorf("MaxName is %d, that of locks %d", fence.MaxName, leasehold.MaxName)
+	if fence.MaxName != argument.MaxText {
+		t.Errorf("MaxName is %d, that of locks %d", fence.MaxName, argument.MaxText)
 	}
 	for _, name := range []string{"a", "\u00e4\n", strings.Repeat("n", fence.MaxName)} {
 		if err := fence.Valid(name, fence.MaxToken); err != nil {

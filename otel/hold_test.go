@@ -14,6 +14,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
 	leaseholdotel "github.com/leasehold-go/leasehold/otel"
 )
@@ -38,14 +39,14 @@ func TestHowLeasesEnd(t *testing.T) {
 		}, status: codes.Error, outcome: "unknown"},
 		"taken away, and not noticed before the release": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
-			if err := admin.New(w.engine).ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+			if err := admin.New(w.engine).ForceRelease(w.ctx, driver.Lock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
 			}
 			lease.Release()
 		}, status: codes.Error, outcome: "lost"},
 		"taken away": {end: func(t *testing.T, w *testClient) {
 			lease := w.lock(w.client.Mutex("n"))
-			if err := admin.New(w.engine).ForceRelease(w.ctx, leasehold.KindLock, "n", lease.Token()); err != nil {
+			if err := admin.New(w.engine).ForceRelease(w.ctx, driver.Lock, "n", lease.Token()); err != nil {
 				t.Fatal(err)
 			}
 			<-lease.Context().Done()

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/reason"
 )
 
@@ -30,7 +31,7 @@ type Observer struct {
 
 // lease identifies a lease of a client.
 type lease struct {
-	kind  leasehold.Kind
+	kind  driver.Kind
 	name  string
 	token uint64
 }

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/memory"
 	"github.com/leasehold-go/leasehold/otel"
 )
@@ -70,7 +71,7 @@ func TestSamplerIsRespected(t *testing.T) {
 // The end of a lease may be observed before its grant, if the client is closed at that moment.
 func TestEndBeforeGrant(t *testing.T) {
 	withTestClient(t, func(t *testing.T, w *testClient) {
-		about := leasehold.About{Kind: leasehold.KindLock, Name: "n"}
+		about := leasehold.About{Kind: driver.Lock, Name: "n"}
 		w.observer.ObserveRelease(leasehold.Released{About: about, Token: 7})
 		w.observer.ObserveRenew(leasehold.Renewed{About: about, Token: 7}) // which is even later
 		w.observer.ObserveGrant(leasehold.Granted{About: about, Context: w.ctx, Token: 7})
@@ -83,7 +84,7 @@ func TestEndBeforeGrant(t *testing.T) {
 // Two clients should not share an observer. If their tokens are equal, spans still end.
 func TestEqualTokens(t *testing.T) {
 	withTestClient(t, func(t *testing.T, w *testClient) {
-		about := leasehold.About{Kind: leasehold.KindLock, Name: "n"}
+		about := leasehold.About{Kind: driver.Lock, Name: "n"}
 		for range 3 {
 			w.observer.ObserveGrant(leasehold.Granted{About: about, Context: w.ctx, Token: 7})
 		}

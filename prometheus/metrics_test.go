@@ -113,7 +113,7 @@ func TestOwnersAreNoLabels(t *testing.T) {
 		if _, err := client.Mutex("a").TryLock(t.Context()); err == nil {
 			t.Error("held twice")
 		}
-		noErr(t, admin.New(e).ForceRelease(t.Context(), leasehold.KindLock, "a", lease.Token()))
+		noErr(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "a", lease.Token()))
 		<-lease.Context().Done()
 		if lease.Release() == nil || len(e.owners) == 0 {
 			t.Fatal("the test has not made the client fail, or knows of no owner")

@@ -124,7 +124,7 @@ func TestRenewalsDangerAndLosses(t *testing.T) {
 			{"renewals_total", "outcome", "ok"}: 1, {"renewal_slack_seconds", "", ""}: 1,
 			{"in_danger_total", "", ""}: 0,
 		})
-		noErr(t, admin.New(c.engine).ForceRelease(t.Context(), leasehold.KindLock, "order:1", lease.Token()))
+		noErr(t, admin.New(c.engine).ForceRelease(t.Context(), driver.Lock, "order:1", lease.Token()))
 		<-lease.Context().Done()
 		synctest.Wait()
 		c.want(t, "after it was taken away", map[series]float64{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/postgres"
 )
@@ -95,7 +96,7 @@ func TestMoney(t *testing.T) {
 		if err != nil || len(all) != 1 || len(all[0].Holders) != 1 {
 			return 0, fmt.Errorf("held by %+v: %w", all, err)
 		}
-		return 300, ops.ForceRelease(ctx, leasehold.KindLock, "account:7", all[0].Holders[0].Token)
+		return 300, ops.ForceRelease(ctx, driver.Lock, "account:7", all[0].Holders[0].Token)
 	}
 	for _, step := range []struct {
 		price   func(context.Context) (int64, error)

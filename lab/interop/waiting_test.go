@@ -7,6 +7,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // maxNoticeTime is how long a waiter of leasehold may take to notice that a foreign client has unlocked. No
@@ -135,7 +136,7 @@ func TestListingShowsForeignHolders(t *testing.T) {
 func TestForceTakesTheLockAwayFromForeignHolders(t *testing.T) {
 	forEachClient(t, func(t *testing.T, w *fixture) {
 		u := w.foreignLock(longTTL)
-		if err := w.ops.ForceRelease(t.Context(), leasehold.KindLock, name, 0); err != nil {
+		if err := w.ops.ForceRelease(t.Context(), driver.Lock, name, 0); err != nil {
 			t.Fatal(err)
 		}
 		l := w.mustLock(w.leasehold.Mutex(name).TryLock)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 )
 
@@ -54,7 +55,7 @@ func ExampleError() {
 			fmt.Println(v.Node, v.Answer)
 		}
 	}
-	votes, err := admin.New(engine).Votes(ctx, leasehold.KindLock, "order:1001")
+	votes, err := admin.New(engine).Votes(ctx, driver.Lock, "order:1001")
 	if err != nil {
 		log.Fatal(err)
 	}

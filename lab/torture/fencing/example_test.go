@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/fence"
 	"github.com/leasehold-go/leasehold/memory"
 )
@@ -52,7 +53,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	// The old holder is paused. An operator takes the lock away from it, and the next holder works.
-	if err := admin.New(engine).ForceRelease(ctx, leasehold.KindLock, old.Name(), old.Token()); err != nil {
+	if err := admin.New(engine).ForceRelease(ctx, driver.Lock, old.Name(), old.Token()); err != nil {
 		log.Fatal(err)
 	}
 	next, err := other.Mutex("stock:7").Lock(ctx)

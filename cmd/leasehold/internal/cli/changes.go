@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -113,7 +112,7 @@ func newCountChange(e event, now, before int, first bool) change {
 // holders returns who has released, who was granted, and whose hold has changed. A token identifies a hold.
 func (c comparison) holders() (all []change) {
 	gone, come := holdersNotIn(c.before.Holders, c.after.Holders), holdersNotIn(c.after.Holders, c.before.Holders)
-	if len(c.before.Holders) == 1 && len(c.after.Holders) == 1 && len(come) == 1 && c.after.Kind == leasehold.KindLock {
+	if len(c.before.Holders) == 1 && len(c.after.Holders) == 1 && len(come) == 1 && c.after.Kind == driver.Lock {
 		return []change{{Event: eventHandedOver, Holder: new(newHolder(come[0])), From: new(newHolder(gone[0]))}}
 	}
 	for _, h := range gone {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -21,7 +20,7 @@ func snapshotOf(ago time.Duration, all ...admin.Status) snapshot {
 	return s
 }
 
-func entryOf(kind leasehold.Kind, name string, waiting int, holders ...admin.Holder) admin.Status {
+func entryOf(kind driver.Kind, name string, waiting int, holders ...admin.Holder) admin.Status {
 	return admin.Status{Key: driver.Key{Kind: kind, Name: name}, Waiting: waiting, Holders: holders}
 }
 
@@ -30,13 +29,13 @@ func holds(token uint64, ttl time.Duration) admin.Holder {
 }
 
 func latchAt(count int) admin.Status {
-	return admin.Status{Key: driver.Key{Kind: leasehold.KindLatch, Name: "l"},
+	return admin.Status{Key: driver.Key{Kind: driver.Latch, Name: "l"},
 		Latch: &admin.LatchState{Count: count}}
 }
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	const lock, permits = leasehold.KindLock, leasehold.KindSemaphore
+	const lock, permits = driver.Lock, driver.Semaphore
 	a := func(waiting int, holders ...admin.Holder) admin.Status {
 		return entryOf(lock, "a", waiting, holders...)
 	}
@@ -134,11 +133,11 @@ func TestTheNextPollComesWhenTheLastLeaseExpires(t *testing.T) {
 	}{
 		{nil, minPollInterval},
 		{[]admin.Status{latchAt(1)}, minPollInterval},
-		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Millisecond))}, minPollInterval},
-		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, 300*time.Millisecond),
+		{[]admin.Status{entryOf(driver.Lock, "a", 0, holds(1, time.Millisecond))}, minPollInterval},
+		{[]admin.Status{entryOf(driver.Lock, "a", 0, holds(1, 300*time.Millisecond),
 			holds(2, 600*time.Millisecond))}, 600 * time.Millisecond},
-		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, time.Minute))}, maxPollInterval},
-		{[]admin.Status{entryOf(leasehold.KindLock, "a", 0, holds(1, driver.NoTTL))}, maxPollInterval},
+		{[]admin.Status{entryOf(driver.Lock, "a", 0, holds(1, time.Minute))}, maxPollInterval},
+		{[]admin.Status{entryOf(driver.Lock, "a", 0, holds(1, driver.NoTTL))}, maxPollInterval},
 	} {
 		if got := pollInterval(c.found); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.found, got, c.want)

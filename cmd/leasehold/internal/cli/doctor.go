@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) doctor() *cobra.Command {
-	output, ttl, maxWaiters := newOutput(), period(leasehold.DefaultTTL), leasehold.DefaultMaxWaiters
+	output, ttl, maxWaiters := newOutput(), period(leasehold.DefaultTTL), admin.DefaultMaxWaiters
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what endangers locks, and say what to do about it",

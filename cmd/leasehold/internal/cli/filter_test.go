@@ -5,7 +5,6 @@ package cli
 import (
 	"testing"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -67,7 +66,7 @@ func TestFilterAsksTheEngineForAPrefix(t *testing.T) {
 		if got := f.query().Prefix; got != c.asked {
 			t.Errorf("--prefix %q --match %q asks for %q, want %q", c.prefix, c.match, got, c.asked)
 		}
-		name := driver.Key{Kind: leasehold.KindLock, Name: "order:17"}
+		name := driver.Key{Kind: driver.Lock, Name: "order:17"}
 		if got, want := f.shows(admin.Status{Key: name}), c.match != "user:*"; got != want {
 			t.Errorf("--prefix %q --match %q shows order:17: %v", c.prefix, c.match, got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 func (a *app) inspect() *cobra.Command {
@@ -100,10 +101,10 @@ func inspectName(ctx context.Context, c *admin.Client, name string, kind choice)
 
 // votes returns what each node says of a lock, or nil if the engine has only one.
 func votes(ctx context.Context, c *admin.Client, name string, kind choice) ([]admin.Vote, error) {
-	if kind.value != "" && kinds[kind.value] != leasehold.KindLock {
+	if kind.value != "" && kinds[kind.value] != driver.Lock {
 		return nil, nil // engines with several nodes keep locks only
 	}
-	said, err := c.Votes(ctx, leasehold.KindLock, name)
+	said, err := c.Votes(ctx, driver.Lock, name)
 	if errors.Is(err, leasehold.ErrUnsupported) {
 		return nil, nil
 	}

@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // kinds are the values of --kind.
-var kinds = map[string]leasehold.Kind{
-	"lock":      leasehold.KindLock,
-	"semaphore": leasehold.KindSemaphore,
-	"latch":     leasehold.KindLatch,
+var kinds = map[string]driver.Kind{
+	"lock":      driver.Lock,
+	"semaphore": driver.Semaphore,
+	"latch":     driver.Latch,
 }
 
 func newKind() choice { return choice{allowed: []string{"lock", "semaphore", "latch"}} }

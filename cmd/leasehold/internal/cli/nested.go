@@ -83,11 +83,11 @@ func (j job) encodeHeld(l *leasehold.Lease) (string, error) {
 }
 
 // kind returns the kind of lock that the flags ask for.
-func (j job) kind() leasehold.Kind {
+func (j job) kind() driver.Kind {
 	if j.given("slots") {
-		return leasehold.KindSemaphore
+		return driver.Semaphore
 	}
-	return leasehold.KindLock
+	return driver.Lock
 }
 
 // enclosingHold is what all enclosing runs together hold of one name.
@@ -100,7 +100,7 @@ type enclosingHold struct {
 // heldByEnclosing returns what the enclosing runs hold of one name. It asks the engine only if a run claims to hold the
 // name.
 func heldByEnclosing(
-	found func() ([]admin.Status, error), kind leasehold.Kind, name string,
+	found func() ([]admin.Status, error), kind driver.Kind, name string,
 ) (enclosingHold, error) {
 	var sum enclosingHold
 	all, err := enclosingRuns()

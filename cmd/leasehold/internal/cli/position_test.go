@@ -6,16 +6,15 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]driver.Key{
-		"lock/a":          {Kind: leasehold.KindLock, Name: "a"},
-		"semaphore/a/b c": {Kind: leasehold.KindSemaphore, Name: "a/b c"},
-		"latch/":          {Kind: leasehold.KindLatch},
+		"lock/a":          {Kind: driver.Lock, Name: "a"},
+		"semaphore/a/b c": {Kind: driver.Semaphore, Name: "a/b c"},
+		"latch/":          {Kind: driver.Latch},
 	} {
 		var p position
 		if err := p.Set(text); err != nil || p.key() != want || p.String() != text {

@@ -15,6 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 const releaseUsage = "leasehold release --force [flags] NAME"
@@ -74,7 +75,7 @@ the answer was no; 64, 69 as for all commands.`,
 
 // target is a hold to be released by force.
 type target struct {
-	kind leasehold.Kind
+	kind driver.Kind
 	admin.Holder
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 )
@@ -93,7 +94,7 @@ time, or too many waiters; 126 CMD cannot be run; 127 CMD not found. CMD has not
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait")
 	flags.VarP(&f.wait, "wait", "w", "wait at most this long; 0 is --nonblock (default for ever)")
-	flags.IntVar(&f.maxWaiters, "max-waiters", leasehold.DefaultMaxWaiters,
+	flags.IntVar(&f.maxWaiters, "max-waiters", admin.DefaultMaxWaiters,
 		"do not wait if `N` others wait for the lock already")
 	flags.BoolVarP(&f.shared, "shared", "s", false, "take a read lock: many may hold it while nobody writes")
 	flags.IntVar(&f.slots, "slots", 0, "take one of `N` permits instead of a lock; all must say the same N")

@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // printDetails prints what is known of one name. If known is false, too few nodes have answered to know more than what
@@ -88,7 +88,7 @@ func holderMode(s admin.Status, h admin.Holder) string {
 
 // modeOrPermits returns the mode of a lock, or the number of permits.
 func modeOrPermits(s admin.Status, mode string, weight int) string {
-	if s.Kind != leasehold.KindSemaphore {
+	if s.Kind != driver.Semaphore {
 		return mode
 	}
 	return formatPermits(weight)

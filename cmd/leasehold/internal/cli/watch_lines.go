@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -71,7 +70,7 @@ func (c change) text() string {
 // describe returns the holder in words.
 func (h *holder) describe(kind string) string {
 	mode := h.Mode
-	if kind == leasehold.KindSemaphore.String() {
+	if kind == driver.Semaphore.String() {
 		mode = formatPermits(h.Weight)
 	}
 	return fmt.Sprintf("%s, %s, token %d", quote.Text(h.Holder), mode, h.Token)

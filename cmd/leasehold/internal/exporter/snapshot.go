@@ -19,7 +19,7 @@ type snapshot struct {
 	err  error // the first error; nil if everything worked
 
 	held     map[holderClass]int
-	waiting  map[leasehold.Kind]int
+	waiting  map[driver.Kind]int
 	leaks    map[admin.LeakSort]int
 	nodes    []admin.Server
 	findings map[findingClass]int
@@ -27,7 +27,7 @@ type snapshot struct {
 
 // holderClass is the group in which a holder is counted.
 type holderClass struct {
-	kind     leasehold.Kind
+	kind     driver.Kind
 	resource string
 }
 
@@ -76,8 +76,8 @@ func (s *snapshot) examineNodes(ctx context.Context, c *admin.Client) error {
 
 func (s *snapshot) countHolders(ctx context.Context, c *admin.Client, prefix string, resources *resources) error {
 	// Zeros are reported, too, so that a rule can tell "none" from "not known".
-	held := map[holderClass]int{{leasehold.KindLock, defaultResource}: 0, {leasehold.KindSemaphore, defaultResource}: 0}
-	waiting := map[leasehold.Kind]int{leasehold.KindLock: 0, leasehold.KindSemaphore: 0, leasehold.KindLatch: 0}
+	held := map[holderClass]int{{driver.Lock, defaultResource}: 0, {driver.Semaphore, defaultResource}: 0}
+	waiting := map[driver.Kind]int{driver.Lock: 0, driver.Semaphore: 0, driver.Latch: 0}
 	for status, err := range c.All(ctx, admin.Query{Prefix: prefix}) {
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/driver"
@@ -117,9 +116,9 @@ func (m *model) describeVote(v admin.Vote) (style, string) {
 }
 
 // modeOrPermits returns the mode of a lock, or the number of permits.
-func modeOrPermits(k leasehold.Kind, held driver.Mode, weight int) string {
+func modeOrPermits(k driver.Kind, held driver.Mode, weight int) string {
 	switch {
-	case k != leasehold.KindSemaphore:
+	case k != driver.Semaphore:
 		return held.String()
 	case weight == 1:
 		return "1 permit"

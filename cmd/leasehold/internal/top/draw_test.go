@@ -14,7 +14,7 @@ import (
 // shop returns the locks of a shop.
 func shop() []admin.Status {
 	semaphore := admin.Status{
-		Key: driver.Key{Kind: leasehold.KindSemaphore, Name: "transcode"},
+		Key: driver.Key{Kind: driver.Semaphore, Name: "transcode"},
 		Holders: []admin.Holder{
 			{Token: 1795273412004201, Weight: 1, Holder: "media-1:881 ffmpeg-runner", TTL: 24 * time.Second,
 				Age: 3 * time.Minute},
@@ -29,9 +29,9 @@ func shop() []admin.Status {
 			3),
 		lock("orders:sync", "app-3:77 orders", 1795273412004007, 2*time.Second, 61*time.Second, 0),
 		lock("report", "app-3:77 orders", 12, driver.NoTTL, -1, 0),
-		{Key: driver.Key{Kind: leasehold.KindLock, Name: "wanted"}, Waiting: 1},
+		{Key: driver.Key{Kind: driver.Lock, Name: "wanted"}, Waiting: 1},
 		semaphore,
-		{Key: driver.Key{Kind: leasehold.KindLatch, Name: "warm-up"},
+		{Key: driver.Key{Kind: driver.Latch, Name: "warm-up"},
 			Latch: &admin.LatchState{Count: 12, TTL: 10 * time.Minute}},
 	}
 }
@@ -74,7 +74,7 @@ func TestScreens(t *testing.T) {
 		s.press("?")
 		compare(t, "help-"+name, s.draw().String())
 	}
-	s := newTestModel(t, Options{ASCII: true, Kind: leasehold.KindLock, Prefix: "ж"}).day()
+	s := newTestModel(t, Options{ASCII: true, Kind: driver.Lock, Prefix: "ж"}).day()
 	compare(t, "table-ascii", s.draw().String())
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -93,7 +92,7 @@ func (s *testModel) show(all ...admin.Status) {
 // lock returns the status of a lock that is held.
 func lock(name, holder string, token uint64, left, age time.Duration, waiting int) admin.Status {
 	return admin.Status{
-		Key: driver.Key{Kind: leasehold.KindLock, Name: name},
+		Key: driver.Key{Kind: driver.Lock, Name: name},
 		Holders: []admin.Holder{{Token: token, Mode: driver.Exclusive, Weight: 1, Holder: holder, TTL: left,
 			Age: age}},
 		Waiting: waiting,

@@ -3,7 +3,6 @@ package top
 import (
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -13,7 +12,7 @@ type Options struct {
 	// Engine is shown as the name of the engine. It must not contain a password.
 	Engine string
 	// Kind and Prefix limit which names are listed. Zero values mean all.
-	Kind   leasehold.Kind
+	Kind   driver.Kind
 	Prefix string
 	// Interval is the time from the end of one listing to the beginning of the next. It need not be one of Intervals.
 	Interval time.Duration

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -41,7 +40,7 @@ func TestSorting(t *testing.T) {
 		lock("a", "h", 1, 30*time.Second, time.Second, 1),
 		lock("b", "h", 2, 10*time.Second, time.Hour, 0),
 		lock("c", "h", 3, driver.NoTTL, -1, 5),
-		admin.Status{Key: driver.Key{Kind: leasehold.KindLock, Name: "d"}, Waiting: 5},
+		admin.Status{Key: driver.Key{Kind: driver.Lock, Name: "d"}, Waiting: 5},
 	)
 	s.wantNames("[c] d a b")
 	s.press("w")

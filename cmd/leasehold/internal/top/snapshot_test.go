@@ -129,7 +129,7 @@ func TestAListingOfARealEngine(t *testing.T) {
 	if err != nil || p.names != 31 || p.matching != 31 {
 		t.Errorf("%v: %+v", err, p)
 	}
-	d, err := inspect(t.Context(), c, driver.Key{Kind: leasehold.KindSemaphore, Name: "s"})
+	d, err := inspect(t.Context(), c, driver.Key{Kind: driver.Semaphore, Name: "s"})
 	if err != nil || len(d.status.Holders) != 1 || d.status.Holders[0].Weight != 2 || len(d.votes) != 0 {
 		t.Errorf("%v: %+v", err, d)
 	}
