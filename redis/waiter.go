@@ -108,7 +108,8 @@ func (w *waiter) noteHead(endsIn time.Duration) {
 	w.wakeUp()
 }
 
-// noteGranted notes a grant. at is the time of the grant on the server's clock, in milliseconds.
+// noteGranted notes the first grant that a message brings. at is the time of the grant on the server's clock, in
+// milliseconds.
 func (w *waiter) noteGranted(received messageGrant, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +126,9 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 		}
 		received.grant.Start = w.sentBefore.Add(max(surely, 0))
 	}
-	w.granted = &received
+	if w.granted == nil { // anybody who has seen the first message could forge another
+		w.granted = &received
+	}
 }
 
 // noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before that poll is

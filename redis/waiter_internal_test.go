@@ -52,6 +52,20 @@ func TestGrantNeverStartsTooLate(t *testing.T) {
 	}
 }
 
+// Anybody who may read the messages learns the ticket from that of a grant, and could send another message before the
+// waiter has read the first.
+func TestFirstGrantCounts(t *testing.T) {
+	t.Parallel()
+	w := &waiter{wake: make(chan struct{}, 1)}
+	w.noteRequest(driver.Now())
+	for _, token := range []uint64{64, 128} {
+		w.noteGranted(messageGrant{grant: driver.Grant{Token: token, Tokens: 1, TTL: time.Second}}, 0)
+	}
+	if g := w.receivedGrant(); g == nil || g.grant.Token != 64 {
+		t.Errorf("the grant is %+v, want that of the first message", g)
+	}
+}
+
 // A waiter that is told to poll later polls at once if its connection breaks.
 func TestLostConnectionOverridesAHint(t *testing.T) {
 	t.Parallel()
