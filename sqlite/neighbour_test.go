@@ -107,6 +107,11 @@ func TestEmptyTableOfTokens(t *testing.T) {
 		}
 	}
 	wantFound(t, e, "critical tokens-damaged")
+	// The table may also be emptied while the mark of the tokens is about to be raised.
+	if err := e.transactLocked(t.Context(), e.durable, raiseTokenMark); !driver.IsPermanent(err) ||
+		!errors.Is(err, errMeta) {
+		t.Errorf("raising the mark: %v (permanent: %v)", err, driver.IsPermanent(err))
+	}
 	// The same for a user without the right to write.
 	e.readOnly = true
 	if _, err := e.List(t.Context(), driver.Query{}); !driver.IsPermanent(err) || !errors.Is(err, errMeta) {

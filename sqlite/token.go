@@ -58,8 +58,15 @@ func raiseTokenMark(v *view) error {
 	changed, err := v.exec(`
 		UPDATE meta SET mark = max(mark, last + ?1)
 		WHERE last + 2 * ?1 <= ?2`, tokenStep, int64(driver.MaxToken))
-	if err == nil && changed == 0 {
-		err = errSpent
+	if err != nil || changed > 0 {
+		return err
 	}
-	return err
+	var rows int
+	if err := v.row([]any{&rows}, "SELECT count(*) FROM meta"); err != nil {
+		return err
+	}
+	if rows == 0 {
+		return errMeta
+	}
+	return errSpent
 }
