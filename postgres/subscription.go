@@ -53,33 +53,42 @@ func (s *subscription) listenerNumber() int64 {
 
 // subscribe makes the connection if there is none, and returns its number.
 func (s *subscription) subscribe(ctx context.Context) (int64, error) {
-	s.mu.Lock()
-	if s.listener != 0 {
-		defer s.mu.Unlock()
-		return s.listener, nil
-	}
-	if s.engine.ctx.Err() != nil {
+	for {
+		number, attemptDone, err := s.startAttempt()
+		if number != 0 || err != nil {
+			return number, err
+		}
+		select {
+		case <-attemptDone:
+		case <-ctx.Done():
+			return 0, driver.NoEffect(ctx.Err())
+		}
+		s.mu.Lock()
+		number, err = s.listener, s.err
 		s.mu.Unlock()
-		return 0, errClosed
+		if number != 0 || err != nil {
+			return number, noEffect(err)
+		}
+		// The attempt has succeeded, and the connection is already broken.
 	}
-	if !s.active {
+}
+
+// startAttempt returns the number of the connection. If there is none, it starts an attempt to connect, unless one is
+// under way, and returns a channel that is closed when the attempt has ended.
+func (s *subscription) startAttempt() (number int64, attemptDone chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.listener != 0:
+		return s.listener, nil, nil
+	case s.engine.ctx.Err() != nil:
+		return 0, nil, errClosed
+	case !s.active:
 		s.active = true
 		s.attemptDone = make(chan struct{})
 		s.running.Go(s.run)
 	}
-	settled := s.attemptDone
-	s.mu.Unlock()
-	select {
-	case <-settled:
-	case <-ctx.Done():
-		return 0, driver.NoEffect(ctx.Err())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == 0 {
-		return 0, noEffect(s.err)
-	}
-	return s.listener, nil
+	return 0, s.attemptDone, nil
 }
 
 // finishAttempt publishes the outcome of an attempt to connect, and reports whether to go on.
