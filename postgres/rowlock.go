@@ -83,15 +83,56 @@ func sqlState(err error) string {
 }
 
 var (
-	// nonWords matches what is not part of a query's words: strings, quoted names and comments.
-	nonWords = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$|--[^\n]*|/\*.*?\*/`)
-	rowLocks = regexp.MustCompile(`(?i)\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b`)
-	noWaits  = regexp.MustCompile(`(?i)\bnowait\b`)
+	// noWords matches what is not part of a query's words: strings, quoted names and comments. Of a comment that may
+	// contain others, and of a string between two equal tags, it matches only the beginning.
+	noWords = regexp.MustCompile(`(?is)\be'(?:[^'\\]|\\.|'(?:\s*\n\s*)?')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|` +
+		`/\*|\B\$(?:[a-z_]\w*)?\$`)
+	commentEdge = regexp.MustCompile(`/\*|\*/`)
+	rowLocks    = regexp.MustCompile(`(?i)\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b`)
+	noWaits     = regexp.MustCompile(`(?i)\bnowait\b`)
 )
 
 // locksAtOnce reports whether a query locks rows and waits for none.
 func locksAtOnce(query string) bool {
-	words := strings.TrimSpace(nonWords.ReplaceAllString(query, " "))
+	words := wordsOf(query)
 	locks := len(rowLocks.FindAllString(words, -1))
 	return locks > 0 && locks == len(noWaits.FindAllString(words, -1))
+}
+
+// wordsOf returns a query without its strings, quoted names and comments.
+func wordsOf(query string) string {
+	var words strings.Builder
+	for {
+		at := noWords.FindStringIndex(query)
+		if at == nil {
+			words.WriteString(query)
+			return words.String()
+		}
+		words.WriteString(query[:at[0]] + " ")
+		begin := query[at[0]:at[1]]
+		query = query[at[1]:]
+		switch {
+		case begin == "/*":
+			query = skipComment(query)
+		case begin[0] == '$':
+			_, query, _ = strings.Cut(query, begin)
+		}
+	}
+}
+
+// skipComment returns what follows a comment whose beginning was cut off. Comments may contain comments.
+func skipComment(text string) string {
+	for depth := 1; depth > 0; {
+		at := commentEdge.FindStringIndex(text)
+		if at == nil {
+			return ""
+		}
+		if text[at[0]] == '/' {
+			depth++
+		} else {
+			depth--
+		}
+		text = text[at[1]:]
+	}
+	return text
 }

@@ -99,6 +99,11 @@ func TestRowLockRefusesToWait(t *testing.T) {
 		`SELECT FROM jobs AS "nowait" FOR UPDATE`,
 		"SELECT FROM jobs, people FOR UPDATE OF jobs FOR SHARE OF people NOWAIT",
 		"SELECT $$FOR UPDATE NOWAIT$$",
+		"SELECT $of$FOR UPDATE $$ NOWAIT$of$ FROM jobs",
+		`SELECT E'\' NOWAIT ' FROM jobs FOR UPDATE`,
+		"SELECT e'a'\n'\\' NOWAIT ' FROM jobs FOR UPDATE",
+		"SELECT FROM jobs /* /* why */ NOWAIT */ FOR UPDATE",
+		"SELECT FROM jobs FOR UPDATE /* NOWAIT",
 		"SELECT 1 AS nowait",
 	} {
 		if err := postgres.RowLock(t.Context(), noTx{t}, query); !errors.Is(err, postgres.ErrRowWaits) {
@@ -112,7 +117,9 @@ func TestRowLockTakesAllRowLocks(t *testing.T) {
 	t.Parallel()
 	begin, lock := rows(t)
 	for _, end := range []string{"for update nowait", "FOR NO KEY UPDATE NOWAIT", "FOR SHARE\nNOWAIT;",
-		"FOR KEY SHARE NOWAIT", "AND 'it''s for update' <> '' FOR UPDATE NOWAIT FOR SHARE NOWAIT"} {
+		"FOR KEY SHARE NOWAIT", "AND 'it''s for update' <> '' FOR UPDATE NOWAIT FOR SHARE NOWAIT",
+		`AND E'\' for update' <> '\' FOR UPDATE NOWAIT`, "AND $of$for update $$$of$ <> '' FOR UPDATE NOWAIT",
+		"/* /**/ for update */ FOR UPDATE NOWAIT"} {
 		tx := begin()
 		query := strings.Replace(lock, "FOR UPDATE NOWAIT", end, 1)
 		if err := postgres.RowLock(t.Context(), tx, query, 1); err != nil {
