@@ -112,5 +112,19 @@ func (s *Syntax[T]) allowedNames(scheme string) string {
 	if len(names) == 0 {
 		return "left out: " + scheme + ": has no parameters"
 	}
-	return "one of " + strings.Join(names, ", ")
+	return oneOf + strings.Join(names, ", ")
+}
+
+// oneOf begins the list of the parameters that a URL may have.
+const oneOf = "one of "
+
+// Own returns an error of a part of a URL, as [Syntax.Unknown] handed it on, as an error of the whole URL: where the
+// error lists the parameters that are allowed, those of the whole URL are among them.
+func (s *Syntax[T]) Own(e *Error, scheme string) *Error {
+	own := *e
+	own.Engine = s.Engine
+	if names, found := strings.CutPrefix(e.Allowed, oneOf); found && len(s.Parameters) > 0 {
+		own.Allowed = s.allowedNames(scheme) + ", " + names
+	}
+	return &own
 }

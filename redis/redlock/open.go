@@ -47,6 +47,9 @@ func (t *target) open() ([]*redis.Engine, error) {
 	var engines []*redis.Engine
 	for _, url := range t.urls {
 		e, err := redis.Open(url)
+		if wrong, ok := errors.AsType[*URLError](err); ok {
+			err = urlSyntax.Own(wrong, t.scheme)
+		}
 		if err != nil {
 			return nil, errors.Join(err, closeAll(engines))
 		}
@@ -61,6 +64,7 @@ type URLError = engineurl.Error
 // target is what a URL names.
 type target struct {
 	config
+	scheme      string
 	hosts, urls []string // by server
 	parameters  []string // those of the servers, as given
 }
@@ -89,7 +93,7 @@ func parse(raw string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{config: config{timeout: DefaultNodeTimeout}}
+	t := &target{config: config{timeout: DefaultNodeTimeout}, scheme: u.Scheme}
 	if err := urlSyntax.SetParameters(u, t); err != nil {
 		return nil, err
 	}

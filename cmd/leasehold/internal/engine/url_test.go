@@ -119,6 +119,15 @@ func TestErrorsOfRedisURLs(t *testing.T) {
 		!strings.Contains(wrong.Allowed, "max_ttl") {
 		t.Errorf("unknown parameter: %v", err)
 	}
+	_, _, err = Open("redlock://anna:geheim@h1,h2,h3?fast=1")
+	if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Value != "fast" || wrong.Engine != "redlock" ||
+		!strings.Contains(wrong.Allowed, "max_ttl") || !strings.Contains(wrong.Allowed, "node_timeout") {
+		t.Errorf("unknown parameter of redlock: %v", err)
+	}
+	_, _, err = Open("redlock://anna:geheim@h1,h2,h3?pool=none")
+	if wrong, ok := errors.AsType[*URLError](err); !ok || wrong.Value != "pool" || wrong.Engine != "redlock" {
+		t.Errorf("wrong value of a parameter of redlock's servers: %v", err)
+	}
 	_, _, err = Open("rediss://anna:geheim@h?ca=" + filepath.Join(t.TempDir(), "nosuch.pem"))
 	if _, ok := errors.AsType[*URLError](err); ok || !errors.Is(err, os.ErrNotExist) ||
 		!strings.Contains(err.Error(), "nosuch.pem") {
