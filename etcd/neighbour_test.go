@@ -9,7 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 	"github.com/leasehold-go/leasehold/etcd"
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 )
@@ -17,7 +17,7 @@ import (
 // Whatever a neighbour writes beside the entries of a name, or into them, nobody crashes, hangs, or wrongly believes to
 // be the holder, and all other names are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
-	add := spoiled.Seeds(f)
+	add := hostile.Seeds(f)
 	s := etcdserver.ForTest(f, etcdserver.Config{Volatile: true})
 	engine := func() *etcd.Engine {
 		e, err := etcd.Open("etcd://" + s.Addr())
@@ -50,9 +50,9 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		round++
 		name := fmt.Sprint("bad ", round)
 		var opts []clientv3.OpOption
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: name, Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(string) {
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: name, Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(string) {
 				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 				defer cancel()
 				if bound {

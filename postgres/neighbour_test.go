@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 )
 
 // Statements by which another program writes into the tables. #1 to #3 are numbers, @1 to @3 are times, ~1 and ~2 are
@@ -54,7 +54,7 @@ var (
 // Whatever another program writes into the tables, nobody crashes, hangs, or believes that it holds, and all other
 // names are still listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
-	add := spoiled.Seeds(f)
+	add := hostile.Seeds(f)
 	pool, schema := newTables(f)
 	a, b := open(f, pool, schema), open(f, pool, schema)
 	for form := range uint8(len(corruptions)) {
@@ -70,7 +70,7 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		}
 	}
 	// Leases of less than no time, in the first row of a name.
-	add(uint8(spoiled.Exclusive), uint8(4), uint8(2), uint8(1), uint8(1), uint8(2), uint8(2), "", "")
+	add(uint8(hostile.Exclusive), uint8(4), uint8(2), uint8(1), uint8(1), uint8(2), uint8(2), "", "")
 	round := 0
 	f.Fuzz(func(t *testing.T, state, form, n1, n2, n3, m1, m2 uint8, x, y string) {
 		round++
@@ -81,9 +81,9 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 			moments[int(m2)%len(moments)], "~1", intervals[int(m2)%len(intervals)]).
 			Replace(corruptions[int(form)%len(corruptions)])
 		t.Cleanup(func() { wipe(t, pool, schema, name) })
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: name, Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(string) { _, _ = pool.Exec(t.Context(), text, x, y, name) },
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: name, Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(string) { _, _ = pool.Exec(t.Context(), text, x, y, name) },
 		})
 	})
 }

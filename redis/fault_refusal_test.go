@@ -280,7 +280,7 @@ func wrongTypeOps(ctx context.Context, e *redis.Engine, r driver.Request) (errs 
 	errs = append(errs, err)
 	_, err = e.List(ctx, driver.Query{Queue: true})
 	if err != nil {
-		errs = append(errs, errors.New("one key spoils the listing of all: "+err.Error()))
+		errs = append(errs, errors.New("one damaged key makes the listing of all fail: "+err.Error()))
 	}
 	return append(errs, e.ForceRelease(ctx, r.Key, 1), e.Release(ctx, driver.Release{Hold: hold(r)}))
 }

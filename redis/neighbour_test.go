@@ -8,7 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -94,7 +94,7 @@ func manyMembers(key, score, name string) []any {
 // Whatever a neighbour writes to the keys of a name, no engine crashes, hangs, or believes that it holds the lock; and
 // all other names are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
-	seed := spoiled.Seeds(f)
+	seed := hostile.Seeds(f)
 	s := redisserver.ForTest(f, redisserver.Config{})
 	client := goredis.NewClient(&goredis.Options{Addr: s.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	engine := func() *redis.Engine {
@@ -107,30 +107,30 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = client.Close() })
 	a, b := engine(), engine()
-	add := func(state spoiled.State, form, key uint8, x, y string, score float64, ms int64) {
+	add := func(state hostile.State, form, key uint8, x, y string, score float64, ms int64) {
 		seed(uint8(state), form, key, x, y, score, ms, uint8(3), uint8(13), "", "", 0.0, int64(0))
 	}
 	for key := range uint8(15) {
-		add(spoiled.Exclusive, 0, key, "x", "", 0, 0)
-		add(spoiled.Shared, 1, key, "x", "y", 0, -1)
-		add(spoiled.Permits, 2, key, "x", "", 1e18, 0)
-		add(spoiled.Latch, 3, key, "x", "y", 0, 1<<60)
+		add(hostile.Exclusive, 0, key, "x", "", 0, 0)
+		add(hostile.Shared, 1, key, "x", "y", 0, -1)
+		add(hostile.Permits, 2, key, "x", "", 1e18, 0)
+		add(hostile.Latch, 3, key, "x", "y", 0, 1<<60)
 	}
 	for _, number := range []string{"", "-1", "0", "1.5", "nan", "inf", "1e300", "9007199254740991", "9007199254740992",
 		"99999999999999999999", "9223372036854775807", "6000000000000000000"} {
-		add(spoiled.Free, 0, 1, number, "", 0, 0)
-		add(spoiled.Exclusive, 5, 0, "x", number+" 1 1", 0, 0)
-		add(spoiled.Exclusive, 6, 0, number, number, 0, 0)
-		add(spoiled.Shared, 7, 3, "x", number+" "+number+" 1 1\ntext", 1e15, 0)
-		add(spoiled.Exclusive, 8, 2, "x", "x 1 "+number+" 1000 "+number+" 1 1 - 1 p\ntext", 0.5, 0)
-		add(spoiled.Free, 8, 2, "x", "s 1 1 "+number+" 1 1 99999999999999999 P 1 p\ntext", 0.5, 0)
-		add(spoiled.Exclusive, 6, 0, "6000000000000000000", number, 0, 0)
-		add(spoiled.Latch, 11, 0, number, "1", 0, 0)
-		add(spoiled.Latch, 11, 0, "1", number, 0, 0)
-		add(spoiled.Free, 11, 0, "1", number, 0, -1)
-		add(spoiled.Free, 12, 0, number, `{"at_us": `+number+`}`, 1, 0)
+		add(hostile.Free, 0, 1, number, "", 0, 0)
+		add(hostile.Exclusive, 5, 0, "x", number+" 1 1", 0, 0)
+		add(hostile.Exclusive, 6, 0, number, number, 0, 0)
+		add(hostile.Shared, 7, 3, "x", number+" "+number+" 1 1\ntext", 1e15, 0)
+		add(hostile.Exclusive, 8, 2, "x", "x 1 "+number+" 1000 "+number+" 1 1 - 1 p\ntext", 0.5, 0)
+		add(hostile.Free, 8, 2, "x", "s 1 1 "+number+" 1 1 99999999999999999 P 1 p\ntext", 0.5, 0)
+		add(hostile.Exclusive, 6, 0, "6000000000000000000", number, 0, 0)
+		add(hostile.Latch, 11, 0, number, "1", 0, 0)
+		add(hostile.Latch, 11, 0, "1", number, 0, 0)
+		add(hostile.Free, 11, 0, "1", number, 0, -1)
+		add(hostile.Free, 12, 0, number, `{"at_us": `+number+`}`, 1, 0)
 	}
-	for _, state := range []spoiled.State{spoiled.Free, spoiled.Exclusive, spoiled.Shared, spoiled.Permits} {
+	for _, state := range []hostile.State{hostile.Free, hostile.Exclusive, hostile.Shared, hostile.Permits} {
 		for _, score := range []float64{0.4, 1.4, -1e300, 1e300, 1e15 + 0.25} {
 			add(state, 9, 0, "x", "", score, 0)
 			add(state, 10, 0, "x", "", score, 0)
@@ -147,9 +147,9 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	) {
 		n.do("FLUSHALL")
 		round++
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: "bad", Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(owner string) {
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: "bad", Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(owner string) {
 				n.owner = owner
 				n.write(form1, key1, a1, b1, score1, ms1)
 				n.write(form2, key2, a2, b2, score2, ms2)

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 )
 
 // Statements with which a neighbour writes into the file. The numbers are ?1 to ?5, the texts ?6 and ?7, the name ?8. A
 // statement that the tables refuse does not count.
-var spoilingStatements = []string{
+var hostileStatements = []string{
 	"INSERT INTO holders (kind, name, token, tokens, owner, mode, weight, ttl, expires, granted, holder) " +
 		"VALUES (1 + abs(?5 % 2), ?8, ?1, ?2, ?6, ?3, ?4, ?5, ?5, ?4, ?7)",
 	"INSERT INTO holders (kind, name, token, tokens, owner, mode, weight, ttl, expires, granted, holder) " +
@@ -42,11 +42,11 @@ var spoilingStatements = []string{
 // Whatever a neighbour writes into the file, no engine crashes, hangs, or believes that it holds, and all other names
 // are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
-	add := spoiled.Seeds(f)
+	add := hostile.Seeds(f)
 	path := newPath(f)
 	a, b := openFile(f, path), openFile(f, path)
 	numbers := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, driver.MaxToken, driver.MaxToken + 1, 255, 256, 1 << 40}
-	for form := range uint8(len(spoilingStatements)) {
+	for form := range uint8(len(hostileStatements)) {
 		for i, n := range numbers {
 			m := numbers[(i+3)%len(numbers)]
 			add(uint8(i), form, n, n, n, n, n, "owner", "text")
@@ -61,11 +61,11 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		execute(t, a, "DELETE FROM holders", "DELETE FROM waiters", "DELETE FROM latches", "DELETE FROM removals",
 			"DELETE FROM latch_downs",
 			"INSERT OR REPLACE INTO meta (id, boot, last, mark) VALUES (1, '"+a.clock.boot+"', 1000, 1000000)")
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: name, Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(string) {
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: name, Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(string) {
 				_ = a.change(context.Background(), a.fast, func(v *view) error {
-					statement := spoilingStatements[int(form)%len(spoilingStatements)]
+					statement := hostileStatements[int(form)%len(hostileStatements)]
 					_, err := v.exec(statement, n1, n2, n3, n4, n5, x, y, name)
 					return err
 				})

@@ -11,13 +11,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 )
 
 // Whatever nodes a neighbour creates among the entries of a name, and whatever it writes into them, no engine crashes,
 // hangs, or believes that it holds, and all other names are listed.
 func FuzzWhatNeighboursWrite(f *testing.F) {
-	add := spoiled.Seeds(f)
+	add := hostile.Seeds(f)
 	s := ownServer(f)
 	a, b := openAt(f, s), openAt(f, s)
 	conn, _, err := zk.Connect([]string{s.Addr()}, time.Minute, zk.WithLogger(discardLog{}))
@@ -44,9 +44,9 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 		round++
 		name := fmt.Sprint("bad ", round)
 		node = strings.ReplaceAll(strings.ReplaceAll(node, "/", ""), "\x00", "")
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: name, Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(string) {
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: name, Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(string) {
 				for _, kind := range []driver.Kind{driver.Lock, driver.Semaphore} {
 					parent := a.nameNode(driver.Key{Kind: kind, Name: name})
 					_, _ = conn.Create(parent, []byte(data), 0, zk.WorldACL(zk.PermAll))

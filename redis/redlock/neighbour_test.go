@@ -8,7 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/driver/drivertest/spoiled"
+	"github.com/leasehold-go/leasehold/driver/drivertest/hostile"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 	"github.com/leasehold-go/leasehold/redis/redlock"
@@ -101,20 +101,20 @@ func FuzzWhatNeighboursWrite(f *testing.F) {
 	a, b := engine(), engine()
 	for _, mask := range []uint8{3, 7} { // on two and on all
 		for form := range uint8(9) {
-			f.Add(uint8(spoiled.Free), mask, form, "9007199254740991", "-1", 0.5, int64(0))
-			f.Add(uint8(spoiled.Exclusive), mask, form, "", "x 1 1.5 1000 1 1 1 - 1 p\ntext", 0.4, int64(1)<<60)
+			f.Add(uint8(hostile.Free), mask, form, "9007199254740991", "-1", 0.5, int64(0))
+			f.Add(uint8(hostile.Exclusive), mask, form, "", "x 1 1.5 1000 1 1 1 - 1 p\ntext", 0.4, int64(1)<<60)
 		}
 	}
-	f.Add(uint8(spoiled.Exclusive), uint8(1), uint8(3), "x", "9007199254740991 1 1", 1e15, int64(0))
-	f.Add(uint8(spoiled.Exclusive), uint8(1), uint8(0), "nan", "", -1e300,
+	f.Add(uint8(hostile.Exclusive), uint8(1), uint8(3), "x", "9007199254740991 1 1", 1e15, int64(0))
+	f.Add(uint8(hostile.Exclusive), uint8(1), uint8(0), "nan", "", -1e300,
 		int64(-1)) // who is first on a server that lost its key asks the others for as long as a node has
 	round := 0
 	f.Fuzz(func(t *testing.T, state, mask, form uint8, x, y string, score float64, ms int64) {
 		n.clean(t)
 		round++
-		spoiled.Run(t, spoiled.Trial{
-			A: a, B: b, Name: "bad", Good: "good", State: spoiled.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
-			Spoil: func(string) { n.write(mask, form, x, y, score, ms) },
+		hostile.Run(t, hostile.Trial{
+			A: a, B: b, Name: "bad", Good: "good", State: hostile.StateOf(state), Prefix: fmt.Sprintf("%d.", round),
+			Overwrite: func(string) { n.write(mask, form, x, y, score, ms) },
 		})
 	})
 }

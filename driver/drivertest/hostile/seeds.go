@@ -1,4 +1,4 @@
-package spoiled
+package hostile
 
 import (
 	"flag"

@@ -1,11 +1,10 @@
-// Package spoiled tests engines with a name whose stored data somebody else has overwritten. A
-// neighbour in the same Redis, database, cluster or file may write anything there. It may keep
-// everybody from getting the lock. It must not crash a program, make a call run longer than its
-// time limit, cause an invalid grant, or hide other names.
+// Package hostile tests an engine with a hostile neighbour: another program in the same Redis, database, cluster or
+// file overwrites the stored data of a name. The neighbour may keep everybody from getting the lock. What it writes
+// must not crash a program, make a call run longer than its time limit, cause an invalid grant, or hide other names.
 //
-// The package is for fuzz targets: they choose what is written, and the package does everything
-// that programs and operators may do with the name.
-package spoiled
+// The package is for fuzz targets: they choose what is written, and the package does everything that programs and
+// operators may do with the name.
+package hostile
 
 import (
 	"context"
@@ -44,11 +43,11 @@ type Trial struct {
 	// Name is the name that is overwritten, and Good one that is not: A holds Good, and it must be
 	// listed.
 	Name, Good string
-	// State is what Name is in when Spoil is called.
+	// State is what Name is in when Overwrite is called.
 	State State
-	// Spoil overwrites the stored data of the name. owner is the owner by which A holds, or empty
+	// Overwrite overwrites the stored data of the name. owner is the owner by which A holds, or empty
 	// if A does not hold.
-	Spoil func(owner string)
+	Overwrite func(owner string)
 	// Prefix makes owners unique.
 	Prefix string
 
@@ -76,7 +75,7 @@ func Run(t testing.TB, r Trial) {
 	if held {
 		owner = mine.Owner
 	}
-	r.Spoil(owner)
+	r.Overwrite(owner)
 	r.list(t)
 	r.contend(t, mine, held)
 	r.takeOtherWays(t)
