@@ -49,7 +49,7 @@ func TestContractOnACluster(t *testing.T) {
 			}
 			return p
 		},
-		TTL:  1500 * time.Millisecond, // as with one member
-		Late: 750 * time.Millisecond,
+		TTL:         1500 * time.Millisecond, // as with one member
+		ExpiryDelay: 750 * time.Millisecond,
 	})
 }

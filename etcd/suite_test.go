@@ -19,9 +19,9 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	s := etcdserver.ForTest(t, etcdserver.Config{Volatile: true})
 	drivertest.Run(t, drivertest.Harness{
-		Start: func(*testing.T) drivertest.Environment { return environment(s) },
-		TTL:   1500 * time.Millisecond,
-		Late:  750 * time.Millisecond,
+		Start:       func(*testing.T) drivertest.Environment { return environment(s) },
+		TTL:         1500 * time.Millisecond,
+		ExpiryDelay: 750 * time.Millisecond,
 	})
 }
 

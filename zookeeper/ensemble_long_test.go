@@ -21,7 +21,7 @@ func TestContractOnAnEnsemble(t *testing.T) {
 				Open: func(t *testing.T) driver.Engine { return engineOn(t, endlessTimeout, e.Addrs()...) },
 			}
 		},
-		TTL:  1500 * time.Millisecond,
-		Late: 750 * time.Millisecond,
+		TTL:         1500 * time.Millisecond,
+		ExpiryDelay: 750 * time.Millisecond,
 	})
 }

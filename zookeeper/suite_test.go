@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 				Open: func(t *testing.T) driver.Engine { return openAt(t, server(t), WithSessionTimeout(longSession)) },
 			}
 		},
-		TTL:  1500 * time.Millisecond,
-		Late: 750 * time.Millisecond,
+		TTL:         1500 * time.Millisecond,
+		ExpiryDelay: 750 * time.Millisecond,
 	})
 }

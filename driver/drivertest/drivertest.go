@@ -35,18 +35,18 @@ type Harness struct {
 	// set. Zero means one second.
 	TTL time.Duration
 
-	// Late is the longest time between the end of a lease and the next holder's grant. Zero means a
-	// quarter of TTL. Engines whose clients remove expired leases need more on a busy machine than
-	// those whose servers compare times.
-	Late time.Duration
+	// ExpiryDelay is how long after the end of a lease that was not renewed the name must be free. Zero means a quarter
+	// of TTL. Engines whose clients remove expired leases need more on a busy machine than those whose servers compare
+	// times.
+	ExpiryDelay time.Duration
 
 	// Patience is how long a test waits for an expected event before it fails. Zero means 15
 	// seconds.
 	Patience time.Duration
 
-	// Known lists the codes of critical findings that the test servers cause on purpose. An
+	// KnownFindings lists the codes of critical findings that the test servers cause on purpose. An
 	// Examiner may report them.
-	Known []string
+	KnownFindings []string
 }
 
 // Environment is the environment of one test: a server, a file, or a piece of memory that keeps locks.
@@ -117,8 +117,8 @@ func Run(t *testing.T, h Harness) {
 	if h.TTL == 0 {
 		h.TTL = time.Second
 	}
-	if h.Late == 0 {
-		h.Late = h.TTL / 4
+	if h.ExpiryDelay == 0 {
+		h.ExpiryDelay = h.TTL / 4
 	}
 	if h.Patience == 0 {
 		h.Patience = 15 * time.Second

@@ -17,10 +17,10 @@ type env struct {
 	can         driver.Abilities
 	ctx         context.Context // ends when the check takes far too long
 	patience    time.Duration
-	known       []string
+	expected    []string // codes of findings, see Harness.KnownFindings
 
 	short time.Duration // a lease that ends during the check
-	late  time.Duration // how late its end is noticed, at most
+	delay time.Duration // see Harness.ExpiryDelay
 	long  time.Duration // a lease that does not end during the check
 
 	// prefix begins all names of the check, so that checks can share a server.
@@ -29,8 +29,8 @@ type env struct {
 
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
-	e := &env{T: t, environment: h.Start(t), patience: h.Patience, known: h.Known, short: h.TTL, late: h.Late,
-		prefix: "test-" + rand.Text() + "/"}
+	e := &env{T: t, environment: h.Start(t), patience: h.Patience, short: h.TTL,
+		expected: h.KnownFindings, delay: h.ExpiryDelay, prefix: "test-" + rand.Text() + "/"}
 	e.resetDeadline()
 	e.can = e.open().Abilities()
 	e.long = 10 * time.Minute
@@ -204,7 +204,7 @@ func (e *env) pause(d time.Duration) {
 // expireShortLeases lets short leases end.
 func (e *env) expireShortLeases() {
 	e.Helper()
-	e.pass(e.short + e.late + 10*time.Millisecond)
+	e.pass(e.short + e.delay + 10*time.Millisecond)
 }
 
 // eventually waits until the condition is true.

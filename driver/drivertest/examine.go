@@ -82,8 +82,8 @@ func findingsSayWhatToDo(e *env) {
 		if f.Server != "" && !slices.ContainsFunc(found.Servers, isNamed) {
 			e.Errorf("a finding names an unknown server: %+v", f)
 		}
-		if f.Severity == driver.Critical && !slices.Contains(e.known, f.Code) {
-			e.Errorf("a finding is critical, where all is well: %+v", f)
+		if f.Severity == driver.Critical && !slices.Contains(e.expected, f.Code) {
+			e.Errorf("a critical finding about a healthy server: %+v", f)
 		}
 	}
 }

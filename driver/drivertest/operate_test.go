@@ -101,7 +101,7 @@ func TestEngineWithAllAbilities(t *testing.T) {
 func TestKnownFindings(t *testing.T) {
 	t.Parallel()
 	h := on(t, operate(critical))
-	h.Known = []string{"no-disk"}
+	h.KnownFindings = []string{"no-disk"}
 	drivertest.Run(t, h)
 }
 
