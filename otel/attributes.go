@@ -18,8 +18,8 @@ const (
 	Waited = attribute.Key("lock.waited")
 	// HandedOver is true for a lease that was handed over by another holder in this process.
 	HandedOver = attribute.Key("lock.handed_over")
-	// Reason is why a call got no lease: held, timeout, deadline, cancelled, unavailable, closed, ended, crowded, full,
-	// upgrade or other.
+	// Reason is why a call got no lease: held, timeout, deadline, cancelled, unavailable, closed, ended,
+	// too_many_waiters, full, upgrade or other.
 	Reason = attribute.Key("lock.reason")
 	// Outcome is how a lease ended: ok if its release was confirmed, lost, or unknown if the engine did not confirm the
 	// release.

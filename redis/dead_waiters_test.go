@@ -24,7 +24,7 @@ func TestTheDeadDoNotFillAQueue(t *testing.T) {
 	waits(t, e, joins(t, e, first))
 	awaitSubscriptions(t, s, 1)
 	addWaiters(t, s, "a", 20, "P", 30*time.Second)
-	crowded := func() bool {
+	isFull := func() bool {
 		t.Helper()
 		_, err := e.Take(t.Context(), joining())
 		if err != nil && !errors.Is(err, driver.ErrHeld) && !errors.Is(err, driver.ErrTooManyWaiters) {
@@ -33,12 +33,12 @@ func TestTheDeadDoNotFillAQueue(t *testing.T) {
 		return errors.Is(err, driver.ErrTooManyWaiters)
 	}
 	for range 30 {
-		if !crowded() {
+		if !isFull() {
 			t.Fatal("waiters that may still live were removed from the queue")
 		}
 	}
 	makeUnseen(t, s, "{lock:a}:info", 2*time.Minute)
-	eventually(t, "there is room", func() bool { return !crowded() })
+	eventually(t, "there is room", func() bool { return !isFull() })
 	if place, err := e.Take(t.Context(), first); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take by a waiter: %v, %v", place, err)
 	}

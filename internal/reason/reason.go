@@ -13,23 +13,24 @@ import (
 type Reason int
 
 const (
-	Held        Reason = iota // a try found the name held
-	Timeout                   // the wait limit
-	Deadline                  // the deadline of the caller's context
-	Cancelled                 // the caller's context was cancelled
-	Unavailable               // the engine did not answer, or answered with an error
-	Closed                    // the client was closed
-	Ended                     // the lease that was to be re-entered has ended
-	Crowded                   // too many waiters
-	Full                      // the client has as many leases as allowed
-	Upgrade                   // a read lock was to become a write lock
-	Other                     // none of these
+	Held           Reason = iota // a try found the name held
+	Timeout                      // the wait limit
+	Deadline                     // the deadline of the caller's context
+	Cancelled                    // the caller's context was cancelled
+	Unavailable                  // the engine did not answer, or answered with an error
+	Closed                       // the client was closed
+	Ended                        // the lease that was to be re-entered has ended
+	TooManyWaiters               // too many waiters
+	Full                         // the client has as many leases as allowed
+	Upgrade                      // a read lock was to become a write lock
+	Other                        // none of these
 
 	Reasons = Other + 1 // how many there are
 )
 
 var reasonWords = [Reasons]string{
-	"held", "timeout", "deadline", "cancelled", "unavailable", "closed", "ended", "crowded", "full", "upgrade", "other",
+	"held", "timeout", "deadline", "cancelled", "unavailable", "closed", "ended", "too_many_waiters", "full", "upgrade",
+	"other",
 }
 
 // String returns the word for the reason.
@@ -53,7 +54,7 @@ func Of(err error) Reason {
 	case errors.Is(err, leasehold.ErrReleased), errors.Is(err, leasehold.ErrLost), errors.Is(err, leasehold.ErrMaxHold):
 		return Ended
 	case errors.Is(err, leasehold.ErrTooManyWaiters):
-		return Crowded
+		return TooManyWaiters
 	case errors.Is(err, leasehold.ErrFull):
 		return Full
 	case errors.Is(err, leasehold.ErrUpgrade):

@@ -21,7 +21,7 @@ func TestReasons(t *testing.T) {
 	words := map[string]bool{}
 	for err, want := range map[error]string{
 		leasehold.ErrHeld: "held", leasehold.ErrTimeout: "timeout", leasehold.ErrUnavailable: "unavailable",
-		leasehold.ErrClosed: "closed", leasehold.ErrTooManyWaiters: "crowded", leasehold.ErrFull: "full",
+		leasehold.ErrClosed: "closed", leasehold.ErrTooManyWaiters: "too_many_waiters", leasehold.ErrFull: "full",
 		leasehold.ErrUpgrade: "upgrade",
 		context.Canceled:     "cancelled", context.DeadlineExceeded: "deadline",
 		leasehold.ErrReleased: "ended", leasehold.ErrLost: "ended", leasehold.ErrMaxHold: "ended",

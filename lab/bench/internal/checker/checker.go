@@ -87,12 +87,12 @@ func (j *Checker) Leave(who uint64) {
 
 // Err returns an error if the lock had two holders at the same time, or a token did not grow.
 func (j *Checker) Err() error {
-	var crowded, unruly error
+	var overlap, disorder error
 	if n := j.page.overlaps.Load(); n > 0 {
-		crowded = fmt.Errorf("exclusion is violated: %d times, one was granted the lock while another held it", n)
+		overlap = fmt.Errorf("exclusion is violated: %d times, one was granted the lock while another held it", n)
 	}
 	if n := j.page.tokenErrors.Load(); n > 0 {
-		unruly = fmt.Errorf("order is violated: %d times, a token was not larger than the one before", n)
+		disorder = fmt.Errorf("order is violated: %d times, a token was not larger than the one before", n)
 	}
-	return errors.Join(crowded, unruly)
+	return errors.Join(overlap, disorder)
 }
