@@ -20,7 +20,7 @@ func TestHowALeaseWasLost(t *testing.T) {
 		leasehold.LossDeadline: func(t *testing.T, e *spy, c *leasehold.Client) {
 			lease := take(t, c.Mutex("order").Lock)
 			e.fail(func(call) error { return errLost })
-			ends(t, lease, leasehold.ErrLost)
+			awaitLoss(t, lease, leasehold.ErrLost)
 		},
 		leasehold.LossDropped: func(t *testing.T, e *spy, c *leasehold.Client) {
 			_, err := c.Mutex("order").Lock(t.Context())
@@ -36,10 +36,10 @@ func TestHowALeaseWasLost(t *testing.T) {
 			}
 		},
 		leasehold.LossNotRenewed: func(t *testing.T, e *spy, c *leasehold.Client) {
-			ends(t, take(t, c.Mutex("order", leasehold.NoRenew()).Lock), leasehold.ErrLost)
+			awaitLoss(t, take(t, c.Mutex("order", leasehold.NoRenew()).Lock), leasehold.ErrLost)
 		},
 		leasehold.LossMaxHold: func(t *testing.T, e *spy, c *leasehold.Client) {
-			ends(t, take(t, c.Mutex("order", leasehold.MaxHold(time.Minute)).Lock), leasehold.ErrMaxHold)
+			awaitLoss(t, take(t, c.Mutex("order", leasehold.MaxHold(time.Minute)).Lock), leasehold.ErrMaxHold)
 		},
 	} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestHowALeaseWasLost(t *testing.T) {
 	}
 }
 
-// ends waits for the end of a lease that is not released.
-func ends(t *testing.T, lease *leasehold.Lease, cause error) {
+// awaitLoss waits for the end of a lease that is not released.
+func awaitLoss(t *testing.T, lease *leasehold.Lease, cause error) {
 	t.Helper()
 	<-lease.Context().Done()
 	synctest.Wait()                   // until it is observed

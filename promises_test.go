@@ -51,12 +51,12 @@ func TestPromisesHaveTests(t *testing.T) {
 		}
 	}
 	for fault, cell := range tests {
-		testsExist(t, document, fault, cell)
+		checkTestsExist(t, document, fault, cell)
 	}
 }
 
-// testsExist finds tests that a row of a document names, and that are not there.
-func testsExist(t *testing.T, document, row, cell string) {
+// checkTestsExist finds tests that a row of a document names, and that are not there.
+func checkTestsExist(t *testing.T, document, row, cell string) {
 	t.Helper()
 	named := testsOfAFolder.FindAllStringSubmatch(cell, -1)
 	if len(named) == 0 {

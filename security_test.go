@@ -23,7 +23,7 @@ func TestSecurityHasTests(t *testing.T) {
 	}
 	for _, threat := range named {
 		if threat != "Against" { // the heading
-			testsExist(t, security, threat, tests[threat])
+			checkTestsExist(t, security, threat, tests[threat])
 		}
 	}
 }

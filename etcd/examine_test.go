@@ -296,7 +296,7 @@ func TestExamineFindsRights(t *testing.T) {
 	} {
 		all := []string{"note too-few-members"}
 		as := connect(t, clientv3.Config{Username: user, Password: password}, s.Addr())
-		if hidesStatus(t, as) {
+		if isStatusHidden(t, as) {
 			all = append(all, "note status-hidden")
 		}
 		if want != "" {
@@ -316,8 +316,9 @@ func TestExamineFindsRights(t *testing.T) {
 	}
 }
 
-// hidesStatus reports whether a server hides its status from a user. From version 3.6 on only the role root may see it.
-func hidesStatus(t *testing.T, c *clientv3.Client) bool {
+// isStatusHidden reports whether a server hides its status from a user. From version 3.6 on only the role root may
+// see it.
+func isStatusHidden(t *testing.T, c *clientv3.Client) bool {
 	t.Helper()
 	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(t.Context(), &pb.StatusRequest{})
 	return err != nil

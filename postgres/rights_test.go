@@ -153,8 +153,8 @@ func (r *rightsTest) open(user string) (*postgres.Engine, error) {
 	return e, err
 }
 
-// needsAll checks that each right is needed: without it the work fails, and the error says which right is missing.
-func (r *rightsTest) needsAll(kind string, work func(user string) error) {
+// checkNeedsAll checks that each right is needed: without it the work fails, and the error says which right is missing.
+func (r *rightsTest) checkNeedsAll(kind string, work func(user string) error) {
 	r.Helper()
 	w := r.roles[kind]
 	if err := work(w.user); err != nil {
@@ -188,9 +188,9 @@ func (r *rightsTest) needsAll(kind string, work func(user string) error) {
 	}
 }
 
-// refuses expects that a user is refused everything and told what is missing, and that direct statements are refused,
-// too.
-func (r *rightsTest) refuses(user string, deeds map[string]func(e *postgres.Engine) error, statements ...string) {
+// checkRefused checks that a user is refused everything and told what is missing, and that direct statements are
+// refused, too.
+func (r *rightsTest) checkRefused(user string, deeds map[string]func(e *postgres.Engine) error, statements ...string) {
 	r.Helper()
 	e, err := r.open(user)
 	if err != nil {
@@ -242,7 +242,7 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	r.needsAll("Look", func(user string) error {
+	r.checkNeedsAll("Look", func(user string) error {
 		e, err := r.open(user)
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		}
 		return err
 	})
-	r.refuses(r.roles["Look"].user, map[string]func(e *postgres.Engine) error{
+	r.checkRefused(r.roles["Look"].user, map[string]func(e *postgres.Engine) error{
 		"Take": func(e *postgres.Engine) error {
 			_, err := e.Take(t.Context(), lockFor("b", time.Minute))
 			return err
@@ -336,8 +336,8 @@ func missingIn(fix string) (all []string) {
 func TestDocumentedRightsToLock(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Lock")
-	r.needsAll("Lock", r.locks)
-	r.refuses(r.roles["Lock"].user, map[string]func(e *postgres.Engine) error{
+	r.checkNeedsAll("Lock", r.locks)
+	r.checkRefused(r.roles["Lock"].user, map[string]func(e *postgres.Engine) error{
 		"Record":  func(e *postgres.Engine) error { return e.Record(t.Context(), removal()) },
 		"Records": func(e *postgres.Engine) error { _, err := e.Records(t.Context(), 1); return err },
 	},
@@ -415,7 +415,7 @@ func (r *rightsTest) locks(user string) error {
 func TestDocumentedRightsToOperate(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Lock", "Operate")
-	r.needsAll("Operate", func(user string) error {
+	r.checkNeedsAll("Operate", func(user string) error {
 		e, err := r.open(user)
 		if err != nil {
 			return err
@@ -451,8 +451,8 @@ func TestDocumentedRightsToOperate(t *testing.T) {
 	if err := r.locks(user); err != nil {
 		t.Errorf("who may operate may not lock: %v", err)
 	}
-	r.refuses(user, nil, "DELETE FROM leasehold.meta", "TRUNCATE leasehold.removals", "DROP TABLE leasehold.removals",
-		"REFRESH MATERIALIZED VIEW leasehold.origin")
+	r.checkRefused(user, nil, "DELETE FROM leasehold.meta", "TRUNCATE leasehold.removals",
+		"DROP TABLE leasehold.removals", "REFRESH MATERIALIZED VIEW leasehold.origin")
 	e, err := r.open(user)
 	if err != nil {
 		t.Fatal(err)
@@ -463,7 +463,7 @@ func TestDocumentedRightsToOperate(t *testing.T) {
 func TestDocumentedRightsToMakeTables(t *testing.T) {
 	t.Parallel()
 	r := newRightsTest(t, "Make", "Look")
-	r.needsAll("Make", func(user string) error {
+	r.checkNeedsAll("Make", func(user string) error {
 		e, err := postgres.Open(t.Context(), strings.Replace(r.url(user), "schema="+r.schema, "schema="+schemaName(),
 			1))
 		if err != nil {

@@ -118,9 +118,9 @@ func certified(t *testing.T, host string) (*tls.Certificate, string) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// meets connects as the URL says. A false answer of the name service leads to the stranger. It returns what the
+// connect connects as the URL says. A false answer of the name service leads to the stranger. It returns what the
 // stranger got of the password.
-func meets(t *testing.T, url string, s *stranger) (string, error) {
+func connect(t *testing.T, url string, s *stranger) (string, error) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(s.Addr().String())
 	if err != nil {
@@ -186,7 +186,7 @@ func TestPasswordsAreForVerifiedServersOnly(t *testing.T) {
 			t.Run(fmt.Sprint(strings.ReplaceAll(c.url, "/", "|"), c.certificate != nil, md5), func(t *testing.T) {
 				t.Parallel()
 				s := newStranger(t, c.certificate, md5)
-				got, err := meets(t, c.url, s)
+				got, err := connect(t, c.url, s)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -248,7 +248,7 @@ func TestEnvironmentDoesNotWeaken(t *testing.T) {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(name, value)
 			for _, more := range []string{"", "?sslmode=disable"} {
-				if got, err := meets(t, "postgres://anna:geheim@db.example.org:PORT/locks"+more,
+				if got, err := connect(t, "postgres://anna:geheim@db.example.org:PORT/locks"+more,
 					newStranger(t, nil, false)); got != "" || err != nil {
 					t.Errorf("%q: the stranger got %q, %v", more, got, err)
 				}

@@ -39,13 +39,15 @@ func TestEachRequestOfABatchHasItsOwnOutcome(t *testing.T) {
 		is      func(result) bool
 		release bool
 	}
-	held := func(t *testing.T, _ *redisserver.Server, beside *redis.Engine, r driver.Request) { takes(t, beside, r) }
+	held := func(t *testing.T, _ *redisserver.Server, beside *redis.Engine, r driver.Request) {
+		mustTake(t, beside, r)
+	}
 	heldByOther := func(t *testing.T, _ *redisserver.Server, beside *redis.Engine, r driver.Request) {
-		takes(t, beside, lasting(r.Name, time.Minute))
+		mustTake(t, beside, lasting(r.Name, time.Minute))
 	}
 	awaited := func(t *testing.T, _ *redisserver.Server, beside *redis.Engine, r driver.Request) {
-		takes(t, beside, r)
-		joins(t, beside, lasting(r.Name, time.Minute))
+		mustTake(t, beside, r)
+		mustJoin(t, beside, lasting(r.Name, time.Minute))
 	}
 	list := func(t *testing.T, s *redisserver.Server, _ *redis.Engine, r driver.Request) {
 		command(t, s, "RPUSH", "lock:"+r.Name, "x")
@@ -101,12 +103,12 @@ func TestEachRequestOfABatchHasItsOwnOutcome(t *testing.T) {
 					b.before(t, s, beside, r)
 				}
 			}
-			c.asOneBatch(t, func() {
+			c.sendAsOneBatch(t, func() {
 				for name, b := range all {
 					if b.release {
-						results[name] = startsRelease(e, requests[name])
+						results[name] = startRelease(e, requests[name])
 					} else {
-						results[name] = startsTake(e, requests[name])
+						results[name] = startTake(e, requests[name])
 					}
 				}
 			})
@@ -127,7 +129,7 @@ func TestEachRequestOfABatchHasItsOwnOutcome(t *testing.T) {
 				if !b.is(r) {
 					t.Errorf("%s: token %d, %v", name, r.Token, r.err)
 				}
-				holds := renews(t.Context(), e, hold(requests[name]), time.Minute) == nil
+				holds := renewOne(t.Context(), e, hold(requests[name]), time.Minute) == nil
 				if want := r.err == nil && !b.release; holds != want {
 					t.Errorf("%s: the owner holds the lock afterwards: %v, want %v", name, holds, want)
 				}
@@ -148,13 +150,13 @@ func TestOneNameTwiceInABatch(t *testing.T) {
 			mine, next := lasting(kind+" a", time.Minute), lasting(kind+" a", time.Minute)
 			one, other := lasting(kind+" b", time.Minute), lasting(kind+" b", time.Minute)
 			again := lasting(kind+" c", time.Minute)
-			takes(t, e, mine)
+			mustTake(t, e, mine)
 			var released, releasedAgain, taken, first, second, took, tookAgain <-chan result
-			c.asOneBatch(t, func() {
-				taken = startsTake(e, next)
-				released, releasedAgain = startsRelease(e, mine), startsRelease(e, mine)
-				first, second = startsTake(e, one), startsTake(e, other)
-				took, tookAgain = startsTake(e, again), startsTake(e, again)
+			c.sendAsOneBatch(t, func() {
+				taken = startTake(e, next)
+				released, releasedAgain = startRelease(e, mine), startRelease(e, mine)
+				first, second = startTake(e, one), startTake(e, other)
+				took, tookAgain = startTake(e, again), startTake(e, again)
 			})
 			if a, b := <-released, <-releasedAgain; !(a.err == nil && errors.Is(b.err, driver.ErrNotHeld)) {
 				t.Errorf("two releases by one owner: %v and %v, want a yes and a no", a.err, b.err)
@@ -189,10 +191,10 @@ func TestLongQueueGoesInSeveralBatches(t *testing.T) {
 	e, c := openCounted(t, standalone(s), redis.WithoutFailoverGuard())
 	var results []<-chan result
 	requests := make([]driver.Request, 300)
-	c.asOneBatch(t, func() {
+	c.sendAsOneBatch(t, func() {
 		for i := range requests {
 			requests[i] = lasting(fmt.Sprint(i), time.Minute)
-			results = append(results, startsTake(e, requests[i]))
+			results = append(results, startTake(e, requests[i]))
 		}
 	})
 	for _, got := range results {
@@ -208,9 +210,9 @@ func TestLongQueueGoesInSeveralBatches(t *testing.T) {
 	if sum != len(requests) || slices.Max(batches) != 64 {
 		t.Errorf("the requests went in scripts of %v, want %d in all and at most 64 in each", batches, len(requests))
 	}
-	c.asOneBatch(t, func() {
+	c.sendAsOneBatch(t, func() {
 		for i := range requests {
-			results[i] = startsRelease(e, requests[i])
+			results[i] = startRelease(e, requests[i])
 		}
 	})
 	for _, got := range results {
@@ -233,13 +235,13 @@ func TestNoRightToOneNameOfABatch(t *testing.T) {
 			e, c := openCounted(t, client, redis.WithoutFailoverGuard())
 			beside := unguarded(t, standalone(s))
 			held, notMine := lasting(kind+" mine held", time.Minute), lasting(kind+" his", time.Minute)
-			takes(t, beside, held)
-			takes(t, beside, notMine)
+			mustTake(t, beside, held)
+			mustTake(t, beside, notMine)
 			mine, his := lasting(kind+" mine", time.Minute), lasting(kind+" his too", time.Minute)
 			var good, bad []<-chan result
-			c.asOneBatch(t, func() {
-				good = append(good, startsTake(e, mine), startsRelease(e, held))
-				bad = append(bad, startsTake(e, his), startsRelease(e, notMine))
+			c.sendAsOneBatch(t, func() {
+				good = append(good, startTake(e, mine), startRelease(e, held))
+				bad = append(bad, startTake(e, his), startRelease(e, notMine))
 			})
 			for _, got := range good {
 				if r := <-got; r.err != nil {
@@ -280,10 +282,10 @@ func TestServerThatRefusesABatch(t *testing.T) {
 				}, redis.WithoutFailoverGuard())
 				var results []<-chan result
 				echoes := make(chan error, 100)
-				c.asOneBatch(t, func() {
+				c.sendAsOneBatch(t, func() {
 					refuse(t, s)
 					for i := range 10 {
-						results = append(results, startsTake(e, lasting(fmt.Sprint(i), time.Minute)))
+						results = append(results, startTake(e, lasting(fmt.Sprint(i), time.Minute)))
 					}
 					for i := range cap(echoes) {
 						go func() {
@@ -326,14 +328,14 @@ func TestBatchWhileGrantsAreClosed(t *testing.T) {
 			e, c := openCounted(t, client)
 			beside := unguarded(t, standalone(s))
 			held := lasting(kind+" held", time.Minute)
-			takes(t, beside, held)
+			mustTake(t, beside, held)
 			if _, err := e.Server(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			_ = e.Release(t.Context(), driver.Release{Hold: hold(lasting("known", time.Minute))})
 			var taken, released <-chan result
 			c.whileSendersBusy(t, func() {
-				taken, released = startsTake(e, lasting(kind+" free", time.Minute)), startsRelease(e, held)
+				taken, released = startTake(e, lasting(kind+" free", time.Minute)), startRelease(e, held)
 			})
 			r := <-taken
 			if _, closed := errors.AsType[*redis.ClosedError](r.err); !closed || !driver.HadNoEffect(r.err) {

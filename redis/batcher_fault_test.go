@@ -56,15 +56,15 @@ func TestLostReplyToABatch(t *testing.T) {
 			}
 			held := requests[5:]
 			for _, r := range held {
-				takes(t, beside, r)
+				mustTake(t, beside, r)
 			}
 			var results []<-chan result
-			c.asOneBatch(t, func() {
+			c.sendAsOneBatch(t, func() {
 				for i, r := range requests {
 					if i < 5 {
-						results = append(results, startsTake(e, r))
+						results = append(results, startTake(e, r))
 					} else {
-						results = append(results, startsRelease(e, r))
+						results = append(results, startRelease(e, r))
 					}
 				}
 				p.Intercept(func(request []byte) redisserver.Action {
@@ -80,7 +80,7 @@ func TestLostReplyToABatch(t *testing.T) {
 				}
 			}
 			for i, r := range requests {
-				if is := renews(t.Context(), beside, hold(r), time.Minute) == nil; is != (i < 5) {
+				if is := renewOne(t.Context(), beside, hold(r), time.Minute) == nil; is != (i < 5) {
 					t.Errorf("after request %d, which has no reply, the owner holds the lock: %v", i, is)
 				}
 			}
@@ -111,7 +111,7 @@ func TestRequestsToAFrozenServer(t *testing.T) {
 			s := redisserver.ForTest(t, redisserver.Config{})
 			e := unguarded(t, client(s.Addr()))
 			known := lasting("known", time.Minute)
-			takes(t, e, known)
+			mustTake(t, e, known)
 			release(t, e, known)
 			if err := s.Pause(); err != nil {
 				t.Fatal(err)
@@ -149,7 +149,7 @@ func TestRequestsToAFrozenServer(t *testing.T) {
 			eventually(t, "all senders have returned", func() bool { return e.OverdueSenders() == 0 })
 			releaseAll(t, e, requests)
 			checkNothingLeft(t, s)
-			if got := <-startsTake(e, known); got.err != nil {
+			if got := <-startTake(e, known); got.err != nil {
 				t.Errorf("when the server goes on: %v", got.err)
 			}
 			release(t, e, known)

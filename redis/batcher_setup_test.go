@@ -127,11 +127,11 @@ func (c *scriptCounter) reset() {
 	c.scripts, c.batches = 0, nil
 }
 
-// asOneBatch starts some requests such that they go in one script.
-func (c *scriptCounter) asOneBatch(t *testing.T, start func()) {
+// sendAsOneBatch starts some requests such that they go in one script.
+func (c *scriptCounter) sendAsOneBatch(t *testing.T, start func()) {
 	t.Helper()
 	known := lasting("known "+rand.Text(), time.Minute)
-	takes(t, c.engine, known) // from now on the engine knows the server
+	mustTake(t, c.engine, known) // from now on the engine knows the server
 	release(t, c.engine, known)
 	c.whileSendersBusy(t, start)
 }
@@ -149,7 +149,7 @@ func (c *scriptCounter) whileSendersBusy(t *testing.T, start func()) {
 	c.mu.Unlock()
 	var busy sync.WaitGroup
 	for i := range redis.MaxSenders {
-		busy.Go(func() { <-startsRelease(c.engine, lasting(keepsSenderBusy+" "+rand.Text(), time.Minute)) })
+		busy.Go(func() { <-startRelease(c.engine, lasting(keepsSenderBusy+" "+rand.Text(), time.Minute)) })
 		eventually(t, "a sender is busy", func() bool {
 			now, waiting := c.engine.BatcherLoad()
 			return now == i+1 && waiting == 0
@@ -170,8 +170,8 @@ type result struct {
 	err error
 }
 
-// startsTake starts a take without a goroutine that waits for it.
-func startsTake(e *redis.Engine, r driver.Request) <-chan result {
+// startTake starts a take without a goroutine that waits for it.
+func startTake(e *redis.Engine, r driver.Request) <-chan result {
 	got := make(chan result, 2)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	e.StartTake(ctx, r, func(g driver.Grant, err error) {
@@ -181,8 +181,8 @@ func startsTake(e *redis.Engine, r driver.Request) <-chan result {
 	return got
 }
 
-// startsRelease starts a release without a goroutine that waits for it.
-func startsRelease(e *redis.Engine, r driver.Request) <-chan result {
+// startRelease starts a release without a goroutine that waits for it.
+func startRelease(e *redis.Engine, r driver.Request) <-chan result {
 	got := make(chan result, 2)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	e.StartRelease(ctx, driver.Release{Hold: hold(r)}, func(err error) {

@@ -189,10 +189,10 @@ func TestNoBatchesOnACluster(t *testing.T) {
 				callers.Go(func() {
 					for j := range 20 {
 						r := lasting(fmt.Sprint(kind, i, " ", j), time.Minute)
-						if got := <-startsTake(e, r); got.err != nil {
+						if got := <-startTake(e, r); got.err != nil {
 							t.Errorf("StartTake: %v", got.err)
 						}
-						if got := <-startsRelease(e, r); got.err != nil {
+						if got := <-startRelease(e, r); got.err != nil {
 							t.Errorf("StartRelease: %v", got.err)
 						}
 						if _, err := e.Take(context.Background(), r); err != nil {

@@ -64,11 +64,11 @@ func TestSweepOfManyWaiters(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
+	mustTake(t, e, holder)
 	const n = 2000
 	addWaiters(t, s, "a", n, "P", 2*time.Minute)
-	r := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, r)
+	r := mustJoin(t, e, lasting("a", time.Minute))
+	got := startWait(t, e, r)
 	awaitSubscriptions(t, s, 1)
 	l := onlyLeak(t, e, "a")
 	if l.Sort != driver.DeadWaiters || l.Count != n {
@@ -92,7 +92,7 @@ func TestSweepOfManyWaiters(t *testing.T) {
 func TestSweepThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	takes(t, unguarded(t, standalone(s)), lasting("a", time.Minute))
+	mustTake(t, unguarded(t, standalone(s)), lasting("a", time.Minute))
 	addWaiters(t, s, "a", 450, "P", 2*time.Minute)
 	sent := 0
 	refuse := func(_, command string) {

@@ -19,7 +19,7 @@ func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 	started := time.Now()
 	e := open(t, standalone(s), redis.WithMaxTTL(maxTTL))
 	held := lasting("held", time.Minute)
-	takes(t, unguarded(t, standalone(s)), held)
+	mustTake(t, unguarded(t, standalone(s)), held)
 
 	var all []<-chan grant
 	// the second one waits behind the first
@@ -39,7 +39,7 @@ func TestWaitersAreToldThatGrantsAreClosed(t *testing.T) {
 				t.Errorf("grants open after %v, want after %v", opens, maxTTL)
 			}
 		}
-		got := waits(t, e, r)
+		got := startWait(t, e, r)
 		all = append(all, got)
 		if len(all) == 1 {
 			defer release(t, e, r)

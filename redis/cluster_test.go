@@ -28,7 +28,7 @@ func TestCluster(t *testing.T) {
 	c := redisserver.ClusterForTest(t, 3, 1, redisserver.Config{})
 	for name, client := range clusterClients(c) {
 		for check, run := range map[string]func(*testing.T, *redisserver.Cluster, newClient){
-			"LocksAreOnAllShards":     locksAreOnAllShards,
+			"LocksAreOnAllShards":     checkLocksOnAllShards,
 			"HandOverIsBySPublish":    handOverIsBySPublish,
 			"SlotIsMoved":             slotIsMoved,
 			"SlotIsMovedWithReplicas": slotIsMovedWithReplicas,
@@ -53,16 +53,16 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("AutoPipeline/LooksGoToMasters", func(t *testing.T) {
 		t.Parallel()
-		looksGoToMasters(t, c, pipelined(readsReplicas))
+		checkListingAsksMasters(t, c, pipelined(readsReplicas))
 	})
 }
 
-// looksGoToMasters lists locks through a client that sends read-only commands to replicas, and hides that.
-func looksGoToMasters(t *testing.T, c *redisserver.Cluster, client newClient) {
+// checkListingAsksMasters lists locks through a client that sends read-only commands to replicas, and hides that.
+func checkListingAsksMasters(t *testing.T, c *redisserver.Cluster, client newClient) {
 	e := unguarded(t, cluster(c))
 	for i := range 20 {
 		name := fmt.Sprint(t.Name(), i)
-		takes(t, e, lasting(name, time.Minute))
+		mustTake(t, e, lasting(name, time.Minute))
 		page, err := unguarded(t, client).List(t.Context(), driver.Query{Kind: driver.Lock, Name: name})
 		if err != nil || len(page) != 1 {
 			t.Errorf("%s: %v, %v", name, page, err)
@@ -70,13 +70,13 @@ func looksGoToMasters(t *testing.T, c *redisserver.Cluster, client newClient) {
 	}
 }
 
-func locksAreOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient) {
+func checkLocksOnAllShards(t *testing.T, c *redisserver.Cluster, client newClient) {
 	e := unguarded(t, client)
 	prefix := t.Name() + "/"
 	var want []string
 	for i := range 30 {
 		r := lasting(fmt.Sprintf("%s%02d", prefix, i), time.Minute)
-		takes(t, e, r)
+		mustTake(t, e, r)
 		want = append(want, r.Name)
 	}
 	for _, n := range c.Nodes[:3] {
@@ -113,9 +113,9 @@ func handOverIsBySPublish(t *testing.T, c *redisserver.Cluster, client newClient
 	for shard := range 3 {
 		name := tagOn(shard) + t.Name()
 		first, second := lasting(name, time.Minute), lasting(name, time.Minute)
-		takes(t, a, first)
-		second = joins(t, b, second)
-		got := waits(t, b, second)
+		mustTake(t, a, first)
+		second = mustJoin(t, b, second)
+		got := startWait(t, b, second)
 		before := commandCalls(t, c.Nodes[shard], "spublish")
 		released := time.Now()
 		release(t, a, first)
@@ -135,9 +135,9 @@ func readFromReplicas(t *testing.T, c *redisserver.Cluster, client newClient, op
 	a, b := unguarded(t, cluster(c)), unguarded(t, client, opts...)
 	for shard := range 3 {
 		first, second := lasting(tagOn(shard)+t.Name(), time.Minute), lasting(tagOn(shard)+t.Name(), time.Minute)
-		takes(t, a, first)
-		second = joins(t, b, second)
-		got := waits(t, b, second)
+		mustTake(t, a, first)
+		second = mustJoin(t, b, second)
+		got := startWait(t, b, second)
 		released := time.Now()
 		release(t, a, first)
 		if g := granted(t, got); g.at.Sub(released) > soon {
@@ -191,9 +191,9 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	a, b := unguarded(t, client, opts...), unguarded(t, client, opts...)
 	tag := "{" + t.Name() + "}"
 	held, other := lasting(tag+"held", time.Minute), lasting(tag+"other", time.Minute)
-	token := takes(t, a, held).Token
-	takes(t, a, other)
-	second := joins(t, b, lasting(held.Name, time.Minute))
+	token := mustTake(t, a, held).Token
+	mustTake(t, a, other)
+	second := mustJoin(t, b, lasting(held.Name, time.Minute))
 	got := make(chan grant, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -215,17 +215,17 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 		t.Fatal(err)
 	}
 	stays := lasting(tagOn(slices.Index(c.Nodes, from))+t.Name(), time.Minute)
-	takes(t, a, stays)
+	mustTake(t, a, stays)
 	retryUntilAnswered(t, "the renewal before a key was moved",
-		func() error { return renews(ctx, a, hold(held), time.Minute) })
+		func() error { return renewOne(ctx, a, hold(held), time.Minute) })
 	if err := m.Move(redis.DefaultPrefix + held.Name); err != nil {
 		t.Fatal(err)
 	}
 	// The slot's server redirects requests for the lock to a server that does not own the slot yet.
-	if err := renews(ctx, a, hold(held), time.Minute); driver.IsNo(err) || driver.IsPermanent(err) {
+	if err := renewOne(ctx, a, hold(held), time.Minute); driver.IsNo(err) || driver.IsPermanent(err) {
 		t.Errorf("the renewal while the lock is on its way: %v", err)
 	}
-	if err := takesWithin(300*time.Millisecond, a, lock(tag+"new")); err == nil || driver.IsNo(err) ||
+	if err := takeWithin(300*time.Millisecond, a, lock(tag+"new")); err == nil || driver.IsNo(err) ||
 		driver.IsPermanent(err) {
 		t.Errorf("a take in a slot that is being moved: %v", err)
 	}
@@ -234,7 +234,7 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	}
 	// The engine still believes that both are on one server.
 	batch := []driver.Renewal{{Hold: hold(stays), TTL: time.Minute}, {Hold: hold(held), TTL: time.Minute}}
-	retryUntilAnswered(t, "the renewal after the slot was moved", func() error { return renewsAll(ctx, a, batch) })
+	retryUntilAnswered(t, "the renewal after the slot was moved", func() error { return renewAll(ctx, a, batch) })
 	if st := status(t, a, held.Key); len(st.Holders) != 1 || st.Holders[0].Token != token || st.Waiting != 1 {
 		t.Errorf("after the slot was moved, listed %+v, want token %d and one waiter", st, token)
 	}
@@ -252,8 +252,8 @@ func moveSlot(t *testing.T, c *redisserver.Cluster, client newClient, opts ...re
 	release(t, a, stays)
 }
 
-// takesWithin takes with a deadline.
-func takesWithin(limit time.Duration, e *redis.Engine, r driver.Request) error {
+// takeWithin takes with a deadline.
+func takeWithin(limit time.Duration, e *redis.Engine, r driver.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	_, err := e.Take(ctx, r)
@@ -270,13 +270,13 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	known, guarded := unguarded(t, client), open(t, client, redis.WithMaxTTL(time.Second))
 	for i, n := range c.Nodes[:3] {
 		trust(t, n)
-		takes(t, guarded, lasting(tagOn(i)+t.Name(), time.Minute))
+		mustTake(t, guarded, lasting(tagOn(i)+t.Name(), time.Minute))
 	}
 	engines := map[string]*redis.Engine{"knows the slot": known, "knows nothing": unguarded(t, client),
 		"is guarded": guarded}
 	before, released := lasting(tag+"before", time.Hour), lasting(tag+"released", time.Hour)
-	takes(t, known, before)
-	takes(t, known, released)
+	mustTake(t, known, before)
+	mustTake(t, known, released)
 	slot := redisserver.Slot(tag)
 	from, err := c.Owner(slot)
 	if err != nil {
@@ -290,7 +290,7 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	for kind, e := range engines {
 		for try := 1; ; try++ {
 			began := time.Now()
-			err := takesWithin(limit, e, lasting(tag+kind, time.Minute))
+			err := takeWithin(limit, e, lasting(tag+kind, time.Minute))
 			if err == nil {
 				t.Errorf("an engine that %s has taken what is being moved", kind)
 			}
@@ -351,8 +351,8 @@ func takeWhileSlotIsMoved(t *testing.T, c *redisserver.Cluster, client newClient
 	release(t, known, released)
 }
 
-// renewsAll renews some leases, and returns the errors.
-func renewsAll(ctx context.Context, e *redis.Engine, batch []driver.Renewal) error {
+// renewAll renews some leases, and returns the errors.
+func renewAll(ctx context.Context, e *redis.Engine, batch []driver.Renewal) error {
 	var mu sync.Mutex
 	errs := []error{errors.New("not all were reported")}
 	reported := 0

@@ -14,14 +14,14 @@ func TestTheDeadDoNotFillAQueue(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	takes(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
 	joining := func() driver.Request {
 		r := lasting("a", time.Minute)
 		r.Join, r.MaxWaiters = true, 21
 		return r
 	}
 	first := joining()
-	waits(t, e, joins(t, e, first))
+	startWait(t, e, mustJoin(t, e, first))
 	awaitSubscriptions(t, s, 1)
 	addWaiters(t, s, "a", 20, "P", 30*time.Second)
 	isFull := func() bool {

@@ -60,7 +60,7 @@ func (c *caller) startTake(join bool) <-chan error {
 	return outcome
 }
 
-func (c *caller) holdByOther() { takes(c.t, c.beside, c.holder) }
+func (c *caller) holdByOther() { mustTake(c.t, c.beside, c.holder) }
 
 // release does what the core does for a request that was given up.
 func (c *caller) release() {
@@ -120,7 +120,7 @@ var cancelSteps = map[string]func(c *caller){
 	},
 	"while it waits": func(c *caller) {
 		c.holdByOther()
-		c.mine = joins(c.t, c.e, c.mine)
+		c.mine = mustJoin(c.t, c.e, c.mine)
 		got := make(chan error, 1)
 		go func() { _, err := c.e.Wait(c.ctx, c.mine); got <- err }()
 		c.giveUp()
@@ -131,7 +131,7 @@ var cancelSteps = map[string]func(c *caller){
 	},
 	"while it polls": func(c *caller) {
 		c.holdByOther()
-		c.mine = joins(c.t, c.e, c.mine)
+		c.mine = mustJoin(c.t, c.e, c.mine)
 		held := c.holdUp("evalsha")
 		got := make(chan error, 1)
 		go func() { _, err := c.e.Wait(c.ctx, c.mine); got <- err }()
@@ -164,7 +164,7 @@ func (c *caller) keepReleasing() {
 
 // subscribe makes the engine subscribe before the request.
 func (c *caller) subscribe() {
-	other := joins(c.t, c.e, lasting(c.holder.Name, time.Minute))
+	other := mustJoin(c.t, c.e, lasting(c.holder.Name, time.Minute))
 	if err := c.e.Release(c.t.Context(), driver.Release{Hold: hold(other)}); !errors.Is(err, driver.ErrNotHeld) {
 		c.t.Errorf("leaving the queue: %v", err)
 	}
@@ -173,7 +173,7 @@ func (c *caller) subscribe() {
 // takeLate takes with a request that arrives after it has been given up and released.
 func (c *caller) takeLate(join bool) {
 	known := lock("known")
-	takes(c.t, c.e, known)
+	mustTake(c.t, c.e, known)
 	release(c.t, c.e, known)
 	held := c.holdUp("evalsha")
 	outcome := c.startTake(join)
@@ -187,7 +187,7 @@ func (c *caller) takeLate(join bool) {
 
 // isHeldByOther reports whether the other holder still holds.
 func (c *caller) isHeldByOther() bool {
-	return renews(c.t.Context(), c.beside, hold(c.holder), time.Millisecond) == nil
+	return renewOne(c.t.Context(), c.beside, hold(c.holder), time.Millisecond) == nil
 }
 
 // At whatever moment a caller gives up: after that, and after the core's release, nothing is left behind, neither on
@@ -229,14 +229,14 @@ func TestCancelAtTheMomentOfTheGrant(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	before := lasting("a", time.Minute)
-	takes(t, a, before)
+	mustTake(t, a, before)
 	granted, gaveUp := 0, 0
 	for i := range 300 {
-		first, second := joins(t, b, lasting("a", time.Minute)), joins(t, a, lasting("a", time.Minute))
+		first, second := mustJoin(t, b, lasting("a", time.Minute)), mustJoin(t, a, lasting("a", time.Minute))
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)
 		go func() { _, err := b.Wait(ctx, first); got <- err }()
-		next := waits(t, a, second)
+		next := startWait(t, a, second)
 		go func() {
 			<-time.After(time.Duration(i%30) * 20 * time.Microsecond) // any moment
 			cancel()

@@ -56,7 +56,7 @@ func TestDeadConnection(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("Take took %v, want the second after which the engine asks on another connection", took)
 		}
-		if err := renews(ctx, e, hold(r), time.Minute); err != nil {
+		if err := renewOne(ctx, e, hold(r), time.Minute); err != nil {
 			t.Error(err)
 		}
 		release(t, e, r)
@@ -74,18 +74,18 @@ func TestDeadConnectionOfAPoll(t *testing.T) {
 	p := redisserver.ProxyForTest(t, s.Addr())
 	e, beside := unguarded(t, patient(p.Addr())), unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
-	takes(t, beside, holder)
-	r := joins(t, e, lasting("a", 2*time.Second))
-	behind := joins(t, beside, lasting("a", time.Minute))
+	mustTake(t, beside, holder)
+	r := mustJoin(t, e, lasting("a", 2*time.Second))
+	behind := mustJoin(t, beside, lasting("a", time.Minute))
 	holdFirstWith(t, p, "evalsha")
-	got := waits(t, e, r)
+	got := startWait(t, e, r)
 	command(t, s, "CLIENT", "KILL", "TYPE", "pubsub") // so that it polls
 	if g := <-got; g.err == nil || driver.HadNoEffect(g.err) {
 		t.Fatalf("Wait on a dead connection: %v, want an unknown outcome", g.err)
 	}
-	joins(t, e, r)
-	got = waits(t, e, r)
-	next := waits(t, beside, behind)
+	mustJoin(t, e, r)
+	got = startWait(t, e, r)
+	next := startWait(t, beside, behind)
 	release(t, beside, holder)
 	granted(t, got)
 	release(t, e, r)

@@ -40,7 +40,7 @@ func TestCutConnection(t *testing.T) {
 			})
 			through, healthy := unguarded(t, client), unguarded(t, standalone(s))
 			known := lock("known to " + name)
-			takes(t, through, known) // from now on it knows the server
+			mustTake(t, through, known) // from now on it knows the server
 			release(t, through, known)
 			for _, op := range operations {
 				scripts := 0

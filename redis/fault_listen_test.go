@@ -71,17 +71,17 @@ func TestRefusedSubscription(t *testing.T) {
 			}), unguarded(t, standalone(s))
 
 			before := lasting("a", time.Minute)
-			takes(t, beside, before)
+			mustTake(t, beside, before)
 			for range 3 {
-				r := joins(t, e, lasting("a", time.Minute))
-				got := waits(t, e, r)
+				r := mustJoin(t, e, lasting("a", time.Minute))
+				got := startWait(t, e, r)
 				began := time.Now()
 				release(t, beside, before)
 				if took := granted(t, got).at.Sub(began); took > soon {
 					t.Errorf("the waiter had the lock after %v, want its next poll", took)
 				}
 				release(t, e, r)
-				takes(t, beside, before)
+				mustTake(t, beside, before)
 			}
 			generation := latched(t, beside)
 			latch := make(chan error, 1)
@@ -95,8 +95,8 @@ func TestRefusedSubscription(t *testing.T) {
 			}
 
 			if !c.forLong {
-				r := joins(t, e, lasting("a", time.Minute))
-				got := waits(t, e, r)
+				r := mustJoin(t, e, lasting("a", time.Minute))
+				got := startWait(t, e, r)
 				at.Store(s)
 				awaitSubscriptions(t, s, 1)
 				release(t, beside, before)
@@ -128,8 +128,8 @@ func TestRefusedSubscriptionAndTheEnd(t *testing.T) {
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		return splitClient{standalone(s)(t).(*goredis.Client), full(t).(*goredis.Client)}
 	})
-	takes(t, e, lasting("a", time.Minute))
-	r := joins(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
+	r := mustJoin(t, e, lasting("a", time.Minute))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := e.Wait(ctx, r); !errors.Is(err, context.DeadlineExceeded) {

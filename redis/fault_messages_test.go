@@ -47,8 +47,8 @@ func newProxiedWaiter(t *testing.T, ttl time.Duration) *proxiedWaiter {
 	pw.p = redisserver.ProxyForTest(t, pw.s.Addr())
 	pw.e, pw.beside = unguarded(t, newSplitClient(pw.s, pw.p)), unguarded(t, standalone(pw.s))
 	pw.holder = lasting("a", ttl)
-	takes(t, pw.beside, pw.holder)
-	pw.waiter = joins(t, pw.e, lasting("a", time.Minute))
+	mustTake(t, pw.beside, pw.holder)
+	pw.waiter = mustJoin(t, pw.e, lasting("a", time.Minute))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	got := make(chan grant, 1)
@@ -129,8 +129,8 @@ func TestHalfOpenSubscription(t *testing.T) {
 	t.Parallel()
 	pw := newProxiedWaiter(t, time.Minute)
 	pw.p.Freeze()
-	next := joins(t, pw.beside, lasting("a", time.Minute))
-	gotNext := waits(t, pw.beside, next)
+	next := mustJoin(t, pw.beside, lasting("a", time.Minute))
+	gotNext := startWait(t, pw.beside, next)
 	began := time.Now()
 	release(t, pw.beside, pw.holder)
 	if took := granted(t, gotNext).at.Sub(began); took > 2*time.Second+soon {
@@ -165,16 +165,16 @@ func TestNoConnectionForMessages(t *testing.T) {
 			}
 			e, beside := unguarded(t, newSplitClient(s, p)), unguarded(t, standalone(s))
 			before := lasting("a", time.Minute)
-			takes(t, beside, before)
+			mustTake(t, beside, before)
 			began := time.Now()
-			r := joins(t, e, lasting("a", time.Minute))
-			got := waits(t, e, r)
+			r := mustJoin(t, e, lasting("a", time.Minute))
+			got := startWait(t, e, r)
 			release(t, beside, before)
 			if took := granted(t, got).at.Sub(began); took > 3*soon {
 				t.Errorf("the waiter had the lock after %v, want its next poll", took)
 			}
-			next := joins(t, e, lasting("a", time.Minute))
-			got = waits(t, e, next)
+			next := mustJoin(t, e, lasting("a", time.Minute))
+			got = startWait(t, e, next)
 			if err := c.restore(p); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ type operationTest struct {
 
 // isHeld reports whether the server has a request as a holder.
 func (x *operationTest) isHeld(r driver.Request) bool {
-	return renews(x.t.Context(), x.healthy, hold(r), time.Millisecond) == nil
+	return renewOne(x.t.Context(), x.healthy, hold(r), time.Millisecond) == nil
 }
 
 // operation sends at least one script.
@@ -56,12 +56,12 @@ func releaseMine(x *operationTest, e *redis.Engine) error {
 	return e.Release(x.t.Context(), driver.Release{Hold: hold(x.mine)})
 }
 
-func holdMine(x *operationTest)  { x.token = takes(x.t, x.healthy, x.mine).Token }
-func holdOther(x *operationTest) { takes(x.t, x.healthy, x.other) }
+func holdMine(x *operationTest)  { x.token = mustTake(x.t, x.healthy, x.mine).Token }
+func holdOther(x *operationTest) { mustTake(x.t, x.healthy, x.other) }
 func queueOther(x *operationTest) {
 	holdMine(x)
-	x.other = joins(x.t, x.healthy, x.other)
-	x.otherGranted = waits(x.t, x.healthy, x.other)
+	x.other = mustJoin(x.t, x.healthy, x.other)
+	x.otherGranted = startWait(x.t, x.healthy, x.other)
 }
 
 func mineIsHeld(x *operationTest) bool    { return x.isHeld(x.mine) }
@@ -139,7 +139,7 @@ var operations = []operation{
 	{name: "release what others wait for", prepare: queueOther, run: releaseMine, isDone: mineIsNotHeld},
 	{
 		name:     "leave the queue",
-		prepare:  func(x *operationTest) { holdOther(x); x.mine = joins(x.t, x.healthy, x.mine) },
+		prepare:  func(x *operationTest) { holdOther(x); x.mine = mustJoin(x.t, x.healthy, x.mine) },
 		run:      releaseMine,
 		refusals: []error{driver.ErrNotHeld},
 		isDone:   func(x *operationTest) bool { return !mineWaits(x) },
@@ -273,7 +273,7 @@ func prepareLatch(x *operationTest) {
 }
 
 func renewLong(x *operationTest, e *redis.Engine) error {
-	return renews(x.t.Context(), e, hold(x.mine), 2*time.Minute)
+	return renewOne(x.t.Context(), e, hold(x.mine), 2*time.Minute)
 }
 
 // check performs an operation on the engine with the fault, and then again on the other one. It returns the first

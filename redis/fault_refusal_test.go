@@ -45,9 +45,9 @@ func TestOutOfMemory(t *testing.T) {
 	held := []driver.Request{lasting("a", time.Minute), shared(lasting("b", time.Minute)),
 		permit(lasting("c", time.Minute))}
 	for _, r := range held {
-		takes(t, e, r)
+		mustTake(t, e, r)
 	}
-	next := joins(t, e, lasting("a", time.Minute))
+	next := mustJoin(t, e, lasting("a", time.Minute))
 	got := make(chan grant, 1)
 	go func() {
 		g, err := takeDespiteErrors(t.Context(), e, next)
@@ -77,14 +77,14 @@ func TestOutOfMemory(t *testing.T) {
 	renewer := open(t, noRetries(s.Addr()), redis.WithMaxTTL(time.Minute))
 	for _, r := range held {
 		for _, e := range []*redis.Engine{e, renewer} {
-			if err := renews(t.Context(), e, hold(r), time.Minute); err != nil {
+			if err := renewOne(t.Context(), e, hold(r), time.Minute); err != nil {
 				t.Errorf("renewal of %v %q: %v", r.Kind, r.Name, err)
 			}
 		}
 		release(t, e, r)
 	}
 	granted(t, got)
-	if err := renews(t.Context(), e, hold(next), time.Minute); err != nil {
+	if err := renewOne(t.Context(), e, hold(next), time.Minute); err != nil {
 		t.Errorf("renewal after the hand-over: %v", err)
 	}
 	release(t, e, next)
@@ -92,7 +92,7 @@ func TestOutOfMemory(t *testing.T) {
 
 	command(t, s, "CONFIG", "SET", "maxmemory", "0")
 	r := lock("new")
-	takes(t, e, r)
+	mustTake(t, e, r)
 	release(t, e, r)
 }
 
@@ -103,10 +103,10 @@ func TestLoading(t *testing.T) {
 		"rdbcompression no", "loading-process-events-interval-bytes 1024"}})
 	e := unguarded(t, noRetries(s.Addr()))
 	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
+	mustTake(t, e, holder)
 	waiting := make(chan error, 1)
 	r := lasting("a", time.Minute)
-	joins(t, e, r)
+	mustJoin(t, e, r)
 	go func() {
 		_, err := takeDespiteErrors(t.Context(), e, r)
 		waiting <- err
@@ -120,7 +120,7 @@ func TestLoading(t *testing.T) {
 	}
 	for what, ask := range map[string]func() error{
 		"take":    func() error { _, err := e.Take(t.Context(), lock("new")); return err },
-		"renew":   func() error { return renews(t.Context(), e, hold(holder), time.Minute) },
+		"renew":   func() error { return renewOne(t.Context(), e, hold(holder), time.Minute) },
 		"release": func() error { return e.Release(t.Context(), driver.Release{Hold: hold(holder)}) },
 	} {
 		err := ask()
@@ -132,7 +132,7 @@ func TestLoading(t *testing.T) {
 	if err := s.AwaitInfo("loading", "0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+	if err := renewOne(t.Context(), e, hold(holder), time.Minute); err != nil {
 		t.Errorf("renewal of what was saved: %v", err)
 	}
 	release(t, e, holder)
@@ -157,7 +157,7 @@ func TestReadOnly(t *testing.T) {
 			s := redisserver.ForTest(t, redisserver.Config{Lines: c.lines})
 			e := unguarded(t, noRetries(s.Addr()))
 			holder := lasting("a", time.Minute)
-			takes(t, e, holder)
+			mustTake(t, e, holder)
 			nobody, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -167,12 +167,12 @@ func TestReadOnly(t *testing.T) {
 			command(t, s, "REPLICAOF", "127.0.0.1", port)
 			_, err = e.Take(t.Context(), lock("new"))
 			checkRefused(t, "take", err, c.word)
-			checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), c.word)
+			checkRefused(t, "renew", renewOne(t.Context(), e, hold(holder), time.Minute), c.word)
 			checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), c.word)
 			checkRefused(t, "release of what is not held",
 				e.Release(t.Context(), driver.Release{Hold: hold(lock("b"))}), c.word)
 			command(t, s, "REPLICAOF", "NO", "ONE")
-			if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+			if err := renewOne(t.Context(), e, hold(holder), time.Minute); err != nil {
 				t.Errorf("renewal after that: %v", err)
 			}
 			release(t, e, holder)
@@ -187,7 +187,7 @@ func TestCannotSave(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"save 3600 1"}})
 	e := unguarded(t, noRetries(s.Addr()))
 	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
+	mustTake(t, e, holder)
 	obstacle := filepath.Join(s.Dir(), "dump.rdb")
 	if err := os.Mkdir(obstacle, 0o700); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestCannotSave(t *testing.T) {
 	}
 	_, err := e.Take(t.Context(), lock("new"))
 	checkRefused(t, "take", err, "MISCONF")
-	checkRefused(t, "renew", renews(t.Context(), e, hold(holder), time.Minute), "MISCONF")
+	checkRefused(t, "renew", renewOne(t.Context(), e, hold(holder), time.Minute), "MISCONF")
 	checkRefused(t, "release", e.Release(t.Context(), driver.Release{Hold: hold(holder)}), "MISCONF")
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestWrongType(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, noRetries(s.Addr()))
 	fine := lasting("fine", time.Hour)
-	takes(t, e, fine)
+	mustTake(t, e, fine)
 	for _, kind := range [][]string{{"RPUSH", "x"}, {"HSET", "x", "y"}, {"ZADD", "1", "x"}, {"SET", "x"}} {
 		for _, key := range []string{"lock:N", "{lock:N}:token", "{lock:N}:queue", "{lock:N}:holders", "{lock:N}:info",
 			"{lock:N}:permits", "{lock:N}:permits-holders", "{lock:N}:permits-info", "{lock:N}:permits-queue",
@@ -258,7 +258,7 @@ func TestWrongType(t *testing.T) {
 // wrongTypeOps performs every operation on a name, and returns the errors.
 func wrongTypeOps(ctx context.Context, e *redis.Engine, r driver.Request) (errs []error) {
 	_, err := e.Take(ctx, r)
-	errs = append(errs, err, renews(ctx, e, hold(r), time.Second))
+	errs = append(errs, err, renewOne(ctx, e, hold(r), time.Second))
 	all := []driver.Request{lock(r.Name), lock(r.Name + " and more")}
 	_, err = e.TakeAll(ctx, all)
 	errs = append(errs, err)

@@ -48,10 +48,10 @@ func TestPausedServer(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, noRetries(s.Addr()))
 	holder, short := lasting("a", 30*time.Second), lasting("b", time.Second)
-	takes(t, e, holder)
-	next := joins(t, e, lasting("a", 30*time.Second))
-	got := waits(t, e, next)
-	takes(t, e, short)
+	mustTake(t, e, holder)
+	next := mustJoin(t, e, lasting("a", 30*time.Second))
+	got := startWait(t, e, next)
+	mustTake(t, e, short)
 
 	if err := s.Pause(); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestPausedServer(t *testing.T) {
 	outcomes := make(chan error)
 	for _, ask := range []func() error{
 		func() error { _, err := e.Take(ctx, lock("new")); return err },
-		func() error { return renews(ctx, e, hold(holder), time.Minute) },
+		func() error { return renewOne(ctx, e, hold(holder), time.Minute) },
 		func() error { return e.Release(ctx, driver.Release{Hold: hold(lock("c"))}) },
 	} {
 		go func() { outcomes <- ask() }()
@@ -75,10 +75,10 @@ func TestPausedServer(t *testing.T) {
 	if err := s.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if err := renews(t.Context(), e, hold(holder), time.Minute); err != nil {
+	if err := renewOne(t.Context(), e, hold(holder), time.Minute); err != nil {
 		t.Errorf("renewal of a lease that goes on: %v", err)
 	}
-	if err := renews(t.Context(), e, hold(short), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+	if err := renewOne(t.Context(), e, hold(short), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("renewal of a lease that has ended: %v, want ErrNotHeld", err)
 	}
 	began := time.Now()
@@ -97,16 +97,16 @@ func TestEmptyRestartWithoutGuard(t *testing.T) {
 	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	holder, second := lasting("a", time.Minute), lasting("a", time.Minute)
 	began := driver.Now()
-	first := takes(t, a, holder)
+	first := mustTake(t, a, holder)
 	restart(t, s)
-	g := takes(t, b, second)
+	g := mustTake(t, b, second)
 	if holds := holder.TTL - driver.Now().Since(began); holds <= 0 {
 		t.Fatalf("the first lease has ended %v ago: the test shows nothing", -holds)
 	}
 	if g.Token <= first.Token {
 		t.Errorf("token %d was given after %d", g.Token, first.Token)
 	}
-	if err := renews(t.Context(), a, hold(holder), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+	if err := renewOne(t.Context(), a, hold(holder), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("renewal of the forgotten lease: %v, want ErrNotHeld", err)
 	}
 	release(t, b, second)
@@ -121,7 +121,7 @@ func TestEmptyRestart(t *testing.T) {
 	guarded := redis.WithMaxTTL(maxTTL)
 	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
 	holder := lasting("a", maxTTL)
-	first := takes(t, a, holder)
+	first := mustTake(t, a, holder)
 	restarted := time.Now()
 	restart(t, s)
 	for name, e := range map[string]*redis.Engine{"one that was there": a, "another": b,
@@ -129,7 +129,7 @@ func TestEmptyRestart(t *testing.T) {
 		checkClosed(t, e, "a", restarted, maxTTL)
 		checkClosed(t, e, name, restarted, maxTTL)
 	}
-	if err := renews(t.Context(), a, hold(holder), maxTTL); !errors.Is(err, driver.ErrNotHeld) {
+	if err := renewOne(t.Context(), a, hold(holder), maxTTL); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("renewal of the forgotten lease: %v, want ErrNotHeld", err)
 	}
 	second := lasting("a", maxTTL)
@@ -154,10 +154,10 @@ func TestRestart(t *testing.T) {
 	guarded := redis.WithMaxTTL(maxTTL)
 	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
 	holder := lasting("a", maxTTL)
-	first := takes(t, a, holder)
+	first := mustTake(t, a, holder)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	next := joins(t, b, lasting("a", maxTTL))
+	next := mustJoin(t, b, lasting("a", maxTTL))
 	got := make(chan grant, 1)
 	go func() {
 		g, err := takeDespiteErrors(ctx, b, next)
@@ -171,10 +171,10 @@ func TestRestart(t *testing.T) {
 	if _, err := b.Take(t.Context(), lock("a")); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("Take of what is held: %v, want ErrHeld", err)
 	}
-	if err := renews(t.Context(), a, hold(holder), maxTTL); err != nil {
+	if err := renewOne(t.Context(), a, hold(holder), maxTTL); err != nil {
 		t.Errorf("renewal: %v", err)
 	}
-	if g := takes(t, a, holder); g.Token != first.Token {
+	if g := mustTake(t, a, holder); g.Token != first.Token {
 		t.Errorf("the holder has token %d now, had %d", g.Token, first.Token)
 	}
 	release(t, a, holder)
@@ -198,16 +198,16 @@ func TestRestartWithoutGuard(t *testing.T) {
 	s := redisserver.ForTest(t, persistent)
 	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	holder := lasting("a", 30*time.Second)
-	takes(t, a, holder)
-	next := joins(t, b, lasting("a", 30*time.Second))
+	mustTake(t, a, holder)
+	next := mustJoin(t, b, lasting("a", 30*time.Second))
 	restart(t, s)
-	if err := renews(t.Context(), a, hold(holder), time.Minute); err != nil {
+	if err := renewOne(t.Context(), a, hold(holder), time.Minute); err != nil {
 		t.Errorf("renewal: %v", err)
 	}
 	if st := status(t, b, holder.Key); st.Waiting != 1 {
 		t.Errorf("%d wait, want 1", st.Waiting)
 	}
-	got := waits(t, b, next)
+	got := startWait(t, b, next)
 	awaitSubscriptions(t, s, 1)
 	began := time.Now()
 	release(t, a, holder)
@@ -226,20 +226,20 @@ func TestReleaseWhileGrantsAreClosed(t *testing.T) {
 	trust(t, s)
 	a, b := open(t, standalone(s), redis.WithMaxTTL(maxTTL)), open(t, standalone(s), redis.WithMaxTTL(maxTTL))
 	holder, next := lasting("a", maxTTL), lasting("a", maxTTL)
-	takes(t, a, holder)
+	mustTake(t, a, holder)
 	restarted := time.Now()
 	restart(t, s)
 	checkClosed(t, b, "free", restarted, maxTTL)
 	var renewed time.Time
 	for renewed.Sub(restarted) < maxTTL*3/4 { // so that its lease ends long after grants open
 		renewed = time.Now()
-		if err := renews(t.Context(), a, hold(holder), maxTTL); err != nil {
+		if err := renewOne(t.Context(), a, hold(holder), maxTTL); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(maxTTL / 40)
 	}
-	next = joins(t, b, next)
-	got := waits(t, b, next)
+	next = mustJoin(t, b, next)
+	got := startWait(t, b, next)
 	release(t, a, holder)
 	second := granted(t, got)
 	if took := second.at.Sub(restarted); took < maxTTL || second.at.Sub(renewed) >= maxTTL {

@@ -169,7 +169,7 @@ func useAll(t *testing.T, client newClient, name string) error {
 		return func(ctx context.Context) error { return e.Release(ctx, driver.Release{Hold: hold(r)}) }
 	}
 	longer := func(r driver.Request) func(context.Context) error {
-		return func(ctx context.Context) error { return renews(ctx, a, hold(r), time.Minute) }
+		return func(ctx context.Context) error { return renewOne(ctx, a, hold(r), time.Minute) }
 	}
 	const ttl = 20 * time.Second
 
@@ -184,7 +184,7 @@ func useAll(t *testing.T, client newClient, name string) error {
 			}
 			return nil
 		}) {
-			got := waits(t, b, waiter)
+			got := startWait(t, b, waiter)
 			do("list", func(ctx context.Context) error {
 				_, err := b.List(ctx, driver.Query{Prefix: name, Queue: true})
 				return err

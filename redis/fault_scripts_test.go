@@ -50,7 +50,7 @@ func TestScriptFlushBeforeABatch(t *testing.T) {
 		case 2:
 			r = permit(r)
 		}
-		takes(t, e, r)
+		mustTake(t, e, r)
 		h := hold(r)
 		if i%6 == 0 { // the renewal does not know that the lease is shared now
 			if err := e.Downgrade(t.Context(), h); err != nil {
@@ -83,10 +83,10 @@ func TestScriptFlushWhileOthersWait(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	before := lasting("a", 30*time.Second)
-	takes(t, a, before)
+	mustTake(t, a, before)
 	for range 5 {
-		next := joins(t, b, lasting("a", 30*time.Second))
-		got := waits(t, b, next)
+		next := mustJoin(t, b, lasting("a", 30*time.Second))
+		got := startWait(t, b, next)
 		flushScripts(t, s)
 		began := time.Now()
 		release(t, a, before)
@@ -138,11 +138,11 @@ func TestScriptsAndServerAreLostDuringABatch(t *testing.T) {
 	p := redisserver.ProxyForTest(t, s.Addr())
 	e := unguarded(t, noRetries(p.Addr()))
 	downgraded, reader := lasting("a", time.Minute), shared(lasting("b", time.Minute))
-	takes(t, e, downgraded)
+	mustTake(t, e, downgraded)
 	if err := e.Downgrade(t.Context(), hold(downgraded)); err != nil {
 		t.Fatal(err)
 	}
-	takes(t, e, reader)
+	mustTake(t, e, reader)
 	command(t, s, "CONFIG", "RESETSTAT")
 	scripts := 0
 	p.Intercept(func(request []byte) redisserver.Action {
@@ -176,7 +176,7 @@ func TestScriptsAndServerAreLostDuringABatch(t *testing.T) {
 	}
 	p.Intercept(nil)
 	for _, r := range batch {
-		if err := renews(t.Context(), e, r.Hold, r.TTL); err != nil {
+		if err := renewOne(t.Context(), e, r.Hold, r.TTL); err != nil {
 			t.Errorf("renewal after that: %v", err)
 		}
 	}

@@ -95,8 +95,8 @@ func leftoverKeys(t *testing.T, s *redisserver.Server) []string {
 	return keysWith(t, s, "ttl == -1 or not string.find(key, ':token$')")
 }
 
-// joins queues a request, which must not be granted yet.
-func joins(t *testing.T, e *redis.Engine, r driver.Request) driver.Request {
+// mustJoin queues a request, which must not be granted yet.
+func mustJoin(t *testing.T, e *redis.Engine, r driver.Request) driver.Request {
 	t.Helper()
 	r.Join = true
 	if _, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrHeld) {
@@ -105,8 +105,8 @@ func joins(t *testing.T, e *redis.Engine, r driver.Request) driver.Request {
 	return r
 }
 
-// takes takes what must be free.
-func takes(t *testing.T, e *redis.Engine, r driver.Request) driver.Grant {
+// mustTake takes what must be free.
+func mustTake(t *testing.T, e *redis.Engine, r driver.Request) driver.Grant {
 	t.Helper()
 	g, err := e.Take(t.Context(), r)
 	if err != nil {
@@ -115,8 +115,8 @@ func takes(t *testing.T, e *redis.Engine, r driver.Request) driver.Grant {
 	return g
 }
 
-// renews renews one lease.
-func renews(ctx context.Context, e *redis.Engine, h driver.Hold, ttl time.Duration) error {
+// renewOne renews one lease.
+func renewOne(ctx context.Context, e *redis.Engine, h driver.Hold, ttl time.Duration) error {
 	err := errors.New("not reported")
 	e.Renew(ctx, []driver.Renewal{{Hold: h, TTL: ttl}}, func(_ int, outcome error) { err = outcome })
 	return err
@@ -152,8 +152,8 @@ type grant struct {
 	at  time.Time
 }
 
-// waits waits in the background with a request that has joined the queue.
-func waits(t *testing.T, e *redis.Engine, r driver.Request) <-chan grant {
+// startWait waits in the background with a request that has joined the queue.
+func startWait(t *testing.T, e *redis.Engine, r driver.Request) <-chan grant {
 	got := make(chan grant, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)

@@ -22,23 +22,23 @@ func TestMoreMovesThatAreBrokenOff(t *testing.T) {
 	t.Run("an engine that was idle has asked", func(t *testing.T) {
 		checkBrokenOffMove(t, (*slotMoves).onlyHeld,
 			func(*testing.T, *slotMoves) { time.Sleep(1200 * time.Millisecond) }, func(_ *testing.T, m *slotMoves) {
-				_ = takesWithin(200*time.Millisecond, m.second, m.held)
+				_ = takeWithin(200*time.Millisecond, m.second, m.held)
 			})
 	})
 	t.Run("an engine that knows another master has asked", func(t *testing.T) {
 		var third *redis.Engine
 		checkBrokenOffMove(t, (*slotMoves).onlyHeld, func(t *testing.T, m *slotMoves) {
 			third = open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL))
-			takes(t, third, lasting(tagOn(1)+"knows", slotMaxTTL))
+			mustTake(t, third, lasting(tagOn(1)+"knows", slotMaxTTL))
 		}, func(_ *testing.T, m *slotMoves) {
-			_ = takesWithin(200*time.Millisecond, third, m.held)
+			_ = takeWithin(200*time.Millisecond, third, m.held)
 		})
 	})
 	t.Run("the holder has renewed together with a lock that was moved before", func(t *testing.T) {
 		var moved driver.Request
 		checkBrokenOffMove(t, (*slotMoves).onlyHeld, func(t *testing.T, m *slotMoves) {
 			moved = m.inAnotherSlot()
-			takes(t, m.holder, moved)
+			mustTake(t, m.holder, moved)
 			slot, err := m.StartMigration(redisserver.Slot(moved.Name), m.to)
 			must(t, err)
 			must(t, slot.Finish())
@@ -58,7 +58,7 @@ func (m *slotMoves) takeInOtherSlot(t *testing.T, on *redisserver.Server, names 
 	t.Helper()
 	for _, tag := range names {
 		if owner, err := m.Owner(redisserver.Slot(tag)); err == nil && owner == on && redisserver.Slot(tag) != m.slot {
-			return takesWithin(2*time.Second, m.second, lasting(tag+"unused", time.Second))
+			return takeWithin(2*time.Second, m.second, lasting(tag+"unused", time.Second))
 		}
 	}
 	return errors.New("no slot of the server")
@@ -95,12 +95,12 @@ func TestSlotThatCameByAMove(t *testing.T) {
 			m.held = lasting(tagOn(0)+"later", slotMaxTTL)
 			eventually(t, "the slot is open", func() bool {
 				m.ends = time.Now().Add(slotMaxTTL)
-				return takesWithin(time.Second, m.holder, m.held) == nil
+				return takeWithin(time.Second, m.holder, m.held) == nil
 			})
 			m.from, m.to = m.to, m.Nodes[2]
 			m.move(t, m.start(t), func(key string) bool { return marker && isMarker(key) || m.onlyHeld(key) })
 			if !marker {
-				m.useUntilMoving(t, func() { _ = takesWithin(200*time.Millisecond, m.second, m.held) })
+				m.useUntilMoving(t, func() { _ = takeWithin(200*time.Millisecond, m.second, m.held) })
 			}
 			m.breakOff(t)
 			m.checkNotGranted(t, "after the move was broken off")
@@ -129,7 +129,7 @@ func TestSlotThatIsMovedThereAndBack(t *testing.T) {
 			must(t, m.start(t).Finish())
 			for _, r := range []driver.Request{m.held, m.heldToo} {
 				retryUntilAnswered(t, "the renewal",
-					func() error { return renews(t.Context(), m.holder, hold(r), slotMaxTTL) })
+					func() error { return renewOne(t.Context(), m.holder, hold(r), slotMaxTTL) })
 			}
 			m.ends = time.Now().Add(slotMaxTTL - time.Second)
 			eventually(t, "the marker is that of the new master", func() bool { return m.markerState(m.to) == "other" })
@@ -172,7 +172,7 @@ func TestServerThatWasMetAsAReplica(t *testing.T) {
 	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
 	first, second := r.Master, r.Replicas[0]
 	trust(t, first)
-	takes(t, open(t, standalone(first), redis.WithMaxTTL(slotMaxTTL)), lasting("a", slotMaxTTL))
+	mustTake(t, open(t, standalone(first), redis.WithMaxTTL(slotMaxTTL)), lasting("a", slotMaxTTL))
 	must(t, second.AwaitReplicaOf(first))
 	command(t, second, "REPLICAOF", "NO", "ONE")
 	command(t, second, "DEBUG", "CHANGE-REPL-ID") // as after an hour without replicas
@@ -184,17 +184,17 @@ func TestServerThatWasMetAsAReplica(t *testing.T) {
 	doUnreplicated(t, second, []*redisserver.Server{first}, func() {
 		trust(t, second)
 		ends = time.Now().Add(slotMaxTTL)
-		takes(t, holder, held)
+		mustTake(t, holder, held)
 	})
 	for range 2 { // an engine younger than a second, and an older one
-		if err := takesWithin(5*time.Second, e, lasting("b", slotMaxTTL)); err == nil {
+		if err := takeWithin(5*time.Second, e, lasting("b", slotMaxTTL)); err == nil {
 			t.Fatal("a replica has granted something")
 		}
 		time.Sleep(1100 * time.Millisecond)
 	}
-	_ = takesWithin(5*time.Second, e, lasting("b", slotMaxTTL))
+	_ = takeWithin(5*time.Second, e, lasting("b", slotMaxTTL))
 	command(t, first, "REPLICAOF", "NO", "ONE")
-	if err := takesWithin(5*time.Second, e, lasting("b", slotMaxTTL)); err == nil && time.Now().Before(ends) {
+	if err := takeWithin(5*time.Second, e, lasting("b", slotMaxTTL)); err == nil && time.Now().Before(ends) {
 		t.Error("two hold the lock")
 	}
 }

@@ -76,7 +76,7 @@ func TestSlotWhoseMoveIsBrokenOff(t *testing.T) {
 	})
 	t.Run("a new engine has asked", func(t *testing.T) {
 		checkBrokenOffMove(t, (*slotMoves).onlyHeld, nil, func(t *testing.T, m *slotMoves) {
-			_ = takesWithin(time.Second, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)), m.held)
+			_ = takeWithin(time.Second, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)), m.held)
 		})
 	})
 	t.Run("the holder has renewed", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestRenewalsDoNotWaitForASlotThatIsMoved(t *testing.T) {
 	t.Parallel()
 	m := newSlotMoves(t)
 	stays := m.inAnotherSlot()
-	takes(t, m.holder, stays)
+	mustTake(t, m.holder, stays)
 	m.move(t, m.start(t), func(key string) bool { return isMarker(key) || m.onlyHeld(key) })
 	must(t, m.to.Pause())
 	defer m.to.Resume()
@@ -144,8 +144,8 @@ func TestSlotThatComesBackWithoutANewEpoch(t *testing.T) {
 	trust(t, m.to) // an operator knows that nothing was lost
 	m.ends = time.Now().Add(slotMaxTTL)
 	later := open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL))
-	takes(t, later, m.held)
-	takes(t, later, m.heldToo)
+	mustTake(t, later, m.held)
+	mustTake(t, later, m.heldToo)
 	id, err := m.from.Command("CLUSTER", "MYID")
 	must(t, err)
 	m.to.Kill()
@@ -167,19 +167,19 @@ func TestSlotThatStaysOpensAgain(t *testing.T) {
 	closeSlot := func(name string) driver.Request {
 		m.start(t)
 		free := lasting(tagOn(0)+name, slotMaxTTL)
-		m.useUntilMoving(t, func() { _ = takesWithin(200*time.Millisecond, m.second, free) })
+		m.useUntilMoving(t, func() { _ = takeWithin(200*time.Millisecond, m.second, free) })
 		m.breakOff(t)
 		m.checkClosed(t, "after the move was broken off")
 		return free
 	}
 	free := closeSlot("by time")
 	m.makeMarkersOld(t, m.from)
-	eventually(t, "the slot opens after a time", func() bool { return takesWithin(time.Second, m.second, free) == nil })
+	eventually(t, "the slot opens after a time", func() bool { return takeWithin(time.Second, m.second, free) == nil })
 	free = closeSlot("by OpenNow")
 	_, err := m.second.OpenNow(t.Context(), "a test")
 	must(t, err)
 	eventually(t, "the slot is opened by OpenNow",
-		func() bool { return takesWithin(time.Second, m.second, free) == nil })
+		func() bool { return takeWithin(time.Second, m.second, free) == nil })
 }
 
 // makeMarkersOld makes the markers and records of a server so old that all leases from before them have ended.

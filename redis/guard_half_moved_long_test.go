@@ -28,12 +28,12 @@ func TestMoreMarkersThatComeBackBeforeALock(t *testing.T) {
 	t.Parallel()
 	t.Run("an old engine has asked", func(t *testing.T) {
 		checkMarkerComesBackFirst(t, func(_ *testing.T, m *slotMoves) {
-			_ = takesWithin(200*time.Millisecond, m.second, lasting(tagOn(0)+"new", slotMaxTTL))
+			_ = takeWithin(200*time.Millisecond, m.second, lasting(tagOn(0)+"new", slotMaxTTL))
 		})
 	})
 	t.Run("a new engine has asked", func(t *testing.T) {
 		checkMarkerComesBackFirst(t, func(t *testing.T, m *slotMoves) {
-			_ = takesWithin(time.Second, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)), m.held)
+			_ = takeWithin(time.Second, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)), m.held)
 		})
 	})
 }
@@ -43,7 +43,7 @@ func TestRenewalsThatAreSentOnAgain(t *testing.T) {
 	t.Parallel()
 	m := newSlotMoves(t)
 	moved := m.inAnotherSlot()
-	takes(t, m.holder, moved)
+	mustTake(t, m.holder, moved)
 	slot, err := m.StartMigration(redisserver.Slot(moved.Name), m.to)
 	must(t, err)
 	must(t, slot.Finish())
@@ -65,7 +65,7 @@ func TestRenewalsWithReplicasBesideASlotThatIsMoved(t *testing.T) {
 	t.Parallel()
 	m := newSlotMoves(t)
 	stays := m.inAnotherSlot()
-	takes(t, m.holder, stays)
+	mustTake(t, m.holder, stays)
 	m.holder = open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL), redis.WithReplicas(1, 50*time.Millisecond))
 	m.renew(t, m.held, stays)
 	m.move(t, m.start(t), m.onlyHeld)

@@ -10,8 +10,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// needsMoveAtOnce skips the test unless the servers move a slot as a whole. make matrix runs it on Valkey 9.
-func needsMoveAtOnce(t *testing.T) {
+// skipUnlessMovedAtOnce skips the test unless the servers move a slot as a whole. make matrix runs it on Valkey 9.
+func skipUnlessMovedAtOnce(t *testing.T) {
 	t.Helper()
 	knows, err := redisserver.MovesAtOnce()
 	needed.Started(t, err, redisserver.ErrMissing)
@@ -25,10 +25,10 @@ func needsMoveAtOnce(t *testing.T) {
 // that nothing was lost, as after any other move.
 func TestSlotThatIsMovedAtOnce(t *testing.T) {
 	t.Parallel()
-	needsMoveAtOnce(t)
+	skipUnlessMovedAtOnce(t)
 	m := newSlotMoves(t)
-	token := takes(t, m.holder, m.held).Token // once more, for its token
-	waiter := joins(t, m.second, lasting(m.held.Name, slotMaxTTL))
+	token := mustTake(t, m.holder, m.held).Token // once more, for its token
+	waiter := mustJoin(t, m.second, lasting(m.held.Name, slotMaxTTL))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	got := make(chan grant, 1)
@@ -38,7 +38,7 @@ func TestSlotThatIsMovedAtOnce(t *testing.T) {
 	}()
 	must(t, m.MoveAtOnce(m.slot, m.to))
 	retryUntilAnswered(t, "the renewal after the slot was moved",
-		func() error { return renews(ctx, m.holder, hold(m.held), slotMaxTTL) })
+		func() error { return renewOne(ctx, m.holder, hold(m.held), slotMaxTTL) })
 	m.checkNotGranted(t, "after the slot was moved")
 	m.checkClosed(t, "after the slot was moved")
 	select {
@@ -59,7 +59,7 @@ func TestSlotThatIsMovedAtOnce(t *testing.T) {
 // once.
 func TestSlotThatIsMovedAtOnceOutOfQuarantine(t *testing.T) {
 	t.Parallel()
-	needsMoveAtOnce(t)
+	skipUnlessMovedAtOnce(t)
 	m := newSlotMoves(t)
 	restart(t, m.from)
 	must(t, m.AwaitOK())

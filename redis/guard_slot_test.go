@@ -40,14 +40,14 @@ func newSlotMoves(t *testing.T) *slotMoves {
 	for shard := range 3 {
 		for _, e := range []*redis.Engine{m.holder, m.second} {
 			r := lasting(tagOn(shard)+"other", slotMaxTTL)
-			takes(t, e, r)
+			mustTake(t, e, r)
 			release(t, e, r)
 		}
 	}
 	m.held, m.heldToo = lasting(tag+"held", slotMaxTTL), lasting(tag+"held, too", slotMaxTTL)
 	m.ends = time.Now().Add(slotMaxTTL)
-	takes(t, m.holder, m.held)
-	takes(t, m.holder, m.heldToo)
+	mustTake(t, m.holder, m.held)
+	mustTake(t, m.holder, m.heldToo)
 	return m
 }
 
@@ -90,7 +90,7 @@ func (m *slotMoves) checkNotGrantedWithin(t *testing.T, when string, limit time.
 	for kind, e := range map[string]*redis.Engine{"an old engine": m.second, "a new engine": open(t, cluster(m.Cluster),
 		redis.WithMaxTTL(slotMaxTTL))} {
 		for _, name := range []string{m.held.Name, m.heldToo.Name} {
-			err := takesWithin(limit, e, lasting(name, slotMaxTTL))
+			err := takeWithin(limit, e, lasting(name, slotMaxTTL))
 			if err == nil && time.Now().Before(m.ends) {
 				t.Errorf("%s: two hold %q at the same time: %s has granted it", when, name, kind)
 			}
@@ -168,8 +168,8 @@ func TestSlotThatComesBackEmpty(t *testing.T) {
 	}
 	m.ends = time.Now().Add(slotMaxTTL)
 	later := open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL))
-	takes(t, later, m.held)
-	takes(t, later, m.heldToo)
+	mustTake(t, later, m.held)
+	mustTake(t, later, m.heldToo)
 	m.to.Kill()
 	must(t, m.Seize(m.slot, m.from))
 	m.checkNotGranted(t, "after the slot has come back")
@@ -182,17 +182,17 @@ func TestSlotThatComesBackEmpty(t *testing.T) {
 func TestSlotThatIsMovedAsItShould(t *testing.T) {
 	t.Parallel()
 	m := newSlotMoves(t)
-	if err := takesWithin(patience, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)),
+	if err := takeWithin(patience, open(t, cluster(m.Cluster), redis.WithMaxTTL(slotMaxTTL)),
 		lasting("of a slot that nobody has used", time.Minute)); err != nil {
 		t.Errorf("a take in a slot that was not used yet: %v", err)
 	}
 	must(t, m.start(t).Finish())
 	retryUntilAnswered(t, "the renewal",
-		func() error { return renews(t.Context(), m.holder, hold(m.held), slotMaxTTL) })
+		func() error { return renewOne(t.Context(), m.holder, hold(m.held), slotMaxTTL) })
 	m.checkNotGranted(t, "after the slot was moved")
 	m.checkClosed(t, "after the slot was moved")
 	release(t, m.holder, m.held)
-	if err := takesWithin(3*time.Second, m.second, m.held); err == nil {
+	if err := takeWithin(3*time.Second, m.second, m.held); err == nil {
 		t.Error("a slot that has another master is open at once")
 	}
 	opened, err := m.holder.OpenNow(t.Context(), "a test: nothing was lost")
@@ -201,12 +201,12 @@ func TestSlotThatIsMovedAsItShould(t *testing.T) {
 		t.Fatalf("opened %q, %v; want %q", opened, err, want)
 	}
 	eventually(t, "an engine that was refused learns that the slot is open",
-		func() bool { return takesWithin(patience, m.second, m.held) == nil })
-	err = takesWithin(3*time.Second, m.second, lasting(m.heldToo.Name, slotMaxTTL))
+		func() bool { return takeWithin(patience, m.second, m.held) == nil })
+	err = takeWithin(3*time.Second, m.second, lasting(m.heldToo.Name, slotMaxTTL))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("a take of what is held: %v", err)
 	}
-	err = takesWithin(patience, m.second, lasting("of another slot that nobody has used", time.Minute))
+	err = takeWithin(patience, m.second, lasting("of another slot that nobody has used", time.Minute))
 	if err != nil {
 		t.Errorf("a take in a slot that was not used yet: %v", err)
 	}
@@ -225,7 +225,7 @@ func TestSlotThatSeveralUseFirst(t *testing.T) {
 	for i := range engines {
 		engines[i] = open(t, cluster(c), redis.WithMaxTTL(slotMaxTTL))
 		for shard := range c.Nodes {
-			takes(t, engines[i], lasting(fmt.Sprint(tagOn(shard), "knows ", i), slotMaxTTL))
+			mustTake(t, engines[i], lasting(fmt.Sprint(tagOn(shard), "knows ", i), slotMaxTTL))
 		}
 	}
 	for round := range 10 {

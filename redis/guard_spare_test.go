@@ -49,13 +49,13 @@ func TestSpareServer(t *testing.T) {
 	holder, knew, idle := open(t, at.client, guard), open(t, at.client, guard), open(t, at.client, guard)
 	for _, e := range []*redis.Engine{knew, idle} {
 		r := lasting("other", maxTTL)
-		takes(t, e, r)
+		mustTake(t, e, r)
 		release(t, e, r)
 	}
 	awaitUptime(t, spare, maxTTL+time.Second)
 
 	held := lasting("a", maxTTL)
-	takes(t, holder, held)
+	mustTake(t, holder, held)
 	at.Store(spare)
 	first.Kill()
 	replaced := time.Now()
@@ -101,7 +101,7 @@ func replaceByServerInUse(t *testing.T, maxTTL time.Duration) (at *address, knew
 	at = new(address)
 	at.Store(first)
 	knew = open(t, at.client, redis.WithMaxTTL(maxTTL))
-	takes(t, knew, lasting("a", maxTTL))
+	mustTake(t, knew, lasting("a", maxTTL))
 	at.Store(spare)
 	first.Kill()
 	return at, knew
@@ -134,7 +134,7 @@ func TestSpareServerIsClosedForThoseWhoBelievedIt(t *testing.T) {
 	const maxTTL = time.Minute
 	at, knew := replaceByServerInUse(t, maxTTL)
 	believes := open(t, at.client, redis.WithMaxTTL(maxTTL))
-	takes(t, believes, lasting("b", maxTTL))
+	mustTake(t, believes, lasting("b", maxTTL))
 	eventually(t, "the engine finds the spare", func() bool {
 		_, err := knew.Take(t.Context(), lasting("c", maxTTL))
 		_, closed := errors.AsType[*redis.ClosedError](err)
@@ -168,9 +168,9 @@ func TestOpenNow(t *testing.T) {
 	if opened, err := admin.OpenNow(t.Context(), "ann@host: new server"); err != nil || len(opened) != 1 {
 		t.Fatalf("opened %q, %v; want one server", opened, err)
 	}
-	takes(t, admin, lasting("c", time.Minute))
+	mustTake(t, admin, lasting("c", time.Minute))
 	// it counts for longer leases, too
-	takes(t, open(t, standalone(s), redis.WithMaxTTL(time.Hour)), lasting("d", time.Hour))
+	mustTake(t, open(t, standalone(s), redis.WithMaxTTL(time.Hour)), lasting("d", time.Hour))
 	eventually(t, "the engine that was refused has the lock",
 		func() bool { _, err := e.Take(t.Context(), r); return err == nil })
 	if err := <-got; err != nil {

@@ -54,7 +54,7 @@ func (f *failoverTest) checkDuring(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	for _, r := range []driver.Request{f.lost, f.lostToo} {
-		if holds(t, f.promoted, r) {
+		if hasLock(t, f.promoted, r) {
 			t.Fatal("the new master knows the lease: the test shows nothing")
 		}
 	}
@@ -82,7 +82,7 @@ func (f *failoverTest) checkDuring(t *testing.T) {
 		return ok
 	})
 	eventually(t, "the lease that the new master knows is renewed",
-		func() bool { return renews(ctx, f.holder, hold(f.known), f.ttl) == nil })
+		func() bool { return renewOne(ctx, f.holder, hold(f.known), f.ttl) == nil })
 	if !time.Now().Before(f.ends) {
 		t.Log("this machine is too slow to show that it is renewed while grants are closed")
 	}
@@ -110,16 +110,16 @@ func (f *failoverTest) openEngines(t *testing.T) {
 	f.holder, f.second = open(t, f.client, redis.WithMaxTTL(f.ttl)),
 		open(t, pipelined(f.client), redis.WithMaxTTL(f.ttl))
 	for _, e := range []*redis.Engine{f.holder, f.second} {
-		takes(t, e, f.known) // the second time, it is held already
+		mustTake(t, e, f.known) // the second time, it is held already
 	}
 }
 
 // takeLost takes the locks that get lost.
 func (f *failoverTest) takeLost(t *testing.T) {
 	t.Helper()
-	takes(t, f.holder, f.lost)
+	mustTake(t, f.holder, f.lost)
 	f.ends = time.Now().Add(f.ttl)
-	takes(t, f.holder, f.lostToo)
+	mustTake(t, f.holder, f.lostToo)
 }
 
 func TestGuardOverAPromotionBySentinels(t *testing.T) {
@@ -221,7 +221,7 @@ func TestGuardOverANameOfAFormerLife(t *testing.T) {
 	var at address
 	at.Store(first)
 	idle := open(t, at.client, redis.WithMaxTTL(maxTTL))
-	takes(t, idle, lasting("a", maxTTL))
+	mustTake(t, idle, lasting("a", maxTTL))
 
 	promote(t, second, first)
 	trust(t, second)
@@ -234,7 +234,7 @@ func TestGuardOverANameOfAFormerLife(t *testing.T) {
 	var ends time.Time
 	doUnreplicated(t, second, []*redisserver.Server{first}, func() {
 		ends = time.Now().Add(maxTTL)
-		takes(t, holder, held)
+		mustTake(t, holder, held)
 	})
 	command(t, first, "CONFIG", "SET", "repl-backlog-ttl", "1")
 	command(t, first, "REPLICAOF", "NO", "ONE")
@@ -277,7 +277,7 @@ func TestGuardOverARestartThatLosesAll(t *testing.T) {
 	}
 	f.known = lasting("granted without the guard", time.Minute) // nothing else is known to be held
 	f.holder = unguarded(t, f.client)
-	takes(t, f.holder, f.known)
+	mustTake(t, f.holder, f.known)
 	f.checkDuring(t)
 	f.checkAfterwards(t)
 }

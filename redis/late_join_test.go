@@ -30,13 +30,13 @@ func TestLateJoinOfAnEarlierOwner(t *testing.T) {
 			p := redisserver.ProxyForTest(t, s.Addr())
 			x, others := unguarded(t, slowClient(p.Addr())), unguarded(t, standalone(s))
 			holder, first := lasting("a", time.Minute), lasting("a", time.Minute)
-			takes(t, others, holder)
-			first = joins(t, x, first)
+			mustTake(t, others, holder)
+			first = mustJoin(t, x, first)
 			second, third := first, first
 			second.Owner, second.Place = rand.Text(), first.Owner
 			third.Owner, third.Place = rand.Text(), first.Owner
 			if between { // the second one waits there before, and polls
-				second = joins(t, x, second)
+				second = mustJoin(t, x, second)
 			}
 
 			held := make(chan struct{})
@@ -63,16 +63,16 @@ func TestLateJoinOfAnEarlierOwner(t *testing.T) {
 					departedRecord())
 				deliver(t, p, s)
 				wantOwner("!" + second.Owner)
-				third = joins(t, x, third)
+				third = mustJoin(t, x, third)
 			} else {
-				third = joins(t, x, third)
+				third = mustJoin(t, x, third)
 				deliver(t, p, s)
 			}
 			wantOwner(third.Owner)
-			got := waits(t, x, third)
+			got := startWait(t, x, third)
 			release(t, others, holder)
 			granted(t, got)
-			if !holds(t, s, third) {
+			if !hasLock(t, s, third) {
 				t.Error("the lock was granted to another owner of the call")
 			}
 			release(t, x, third)

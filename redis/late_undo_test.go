@@ -128,12 +128,12 @@ func TestLateUndoOfAHandOver(t *testing.T) {
 	t.Parallel()
 	s := newFewReplicas(t)
 	first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
-	takes(t, s.others, first)
-	r = joins(t, s.confirmed, r)
-	behind = joins(t, s.others, behind)
+	mustTake(t, s.others, first)
+	r = mustJoin(t, s.confirmed, r)
+	behind = mustJoin(t, s.others, behind)
 	resume := s.pauseReplica(t)
 	undone := s.interceptRelease(t, redisserver.Hold)
-	got := waits(t, s.confirmed, r)
+	got := startWait(t, s.confirmed, r)
 	release(t, s.others, first)
 	<-undone
 	err := (<-got).err
@@ -143,10 +143,10 @@ func TestLateUndoOfAHandOver(t *testing.T) {
 	resume()
 	r = s.takeRetrying(t, s.nextAfter(t, r, err))
 	s.deliver(t)
-	if !holds(t, s.master, r) {
+	if !hasLock(t, s.master, r) {
 		t.Error("the late release has taken the lock from its holder: another can have it")
 	}
-	other := waits(t, s.others, behind)
+	other := startWait(t, s.others, behind)
 	release(t, s.confirmed, r)
 	granted(t, other)
 }
@@ -180,7 +180,7 @@ func TestLateUndoOfSeveralLocks(t *testing.T) {
 	})
 	s.deliver(t)
 	for _, r := range batch {
-		if !holds(t, s.master, r) {
+		if !hasLock(t, s.master, r) {
 			t.Errorf("the late release has taken %s from its holder", r.Name)
 		}
 	}
@@ -204,13 +204,13 @@ func TestUndoneHandOverKeepsItsTurn(t *testing.T) {
 			t.Parallel()
 			s := newFewReplicas(t)
 			first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
-			takes(t, s.others, first)
-			r = joins(t, s.confirmed, r)
-			behind = joins(t, s.others, behind)
-			other := waits(t, s.others, behind)
+			mustTake(t, s.others, first)
+			r = mustJoin(t, s.confirmed, r)
+			behind = mustJoin(t, s.others, behind)
+			other := startWait(t, s.others, behind)
 			resume := s.pauseReplica(t)
 			undone := s.interceptRelease(t, c.action)
-			got := waits(t, s.confirmed, r)
+			got := startWait(t, s.confirmed, r)
 			release(t, s.others, first)
 			<-undone
 			err := (<-got).err
@@ -245,10 +245,10 @@ func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
 	t.Parallel()
 	s := newFewReplicas(t)
 	first, r, behind := lasting("a", time.Minute), lasting("a", time.Minute), lasting("a", time.Minute)
-	takes(t, s.others, first)
-	r = joins(t, s.confirmed, r)
-	behind = joins(t, s.others, behind)
-	other := waits(t, s.others, behind)
+	mustTake(t, s.others, first)
+	r = mustJoin(t, s.confirmed, r)
+	behind = mustJoin(t, s.others, behind)
+	other := startWait(t, s.others, behind)
 	listener := goredis.NewClient(&goredis.Options{Addr: s.master.Addr()})
 	defer listener.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -259,7 +259,7 @@ func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := s.pauseReplica(t)
-	got := waits(t, s.confirmed, r)
+	got := startWait(t, s.confirmed, r)
 	release(t, s.others, first)
 	err := (<-got).err
 	// is granted for a minute, which the next waiter is told, and undone

@@ -73,12 +73,12 @@ func TestLeaks(t *testing.T) {
 	held := func(t *testing.T, k driver.Key) {
 		r := lasting(k.Name, time.Minute)
 		r.Kind, r.Size = k.Kind, 2
-		takes(t, e, r)
+		mustTake(t, e, r)
 	}
 	read := func(t *testing.T, k driver.Key) {
 		r := lasting(k.Name, time.Minute)
 		r.Mode = driver.Shared
-		takes(t, e, r)
+		mustTake(t, e, r)
 	}
 	set := func(t *testing.T, k driver.Key) {
 		latch := driver.LatchSet{Name: k.Name, ID: "1", Count: 1, TTL: time.Minute}
@@ -175,7 +175,7 @@ func TestTokenThatIsKeptForTooLong(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s), redis.WithTokenRetention(time.Hour))
-	first := takes(t, e, lasting("a", time.Minute)).Token
+	first := mustTake(t, e, lasting("a", time.Minute)).Token
 	if all := leaksOf(t, e, "a"); len(all) > 0 {
 		t.Fatalf("found %+v", all)
 	}
@@ -187,7 +187,7 @@ func TestTokenThatIsKeptForTooLong(t *testing.T) {
 	if ms := command(t, s, "PTTL", "{lock:a}:token").(int64); ms < 3_590_000 || ms > 3_600_000 {
 		t.Errorf("the token is kept for %d ms, want an hour", ms)
 	}
-	if next := takes(t, e, lasting("a", time.Minute)).Token; next <= first {
+	if next := mustTake(t, e, lasting("a", time.Minute)).Token; next <= first {
 		t.Errorf("token %d follows %d", next, first)
 	}
 }
@@ -201,11 +201,11 @@ func TestSweepServesWaiters(t *testing.T) {
 	for name, makeLeak := range map[string]func(name string){
 		"foreign": func(name string) { command(t, s, "SET", "lock:"+name, "topsecret") },
 		"ours": func(name string) {
-			takes(t, e, lasting(name, time.Minute))
+			mustTake(t, e, lasting(name, time.Minute))
 			command(t, s, "PERSIST", "lock:"+name)
 		},
 		"behind the dead": func(name string) {
-			takes(t, e, lasting(name, time.Minute))
+			mustTake(t, e, lasting(name, time.Minute))
 			command(t, s, "PERSIST", "lock:"+name)
 			addWaiters(t, s, name, 3, "P", 2*time.Minute)
 		},
@@ -219,8 +219,8 @@ func TestSweepServesWaiters(t *testing.T) {
 					break
 				}
 			}
-			r := joins(t, e, lasting(name, time.Minute))
-			got := waits(t, e, r)
+			r := mustJoin(t, e, lasting(name, time.Minute))
+			got := startWait(t, e, r)
 			if err := e.Sweep(t.Context(), l); err != nil {
 				t.Fatal(err)
 			}
@@ -240,16 +240,16 @@ func TestSweepOfALockThatHasChangedHands(t *testing.T) {
 	for name, change := range map[string]func(key string, r driver.Request){
 		"another holds it": func(key string, _ driver.Request) {
 			command(t, s, "DEL", key)
-			takes(t, e, lasting(key[5:], time.Minute))
+			mustTake(t, e, lasting(key[5:], time.Minute))
 		},
 		"another, without an end": func(key string, _ driver.Request) { command(t, s, "SET", key, "other") },
 		"another of ours, without an end": func(key string, _ driver.Request) {
 			command(t, s, "DEL", key)
-			takes(t, e, lasting(key[5:], time.Minute))
+			mustTake(t, e, lasting(key[5:], time.Minute))
 			command(t, s, "PERSIST", key)
 		},
 		"its holder has renewed it": func(_ string, r driver.Request) {
-			renews(t.Context(), e, hold(r), time.Minute)
+			renewOne(t.Context(), e, hold(r), time.Minute)
 		},
 		"somebody has given it an end": func(key string, _ driver.Request) {
 			command(t, s, "PEXPIRE", key, "60000")
@@ -267,7 +267,7 @@ func TestSweepOfALockThatHasChangedHands(t *testing.T) {
 			t.Parallel()
 			key := "lock:" + name
 			r := lasting(name, time.Minute)
-			takes(t, e, r)
+			mustTake(t, e, r)
 			command(t, s, "PERSIST", key)
 			l := onlyLeak(t, e, name)
 			change(key, r)
@@ -287,12 +287,12 @@ func TestLivingWaitersAreNoLeak(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	notified, polling := unguarded(t, standalone(s)), unguarded(t, standalone(s), redis.WithPolling())
-	takes(t, notified, lasting("a", time.Hour/60))
-	first := joins(t, notified, lasting("a", time.Minute))
-	got := waits(t, notified, first)
+	mustTake(t, notified, lasting("a", time.Hour/60))
+	first := mustJoin(t, notified, lasting("a", time.Minute))
+	got := startWait(t, notified, first)
 	awaitSubscriptions(t, s, 1)
-	second := joins(t, polling, lasting("a", time.Minute))
-	waits(t, polling, second)
+	second := mustJoin(t, polling, lasting("a", time.Minute))
+	startWait(t, polling, second)
 	makeUnseen(t, s, "{lock:a}:info", 2*time.Minute) // as if both had not polled for so long; the second does at once
 	eventually(t, "the polling waiter has polled", func() bool {
 		record := command(t, s, "HGET", "{lock:a}:info", "w"+second.Owner).(string)
@@ -333,8 +333,8 @@ func TestWaitersOfAProcessThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, other := unguarded(t, standalone(s)), unguarded(t, standalone(s))
-	takes(t, e, lasting("a", time.Minute))
-	waits(t, other, joins(t, other, lasting("a", time.Minute)))
+	mustTake(t, e, lasting("a", time.Minute))
+	startWait(t, other, mustJoin(t, other, lasting("a", time.Minute)))
 	awaitSubscriptions(t, s, 1)
 	makeUnseen(t, s, "{lock:a}:info", 61*time.Second)
 	if all := leaksOf(t, e, "a"); len(all) > 0 {
@@ -414,7 +414,7 @@ func TestLeaksInACluster(t *testing.T) {
 			const n = 30
 			for i := range n {
 				r := lasting(fmt.Sprint("name ", i), time.Minute)
-				takes(t, e, r)
+				mustTake(t, e, r)
 				owner, err := c.Owner(redisserver.Slot("lock:" + r.Name))
 				if err != nil {
 					t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // those that may still take effect.
 func leaveTakes(t *testing.T, s *redisserver.Server, e *redis.Engine) (left []driver.Request) {
 	t.Helper()
-	takes(t, e, lasting("first", time.Minute)) // the server is known
+	mustTake(t, e, lasting("first", time.Minute)) // the server is known
 	var all []driver.Request
 	for i := range 5 {
 		several := lasting(fmt.Sprint("tokens", i), time.Hour)
@@ -81,7 +81,7 @@ func TestNodesKeepTheVotesOfTakesThatAreLeft(t *testing.T) {
 			return err == nil && len(all) > 0
 		})
 	}
-	takes(t, e, lasting("last", time.Minute)) // time to release them
+	mustTake(t, e, lasting("last", time.Minute)) // time to release them
 	for _, r := range left {
 		if err := other.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {
 			t.Errorf("%s is not held: %v", r.Name, err)

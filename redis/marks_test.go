@@ -14,16 +14,16 @@ func TestSemaphoreLeavesTheMarksOfItsName(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
-	takes(t, beside, lasting("a", time.Minute))
-	r := joins(t, e, lasting("a", time.Minute))
+	mustTake(t, beside, lasting("a", time.Minute))
+	r := mustJoin(t, e, lasting("a", time.Minute))
 	p := permit(lasting("a", time.Minute))
-	takes(t, beside, p)
+	mustTake(t, beside, p)
 	release(t, beside, p)
 	command(t, s, "DEL", "lock:a") // as if its lease had ended
 	if _, err := beside.Take(t.Context(), lasting("a", time.Minute)); !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("a Take while others wait: %v, want ErrHeld", err)
 	}
-	granted(t, waits(t, e, r))
+	granted(t, startWait(t, e, r))
 	release(t, e, r)
 }
 
@@ -33,14 +33,14 @@ func TestLostListOfReaders(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	for _, r := range []driver.Request{shared(lasting("a", time.Minute)), permit(lasting("a", time.Minute))} {
-		takes(t, e, r)
+		mustTake(t, e, r)
 		command(t, s, "DEL", "{lock:a}:holders", "{lock:a}:permits-holders")
-		if err := renews(t.Context(), e, hold(r), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+		if err := renewOne(t.Context(), e, hold(r), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("renewal: %v, want ErrNotHeld", err)
 		}
 		next := lasting(r.Name, time.Minute)
 		next.Kind, next.Join = r.Kind, true
-		takes(t, e, next)
+		mustTake(t, e, next)
 		release(t, e, next)
 	}
 }
@@ -51,15 +51,15 @@ func TestDeletedReadersStayDeleted(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	old := shared(lasting("a", time.Minute))
-	takes(t, beside, old)
+	mustTake(t, beside, old)
 	command(t, s, "DEL", "lock:a")
 	writer := lasting("a", time.Minute)
-	takes(t, beside, writer)
-	r := joins(t, e, shared(lasting("a", time.Minute)))
-	got := waits(t, e, r)
+	mustTake(t, beside, writer)
+	r := mustJoin(t, e, shared(lasting("a", time.Minute)))
+	got := startWait(t, e, r)
 	release(t, beside, writer)
 	granted(t, got)
-	if err := renews(t.Context(), beside, hold(old), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+	if err := renewOne(t.Context(), beside, hold(old), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
 		t.Errorf("renewal of a reader from before a writer: %v, want ErrNotHeld", err)
 	}
 	release(t, e, r)

@@ -38,10 +38,10 @@ func TestRole(t *testing.T) {
 	r := lasting(words[2], ttl)
 	switch words[0] {
 	case "hold":
-		takes(t, e, r)
+		mustTake(t, e, r)
 		fmt.Println("held")
 	case "wait":
-		joins(t, e, r)
+		mustJoin(t, e, r)
 		fmt.Println("waits")
 		g, err := e.Wait(t.Context(), r)
 		fmt.Println("granted", g.TTL-driver.Now().Since(g.Start) > 0, err)
@@ -129,11 +129,11 @@ func TestKilledHolder(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	p := startProcess(t, "hold", s, "a", 2*time.Second)
-	r := joins(t, e, lock("a"))
+	r := mustJoin(t, e, lock("a"))
 	p.kill()
 	began := time.Now()
 	rest := remainingTTL(t, s, "a")
-	got := granted(t, waits(t, e, r))
+	got := granted(t, startWait(t, e, r))
 	took := got.at.Sub(began)
 	if took < rest-time.Millisecond || took > rest+soon {
 		t.Errorf("the next had the lock after %v, want %v and not much more", took, rest)
@@ -155,10 +155,10 @@ type queueTest struct {
 func newQueueTest(t *testing.T) *queueTest {
 	q := &queueTest{s: redisserver.ForTest(t, redisserver.Config{}), holder: lasting("a", time.Minute)}
 	q.e = unguarded(t, standalone(q.s))
-	takes(t, q.e, q.holder)
+	mustTake(t, q.e, q.holder)
 	q.head = startProcess(t, "wait", q.s, "a", time.Minute)
-	q.next = joins(t, q.e, lasting("a", time.Minute))
-	q.got = waits(t, q.e, q.next)
+	q.next = mustJoin(t, q.e, lasting("a", time.Minute))
+	q.got = startWait(t, q.e, q.next)
 	awaitSubscriptions(t, q.s, 2)
 	return q
 }
@@ -183,11 +183,11 @@ func TestKilledWaiterInTheMiddle(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
-	takes(t, e, holder)
-	head := joins(t, e, lasting("a", time.Minute))
+	mustTake(t, e, holder)
+	head := mustJoin(t, e, lasting("a", time.Minute))
 	p := startProcess(t, "wait", s, "a", time.Minute)
-	tail := joins(t, e, lasting("a", time.Minute))
-	first, last := waits(t, e, head), waits(t, e, tail)
+	tail := mustJoin(t, e, lasting("a", time.Minute))
+	first, last := startWait(t, e, head), startWait(t, e, tail)
 	awaitSubscriptions(t, s, 2)
 	p.kill()
 	awaitSubscriptions(t, s, 1)
@@ -209,16 +209,16 @@ func TestStoppedHolder(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	p := startProcess(t, "hold", s, "a", 3*time.Second)
-	next, third := joins(t, e, lasting("a", time.Minute)), lasting("a", time.Minute)
+	next, third := mustJoin(t, e, lasting("a", time.Minute)), lasting("a", time.Minute)
 	p.stop()
-	first := granted(t, waits(t, e, next))
+	first := granted(t, startWait(t, e, next))
 	p.signal(syscall.SIGCONT)
 	for range 2 { // once while nobody waits, and once while somebody does
 		if _, err := io.WriteString(p.input, "release\n"); err != nil {
 			t.Fatal(err)
 		}
 		p.expect("released true " + driver.ErrNotHeld.Error())
-		joins(t, e, third)
+		mustJoin(t, e, third)
 	}
 	st := status(t, e, next.Key)
 	if len(st.Holders) != 1 || st.Holders[0].Token != first.Token || st.Waiting != 1 {

@@ -19,7 +19,7 @@ func TestDeadWaiterThatCameFromAnotherClock(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s), redis.WithPolling())
 	held, dead := lasting("a", time.Minute), lasting("a", time.Minute)
-	takes(t, e, held)
+	mustTake(t, e, held)
 	dead.Join = true
 	if _, err := e.Take(t.Context(), dead); !errors.Is(err, driver.ErrHeld) {
 		t.Fatal(err)

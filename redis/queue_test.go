@@ -140,19 +140,19 @@ func TestQueueIsListedInItsOrder(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	a, b := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
-	takes(t, a, holder)
+	mustTake(t, a, holder)
 	var queue []driver.Request
 	for i := range 20 {
 		r := lasting("a", time.Minute)
 		r.Holder = fmt.Sprint(i)
-		queue = append(queue, joins(t, []*redis.Engine{a, b}[i%2], r))
+		queue = append(queue, mustJoin(t, []*redis.Engine{a, b}[i%2], r))
 	}
 	for i := 1; i < len(queue); i += 3 {
 		if err := a.Release(t.Context(), driver.Release{Hold: hold(queue[i])}); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("leaving the queue: %v, want ErrNotHeld", err)
 		}
 	}
-	joins(t, b, queue[5]) // once more: it keeps its place
+	mustJoin(t, b, queue[5]) // once more: it keeps its place
 	var want, is []string
 	for i := range queue {
 		if i%3 != 1 {
@@ -181,8 +181,8 @@ func TestLeakedKey(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	leaked, fine := lasting("leaked", time.Minute), lasting("fine", time.Minute)
-	g := takes(t, e, leaked)
-	takes(t, e, fine)
+	g := mustTake(t, e, leaked)
+	mustTake(t, e, fine)
 	command(t, s, "PERSIST", "lock:leaked")
 	command(t, s, "SET", "lock:foreign", "of another kind")
 	for k, want := range map[string]bool{"leaked": true, "foreign": true, "fine": false} {
@@ -195,8 +195,8 @@ func TestLeakedKey(t *testing.T) {
 		t.Errorf("the leaked lock has token %d, want %d", st.Holders[0].Token, g.Token)
 	}
 	// A waiter for such a key polls again and again, and gets the lock when the key is gone.
-	next := joins(t, e, lasting("leaked", time.Minute))
-	got := waits(t, e, next)
+	next := mustJoin(t, e, lasting("leaked", time.Minute))
+	got := startWait(t, e, next)
 	began := time.Now()
 	if err := e.ForceRelease(t.Context(), leaked.Key, g.Token); err != nil {
 		t.Errorf("ForceRelease of the leaked lock: %v", err)

@@ -24,7 +24,7 @@ func TestRecordsThatAreForbidden(t *testing.T) {
 	rights := slices.DeleteFunc(smallestRights(t), func(word string) bool { return strings.HasPrefix(word, "~") })
 	addUser(t, s, "orders", append(rights, "~lock:orders:*", "~{lock:orders:*"))
 	e := unguarded(t, asUser(s, "orders"))
-	takes(t, e, lasting("orders:1", time.Minute))
+	mustTake(t, e, lasting("orders:1", time.Minute))
 	_, read := e.Records(t.Context(), 0)
 	for what, err := range map[string]error{"Record": e.Record(t.Context(), removal("1", driver.Asked)),
 		"Records": read} {
@@ -33,7 +33,7 @@ func TestRecordsThatAreForbidden(t *testing.T) {
 			t.Errorf("%s: %v, want a permanent error that says which rights are missing", what, err)
 		}
 	}
-	takes(t, e, lasting("orders:2", time.Minute))
+	mustTake(t, e, lasting("orders:2", time.Minute))
 }
 
 // A removal can be recorded when the server has no memory left, and so can the lock be released by force.
@@ -42,7 +42,7 @@ func TestRecordWithoutMemory(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	r := lasting("a", time.Minute)
-	g := takes(t, e, r)
+	g := mustTake(t, e, r)
 	command(t, s, "CONFIG", "SET", "maxmemory", "1")
 	if _, err := e.Take(t.Context(), lasting("b", time.Minute)); err == nil {
 		t.Fatal("the server has memory left")
@@ -117,5 +117,5 @@ func TestRecordsThatAreDamaged(t *testing.T) {
 		!strings.Contains(err.Error(), "another program") {
 		t.Errorf("with a key of another program: %v", err)
 	}
-	takes(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
 }

@@ -77,8 +77,8 @@ func (c replicaTest) pauseReplica(t *testing.T) (resume func()) {
 	return resume
 }
 
-// holds reports whether a server, which may be a replica, knows of a lock of this owner.
-func holds(t *testing.T, s *redisserver.Server, r driver.Request) bool {
+// hasLock reports whether a server, which may be a replica, knows of a lock of this owner.
+func hasLock(t *testing.T, s *redisserver.Server, r driver.Request) bool {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr(),
 		OnConnect: func(ctx context.Context, c *goredis.Conn) error {
@@ -115,7 +115,7 @@ func takeIsConfirmed(t *testing.T, c replicaTest) {
 		_, err := e.Take(context.Background(), r)
 		taken <- err
 	}()
-	eventually(t, "the master has granted the lease", func() bool { return holds(t, c.master, r) })
+	eventually(t, "the master has granted the lease", func() bool { return hasLock(t, c.master, r) })
 	select {
 	case err := <-taken:
 		t.Fatalf("Take has not waited for the replica: %v", err)
@@ -125,7 +125,7 @@ func takeIsConfirmed(t *testing.T, c replicaTest) {
 	if err := <-taken; err != nil {
 		t.Fatal(err)
 	}
-	if !holds(t, c.replica, r) {
+	if !hasLock(t, c.replica, r) {
 		t.Error("the replica does not know the lease")
 	}
 	release(t, e, r)
@@ -133,7 +133,7 @@ func takeIsConfirmed(t *testing.T, c replicaTest) {
 
 func takeIsUndone(t *testing.T, c replicaTest) {
 	e := unguarded(t, c.client, redis.WithReplicas(1, confirmTimeout/4))
-	takes(t, e, lock(c.tag+"known"))
+	mustTake(t, e, lock(c.tag+"known"))
 	c.pauseReplica(t)
 	lock, shared, permits := lock(c.tag+"undone"), lock(c.tag+"undone"), lock(c.tag+"undone")
 	shared.Mode = driver.Shared
@@ -161,23 +161,23 @@ func renewalIsUnknown(t *testing.T, c replicaTest) {
 	held, shared, gone := lasting(c.tag+"renewed", time.Minute), lasting(c.tag+"shared", time.Minute),
 		lasting(c.tag+"gone", time.Minute)
 	shared.Mode = driver.Shared
-	takes(t, e, held)
-	takes(t, e, shared)
+	mustTake(t, e, held)
+	mustTake(t, e, shared)
 	resume := c.pauseReplica(t)
 	for _, r := range []driver.Request{held, shared} {
-		err := renews(t.Context(), e, hold(r), time.Minute)
+		err := renewOne(t.Context(), e, hold(r), time.Minute)
 		if err == nil || driver.HadNoEffect(err) || driver.IsPermanent(err) ||
 			!strings.Contains(err.Error(), "0 of 1 replicas confirmed in time") {
 			t.Errorf("Renew of a %s lock: %v, want a shortfall of unknown outcome", r.Mode, err)
 		}
 	}
-	if err := renews(t.Context(), e, hold(gone), time.Minute); err == nil {
+	if err := renewOne(t.Context(), e, hold(gone), time.Minute); err == nil {
 		t.Error("Renew of what is not held answered nil")
 	}
 	resume()
 	for _, r := range []driver.Request{held, shared} {
 		eventually(t, "the replica confirms again",
-			func() bool { return renews(t.Context(), e, hold(r), time.Minute) == nil })
+			func() bool { return renewOne(t.Context(), e, hold(r), time.Minute) == nil })
 	}
 }
 
@@ -185,10 +185,10 @@ func renewalIsUnknown(t *testing.T, c replicaTest) {
 func handOverIsConfirmed(t *testing.T, c replicaTest) {
 	e := unguarded(t, c.client, redis.WithReplicas(1, confirmTimeout/2))
 	first, second := lasting(c.tag+"handed over", time.Minute), lasting(c.tag+"handed over", time.Minute)
-	takes(t, e, first)
-	second = joins(t, e, second)
+	mustTake(t, e, first)
+	second = mustJoin(t, e, second)
 	resume := c.pauseReplica(t)
-	got := waits(t, e, second)
+	got := startWait(t, e, second)
 	release(t, e, first)
 	err := (<-got).err
 	checkShortfall(t, err)
@@ -205,12 +205,12 @@ func handOverIsConfirmed(t *testing.T, c replicaTest) {
 		t.Fatalf("this is left behind: %v", left)
 	}
 	second = lasting(second.Name, time.Minute)
-	takes(t, e, first)
-	second = joins(t, e, second)
-	got = waits(t, e, second)
+	mustTake(t, e, first)
+	second = mustJoin(t, e, second)
+	got = startWait(t, e, second)
 	release(t, e, first)
 	granted(t, got)
-	if !holds(t, c.replica, second) {
+	if !hasLock(t, c.replica, second) {
 		t.Error("the replica does not know that the lock was handed over")
 	}
 	release(t, e, second)

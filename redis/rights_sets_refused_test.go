@@ -36,7 +36,7 @@ func tryWrites(ctx context.Context, e *redis.Engine, held driver.Request, token 
 	_, down := e.CountDown(ctx, driver.LatchDown{Name: "a", ID: "2", TTL: time.Minute})
 	return map[string]error{
 		"take": take, "take all": all, "open": opened, "set a latch": set, "count down": down,
-		"renew": renews(ctx, e, hold(held), time.Hour), "release": e.Release(ctx, driver.Release{Hold: hold(held)}),
+		"renew": renewOne(ctx, e, hold(held), time.Hour), "release": e.Release(ctx, driver.Release{Hold: hold(held)}),
 		"downgrade": e.Downgrade(ctx, hold(held)), "force": e.ForceRelease(ctx, held.Key, token),
 		"record": e.Record(ctx, removal("2", driver.Asked)), "sweep": e.Sweep(ctx, leak),
 	}
@@ -69,7 +69,7 @@ func TestReadOnlyUsersChangeNothing(t *testing.T) {
 	trust(t, s)
 	admin := open(t, standalone(s))
 	held := lasting("a", time.Hour/60)
-	token := takes(t, admin, held).Token
+	token := mustTake(t, admin, held).Token
 	latch := driver.LatchSet{Name: "a", ID: "1", Count: 1, TTL: time.Minute}
 	if _, err := admin.TrySet(t.Context(), latch); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestEachSetOfRightsInACluster(t *testing.T) {
 		},
 		"operate": func(ctx context.Context, e *redis.Engine, name string) error {
 			held := lasting(name, time.Minute)
-			token := takes(t, admin, held).Token
+			token := mustTake(t, admin, held).Token
 			_, err := e.OpenNow(ctx, "anna: a test")
 			if err == nil {
 				err = e.Record(ctx, removal(name, driver.Asked))
@@ -278,7 +278,7 @@ func TestRightsToSomeNames(t *testing.T) {
 		addUser(t, s, role, append(rights, keys...))
 	}
 	e := openURL(t, "redis://lock:"+userPassword+"@"+s.Addr())
-	takes(t, e, lasting("shop:1", time.Minute))
+	mustTake(t, e, lasting("shop:1", time.Minute))
 	_, err := e.Take(t.Context(), lasting("carts:1", time.Minute))
 	if denied, isNamed := errors.AsType[*redis.RightsError](err); !isNamed ||
 		!slices.Equal(denied.Missing, []string{"~lock:carts:1", "~{lock:carts:1}:*"}) {

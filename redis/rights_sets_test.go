@@ -98,7 +98,7 @@ func asLocker(ctx context.Context, x rightsTask) error {
 			if _, err := a.Take(ctx, holder); err != nil {
 				return err
 			}
-			if err := renews(ctx, a, hold(holder), time.Minute); err != nil {
+			if err := renewOne(ctx, a, hold(holder), time.Minute); err != nil {
 				return err
 			}
 			if _, err := a.Take(ctx, waiter); !errors.Is(err, driver.ErrHeld) {
@@ -155,8 +155,8 @@ func asLocker(ctx context.Context, x rightsTask) error {
 // asOperator releases locks by force, and sweeps leaks.
 func asOperator(ctx context.Context, x rightsTask) error {
 	holder := lasting(x.name, time.Minute)
-	takes(x.t, x.admin, holder)
-	takes(x.t, x.admin, lasting(x.name+"queue", time.Minute))
+	mustTake(x.t, x.admin, holder)
+	mustTake(x.t, x.admin, lasting(x.name+"queue", time.Minute))
 	endless := []string{"{lock:" + x.name + "}:latch", "{" + x.name + "}lock:{" + x.name + "}b:latch"}
 	for _, key := range endless {
 		command(x.t, x.s, "HSET", key, "generation", "1", "left", "1")
@@ -222,11 +222,11 @@ func newRightsTest(t *testing.T) rightsTest {
 	for _, name := range []string{"a", "{x}a"} {
 		reader := lasting(name, ttl)
 		reader.Mode = driver.Shared
-		takes(t, x.admin, reader)
-		joins(t, x.admin, lasting(name, ttl))
+		mustTake(t, x.admin, reader)
+		mustJoin(t, x.admin, lasting(name, ttl))
 		permit := lasting(name, ttl)
 		permit.Kind = driver.Semaphore
-		takes(t, x.admin, permit)
+		mustTake(t, x.admin, permit)
 		if _, err := x.admin.TrySet(t.Context(), driver.LatchSet{Name: name, ID: "1", Count: 1, TTL: ttl}); err != nil {
 			t.Fatal(err)
 		}

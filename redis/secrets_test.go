@@ -38,7 +38,7 @@ func TestWhatAServerRevealsAboutItsClients(t *testing.T) {
 	}
 	e := openURL(t, "redis://lock:"+userPassword+"@"+s.Addr())
 	r := lasting("name", time.Minute)
-	takes(t, e, r)
+	mustTake(t, e, r)
 	clients := fmt.Sprint(command(t, s, "CLIENT", "LIST"))
 	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {
 		t.Fatal(err)

@@ -27,9 +27,9 @@ func TestWaitersSurviveAPromotionBySentinels(t *testing.T) {
 	parties := map[string]*party{}
 	for name, client := range map[string]newClient{"Plain": failover(s), "AutoPipeline": pipelined(failover(s))} {
 		p := &party{holder: unguarded(t, client), waiter: unguarded(t, client), held: lasting(name, time.Minute)}
-		takes(t, p.holder, p.held)
+		mustTake(t, p.holder, p.held)
 		for i := range several {
-			p.queue[i], p.turns[i] = joins(t, p.waiter, lasting(name, time.Minute)), make(chan grant, 1)
+			p.queue[i], p.turns[i] = mustJoin(t, p.waiter, lasting(name, time.Minute)), make(chan grant, 1)
 			go func() {
 				g, err := takeDespiteErrors(ctx, p.waiter, p.queue[i])
 				p.turns[i] <- grant{g, err, time.Now()}
@@ -48,7 +48,7 @@ func TestWaitersSurviveAPromotionBySentinels(t *testing.T) {
 	for name, p := range parties {
 		t.Run(name, func(t *testing.T) {
 			retryUntilAnswered(t, "the renewal",
-				func() error { return renews(ctx, p.holder, hold(p.held), time.Minute) })
+				func() error { return renewOne(ctx, p.holder, hold(p.held), time.Minute) })
 			eventually(t, "both processes with waiters are subscribed to the new master", func() bool {
 				return len(command(t, promoted, "PUBSUB", "CHANNELS", "lock:wake:*").([]any)) == len(parties)
 			})

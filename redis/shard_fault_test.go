@@ -26,7 +26,7 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 		engines[name] = unguarded(t, client)
 		for shard := range 3 {
 			r := lasting(tagOn(shard)+name, 10*time.Minute)
-			takes(t, engines[name], r)
+			mustTake(t, engines[name], r)
 			batches[name] = append(batches[name], driver.Renewal{Hold: hold(r), TTL: 10 * time.Minute})
 		}
 		route := func(shard int) uint32 { return engines[name].Route(lock(tagOn(shard) + "another").Key) }
@@ -43,14 +43,14 @@ func TestFrozenShardDelaysNoOther(t *testing.T) {
 	for name, e := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			delaysNoOther(t, e, batches[name])
+			checkNoOtherDelayed(t, e, batches[name])
 		})
 	}
 }
 
-// delaysNoOther uses an engine whose shard 0 is silent. The batch has an item on each shard. Requests to shard 0 are
-// given up only after those to the others were answered.
-func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
+// checkNoOtherDelayed uses an engine whose shard 0 is silent. The batch has an item on each shard. Requests to shard 0
+// are given up only after those to the others were answered.
+func checkNoOtherDelayed(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	ctx, giveUp := context.WithTimeout(t.Context(), patience)
 	defer giveUp()
 	type outcome struct {
@@ -75,7 +75,7 @@ func delaysNoOther(t *testing.T, e *redis.Engine, batch []driver.Renewal) {
 	for shard := 1; shard < 3; shard++ {
 		for range several {
 			r := lasting(tagOn(shard)+t.Name(), 10*time.Minute)
-			takes(t, e, r)
+			mustTake(t, e, r)
 			release(t, e, r)
 		}
 	}
@@ -101,19 +101,19 @@ func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 	for name, client := range clusterClients(c) {
 		p := party{unguarded(t, client), unguarded(t, client), unguarded(t, client), lasting(tagOn(0)+name, long),
 			driver.Request{}}
-		takes(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and nothing more until afterwards
-		takes(t, p.holder, p.held)
-		p.next = joins(t, p.waiter, lasting(p.held.Name, long))
+		mustTake(t, p.idle, lasting(tagOn(0)+name+" idle", time.Minute)) // and nothing more until afterwards
+		mustTake(t, p.holder, p.held)
+		p.next = mustJoin(t, p.waiter, lasting(p.held.Name, long))
 		parties[name] = p
 	}
 	strict, confirmed := unguarded(t, hasty(c), redis.WithReplicas(1, time.Second)),
 		lasting(tagOn(0)+"confirmed", time.Minute)
-	takes(t, strict, confirmed)
+	mustTake(t, strict, confirmed)
 	if err := replica.AwaitReplicaOf(master); err != nil {
 		t.Fatal(err)
 	}
 	master.Kill()
-	if err := renews(t.Context(), strict, hold(confirmed), time.Minute); err == nil || driver.IsNo(err) {
+	if err := renewOne(t.Context(), strict, hold(confirmed), time.Minute); err == nil || driver.IsNo(err) {
 		t.Errorf("Renew while there is no master: %v", err)
 	}
 	if _, err := strict.Take(t.Context(), lock(tagOn(0)+"x")); err == nil || driver.IsNo(err) {
@@ -137,7 +137,7 @@ func TestEngineFindsThePromotedReplicaOfAShard(t *testing.T) {
 				_, err := p.idle.Take(ctx, lock(tagOn(0)+name+" new"))
 				return err
 			})
-			retryUntilAnswered(t, "the renewal", func() error { return renews(ctx, p.holder, hold(p.held), long) })
+			retryUntilAnswered(t, "the renewal", func() error { return renewOne(ctx, p.holder, hold(p.held), long) })
 			retryUntilAnswered(t, "the release",
 				func() error { return p.holder.Release(ctx, driver.Release{Hold: hold(p.held)}) })
 			if <-waited; err != nil {

@@ -31,7 +31,7 @@ func TestSharedLeasesThatCameFromAnotherClock(t *testing.T) {
 		one, second := permit(lasting(name, ttl)), permit(lasting(name, ttl))
 		one.Size, second.Size = 1, 1
 		for _, r := range []driver.Request{reader, other, one} {
-			takes(t, e, r)
+			mustTake(t, e, r)
 		}
 		cameFrom(t, s, "{lock:"+name+"}:holders", ahead)
 		cameFrom(t, s, "{lock:"+name+"}:permits-holders", ahead)
@@ -49,7 +49,7 @@ func TestSharedLeasesThatCameFromAnotherClock(t *testing.T) {
 		if _, err := e.Take(t.Context(), second); !errors.Is(err, driver.ErrHeld) {
 			t.Errorf("%s: a second permit of one: %v, want ErrHeld", name, err)
 		}
-		if err := renews(t.Context(), e, hold(other), ttl/2); err != nil {
+		if err := renewOne(t.Context(), e, hold(other), ttl/2); err != nil {
 			t.Errorf("%s: a renewal: %v", name, err)
 		}
 		if left := command(t, s, "PTTL", "lock:"+name); left.(int64) > ttl.Milliseconds() {
@@ -58,6 +58,6 @@ func TestSharedLeasesThatCameFromAnotherClock(t *testing.T) {
 		release(t, e, reader)
 		release(t, e, other)
 		release(t, e, one)
-		takes(t, e, lasting(name, ttl))
+		mustTake(t, e, lasting(name, ttl))
 	}
 }

@@ -15,7 +15,7 @@ func TestStatusOfManyWaiters(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	takes(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
 	const n = 1234
 	addWaiters(t, s, "a", n, "P", 0)
 	before := scriptCalls(t, s)

@@ -23,8 +23,8 @@ func locksNamed(names ...string) []driver.Request {
 	return batch
 }
 
-// takesAll takes what must be free.
-func takesAll(t *testing.T, e *redis.Engine, batch []driver.Request) []driver.Grant {
+// mustTakeAll takes what must be free.
+func mustTakeAll(t *testing.T, e *redis.Engine, batch []driver.Request) []driver.Grant {
 	t.Helper()
 	grants, err := e.TakeAll(t.Context(), batch)
 	if err != nil || len(grants) != len(batch) {
@@ -58,10 +58,10 @@ func TestTakeAllOnOneServer(t *testing.T) {
 	}
 	for name, check := range map[string]func(t *testing.T){
 		"OneRequestForAnyNames": func(t *testing.T) {
-			takes(t, e, lock("known")) // so that the scripts are there
+			mustTake(t, e, lock("known")) // so that the scripts are there
 			before := commandCalls(t, s, "evalsha")
 			batch := locksNamed(many(64)...)
-			takesAll(t, e, batch)
+			mustTakeAll(t, e, batch)
 			if n := commandCalls(t, s, "evalsha") - before; n != 1 {
 				t.Errorf("%d scripts were run, want one", n)
 			}
@@ -84,7 +84,7 @@ func TestTakeAllOnOneServer(t *testing.T) {
 			_, err := e.TakeAll(t.Context(), batch)
 			checkNoneTaken(t, err, driver.ErrHeld, e, batch)
 			command(t, s, "DEL", "lock:foreign b")
-			takesAll(t, e, batch)
+			mustTakeAll(t, e, batch)
 		},
 		"KeysOfAnotherType": func(t *testing.T) {
 			for _, key := range []string{"lock:typed b", "{lock:typed b}:token"} {
@@ -95,7 +95,7 @@ func TestTakeAllOnOneServer(t *testing.T) {
 					t.Errorf("TakeAll with a hash at %s: %v", key, err)
 				}
 				command(t, s, "DEL", key)
-				takesAll(t, e, locksNamed("typed a", "typed b")[:1])
+				mustTakeAll(t, e, locksNamed("typed a", "typed b")[:1])
 				command(t, s, "DEL", "lock:typed a")
 			}
 		},
@@ -104,7 +104,7 @@ func TestTakeAllOnOneServer(t *testing.T) {
 			command(t, s, "SET", "{lock:ahead b}:token", fmt.Sprint(ahead), "PX", "100000")
 			batch := locksNamed("ahead a", "ahead b")
 			batch[1].Tokens = 3
-			grants := takesAll(t, e, batch)
+			grants := mustTakeAll(t, e, batch)
 			if want := (driver.Grant{Token: uint64(ahead) + 1, Tokens: 3}); grants[1] != want {
 				t.Errorf("got %+v, want %+v", grants[1], want)
 			}
@@ -122,12 +122,12 @@ func TestTakeAllOnOneServer(t *testing.T) {
 			if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "used up") {
 				t.Errorf("TakeAll when a name has used up its tokens: %v", err)
 			}
-			takes(t, e, lasting("spent a", time.Minute))
+			mustTake(t, e, lasting("spent a", time.Minute))
 		},
 		"ListedLikeOthers": func(t *testing.T) {
 			batch := locksNamed("listed a", "listed b")
 			batch[0].Holder = "me\x00\nand more" // which a script would end at the NUL
-			grants := takesAll(t, e, batch)
+			grants := mustTakeAll(t, e, batch)
 			for i, text := range []string{"me\nand more", "test"} {
 				st := status(t, e, batch[i].Key)
 				if len(st.Holders) != 1 || st.Holders[0].Token != grants[i].Token || st.Holders[0].Holder != text ||
@@ -138,15 +138,15 @@ func TestTakeAllOnOneServer(t *testing.T) {
 		},
 		"RefusedNameIsQueuedForAtOnce": func(t *testing.T) {
 			held := lasting("contended b", time.Minute)
-			takes(t, e, held)
-			takes(t, e, lasting("contended for the subscription", time.Minute))
-			joins(t, e, lock("contended for the subscription")) // from now on the engine is subscribed
+			mustTake(t, e, held)
+			mustTake(t, e, lasting("contended for the subscription", time.Minute))
+			mustJoin(t, e, lock("contended for the subscription")) // from now on the engine is subscribed
 			_, err := e.TakeAll(t.Context(), locksNamed("contended a", "contended b", "contended c"))
 			if !errors.Is(err, driver.ErrHeld) {
 				t.Fatal(err)
 			}
 			before := commandCalls(t, s, "evalsha")
-			joins(t, e, lock("contended b"))
+			mustJoin(t, e, lock("contended b"))
 			if n := commandCalls(t, s, "evalsha") - before; n != 1 {
 				t.Errorf("%d scripts were run to join the queue of a name that is known to be held, want one", n)
 			}
@@ -185,7 +185,7 @@ func TestTakeAllOnACluster(t *testing.T) {
 			for _, known := range []bool{false, true} {
 				e := unguarded(t, client)
 				if known {
-					takesAll(t, e, locksNamed("{"+name+"}", "{"+name+"} a", "{"+name+"} b"))
+					mustTakeAll(t, e, locksNamed("{"+name+"}", "{"+name+"} a", "{"+name+"} b"))
 				}
 				_, err := e.TakeAll(t.Context(), apart)
 				checkNoneTaken(t, err, driver.ErrNotTogether, e, apart)
@@ -204,13 +204,13 @@ func TestTakeAllWhileGrantsAreClosed(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	held := locksNamed("a", "b")
-	first := takesAll(t, unguarded(t, standalone(s)), held)
+	first := mustTakeAll(t, unguarded(t, standalone(s)), held)
 	e := open(t, standalone(s))
 	_, err := e.TakeAll(t.Context(), locksNamed("c", "d"))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("TakeAll while grants are closed: %v, want ErrHeld", err)
 	}
-	if again := takesAll(t, e, held); !slices.Equal(again, first) {
+	if again := mustTakeAll(t, e, held); !slices.Equal(again, first) {
 		t.Errorf("got %+v, want %+v", again, first)
 	}
 	_, err = e.TakeAll(t.Context(), append(slices.Clone(held), locksNamed("c")...))
@@ -226,7 +226,7 @@ func TestTakeAllThatIsNotConfirmedIsUndone(t *testing.T) {
 	_, err := e.TakeAll(t.Context(), locksNamed("a", "b"))
 	checkShortfall(t, err)
 	checkNothingLeft(t, s)
-	takes(t, unguarded(t, standalone(s)), lasting("b", time.Minute))
+	mustTake(t, unguarded(t, standalone(s)), lasting("b", time.Minute))
 	_, err = e.TakeAll(context.Background(), locksNamed("a", "b"))
 	if !errors.Is(err, driver.ErrHeld) {
 		t.Errorf("TakeAll of what another holds, without replicas: %v, want ErrHeld", err)

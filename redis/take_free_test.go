@@ -52,15 +52,15 @@ func TestAnyTextAboutAHolder(t *testing.T) {
 					st.Holders[0].Token != g.Token {
 					t.Errorf("%s: listed %+v, want token %d and the text %q", method, st.Holders, g.Token, text)
 				}
-				if again := takes(t, e, r); again.Token != g.Token {
+				if again := mustTake(t, e, r); again.Token != g.Token {
 					t.Errorf("%s: taken again, the lock with the text %q has token %d, not %d", method, text,
 						again.Token, g.Token)
 				}
-				next := joins(t, beside, lasting(r.Name, time.Minute))
+				next := mustJoin(t, beside, lasting(r.Name, time.Minute))
 				if st := status(t, e, r.Key); len(st.Holders) != 1 || st.Holders[0].Holder != text {
 					t.Errorf("%s: while somebody waits, listed %+v, want the text %q", method, st.Holders, text)
 				}
-				got := waits(t, beside, next)
+				got := startWait(t, beside, next)
 				release(t, e, r)
 				granted(t, got)
 				release(t, beside, next)
@@ -114,7 +114,7 @@ func TestReservedTokens(t *testing.T) {
 				if is := command(t, s, "GET", key); is != strconv.FormatInt(last, 10) {
 					t.Errorf("%s of %d tokens: the last token is noted as %v, want %d", method, tokens, is, last)
 				}
-				if again := takes(t, e, r); again.Token != g.Token || again.Tokens != tokens {
+				if again := mustTake(t, e, r); again.Token != g.Token || again.Tokens != tokens {
 					t.Errorf("%s: taken again, got %d from %d, want %d from %d", method, again.Tokens, again.Token,
 						tokens, g.Token)
 				}
@@ -251,7 +251,7 @@ func TestOwnersAreDistinguished(t *testing.T) {
 				t.Errorf("%s of what %q holds: token %d, %v, want ErrHeld", method, value, g.Token, err)
 			}
 		}
-		if err := renews(t.Context(), e, hold(mine), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
+		if err := renewOne(t.Context(), e, hold(mine), time.Minute); !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("Renew of what %q holds: %v, want ErrNotHeld", value, err)
 		}
 		if err := e.Release(t.Context(), driver.Release{Hold: hold(mine)}); !errors.Is(err, driver.ErrNotHeld) {
@@ -272,7 +272,7 @@ func TestOwnersThatCannotBeDistinguished(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	kept := lasting("kept", time.Minute)
-	takes(t, e, kept)
+	mustTake(t, e, kept)
 	if err := e.Release(t.Context(), driver.Release{Hold: hold(kept), Keep: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestOwnersThatCannotBeDistinguished(t *testing.T) {
 			}
 		}
 		for what, err := range map[string]error{
-			"Renew":     renews(t.Context(), e, hold(other), time.Hour),
+			"Renew":     renewOne(t.Context(), e, hold(other), time.Hour),
 			"Release":   e.Release(t.Context(), driver.Release{Hold: hold(other)}),
 			"Downgrade": e.Downgrade(t.Context(), hold(other)),
 			"Raise":     e.Raise(t.Context(), driver.Raise{Key: other.Key, Owner: owner, Token: 1, Tokens: 1}),

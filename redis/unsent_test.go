@@ -79,7 +79,7 @@ func TestWhatWasWithdrawnIsNeverSent(t *testing.T) {
 	if err := <-taken; !driver.HadNoEffect(err) || driver.IsNo(err) {
 		t.Errorf("Take of an owner that was released: %v, want an error without effect", err)
 	}
-	takes(t, e, lasting("a", time.Minute)) // nobody has it
+	mustTake(t, e, lasting("a", time.Minute)) // nobody has it
 }
 
 // If an owner is used again when the server is known meanwhile, its request is sent, and its release, too.
@@ -87,9 +87,9 @@ func TestWhatIsSentTheSecondTimeIsReleased(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	for name, again := range map[string]func(*testing.T, *redis.Engine, driver.Request){
-		"Take":      func(t *testing.T, e *redis.Engine, r driver.Request) { takes(t, e, r) },
-		"TakeAll":   func(t *testing.T, e *redis.Engine, r driver.Request) { takesAll(t, e, []driver.Request{r}) },
-		"StartTake": func(t *testing.T, e *redis.Engine, r driver.Request) { checkGranted(t, <-startsTake(e, r)) },
+		"Take":      func(t *testing.T, e *redis.Engine, r driver.Request) { mustTake(t, e, r) },
+		"TakeAll":   func(t *testing.T, e *redis.Engine, r driver.Request) { mustTakeAll(t, e, []driver.Request{r}) },
+		"StartTake": func(t *testing.T, e *redis.Engine, r driver.Request) { checkGranted(t, <-startTake(e, r)) },
 		"Wait": func(t *testing.T, e *redis.Engine, r driver.Request) {
 			g, err := e.Wait(t.Context(), r)
 			checkGranted(t, result{g, err})
@@ -110,13 +110,13 @@ func TestWhatIsSentTheSecondTimeIsReleased(t *testing.T) {
 				t.Fatalf("Take while the server says nothing: %v, want an error without effect", err)
 			}
 			go passOn(l, s.Addr())
-			err = renews(t.Context(), e, hold(lasting("nobody's", time.Minute)), time.Minute)
+			err = renewOne(t.Context(), e, hold(lasting("nobody's", time.Minute)), time.Minute)
 			if !errors.Is(err, driver.ErrNotHeld) {
 				t.Fatalf("renewing what nobody holds: %v", err)
 			}
 			again(t, e, r)
 			release(t, e, r)
-			takes(t, e, lasting(name, time.Minute)) // nobody has it
+			mustTake(t, e, lasting(name, time.Minute)) // nobody has it
 		})
 	}
 }

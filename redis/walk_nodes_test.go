@@ -65,7 +65,7 @@ func TestWalkWhereANodeHasNotHeardOfAMaster(t *testing.T) {
 	var want []string
 	for i := range 30 {
 		r := lasting(fmt.Sprintf("name %02d", i), time.Minute)
-		takes(t, e, r)
+		mustTake(t, e, r)
 		want = append(want, r.Name)
 	}
 	from, err := c.Owner(redisserver.Slot(redis.DefaultPrefix + want[0]))
@@ -118,7 +118,7 @@ func (n failingNodes) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook 
 func TestWalkAndExamineWhereANodeIsGone(t *testing.T) {
 	t.Parallel()
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
-	takes(t, unguarded(t, cluster(c)), lasting("a", time.Minute))
+	mustTake(t, unguarded(t, cluster(c)), lasting("a", time.Minute))
 	left := &atomic.Int64{}
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		nodes := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()})

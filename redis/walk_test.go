@@ -94,8 +94,8 @@ func TestWalkPastOtherKeys(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
-	takes(t, e, lasting("ours", time.Minute))
-	takes(t, e, lasting("with a list for a queue", time.Minute))
+	mustTake(t, e, lasting("ours", time.Minute))
+	mustTake(t, e, lasting("with a list for a queue", time.Minute))
 	for _, words := range [][]string{
 		{"HSET", "lock:hash", "a", "b"}, {"RPUSH", "lock:list", "a"}, {"ZADD", "lock:set", "1", "a"},
 		{"SET", "{lock:latch}:latch", "a"},
@@ -174,7 +174,7 @@ func TestWalkOnASilentServer(t *testing.T) {
 	e := unguarded(t, func(t *testing.T) goredis.UniversalClient {
 		return closed(t, goredis.NewClient(&goredis.Options{Addr: p.Addr(), ReadTimeout: time.Hour}))
 	})
-	takes(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
 	p.Freeze()
 	t.Cleanup(p.Cut)
 	began := time.Now()
@@ -193,7 +193,7 @@ func TestWalkWithoutTheRightToScan(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	addUser(t, s, "blind", slices.DeleteFunc(smallestRights(t), func(word string) bool { return word == "+scan" }))
 	e := unguarded(t, asUser(s, "blind"))
-	takes(t, e, lasting("a", time.Minute))
+	mustTake(t, e, lasting("a", time.Minute))
 	for what, f := range map[string]func() error{
 		"Walk":  func() error { _, err := walkNames(t.Context(), e, driver.Query{}); return err },
 		"List":  func() error { _, err := e.List(t.Context(), driver.Query{}); return err },
@@ -255,7 +255,7 @@ func TestWalkWhileASlotIsMoved(t *testing.T) {
 	var want []string
 	for i := range 30 {
 		r := lasting(fmt.Sprintf("name %02d", i), time.Minute)
-		takes(t, e, r)
+		mustTake(t, e, r)
 		want = append(want, r.Name)
 	}
 	key := redis.DefaultPrefix + want[0]

@@ -17,9 +17,9 @@ func TestMessageOfAnOldGrant(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
-	takes(t, beside, holder)
-	r := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, r)
+	mustTake(t, beside, holder)
+	r := mustJoin(t, e, lasting("a", time.Minute))
+	got := startWait(t, e, r)
 	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
 	ticket, process := record[8], record[9]
 	granted5sAgo := fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(),
@@ -47,9 +47,9 @@ func TestMessageThroughAReplica(t *testing.T) {
 			standalone(pair.Replicas[0])(t).(*goredis.Client)}
 	}), unguarded(t, standalone(pair.Master))
 	holder := lasting("a", 3*time.Second)
-	takes(t, beside, holder)
-	r := joins(t, e, lasting("a", time.Minute))
-	got := waits(t, e, r)
+	mustTake(t, beside, holder)
+	r := mustJoin(t, e, lasting("a", time.Minute))
+	got := startWait(t, e, r)
 	release(t, beside, holder)
 	granted(t, got)
 	if g, err := beside.Take(t.Context(), lasting("a", time.Minute)); err == nil {

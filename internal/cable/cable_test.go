@@ -60,18 +60,18 @@ func (c *caller) tell(word string) {
 	noErr(c.t, err)
 }
 
-// hears returns what is received within a time.
-func (c *caller) hears(within time.Duration) (string, error) {
+// receive returns what arrives within a time.
+func (c *caller) receive(within time.Duration) (string, error) {
 	c.t.Helper()
 	noErr(c.t, c.conn.SetReadDeadline(time.Now().Add(within)))
 	return c.said.ReadString('\n')
 }
 
-// echoes sends a word and receives it again.
-func (c *caller) echoes(word string) {
+// mustEcho sends a word and receives it again.
+func (c *caller) mustEcho(word string) {
 	c.t.Helper()
 	c.tell(word)
-	if said, err := c.hears(patience); said != word+"\n" {
+	if said, err := c.receive(patience); said != word+"\n" {
 		c.t.Fatalf("%q, %v; want %s", said, err, word)
 	}
 }
@@ -80,7 +80,7 @@ const patience = time.Minute
 
 func TestBytesAreRelayed(t *testing.T) {
 	t.Parallel()
-	call(t, ForTest(t, echo(t)).Addr()).echoes("hello")
+	call(t, ForTest(t, echo(t)).Addr()).mustEcho("hello")
 }
 
 // While the cable is frozen nothing arrives; when it thaws, everything does, on new connections,
@@ -89,27 +89,27 @@ func TestFreeze(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	old := call(t, cable.Addr())
-	old.echoes("first")
+	old.mustEcho("first")
 	cable.Freeze()
 	both := []*caller{old, call(t, cable.Addr())}
 	for _, c := range both {
 		c.tell("hello")
-		if said, err := c.hears(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if said, err := c.receive(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%q, %v; want nothing", said, err)
 		}
 	}
 	cable.Thaw()
 	for _, c := range both {
-		if said, err := c.hears(patience); said != "hello\n" {
+		if said, err := c.receive(patience); said != "hello\n" {
 			t.Errorf("%q, %v", said, err)
 		}
 	}
 }
 
-// ends waits until the other side has closed a connection.
-func (c *caller) ends() {
+// awaitEnd waits until the other side has closed a connection.
+func (c *caller) awaitEnd() {
 	c.t.Helper()
-	if said, err := c.hears(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if said, err := c.receive(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Errorf("%q, %v; want an end", said, err)
 	}
 }
@@ -118,28 +118,28 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	c := call(t, cable.Addr())
-	c.echoes("hello")
+	c.mustEcho("hello")
 	cable.Freeze() // a frozen cable can still be cut
 	cable.Cut()
-	c.ends()
+	c.awaitEnd()
 	cable.Thaw()
-	call(t, cable.Addr()).echoes("again")
+	call(t, cable.Addr()).mustEcho("again")
 }
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	cable := ForTest(t, echo(t))
 	c := call(t, cable.Addr())
-	c.echoes("hello")
+	c.mustEcho("hello")
 	cable.Refuse()
 	if conn, err := net.Dial("tcp", cable.Addr()); err == nil {
 		_ = conn.Close()
 		t.Error("it lets somebody connect")
 	}
-	c.echoes("still here")
+	c.mustEcho("still here")
 	noErr(t, cable.Allow())
 	noErr(t, cable.Allow()) // does nothing
-	call(t, cable.Addr()).echoes("again")
+	call(t, cable.Addr()).mustEcho("again")
 }
 
 // When a server ends, its connections end.
@@ -148,7 +148,7 @@ func TestServerThatIsGone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	noErr(t, err)
 	noErr(t, listener.Close())
-	call(t, ForTest(t, listener.Addr().String()).Addr()).ends()
+	call(t, ForTest(t, listener.Addr().String()).Addr()).awaitEnd()
 }
 
 func TestClose(t *testing.T) {
@@ -158,7 +158,7 @@ func TestClose(t *testing.T) {
 	cable.Freeze()
 	cable.Close()
 	cable.Close()
-	c.ends()
+	c.awaitEnd()
 	if err := cable.Allow(); err == nil {
 		t.Error("it lets somebody connect after Close")
 	}

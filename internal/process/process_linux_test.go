@@ -50,7 +50,7 @@ func reader(t *testing.T, r *os.File) *bufio.Reader {
 	return bufio.NewReader(r)
 }
 
-func says(t *testing.T, r *bufio.Reader, want string) {
+func wantLine(t *testing.T, r *bufio.Reader, want string) {
 	t.Helper()
 	if line, err := r.ReadString('\n'); line != want+"\n" {
 		t.Fatalf("it says %q, %v; want %q", line, err, want)
@@ -81,7 +81,7 @@ func echo(t *testing.T, start func(*exec.Cmd) (*Process, error)) (p *Process, te
 	})
 	noErr(t, errors.Join(in.Close(), out.Close())) // it has its own copies
 	said = reader(t, r)
-	says(t, said, "here")
+	wantLine(t, said, "here")
 	return p, tell, said
 }
 
@@ -117,7 +117,7 @@ func TestItDiesWithItsParent(t *testing.T) {
 	noErr(t, parent.Start())
 	noErr(t, out.Close())
 	said := reader(t, r)
-	says(t, said, "here")
+	wantLine(t, said, "here")
 	noErr(t, parent.Process.Kill())
 	_ = parent.Wait()                                       // it was killed
 	if _, err := said.ReadByte(); !errors.Is(err, io.EOF) { // nobody has the other end of the pipe any more
@@ -142,7 +142,7 @@ func TestItOutlivesItsThread(t *testing.T) {
 	}
 	_, err := fmt.Fprintln(tell, "are you there?")
 	noErr(t, err)
-	says(t, said, "are you there?")
+	wantLine(t, said, "are you there?")
 }
 
 // inAThreadThatEnds calls a function in a thread of its own, and sends the thread's id.
@@ -172,7 +172,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("it is paused, and the system says %s", stat)
 	}
 	noErr(t, p.Resume())
-	says(t, said, "are you there?")
+	wantLine(t, said, "are you there?")
 	p.Kill()
 	if p.Pause() == nil {
 		t.Error("what has ended was paused")

@@ -28,8 +28,8 @@ func serve(t *testing.T) (s *Server, launch func(times int)) {
 	}
 }
 
-// refuses expects an error that contains the name of the server, and some words.
-func refuses(t *testing.T, err error, words ...string) {
+// wantError expects an error that contains the name of the server, and some words.
+func wantError(t *testing.T, err error, words ...string) {
 	t.Helper()
 	for _, w := range append(words, "the echo") {
 		if err == nil || !strings.Contains(err.Error(), w) {
@@ -48,16 +48,16 @@ func TestLifeOfAServer(t *testing.T) {
 		if s.PID() != 0 || s.Run() != nil || s.Up() {
 			t.Errorf("process %d runs, up: %v", s.PID(), s.Up())
 		}
-		refuses(t, s.Pause(), "call Restart")
-		refuses(t, s.Resume(), "call Restart")
-		refuses(t, s.Await(s.Run(), patience, "it answers", func() error { return nil }), "has ended before it answers",
-			"its log ends with")
+		wantError(t, s.Pause(), "call Restart")
+		wantError(t, s.Resume(), "call Restart")
+		wantError(t, s.Await(s.Run(), patience, "it answers", func() error { return nil }),
+			"has ended before it answers", "its log ends with")
 	}
 	down()
 	launch(1)
 	pid := s.PID()
 	_, err := s.Launch(program("echo"))
-	refuses(t, err, "call Kill or Stop")
+	wantError(t, err, "call Kill or Stop")
 	if run := s.Run(); pid == 0 || run.Pid != pid || !s.Up() {
 		t.Errorf("process %d, and not %d, up: %v", run.Pid, pid, s.Up())
 	}
@@ -89,11 +89,11 @@ func TestAwait(t *testing.T) {
 	missing := errors.New("a word is missing")
 	asked := 0
 	err := s.Await(s.Run(), 0, "it says all", func() error { asked++; return missing })
-	refuses(t, err, "it says all: a word is missing", "its log ends with:\nhere")
+	wantError(t, err, "it says all: a word is missing", "its log ends with:\nhere")
 	if asked == 0 || !errors.Is(err, missing) {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
-	refuses(t, s.Await(s.Run(), patience, "it answers", func() error { s.Kill(); return missing }),
+	wantError(t, s.Await(s.Run(), patience, "it answers", func() error { s.Kill(); return missing }),
 		"has ended before it answers")
 }
 
@@ -109,14 +109,14 @@ func TestARunThatHasEnded(t *testing.T) {
 		launch(2)
 		return errors.New("no answer")
 	})
-	refuses(t, err, "has ended before it answers")
+	wantError(t, err, "has ended before it answers")
 	second := s.PID()
 	first.Kill()
 	if second == 0 || second == first.Pid || s.PID() != second || !s.Up() {
 		t.Errorf("process %d runs; want %d, the one after %d", s.PID(), second, first.Pid)
 	}
 	asked := false
-	refuses(t, s.Await(first, patience, "it answers", func() error { asked = true; return nil }),
+	wantError(t, s.Await(first, patience, "it answers", func() error { asked = true; return nil }),
 		"has ended before it answers")
 	if asked {
 		t.Error("the next run was asked in its place")
@@ -151,7 +151,7 @@ func TestCloseOfAServer(t *testing.T) {
 		t.Errorf("the folder: %v; process %d; released %d times", err, s.PID(), released)
 	}
 	_, err = s.Launch(program("echo"))
-	refuses(t, err, "start a new one")
+	wantError(t, err, "start a new one")
 }
 
 // Another Close removes what could not be removed, and repeats nothing else.

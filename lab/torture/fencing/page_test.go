@@ -66,7 +66,7 @@ func TestThePageOfPlainSQL(t *testing.T) {
 			by[b.heading] = append(by[b.heading], b.text)
 			if strings.HasPrefix(b.text, "INSERT") ||
 				strings.HasPrefix(b.text, "UPDATE") && strings.Count(b.text, ";") == 1 {
-				changes(t, c, b.text, "17", 1, result)
+				checkChanges(t, c, b.text, "17", 1, result)
 			}
 		}
 		if want := map[string]int{"PostgreSQL": 11, "SQLite": 10}[d.name]; ran != want {
@@ -81,16 +81,16 @@ func TestThePageOfPlainSQL(t *testing.T) {
 
 		// The same with other tokens.
 		table, column, write := by["A table for marks"][1], by["Or a column"][1], by["A single write"][0]
-		changes(t, c, table, "17", 1, nil)
-		changes(t, c, table, "16", 0, nil)
-		changes(t, c, table, "18", 1, nil)
-		changes(t, c, column, "17", 1, nil)
-		changes(t, c, column, "16", 0, nil)
-		changes(t, c, write, "17", 0, nil)
-		changes(t, c, write, "18", 1, nil)
+		checkChanges(t, c, table, "17", 1, nil)
+		checkChanges(t, c, table, "16", 0, nil)
+		checkChanges(t, c, table, "18", 1, nil)
+		checkChanges(t, c, column, "17", 1, nil)
+		checkChanges(t, c, column, "16", 0, nil)
+		checkChanges(t, c, write, "17", 0, nil)
+		checkChanges(t, c, write, "18", 1, nil)
 		free := strings.SplitAfter(by["Without a transaction"][0], ";\n")
-		changes(t, c, free[2], "17", 0, nil) // the mark is 18 now
-		changes(t, c, free[2], "18", 1, nil)
+		checkChanges(t, c, free[2], "17", 0, nil) // the mark is 18 now
+		checkChanges(t, c, free[2], "18", 1, nil)
 		if d.name == "PostgreSQL" {
 			_, err = c.ExecContext(t.Context(), "SELECT raise_mark('stock:7', 16)")
 			if state(err) != "FE412" {
@@ -110,9 +110,9 @@ func TestThePageOfPlainSQL(t *testing.T) {
 	})
 }
 
-// changes runs a statement with another token, unless it has run already, and checks how many rows
+// checkChanges runs a statement with another token, unless it has run already, and checks how many rows
 // it changes.
-func changes(t *testing.T, c *sql.Conn, statement, token string, want int64, result sql.Result) {
+func checkChanges(t *testing.T, c *sql.Conn, statement, token string, want int64, result sql.Result) {
 	t.Helper()
 	if result == nil {
 		var err error

@@ -47,14 +47,14 @@ func TestGivingUpOnAServerThatSaysNothing(t *testing.T) {
 			}
 			cancel()
 			// Some give up by themselves.
-			if err := ends(t, "Lock", locked); !errors.Is(err, context.Canceled) &&
+			if err := awaitEnd(t, "Lock", locked); !errors.Is(err, context.Canceled) &&
 				!errors.Is(err, leasehold.ErrUnavailable) {
 				t.Errorf("Lock: %v", err)
 			}
-			if err := ends(t, "Close of the client", begin(client.Close)); err != nil {
+			if err := awaitEnd(t, "Close of the client", begin(client.Close)); err != nil {
 				t.Errorf("Close of the client: %v", err)
 			}
-			if err := ends(t, "Close of the engine", begin(shut)); err != nil {
+			if err := awaitEnd(t, "Close of the engine", begin(shut)); err != nil {
 				t.Errorf("Close of the engine: %v", err)
 			}
 		})
@@ -67,7 +67,7 @@ func begin(f func() error) <-chan error {
 	return done
 }
 
-func ends(t *testing.T, what string, done <-chan error) error {
+func awaitEnd(t *testing.T, what string, done <-chan error) error {
 	t.Helper()
 	select {
 	case err := <-done:

@@ -27,8 +27,8 @@ func TestLibrariesOnOtherServersLockAndCount(t *testing.T) {
 				noErr(t, err)
 				other, err := l.Open(Config{Addrs: at.Addrs()})
 				noErr(t, err)
-				excludes(t, l.Name, s, other)
-				excludes(t, l.Name, other, s)
+				checkExclusion(t, l.Name, s, other)
+				checkExclusion(t, l.Name, other, s)
 				noErr(t, other.Close())
 				if n, want := least(t, l.Name+" alone", s, &sent), commands[l.Name]; n != want {
 					t.Errorf("%s: %d commands to lock and release a free name, want %d", l.Name, n, want)
@@ -39,8 +39,8 @@ func TestLibrariesOnOtherServersLockAndCount(t *testing.T) {
 	}
 }
 
-// excludes checks that another session cannot lock a name until the first one releases it.
-func excludes(t *testing.T, name string, one, another Session) {
+// checkExclusion checks that another session cannot lock a name until the first one releases it.
+func checkExclusion(t *testing.T, name string, one, another Session) {
 	t.Helper()
 	held, err := one.Lock(t.Context(), name)
 	noErr(t, err)

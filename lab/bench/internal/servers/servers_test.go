@@ -116,8 +116,8 @@ func TestRemoveKeysDeletesKeysWithTheMark(t *testing.T) {
 	}
 }
 
-// answers reports whether an address answers a PING soon.
-func answers(t *testing.T, addr string) bool {
+// isAnswering reports whether an address answers a PING soon.
+func isAnswering(t *testing.T, addr string) bool {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	noErr(t, err)
@@ -140,12 +140,12 @@ func TestFaultsMeetTheLastNodeAlone(t *testing.T) {
 	}{"stopped": {n.Stopped(), direct}, "blackholed": {n.Blackholed(), cable}} {
 		noErr(t, c.fault.Break())
 		for i, addr := range c.addrs {
-			if want := i != last; answers(t, addr) != want {
+			if want := i != last; isAnswering(t, addr) != want {
 				t.Errorf("%s: node %d answers: %v", name, i, !want)
 			}
 		}
 		noErr(t, c.fault.Fix())
-		if !answers(t, c.addrs[last]) {
+		if !isAnswering(t, c.addrs[last]) {
 			t.Errorf("%s: the node does not answer after the fault was fixed", name)
 		}
 	}

@@ -19,7 +19,7 @@ func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 	for _, w := range slices.Concat(Redis, Five) {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
-			findsItsFigures(t, runner(t), w)
+			checkFigures(t, runner(t), w)
 		})
 	}
 	for _, together := range [][]Workload{Postgres, Etcd, ZooKeeper} {
@@ -27,18 +27,18 @@ func TestWorkloadsRunAndTargetsFindTheirFigures(t *testing.T) {
 			t.Parallel()
 			r := runnerWithoutRedis(t)
 			for _, w := range together {
-				findsItsFigures(t, r, w)
+				checkFigures(t, r, w)
 			}
 		})
 	}
 }
 
-// findsItsFigures runs a workload, and runs it for longer if a busy machine has left something out.
-func findsItsFigures(t *testing.T, r *Runner, w Workload) {
+// checkFigures runs a workload, and runs it for longer if a busy machine has left something out.
+func checkFigures(t *testing.T, r *Runner, w Workload) {
 	t.Helper()
 	for w, tries := tiny(w), 1; ; tries++ {
 		result := mustRun(t, r, w)
-		wrong := lacks(result, w)
+		wrong := findMissing(result, w)
 		violated := slices.ContainsFunc(result.Failures, func(f string) bool { return strings.Contains(f, violation) })
 		if len(wrong) == 0 {
 			return
@@ -50,8 +50,8 @@ func findsItsFigures(t *testing.T, r *Runner, w Workload) {
 	}
 }
 
-// lacks lists what went wrong in a workload, and which figures are missing.
-func lacks(result Result, w Workload) (wrong []string) {
+// findMissing lists what went wrong in a workload, and which figures are missing.
+func findMissing(result Result, w Workload) (wrong []string) {
 	wrong = append(wrong, result.Failures...)
 	for _, left := range result.LeftOut {
 		if needed.Servers() && strings.Contains(left, "missing") {
