@@ -71,7 +71,7 @@ func (c *Client) findLongQueues(ctx context.Context, servers []Server) (found []
 		}
 		found = append(found, Finding{
 			Severity: Warning, Code: "long-queue",
-			Text: fmt.Sprintf("%d wait for the %s %q, and with a limit of %d (WithMaxWaiters, --max-waiters) "+
+			Text: fmt.Sprintf("%d callers wait for the %s %q, and with a limit of %d (WithMaxWaiters, --max-waiters) "+
 				"further callers are refused", s.Waiting, s.Kind, s.Name, c.maxWaiters),
 			Fix: "find out who holds it for so long (leasehold inspect), or why so many want it; or raise the limit",
 		})

@@ -196,7 +196,7 @@ func TestExamineFindsLongQueues(t *testing.T) {
 		if found := text != ""; found != want {
 			t.Errorf("with 9 waiters and a limit of %d: %q", limit, text)
 		}
-		if want && (!strings.Contains(text, `9 wait for the lock "order"`) ||
+		if want && (!strings.Contains(text, `9 callers wait for the lock "order"`) ||
 			!strings.Contains(text, fmt.Sprint("limit of ", limit))) {
 			t.Errorf("the text is %q", text)
 		}

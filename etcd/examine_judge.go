@@ -60,16 +60,16 @@ func (c *clusterReport) judgeClusters(f *findings) {
 func (c *clusterReport) judgeLeader(f *findings, members []*namedMember) {
 	if c.leader() == 0 {
 		f.add(driver.Critical, "no-leader", "",
-			"the members that answer know of no leader, as is so when a majority does not run, "+
-				"or cannot reach one another: no lock can be had or renewed",
+			"the members that answer know of no leader, because fewer than a majority run, "+
+				"or they cannot reach one another: no lock can be granted or renewed",
 			"check the members that do not answer, and the network between members")
 		return
 	}
 	for _, named := range members {
 		if named.server.Err == nil && named.report.status.Leader == 0 {
 			f.add(driver.Warning, "no-leader", named.server.Name,
-				"it knows of no leader, where others do, so it cannot reach them: "+
-					"requests of programs that are connected to it fail until they turn to another member",
+				"it knows of no leader, but others do, so it cannot reach them: "+
+					"requests of programs that are connected to it fail until they use another member",
 				"check the network between it and the other members")
 		}
 	}
@@ -97,11 +97,11 @@ func judgeMemberCount(f *findings, members []*namedMember) {
 	switch {
 	case voters == 1:
 		f.add(driver.Note, "too-few-members", "",
-			"the cluster has one member: while it is down, no lock can be had or renewed. It forgets nothing",
+			"the cluster has one member: while it is down, no lock can be granted or renewed. It forgets nothing",
 			"nothing, or three members")
 	case voters == 2:
 		f.add(driver.Warning, "too-few-members", "",
-			"the cluster has two members, and needs both: when either is down, no lock can be had or renewed, "+
+			"the cluster has two members, and needs both: when either is down, no lock can be granted or renewed, "+
 				"which is worse than with one. It forgets nothing",
 			"one member more, or one less")
 	case voters%2 == 0:
@@ -173,8 +173,8 @@ func (c *clusterReport) judgeAlarms(f *findings, members []*namedMember) {
 	for _, named := range members {
 		if c.isAlarmRaised(named.member, noSpace) {
 			f.add(driver.Critical, "no-space", named.server.Name,
-				"its database has reached its quota, and the alarm NOSPACE is raised: no lock can be had. "+
-					"What is held is renewed and can be released",
+				"its database has reached its quota, and the alarm NOSPACE is raised: no lock can be granted. "+
+					"Leases that are held are renewed, and can be released",
 				"compact and defragment the database, or raise --quota-backend-bytes; then etcdctl alarm disarm")
 		}
 		if c.isAlarmRaised(named.member, corrupt) {
@@ -204,13 +204,13 @@ func (c *clusterReport) judgeSpace(f *findings, members []*namedMember) {
 		severity, uncertain := driver.Warning, ""
 		if quota <= 0 {
 			severity, quota = driver.Note, usualQuota
-			uncertain = ", if that has not been set otherwise, which the server does not tell"
+			uncertain = ", unless it is configured otherwise, which the server does not report"
 		}
 		if size < quota/100*nearlyFull {
 			continue
 		}
 		f.add(severity, "database-nearly-full", named.server.Name,
-			fmt.Sprintf("its database has %d of the %d MB of its quota%s: when it is full, no lock can be had. "+
+			fmt.Sprintf("its database has %d of the %d MB of its quota%s: when it is full, no lock can be granted. "+
 				"%d MB of it are in use", size>>20, quota>>20, uncertain, named.report.status.DbSizeInUse>>20),
 			"compact and defragment the database, or raise --quota-backend-bytes")
 	}

@@ -49,30 +49,31 @@ func judgeRights(ctx context.Context, f *findings, rep *memberReport, user, pref
 	reads := !lacks["read"+locks] && !lacks["read"+semaphores]
 	writes := !lacks["write"+locks] && !lacks["write"+semaphores]
 	noWrites := lacks["write"+locks] && lacks["write"+semaphores] && lacks["write"+sessions]
-	const meant = ". If it is meant for that, all is well"
+	const meant = ". That is fine if it is intended"
 	what := "the user may not " + strings.Join(missing, ", nor ")
 	fix := strings.Join(grants, ", and ") + ", and etcdctl user grant-role USER ROLE"
 	switch {
 	case reads && noWrites:
-		f.add(driver.Note, "rights-look", "", "the user may look, and may not lock"+meant, fix)
+		f.add(driver.Note, "rights-look", "", "the user can list locks, but cannot take any"+meant, fix)
 		return nil
 	case reads && writes:
-		f.add(driver.Note, "rights-look", "", "the user may look and take locks away, and may not lock"+meant, fix)
+		f.add(driver.Note, "rights-look", "",
+			"the user can list locks and release them by force, but cannot take any"+meant, fix)
 		return nil
 	case lacks["read"+sessions], lacks["write"+sessions]:
-		f.add(driver.Critical, "rights", "", what+": no lock can be had", fix)
+		f.add(driver.Critical, "rights", "", what+": no lock can be granted", fix)
 		return nil
 	}
 	some, err := mayUseSome(ctx, rep, user, locks, semaphores)
 	switch {
 	case err != nil:
-		f.add(driver.Warning, "rights", "", what+" and all that begins so, and it could not be found out whether "+
-			"some of them: no lock can be had for other names", fix)
+		f.add(driver.Warning, "rights", "", what+" and names below it. It is not known whether it may "+
+			"do so for some of them: no lock can be granted for the others", fix)
 	case some:
 		f.add(driver.Note, "rights-names", "",
-			what+" and all that begins so. If it is meant for some names, all is well", fix)
+			what+" and names below it. That is fine if the user is meant for some names only", fix)
 	default:
-		f.add(driver.Critical, "rights", "", what+": no lock can be had", fix)
+		f.add(driver.Critical, "rights", "", what+": no lock can be granted", fix)
 	}
 	return nil
 }

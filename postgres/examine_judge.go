@@ -68,11 +68,11 @@ func (s *serverReport) judgeUsable(f *findings, e engineSettings) {
 	switch {
 	case !s.server.Votes:
 		f.add(driver.Critical, "replica-as-node",
-			"it is a standby, and refuses all changes: no lock can be had",
+			"it is a standby, and refuses all changes: no lock can be granted",
 			"name the primary, or all servers and target_session_attrs=read-write in the URL")
 	case s.readOnly:
 		f.add(driver.Critical, "read-only",
-			"transactions are read-only by default (default_transaction_read_only): no lock can be had",
+			"transactions are read-only by default (default_transaction_read_only): no lock can be granted",
 			"ALTER ROLE … SET default_transaction_read_only = off for the user of the locks")
 	}
 	if s.isolation != "read committed" {
@@ -91,7 +91,7 @@ func (s *serverReport) judgeUsable(f *findings, e engineSettings) {
 	case !s.tables:
 		f.add(driver.Critical, "tables-missing",
 			"the tables of locks are not in this database, and this user may not make them, or migrate=off forbids "+
-				"it: no lock can be had",
+				"it: no lock can be granted",
 			"let a user who may make them take a lock without migrate=off, or run the SQL of the documentation; "+
 				"check the database and the schema in the URL")
 	case s.migration > 0 && s.migration < e.knownVersion && migrates:
@@ -112,13 +112,13 @@ func (s *serverReport) judgeUsable(f *findings, e engineSettings) {
 func (s *serverReport) judgeRights(f *findings) {
 	if len(s.missingToList) == 0 && len(s.missingToLock) > 0 && !s.canChange {
 		f.add(driver.Note, "rights-look",
-			"the user may look, but not lock. That is fine if the user is meant for looking only",
+			"the user can list locks, but cannot take any. That is fine if it is intended",
 			"nothing; or "+grantStatements(s.missingToLock))
 		return
 	}
 	if len(s.missingToLock) > 0 {
 		f.add(driver.Critical, "rights",
-			fmt.Sprintf("the user may not %s: no lock can be had", strings.Join(s.missingToLock, ", ")),
+			fmt.Sprintf("the user may not %s: no lock can be granted", strings.Join(s.missingToLock, ", ")),
 			grantStatements(s.missingToLock))
 	}
 	if len(s.missingOther) > 0 {

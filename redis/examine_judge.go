@@ -52,9 +52,9 @@ func (e *Engine) judge(r *serverReport) []driver.Finding {
 
 // judgeUsable finds out whether locks can be kept on a server at all, and reports whether the rest is worth examining.
 func (e *Engine) judgeUsable(f *findings, r *serverReport) bool {
-	severity, then := driver.Critical, "no lock can be had"
+	severity, then := driver.Critical, "no lock can be granted"
 	if r.isReplica {
-		severity, then = driver.Warning, "no lock can be had once it is promoted"
+		severity, then = driver.Warning, "no lock can be granted once it is promoted"
 	}
 	switch {
 	case r.info.mode == modeSentinel:
@@ -88,12 +88,12 @@ func (e *Engine) judgeUsable(f *findings, r *serverReport) bool {
 	if r.oneOfSeveral {
 		f.add(severity, "wrong-mode",
 			"it is one of several masters of a Cluster, and the others are not known: "+
-				"locks whose names are there cannot be had",
+				"locks whose names are there cannot be granted",
 			"use a redis+cluster:// URL, or NewClusterClient")
 		return false
 	}
 	if r.infoFields["loading"] == "1" {
-		f.add(severity, "loading", "it is loading its data, and refuses all else until it has: "+then, "wait")
+		f.add(severity, "loading", "it is loading its data, and refuses requests until that is done: "+then, "wait")
 		return false
 	}
 	return true
@@ -128,11 +128,11 @@ func (e *Engine) judgeMemory(f *findings, r *serverReport) {
 	case limit > 0 && !r.isReplica && r.usedMemory() >= limit:
 		f.add(driver.Critical, "memory-full",
 			fmt.Sprintf("all of its memory (%d MB) is used: "+
-				"locks that are held are renewed, but none can be had", limit>>20),
+				"locks that are held are renewed, but no others are granted", limit>>20),
 			"raise maxmemory, or remove other data")
 	case limit > 0 && !r.isReplica && r.usedMemory() >= limit/10*9:
 		f.add(driver.Warning, "memory-nearly-full",
-			fmt.Sprintf("%d of %d MB of its memory are used: when it is full, no lock can be had",
+			fmt.Sprintf("%d of %d MB of its memory are used: when it is full, no lock can be granted",
 				r.usedMemory()>>20, limit>>20),
 			"raise maxmemory, or remove other data")
 	}
@@ -204,10 +204,10 @@ func (e *Engine) judgePersistence(f *findings, r *serverReport) {
 	snapshot := r.infoFields["rdb_last_bgsave_status"] == "err"
 	log := r.infoFields["aof_enabled"] == "1" && r.infoFields["aof_last_write_status"] == "err"
 	stops, known := r.config["stop-writes-on-bgsave-error"]
-	switch fix := "look into its log, and make room on its disk; or stop-writes-on-bgsave-error no"; {
+	switch fix := "read its log, and free space on its disk; or stop-writes-on-bgsave-error no"; {
 	case log, snapshot && stops == "yes" && r.config["save"] != "":
 		f.add(driver.Critical, "saving-fails",
-			"it could not write to its disk, and refuses all changes: no lock can be had or renewed",
+			"it could not write to its disk, and refuses all changes: no lock can be granted or renewed",
 			fix)
 	case snapshot && !known:
 		f.add(driver.Warning, "saving-fails",
@@ -224,8 +224,8 @@ func (e *Engine) judgeClients(f *findings, r *serverReport) {
 	limit, now := r.infoNumber("maxclients"), r.infoNumber("connected_clients")
 	if limit > 0 && now*10 >= limit*9 {
 		f.add(driver.Warning, "clients-nearly-full",
-			fmt.Sprintf("%d of %d connections are in use: one more than that is refused, and with it "+
-				"locks and messages to those who wait", now, limit),
+			fmt.Sprintf("%d of %d connections are in use: once all are, new ones are refused, and with "+
+				"them locks and messages to waiters", now, limit),
 			"raise maxclients, or find out who keeps so many")
 	}
 }
@@ -234,7 +234,8 @@ func (e *Engine) judgeClients(f *findings, r *serverReport) {
 func (missing *missingRights) judge(place string, granting bool) []driver.Finding {
 	f := &findings{server: place}
 	if missing.isReadOnlyUser() {
-		f.add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
+		f.add(driver.Note, "rights-look",
+			"the user can list locks, but cannot take any. That is fine if it is intended",
 			"nothing, or the words of *lock* in docs/engines/redis.md#the-smallest-rights")
 		inVain := func(word string) bool { return !slices.Contains(optionalRights, word) }
 		*missing = missingRights{
@@ -244,9 +245,10 @@ func (missing *missingRights) judge(place string, granting bool) []driver.Findin
 			optional:  slices.DeleteFunc(slices.Clone(missing.optional), inVain),
 		}
 	}
-	worst, then := driver.Critical, "no lock can be had"
+	worst, then := driver.Critical, "no lock can be granted"
 	if !granting {
-		worst, then = driver.Warning, "no lock can be had once it is promoted (rights are not copied from the master)"
+		worst, then = driver.Warning, "no lock can be granted once it is promoted "+
+			"(rights are not copied from the master)"
 	}
 	const fix = "see the smallest rights in docs/engines/redis.md; give these with ACL SETUSER: "
 	list := func(words []string) string { return strings.Join(words, " ") }
@@ -263,7 +265,7 @@ func (missing *missingRights) judge(place string, granting bool) []driver.Findin
 	if len(missing.someNames) > 0 {
 		f.add(driver.Note, "rights-names",
 			fmt.Sprintf("the user may not use all names: %s would be needed for that. "+
-				"If it is meant for some names, all is well", list(missing.someNames)),
+				"That is fine if the user is meant for some names only", list(missing.someNames)),
 			fix+list(missing.someNames))
 	}
 	if len(missing.listing) > 0 && granting {
@@ -280,7 +282,7 @@ func (missing *missingRights) judge(place string, granting bool) []driver.Findin
 	}
 	if len(missing.optional) > 0 && granting {
 		f.add(driver.Note, "rights-spare",
-			fmt.Sprintf("the user lacks %s, without which nearly everything works", list(missing.optional)),
+			fmt.Sprintf("the user lacks %s. Nearly everything works without it", list(missing.optional)),
 			fix+list(missing.optional))
 	}
 	if missing.unknown {

@@ -38,7 +38,7 @@ func (e *Engine) judgeReplication(f *findings, v *serverReport) {
 	}
 	if e.replicas > online {
 		f.add(driver.Critical, "too-few-replicas",
-			fmt.Sprintf("%d replicas must confirm each lock, and %d can: no lock can be had", e.replicas, online),
+			fmt.Sprintf("%d replicas must confirm each lock, and %d can: no lock can be granted", e.replicas, online),
 			"start replicas, or ask for fewer")
 	}
 	if len(following) == 0 {
@@ -112,7 +112,7 @@ func (e *Engine) judgeAll(reports []*serverReport) []driver.Finding {
 		case isUserRefused(r.errNotAsked):
 			f.server = r.server.Name
 			f.add(driver.Warning, "replica-rights",
-				fmt.Sprintf("the replica does not let the user in: no lock can be had once it is promoted "+
+				fmt.Sprintf("the replica does not let the user in: no lock can be granted once it is promoted "+
 					"(users are not copied from the master): %s", r.errNotAsked),
 				"create the user there with the same password and rights")
 		default:

@@ -62,7 +62,7 @@ func (e *Engine) examineCluster(ctx context.Context) ([]*serverReport, []driver.
 	if err != nil && strings.Contains(err.Error(), "cluster support disabled") {
 		return nil, []driver.Finding{{
 			Severity: driver.Critical, Code: "wrong-mode",
-			Text: "the server is no part of a Cluster, but is used like one: no lock can be had",
+			Text: "the server is no part of a Cluster, but is used like one: no lock can be granted",
 			Fix:  "use a redis:// or redis+sentinel:// URL, or a client for one server",
 		}}, nil
 	}
@@ -105,7 +105,7 @@ func (e *Engine) judgeCoverage(nodes []node) []driver.Finding {
 	}
 	return []driver.Finding{{Severity: driver.Critical, Code: "cluster-not-covered",
 		Text: fmt.Sprintf("%d of the %d slots of the Cluster are kept by no master: "+
-			"locks whose names are there cannot be had, and with "+
+			"locks whose names are there cannot be granted, and with "+
 			"cluster-require-full-coverage none at all", slots-covered, slots),
 		Fix: "give the slots to masters: redis-cli --cluster fix"}}
 }

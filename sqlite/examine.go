@@ -99,7 +99,8 @@ func (r fileReport) judge(path string) (all []driver.Finding) {
 			"stop all programs that use the path, and start them again")
 	}
 	if r.readOnly {
-		add(driver.Note, "rights-look", "the user may look, and may not lock. If it is meant for that, all is well",
+		add(driver.Note, "rights-look",
+			"the user can list locks, but cannot take any. That is fine if it is intended",
 			"nothing, or the right to write the file and its folder")
 	}
 	// a user without the right to write cannot see the mode while nobody uses the file
@@ -120,7 +121,7 @@ func (r fileReport) judge(path string) (all []driver.Finding) {
 	if r.folderErr != nil && !r.readOnly {
 		add(driver.Warning, "folder-not-writable",
 			fmt.Sprintf("no file can be created in its folder (%s): "+
-				"locks work while another program has the file open, and not after", r.folderErr),
+				"locks work only while another program has the file open", r.folderErr),
 			"give this user the right to write the folder")
 	}
 	if r.worldReadable {
@@ -144,20 +145,21 @@ func (r fileReport) judge(path string) (all []driver.Finding) {
 	}
 	switch {
 	case r.freeBytes >= 0 && r.freeBytes < noFreeBytes:
-		add(driver.Critical, "disk-full", "the disk is full: no lock can be had or renewed", "make room")
+		add(driver.Critical, "disk-full", "the disk is full: no lock can be granted or renewed", "free some space")
 	case r.freeBytes >= 0 && r.freeBytes < minFreeBytes:
 		add(driver.Warning, "disk-nearly-full",
-			fmt.Sprintf("%d MB are left on the disk: when it is full, no lock can be had or renewed", r.freeBytes>>20),
+			fmt.Sprintf("%d MB are left on the disk: when it is full, no lock can be granted or renewed",
+				r.freeBytes>>20),
 			"make room")
 	case r.freeBytes < 0:
 		add(driver.Note, "disk-not-looked-at",
-			"how much room is left on the disk was not looked at, as it cannot be found out here", "nothing")
+			"how much space is left on the disk cannot be found out on this system", "nothing")
 	}
 	if r.logBytes > unboundedLogBytes {
 		add(driver.Warning, "log-grows",
 			fmt.Sprintf("its log has %d MB: something that reads the file keeps it from being moved into the file",
 				r.logBytes>>20),
-			"find what has the file open beside the programs that lock, as a backup or a shell of SQLite")
+			"find what else has the file open, such as a backup or a shell of SQLite")
 	}
 	if r.wallClock {
 		add(driver.Note, "wall-clock",

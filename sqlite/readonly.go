@@ -19,7 +19,7 @@ import (
 // begun to use it.
 
 var (
-	errReadOnly = errors.New("this user may look at the locks in the file, and change nothing: " +
+	errReadOnly = errors.New("this user can list the locks in the file, but cannot change them: " +
 		"give it the right to write the file and its folder")
 	errNoLocks = errors.New("there is nothing in it yet, and this user may not write it: " +
 		"let a user who may write it use it first")

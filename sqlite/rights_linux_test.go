@@ -92,7 +92,7 @@ func TestFilesWithoutTheRights(t *testing.T) {
 		if _, err := fmt.Sscan(line, &permanent); err != nil || !permanent {
 			t.Errorf("%s: %q, want a permanent error", path, line)
 		}
-		if looks := path == readOnly || path == used; looks != strings.Contains(line, "may look") {
+		if looks := path == readOnly || path == used; looks != strings.Contains(line, "can list the locks") {
 			t.Errorf("%s: %q", path, line)
 		}
 		for _, part := range []string{path, "right"} {

@@ -74,7 +74,7 @@ func (er *ensembleReport) judgeQuorum(f *findings) {
 	if without > 0 {
 		f.add(driver.Critical, "no-leader", "",
 			fmt.Sprintf("%d of %d servers answer and serve nobody, as fewer than a majority of the ensemble "+
-				"have found each other: no lock can be had or renewed", without, len(er.servers)),
+				"have found each other: no lock can be granted or renewed", without, len(er.servers)),
 			"start the other servers, "+
 				"and check that they reach each other on their ports for followers and for elections")
 	}
@@ -103,24 +103,24 @@ func (er *ensembleReport) judgeCount(f *findings) {
 	case er.voters == 0:
 	case er.voters == 1:
 		f.add(driver.Note, "too-few-members", "",
-			"the ensemble has one server: while it is down, no lock can be had or renewed. "+
+			"the ensemble has one server: while it is down, no lock can be granted or renewed. "+
 				"It forgets nothing that is on its disk",
 			"nothing, or three servers")
 	case er.voters == 2:
 		f.add(driver.Warning, "too-few-members", "",
 			"the ensemble has two servers, and needs both: "+
-				"when either is down, no lock can be had or renewed, which is worse than with one",
+				"when either is down, no lock can be granted or renewed, which is worse than with one",
 			"one server more, or one less")
 	case er.voters%2 == 0:
 		f.add(driver.Note, "even-number", "",
-			fmt.Sprintf("the ensemble has %d servers that vote, and bears no more failures than one of %d",
+			fmt.Sprintf("the ensemble has %d servers that vote, and tolerates no more failures than one of %d",
 				er.voters, er.voters-1),
-			"take one more, or one less")
+			"one server more, or one less")
 	}
 	if er.voters > len(er.servers) {
 		f.add(driver.Note, "servers-not-named", "",
 			fmt.Sprintf("the ensemble has %d servers, of which %d are named: when those are down, this program can do "+
-				"nothing, although a majority may be left. If a name stands for all of them, all is well, "+
+				"nothing, although a majority may be left. That is fine if one name stands for all of them, "+
 				"but they were not looked at", er.voters, len(er.servers)),
 			"name all of them in the URL")
 	}
@@ -139,16 +139,16 @@ func (er *ensembleReport) judgeTimeouts(f *findings) {
 	default:
 		f.add(driver.Note, "session-timeout", "",
 			fmt.Sprintf("a session timeout of %v was asked for, and the server gives at least %v: "+
-				"what a dead process has held is free only after that", er.wantedTimeout, er.givenTimeout),
+				"what a process held becomes free only that long after it has died", er.wantedTimeout, er.givenTimeout),
 			"ask for as much, or set minSessionTimeout (2 ticks by default) in zoo.cfg")
 	}
 	shortest, longest := er.timeoutLimits()
 	if shortest < longest && shortest < max(er.wantedTimeout, er.givenTimeout) {
 		f.add(driver.Critical, "session-limits-differ", "",
 			fmt.Sprintf("one server gives sessions at most %v, and another one %v: "+
-				"when the session of a client goes on at the first one and is cut off there, "+
-				"it ends before its leases, and two may hold a lock for up to a ttl; "+
-				"longer leases cannot be had or renewed there", shortest, longest),
+				"when the session of a client moves to the first one and the client is cut off there, "+
+				"the session ends before its leases, and two may hold a lock for up to a ttl; "+
+				"longer leases cannot be granted or renewed there", shortest, longest),
 			"set the same maxSessionTimeout, or the same tickTime, on all servers")
 	}
 }
@@ -193,13 +193,13 @@ func (sr *serverReport) judge(f *findings) {
 	if sr.flushes > 0 && sr.syncs == 0 {
 		f.add(driver.Warning, "sync-off", name,
 			"it does not wait for the disk (forceSync=no): "+
-				"when its machine goes down, it may forget what it has said. "+
+				"when its machine goes down, it may forget what it has acknowledged. "+
 				"If a majority forgets, as when the power fails, two may hold a lock, and tokens may go back",
 			"take forceSync=no out of zoo.cfg, and zookeeper.forceSync out of the arguments of Java")
 	}
 	if len(sr.refusedWords) > 0 {
 		f.add(driver.Note, "words-not-allowed", name,
-			fmt.Sprintf("it does not answer the four-letter words %s, so it was not looked at %s",
+			fmt.Sprintf("it does not answer the four-letter words %s, so it is not known %s",
 				strings.Join(sr.refusedWords, ", "), sr.describeUnseen()),
 			"nothing, or 4lw.commands.whitelist=srvr,conf,mntr in zoo.cfg")
 	}
@@ -209,8 +209,8 @@ func (sr *serverReport) judge(f *findings) {
 func (sr *serverReport) describeUnseen() string {
 	what := map[string]string{
 		"srvr": "which version it has and whether it has a leader",
-		"conf": "how long sessions may be on it",
-		"mntr": "for how long it has run and whether it waits for the disk",
+		"conf": "what it allows as a session timeout",
+		"mntr": "how long it has been running and whether it waits for the disk",
 	}
 	all := make([]string, len(sr.refusedWords))
 	for i, word := range sr.refusedWords {

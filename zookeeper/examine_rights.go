@@ -31,14 +31,14 @@ func (e *Engine) judgeRights(ctx context.Context) []driver.Finding {
 			if !told[readOnlyCode] { // once for both kinds
 				told[readOnlyCode] = true
 				f.add(driver.Note, "rights-look", "",
-					"the user may look, and may not lock. If it is meant for that, all is well",
+					"the user can list locks, but cannot take any. That is fine if it is intended",
 					"nothing; or "+fmt.Sprintf(give, "cdrw"))
 			}
 		case "read":
 			f.add(driver.Note, "rights-spare", "", mayNot+": locks work, and listings do not",
 				"nothing; or "+fmt.Sprintf(give, "cdr"))
 		default:
-			f.add(driver.Critical, "rights", "", mayNot+": locks cannot be had, or not let go",
+			f.add(driver.Critical, "rights", "", mayNot+": locks cannot be granted, or not be released",
 				fmt.Sprintf(give, "cdrw"))
 		}
 	}

@@ -48,8 +48,8 @@ func mergeReports(reports []nodeReport) driver.Examination {
 			case f.Code == "wrong-mode" && r.server.Cluster:
 				continue // findDependentNodes reports it
 			case f.Code == "replica-as-node" && f.Server == r.name:
-				f.Text = "it is a replica, which knows what its master knows: " +
-					"with its vote a majority would be none. An engine on these servers is refused"
+				f.Text = "it is a replica, whose data is that of its master: " +
+					"if it voted, a majority would not be one. An engine on these servers is refused"
 				f.Fix = "name independent masters"
 			}
 			if slices.Contains(votelessCodes, f.Code) && f.Severity == driver.Critical && voting >= majority {
@@ -104,7 +104,7 @@ func findDependentNodes(reports []nodeReport) (all []driver.Finding) {
 		}
 		if other, twice := first[r.server.RunID]; twice {
 			add("same-server-twice", r.name,
-				fmt.Sprintf("it is the same server as %s: its vote would count twice, so that a majority is none. "+
+				fmt.Sprintf("it is the same server as %s: its vote would count twice, so a majority would not be one. "+
 					"An engine on these servers is refused", other),
 				"name each server once")
 			continue
@@ -112,8 +112,8 @@ func findDependentNodes(reports []nodeReport) (all []driver.Finding) {
 		first[r.server.RunID] = r.name
 		if r.server.Cluster {
 			add("cluster-as-node", r.name,
-				"it is part of a Cluster, which promotes replicas by itself: a node that has forgotten. "+
-					"An engine on these servers is refused",
+				"it is part of a Cluster, which promotes replicas by itself, and they may lack grants of "+
+					"their master. An engine on these servers is refused",
 				"name independent masters")
 		}
 	}
@@ -160,17 +160,17 @@ func findLists(reports []nodeReport) (all []driver.Finding) {
 func findNodeCount(all, voting, majority int) (found []driver.Finding) {
 	if voting < majority {
 		found = append(found, driver.Finding{Severity: driver.Critical, Code: "no-majority",
-			Text: fmt.Sprintf("%d of %d servers vote now, and %d must: no lock can be had", voting, all, majority),
+			Text: fmt.Sprintf("%d of %d servers vote now, and %d must: no lock can be granted", voting, all, majority),
 			Fix:  "see to the others"})
 	}
 	switch {
 	case all < 3:
 		found = append(found, driver.Finding{Severity: driver.Warning, Code: "too-few-nodes",
-			Text: fmt.Sprintf("with %d servers none may fail: if one does, no lock can be had", all),
+			Text: fmt.Sprintf("with %d servers none may fail: if one does, no lock can be granted", all),
 			Fix:  "name three or five, or use the engine redis, which can do more"})
 	case all%2 == 0:
 		found = append(found, driver.Finding{Severity: driver.Note, Code: "even-number",
-			Text: fmt.Sprintf("%d servers bear no more failures than %d: a majority is %d", all, all-1, majority),
+			Text: fmt.Sprintf("%d servers tolerate no more failures than %d: a majority is %d", all, all-1, majority),
 			Fix:  "nothing, or one server more or less"})
 	}
 	return found
