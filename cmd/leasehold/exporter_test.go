@@ -144,7 +144,7 @@ func TestExporterOnRedis(t *testing.T) {
 	// It prints a line when polls begin to fail and when they work again, not each time.
 	lines := strings.Split(strings.TrimSpace(s.stderr()), "\n")
 	for i, l := range lines[1:] {
-		if fails := strings.Contains(l, "the look at the engine fails"); fails != (i%2 == 0) {
+		if fails := strings.Contains(l, "polling the engine fails"); fails != (i%2 == 0) {
 			t.Errorf("it said %q", lines)
 		}
 	}

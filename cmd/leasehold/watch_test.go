@@ -59,7 +59,7 @@ func TestWatchGoesOnAfterARestart(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.remaining()
 	r := p.wait().want(t, 128+int(syscall.SIGTERM)).wantNoSecret(t)
-	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, "looking has failed") ||
+	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, "polling has failed") ||
 		!strings.Contains(r.err, "is back") {
 		t.Errorf("stderr %q", r.err)
 	}

@@ -23,9 +23,9 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Find what endangers locks, and say what to do about it",
 		Long: `Find what endangers locks, and say what to do about it.
 
-It looks at each server on which the engine keeps locks: version, role, uptime, how long an answer takes, what
-its clock shows, settings that may break promises, and what this user may not do. It changes nothing. It also
-reports what it could not look at.
+It asks each server on which the engine keeps locks for its version, role, uptime, response time, clock, settings
+that may break promises, and for what this user may not do. It changes nothing. It also reports what it could not
+check.
 
 A critical finding: a promise may be broken now, or locks do not work. A warning: locks work, but a fault that
 is to be expected would break a promise, or cost much time. A note: nothing is wrong, but you should know.

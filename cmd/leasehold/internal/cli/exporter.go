@@ -30,8 +30,8 @@ func (a *app) exporter() *cobra.Command {
 		Long: `Serve what can be seen on the engine to Prometheus, on http://` + defaultListen + `/metrics:
 locks held, waiters, leaks, and the health of nodes.
 
-It looks at the engine every --interval, and never because of a scrape. While the engine cannot be reached it
-goes on, with leasehold_up 0.`,
+It polls the engine every --interval, and never because of a scrape. While the engine cannot be reached it goes
+on, with leasehold_up 0.`,
 		Args:              exactArgs(0, "leasehold exporter [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,8 +52,8 @@ goes on, with leasehold_up 0.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", listen, "serve on `HOST:PORT`; nobody is asked for a password there")
-	cmd.Flags().Var(&interval, "interval", "look at the engine this often")
-	cmd.Flags().Var(&timeout, "timeout", "how long one look may take (default two thirds of the interval)")
+	cmd.Flags().Var(&interval, "interval", "poll the engine this often")
+	cmd.Flags().Var(&timeout, "timeout", "how long one poll may take (default two thirds of the interval)")
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only names that begin with `TEXT`")
 	return cmd
 }
@@ -84,7 +84,7 @@ func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) err
 		}
 		return err
 	}
-	a.say("looks at the engine every %s, and serves http://%s/metrics", w.Interval, l.Addr())
+	a.say("polls the engine every %s, and serves http://%s/metrics", w.Interval, l.Addr())
 	defer w.Start()()
 	if err := exporter.Serve(ctx, l, w); err != nil {
 		return &exit.Error{Code: exit.Unavailable, Err: err}

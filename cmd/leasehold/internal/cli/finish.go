@@ -12,7 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// finishLimit is how long a command that only looks may go on after a signal, or after it is done: to print what it has
+// finishLimit is how long a command that only reads may go on after a signal, or after it is done: to print what it has
 // and to close what it has opened.
 const finishLimit = 100 * time.Millisecond
 

@@ -145,7 +145,7 @@ func TestWaitSurvivesAnOutage(t *testing.T) {
 			t.Error(err)
 		}
 		if got, want := fmt.Sprint(a.err),
-			"leasehold: looking has failed, trying again: list: engine not available: connection refused\nleasehold: "+
+			"leasehold: polling has failed, trying again: list: engine not available: connection refused\nleasehold: "+
 				"the engine is back\n"; got != want {
 			t.Errorf("it said %q, want %q", got, want)
 		}
@@ -190,7 +190,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 		if want := []string{"held", "away", "back", "released"}; !slices.Equal(events, want) {
 			t.Errorf("it printed %q, want %q:\n%s", events, want, strings.Join(lines, "\n"))
 		}
-		if said := fmt.Sprint(a.err); strings.Count(said, "\n") != 2 || !strings.Contains(said, "looking has failed") ||
+		if said := fmt.Sprint(a.err); strings.Count(said, "\n") != 2 || !strings.Contains(said, "polling has failed") ||
 			!strings.Contains(said, "the engine is back") {
 			t.Errorf("it said %q", said)
 		}

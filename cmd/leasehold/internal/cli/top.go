@@ -26,7 +26,7 @@ func (a *app) top() *cobra.Command {
 		Short: "Watch what is held and waited for, on the whole terminal",
 		Long: `Watch what is held and waited for, on the whole terminal.
 
-q ends it, ? shows all keys. A look goes through all names, and the next one begins an interval after it has ended.`,
+q ends it, ? shows all keys. A poll goes through all names, and the next one begins an interval after it has ended.`,
 		Args:              exactArgs(0, "leasehold top [flags]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +48,7 @@ q ends it, ? shows all keys. A look goes through all names, and the next one beg
 			})
 		},
 	}
-	cmd.Flags().Var(&interval, "interval", "time between two looks")
+	cmd.Flags().Var(&interval, "interval", "time between two polls")
 	cmd.Flags().Var(&kind, "kind", "only this kind")
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only names that begin with `TEXT`")
 	return cmd

@@ -33,11 +33,11 @@ func (a *app) wait() *cobra.Command {
 		Short: "Wait until nobody holds a name",
 		Long: `Wait until nobody holds a name, in whatever way, and a latch has come down to zero.
 
-It only looks, up to four times a second, and takes nothing: waiters of leasehold run are served first, and when
-the answer is here somebody may hold the name again. It does not see what comes and goes between two looks. To
-do something only while nobody else does, use leasehold run.
+It polls, up to four times a second, and takes nothing: waiters of leasehold run are served first, and by the time
+it returns somebody may hold the name again. It does not see what comes and goes between two polls. To do something
+only while nobody else does, use leasehold run.
 
-While the engine is unavailable it keeps looking, and says so once. The first look must succeed.
+While the engine is unavailable it keeps polling, and says so once. The first poll must succeed.
 
 Exit codes: 0 nobody holds it; 75 it was held until --wait was over; 128+N if signal N ended the wait; 64, 69 as
 for all commands.`,
@@ -51,7 +51,7 @@ for all commands.`,
 		},
 	}
 	cmd.Flags().Var(&f.kind, "kind", "only this kind")
-	cmd.Flags().VarP(&f.wait, "wait", "w", "wait at most this long; 0 looks once (default for ever)")
+	cmd.Flags().VarP(&f.wait, "wait", "w", "wait at most this long; 0 polls once (default for ever)")
 	return cmd
 }
 

@@ -34,11 +34,11 @@ func (a *app) watch() *cobra.Command {
 		Short: "Print a line for each change: granted, handed on, released, waiting",
 		Long: `Print a line for each change of one name, or of all, until INT or TERM.
 
-It begins with what is held, waited for or set now. Then it looks at intervals, and prints the differences. It
-does not see what comes and goes between two looks. A renewal is no change. Listing many names takes time, and
-the next look waits for as long.
+It begins with what is held, waited for or set now. Then it polls at intervals, and prints the differences. It
+does not see what comes and goes between two polls. A renewal is no change. After a poll that took long, because
+there are many names, it waits for as long before the next one.
 
-  held, free   at the first look
+  held, free   at the first poll
   granted      a new holder
   handed on    from one holder to the next
   released     gone before the lease could expire: by its holder, by force, or forgotten by the engine
@@ -48,8 +48,8 @@ the next look waits for as long.
   latch        the count of a latch; forgotten when it is not set any more
   node         what a node says of NAME, on an engine of several nodes
 
-While the engine is unavailable it keeps looking: it says so once, and says when the engine is back. The first
-look must succeed. -o json is one object a line.`,
+While the engine is unavailable it keeps polling: it says so once, and says when the engine is back. The first
+poll must succeed. -o json is one object a line.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -80,7 +80,7 @@ look must succeed. -o json is one object a line.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.prefix, "prefix", "", "only names that begin with `TEXT`")
 	flags.Var(&f.kind, "kind", "only this kind")
-	flags.Var(&f.interval, "interval", "time between two looks, at least 100ms")
+	flags.Var(&f.interval, "interval", "time between two polls, at least 100ms")
 	output.register(cmd)
 	return cmd
 }

@@ -39,7 +39,7 @@ func (a *app) printChanges(all []change, json bool) error {
 }
 
 // sayUnavailable and sayAvailable are the messages of commands that poll.
-func (a *app) sayUnavailable(reason string) { a.say("looking has failed, trying again: %s", reason) }
+func (a *app) sayUnavailable(reason string) { a.say("polling has failed, trying again: %s", reason) }
 func (a *app) sayAvailable()                { a.say("the engine is back") }
 
 // errorText returns the text of an error without the name of the library, which each message begins with.

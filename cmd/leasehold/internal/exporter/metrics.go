@@ -13,9 +13,9 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	up = desc("up",
-		"1 if the last look at the engine worked, 0 if a part of it failed: what it could not find out is absent.")
+		"1 if the last poll of the engine succeeded, 0 if a part of it failed: what it could not find out is absent.")
 
-	took = desc("scrape_seconds", "How long the last look at the engine took, in seconds.")
+	took = desc("scrape_seconds", "How long the last poll of the engine took, in seconds.")
 
 	held = desc("locks_held", "Holders of locks, and of permits of semaphores, by the label that they gave the lock "+
 		"(default: they gave none; other: there are too many different ones).", "kind", "resource")

@@ -48,7 +48,7 @@ const indexPage = `<!DOCTYPE html>
 <html lang="en">
 <title>leasehold exporter</title>
 <h1>leasehold exporter</h1>
-<p><a href="metrics">Metrics</a> of the last look at the engine. <a href="healthz">Health</a> of this server.</p>
+<p><a href="metrics">Metrics</a> of the last poll of the engine. <a href="healthz">Health</a> of this server.</p>
 </html>
 `
 

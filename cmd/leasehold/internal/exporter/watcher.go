@@ -89,14 +89,14 @@ func (w *Watcher) run(ctx context.Context) {
 
 func (w *Watcher) reportChange(s *snapshot) {
 	if s.err == nil {
-		w.Log("the engine can be looked at again")
+		w.Log("polling the engine works again")
 		return
 	}
 	reason := strings.TrimPrefix(s.err.Error(), "leasehold: ") // each printed line begins with it
 	if errors.Is(s.err, context.DeadlineExceeded) {
 		reason = fmt.Sprintf("it takes longer than %s: %s", w.Timeout, reason)
 	}
-	w.Log("the look at the engine fails, and is tried every %s: %s", w.Interval, reason)
+	w.Log("polling the engine fails, and is tried every %s: %s", w.Interval, reason)
 }
 
 // lastSnapshot returns the result of the last poll, or nil if there is none or if it is too old.
@@ -119,7 +119,7 @@ func (w *Watcher) CheckStuck() error {
 		since = s.at
 	}
 	if ago := driver.Now().Since(since); ago > w.staleAfter() {
-		return fmt.Errorf("no look at the engine has ended for %s", ago.Round(time.Second))
+		return fmt.Errorf("no poll of the engine has ended for %s", ago.Round(time.Second))
 	}
 	return nil
 }

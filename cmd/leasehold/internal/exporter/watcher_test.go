@@ -62,7 +62,7 @@ func TestAPollThatDoesNotEnd(t *testing.T) {
 			t.Errorf("exposed %v", got)
 		}
 		if r := w.get("/healthz"); r.Code != http.StatusServiceUnavailable ||
-			!strings.Contains(r.Body.String(), "no look") {
+			!strings.Contains(r.Body.String(), "no poll") {
 			t.Errorf("healthz answers %d %q", r.Code, r.Body)
 		}
 		if n := w.engine.lookCount(); n != 2 {

@@ -70,15 +70,15 @@ func (m *model) status() *line {
 		age := formatDuration(m.now.Sub(m.snapshotAt))
 		l.also(bad, "STALE: as of "+m.snapshotAt.Format(time.TimeOnly)+", "+age+" ago: "+errorLine(m.err))
 	case m.snapshot == nil:
-		l.also(plain, "looking for the first time")
+		l.also(plain, "polling for the first time")
 	case m.now.Sub(m.snapshotAt) < 100*time.Millisecond:
-		l.also(plain, "looked just now, took "+formatDuration(m.snapshot.took))
+		l.also(plain, "polled just now, took "+formatDuration(m.snapshot.took))
 	default:
-		l.also(plain, "looked "+formatDuration(m.now.Sub(m.snapshotAt))+" ago, took "+formatDuration(m.snapshot.took))
+		l.also(plain, "polled "+formatDuration(m.now.Sub(m.snapshotAt))+" ago, took "+formatDuration(m.snapshot.took))
 	}
 	l.also(faint, "every "+formatDuration(m.opts.Interval))
 	if m.snapshot != nil && m.snapshot.view != m.view && m.isPartial() {
-		l.also(warn, "looking again")
+		l.also(warn, "polling again")
 	}
 	switch {
 	case m.progress.names > 0:

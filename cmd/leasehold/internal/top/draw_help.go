@@ -9,7 +9,7 @@ var keys = [...]struct{ key, what string }{
 	{"/", "show only names and holders that contain a text"},
 	{"w h n t", "sort by waiting, held for, name, ttl; once more: reversed"},
 	{"p", "pause, and go on"},
-	{"+ -", "look more often, less often"},
+	{"+ -", "poll more often, less often"},
 	{"ctrl-L", "redraw the screen"},
 	{"ctrl-Z", "suspend; fg goes on"},
 	{"q, ctrl-C", "quit"},
@@ -17,11 +17,11 @@ var keys = [...]struct{ key, what string }{
 
 // notes explain the numbers.
 var notes = [...]string{
-	"A look goes through all names, or the first 200,000, for 30 seconds at most. All of them are counted; the table " +
+	"A poll goes through all names, or the first 200,000, for 30 seconds at most. All of them are counted; the table " +
 		"keeps the first 1,000 in its order.",
-	"Times are as of the look. The bar shows what is left of a lease, compared to the most that was seen: it " +
+	"Times are as of the poll. The bar shows what is left of a lease, compared to the most that was seen: it " +
 		"becomes empty if nobody renews the lease.",
-	"Grants and releases are those between two looks: what comes and goes between them is not seen.",
+	"Grants and releases are those between two polls: what comes and goes between them is not seen.",
 }
 
 func (m *model) helpLines() [][]cell {

@@ -29,7 +29,7 @@ func (m *model) detailLines() [][]cell {
 	case m.detailErr != nil:
 		add(bad, "no answer: "+errorLine(m.detailErr))
 	case m.detail == nil:
-		add(plain, "looking")
+		add(plain, "polling")
 	}
 	if m.detail == nil {
 		return lines

@@ -101,7 +101,7 @@ func TestScreensOfOneName(t *testing.T) {
 	for name, size := range map[string][2]int{"80x24": {80, 24}, "40x10": {40, 10}} {
 		s, a := open()
 		s.resize(size[0], size[1])
-		compare(t, "one-looking-"+name, s.draw().String())
+		compare(t, "one-polling-"+name, s.draw().String())
 		s.noteResponse(response{request: a, detail: d})
 		compare(t, "one-"+name, s.draw().String())
 		s.press("end")

@@ -180,7 +180,7 @@ func TestAnotherViewOfManyNames(t *testing.T) {
 	if !s.isObsolete(listNames) {
 		t.Error("a look that is of no use goes on")
 	}
-	if text := s.draw().String(); !strings.Contains(text, "looking again") {
+	if text := s.draw().String(); !strings.Contains(text, "polling again") {
 		t.Errorf("it does not say that it looks again:\n%s", text)
 	}
 	if n := s.startedRequests()[listNames].number; n != 0 {
@@ -196,7 +196,7 @@ func TestAnotherViewOfManyNames(t *testing.T) {
 	}
 	s.respond(now, time.Second, many(maxRows+500)...)
 	if text := s.draw().String(); !strings.Contains(text, "110 of 1,500 names match") ||
-		strings.Contains(text, "looking again") {
+		strings.Contains(text, "polling again") {
 		t.Errorf("not mentioned:\n%s", text)
 	}
 }

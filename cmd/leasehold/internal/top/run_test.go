@@ -204,7 +204,7 @@ func TestTheScreenLivesAndEnds(t *testing.T) {
 		p.mood.Store(healthy)
 		tty.written()
 		time.Sleep(20 * time.Second)
-		if text := tty.written(); !strings.Contains(text, "looked") {
+		if text := tty.written(); !strings.Contains(text, "polled") {
 			t.Errorf("it does not tell that the engine is back: %q", text)
 		}
 		if err := lease.Release(); err != nil {
