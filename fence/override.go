@@ -44,7 +44,8 @@ func refuseOverrides(r *http.Request) error {
 			return invalid(match, value, "left out: send the request with that method")
 		}
 	}
-	if kind := r.Header.Get(headerContentType); r.ContentLength != 0 && isForm(kind) {
+	// Servers differ in which of several types they take.
+	if kind := strings.Join(r.Header.Values(headerContentType), ", "); r.ContentLength != 0 && isForm(kind) {
 		return invalid(headerContentType, kind, "left out: a form may ask for another method, so send it with POST")
 	}
 	return nil

@@ -53,6 +53,8 @@ func TestOverridesOfTheMethodAreRefused(t *testing.T) {
 		{"with another name", get("&_method_override=PUT"), nil, 400},
 		{"a form", form("GET", "application/x-www-form-urlencoded"), nil, 400},
 		{"another form", form("GET", "Multipart/Form-Data; boundary=x"), nil, 400},
+		{"a form, by the second of two types", also(form("GET", "text/plain"), "Content-Type",
+			"application/x-www-form-urlencoded"), nil, 400},
 
 		{"POST of a form, with a token", with(form("POST", "application/x-www-form-urlencoded"), token, "42"), nil,
 			200},
@@ -93,6 +95,12 @@ func TestOverridesOfTheMethodAreRefused(t *testing.T) {
 // with adds a header in exactly this form.
 func with(r *http.Request, header, value string) *http.Request {
 	r.Header[header] = []string{value}
+	return r
+}
+
+// also adds another value of a header.
+func also(r *http.Request, header, value string) *http.Request {
+	r.Header.Add(header, value)
 	return r
 }
 
