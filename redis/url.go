@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -91,10 +92,8 @@ func parseURL(raw string, getenv func(string) string) (*target, error) {
 	}
 	t.user, t.password, err = u.Login(getenv, EnvUser, EnvPassword)
 	if err == nil && t.shape == behindSentinels {
-		t.sentinelUser, err = u.OrSecret(t.sentinelUser, getenv, EnvSentinelUser)
-		if err == nil {
-			t.sentinelPassword, err = u.OrSecret(t.sentinelPassword, getenv, EnvSentinelPassword)
-		}
+		t.sentinelUser = cmp.Or(t.sentinelUser, getenv(EnvSentinelUser))
+		t.sentinelPassword, err = u.OrSecret(t.sentinelPassword, getenv, EnvSentinelPassword)
 	}
 	if err != nil {
 		return nil, err

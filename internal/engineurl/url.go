@@ -110,14 +110,13 @@ func (u *URL) Addresses(port, usual string) (all []string, err error) {
 	return all, nil
 }
 
-// Login returns the user and the password. What the URL leaves out is taken from the environment,
-// see [Secret].
+// Login returns the user and the password. What the URL leaves out is taken from the environment;
+// for the password, see [Secret].
 func (u *URL) Login(
 	getenv func(string) string, userVariable, passwordVariable string,
-) (user, password string, _ error) {
-	user, userErr := u.OrSecret(u.User, getenv, userVariable)
-	password, passwordErr := u.OrSecret(u.Password, getenv, passwordVariable)
-	return user, password, cmp.Or(userErr, passwordErr)
+) (user, password string, err error) {
+	password, err = u.OrSecret(u.Password, getenv, passwordVariable)
+	return cmp.Or(u.User, getenv(userVariable)), password, err
 }
 
 // OrSecret returns a value of the URL or, if that is empty, the [Secret] that an environment

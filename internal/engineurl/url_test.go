@@ -126,4 +126,8 @@ func TestLogin(t *testing.T) {
 	if _, err := login("test://h"); err == nil || !strings.HasPrefix(err.Error(), "test engine: PASSWORD_FILE: ") {
 		t.Errorf("a file that is not there: %v", err)
 	}
+	environment = map[string]string{"USER_FILE": filepath.Join(t.TempDir(), "nosuch")} // users are no secrets
+	if got, err := login("test://h"); got != "/" || err != nil {
+		t.Errorf("a file with the user: %q, %v", got, err)
+	}
 }
