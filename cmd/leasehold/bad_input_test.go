@@ -241,6 +241,28 @@ func TestSecretsInTheWrongPlaceAreNotEchoed(t *testing.T) {
 	}
 }
 
+// Shells ask for completions while a password is typed. cobra would quote the words on standard error, and in a file.
+func TestCompletionEchoesNoSecrets(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	debug := filepath.Join(m.home, "debug")
+	m.env = append(m.env, "BASH_COMP_DEBUG_FILE="+debug)
+	const url = "redis://anna:geheim@127.0.0.1:1/0"
+	for _, words := range [][]string{{"ls", "--limit", url, ""}, {"ls", "--limit=" + url, ""}, {"ls", "--" + url, ""},
+		{"--engine", url, "inspect", ""}, {url, ""}, {"ls", "--kind", "geheim", "-p", "geheim", ""}} {
+		for _, command := range []string{"__complete", "__completeNoDesc"} {
+			r := m.do(append([]string{command}, words...)...)
+			said, err := os.ReadFile(debug)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if text := r.out + r.err + string(said); strings.Contains(text, "heim") || strings.Contains(text, "anna") {
+				t.Errorf("%s %q: stdout %q, stderr %q, in the file %q", command, words, r.out, r.err, said)
+			}
+		}
+	}
+}
+
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -4,11 +4,19 @@ package cli
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/spf13/cobra"
 )
+
+// muteCompletion discards what cobra writes about its own completion of words: it would quote words in which there may
+// be a password, on standard error and in the file that this variable names.
+func muteCompletion() {
+	_ = os.Unsetenv("BASH_COMP_DEBUG_FILE")
+	os.Stderr, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // if that fails, writing to it fails, too
+}
 
 // completeNames completes NAME with the names that are held or waited for.
 func (a *app) completeNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -47,6 +47,9 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 			a.secrets.add(value)
 		}
 	}
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		muteCompletion()
+	}
 	a.root = a.commands()
 	a.root.SetArgs(args)
 	err := a.root.Execute()
