@@ -30,7 +30,8 @@ import (
 // password in clear or as MD5, unless require_auth in the URL allows it.
 //
 // Users and passwords are percent-encoded. What the URL leaves out comes from the environment (PGHOST, PGUSER,
-// PGPASSWORD, PGPASSFILE and so on), as in pgx.
+// PGPASSWORD, PGPASSFILE and so on), as in pgx. Files of passwords, services and certificates that other users could
+// write or replace are refused.
 //
 // A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine. They are marked with
 // [driver.Permanent] if trying again is pointless, for example because the password is wrong or the tables are of a

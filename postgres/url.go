@@ -110,6 +110,9 @@ func parseURL(raw string) (*parsedURL, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkFiles(u.Password); err != nil {
+		return nil, err
+	}
 	if trustsAnyAuthority(t.pool.ConnConfig) {
 		return nil, u.BadParameter("sslmode", allowedVerifyCA)
 	}

@@ -28,7 +28,7 @@ const (
 //	session_timeout   see WithSessionTimeout
 //	timeout           see WithTimeout
 //	acl               see WithACL
-//	ca                a file of PEM certificates to trust instead of the system's
+//	ca                a file of PEM certificates to trust instead of the system's; others must not be able to write it
 //	cert, key         the PEM files of the client's own certificate
 //	server_name       the name that the servers' certificates must have, by default the host
 //

@@ -44,15 +44,8 @@ func SecretFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !isOpen(path) {
-		err := ownpath.CheckToRead(path)
-		if fault, is := errors.AsType[*ownpath.Fault](err); is {
-			return "", fmt.Errorf("%w, who could change what it says: %s, or hand it over on standard input or as an "+
-				"open file, as in /dev/fd/3", fault, fault.Fix())
-		}
-		if err != nil {
-			return "", unreadable(err)
-		}
+	if err := checkToRead(path); err != nil {
+		return "", err
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -68,6 +61,37 @@ func SecretFile(path string) (string, error) {
 		return "", fmt.Errorf("%s must have one line, of at most 64 KiB", path)
 	}
 	return line, nil
+}
+
+// CheckFile rejects a file that users other than this one and root could write or replace, such as
+// one with the authorities to trust. Like [SecretFile], it accepts a file that this process has
+// open. It leaves it to whoever reads the file to report that it cannot be read.
+func CheckFile(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	err = checkToRead(path)
+	if _, is := errors.AsType[*ownpath.Fault](err); is {
+		return err
+	}
+	return nil
+}
+
+// checkToRead rejects a file that cannot be read, or that others could write or replace.
+func checkToRead(path string) error {
+	if isOpen(path) {
+		return nil
+	}
+	err := ownpath.CheckToRead(path)
+	if fault, is := errors.AsType[*ownpath.Fault](err); is {
+		return fmt.Errorf("%w, who could change what it says: %s, or hand it over on standard input or as an "+
+			"open file, as in /dev/fd/3", fault, fault.Fix())
+	}
+	if err != nil {
+		return unreadable(err)
+	}
+	return nil
 }
 
 // isOpen reports whether a path names a file that this process has open.

@@ -116,3 +116,35 @@ func TestSecretsOnAReadOnlyMount(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// Whoever can write a file with the authorities to trust can pass for the server.
+func TestCertificatesThatOthersCouldWrite(t *testing.T) {
+	t.Parallel()
+	config := map[string]func(path string) engineurl.TLS{
+		"ca":   func(path string) engineurl.TLS { return engineurl.TLS{On: true, CA: path} },
+		"cert": func(path string) engineurl.TLS { return engineurl.TLS{On: true, Cert: path, Key: "/nosuch"} },
+		"key":  func(path string) engineurl.TLS { return engineurl.TLS{On: true, Cert: "/nosuch", Key: path} },
+	}
+	const refused = "every user of the machine may write the file"
+	path := filepath.Join(t.TempDir(), "p")
+	for _, mode := range []os.FileMode{0o644, 0o666} {
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		for parameter, with := range config {
+			_, err := with(path).Config("test") // an empty file is no certificate
+			if err == nil || strings.Contains(err.Error(), "parameter "+parameter+": "+refused) != (mode == 0o666) {
+				t.Errorf("%s, mode %o: %v", parameter, mode, err)
+			}
+			_, err = with(fmt.Sprintf("/dev/fd/%d", file.Fd())).Config("test")
+			if err == nil || strings.Contains(err.Error(), refused) {
+				t.Errorf("%s, open: %v", parameter, err)
+			}
+		}
+	}
+}

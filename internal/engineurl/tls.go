@@ -33,11 +33,20 @@ func (t *TLS) set(name, value string) (allowed string) {
 // isComplete reports whether Cert and Key are both given, or neither.
 func (t *TLS) isComplete() bool { return (t.Cert == "") == (t.Key == "") }
 
-// Config reads the files. It returns nil without TLS. The errors name the engine and the parameters
-// ca, cert and key.
+// Config reads the files. It returns nil without TLS. It rejects files that others could write or
+// replace: they could pass for the server. The errors name the engine and the parameters ca, cert
+// and key.
 func (t TLS) Config(engine string) (*tls.Config, error) {
 	if !t.On {
 		return nil, nil
+	}
+	for _, file := range [][2]string{{"ca", t.CA}, {"cert", t.Cert}, {"key", t.Key}} {
+		if file[1] == "" {
+			continue
+		}
+		if err := CheckFile(file[1]); err != nil {
+			return nil, fmt.Errorf("%s engine: URL: parameter %s: %w", engine, file[0], err)
+		}
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
