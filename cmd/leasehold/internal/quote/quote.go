@@ -6,11 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Name returns a name as it is if it has only letters, digits and signs. Otherwise, and if it is empty, it returns the
 // name in quotation marks with Go escapes: if it has spaces, quotation marks, backslashes, or anything that is
-// invisible or changes the direction of text.
+// invisible or changes the direction of text, or if it is not the usual one (NFC) of the forms that look the same.
 func Name(name string) string {
 	if name == "" || strings.Contains(name, " ") {
 		return quoted(name)
@@ -18,9 +20,10 @@ func Name(name string) string {
 	return Text(name)
 }
 
-// quoted returns a text in quotation marks. Unlike [strconv.Quote], it escapes invisible letters.
+// quoted returns a text in quotation marks. Unlike [strconv.Quote], it escapes invisible letters, and letters of a text
+// that is not in the normal form NFC.
 func quoted(text string) string {
-	if strings.ContainsFunc(text, isInvisible) {
+	if strings.ContainsFunc(text, isInvisible) || !norm.NFC.IsNormalString(text) {
 		return strconv.QuoteToASCII(text)
 	}
 	return strconv.Quote(text)

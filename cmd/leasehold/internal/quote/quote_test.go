@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 )
 
@@ -33,6 +35,8 @@ func TestTextsOfOthersAreQuotedIfTheyCouldBeMistaken(t *testing.T) {
 		"\uffa0\u115f":    {`"\uffa0\u115f"`, `"\uffa0\u115f"`},
 		"\u17b4\u2800":    {`"\u17b4\u2800"`, `"\u17b4\u2800"`},
 		"a b\u034f":       {`"a b\u034f"`, `"a b\u034f"`},
+		"gro\u0308ße":     {`"gro\u0308\u00dfe"`, `"gro\u0308\u00dfe"`}, // the same in NFD
+		"\u212a":          {`"\u212a"`, `"\u212a"`},                     // the sign for Kelvin
 		`x" "y`:           {`"x\" \"y"`, `"x\" \"y"`},
 	} {
 		if name, as := quote.Name(text), quote.Text(text); name != want[0] || as != want[1] {
@@ -49,9 +53,13 @@ func FuzzNames(f *testing.F) {
 	f.Add("lit\nx", `lit\nx`)
 	f.Add("a b", `"a b"`)
 	f.Add("pay", "pay\u034f")
+	f.Add("\u00f6", "o\u0308")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if strings.ContainsAny(quote.Name(a)+quote.Text(a), "\u034f\u3164\ufe0f\u2800") {
 			t.Errorf("%+q shows nothing of it", a)
+		}
+		if q := quote.Text(a); norm.NFC.String(q) != q {
+			t.Errorf("%+q looks the same as another spelling", a)
 		}
 		if a != b && (quote.Name(a) == quote.Name(b) || quote.Text(a) == quote.Text(b)) {
 			t.Errorf("%q and %q look alike: %s", a, b, quote.Name(a))
