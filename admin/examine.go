@@ -30,8 +30,9 @@ const (
 
 // Examine asks each server of the engine for its state, and finds what endangers the promises. It changes nothing. The
 // findings are those of the engine, and those that any engine can have: servers that do not answer, that grant nothing
-// for a while, whose clocks are wrong, or that are slow for the usual ttl (WithTTL). Where a listing need not search,
-// it also finds names that have nearly as many waiters as WithMaxWaiters says. The worst findings come first.
+// for a while, whose clocks are wrong, or that are slow for the usual ttl (WithTTL). It also finds names that have
+// nearly as many waiters as WithMaxWaiters says, unless a listing has to search for them for more than a second. The
+// worst findings come first.
 //
 // It returns leasehold.ErrUnsupported if the engine cannot be examined.
 func (c *Client) Examine(ctx context.Context) (Examination, error) {
@@ -51,19 +52,25 @@ func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	return assessServers(x, c.abilities.Votes, c.ttl), nil
 }
 
-// queueSampleSize is how many names Examine checks for long queues.
-const queueSampleSize = 1000
+const (
+	queueSampleSize = 1000        // how many names Examine checks for long queues
+	queueSearchTime = time.Second // how long it may search for them where a listing is a search
+)
 
-// findLongQueues finds names that have nearly as many waiters as are allowed. It does so only if a listing is one
-// request, and if all servers answer.
+// findLongQueues finds names that have nearly as many waiters as are allowed. It does so only if all servers answer.
 func (c *Client) findLongQueues(ctx context.Context, servers []Server) (found []Finding) {
 	failed := func(p Server) bool { return p.Err != nil }
-	if !c.abilities.Waiters || c.abilities.Walk || slices.ContainsFunc(servers, failed) {
+	if !c.abilities.Waiters || slices.ContainsFunc(servers, failed) {
 		return nil
+	}
+	if c.abilities.Walk {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, queueSearchTime)
+		defer cancel()
 	}
 	all, err := c.List(ctx, Query{Limit: queueSampleSize})
 	if err != nil {
-		return nil // the engine's own findings tell why it cannot list
+		return nil // the engine's own findings tell why it cannot list, unless it took too long
 	}
 	for _, s := range all {
 		if s.Waiting < c.maxWaiters-c.maxWaiters/10 {

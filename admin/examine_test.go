@@ -21,12 +21,22 @@ type examined struct {
 	x        driver.Examination
 	err      error
 	majority bool
+	walk     bool // it has to search for names
+	endless  bool // it never finds any
 }
 
 func (e *examined) Abilities() driver.Abilities {
 	a := e.Engine.Abilities()
-	a.Examine, a.Votes, a.Local = true, e.majority, false
+	a.Examine, a.Votes, a.Local, a.Walk = true, e.majority, false, e.walk
 	return a
+}
+
+func (e *examined) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	if e.endless {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return e.Engine.List(ctx, q)
 }
 
 func (e *examined) Examine(context.Context) (driver.Examination, error) { return e.x, e.err }
@@ -170,8 +180,9 @@ func TestExamineErrors(t *testing.T) {
 // Examine finds names that have nearly as many waiters as are allowed.
 func TestExamineFindsLongQueues(t *testing.T) {
 	t.Parallel()
-	longQueues := func(limit int, servers ...driver.Server) string {
-		e := &examined{Engine: memory.New(), x: driver.Examination{Servers: servers}}
+	longQueues := func(limit int, engine examined, servers ...driver.Server) string {
+		e := &engine
+		e.Engine, e.x = memory.New(), driver.Examination{Servers: servers}
 		c := admin.New(e, admin.WithMaxWaiters(limit))
 		for i := range 10 {
 			r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "order"}, Owner: fmt.Sprint(i), TTL: time.Hour,
@@ -192,7 +203,7 @@ func TestExamineFindsLongQueues(t *testing.T) {
 		return ""
 	}
 	for limit, want := range map[int]bool{9: true, 10: true, 11: false, 100: false} {
-		text := longQueues(limit)
+		text := longQueues(limit, examined{})
 		if found := text != ""; found != want {
 			t.Errorf("with 9 waiters and a limit of %d: %q", limit, text)
 		}
@@ -201,7 +212,13 @@ func TestExamineFindsLongQueues(t *testing.T) {
 			t.Errorf("the text is %q", text)
 		}
 	}
-	if text := longQueues(9, driver.Server{Name: "silent", Err: driver.ErrSilent}); text != "" {
+	if text := longQueues(9, examined{walk: true}); text == "" {
+		t.Error("not found where it has to be searched for")
+	}
+	if text := longQueues(9, examined{walk: true, endless: true}); text != "" { // and it returns
+		t.Errorf("a search without end has found %q", text)
+	}
+	if text := longQueues(9, examined{}, driver.Server{Name: "silent", Err: driver.ErrSilent}); text != "" {
 		t.Errorf("listed although a server is silent: %q", text)
 	}
 }
