@@ -43,21 +43,36 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 // takeAndLeave is takeFrom for a client that does not return when ctx ends. A batch does not keep its callers, so most
 // takes need no goroutine of their own.
 func (e *Engine) takeAndLeave(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	take := func(ctx context.Context) (driver.Grant, error) { return e.takeFrom(ctx, r, n) }
-	if e.canBatch(r) {
-		t, first := newTakeRequest(r, n)
-		err := errUseFullScript
-		var g driver.Grant
-		if first <= driver.MaxToken {
-			var answer any
-			answer, err = e.batcher.wait(ctx, t)
-			g, err = e.readTakeFree(answer, err, first, r)
-		}
-		if !e.isUndecided(r, err) {
-			return g, err
-		}
-		take = func(ctx context.Context) (driver.Grant, error) { return e.takeOrJoin(ctx, r, n, err) }
+	if !e.canBatch(r) {
+		return e.takeDetached(ctx, r, n)
 	}
+	g, err := e.takeInBatch(ctx, r, n)
+	if e.isUndecided(r, err) {
+		return e.takeOrJoinDetached(ctx, r, n, err)
+	}
+	return g, err
+}
+
+// takeInBatch takes a name that is likely to be free, and returns when ctx ends.
+func (e *Engine) takeInBatch(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	t, first := newTakeRequest(r, n)
+	if first > driver.MaxToken {
+		return driver.Grant{}, errUseFullScript
+	}
+	answer, err := e.batcher.wait(ctx, t)
+	return e.readTakeFree(answer, err, first, r)
+}
+
+// takeDetached is takeFrom in a goroutine that the caller leaves when ctx ends. The functions that make such a closure
+// are separate, as what it captures is on the heap from their beginning.
+func (e *Engine) takeDetached(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	take := func(ctx context.Context) (driver.Grant, error) { return e.takeFrom(ctx, r, n) }
+	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))
+}
+
+// takeOrJoinDetached is takeOrJoin in a goroutine that the caller leaves when ctx ends.
+func (e *Engine) takeOrJoinDetached(ctx context.Context, r driver.Request, n names, err error) (driver.Grant, error) {
+	take := func(ctx context.Context) (driver.Grant, error) { return e.takeOrJoin(ctx, r, n, err) }
 	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))
 }
 

@@ -19,7 +19,7 @@ func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (drive
 	case first > driver.MaxToken-tokens+1:
 		return driver.Grant{}, errUseFullScript // it will say that there are no more tokens
 	case tokens > 1:
-		return e.takeFreeRange(ctx, r, &t, first)
+		return e.takeFreeRange(ctx, r, t, first)
 	}
 	answer, err := e.runRequest(ctx, t)
 	return e.readTakeFree(answer, err, first, r)
@@ -59,7 +59,7 @@ func (e *Engine) readTakeFree(answer any, err error, first int64, r driver.Reque
 
 // takeFreeRange is takeFree for several tokens.
 func (e *Engine) takeFreeRange(
-	ctx context.Context, r driver.Request, t *batchRequest, first int64,
+	ctx context.Context, r driver.Request, t batchRequest, first int64,
 ) (driver.Grant, error) {
 	last := strconv.FormatInt(first+int64(r.Tokens)-1, 10)
 	answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, grantsAlways, append(t.command(), &last))
@@ -76,10 +76,15 @@ func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
 		defer e.batcher.endDirect()
 	}
 	if !inTime {
-		run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
-		return detach.Do(ctx, &e.workers, run, nil)
+		return e.runDetached(ctx, r)
 	}
 	return e.runDirect(ctx, r)
+}
+
+// runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
+func (e *Engine) runDetached(ctx context.Context, r batchRequest) (any, error) {
+	run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
+	return detach.Do(ctx, &e.workers, run, nil)
 }
 
 // runDirect sends a request in a script of its own.

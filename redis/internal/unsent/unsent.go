@@ -59,7 +59,8 @@ func (s *Owners) Ask(owners ...string) (goOn func(send bool) error) {
 		s.byOwner[name].asking++
 	}
 	s.forgetLocked()
-	return func(send bool) error { return s.proceed(owners, send) }
+	noted := append([]string(nil), owners...) // a copy, so that the slices of callers need not be on the heap
+	return func(send bool) error { return s.proceed(noted, send) }
 }
 
 func (s *Owners) proceed(owners []string, send bool) (err error) {
