@@ -154,7 +154,7 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 		g := turn.Value
 		switch {
 		case turn.TooMany && callErr == nil:
-			return nil, l.tooManyLocalWaitersError(a.op)
+			return nil, l.tooManyWaitersError(a.op, "in this process")
 		case !turn.HasTurn:
 			return nil, callErr
 		case g.hold == nil:
@@ -186,7 +186,7 @@ func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
 	case turn.Held && !turn.HasTurn:
 		return l.newError(a.op, ErrHeld, nil)
 	case turn.TooMany && callErr == nil:
-		return l.tooManyLocalWaitersError(a.op)
+		return l.tooManyWaitersError(a.op, "in this process")
 	case callErr != nil && turn.HasTurn:
 		l.client.queue.EndTurn(l.key)
 		return callErr
@@ -202,14 +202,6 @@ func (l *lock) endTurn(a *acquisition) {
 	passOutage := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: a.outageSince}, true }
 	if a.outageSince.IsZero() || !queue.HandOver(l.key, passOutage) {
 		queue.EndTurn(l.key)
-	}
-}
-
-// noteHeld notes that the engine has said that the name is held.
-func (l *lock) noteHeld(a *acquisition, turn bool) {
-	a.knownHeld, a.outageSince = true, time.Time{}
-	if turn {
-		l.client.queue.SetHeld(l.key, true)
 	}
 }
 
@@ -246,14 +238,9 @@ func (l *lock) callError(ctx context.Context, op string, notKnown error) error {
 	return l.newError(op, err, cause)
 }
 
-// tooManyLocalWaitersError returns the error of a caller that the local queue has no room for.
-func (l *lock) tooManyLocalWaitersError(op string) error {
-	return l.tooManyWaitersError(op, errors.New("they wait in this process"))
-}
-
 // tooManyWaitersError returns the error of a caller that a queue has no room for.
-func (l *lock) tooManyWaitersError(op string, where error) error {
-	return l.newError(op, ErrTooManyWaiters, fmt.Errorf("%w, and WithMaxWaiters allows no more than %d: "+
+func (l *lock) tooManyWaitersError(op, where string) error {
+	return l.newError(op, ErrTooManyWaiters, fmt.Errorf("they wait %s, and WithMaxWaiters allows no more than %d: "+
 		"find out who holds it for so long, or why so many want it, or raise the limit", where, l.client.maxWaiters))
 }
 
@@ -275,7 +262,10 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		g, err := h.take(ctx, r)
 		mayHold = mayHold || !driver.HadNoEffect(err)
 		if errors.Is(err, driver.ErrHeld) {
-			l.noteHeld(a, turn)
+			a.knownHeld, a.outageSince = true, time.Time{}
+			if turn {
+				c.queue.SetHeld(l.key, true)
+			}
 			if a.try {
 				if callErr := l.callError(ctx, a.op, nil); callErr != nil {
 					return nil, callErr
@@ -307,7 +297,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		switch {
 		case callErr != nil:
 		case tooMany:
-			callErr = l.tooManyWaitersError(a.op, errors.New("they wait on the engine"))
+			callErr = l.tooManyWaitersError(a.op, "on the engine")
 		case !a.knownHeld || driver.IsPermanent(err) || time.Since(a.outageSince) > l.ttl:
 			callErr = l.newError(a.op, ErrUnavailable, err)
 		default:
@@ -334,7 +324,6 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 	}
 }
 
-// observeWaiting observes that a call begins to wait.
 func (l *lock) observeWaiting(ctx context.Context, a *acquisition, event Waiting) {
 	if l.client.observers.wait == nil {
 		return
@@ -378,7 +367,7 @@ func (h *hold) takeRequest() driver.Request {
 // waitBeforeRetry waits before a request is sent again. The wait is random, so that many callers do not come back at
 // the same moment, and grows with the failures up to a second.
 func (c *Client) waitBeforeRetry(ctx context.Context, failures int) {
-	t := time.NewTimer(c.jitter(backoff(25*time.Millisecond, failures, time.Second)))
+	t := time.NewTimer(c.pause(25*time.Millisecond, failures, time.Second))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -387,12 +376,9 @@ func (c *Client) waitBeforeRetry(ctx context.Context, failures int) {
 	}
 }
 
-// backoff returns first, doubled with each failure after the first one, and at most limit.
-func backoff(first time.Duration, failures int, limit time.Duration) time.Duration {
-	return min(first<<min(max(failures-1, 0), 16), limit)
-}
-
-// jitter returns a random duration between d/2 and d.
-func (c *Client) jitter(d time.Duration) time.Duration {
+// pause returns how long to wait after that many failures: first, doubled with each failure after the first one, and at
+// most limit; of that a random part, at least half.
+func (c *Client) pause(first time.Duration, failures int, limit time.Duration) time.Duration {
+	d := min(first<<min(max(failures-1, 0), 16), limit)
 	return d/2 + time.Duration(c.random(int64(d/2+1)))
 }

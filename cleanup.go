@@ -115,7 +115,7 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 		h.setPhaseLocked(phaseEnded)
 		return true
 	}
-	next := at + c.jitter(backoff(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second)))
+	next := at + c.pause(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second))
 	if answered {
 		next = min(next, max(h.uncertain, at+10*time.Millisecond))
 	}
@@ -136,18 +136,9 @@ func (h *hold) endOnClose() error {
 func (h *hold) endOnCloseLocked(silent bool) (finish func() error) {
 	switch h.phase {
 	case phaseHeld:
-		if !silent {
-			rest := h.releaseLocked(ErrClosed)
-			return rest.finish
-		}
-		event := h.releaseEventLocked()
-		after := h.endLocked(ErrClosed)
-		return func() error {
-			after()
-			event.Err = h.lock.newError("release", ErrUnknown, timelimit.ErrNoAnswer)
-			h.observeReleased(event)
-			return event.Err
-		}
+		rest := h.releaseLocked(ErrClosed)
+		rest.silent = silent
+		return rest.finish
 	case phaseCleaning:
 		h.setPhaseLocked(phaseEnded)
 		r := h.releaseRequestLocked(h.keepForLocked())

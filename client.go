@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/holdertext"
@@ -33,6 +34,7 @@ type Client struct {
 	handOver    int
 	maxWaiters  int
 	maxLeases   int
+	maxTTL      time.Duration       // the longest on this engine
 	random      func(n int64) int64 // returns a number below n
 	defaults    settings
 	err         error // a value given to New that is not allowed: every call fails with it
@@ -62,7 +64,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 		maxWaiters: defaultMaxWaiters,
 		maxLeases:  defaultMaxLeases,
 		random:     rand.Int64N,
-		defaults:   settings{ttl: DefaultTTL},
+		maxTTL:     MaxTTL,
 	}
 	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
 	c.schedule.Init(c.handleAllDue)
@@ -70,9 +72,10 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	if engine != nil {
 		c.abilities = engine.Abilities()
 	}
-	if maxTTL := c.abilities.MaxTTL; maxTTL > 0 {
-		c.defaults.ttl = min(DefaultTTL, maxTTL)
+	if limit := c.abilities.MaxTTL; limit > 0 {
+		c.maxTTL = min(limit, MaxTTL)
 	}
+	c.defaults.ttl = min(DefaultTTL, c.maxTTL)
 	for _, o := range opts {
 		o(c)
 	}

@@ -48,7 +48,7 @@ func (c *leaseContext) Err() error {
 // endIfOver ends the context if its lease has ended, or a lease that the context was derived from.
 func (c *leaseContext) endIfOver() {
 	for ; c != nil; c = c.outer {
-		c.lease.endedErr()
+		_ = c.lease.Err() // cancels the context
 	}
 }
 

@@ -43,9 +43,24 @@ func (e *Election) Campaign(ctx context.Context, id string) (*Lease, error) {
 // Leader returns the current leader. It returns ErrNoLeader if there is none, and otherwise ErrUnavailable, ErrInvalid,
 // ErrClosed or an error of ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
-	all, err := e.lock.list(ctx, "find the leader of")
-	if err != nil {
+	const op = "find the leader of"
+	l := e.lock
+	if l.err != nil {
+		return Leader{}, l.err
+	}
+	if err := l.callError(ctx, op, nil); err != nil {
 		return Leader{}, err
+	}
+	list := func(ctx context.Context) ([]driver.Status, error) {
+		return l.client.engine.List(ctx, driver.Query{Kind: l.key.Kind, Name: l.key.Name})
+	}
+	all, err := timelimit.Send(ctx, &l.client.requests, l.client.requests.Timeout, list)
+	if err != nil {
+		if callErr := l.callError(ctx, op, nil); callErr != nil {
+			return Leader{}, callErr
+		}
+		sentinel, cause := fromEngine(err)
+		return Leader{}, l.newError(op, sentinel, cause)
 	}
 	for _, s := range all {
 		for _, h := range s.Holders {
@@ -54,28 +69,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 			}
 		}
 	}
-	return Leader{}, e.lock.newError("find the leader of", ErrNoLeader, nil)
-}
-
-// list asks the engine who holds the lock.
-func (l *lock) list(ctx context.Context, op string) ([]driver.Status, error) {
-	if l.err != nil {
-		return nil, l.err
-	}
-	if err := l.callError(ctx, op, nil); err != nil {
-		return nil, err
-	}
-	q := driver.Query{Kind: l.key.Kind, Name: l.key.Name}
-	list := func(ctx context.Context) ([]driver.Status, error) { return l.client.engine.List(ctx, q) }
-	all, err := timelimit.Send(ctx, &l.client.requests, l.client.requests.Timeout, list)
-	if err == nil {
-		return all, nil
-	}
-	if callErr := l.callError(ctx, op, nil); callErr != nil {
-		return nil, callErr
-	}
-	sentinel, cause := fromEngine(err)
-	return nil, l.newError(op, sentinel, cause)
+	return Leader{}, l.newError(op, ErrNoLeader, nil)
 }
 
 // Observe yields the leader now and after each change, until ctx ends, the caller stops, or the client is closed. While
@@ -95,7 +89,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			switch {
 			case errors.Is(err, ErrNoLeader):
 				err = nil
-			case err != nil && e.lock.isFinal(ctx, err):
+			case err != nil && ctx.Err() != nil, errors.Is(err, ErrClosed): // it will not pass
 				return
 			}
 			if (err != nil || first || now != last) && !yield(now, err) {
@@ -113,9 +107,4 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			}
 		}
 	}
-}
-
-// isFinal reports whether err will not pass: ctx has ended or the client is closed.
-func (l *lock) isFinal(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, ErrClosed)
 }

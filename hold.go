@@ -230,7 +230,6 @@ func (h *hold) accept(g driver.Grant, start driver.Instant) error {
 	return nil
 }
 
-// remainingLocked returns how much of the lease is left.
 func (h *hold) remainingLocked(now driver.Instant) time.Duration {
 	left := h.validity - now.Since(h.start)
 	if limit := h.lock.maxHold; limit > 0 {
@@ -242,20 +241,15 @@ func (h *hold) remainingLocked(now driver.Instant) time.Duration {
 // endIfExpired ends the hold if its deadline has passed, and reports whether it is held.
 func (h *hold) endIfExpired() (isHeld bool) {
 	h.mu.Lock()
-	isHeld, after := h.endIfExpiredLocked()
+	after := doNothing
+	if isHeld = h.phase == phaseHeld; isHeld {
+		if now := driver.Now(); h.remainingLocked(now) <= 0 {
+			isHeld, after = false, h.expireLocked(now)
+		}
+	}
 	h.mu.Unlock()
 	after()
 	return isHeld
-}
-
-func (h *hold) endIfExpiredLocked() (isHeld bool, after func()) {
-	if h.phase != phaseHeld {
-		return false, doNothing
-	}
-	if now := driver.Now(); h.remainingLocked(now) <= 0 {
-		return false, h.expireLocked(now)
-	}
-	return true, doNothing
 }
 
 // expireLocked ends a hold whose deadline has passed. The caller unlocks mu and then calls after.
@@ -280,7 +274,7 @@ func (h *hold) loseLocked(how Loss, cleanUp bool) (after func()) {
 	c := l.client
 	now := driver.Now()
 	event := Lost{
-		About: l.about(h.mode), Token: h.token, Cause: how.cause(), How: how, Reason: how.reason(),
+		About: l.about(h.mode), Token: h.token, Cause: how.cause(), How: how, Reason: losses[how].reason,
 		Held: now.Since(h.tenureStart),
 	}
 	afterEnd := h.endLocked(event.Cause)

@@ -36,7 +36,6 @@ type Lease struct {
 	cleanup      runtime.Cleanup
 }
 
-// newLeaseLocked returns one more lease of a hold. hold.mu is held.
 func newLeaseLocked(parent context.Context, h *hold, tenure uint32, token uint64) *Lease {
 	l := &Lease{hold: h, tenure: tenure, token: token, parent: parent}
 	h.unwatched = append(h.unwatched, l)
@@ -88,23 +87,18 @@ func (l *Lease) Deadline() time.Time {
 // Err returns why the lease has ended: ErrLost, ErrReleased, ErrMaxHold or ErrClosed. It returns nil while the lease is
 // held, even if the context that was passed to Lock has ended; the cause of [Lease.Context] says so. The answer is true
 // at the moment of the call.
-func (l *Lease) Err() error { return l.endedErr() }
-
-// endedErr returns why the lease has ended, or nil. It cancels the lease's context as well, because whoever ended the
-// lease may not have done so yet.
-func (l *Lease) endedErr() error {
+func (l *Lease) Err() error {
 	h := l.hold
 	h.endIfExpired()
 	h.mu.Lock()
 	err, end := l.errLocked(), l.contextEnd
 	h.mu.Unlock()
-	if err != nil && end != nil {
+	if err != nil && end != nil { // whoever ended the lease may not have cancelled its context yet
 		end.cancel(err)
 	}
 	return err
 }
 
-// deadlineLocked returns when the lease ends.
 func (h *hold) deadlineLocked() time.Time {
 	deadline := h.start.Add(h.validity).Time()
 	if maxHold := h.lock.maxHold; maxHold > 0 {
@@ -127,28 +121,23 @@ func (l *Lease) Context() context.Context {
 		// used with this hold locked.
 		ctx, cancel := newLeaseContext(l)
 		l.ctx = ctx
-		l.cancelOnEnd(cancel)
+		h := l.hold
+		h.mu.Lock()
+		endErr := l.errLocked()
+		if endErr == nil {
+			l.contextEnd = &contextEnd{cancel}
+			h.contextEnds = append(h.contextEnds, l.contextEnd)
+		}
+		h.mu.Unlock()
+		if endErr != nil {
+			cancel(endErr)
+		}
 	})
 	return l.ctx
 }
 
 // contextEnd cancels the context of one lease. The hold refers to it and not to the lease, which may be dropped.
 type contextEnd struct{ cancel context.CancelCauseFunc }
-
-// cancelOnEnd calls cancel with the cause when the lease ends, or now if it has ended.
-func (l *Lease) cancelOnEnd(cancel context.CancelCauseFunc) {
-	h := l.hold
-	h.mu.Lock()
-	endErr := l.errLocked()
-	if endErr == nil {
-		l.contextEnd = &contextEnd{cancel}
-		h.contextEnds = append(h.contextEnds, l.contextEnd)
-	}
-	h.mu.Unlock()
-	if endErr != nil {
-		cancel(endErr)
-	}
-}
 
 // errLocked returns why the lease can no longer be used, or nil. hold.mu is held.
 func (l *Lease) errLocked() error {
@@ -178,16 +167,15 @@ func (l *Lease) reenter(ctx context.Context, a *acquisition) (*Lease, error) {
 	return newLeaseLocked(ctx, h, l.tenure, l.token), nil
 }
 
-// Extend makes the lease last for at least ttl from now, 100 ms to 24 h or the engine's longest ttl. Use it
-// for leases that are not renewed, and for work that must survive an outage longer than the ordinary ttl. It
-// never shortens a lease, and MaxHold limits it. It returns ErrLost, ErrMaxHold, ErrReleased, ErrClosed,
-// ErrUnavailable if the engine did not answer (the lease may still be extended by a late answer), ErrInvalid
-// or an error of ctx.
+// Extend makes the lease last for at least ttl from now, 100 ms to 24 h or the engine's longest ttl. Use it for leases
+// that are not renewed, and for work that must survive an outage longer than the ordinary ttl. It never shortens a
+// lease, and MaxHold limits it. It returns ErrLost, ErrMaxHold, ErrReleased, ErrClosed, ErrUnavailable if the engine
+// did not answer (the lease may still be extended by a late answer), ErrInvalid or an error of ctx.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	h := l.hold
 	c := h.lock.client
-	if maxTTL := h.lock.maxTTL(); ttl < MinTTL || ttl > maxTTL {
-		return newValueError("TTL", ttl, MinTTL.String()+" to "+maxTTL.String())
+	if ttl < MinTTL || ttl > c.maxTTL {
+		return newValueError("TTL", ttl, MinTTL.String()+" to "+c.maxTTL.String())
 	}
 	return l.sendFor(ctx, "extend", nil, func(ctx context.Context, ref driver.Hold) error {
 		sent := driver.Now()

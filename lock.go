@@ -35,14 +35,14 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 		o(&l.settings)
 	}
 	l.holder = c.holderText(l.label)
-	switch maxTTL := c.abilities.MaxTTL; {
+	switch {
 	case c.err != nil:
 		l.err = c.err
 	case l.err != nil:
 	case !argument.IsText(name):
 		l.err = newValueError("name", name, argument.AllowedText)
-	case maxTTL > 0 && l.ttl > maxTTL && kind != driver.Latch: // the ttl of a latch is not that of a lease
-		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+maxTTL.String()+" on this engine")
+	case l.ttl > c.maxTTL && kind != driver.Latch: // the ttl of a latch is not that of a lease
+		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+c.maxTTL.String()+" on this engine")
 	case size < 1 || size > maxSize:
 		l.err = newValueError("semaphore size", size, "1 to 2147483647")
 	case kind == driver.Semaphore && !c.abilities.Semaphores, kind == driver.Latch && !c.abilities.Latches:
@@ -93,14 +93,6 @@ func (l *Lease) joinErrors(work, released error) error {
 	default:
 		return l.hold.lock.newError("work under", e.Err, work)
 	}
-}
-
-// maxTTL returns the longest ttl on this engine.
-func (l *lock) maxTTL() time.Duration {
-	if limit := l.client.abilities.MaxTTL; limit > 0 {
-		return min(limit, MaxTTL)
-	}
-	return MaxTTL
 }
 
 // holderText returns the holder text of a lock with that label. A label that is too long is left out.

@@ -118,8 +118,8 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 	if !ok || !c.abilities.All || len(locks) < 2 || first.callError(ctx, "", nil) != nil {
 		return nil, nil
 	}
-	if slices.ContainsFunc(locks, func(l *lock) bool { return l.isHeldBy(ctx) }) {
-		return nil, nil
+	if slices.ContainsFunc(locks, func(l *lock) bool { return ctx.Value(l) != nil }) {
+		return nil, nil // one of them is entered again
 	}
 	if err := c.countLeases(first, a.op, len(locks)); err != nil {
 		first.observeFailed(ctx, a, err)
@@ -166,9 +166,6 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 	set.Release()
 	return nil, callErr
 }
-
-// isHeldBy reports whether ctx is derived from the context of a lease on the name, which is then entered again.
-func (l *lock) isHeldBy(ctx context.Context) bool { return ctx.Value(l) != nil }
 
 func (c *Client) endTurns(locks []*lock) {
 	for _, l := range locks {

@@ -23,9 +23,8 @@ func (c *Client) Mutex(name string, opts ...Option) *Mutex {
 // ctx. If the engine cannot be reached at first, Lock fails at once. If it stops answering while Lock waits, on the
 // engine or for others in this process, it has one ttl to come back.
 //
-// If ctx is derived from the context of a lease of this client on the same name, Lock returns at once: one
-// more lease of the same hold, with the same token. The name is free when all of these leases have been
-// released.
+// If ctx is derived from the context of a lease of this client on the same name, Lock returns at once: one more lease
+// of the same hold, with the same token. The name is free when all of these leases have been released.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
 	return m.lock.acquire(ctx, &acquisition{op: "lock"})
 }

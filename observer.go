@@ -3,6 +3,7 @@ package leasehold
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -161,27 +162,20 @@ type observers struct {
 	release []ReleaseObserver
 }
 
+// add adds an observer, and reports false if it implements none of the interfaces.
 func (o *observers) add(observer any) bool {
-	before := o.count()
-	o.grant = appendIfImplements(o.grant, observer)
-	o.wait = appendIfImplements(o.wait, observer)
-	o.fail = appendIfImplements(o.fail, observer)
-	o.renew = appendIfImplements(o.renew, observer)
-	o.danger = appendIfImplements(o.danger, observer)
-	o.lost = appendIfImplements(o.lost, observer)
-	o.release = appendIfImplements(o.release, observer)
-	return o.count() > before
+	return slices.Contains([]bool{
+		addTo(&o.grant, observer), addTo(&o.wait, observer), addTo(&o.fail, observer), addTo(&o.renew, observer),
+		addTo(&o.danger, observer), addTo(&o.lost, observer), addTo(&o.release, observer),
+	}, true)
 }
 
-func (o *observers) count() int {
-	return len(o.grant) + len(o.wait) + len(o.fail) + len(o.renew) + len(o.danger) + len(o.lost) + len(o.release)
-}
-
-func appendIfImplements[T any](to []T, observer any) []T {
-	if o, ok := observer.(T); ok {
-		return append(to, o)
+func addTo[T any](list *[]T, observer any) bool {
+	o, ok := observer.(T)
+	if ok {
+		*list = append(*list, o)
 	}
-	return to
+	return ok
 }
 
 // Loss is how a lease was lost.
@@ -203,21 +197,21 @@ const (
 	LossMaxHold
 )
 
+// losses has a word and a sentence for each Loss.
+var losses = [...]struct{ word, reason string }{
+	LossRefused:    {"refused", "the engine says that it is not held any more"},
+	LossDeadline:   {"deadline", "the engine did not confirm a renewal before the deadline"},
+	LossDropped:    {"dropped", "all leases were dropped without release"},
+	LossNotRenewed: {"not_renewed", "the lease has ended and is not renewed"},
+	LossMaxHold:    {"max_hold", "held for the longest time allowed"},
+}
+
 // String returns one word for each way: refused, deadline, dropped, not_renewed or max_hold.
 func (l Loss) String() string {
-	switch l {
-	case LossRefused:
-		return "refused"
-	case LossDeadline:
-		return "deadline"
-	case LossDropped:
-		return "dropped"
-	case LossNotRenewed:
-		return "not_renewed"
-	case LossMaxHold:
-		return "max_hold"
+	if l < LossRefused || l > LossMaxHold {
+		return "unknown"
 	}
-	return "unknown"
+	return losses[l].word
 }
 
 // cause returns the cause of the lease's context.
@@ -226,20 +220,4 @@ func (l Loss) cause() error {
 		return ErrMaxHold
 	}
 	return ErrLost
-}
-
-// reason returns the loss as a sentence.
-func (l Loss) reason() string {
-	switch l {
-	case LossRefused:
-		return "the engine says that it is not held any more"
-	case LossDropped:
-		return "all leases were dropped without release"
-	case LossNotRenewed:
-		return "the lease has ended and is not renewed"
-	case LossMaxHold:
-		return "held for the longest time allowed"
-	default:
-		return "the engine did not confirm a renewal before the deadline"
-	}
 }

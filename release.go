@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Release ends the lease. It does not depend on any context and takes no longer than a request may. It may be called
@@ -71,6 +72,7 @@ type releaseRest struct {
 	event   Released
 	observe bool // a tenure has ended: observe the event
 	send    bool // the hold has ended: send the request
+	silent  bool // do not send it: the engine is known not to answer
 	request driver.Release
 	hadTurn bool
 }
@@ -83,7 +85,9 @@ func (r *releaseRest) finish() error {
 	}
 	if r.observe {
 		r.event.Err = r.err
-		r.hold.observeReleased(r.event)
+		for _, o := range r.hold.lock.client.observers.release {
+			o.ObserveRelease(r.event)
+		}
 	}
 	return r.err
 }
@@ -95,7 +99,10 @@ func (r *releaseRest) sendRequest() error {
 	if r.hadTurn {
 		queue.SetHeld(l.key, false)
 	}
-	err := r.hold.sendRelease(r.request)
+	err := timelimit.ErrNoAnswer
+	if !r.silent {
+		err = r.hold.sendRelease(r.request)
+	}
 	if r.hadTurn {
 		queue.EndTurn(l.key)
 	}
@@ -114,12 +121,6 @@ func (h *hold) releaseEventLocked() (event Released) {
 		event = Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.tenureStart.Time())}
 	}
 	return event
-}
-
-func (h *hold) observeReleased(event Released) {
-	for _, o := range h.lock.client.observers.release {
-		o.ObserveRelease(event)
-	}
 }
 
 // releaseLocked ends the hold; what it returns tells the engine. The renewer forgets the hold before the request is

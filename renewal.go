@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -104,7 +104,6 @@ func (h *hold) renewAfter(start driver.Instant) time.Duration {
 	return at - at%max(h.lock.ttl/64, schedule.Tick)
 }
 
-// isRenewedLocked reports whether the hold is renewed.
 func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.isFirstLease) && !h.dropped }
 
 // dangerTime returns how much of a lease is left when it is in danger.
@@ -115,7 +114,7 @@ func (h *hold) renewLimit() time.Duration { return h.lock.client.requests.Limit(
 
 // retryAfterLocked returns the time from a failed renewal to the next.
 func (h *hold) retryAfterLocked() time.Duration {
-	return h.lock.client.jitter(backoff(h.lock.ttl/32, h.failures, h.lock.ttl/8))
+	return h.lock.client.pause(h.lock.ttl/32, h.failures, h.lock.ttl/8)
 }
 
 func (h *hold) dangerEventLocked(left time.Duration) func() {
@@ -158,11 +157,8 @@ func (c *Client) renew(holds []*hold) {
 		groups[g] = append(groups[g], h)
 	}
 	for _, g := range order {
-		limit, takes, holds := g.limit, g.takes, groups[g]
-		for len(holds) > 0 {
-			n := min(len(holds), maxSize)
-			batch := holds[:n:n]
-			holds = holds[n:]
+		limit, takes := g.limit, g.takes
+		for batch := range slices.Chunk(groups[g], maxSize) {
 			if c.abilities.Local {
 				c.renewBatch(c.lifetime, batch, doNothing)
 				continue
@@ -195,36 +191,25 @@ func (c *Client) renewBatch(ctx context.Context, batch []*hold, onHalf func()) (
 	if len(batch) == 0 {
 		return true
 	}
-	var mu sync.Mutex
-	reported, certain, half := make([]bool, len(batch)), 0, false
+	half := int64(len(batch)+1) / 2
+	var certain atomic.Int64
+	answered := make([]atomic.Bool, len(batch))
 	sent := driver.Now()
 	c.engine.Renew(ctx, items, func(i int, err error) {
-		mu.Lock()
-		again := reported[i]
-		reported[i] = true
-		if !again && (err == nil || driver.IsNo(err)) {
-			certain++
+		if answered[i].Swap(true) {
+			return
 		}
-		wasHalf := half
-		half = 2*certain >= len(batch)
-		isNow := half && !wasHalf
-		mu.Unlock()
-		if isNow {
+		if (err == nil || driver.IsNo(err)) && certain.Add(1) == half {
 			onHalf()
 		}
-		if !again {
-			batch[i].noteRenewal(sent, err)
-		}
+		batch[i].noteRenewal(sent, err)
 	})
-	mu.Lock()
-	answered, halfAnswered := slices.Clone(reported), half
-	mu.Unlock()
 	for i, h := range batch {
-		if !answered[i] {
+		if !answered[i].Load() {
 			h.noteRenewal(sent, timelimit.ErrNoAnswer)
 		}
 	}
-	return halfAnswered
+	return certain.Load() >= half
 }
 
 // renewalLateAfter returns when a renewal without an answer counts as late, given its limit: long before its lease is

@@ -11,8 +11,7 @@ import (
 // together.
 type RWMutex struct{ lock *lock }
 
-// RWMutex returns the read-write lock with that name. Not every engine has it: calls then return
-// ErrUnsupported.
+// RWMutex returns the read-write lock with that name. Not every engine has it: calls then return ErrUnsupported.
 func (c *Client) RWMutex(name string, opts ...Option) *RWMutex {
 	l := newLock(c, driver.Lock, name, 1, opts)
 	if l.err == nil && !c.abilities.Shared {
