@@ -63,7 +63,7 @@ func TestServersOfAMajorityThatAreRefused(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 	m := newMachine(t)
 	for query, code := range map[string]int{"?node_timeout=never": 64, "?node_timeout=1s&node_timeout=2s": 64,
-		"?least_validity=-1s": 64, "?colour=red": 64} {
+		"?min_validity=-1s": 64, "?colour=red": 64} {
 		m.use("redlock://"+withPassword("")+s.Addr()+query).do("ls").want(t, code).wantNoSecret(t)
 	}
 	r := m.use("redlock://"+withPassword("")+s.Addr()+","+s.Addr()).do("ls").want(t, 69).wantNoSecret(t)

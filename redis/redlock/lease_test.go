@@ -109,14 +109,14 @@ func TestFailedTakeLeavesNothing(t *testing.T) {
 	}
 	awaitKeys(t, s[3:], "held", false)
 
-	short := open(t, addresses(s), patient, redlock.WithLeastValidity(time.Minute))
+	short := open(t, addresses(s), patient, redlock.WithMinValidity(time.Minute))
 	_, err := short.Take(t.Context(), request("short"))
 	if err == nil || errors.Is(err, driver.ErrHeld) || !strings.Contains(err.Error(), "left of the lease") {
 		t.Errorf("a lease of 20 s, of which a minute must be left: %v", err)
 	}
 	awaitKeys(t, s, "short", false)
 	var bad *redlock.OptionError
-	_, err = redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithLeastValidity(-1))
+	_, err = redlock.New(t.Context(), clients(t, addresses(s)), redlock.WithMinValidity(-1))
 	if !errors.As(err, &bad) {
 		t.Errorf("a negative validity: %v", err)
 	}

@@ -19,7 +19,7 @@ import (
 // are those of [redis.Open], which may also come from the environment, and these:
 //
 //	node_timeout    see WithNodeTimeout
-//	least_validity  see WithLeastValidity
+//	min_validity    see WithMinValidity
 //
 // All programs that share locks must write the servers in the same way.
 //
@@ -74,7 +74,7 @@ var urlSyntax = engineurl.Syntax[target]{
 	Schemes: []string{"redlock", "redlocks"},
 	Parameters: []engineurl.Parameter[target]{
 		engineurl.Duration("node_timeout", option(WithNodeTimeout)),
-		engineurl.Duration("least_validity", option(WithLeastValidity)),
+		engineurl.Duration("min_validity", option(WithMinValidity)),
 	},
 	Unknown: func(t *target, parameter string) { t.parameters = append(t.parameters, parameter) },
 }

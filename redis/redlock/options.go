@@ -49,13 +49,13 @@ func WithNodeTimeout(d time.Duration) Option {
 	}
 }
 
-// WithLeastValidity sets how much of a lease must be left when a majority has granted it, from 0 to 24 h. A lease of
+// WithMinValidity sets how much of a lease must be left when a majority has granted it, from 0 to 24 h. A lease of
 // which less is left is released, and the take fails. Defaults to 0: the library itself accepts no lease that is over.
-func WithLeastValidity(d time.Duration) Option {
+func WithMinValidity(d time.Duration) Option {
 	return func(c *config) error {
 		c.minValidity = d
 		if d < 0 || d > 24*time.Hour {
-			return &OptionError{"WithLeastValidity", "between 0s and 24h"}
+			return &OptionError{"WithMinValidity", "between 0s and 24h"}
 		}
 		return nil
 	}

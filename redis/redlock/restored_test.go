@@ -110,7 +110,7 @@ func TestRaiseAfterARestartIsNoVote(t *testing.T) {
 	t.Parallel()
 	const ttl = time.Minute // the test takes a small part of that
 	s := servers(t, 3)
-	guarded := []redlock.Option{mostPatient, redlock.WithNodes(redis.WithMaxTTL(ttl))}
+	guarded := []redlock.Option{maxNodeTimeout, redlock.WithNodes(redis.WithMaxTTL(ttl))}
 	makeVote(t, addresses(s), guarded)
 	awaitKeys(t, s, "warm up", false)
 

@@ -66,8 +66,8 @@ func openGuarded(t *testing.T, addresses []string, opts ...redlock.Option) *redl
 // patient is for tests that are not about time: the machine may be busy.
 var patient = redlock.WithNodeTimeout(5 * time.Second)
 
-// mostPatient is for tests that hold requests back while something else happens. It is the longest time allowed.
-var mostPatient = redlock.WithNodeTimeout(10 * time.Second)
+// maxNodeTimeout is for tests that hold requests back while something else happens. It is the longest time allowed.
+var maxNodeTimeout = redlock.WithNodeTimeout(10 * time.Second)
 
 // patience is how long a test waits for what must happen.
 const patience = time.Minute

@@ -24,7 +24,7 @@ func suite(t *testing.T, n int) {
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(*testing.T) drivertest.Environment {
 			return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
-				return settledEngine{open(t, at, mostPatient, redlock.WithNodes(redis.WithMaxTTL(10*time.Minute)))}
+				return settledEngine{open(t, at, maxNodeTimeout, redlock.WithNodes(redis.WithMaxTTL(10*time.Minute)))}
 			}}
 		},
 		TTL:      time.Second,
