@@ -16,14 +16,13 @@ var (
 	// ErrHeld: a try found that somebody else holds the name, or that others wait for it.
 	ErrHeld = errors.New("held by somebody else")
 
-	// ErrTimeout: the limit set with WaitLimit has passed, and the engine has said meanwhile that the name is held. If
-	// nobody has said so, the error is ErrUnavailable. When the caller's own context ends, the error is
-	// context.Canceled or context.DeadlineExceeded instead; the latter is an ErrUnavailable as well if nobody has said
-	// that the name is held.
+	// ErrTimeout: WaitLimit has passed, and the engine has answered meanwhile that the name is held. If it has not
+	// answered at all, the error is ErrUnavailable. When the caller's own context ends, the error is context.Canceled
+	// or context.DeadlineExceeded instead; the latter is also an ErrUnavailable if the engine has not answered.
 	ErrTimeout = errors.New("not granted within the wait limit")
 
 	// ErrTooManyWaiters: as many callers wait for the name as WithMaxWaiters allows. This caller does not wait.
-	ErrTooManyWaiters = errors.New("too many wait for it")
+	ErrTooManyWaiters = errors.New("too many waiters")
 
 	// ErrFull: the client has and asks for as many leases as WithMaxLeases allows. Nothing has been sent to the engine.
 	ErrFull = errors.New("the client has too many leases")

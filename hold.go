@@ -172,7 +172,7 @@ func (h *hold) noteUncertain(err error, ttl time.Duration) {
 var (
 	errGrantTooLate = errors.New("the grant came when the lease was already over: " +
 		"the engine answers too slowly for this ttl")
-	errGrantWithoutStart = driver.Permanent(errors.New("the engine granted a waiter without saying since when"))
+	errGrantWithoutStart = driver.Permanent(errors.New("the engine granted a waiter a lease without its start"))
 )
 
 // checkTokens refuses a grant with impossible tokens: somebody else has written into the engine's data, or answers in

@@ -22,7 +22,7 @@ var (
 
 	// ErrTooManyWaiters answers a Take with Join that was refused because the queue has no room:
 	// Request.MaxWaiters owners wait already. The owner neither holds nor waits.
-	ErrTooManyWaiters = Permanent(errors.New("as many wait as may"))
+	ErrTooManyWaiters = Permanent(errors.New("the queue is full"))
 
 	// ErrSilent says in a Vote or a Server that the server did not answer in time.
 	ErrSilent = errors.New("no answer")

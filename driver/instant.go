@@ -13,9 +13,9 @@ type Instant struct {
 	asleep time.Duration // total suspended time, counted from an arbitrary start
 }
 
-// leastSleep separates a suspension from the error of reading two clocks. No machine sleeps for
+// minSleep separates a suspension from the error of reading two clocks. No machine sleeps for
 // less.
-const leastSleep = 10 * time.Millisecond
+const minSleep = 10 * time.Millisecond
 
 // Now reads the clocks. It is safe for concurrent use, and follows virtual time
 // inside testing/synctest.
@@ -31,7 +31,7 @@ func (i Instant) IsZero() bool { return i.time.IsZero() }
 // is before then.
 func (i Instant) Since(then Instant) time.Duration {
 	monotonic := i.time.Sub(then.time)
-	if asleep := i.asleep - then.asleep; asleep >= leastSleep {
+	if asleep := i.asleep - then.asleep; asleep >= minSleep {
 		monotonic += asleep
 	}
 	wall := i.time.Round(0).Sub(then.time.Round(0))

@@ -168,8 +168,8 @@ func (e *Engine) createParents(ctx context.Context, path string) error {
 }
 
 // finishTake answers a take whose entry is in the queue. The entry is removed again if its owner does not want to wait,
-// or if as many wait before it as may. Of several that join at once, each sees those that came before it, so there are
-// never too many that stay, only for a moment some that are about to go.
+// or if the queue is full. Of several owners that join at the same time, each sees those that came before it, so the
+// queue exceeds its limit only for a moment, by those that are about to leave.
 func (e *Engine) finishTake(
 	ctx context.Context, r *driver.Request, node *ownedNode, from driver.Instant, maxWaiters int,
 ) (driver.Grant, error) {

@@ -11,7 +11,7 @@ import (
 // waiterMutants turn the wrong owners away, or nobody.
 var waiterMutants = []mutant{
 	{"lets everybody wait", "Waiters/NoMoreThanTheLimit", requests(func(r *driver.Request) { r.MaxWaiters = 0 })},
-	{"lets one too many wait", "Waiters/NoMoreThanTheLimit", requests(oneTooMany)},
+	{"lets one waiter too many join", "Waiters/NoMoreThanTheLimit", requests(oneTooMany)},
 	{"turns waiters away", "Waiters/WaiterKeepsItsPlace", turnsWaitersAway},
 	{"turns the holder away", "Waiters/FreeNameIsGranted", turnsWaitersAway},
 	{"queues owners that it turns away", "Waiters/TurnedAwayLeavesNothing", queuesTurnedAway},

@@ -35,8 +35,8 @@ const (
 )
 
 // errRefused says why a take was not sent.
-var errRefused = driver.NoEffect(errors.New("held back for too long: " +
-	"this process asks for more than the engine can do, and the renewals of its leases go first"))
+var errRefused = driver.NoEffect(errors.New("not sent within its time: " +
+	"this process asks for more locks than the engine can grant, and renewals of its leases go first"))
 
 // Renewals is a batch of renewals that is in flight.
 type Renewals struct {

@@ -75,12 +75,12 @@ const (
 	increments = 1000
 	workers    = 8
 	ttl        = 200 * time.Millisecond
-	// On average a worker pauses once in onePauseIn turns. There is time for mostPauses in all.
+	// On average a worker pauses once in onePauseIn turns. There is time for maxPauses in all.
 	// Each makes the others wait for the rest of a lease.
-	onePauseIn, mostPauses = 40, 16
-	// mostPaused is how many may pause at the same time. Nobody pauses when fewer than lastPause
+	onePauseIn, maxPauses = 40, 16
+	// maxPaused is how many may pause at the same time. Nobody pauses when fewer than lastPause
 	// additions are left. So others go on working, for whom a paused worker waits.
-	mostPaused, lastPause = 4, 100
+	maxPaused, lastPause = 4, 100
 )
 
 // report is the outcome of a thousand increments.
@@ -131,7 +131,7 @@ func (c *incrementers) mayPause() bool {
 	if rand.IntN(onePauseIn) != 0 || c.unbegun.Load() < lastPause {
 		return false
 	}
-	if c.pausing.Add(1) > mostPaused || c.report.pauses.Add(1) > mostPauses {
+	if c.pausing.Add(1) > maxPaused || c.report.pauses.Add(1) > maxPauses {
 		c.pausing.Add(-1)
 		return false
 	}
@@ -171,7 +171,7 @@ func increment(
 		})
 	}
 	work.Wait()
-	return report{min(c.report.pauses.Load(), mostPauses), c.report.refused.Load()}
+	return report{min(c.report.pauses.Load(), maxPauses), c.report.refused.Load()}
 }
 
 // incrementOnce adds one under a lease. A worker that pauses does so until its lease has ended,
