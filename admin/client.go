@@ -18,6 +18,7 @@ import (
 // close. All methods are safe for concurrent use.
 type Client struct {
 	engine         driver.Engine
+	operator       driver.Operator
 	abilities      driver.Abilities
 	requestTimeout time.Duration
 	ttl            time.Duration
@@ -94,7 +95,7 @@ func New(engine driver.Engine, opts ...Option) *Client {
 		c.refuse("engine", nil, "an engine, as from memory.New")
 		return c
 	}
-	c.abilities = engine.Abilities()
+	c.abilities, c.operator = engine.Abilities(), driver.OperatorOf(engine)
 	if maxTTL := c.abilities.MaxTTL; maxTTL > 0 {
 		c.ttl = min(c.ttl, maxTTL)
 	}
@@ -152,6 +153,8 @@ func (c call) failWith(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, driver.ErrNotHeld):
 		return c.fail(leasehold.ErrLost, nil)
+	case errors.Is(err, driver.ErrUnsupported):
+		return c.fail(leasehold.ErrUnsupported, nil)
 	case timelimit.ErrAtDeadline(ctx) != nil:
 		return c.failIfEnded(ctx)
 	case !errors.Is(err, context.DeadlineExceeded):

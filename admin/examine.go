@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -39,17 +38,12 @@ func (c *Client) Examine(ctx context.Context) (Examination, error) {
 	if c.err != nil {
 		return Examination{}, c.err
 	}
-	a := call{op: "examine"}
-	e, ok := c.engine.(driver.Examiner)
-	if !ok || !c.abilities.Examine {
-		return Examination{}, a.fail(leasehold.ErrUnsupported, nil)
-	}
-	x, err := send(ctx, c, a, e.Examine)
+	x, err := send(ctx, c, call{op: "examine"}, c.operator.Examine)
 	if err != nil {
 		return Examination{}, err
 	}
 	x.Findings = append(x.Findings, c.findLongQueues(ctx, x.Servers)...)
-	return assessServers(x, c.abilities.Votes, c.ttl), nil
+	return assessServers(x, c.ttl), nil
 }
 
 const (
@@ -86,13 +80,13 @@ func (c *Client) findLongQueues(ctx context.Context, servers []Server) (found []
 	return found
 }
 
-// assessServers adds the findings that any engine can have. With majority, a majority of the servers that vote is
-// enough; otherwise each of them is needed.
-func assessServers(x Examination, majority bool, ttl time.Duration) Examination {
-	j := assessment{servers: x.Servers, majority: majority, ttl: ttl, findings: x.Findings}
+// assessServers adds the findings that any engine can have.
+func assessServers(x Examination, ttl time.Duration) Examination {
+	j := assessment{servers: x.Servers, majority: x.Majority, ttl: ttl, findings: x.Findings}
 	j.judgeSilent()
 	j.judgeClosed()
 	j.judgeClocks()
 	j.judgeSlow()
-	return Examination{Servers: x.Servers, Findings: j.sortFindings()}
+	x.Findings = j.sortFindings()
+	return x
 }

@@ -18,16 +18,16 @@ import (
 // examined is an engine that returns what a test says.
 type examined struct {
 	driver.Engine
-	x        driver.Examination
-	err      error
-	majority bool
-	walk     bool // it has to search for names
-	endless  bool // it never finds any
+	driver.Unsupported
+	x       driver.Examination
+	err     error
+	walk    bool // it has to search for names
+	endless bool // it never finds any
 }
 
 func (e *examined) Abilities() driver.Abilities {
 	a := e.Engine.Abilities()
-	a.Examine, a.Votes, a.Local, a.Walk = true, e.majority, false, e.walk
+	a.Local, a.Walk = false, e.walk
 	return a
 }
 
@@ -121,7 +121,7 @@ func TestExamineJudgesServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.servers}, majority: c.majority},
+			x, err := examinedBy(t, &examined{x: driver.Examination{Servers: c.servers, Majority: c.majority}},
 				admin.WithTTL(time.Second))
 			if err != nil {
 				t.Fatal(err)

@@ -150,12 +150,6 @@ type tampered struct {
 	swept bool
 }
 
-func (t *tampered) Abilities() driver.Abilities {
-	can := t.Engine.Abilities()
-	can.Leaks = true
-	return can
-}
-
 func (t *tampered) Leaks(_ context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
 	if !t.swept {
 		visit(driver.Leak{Key: driver.Key{Kind: driver.Lock, Name: "order:1001"}, Sort: driver.EndlessLease, Count: 1})

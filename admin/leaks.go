@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -28,38 +27,21 @@ const (
 // the first error, which is leasehold.ErrUnsupported on an engine on which nothing can be left behind.
 func (c *Client) Leaks(ctx context.Context, q Query) iter.Seq2[Leak, error] {
 	return func(yield func(Leak, error) bool) {
-		a := call{op: "look for leaks"}
-		s, err := c.sweeper(a)
-		if err == nil {
-			err = c.checkQuery(q)
-		}
-		if err != nil {
+		if err := c.checkQuery(q); err != nil {
 			yield(Leak{}, err)
 			return
 		}
-		stream(ctx, a, yield, func(ctx context.Context, visit func(Leak) bool) error { return s.Leaks(ctx, q, visit) })
+		stream(ctx, call{op: "look for leaks"}, yield, func(ctx context.Context, visit func(Leak) bool) error {
+			return c.operator.Leaks(ctx, q, visit)
+		})
 	}
 }
 
 // Sweep removes a leak that Leaks has yielded, and lets the next waiter in. It returns leasehold.ErrLost, and has
 // changed nothing, if the leak is gone or has changed, and leasehold.ErrUnsupported as Leaks does.
 func (c *Client) Sweep(ctx context.Context, l Leak) error {
-	a := call{"sweep", l.Key}
-	s, err := c.sweeper(a)
-	if err != nil {
-		return err
-	}
-	return sendOnly(ctx, c, a, func(ctx context.Context) error { return s.Sweep(ctx, l) })
-}
-
-// sweeper returns the engine as one on which something can be left behind.
-func (c *Client) sweeper(a call) (driver.Sweeper, error) {
 	if c.err != nil {
-		return nil, c.err
+		return c.err
 	}
-	s, ok := c.engine.(driver.Sweeper)
-	if !ok || !c.abilities.Leaks {
-		return nil, a.fail(leasehold.ErrUnsupported, nil)
-	}
-	return s, nil
+	return sendOnly(ctx, c, call{"sweep", l.Key}, func(ctx context.Context) error { return c.operator.Sweep(ctx, l) })
 }

@@ -70,13 +70,12 @@ func (c *Client) All(ctx context.Context, q Query) iter.Seq2[Status, error] {
 		}
 		q := q
 		q.Limit = 0
-		w, ok := c.engine.(driver.Walker)
-		if !ok || !c.abilities.Walk {
+		if !c.abilities.Walk {
 			c.listPages(ctx, q, yield)
 			return
 		}
 		stream(ctx, call{op: "list"}, yield, func(ctx context.Context, visit func(Status) bool) error {
-			return w.Walk(ctx, q, func(piece []Status) bool {
+			return c.operator.Walk(ctx, q, func(piece []Status) bool {
 				for _, s := range piece {
 					if !visit(s) {
 						return false

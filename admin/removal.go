@@ -68,8 +68,7 @@ func (c *Client) ForceRelease(
 		return err
 	}
 	a := call{"force release", r.Key}
-	f, ok := c.engine.(driver.Forcer)
-	if !ok || !c.abilities.Force {
+	if _, ok := c.engine.(driver.Operator); !ok {
 		return a.fail(leasehold.ErrUnsupported, nil)
 	}
 	if token > driver.MaxToken { // 0 is the token of a holder of another program, on engines that have such
@@ -78,7 +77,7 @@ func (c *Client) ForceRelease(
 	if err := c.writeRecord(ctx, r); err != nil {
 		return err
 	}
-	err := sendOnly(ctx, c, a, func(ctx context.Context) error { return f.ForceRelease(ctx, r.Key, r.Token) })
+	err := sendOnly(ctx, c, a, func(ctx context.Context) error { return c.operator.ForceRelease(ctx, r.Key, r.Token) })
 	if r.Outcome = removalOutcome(err); r.Outcome != driver.Asked {
 		// The lock is gone whether or not this is recorded, and the first record says what was intended.
 		if failed := c.writeRecord(context.WithoutCancel(ctx), r); failed != nil {
@@ -126,13 +125,13 @@ func removalOutcome(err error) Outcome {
 
 // writeRecord records a removal on engines that can.
 func (c *Client) writeRecord(ctx context.Context, r Removal) error {
-	keeper, ok := c.engine.(driver.Recorder)
-	if !ok || !c.abilities.Records {
+	err := sendOnly(ctx, c, call{"record a forced release", r.Key}, func(ctx context.Context) error {
+		return c.operator.Record(ctx, r)
+	})
+	if errors.Is(err, leasehold.ErrUnsupported) {
 		return nil
 	}
-	return sendOnly(ctx, c, call{"record a forced release", r.Key}, func(ctx context.Context) error {
-		return keeper.Record(ctx, r)
-	})
+	return err
 }
 
 // Removals returns the locks that anybody has taken away with ForceRelease, the latest first: at most limit, or all
@@ -144,10 +143,7 @@ func (c *Client) Removals(ctx context.Context, limit int) ([]Removal, error) {
 	if limit < 0 {
 		return nil, newValueError("limit", limit, "0 (for all that are kept) or more")
 	}
-	a := call{op: "list removals"}
-	keeper, ok := c.engine.(driver.Recorder)
-	if !ok || !c.abilities.Records {
-		return nil, a.fail(leasehold.ErrUnsupported, nil)
-	}
-	return send(ctx, c, a, func(ctx context.Context) ([]Removal, error) { return keeper.Records(ctx, limit) })
+	return send(ctx, c, call{op: "list removals"}, func(ctx context.Context) ([]Removal, error) {
+		return c.operator.Records(ctx, limit)
+	})
 }

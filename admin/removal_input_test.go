@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +11,18 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
+// forgetful is an engine that keeps no records.
+type forgetful struct{ *spy }
+
+func (forgetful) Record(context.Context, driver.Removal) error { return driver.ErrUnsupported }
+
+func (forgetful) Records(context.Context, int) ([]driver.Removal, error) {
+	return nil, driver.ErrUnsupported
+}
+
 func TestRemovalsOfAnEngineWithoutARecord(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
-		e.can.Records = false
-		locker, c := newLocker(t, e), admin.New(e)
+		locker, c := newLocker(t, e), admin.New(forgetful{e})
 		lease := take(t, locker.Mutex("n").Lock)
 		expect(t, c.ForceRelease(t.Context(), driver.Lock, "n", lease.Token()), nil)
 		_, err := c.Removals(t.Context(), 0)
@@ -41,8 +50,8 @@ func TestARemovalThatCannotBe(t *testing.T) {
 			"operator", `""`)
 		expectRefusal(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1, admin.WithReason("\xff")),
 			"reason", `\xff`)
-		e.can.Force = false
-		expectOnly(t, admin.New(e).ForceRelease(t.Context(), driver.Lock, "n", 1), leasehold.ErrUnsupported)
+		c = admin.New(struct{ driver.Engine }{e}) // nothing but the engine
+		expectOnly(t, c.ForceRelease(t.Context(), driver.Lock, "n", 1), leasehold.ErrUnsupported)
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -27,9 +26,5 @@ func (c *Client) Votes(ctx context.Context, kind driver.Kind, name string) ([]Vo
 		return nil, newValueError("kind", kind, "driver.Lock, driver.Semaphore or driver.Latch")
 	}
 	a := call{"votes", driver.Key{Kind: kind, Name: name}}
-	v, ok := c.engine.(driver.Voter)
-	if !ok || !c.abilities.Votes {
-		return nil, a.fail(leasehold.ErrUnsupported, nil)
-	}
-	return send(ctx, c, a, func(ctx context.Context) ([]Vote, error) { return v.Votes(ctx, a.key) })
+	return send(ctx, c, a, func(ctx context.Context) ([]Vote, error) { return c.operator.Votes(ctx, a.key) })
 }

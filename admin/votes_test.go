@@ -23,7 +23,6 @@ func (p votingNodes) Votes(ctx context.Context, k driver.Key) (all []driver.Vote
 
 func TestVotesArePassedOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *spy) {
-		e.can.Votes = true
 		said := []driver.Vote{
 			{Node: "a", Holders: []driver.Holder{{Token: 7, Holder: "host-a:1", TTL: time.Second}}},
 			{Node: "b", Closed: time.Minute},

@@ -102,9 +102,8 @@ type Engine interface {
 }
 
 // Abilities says what an engine can do. It is data, so that an engine that wraps another can pass
-// it on unchanged. The core and package admin call optional interfaces ([Downgrader], [Latcher], [Forcer],
-// [AllTaker], [Raiser], [Voter], [Walker], [Sweeper], [Recorder], [Examiner]) only where the
-// matching field is set.
+// it on unchanged. The core calls optional interfaces ([Downgrader], [Latcher], [AllTaker], [Raiser]) only where
+// the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -118,9 +117,6 @@ type Abilities struct {
 	// Latches: the engine is a Latcher.
 	Latches bool
 
-	// Force: the engine is a Forcer.
-	Force bool
-
 	// All: the engine is an AllTaker.
 	All bool
 
@@ -130,20 +126,8 @@ type Abilities struct {
 	// Waiters: Take respects Request.MaxWaiters.
 	Waiters bool
 
-	// Votes: the engine is a Voter.
-	Votes bool
-
-	// Walk: the engine is a Walker.
+	// Walk: the engine has to search for names. What lists everything calls Operator.Walk.
 	Walk bool
-
-	// Leaks: the engine is a Sweeper.
-	Leaks bool
-
-	// Records: the engine is a Recorder.
-	Records bool
-
-	// Examine: the engine is an Examiner.
-	Examine bool
 
 	// Fair: waiters are served in the order in which they joined, and a Take does not overtake
 	// them.

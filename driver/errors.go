@@ -24,6 +24,9 @@ var (
 	// Request.MaxWaiters owners wait already. The owner neither holds nor waits.
 	ErrTooManyWaiters = Permanent(errors.New("the queue is full"))
 
+	// ErrUnsupported answers a call of what the engine cannot do. Nothing was sent.
+	ErrUnsupported = Permanent(errors.New("the engine cannot do this"))
+
 	// ErrSilent says in a Vote or a Server that the server did not answer in time.
 	ErrSilent = errors.New("no answer")
 

@@ -1,21 +1,9 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
-
-// Examiner is implemented by an engine with the ability Examine.
-type Examiner interface {
-	// Examine asks each server about itself, and finds what endangers the promises of the engine
-	// there. It changes nothing. A server that does not answer is reported as a Server with an Err;
-	// Examine returns an error only if nothing at all could be found out.
-	//
-	// Package admin adds the findings that concern all engines alike: silence, clocks, and times
-	// compared with the TTL.
-	Examine(ctx context.Context) (Examination, error)
-}
 
 // Examination is the result of Examine.
 type Examination struct {
@@ -23,6 +11,8 @@ type Examination struct {
 	Servers []Server
 	// Findings are the problems that were found. There are none if all is well.
 	Findings []Finding
+	// Majority: the engine needs a majority of the servers with Server.Votes, not each of them.
+	Majority bool
 }
 
 // Server is a server, a node or a file that keeps locks.

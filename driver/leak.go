@@ -1,26 +1,6 @@
 package driver
 
-import (
-	"context"
-	"fmt"
-)
-
-// Sweeper is implemented by an engine with the ability Leaks: something may be left behind there
-// that does not go away by itself, because another program has tampered with it, or because no
-// client has come by to remove it.
-type Sweeper interface {
-	// Leaks reports what was left behind, in no particular order. Of the query it uses Kind, Name,
-	// Prefix and Progress. It changes nothing. The rules for visit, ctx, time limits and names that
-	// come and go are those of Walk. Something that is in use, or that goes away by itself, is no
-	// leak.
-	Leaks(ctx context.Context, q Query, visit func(Leak) bool) error
-
-	// Sweep removes a leak that Leaks has reported, and lets the next waiter in. It answers
-	// ErrNotHeld, and has changed nothing, if the leak is gone or has changed: the lease ends by
-	// now, or has another holder. A caller may make up a leak: Sweep never removes anything that
-	// Leaks would not report.
-	Sweep(ctx context.Context, l Leak) error
-}
+import "fmt"
 
 // Leak is something that was left behind.
 type Leak struct {

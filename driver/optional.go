@@ -13,14 +13,6 @@ type Downgrader interface {
 	Downgrade(ctx context.Context, h Hold) error
 }
 
-// Forcer is implemented by an engine with the ability Force.
-type Forcer interface {
-	// ForceRelease takes the lock away from the holder with this token, whoever it is, and lets the
-	// next waiter in. The token makes sure that the caller ends the hold it has seen, and no later
-	// one. It answers ErrNotHeld if there is no such holder.
-	ForceRelease(ctx context.Context, k Key, token uint64) error
-}
-
 // AllTaker is implemented by an engine with the ability All.
 type AllTaker interface {
 	// TakeAll tries once to get several locks in one step and answers at once: all of them, or
@@ -104,31 +96,6 @@ type Starter interface {
 
 	// StartRelease is Release in the same way.
 	StartRelease(ctx context.Context, r Release, done func(error))
-}
-
-// Voter is implemented by an engine with the ability Votes: it keeps each lock on several nodes,
-// and a majority decides.
-type Voter interface {
-	// Votes reports what each node says about a key, held or free, always in the same order. A node
-	// that does not answer or refuses is reported with Vote.Err and causes no error. Nothing is
-	// changed. Owners never appear.
-	Votes(ctx context.Context, k Key) ([]Vote, error)
-}
-
-// Vote is what one node says about a key.
-type Vote struct {
-	// Node is the name of the node, as in "10.0.0.1:6379".
-	Node string
-	// Holders are the holders of the key on this node, ordered by token. An owner with fewer than a
-	// majority of the nodes holds nothing: it is about to get the others, or to give up. An owner
-	// that was granted the key late may have another token on this node.
-	Holders []Holder
-	// Closed is roughly how much longer the node grants nothing to anybody, because it was
-	// restarted and may have forgotten leases; 0 if it grants.
-	Closed time.Duration
-	// Err says why nothing is known about the node; nil if something is. It is an ErrSilent if the
-	// node did not answer in time.
-	Err error
 }
 
 // Wanter is implemented by an engine on which a lock may be handed over inside a process. Without

@@ -1,23 +1,9 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
-
-// Recorder is implemented by an engine with the ability Records: it keeps a record of locks that
-// operators took away from their holders. Package admin writes a record before it calls
-// ForceRelease, and writes it again, with the outcome, afterwards.
-type Recorder interface {
-	// Record stores a removal. It replaces one with the same ID. The engine keeps the latest
-	// MaxRemovals, by Removal.At and whatever the order in which they are written, for as long as
-	// it keeps anything.
-	Record(ctx context.Context, r Removal) error
-
-	// Records returns the latest removals, newest first, and at most limit; zero means MaxRemovals.
-	Records(ctx context.Context, limit int) ([]Removal, error)
-}
 
 // MaxRemovals is the number of removals that an engine keeps.
 const MaxRemovals = 1000

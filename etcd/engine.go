@@ -15,6 +15,7 @@ import (
 // Engine keeps locks in an etcd cluster. It is safe for concurrent use. Any number of engines, in any number of
 // processes, may use one cluster.
 type Engine struct {
+	unsupported
 	keys
 	client         *clientv3.Client
 	kv             pb.KVClient
@@ -35,10 +36,13 @@ type Engine struct {
 	closeOnce   func() error
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 )
 
@@ -92,9 +96,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "etcd",
 		Shared:     true,
 		Semaphores: true,
-		Force:      true,
 		All:        true,
-		Examine:    true,
 		Waiters:    true,
 		Fair:       true,
 		MaxTTL:     maxTTL,

@@ -16,9 +16,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
-// Examine implements [driver.Examiner]. It reports the members of the cluster as servers, by the addresses that the
+// Examine implements [driver.Operator]. It reports the members of the cluster as servers, by the addresses that the
 // engine was given, or else by those that the members advertise. It changes nothing.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.ctx.Err() != nil {

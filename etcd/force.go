@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. It also removes an entry that is kept after a release.
+// ForceRelease implements [driver.Operator]. It also removes an entry that is kept after a release.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	if token == 0 || token > driver.MaxToken {
 		return driver.ErrNotHeld

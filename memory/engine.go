@@ -22,6 +22,7 @@ import (
 // Engine keeps locks in memory. It is safe for concurrent use. It need not be closed: it has no goroutines, and a timer
 // only while somebody waits.
 type Engine struct {
+	unsupported
 	clock Clock     // nil: the machine's clock
 	start time.Time // the engine counts time in nanoseconds since then
 	seed  maphash.Seed
@@ -34,13 +35,15 @@ type Engine struct {
 	records           records
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Raiser     = (*Engine)(nil)
-	_ driver.Recorder   = (*Engine)(nil)
 	_ driver.Starter    = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
@@ -76,11 +79,9 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Latches:    true,
-		Force:      true,
 		All:        true,
 		Raise:      true,
 		Waiters:    true,
-		Records:    true,
 		Fair:       true,
 		Local:      true,
 	}

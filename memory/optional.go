@@ -36,7 +36,7 @@ func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
 	return nil
 }
 
-// ForceRelease implements [driver.Forcer]. Any token of the holder's range names the holder.
+// ForceRelease implements [driver.Operator]. Any token of the holder's range names the holder.
 func (e *Engine) ForceRelease(_ context.Context, k driver.Key, token uint64) error {
 	s := e.shard(k)
 	s.mu.Lock()

@@ -15,7 +15,7 @@ type records struct {
 	all []driver.Removal
 }
 
-// Record implements [driver.Recorder].
+// Record implements [driver.Operator].
 func (e *Engine) Record(_ context.Context, r driver.Removal) error {
 	e.records.mu.Lock()
 	defer e.records.mu.Unlock()
@@ -28,7 +28,7 @@ func (e *Engine) Record(_ context.Context, r driver.Removal) error {
 	return nil
 }
 
-// Records implements [driver.Recorder].
+// Records implements [driver.Operator].
 func (e *Engine) Records(_ context.Context, limit int) ([]driver.Removal, error) {
 	e.records.mu.Lock()
 	defer e.records.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 // Engine keeps locks in a PostgreSQL database. It is safe for concurrent use. Any number of engines, in any number of
 // processes, may use one schema.
 type Engine struct {
+	unsupported
 	config
 	pool       *pgxpool.Pool
 	ownsPool   bool // Close closes the pool
@@ -30,14 +31,15 @@ type Engine struct {
 	closeOnce sync.Once
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
-	_ driver.Sweeper    = (*Engine)(nil)
-	_ driver.Recorder   = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 )
 
@@ -48,11 +50,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Latches:    true,
-		Force:      true,
 		All:        true,
-		Leaks:      true,
-		Records:    true,
-		Examine:    true,
 		Waiters:    true,
 		Fair:       true,
 		MaxTTL:     e.maxTTL,

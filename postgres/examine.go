@@ -7,12 +7,10 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
 // examineTimeout is how long an examination waits for the server.
 const examineTimeout = 3 * time.Second
 
-// Examine implements [driver.Examiner]. It examines one server, the one that the pool leads to, and its database. It
+// Examine implements [driver.Operator]. It examines one server, the one that the pool leads to, and its database. It
 // uses one connection of the pool, and reads what the user may read.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.ctx.Err() != nil {

@@ -23,7 +23,7 @@ func (e *Engine) leakQueries(kind driver.Kind) map[driver.LeakSort]string {
 	}
 }
 
-// Leaks implements [driver.Sweeper]. Leaks of this engine take a little room and block nobody.
+// Leaks implements [driver.Operator]. Leaks of this engine take a little room and block nobody.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	for kind := range paging.Kinds(q) {
@@ -61,7 +61,7 @@ func (e *Engine) listLeaks(
 	}, visit)
 }
 
-// Sweep implements [driver.Sweeper].
+// Sweep implements [driver.Operator].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	mark, err := strconv.ParseInt(l.Mark, 10, 64)
 	if err != nil || e.leakQueries(l.Kind)[l.Sort] == "" || l.Kind == 0 || !utf8.ValidString(l.Name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Record implements [driver.Recorder]. Records survive a crash of the server.
+// Record implements [driver.Operator]. Records survive a crash of the server.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	err := e.inTransaction(ctx, toRecord, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, e.statements.writeRecord, r.ID, r.At, int16(r.Kind), r.Name, int64(r.Token),
@@ -23,7 +23,7 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	return err
 }
 
-// Records implements [driver.Recorder].
+// Records implements [driver.Operator].
 func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, err error) {
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals

@@ -104,7 +104,7 @@ func (e *Engine) release(ctx context.Context, h driver.Hold, keep *time.Duration
 	return nil
 }
 
-// ForceRelease implements [driver.Forcer]. Any token of the holder's range identifies the holder.
+// ForceRelease implements [driver.Operator]. Any token of the holder's range identifies the holder.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	if token > driver.MaxToken {
 		return driver.ErrNotHeld

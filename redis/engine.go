@@ -19,6 +19,7 @@ import (
 
 // Engine keeps locks in Redis. It is safe for concurrent use by many goroutines.
 type Engine struct {
+	unsupported
 	config
 	client    redis.UniversalClient
 	asyncPipe *redis.AutoPipeliner // the client's deferred API, if it is an AutoPipeliner
@@ -42,18 +43,18 @@ type Engine struct {
 	directDialer *directDialer // how Open reaches other servers; nil after New
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.AllTaker   = (*Engine)(nil)
 	_ driver.Raiser     = (*Engine)(nil)
 	_ driver.Wanter     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
 	_ driver.Starter    = (*Engine)(nil)
-	_ driver.Walker     = (*Engine)(nil)
-	_ driver.Sweeper    = (*Engine)(nil)
-	_ driver.Recorder   = (*Engine)(nil)
 )
 
 // New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a Cluster,
@@ -129,14 +130,10 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Latches:    true,
-		Force:      true,
 		All:        true,
-		Examine:    true,
 		Raise:      true,
 		Waiters:    true,
 		Walk:       true,
-		Leaks:      true,
-		Records:    true,
 		Fair:       true,
 		MaxTTL:     e.maxTTL,
 	}

@@ -9,9 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
-// Examine implements [driver.Examiner]. It lists the masters, each followed by its replicas. An engine of [Open] asks
+// Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
 // the replicas, too. An engine of [New] knows of them only what their master says.
 //
 // It leaves two small scripts in the cache of each server, as all requests do, and changes nothing else.

@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. Token 0 stands for a holder of another kind of client. Shared holders are
+// ForceRelease implements [driver.Operator]. Token 0 stands for a holder of another kind of client. Shared holders are
 // searched in several steps if there are many.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	for from := fromStart; from != ""; {

@@ -11,8 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/paging"
 )
 
-// Leaks implements [driver.Sweeper]. It searches all servers, in small steps (SCAN, PTTL), for queues and for keys that
-// will not expire by themselves, and then checks each of these.
+// Leaks implements [driver.Operator]. It searches all servers, in small steps (SCAN, PTTL), for queues and for keys
+// that will not expire by themselves, and then checks each of these.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	q, repeat := repeatProgress(q)

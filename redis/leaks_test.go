@@ -14,7 +14,7 @@ import (
 )
 
 // findLeaks returns the leaks that Leaks reports.
-func findLeaks(ctx context.Context, s driver.Sweeper, q driver.Query) (all []driver.Leak, err error) {
+func findLeaks(ctx context.Context, s driver.Operator, q driver.Query) (all []driver.Leak, err error) {
 	err = s.Leaks(ctx, q, func(l driver.Leak) bool {
 		all = append(all, l)
 		return true
@@ -23,7 +23,7 @@ func findLeaks(ctx context.Context, s driver.Sweeper, q driver.Query) (all []dri
 }
 
 // leaksOf returns the leaks of one name, and checks that a search and a request for the name find the same.
-func leaksOf(t *testing.T, s driver.Sweeper, name string) []driver.Leak {
+func leaksOf(t *testing.T, s driver.Operator, name string) []driver.Leak {
 	t.Helper()
 	asked, err := findLeaks(t.Context(), s, driver.Query{Name: name})
 	if err != nil {
@@ -40,7 +40,7 @@ func leaksOf(t *testing.T, s driver.Sweeper, name string) []driver.Leak {
 }
 
 // onlyLeak returns the only leak of a name.
-func onlyLeak(t *testing.T, s driver.Sweeper, name string) driver.Leak {
+func onlyLeak(t *testing.T, s driver.Operator, name string) driver.Leak {
 	t.Helper()
 	all := leaksOf(t, s, name)
 	if len(all) != 1 {

@@ -16,8 +16,8 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	})
 }
 
-// Walk implements [driver.Walker]. It first goes through the keys of all servers in small steps (SCAN), and then reads
-// the names that it found.
+// Walk implements [driver.Operator]. It first goes through the keys of all servers in small steps (SCAN), and then
+// reads the names that it found.
 func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
 	q.Limit = math.MaxInt
 	return e.walk(ctx, q, visit)

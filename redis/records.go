@@ -40,7 +40,7 @@ type removalRecord struct {
 	Outcome driver.Outcome `json:"outcome"`
 }
 
-// Record implements [driver.Recorder]. All engines with the same prefix share the records. They do not expire, and are
+// Record implements [driver.Operator]. All engines with the same prefix share the records. They do not expire, and are
 // lost with the other data of the server.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	text, err := json.Marshal(removalRecord{
@@ -58,7 +58,7 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 // recordsPerRead is how many records are read at once: each may have four texts of a kilobyte.
 const recordsPerRead = 25
 
-// Records implements [driver.Recorder]. It returns the records as they were at one moment.
+// Records implements [driver.Operator]. It returns the records as they were at one moment.
 func (e *Engine) Records(ctx context.Context, limit int) (all []driver.Removal, _ error) {
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals

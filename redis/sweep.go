@@ -10,9 +10,9 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Sweep implements [driver.Sweeper]. One script checks that the leak is still the same, and removes it. Only the places
-// of more than a hundred dead waiters are removed in several steps. A token is not removed, but gets an expiry, so that
-// tokens keep growing. Like a forced release, a sweep hands the lock over to the next waiter.
+// Sweep implements [driver.Operator]. One script checks that the leak is still the same, and removes it. Only the
+// places of more than a hundred dead waiters are removed in several steps. A token is not removed, but gets an expiry,
+// so that tokens keep growing. Like a forced release, a sweep hands the lock over to the next waiter.
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	part, mark, _ := strings.Cut(l.Mark, " ")
 	word := leakScriptWords[l.Sort]

@@ -32,7 +32,7 @@ end`, "0", fmt.Sprint(n))
 }
 
 // walkNames returns the names that a walk finds.
-func walkNames(ctx context.Context, w driver.Walker, q driver.Query) (names []string, err error) {
+func walkNames(ctx context.Context, w driver.Operator, q driver.Query) (names []string, err error) {
 	err = w.Walk(ctx, q, func(piece []driver.Status) bool {
 		for _, st := range piece {
 			names = append(names, st.Name)

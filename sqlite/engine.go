@@ -18,6 +18,7 @@ const readers = 4
 // Engine keeps locks in a file. It is safe for concurrent use. Any number of engines, in any number of processes of one
 // machine, may have one file open.
 type Engine struct {
+	unsupported
 	path  string
 	file  os.FileInfo // as it was when opened
 	clock clock
@@ -44,13 +45,14 @@ type Engine struct {
 	closeErr error
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
 	_ driver.Latcher    = (*Engine)(nil)
-	_ driver.Sweeper    = (*Engine)(nil)
-	_ driver.Recorder   = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine].
@@ -60,10 +62,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Latches:    true,
-		Force:      true,
-		Leaks:      true,
-		Records:    true,
-		Examine:    true,
 		Waiters:    true,
 		Fair:       true,
 	}

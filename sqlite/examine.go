@@ -15,9 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/ownpath"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
-// Examine implements [driver.Examiner]. The file counts as the only server. Its round trip is the time of a small read.
+// Examine implements [driver.Operator]. The file counts as the only server. Its round trip is the time of a small read.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	return inTime(ctx, e, e.examine)
 }

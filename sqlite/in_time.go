@@ -74,7 +74,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.downgrade(ctx, h) })
 }
 
-// ForceRelease implements [driver.Forcer]. Any token of the holder's range identifies it.
+// ForceRelease implements [driver.Operator]. Any token of the holder's range identifies it.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.forceRelease(ctx, k, token) })
 }
@@ -99,17 +99,17 @@ func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState
 	return inTime(ctx, e, func(ctx context.Context) (driver.LatchState, error) { return e.latchState(ctx, name) })
 }
 
-// Sweep implements [driver.Sweeper].
+// Sweep implements [driver.Operator].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.sweep(ctx, l) })
 }
 
-// Record implements [driver.Recorder].
+// Record implements [driver.Operator].
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.record(ctx, r) })
 }
 
-// Records implements [driver.Recorder].
+// Records implements [driver.Operator].
 func (e *Engine) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
 	return inTime(ctx, e, func(ctx context.Context) ([]driver.Removal, error) { return e.records(ctx, limit) })
 }

@@ -28,7 +28,7 @@ const latchLeakQuery = `
 	SELECT name, 1, generation FROM latches
 	WHERE ?1 AND name >= ?2 AND name < ?3 AND expires <= ?4 ORDER BY name LIMIT ?5`
 
-// Leaks implements [driver.Sweeper]. Leaks of this engine take a little room in the file, and are in nobody's way.
+// Leaks implements [driver.Operator]. Leaks of this engine take a little room in the file, and are in nobody's way.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	for kind := range paging.Kinds(q) {

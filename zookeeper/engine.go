@@ -14,6 +14,7 @@ import (
 // Engine keeps locks in a ZooKeeper ensemble. It has one session for all of them. It is safe for concurrent use. Any
 // number of engines, in any number of processes, may use one ensemble.
 type Engine struct {
+	unsupported
 	config    config
 	prefix    string
 	acl       []zk.ACL
@@ -32,11 +33,13 @@ type Engine struct {
 	close         sync.Once
 }
 
+// unsupported answers calls of what this engine cannot do.
+type unsupported = driver.Unsupported
+
 var (
 	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
 	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Forcer     = (*Engine)(nil)
-	_ driver.Sweeper    = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.

@@ -12,9 +12,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
-// Examine implements [driver.Examiner]. Its servers are those that the engine was given. Each is asked with four-letter
+// Examine implements [driver.Operator]. Its servers are those that the engine was given. Each is asked with four-letter
 // words on connections of their own, and the ensemble is asked for its list of servers and for a change that it must
 // refuse. Nothing is changed.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ForceRelease implements [driver.Forcer]. The name of an entry is never used again, so what is removed is the entry
+// ForceRelease implements [driver.Operator]. The name of an entry is never used again, so what is removed is the entry
 // that was read.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	if kindNodes[k.Kind] == "" {

@@ -18,11 +18,11 @@ import (
 // before.
 const leakAge = 5 * time.Second
 
-// Leaks implements [driver.Sweeper]. It finds what processes leave that die at the wrong moment: nodes of names without
-// entries, which are in nobody's way, and kept locks whose time is over, which are in the way until somebody wants the
-// name. Times are those of the servers: to learn their present time, it writes to the node above the names. A user
-// without the right to write there can still find leaks: they are then judged by the clock of this machine, and must be
-// a minute older, as the clocks may differ by that much.
+// Leaks implements [driver.Operator]. It finds what processes leave that die at the wrong moment: nodes of names
+// without entries, which are in nobody's way, and kept locks whose time is over, which are in the way until somebody
+// wants the name. Times are those of the servers: to learn their present time, it writes to the node above the names. A
+// user without the right to write there can still find leaks: they are then judged by the clock of this machine, and
+// must be a minute older, as the clocks may differ by that much.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	q.After = driver.Key{}
 	if err := e.client.sync(ctx, e.prefix); err != nil {
@@ -127,7 +127,7 @@ func isKeptTooLong(r record, stat *zk.Stat, now int64) bool {
 // emptyMark returns a mark of a name's node that changes when somebody uses it, or creates it again.
 func emptyMark(stat *zk.Stat) string { return fmt.Sprintf("%x.%d", stat.Czxid, stat.Version) }
 
-// Sweep implements [driver.Sweeper].
+// Sweep implements [driver.Operator].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	if kindNodes[l.Kind] == "" || l.Name == "" || l.Sort != driver.Remains || l.Mark == "" || escape(l.Mark) != l.Mark {
 		return driver.ErrNotHeld

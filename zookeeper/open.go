@@ -57,11 +57,8 @@ func open(ctx context.Context, c config) (*Engine, error) {
 		Name:       "zookeeper",
 		Shared:     true,
 		Semaphores: true,
-		Force:      true,
 		Waiters:    true,
 		Fair:       true,
-		Examine:    true,
-		Leaks:      true,
 		MaxTTL:     longest,
 	}
 	return e, nil

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -33,10 +34,11 @@ type ability struct {
 	of   func(able) string
 }
 
-// able is what an engine reports, and how many tokens in a row it grants.
+// able is what an engine reports, how many tokens in a row it grants, and what operators can do.
 type able struct {
 	driver.Abilities
-	tokens int
+	tokens                                int
+	force, records, examine, leaks, votes bool
 }
 
 // abilities are the rows.
@@ -48,11 +50,11 @@ var abilities = []ability{
 	{"a limit of waiters (`WithMaxWaiters`) on the engine", func(a able) string { return yes(a.Waiters) }},
 	{"several names in one step", func(a able) string { return yes(a.All) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
-	{"release by force", func(a able) string { return yes(a.Force) }},
-	{"… with a record", func(a able) string { return yes(a.Records) }},
-	{"`leasehold doctor`", func(a able) string { return yes(a.Examine) }},
-	{"`leasehold leaks`", func(a able) string { return yes(a.Leaks) }},
-	{"what each of several servers says", func(a able) string { return yes(a.Votes) }},
+	{"release by force", func(a able) string { return yes(a.force) }},
+	{"… with a record", func(a able) string { return yes(a.records) }},
+	{"`leasehold doctor`", func(a able) string { return yes(a.examine) }},
+	{"`leasehold leaks`", func(a able) string { return yes(a.leaks) }},
+	{"what each of several servers says", func(a able) string { return yes(a.votes) }},
 	{"a listing searches through all keys", func(a able) string { return yes(a.Walk) }},
 	{"longest lease, unless set otherwise", func(a able) string { return longest(a.MaxTTL) }},
 }
@@ -89,6 +91,7 @@ func ableOf(t *testing.T, url string) able {
 	a := able{Abilities: e.Abilities()}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
+	a.askOperator(ctx, driver.OperatorOf(e))
 	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(),
 		Size: 1, Weight: 1, TTL: 10 * time.Second, Tokens: 8}
 	g, err := e.Take(ctx, r)
@@ -101,6 +104,20 @@ func ableOf(t *testing.T, url string) able {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// askOperator notes what an operator can do.
+func (a *able) askOperator(ctx context.Context, o driver.Operator) {
+	free := driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}
+	supports := func(err error) bool { return !errors.Is(err, driver.ErrUnsupported) }
+	a.force = supports(o.ForceRelease(ctx, free, 1))
+	_, err := o.Records(ctx, 1)
+	a.records = supports(err)
+	_, err = o.Examine(ctx)
+	a.examine = supports(err)
+	_, err = o.Votes(ctx, free)
+	a.votes = supports(err)
+	a.leaks = supports(o.Leaks(ctx, driver.Query{Name: free.Name}, func(driver.Leak) bool { return true }))
 }
 
 // column returns an engine's column of the table.

@@ -31,7 +31,7 @@ func TestReleaseLeavesALockThatHasChangedHands(t *testing.T) {
 				t.Errorf("it said %q", got)
 			}
 			m.do("check", "a").want(t, 1)
-			if ableOf(t, url).Records {
+			if ableOf(t, url).records {
 				// The attempt is recorded, and that it had no effect.
 				all := decode[[]struct{ Name, Why, Outcome string }](t, m.do("audit", "-o", "json").want(t, 0))
 				if len(all) != 1 || all[0].Name != "a" || all[0].Why != "it hangs" || all[0].Outcome != "gone" {

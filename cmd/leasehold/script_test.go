@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/leasehold-go/leasehold/driver"
 )
 
 // The files in testdata/script are sessions with the command. Those in "every" run on sqlite and a Redis server, and
@@ -36,13 +34,13 @@ func TestScripts(t *testing.T) {
 			s := v.open(t)
 			can := ableOf(t, s.url)
 			t.Run("abilities", func(t *testing.T) { documented.compare(t, can) })
-			s.run(t, can.Abilities, v.scripts...)
+			s.run(t, can, v.scripts...)
 		})
 	}
 }
 
 // run runs the scripts of some folders on an engine.
-func (s *testServers) run(t *testing.T, can driver.Abilities, folders ...string) {
+func (s *testServers) run(t *testing.T, can able, folders ...string) {
 	var files []string
 	for _, folder := range folders {
 		found, err := filepath.Glob(filepath.Join("testdata", "script", folder, "*.txtar"))
@@ -66,8 +64,8 @@ func (s *testServers) run(t *testing.T, can driver.Abilities, folders ...string)
 		},
 		Condition: func(name string) (bool, error) {
 			has, known := map[string]bool{
-				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.Votes, "leaks": can.Leaks,
-				"records": can.Records, "examine": can.Examine, "waiters": can.Waiters,
+				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.votes, "leaks": can.leaks,
+				"records": can.records, "examine": can.examine, "waiters": can.Waiters,
 			}[name]
 			if !known {
 				return false, fmt.Errorf("there is no condition %q", name)

@@ -473,12 +473,6 @@ func votes(f func(*driver.Vote)) func(*memory.Engine) driver.Engine {
 	return func(e *memory.Engine) driver.Engine { return voting{e, f} }
 }
 
-func (v voting) Abilities() driver.Abilities {
-	can := v.Engine.Abilities()
-	can.Votes = true
-	return can
-}
-
 func (v voting) Votes(ctx context.Context, k driver.Key) (all []driver.Vote, err error) {
 	page, err := v.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name})
 	for _, place := range []string{"a", "b", "c"} {

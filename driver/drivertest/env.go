@@ -67,6 +67,14 @@ func (e *env) needs(ability bool, what string) {
 	}
 }
 
+// operator opens an engine as an Operator. It skips the check if the engine cannot do what try asks for.
+func (e *env) operator(what string, try func(driver.Operator) error) driver.Operator {
+	e.Helper()
+	o := driver.OperatorOf(e.open())
+	e.needs(!errors.Is(try(o), driver.ErrUnsupported), what)
+	return o
+}
+
 // lock returns a request for a lock, by a new owner.
 func (e *env) lock(name string) driver.Request {
 	return driver.Request{

@@ -17,18 +17,16 @@ var examine = []check{
 	{"ExamineEndsWithItsContext", examineEndsWithItsContext},
 }
 
-// examiner opens an engine as an Examiner.
-func (e *env) examiner() driver.Examiner {
+// examiner opens an engine that can examine its servers.
+func (e *env) examiner() driver.Operator {
 	e.Helper()
-	e.needs(e.can.Examine, "examination of its servers")
-	x, ok := e.open().(driver.Examiner)
-	if !ok {
-		e.Fatal("the engine says that it can examine its servers, but is no driver.Examiner")
-	}
-	return x
+	return e.operator("examination of its servers", func(o driver.Operator) error {
+		_, err := o.Examine(e.ctx)
+		return err
+	})
 }
 
-func (e *env) examine(x driver.Examiner) driver.Examination {
+func (e *env) examine(x driver.Operator) driver.Examination {
 	e.Helper()
 	found, err := x.Examine(e.ctx)
 	if err != nil || len(found.Servers) == 0 {

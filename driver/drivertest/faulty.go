@@ -15,9 +15,10 @@ import (
 //
 // It has the abilities of the wrapped engine, except that it is never Local.
 type Faulty struct {
-	inner driver.Engine
-	plan  func(Op) Fault
-	seq   atomic.Uint64
+	inner    driver.Engine
+	operator driver.Operator
+	plan     func(Op) Fault
+	seq      atomic.Uint64
 
 	mu       sync.Mutex
 	resumed  chan struct{}
@@ -31,7 +32,7 @@ var _ driver.Engine = (*Faulty)(nil)
 // NewFaulty wraps inner and asks plan for the fault of each request. plan is called from many
 // goroutines.
 func NewFaulty(inner driver.Engine, plan func(Op) Fault) *Faulty {
-	f := &Faulty{inner: inner, plan: plan, resumed: make(chan struct{})}
+	f := &Faulty{inner: inner, operator: driver.OperatorOf(inner), plan: plan, resumed: make(chan struct{})}
 	f.landed = sync.NewCond(&f.mu)
 	return f
 }

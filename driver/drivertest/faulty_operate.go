@@ -6,64 +6,32 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Operators' requests meet no faults: no hold depends on them.
-var (
-	_ driver.Walker   = (*Faulty)(nil)
-	_ driver.Sweeper  = (*Faulty)(nil)
-	_ driver.Recorder = (*Faulty)(nil)
-	_ driver.Examiner = (*Faulty)(nil)
-)
+var _ driver.Operator = (*Faulty)(nil)
 
-// Walk implements [driver.Walker].
+// Walk implements [driver.Operator]. Like all methods here, it meets no faults: no hold depends on it.
 func (f *Faulty) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
-	inner, err := innerAs[driver.Walker](f)
-	if err != nil {
-		return err
-	}
-	return inner.Walk(ctx, q, visit)
+	return f.operator.Walk(ctx, q, visit)
 }
 
-// Leaks implements [driver.Sweeper].
+// Leaks implements [driver.Operator].
 func (f *Faulty) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
-	inner, err := innerAs[driver.Sweeper](f)
-	if err != nil {
-		return err
-	}
-	return inner.Leaks(ctx, q, visit)
+	return f.operator.Leaks(ctx, q, visit)
 }
 
-// Sweep implements [driver.Sweeper].
-func (f *Faulty) Sweep(ctx context.Context, l driver.Leak) error {
-	inner, err := innerAs[driver.Sweeper](f)
-	if err != nil {
-		return err
-	}
-	return inner.Sweep(ctx, l)
-}
+// Sweep implements [driver.Operator].
+func (f *Faulty) Sweep(ctx context.Context, l driver.Leak) error { return f.operator.Sweep(ctx, l) }
 
-// Record implements [driver.Recorder].
+// Record implements [driver.Operator].
 func (f *Faulty) Record(ctx context.Context, r driver.Removal) error {
-	inner, err := innerAs[driver.Recorder](f)
-	if err != nil {
-		return err
-	}
-	return inner.Record(ctx, r)
+	return f.operator.Record(ctx, r)
 }
 
-// Records implements [driver.Recorder].
+// Records implements [driver.Operator].
 func (f *Faulty) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
-	inner, err := innerAs[driver.Recorder](f)
-	if err != nil {
-		return nil, err
-	}
-	return inner.Records(ctx, limit)
+	return f.operator.Records(ctx, limit)
 }
 
-// Examine implements [driver.Examiner].
+// Examine implements [driver.Operator].
 func (f *Faulty) Examine(ctx context.Context) (driver.Examination, error) {
-	inner, err := innerAs[driver.Examiner](f)
-	if err != nil {
-		return driver.Examination{}, err
-	}
-	return inner.Examine(ctx)
+	return f.operator.Examine(ctx)
 }

@@ -10,10 +10,8 @@ import (
 
 var (
 	_ driver.Downgrader = (*Faulty)(nil)
-	_ driver.Forcer     = (*Faulty)(nil)
 	_ driver.AllTaker   = (*Faulty)(nil)
 	_ driver.Raiser     = (*Faulty)(nil)
-	_ driver.Voter      = (*Faulty)(nil)
 	_ driver.Wanter     = (*Faulty)(nil)
 	_ driver.Latcher    = (*Faulty)(nil)
 )
@@ -40,14 +38,10 @@ func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
 	})
 }
 
-// ForceRelease implements [driver.Forcer].
+// ForceRelease implements [driver.Operator].
 func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
-	inner, err := innerAs[driver.Forcer](f)
-	if err != nil {
-		return err
-	}
 	return f.do(ctx, f.fault(ctx, ForceRelease, k, ""), func(ctx context.Context) error {
-		return inner.ForceRelease(ctx, k, token)
+		return f.operator.ForceRelease(ctx, k, token)
 	})
 }
 
@@ -74,14 +68,10 @@ func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
 	})
 }
 
-// Votes implements [driver.Voter].
+// Votes implements [driver.Operator].
 func (f *Faulty) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
-	inner, err := innerAs[driver.Voter](f)
-	if err != nil {
-		return nil, err
-	}
 	return through(ctx, f, f.fault(ctx, Votes, k, ""), func(ctx context.Context) ([]driver.Vote, error) {
-		return inner.Votes(ctx, k)
+		return f.operator.Votes(ctx, k)
 	})
 }
 

@@ -15,25 +15,22 @@ var force = []check{
 	{"ForceReleaseOfAKeptLock", forceReleaseOfAKeptLock},
 }
 
-// forcer opens an engine as a Forcer.
-func (e *env) forcer() driver.Forcer {
+// forcer opens an engine that can release by force.
+func (e *env) forcer() driver.Operator {
 	e.Helper()
-	e.needs(e.can.Force, "forced release")
-	f, ok := e.open().(driver.Forcer)
-	if !ok {
-		e.Fatal("the engine says that it can release by force, but is no driver.Forcer")
-	}
-	return f
+	return e.operator("forced release", func(o driver.Operator) error {
+		return o.ForceRelease(e.ctx, driver.Key{Kind: driver.Lock, Name: e.prefix}, 1)
+	})
 }
 
-func (e *env) mustForce(f driver.Forcer, k driver.Key, token uint64) {
+func (e *env) mustForce(f driver.Operator, k driver.Key, token uint64) {
 	e.Helper()
 	if err := f.ForceRelease(e.ctx, k, token); err != nil {
 		e.Fatalf("ForceRelease of the holder with token %d: %v", token, err)
 	}
 }
 
-func (e *env) mustNotForce(f driver.Forcer, k driver.Key, token uint64) {
+func (e *env) mustNotForce(f driver.Operator, k driver.Key, token uint64) {
 	e.Helper()
 	if err := f.ForceRelease(e.ctx, k, token); !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("ForceRelease with a token %d that nobody has: %v, want ErrNotHeld", token, err)

@@ -166,7 +166,7 @@ func heldBackDowngrade(e *env) {
 }
 
 func heldBackForce(e *env) {
-	e.needs(e.can.Force, "forced release")
+	e.forcer()
 	a, b := e.open(), e.open()
 	old := e.mustHold(a, e.lock("name"))
 	arrive := e.sendHeldBack(a, ForceRelease, func(f *Faulty) error {

@@ -19,15 +19,13 @@ var records = []check{
 	{"TheLatestRecordsAreKept", theLatestRecordsAreKept},
 }
 
-// recorder opens an engine as a Recorder.
-func (e *env) recorder() driver.Recorder {
+// recorder opens an engine that keeps a record.
+func (e *env) recorder() driver.Operator {
 	e.Helper()
-	e.needs(e.can.Records, "record of removals")
-	r, ok := e.open().(driver.Recorder)
-	if !ok {
-		e.Fatal("the engine says that it keeps a record, but is no driver.Recorder")
-	}
-	return r
+	return e.operator("record of removals", func(o driver.Operator) error {
+		_, err := o.Records(e.ctx, 1)
+		return err
+	})
 }
 
 // newRemoval returns a removal of a name of this check.
@@ -44,7 +42,7 @@ func (e *env) newRemoval(name string, at time.Time) driver.Removal {
 	}
 }
 
-func (e *env) mustRecord(r driver.Recorder, all ...driver.Removal) {
+func (e *env) mustRecord(r driver.Operator, all ...driver.Removal) {
 	e.Helper()
 	for _, one := range all {
 		if err := r.Record(e.ctx, one); err != nil {
@@ -54,7 +52,7 @@ func (e *env) mustRecord(r driver.Recorder, all ...driver.Removal) {
 }
 
 // readRecords returns all records, and those of this check: others may use the same server.
-func (e *env) readRecords(r driver.Recorder, limit int) (all, own []driver.Removal) {
+func (e *env) readRecords(r driver.Operator, limit int) (all, own []driver.Removal) {
 	e.Helper()
 	all, err := r.Records(e.ctx, limit)
 	if err != nil {
@@ -103,7 +101,7 @@ func recordsAreTheSameForAll(e *env) {
 	// The order differs from that of their times.
 	e.mustRecord(a, want[2], want[0])
 	e.mustRecord(b, want[3], want[1])
-	for _, r := range []driver.Recorder{a, b, e.recorder()} {
+	for _, r := range []driver.Operator{a, b, e.recorder()} {
 		_, own := e.readRecords(r, 0)
 		e.checkRecords(own, want)
 	}

@@ -121,9 +121,6 @@ func (e *env) addOptionalCalls(
 	if d, ok := engine.(driver.Downgrader); ok && e.can.Shared {
 		calls["Downgrade"] = func(ctx context.Context) error { return d.Downgrade(ctx, holdOf(held)) }
 	}
-	if f, ok := engine.(driver.Forcer); ok && e.can.Force {
-		calls["ForceRelease"] = func(ctx context.Context) error { return f.ForceRelease(ctx, held.Key, 1) }
-	}
 	if a, ok := engine.(driver.AllTaker); ok && e.can.All {
 		calls["TakeAll"] = func(ctx context.Context) error { _, err := a.TakeAll(ctx, e.locks("x", "y")); return err }
 	}
@@ -142,20 +139,16 @@ func (e *env) addOptionalCalls(
 		}
 		calls["WaitLatch"] = func(ctx context.Context) error { return l.WaitLatch(ctx, e.prefix+"latch", 1) }
 	}
-	if w, ok := engine.(driver.Walker); ok && e.can.Walk {
-		calls["Walk"] = func(ctx context.Context) error {
-			return w.Walk(ctx, driver.Query{Limit: 10}, func([]driver.Status) bool { return true })
-		}
+	o := driver.OperatorOf(engine) // it answers at once what it does not support
+	calls["ForceRelease"] = func(ctx context.Context) error { return o.ForceRelease(ctx, held.Key, 1) }
+	calls["Walk"] = func(ctx context.Context) error {
+		return o.Walk(ctx, driver.Query{Limit: 10}, func([]driver.Status) bool { return true })
 	}
-	if s, ok := engine.(driver.Sweeper); ok && e.can.Leaks {
-		calls["Leaks"] = func(ctx context.Context) error {
-			return s.Leaks(ctx, driver.Query{}, func(driver.Leak) bool { return true })
-		}
+	calls["Leaks"] = func(ctx context.Context) error {
+		return o.Leaks(ctx, driver.Query{}, func(driver.Leak) bool { return true })
 	}
-	if r, ok := engine.(driver.Recorder); ok && e.can.Records {
-		calls["Record"] = func(ctx context.Context) error {
-			return r.Record(ctx, driver.Removal{ID: "1", At: time.Now(), Key: held.Key, Token: 1, By: "a"})
-		}
-		calls["Records"] = func(ctx context.Context) error { _, err := r.Records(ctx, 10); return err }
+	calls["Record"] = func(ctx context.Context) error {
+		return o.Record(ctx, driver.Removal{ID: "1", At: time.Now(), Key: held.Key, Token: 1, By: "a"})
 	}
+	calls["Records"] = func(ctx context.Context) error { _, err := o.Records(ctx, 10); return err }
 }

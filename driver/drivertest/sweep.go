@@ -18,19 +18,16 @@ var leaks = []check{
 	{"LeaksEndsWithItsContext", leaksEndsWithItsContext},
 }
 
-// sweeper opens an engine as a Sweeper.
-func (e *env) sweeper() driver.Sweeper {
+// sweeper opens an engine that finds leaks.
+func (e *env) sweeper() driver.Operator {
 	e.Helper()
-	e.needs(e.can.Leaks, "leaks: nothing is left behind that does not go away by itself")
-	s, ok := e.open().(driver.Sweeper)
-	if !ok {
-		e.Fatal("the engine says that it finds leaks, but is no driver.Sweeper")
-	}
-	return s
+	return e.operator("leaks: nothing is left behind that does not go away by itself", func(o driver.Operator) error {
+		return o.Leaks(e.ctx, driver.Query{Name: e.prefix}, func(driver.Leak) bool { return false })
+	})
 }
 
 // leaks looks for leaks under this check's names.
-func (e *env) leaks(s driver.Sweeper) (all []driver.Leak) {
+func (e *env) leaks(s driver.Operator) (all []driver.Leak) {
 	e.Helper()
 	err := s.Leaks(e.ctx, driver.Query{Prefix: e.prefix}, func(l driver.Leak) bool {
 		all = append(all, l)
@@ -42,7 +39,7 @@ func (e *env) leaks(s driver.Sweeper) (all []driver.Leak) {
 	return all
 }
 
-func (e *env) noLeaks(s driver.Sweeper, when string) {
+func (e *env) noLeaks(s driver.Operator, when string) {
 	e.Helper()
 	if all := e.leaks(s); len(all) != 0 {
 		e.Errorf("while %s, Leaks reports %+v, want nothing", when, all)

@@ -14,19 +14,17 @@ var votes = []check{
 	{"VotesShowNoOwner", votesShowNoOwner},
 }
 
-// voter opens an engine as a Voter.
-func (e *env) voter() driver.Voter {
+// voter opens an engine with nodes that vote.
+func (e *env) voter() driver.Operator {
 	e.Helper()
-	e.needs(e.can.Votes, "nodes that vote")
-	v, ok := e.open().(driver.Voter)
-	if !ok {
-		e.Fatal("the engine says that it has nodes that vote, but is no driver.Voter")
-	}
-	return v
+	return e.operator("nodes that vote", func(o driver.Operator) error {
+		_, err := o.Votes(e.ctx, driver.Key{Kind: driver.Lock, Name: e.prefix})
+		return err
+	})
 }
 
 // votes asks for the vote of each node. All nodes must be well.
-func (e *env) votes(v driver.Voter, k driver.Key) []driver.Vote {
+func (e *env) votes(v driver.Operator, k driver.Key) []driver.Vote {
 	e.Helper()
 	all, err := v.Votes(e.ctx, k)
 	if err != nil || len(all) == 0 {

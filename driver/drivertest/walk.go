@@ -19,19 +19,15 @@ var walk = []check{
 	{"WalkTellsHowFarItIs", walkTellsHowFarItIs},
 }
 
-// walker opens an engine as a Walker.
-func (e *env) walker() driver.Walker {
+// walker opens an engine that has to search for names.
+func (e *env) walker() driver.Operator {
 	e.Helper()
 	e.needs(e.can.Walk, "Walk: List is as good")
-	w, ok := e.open().(driver.Walker)
-	if !ok {
-		e.Fatal("the engine says that it can walk, but is no driver.Walker")
-	}
-	return w
+	return driver.OperatorOf(e.open())
 }
 
 // walk collects what a walk reports about names of this check.
-func (e *env) walk(w driver.Walker, q driver.Query) (all []driver.Status) {
+func (e *env) walk(w driver.Operator, q driver.Query) (all []driver.Status) {
 	e.Helper()
 	if q.Name == "" {
 		q.Prefix = e.prefix + q.Prefix

@@ -22,10 +22,9 @@ type Engine struct {
 }
 
 var (
-	_ driver.Engine = (*Engine)(nil)
-	_ driver.Forcer = (*Engine)(nil)
-	_ driver.Voter  = (*Engine)(nil)
-	_ driver.Wanter = (*Engine)(nil)
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
+	_ driver.Wanter   = (*Engine)(nil)
 )
 
 // Error says how each server has voted on a take that has failed. errors.As finds it behind the errors of the library.

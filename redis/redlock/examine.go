@@ -11,8 +11,6 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-var _ driver.Examiner = (*Engine)(nil)
-
 // OpenToExamine makes an engine as [Open] does, but asks the servers nothing yet, and so refuses none. It is
 // for Examine, which also reports servers that Open refuses. The engine is as safe as any other: such servers
 // do not vote.
@@ -28,14 +26,7 @@ func OpenToExamine(rawURL string) (*Engine, error) {
 	return newUninitialized(engines, t.hosts, t.config), nil
 }
 
-// Abilities implements [driver.Engine].
-func (e *Engine) Abilities() driver.Abilities {
-	a := e.Engine.Abilities()
-	a.Examine = true
-	return a
-}
-
-// Examine implements [driver.Examiner]. The servers are those that vote, in the order in which they were given, each
+// Examine implements [driver.Operator]. The servers are those that vote, in the order in which they were given, each
 // followed by its replicas. Examine waits for all of them, so it takes longer if one is silent.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	nodeCtx, cancel := withTimeToReport(ctx)
@@ -49,7 +40,9 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if err := errIfAllFailed(reports); err != nil {
 		return driver.Examination{}, err
 	}
-	return mergeReports(reports), nil
+	x := mergeReports(reports)
+	x.Majority = true
+	return x, nil
 }
 
 // withTimeToReport returns a context that ends before ctx, and after examineTimeout at most. So there is time left to

@@ -24,12 +24,6 @@ type leakyEngine struct {
 	fails error            // at the end
 }
 
-func (l *leakyEngine) Abilities() driver.Abilities {
-	can := l.Engine.Abilities()
-	can.Leaks = true
-	return can
-}
-
 func (l *leakyEngine) Leaks(_ context.Context, _ driver.Query, visit func(driver.Leak) bool) error {
 	for _, leak := range l.leaks {
 		if !visit(leak) {

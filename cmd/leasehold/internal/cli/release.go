@@ -105,7 +105,7 @@ func (a *app) removeHolders(ctx context.Context, c *admin.Client, name string, f
 	case len(targets) == 0:
 		return exit.Errorf(exit.No, "nothing to release: %q is free", name)
 	}
-	if !a.abilities.Records {
+	if _, err := c.Removals(ctx, 1); errors.Is(err, leasehold.ErrUnsupported) {
 		a.say("this engine keeps no record of forced releases: note it down elsewhere, if it matters")
 	}
 	whom := "this holder"

@@ -25,6 +25,7 @@ import (
 // fakeEngine is an engine that can be examined, and whose answers a test sets.
 type fakeEngine struct {
 	driver.Engine
+	driver.Unsupported
 	examines, leaky bool
 
 	mu      sync.Mutex
@@ -38,7 +39,7 @@ type fakeEngine struct {
 
 func (p *fakeEngine) Abilities() driver.Abilities {
 	a := p.Engine.Abilities()
-	a.Walk, a.Examine, a.Leaks = true, p.examines, p.leaky
+	a.Walk = true
 	return a
 }
 
@@ -49,7 +50,7 @@ func (p *fakeEngine) countCall(method string, q driver.Query) error {
 	return p.fails[method]
 }
 
-// Walk implements driver.Walker.
+// Walk implements driver.Operator.
 func (p *fakeEngine) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
 	p.mu.Lock()
 	p.walks++
@@ -68,8 +69,11 @@ func (p *fakeEngine) Walk(ctx context.Context, q driver.Query, visit func([]driv
 	return err
 }
 
-// Leaks implements driver.Sweeper.
+// Leaks implements driver.Operator.
 func (p *fakeEngine) Leaks(_ context.Context, q driver.Query, visit func(driver.Leak) bool) error {
+	if !p.leaky {
+		return driver.ErrUnsupported
+	}
 	if err := p.countCall("Leaks", q); err != nil {
 		return err
 	}
@@ -79,13 +83,16 @@ func (p *fakeEngine) Leaks(_ context.Context, q driver.Query, visit func(driver.
 	return nil
 }
 
-// Sweep implements driver.Sweeper.
+// Sweep implements driver.Operator.
 func (p *fakeEngine) Sweep(context.Context, driver.Leak) error {
 	return errors.New("an exporter changes nothing")
 }
 
-// Examine implements driver.Examiner.
+// Examine implements driver.Operator.
 func (p *fakeEngine) Examine(context.Context) (driver.Examination, error) {
+	if !p.examines {
+		return driver.Examination{}, driver.ErrUnsupported
+	}
 	return p.found, p.countCall("Examine", driver.Query{})
 }
 

@@ -103,8 +103,9 @@ func (f *fakeTTY) wantRestored(t *testing.T) {
 // slowEngine is an engine that can be slow or stuck.
 type slowEngine struct {
 	driver.Engine
-	mood  atomic.Int32
-	walks atomic.Int32 // how many are in flight
+	driver.Unsupported // Walk is all it has for operators
+	mood               atomic.Int32
+	walks              atomic.Int32 // how many are in flight
 }
 
 const (
@@ -118,7 +119,7 @@ const (
 
 func (p *slowEngine) Abilities() driver.Abilities {
 	a := p.Engine.Abilities()
-	a.Walk, a.Leaks, a.Records, a.Examine = true, false, false, false // the rest is hidden
+	a.Walk = true
 	return a
 }
 

@@ -19,6 +19,7 @@ import (
 // walkEngine is an engine whose listing comes from a function.
 type walkEngine struct {
 	driver.Engine
+	driver.Unsupported
 	walk func(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error
 }
 

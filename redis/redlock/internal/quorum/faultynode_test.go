@@ -10,6 +10,8 @@ import (
 
 // faultyNode is a node as one client sees it: requests and replies take time, get lost, and come twice.
 type faultyNode struct {
+	driver.Unsupported
+
 	node *simNode
 	plan func(ctx context.Context, method, owner string) delivery
 	skew time.Duration // of the client's wall clock, from which the token floor comes
@@ -90,7 +92,7 @@ func send[T any](
 }
 
 func (n *faultyNode) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "link", Force: true, Raise: true}
+	return driver.Abilities{Name: "link", Raise: true}
 }
 
 func (n *faultyNode) skewed(r driver.Request) driver.Request {
@@ -208,6 +210,29 @@ func (n *faultyNode) ForceRelease(ctx context.Context, k driver.Key, token uint6
 	_, err := send(ctx, n, "force", "", func(e *memory.Engine) (struct{}, error) {
 		return struct{}{}, e.ForceRelease(context.Background(), k, token)
 	})
+	return err
+}
+
+func (n *faultyNode) Record(ctx context.Context, r driver.Removal) error {
+	_, err := send(ctx, n, "record", "", func(e *memory.Engine) (struct{}, error) {
+		return struct{}{}, e.Record(context.Background(), r)
+	})
+	return err
+}
+
+func (n *faultyNode) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
+	return send(ctx, n, "records", "",
+		func(e *memory.Engine) ([]driver.Removal, error) { return e.Records(context.Background(), limit) })
+}
+
+// Leaks finds none: nothing is left behind in memory.
+func (n *faultyNode) Leaks(ctx context.Context, _ driver.Query, _ func(driver.Leak) bool) error {
+	_, err := send(ctx, n, "leaks", "", func(*memory.Engine) (struct{}, error) { return struct{}{}, nil })
+	return err
+}
+
+func (n *faultyNode) Sweep(ctx context.Context, _ driver.Leak) error {
+	_, err := send(ctx, n, "sweep", "", func(*memory.Engine) (struct{}, error) { return struct{}{}, driver.ErrNotHeld })
 	return err
 }
 

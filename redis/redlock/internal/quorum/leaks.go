@@ -7,13 +7,13 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Leaks implements [driver.Sweeper]. Each leak is that of one node, which it names as its server. If nodes do
+// Leaks implements [driver.Operator]. Each leak is that of one node, which it names as its server. If nodes do
 // not answer, the leaks of the others are visited first; then an error says which do not.
 func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Leak) bool) error {
 	s := startSearches(ctx, e, q, func(
 		ctx context.Context, n *node, q driver.Query, visit func(driver.Leak) bool,
 	) error {
-		return n.Node.(driver.Sweeper).Leaks(ctx, q, visit)
+		return n.Leaks(ctx, q, visit)
 	})
 	defer s.cancel()
 	for found := true; found; {
@@ -39,7 +39,7 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 	return nil
 }
 
-// Sweep implements [driver.Sweeper].
+// Sweep implements [driver.Operator].
 func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	for _, n := range e.nodes {
 		if n.name == l.Server {
@@ -54,7 +54,7 @@ func (e *Engine) sweep(ctx context.Context, n *node, l driver.Leak) error {
 	l.Server = ""
 	f := e.newFanOut()
 	f.setWakeAt(1)
-	f.send(ctx, n, func(ctx context.Context) error { return n.Node.(driver.Sweeper).Sweep(ctx, l) })
+	f.send(ctx, n, func(ctx context.Context) error { return n.Sweep(ctx, l) })
 	if err := f.awaitAnswers(ctx, func() bool { return false }); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, err
 	})
 }
 
-// Walk implements [driver.Walker]. Each node is searched once. Majorities count as in List; a node that fails
+// Walk implements [driver.Operator]. Each node is searched once. Majorities count as in List; a node that fails
 // on the way counts as missing from there on.
 func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(page []driver.Status) bool) error {
 	q.Limit = math.MaxInt
@@ -65,8 +65,8 @@ func (e *Engine) listMerged(ctx context.Context, q driver.Query, visit func(page
 
 // listNode lists what one node has. A node that need not search is asked for one page after the other.
 func (e *Engine) listNode(ctx context.Context, n *node, q driver.Query, visit func([]driver.Status) bool) error {
-	if w, ok := n.Node.(driver.Walker); ok && n.Abilities().Walk {
-		return w.Walk(ctx, q, visit)
+	if n.Abilities().Walk {
+		return n.Walk(ctx, q, visit)
 	}
 	q.Limit = min(q.Limit, paging.PageSize)
 	for searched := 0; ; {

@@ -28,7 +28,7 @@ type searchingNode struct {
 
 func (s *searchingNode) Abilities() driver.Abilities {
 	a := s.Engine.Abilities()
-	a.Walk, a.Leaks = true, true
+	a.Walk = true
 	return a
 }
 

@@ -13,7 +13,7 @@ type guardedNode interface {
 	Opens(ctx context.Context) (time.Time, error)
 }
 
-// Votes implements [driver.Voter].
+// Votes implements [driver.Operator].
 func (e *Engine) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
 	votes, f, err := askAll(ctx, e, func(ctx context.Context, n *node) (v driver.Vote, err error) {
 		page, err := n.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name})

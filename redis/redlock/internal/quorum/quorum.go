@@ -39,7 +39,7 @@ type Node interface {
 	driver.Engine
 	driver.Starter
 	driver.Raiser
-	driver.Forcer
+	driver.Operator
 	driver.Wanter
 }
 
@@ -62,6 +62,8 @@ type Config struct {
 
 // Engine is a quorum of nodes. It is safe for concurrent use by many goroutines.
 type Engine struct {
+	driver.Unsupported // Examine
+
 	Config
 	nodes    []*node
 	majority int
@@ -89,14 +91,7 @@ func New(c Config) *Engine {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	a := driver.Abilities{
-		Name: e.Name, Force: true, Votes: true, MaxTTL: e.MaxTTL, Walk: true, Leaks: true, Records: true,
-	}
-	for _, n := range e.nodes {
-		can := n.Abilities()
-		a.Leaks, a.Records = a.Leaks && can.Leaks, a.Records && can.Records
-	}
-	return a
+	return driver.Abilities{Name: e.Name, MaxTTL: e.MaxTTL, Walk: true}
 }
 
 // Close ends all background work. Nodes stay open.

@@ -9,11 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Record implements [driver.Recorder]. A removal is recorded when a majority of the nodes has it.
+// Record implements [driver.Operator]. A removal is recorded when a majority of the nodes has it.
 func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 	f := e.newFanOut()
 	for _, n := range e.nodes {
-		f.send(ctx, n, func(ctx context.Context) error { return n.Node.(driver.Recorder).Record(ctx, r) })
+		f.send(ctx, n, func(ctx context.Context) error { return n.Record(ctx, r) })
 	}
 	if err := f.awaitAnswers(ctx, func() bool { return f.yes >= e.majority }); err != nil {
 		return err
@@ -25,14 +25,14 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 		f.yes, len(e.nodes), e.majority, &Error{Votes: f.votes, Need: e.majority})
 }
 
-// Records implements [driver.Recorder]. It needs a majority of the nodes: one of them has each record. Where nodes
+// Records implements [driver.Operator]. It needs a majority of the nodes: one of them has each record. Where nodes
 // differ, a record with an outcome is later than one without.
 func (e *Engine) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
 	if limit <= 0 || limit > driver.MaxRemovals {
 		limit = driver.MaxRemovals
 	}
 	lists, f, err := askAll(ctx, e, func(ctx context.Context, n *node) ([]driver.Removal, error) {
-		return n.Node.(driver.Recorder).Records(ctx, limit)
+		return n.Records(ctx, limit)
 	})
 	if err != nil {
 		return nil, err

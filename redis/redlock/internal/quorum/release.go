@@ -93,8 +93,8 @@ func (e *Engine) Wanted(k driver.Key) bool {
 	return false
 }
 
-// ForceRelease implements [driver.Forcer]. A node that has granted the name late may know its holder by another token.
-// There the name stays taken until the lease expires, which makes no majority.
+// ForceRelease implements [driver.Operator]. A node that has granted the name late may know its holder by another
+// token. There the name stays taken until the lease expires, which makes no majority.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	f := e.newFanOut()
 	for _, n := range e.nodes {

@@ -31,7 +31,7 @@ func TestContract(t *testing.T) {
 			drivertest.Run(t, drivertest.Harness{Start: func(*testing.T) drivertest.Environment {
 				var nodes []Node
 				for range n {
-					nodes = append(nodes, memory.New())
+					nodes = append(nodes, memoryNode{memory.New()})
 				}
 				return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
 					e := newQuorum(nodes...)
