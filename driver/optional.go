@@ -53,26 +53,6 @@ type Raise struct {
 	Tokens int
 }
 
-// Opener is implemented by an engine that grants nothing for a while where running leases may be
-// missing.
-type Opener interface {
-	// OpenNow makes all servers that can be reached grant at once, because the caller says that no
-	// lease is missing there: nothing was ever locked, or all earlier leases have ended. by says
-	// who opens them and why, for the record; it must not be empty. OpenNow returns the names of
-	// the servers that are open now, even with an error, which is about the others.
-	OpenNow(ctx context.Context, by string) (opened []string, err error)
-}
-
-// NodeChanger is implemented by an engine that keeps each lock on a majority of several servers,
-// and notices programs that use another list of servers.
-type NodeChanger interface {
-	// ChangeNodes makes the servers of this engine the list that counts from now on. Programs with
-	// another list that shares servers with it get no more grants, and their leases are not
-	// renewed. ChangeNodes returns when the servers grant again, that is when the earlier leases
-	// have ended. If it is interrupted, some servers may grant nothing until it is called again.
-	ChangeNodes(ctx context.Context) (opens time.Time, err error)
-}
-
 // Router is implemented by an engine that keeps names on several servers, each of which may be slow
 // or silent by itself. Takes then wait only for the renewals on the same server.
 type Router interface {

@@ -14,9 +14,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
-var _ driver.Opener = (*Engine)(nil)
-
-// OpenNow implements [driver.Opener]. In a Cluster it opens all masters and all their slots.
+// OpenNow makes all servers that can be reached grant at once, in a Cluster all masters and all their slots. The caller
+// thereby says that no lease is missing there: nothing was ever locked, or all earlier leases have ended. by says who
+// opens them and why, for the record; it must not be empty. OpenNow returns the names of the servers that are open now,
+// even with an error, which is about the others.
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
 	if e.subscriptions.isClosed() {
 		return nil, errClosed

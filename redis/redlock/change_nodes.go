@@ -13,15 +13,18 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-var _ driver.NodeChanger = (*Engine)(nil)
-
 // listSettleTime is how long servers whose list is being changed stay in neither list. Before a request, programs check
 // the list of a server unless they have done so within this time. So whatever the old list grants has been asked for
 // before it is over.
 const listSettleTime = redis.ListBelieved
 
-// ChangeNodes implements [driver.NodeChanger]. All servers must answer. Of each list to which some of them
-// have belonged, the servers that are not named must be no majority: they would go on beside the new list.
+// ChangeNodes makes the servers of this engine the list that counts from now on. Programs with another list that shares
+// servers with it get no more grants, and their leases are not renewed. ChangeNodes returns when the servers grant
+// again, that is when the earlier leases have ended. If it is interrupted, some servers may grant nothing until it is
+// called again.
+//
+// All servers must answer. Of each list to which some of them have belonged, the servers that are not named must be no
+// majority: they would go on beside the new list.
 func (e *Engine) ChangeNodes(ctx context.Context) (opens time.Time, err error) {
 	if e.set.list.ownHash == "" {
 		return opens, driver.Permanent(errors.New("redlock engine: " +

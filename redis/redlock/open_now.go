@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/leasehold-go/leasehold/driver"
 )
 
-var _ driver.Opener = (*Engine)(nil)
-
-// OpenNow implements [driver.Opener].
+// OpenNow makes all servers that can be reached grant at once, as [redis.Engine.OpenNow] does for one.
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
 	open, errs := make([]bool, len(e.nodes)), make([]error, len(e.nodes))
 	var work sync.WaitGroup

@@ -64,9 +64,20 @@ nothing; 64, 69 as for all commands: 69 also if only some servers could be opene
 	return cmd
 }
 
+// opener is an engine that grants nothing for a while where running leases may be missing.
+type opener interface {
+	OpenNow(ctx context.Context, by string) (opened []string, err error)
+}
+
+// nodeChanger is an engine that keeps each lock on a majority of several servers, and notices programs that use another
+// list of servers.
+type nodeChanger interface {
+	ChangeNodes(ctx context.Context) (opens time.Time, err error)
+}
+
 // changeNodes asks for confirmation, and makes the servers of the URL the current list.
 func (a *app) changeNodes(ctx context.Context, e driver.Engine, yes bool) error {
-	c, can := e.(driver.NodeChanger)
+	c, can := e.(nodeChanger)
 	if !can {
 		return exit.Errorf(exit.No, "nothing was changed: this engine does not keep locks on a list of servers")
 	}
@@ -84,7 +95,7 @@ func (a *app) changeNodes(ctx context.Context, e driver.Engine, yes bool) error 
 
 // openServers asks for confirmation, and opens the servers.
 func (a *app) openServers(ctx context.Context, e driver.Engine, yes bool, why string) error {
-	o, can := e.(driver.Opener)
+	o, can := e.(opener)
 	if !can {
 		return exit.Errorf(exit.No, "nothing was opened: this engine closes nothing that could be opened by hand")
 	}
