@@ -195,8 +195,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 func (l *Lease) Downgrade(ctx context.Context) error {
 	h := l.hold
 	c := h.lock.client
-	d, ok := c.engine.(driver.Downgrader)
-	if !ok || !c.abilities.Shared || h.lock.key.Kind != driver.Lock {
+	if !c.abilities.Shared || h.lock.key.Kind != driver.Lock {
 		return h.lock.newError("downgrade", ErrUnsupported, nil)
 	}
 	// From now on the hold counts as a read lock, whatever the outcome of the request: it is neither handed over nor
@@ -209,7 +208,7 @@ func (l *Lease) Downgrade(ctx context.Context) error {
 		return nil
 	}
 	return l.sendFor(ctx, "downgrade", weaken, func(ctx context.Context, ref driver.Hold) error {
-		err := d.Downgrade(ctx, ref)
+		err := c.engine.Downgrade(ctx, ref)
 		if err == nil {
 			h.noteDowngraded()
 		}

@@ -5,8 +5,8 @@
 //
 // The core (package leasehold) owns everything that is the same on every engine: validation, owner
 // secrets, deadlines, renewal, the queue inside a process, re-entry, errors for users, events. An
-// engine does five things: try to take, wait for a grant, renew a batch, release, list; what else it
-// can do is in optional interfaces. It does not renew by itself, log, or decide how long a lease is
+// engine does six things: try to take, wait for a grant, renew a batch, downgrade, release, list; what
+// else it can do is in optional interfaces. It does not renew by itself, log, or decide how long a lease is
 // valid.
 //
 // # Three outcomes
@@ -91,6 +91,12 @@ type Engine interface {
 	// called from several goroutines. The engine must not keep batch after Renew returns.
 	Renew(ctx context.Context, batch []Renewal, report func(i int, err error))
 
+	// Downgrade turns an exclusive hold into a shared one, without releasing it in between, and
+	// lets waiting readers in. Token and lease stay. A Downgrade of a hold that is shared already
+	// answers nil. It answers ErrNotHeld if the owner does not hold. The core calls it only on
+	// engines with the ability Shared; others answer ErrUnsupported.
+	Downgrade(ctx context.Context, h Hold) error
+
 	// Release makes sure that the owner neither holds nor waits, and touches nothing that belongs
 	// to another owner. It answers nil if the owner held, and ErrNotHeld if it did not (it may have
 	// waited).
@@ -102,13 +108,13 @@ type Engine interface {
 }
 
 // Abilities says what an engine can do. It is data, so that an engine that wraps another can pass
-// it on unchanged. The core calls optional interfaces ([Downgrader], [Latcher], [AllTaker], [Raiser]) only where
+// it on unchanged. The core calls optional interfaces ([Latcher], [AllTaker], [Raiser]) only where
 // the matching field is set.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
 
-	// Shared: Request.Mode may be Shared, and the engine is a Downgrader.
+	// Shared: Request.Mode may be Shared.
 	Shared bool
 
 	// Semaphores: Request.Kind may be Semaphore.

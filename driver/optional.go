@@ -5,14 +5,6 @@ import (
 	"time"
 )
 
-// Downgrader is implemented by an engine with the ability Shared.
-type Downgrader interface {
-	// Downgrade turns an exclusive hold into a shared one, without releasing it in between, and
-	// lets waiting readers in. Token and lease stay. A Downgrade of a hold that is shared already
-	// answers nil. It answers ErrNotHeld if the owner does not hold.
-	Downgrade(ctx context.Context, h Hold) error
-}
-
 // AllTaker is implemented by an engine with the ability All.
 type AllTaker interface {
 	// TakeAll tries once to get several locks in one step and answers at once: all of them, or

@@ -27,7 +27,7 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	return err
 }
 
-// Downgrade implements [driver.Downgrader].
+// Downgrade implements [driver.Engine].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	mark := ownerMark(h.Owner)
 	for range maxTries {

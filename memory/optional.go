@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Downgrade implements [driver.Downgrader].
+// Downgrade implements [driver.Engine].
 func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
 	s := e.shard(h.Key)
 	s.mu.Lock()

@@ -112,7 +112,7 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	return e.runEnd(ctx, e.statements.force, int16(k.Kind), k.Name, int64(token))
 }
 
-// Downgrade implements [driver.Downgrader].
+// Downgrade implements [driver.Engine].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return e.runEnd(ctx, e.statements.downgrade, int16(h.Kind), h.Name, h.Owner)
 }

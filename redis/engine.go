@@ -47,14 +47,13 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine     = (*Engine)(nil)
-	_ driver.Operator   = (*Engine)(nil)
-	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.AllTaker   = (*Engine)(nil)
-	_ driver.Raiser     = (*Engine)(nil)
-	_ driver.Wanter     = (*Engine)(nil)
-	_ driver.Latcher    = (*Engine)(nil)
-	_ driver.Starter    = (*Engine)(nil)
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
+	_ driver.AllTaker = (*Engine)(nil)
+	_ driver.Raiser   = (*Engine)(nil)
+	_ driver.Wanter   = (*Engine)(nil)
+	_ driver.Latcher  = (*Engine)(nil)
+	_ driver.Starter  = (*Engine)(nil)
 )
 
 // New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a Cluster,
@@ -211,7 +210,7 @@ func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
 	return err
 }
 
-// Downgrade implements [driver.Downgrader].
+// Downgrade implements [driver.Engine].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	if err := checkOwner(h.Owner); err != nil {
 		return err

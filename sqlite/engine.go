@@ -49,10 +49,9 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine     = (*Engine)(nil)
-	_ driver.Operator   = (*Engine)(nil)
-	_ driver.Downgrader = (*Engine)(nil)
-	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
+	_ driver.Latcher  = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine].

@@ -69,7 +69,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.release(ctx, r) })
 }
 
-// Downgrade implements [driver.Downgrader].
+// Downgrade implements [driver.Engine].
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.downgrade(ctx, h) })
 }

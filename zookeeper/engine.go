@@ -37,9 +37,8 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine     = (*Engine)(nil)
-	_ driver.Operator   = (*Engine)(nil)
-	_ driver.Downgrader = (*Engine)(nil)
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.

@@ -85,7 +85,7 @@ func (e *Engine) renew(ctx context.Context, node *ownedNode, r driver.Renewal, f
 	return nil
 }
 
-// Downgrade implements [driver.Downgrader]. Waiters for the writer watch its entry, and so are notified.
+// Downgrade implements [driver.Engine]. Waiters for the writer watch its entry, and so are notified.
 func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	node, _ := e.owned.find(ownerKey{h.Key, ownerID(h.Owner)})
 	if node == nil {

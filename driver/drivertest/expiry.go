@@ -93,7 +93,7 @@ func expiredOwnerHoldsNoMore(e *env) {
 	e.checkLost(a, r)
 	e.checkNotHeld(a, r)
 	if e.can.Shared {
-		if err := a.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
+		if err := a.Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
 			e.Errorf("Downgrade of an expired lease: %v, want ErrNotHeld", err)
 		}
 	}

@@ -174,6 +174,13 @@ func (f *Faulty) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return through(ctx, f, fault, func(context.Context) (driver.Grant, error) { return g, nil })
 }
 
+// Downgrade implements [driver.Engine].
+func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
+	return f.do(ctx, f.fault(ctx, Downgrade, h.Key, h.Owner), func(ctx context.Context) error {
+		return f.inner.Downgrade(ctx, h)
+	})
+}
+
 // Release implements [driver.Engine].
 func (f *Faulty) Release(ctx context.Context, r driver.Release) error {
 	return f.do(ctx, f.fault(ctx, Release, r.Key, r.Owner), func(ctx context.Context) error {

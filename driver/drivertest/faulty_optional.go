@@ -9,11 +9,10 @@ import (
 )
 
 var (
-	_ driver.Downgrader = (*Faulty)(nil)
-	_ driver.AllTaker   = (*Faulty)(nil)
-	_ driver.Raiser     = (*Faulty)(nil)
-	_ driver.Wanter     = (*Faulty)(nil)
-	_ driver.Latcher    = (*Faulty)(nil)
+	_ driver.AllTaker = (*Faulty)(nil)
+	_ driver.Raiser   = (*Faulty)(nil)
+	_ driver.Wanter   = (*Faulty)(nil)
+	_ driver.Latcher  = (*Faulty)(nil)
 )
 
 // innerAs returns the wrapped engine as one of the optional interfaces.
@@ -25,17 +24,6 @@ func innerAs[T any](f *Faulty) (T, error) {
 			f.inner.Abilities().Name, reflect.TypeFor[T]()))
 	}
 	return inner, nil
-}
-
-// Downgrade implements [driver.Downgrader].
-func (f *Faulty) Downgrade(ctx context.Context, h driver.Hold) error {
-	inner, err := innerAs[driver.Downgrader](f)
-	if err != nil {
-		return err
-	}
-	return f.do(ctx, f.fault(ctx, Downgrade, h.Key, h.Owner), func(ctx context.Context) error {
-		return inner.Downgrade(ctx, h)
-	})
 }
 
 // ForceRelease implements [driver.Operator].

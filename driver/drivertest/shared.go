@@ -29,7 +29,7 @@ func (e *env) needsShared() {
 // mustDowngrade turns a hold into a shared one.
 func (e *env) mustDowngrade(engine driver.Engine, r driver.Request) {
 	e.Helper()
-	if err := engine.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); err != nil {
+	if err := engine.Downgrade(e.ctx, holdOf(r)); err != nil {
 		e.Fatalf("Downgrade by the holder: %v", err)
 	}
 }
@@ -204,7 +204,7 @@ func downgradeOfOthers(e *env) {
 		"one who waits":        waiting.request,
 		"the owner of nothing": e.lock("free"),
 	} {
-		if err := b.(driver.Downgrader).Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
+		if err := b.Downgrade(e.ctx, holdOf(r)); !errors.Is(err, driver.ErrNotHeld) {
 			e.Errorf("Downgrade by %s: %v, want ErrNotHeld", what, err)
 		}
 	}

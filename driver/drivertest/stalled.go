@@ -118,8 +118,8 @@ func (e *env) stalledCalls(
 func (e *env) addOptionalCalls(
 	calls map[string]func(context.Context) error, engine driver.Engine, held driver.Request,
 ) {
-	if d, ok := engine.(driver.Downgrader); ok && e.can.Shared {
-		calls["Downgrade"] = func(ctx context.Context) error { return d.Downgrade(ctx, holdOf(held)) }
+	if e.can.Shared {
+		calls["Downgrade"] = func(ctx context.Context) error { return engine.Downgrade(ctx, holdOf(held)) }
 	}
 	if a, ok := engine.(driver.AllTaker); ok && e.can.All {
 		calls["TakeAll"] = func(ctx context.Context) error { _, err := a.TakeAll(ctx, e.locks("x", "y")); return err }

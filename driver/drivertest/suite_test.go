@@ -1,6 +1,7 @@
 package drivertest_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -60,12 +61,14 @@ func TestFaultyWithDelays(t *testing.T) {
 	})
 }
 
-// minimalEngine has nothing but the five methods.
+// minimalEngine has nothing but the methods of an Engine, and nobody shares a lock there.
 type minimalEngine struct{ driver.Engine }
 
 func (minimalEngine) Abilities() driver.Abilities {
 	return driver.Abilities{Name: "little", MaxTTL: time.Minute, MaxBatch: 3}
 }
+
+func (minimalEngine) Downgrade(context.Context, driver.Hold) error { return driver.ErrUnsupported }
 
 func TestMinimalEngine(t *testing.T) {
 	t.Parallel()

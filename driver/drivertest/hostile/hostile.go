@@ -237,8 +237,8 @@ func (r *Trial) takeOtherWays(t testing.TB) {
 	}
 	for _, q := range asks {
 		q, err := r.take(t, r.B, q)
-		if d, ok := r.B.(driver.Downgrader); err == nil && ok && can.Shared && q.Kind == driver.Lock {
-			r.call(t, "Downgrade", func(ctx context.Context) { _ = d.Downgrade(ctx, holdOf(q)) })
+		if err == nil && can.Shared && q.Kind == driver.Lock {
+			r.call(t, "Downgrade", func(ctx context.Context) { _ = r.B.Downgrade(ctx, holdOf(q)) })
 		}
 		_ = r.renew(t, r.B, q)
 		r.release(t, r.B, q)

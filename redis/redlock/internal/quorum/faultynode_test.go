@@ -200,6 +200,8 @@ func (n *faultyNode) Release(ctx context.Context, r driver.Release) error {
 	return err
 }
 
+func (n *faultyNode) Downgrade(context.Context, driver.Hold) error { return driver.ErrUnsupported }
+
 func (n *faultyNode) Raise(ctx context.Context, r driver.Raise) error {
 	_, err := send(ctx, n, "raise", r.Owner,
 		func(e *memory.Engine) (struct{}, error) { return struct{}{}, n.node.raise(e, r) })

@@ -80,6 +80,9 @@ func (e *Engine) sendRelease(ctx *deadlineContext, n *node, r driver.Release, do
 	})
 }
 
+// Downgrade implements [driver.Engine]. There are no shared locks.
+func (e *Engine) Downgrade(context.Context, driver.Hold) error { return driver.ErrUnsupported }
+
 // Wanted implements [driver.Wanter].
 func (e *Engine) Wanted(k driver.Key) bool {
 	if e.calls.hasWaiter(k) {
