@@ -117,7 +117,7 @@ func explainError(err error) error {
 		return driver.Permanent(fmt.Errorf("%w: the engine needs it; "+
 			"see the smallest rights in docs/engines/redis.md", err))
 	}
-	if strings.Contains(text, "SPENT") {
+	if strings.Contains(text, "EXHAUSTED") {
 		return errTokensUsedUp
 	}
 	if isMoving(err) {

@@ -207,4 +207,4 @@ func readNumbers(answer any, err error) ([]int64, error) {
 
 // errCodeClosed is the reply of a script that finds its slot closed, or without a marker of this server. The script has
 // done nothing.
-const errCodeClosed = "SHUT"
+const errCodeClosed = "CLOSED"

@@ -174,8 +174,9 @@ const (
 	// queueKeptFor is how long a queue is kept after the last sign of life of a waiter.
 	queueKeptFor = time.Minute
 
-	// maxTokens is more tokens than any waiter asks for. A record that asks for more was written by another program.
-	maxTokens = 1 << 20
+	// maxTokensPerGrant is more tokens than any waiter asks for. A record that asks for more was written by another
+	// program.
+	maxTokensPerGrant = 1 << 20
 )
 
 // scriptSet is the scripts for one server, and their hashes.
@@ -213,25 +214,25 @@ func (s script) isReadOnly() bool {
 // first, as the slot may have moved away and back since the client read the marker.
 func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 	constants := map[string]string{
-		"PREFIX":    luaQuote(c.prefix),
-		"IDENTITY":  luaQuote(identity),
-		"OPEN":      luaQuote(identity + " open "),
-		"LENGTH":    formatInt(int64(len(identity + " open "))),
-		"RETENTION": formatInt(c.retention.Milliseconds()),
-		"PERIOD":    formatInt(c.retention.Microseconds() / 8),
-		"FIRST":     formatInt(firstLease.Milliseconds()),
-		"GONE":      formatInt(pollerGoneAfter.Milliseconds()),
-		"LINGER":    formatInt(queueKeptFor.Milliseconds()),
-		"LONGEST":   formatInt(longestTTL.Milliseconds()),
-		"MAX":       formatInt(driver.MaxToken),
-		"TOKENS":    formatInt(maxTokens),
+		"PREFIX":               luaQuote(c.prefix),
+		"IDENTITY":             luaQuote(identity),
+		"OPEN_MARKER":          luaQuote(identity + " open "),
+		"OPEN_MARKER_LENGTH":   formatInt(int64(len(identity + " open "))),
+		"RETENTION":            formatInt(c.retention.Milliseconds()),
+		"EXTENSION_PERIOD":     formatInt(c.retention.Microseconds() / 8),
+		"FIRST_LEASE":          formatInt(firstLease.Milliseconds()),
+		"POLLER_GONE_AFTER":    formatInt(pollerGoneAfter.Milliseconds()),
+		"QUEUE_KEPT_FOR":       formatInt(queueKeptFor.Milliseconds()),
+		"LONGEST_TTL":          formatInt(longestTTL.Milliseconds()),
+		"MAX_TOKEN":            formatInt(driver.MaxToken),
+		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
 	}
 	set := &scriptSet{checksMarker: clustered && c.guard, config: c}
 	for i, parts := range scriptTemplates() {
 		var text strings.Builder
 		text.WriteString("-- " + identity + "\n")
 		if s := script(i); set.checksMarker && s.mayGrant() {
-			constants["FLAGGED"] = strconv.FormatBool(s.takesClosedFlag())
+			constants["TAKES_CLOSED"] = strconv.FormatBool(s.takesClosedFlag())
 			parts = append(slices.Clone(markerCheck()), parts...)
 		}
 		for _, part := range parts {
@@ -258,15 +259,21 @@ var scriptTemplates = sync.OnceValue(func() (all [scriptCount][]string) {
 // markerCheck is the part that checks the marker.
 var markerCheck = sync.OnceValue(func() []string { return splitConstants(checkMarkerLua) })
 
-// splitConstants cuts a text before and after each word of capital letters. It runs even in a program that lives for a
-// moment only, so it uses no regular expression.
+// splitConstants cuts a text before and after each word of capital letters and underscores that begins with a letter. It
+// runs even in a program that lives for a moment only, so it uses no regular expression.
 func splitConstants(text string) (all []string) {
-	// The next part begins at at, the current word at word. capitals is set while all letters of the word are capital.
+	// The next part begins at at, the current word at word. capitals is set while the word may be a constant.
 	at, word, capitals := 0, 0, true
 	for i := 0; i <= len(text); i++ {
-		if i < len(text) && (text[i] == '_' || '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'z') {
+		var c byte
+		if i < len(text) {
+			c = text[i]
+		}
+		switch {
+		case 'A' <= c && c <= 'Z', c == '_' && i > word: // the word goes on
+		case c == '_', '0' <= c && c <= '9', 'a' <= c && c <= 'z':
 			capitals = false
-		} else if i == len(text) || text[i] < 'A' || text[i] > 'Z' {
+		default:
 			if capitals && word < i {
 				all = append(all, text[at:word], text[word:i])
 				at = i

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Scripts are split at words of capital letters, which stand for constants.
+// Scripts are split at words of capital letters and underscores, which stand for constants.
 func TestScriptsAreSplitAtConstants(t *testing.T) {
 	t.Parallel()
-	texts := []string{"", "A", "a", "AB c DE", "aB Ba A1 1A _A A_ A", "A,B.C\nD", "éA Aé"}
+	texts := []string{"", "A", "a", "AB c DE", "aB Ba A1 1A _A A_ A A_B A__ __ A_b a_B A_1", "A,B.C\nD", "éA Aé"}
 	for _, source := range scriptSources {
 		texts = append(texts, expand(*source))
 	}
-	word := regexp.MustCompile(`\b[A-Z]+\b`)
+	word := regexp.MustCompile(`\b[A-Z][A-Z_]*\b`)
 	for _, text := range texts {
 		var want []string
 		at := 0

@@ -87,7 +87,7 @@ func (e *Engine) onMessage(message string) {
 	switch {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:
-		g, err := newGrant(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], maxTokens))})
+		g, err := newGrant(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], maxTokensPerGrant))})
 		if g.TTL = millisToDuration(numbers[4]); err != nil || g.TTL <= 0 {
 			w.wakeUp() // no script has sent that: polling tells
 			return

@@ -10,7 +10,7 @@ local OWNER, FLOOR, CLOSED = ARGV[1], ARGV[2], ARGV[3]
 expireShared()
 if not holds(OWNER) then return sharedUntil(OWNER) and 1 or 0 end
 local ms = call('PTTL', VALUE)
-if ms <= 0 then ms = FIRST end -- somebody removed the ttl
+if ms <= 0 then ms = FIRST_LEASE end -- somebody removed the ttl
 local detail = string.gsub(string.sub(value, #OWNER + 2), '\nq?$', '')
 value = false
 expireShared() -- drop what is left of earlier shared holders

@@ -11,7 +11,7 @@ local AFTER, COUNT, FLOOR, CLOSED = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local token, found, last = tonumber(ARGV[1]), 0, ''
 local function hasToken(first, n)
   first, n = tonumber(first or 0), tonumber(n or 1)
-  if first > MAX then first, n = 0, 1 end -- listings show it without a token, as the number is invalid
+  if first > MAX_TOKEN then first, n = 0, 1 end -- listings show it without a token, as the number is invalid
   return first <= token and token < first + n
 end
 

@@ -7,7 +7,7 @@ local time = call('TIME')
 local raw = call('GET', KEYS[1])
 local longest, nodes = string.match(raw or '', '^%S+ %l+ %d+ (%d+) (%S+)')
 if not longest then return 0 end
-call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
+call('PEXPIRE', KEYS[1], LONGEST_TTL) -- see guard.lua
 call('SET', KEYS[1], string.format('%s moving %.0f %s %s',
   IDENTITY, time[1] * 1000 + math.floor(time[2] / 1000), longest, nodes))
 return 1

@@ -8,7 +8,7 @@ local time = call('TIME')
 local raw = call('GET', KEYS[1])
 if ARGV[3] == '1' and not raw then return 0 end
 local recordedMax, nodes = string.match(raw or '', '^%S+ %l+ %d+ (%d+) (%S+)')
-call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
+call('PEXPIRE', KEYS[1], LONGEST_TTL) -- see guard.lua
 call('SET', KEYS[1], string.format('%s open %.0f %.0f %s %s', IDENTITY, time[1] * 1000 + math.floor(time[2] / 1000),
-  math.max(tonumber(ARGV[1]), math.min(tonumber(recordedMax or 0), LONGEST)), nodes or '-', ARGV[2]))
+  math.max(tonumber(ARGV[1]), math.min(tonumber(recordedMax or 0), LONGEST_TTL)), nodes or '-', ARGV[2]))
 return 1

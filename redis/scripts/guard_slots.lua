@@ -27,7 +27,7 @@ if who == IDENTITY and recordedEpoch == epoch and ARGV[5] == '' then
     if tonumber(first) <= slot and slot <= tonumber(last) then hadSlot = 1 end
   end
 end
-longest = math.max(longest, math.min(tonumber(recordedMax or 0), LONGEST)) -- see guard.lua
+longest = math.max(longest, math.min(tonumber(recordedMax or 0), LONGEST_TTL)) -- see guard.lua
 if hadSlot == 1 then
   ranges, since = recordedRanges, math.min(tonumber(since), now) -- the clock may have been set back
   if #marked ~= 4096 or string.find(marked, '%X') then marked = '-' end
@@ -38,7 +38,7 @@ local left = openedBy ~= '' and 0 or math.max(since + longest - now, 0)
 local record = string.format('%s %.0f %.0f %s %s %s', IDENTITY, since, longest, epoch, ranges, marked)
   .. (openedBy ~= '' and ' ' .. openedBy or '')
 if record ~= raw and not onlyLook then
-  call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
+  call('PEXPIRE', KEYS[1], LONGEST_TTL) -- see guard.lua
   call('SET', KEYS[1], record)
 end
 if not onlyLook and hadSlot == 1 then

@@ -32,7 +32,7 @@ else
 end
 local record = before .. ' ' .. marked .. openedBy
 if record ~= raw then
-  call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
+  call('PEXPIRE', KEYS[1], LONGEST_TTL) -- see guard.lua
   call('SET', KEYS[1], record)
 end
 return 1

@@ -5,7 +5,7 @@ local function readLatch(key)
   local generation, left = latch[1], latch[2]
   if not left then return nil end
   if not string.find(left, '^%d+$') or #left > 15
-    or not string.find(generation or '', '^%d+$') or tonumber(generation) > MAX then
+    or not string.find(generation or '', '^%d+$') or tonumber(generation) > MAX_TOKEN then
     return nil, redis.error_reply('DAMAGED the latch has no count that is one')
   end
   return generation, tonumber(left), latch[3]

@@ -14,7 +14,7 @@ if before and left > 0 then return 0 end
 -- use token_ttl.lua
 local last, marked = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+)(q?)') -- see lock.lua
 local generation = math.max(tonumber(last or 0) + 1, tonumber(ARGV[4]))
-if generation > MAX then error('SPENT') end
+if generation > MAX_TOKEN then error('EXHAUSTED') end
 generation = string.format('%.0f', generation)
 redis.call('SET', KEYS[2], generation .. (marked or ''), 'PX', tokenTTL(tonumber(generation)))
 redis.call('DEL', KEYS[1])

@@ -13,7 +13,7 @@
 -- does not receive messages.
 local function isGone(place)
   local w = readWaiter(place)
-  return w and now - w.seen >= LINGER and (w.way == '-' or notify(w, '?') == 0)
+  return w and now - w.seen >= QUEUE_KEPT_FOR and (w.way == '-' or notify(w, '?') == 0)
 end
 
 local function isEndless(key) return call('PTTL', key) == -1 end

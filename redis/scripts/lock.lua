@@ -1,24 +1,53 @@
 -- lock.lua: what the scripts share about one name. Other scripts include it with "-- use lock.lua". They must define
--- CLOSED ("1" while no lease may be granted) and FLOOR (the smallest token allowed, as text) above it.
+-- CLOSED ("1" if no lease may be granted now, else "") and FLOOR (the smallest token allowed, as text) above it.
+--
+-- Constants of all scripts. Before a script is loaded, scripts.go (newScriptSet) replaces each of these words by its
+-- value, wherever it occurs. Other words of capital letters are variables.
+--   PREFIX                text: WithPrefix, the begin of all value keys
+--   IDENTITY              text: the identity of the server for which this script is made
+--   FIRST_LEASE           ms: the first lease of a waiter that another's release granted (Go: firstLease)
+--   POLLER_GONE_AFTER     ms: how long after its last poll a polling waiter counts as gone (pollerGoneAfter)
+--   QUEUE_KEPT_FOR        ms: how long a queue outlives the last sign of life of its waiters (queueKeptFor)
+--   LONGEST_TTL           ms: the longest ttl that any marker may name (longestTTL)
+--   RETENTION             ms: WithTokenRetention, how long the last token is kept
+--   EXTENSION_PERIOD      us of tokens: the expiry of the token's key is extended once in so many; RETENTION / 8
+--   MAX_TOKEN             the largest token (driver.MaxToken)
+--   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
+--   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
 --
 -- Keys of a name, all in one slot:
---   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted, us>\n<text>\n" (exclusive),
+--   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted>\n<text>\n" (exclusive),
 --                                followed by "q" while somebody waits
 --                                "\n<token> ..." (released, but kept for a while)
 --                                "shared\n<total weight>" (see HOLDERS)
 --                                anything else: another kind of client
+--            <token> is the first of <tokens> tokens. <granted> is when it was granted, in us: by this server's clock,
+--            or by the client's if take_free.lua, batch.lua or take_all.lua granted it. It is only for display.
 --            It expires with the lease, or with the last lease of shared holders.
 --            A moved slot takes along the time that is left. The times in HOLDERS then are those of the old server's
 --            clock: see rebase.
 --   TOKEN    string: the last token given, followed by "q" while somebody waits
 --   QUEUE    zset:   the waiters in order: the place of each call, which is its first owner
 --   HOLDERS  zset:   shared holders: owner, by the end of its lease (ms)
---   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted, us>\n<text>"
+--   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted>\n<text>"
 --                    "w<place>" of waiters:
 --                    "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
---                    (way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
+--                    (ttl, joined and seen in ms; way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
 --                    "o<place>" the owner that waits there, if it is not the first one of the call;
 --                    or "!" and the previous owner, until the next one has come
+--
+-- Messages. Those to a waiter go to the channel of its process: PREFIX .. "wake:<process>", or in a Cluster "wake:" in
+-- the slot of the name. onMessage in wait.go receives them, and finds the waiter by its ticket.
+--   "?"     asks whether anybody listens: the number of receivers is the answer, and no receiver does anything.
+--           From handOver before it grants; and from take.lua and leak_checks.lua to waiters that seem to be gone.
+--   "g <ticket> <token> <tokens> <lease, ms> <granted, ms of this server's clock> <how many still wait>"
+--           The waiter holds now. From handOver.
+--   "h <ticket> <ms>"
+--           The waiter shall poll in so many ms, as nothing may notify it before; with -1 as late as it may. From
+--           handOver to a head that cannot be granted yet: when the next lease ends. From notifySecond to the waiter
+--           behind a polling head: when that counts as gone.
+--   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
+--           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (subscription.go).
 local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, pcall = redis.call, redis.pcall
 local time = call('TIME')
@@ -66,7 +95,7 @@ end
 local function nextToken(n)
   local last, marked = counter()
   local token = math.max(last + 1, tonumber(FLOOR))
-  if token > MAX - n + 1 then error('SPENT') end
+  if token > MAX_TOKEN - n + 1 then error('EXHAUSTED') end
   setCounter(token + n - 1, marked)
   return token
 end
@@ -177,7 +206,7 @@ local function readWaiter(place)
     call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
   if not w.mode then return nil end
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
-  if w.tokens > TOKENS then return nil end -- no waiter asks for so many: another program wrote it
+  if w.tokens > MAX_TOKENS_PER_GRANT then return nil end -- no waiter asks for so many: another program wrote it
   return w
 end
 
@@ -246,8 +275,8 @@ local function handOver(me, changed)
       leaveQueue(place)
     elseif w.way == '-' then
       noteSeen(place, w)
-      if now - w.seen < GONE then
-        if changed then notifySecond(me, GONE - now + w.seen) end
+      if now - w.seen < POLLER_GONE_AFTER then
+        if changed then notifySecond(me, POLLER_GONE_AFTER - now + w.seen) end
         return
       end
       leaveQueue(place)
@@ -257,7 +286,7 @@ local function handOver(me, changed)
       local owner = ownerAt(place)
       leaveQueue(place)
       if receivers > 0 then
-        local token, ms = nextToken(w.tokens), math.min(w.ttl, FIRST)
+        local token, ms = nextToken(w.tokens), math.min(w.ttl, FIRST_LEASE)
         setHolder(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
         notify(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE)))
       end

@@ -13,7 +13,7 @@ if who ~= IDENTITY or nodes ~= ARGV[1] then return nodes or '-' end
 if ARGV[3] then
   state, since, longest, openedBy = 'other', now, math.max(longest, tonumber(ARGV[3])), ''
 end
-call('PEXPIRE', KEYS[1], LONGEST) -- see guard.lua
+call('PEXPIRE', KEYS[1], LONGEST_TTL) -- see guard.lua
 call('SET', KEYS[1], string.format('%s %s %.0f %.0f %s', who, state, since, longest, ARGV[2])
   .. (openedBy ~= '' and ' ' .. openedBy or ''))
 return ARGV[2]

@@ -1,13 +1,14 @@
 -- release.lua: makes sure that an owner neither holds nor waits, and hands over to the next waiter.
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, floor (the client's clock, us), keep (ms for which it stays taken),
---         place in the queue ("" for the owner), "1" to leave the turn to the next owner of the same call, closed
+--         place in the queue ("" for the owner), "1" to keep the head for the next owner of the same call, closed
 --   Answers 1 if the owner held, 0 if not.
 --
--- A place stays if another owner of the call waits there. To leave the turn to the next owner, the place of an owner
--- that held becomes the head, and that of an owner that waited stays where it is. Its record is that of a polling
--- waiter: nothing is granted there before a new owner has come.
-local OWNER, FLOOR, PLACE, TURN, CLOSED = ARGV[1], ARGV[2], ARGV[4], ARGV[5] == '1', ARGV[6]
+-- A place stays if another owner of the call waits there. To keep the head for the next owner, the place of an owner
+-- that held becomes the head of the queue again, and that of an owner that waited stays where it is. Its record is that
+-- of a polling waiter: nothing is granted there before a new owner has come. Only engines with WithReplicas ask for
+-- that, when they undo a grant that too few replicas confirmed.
+local OWNER, FLOOR, PLACE, KEEPS_HEAD, CLOSED = ARGV[1], ARGV[2], ARGV[4], ARGV[5] == '1', ARGV[6]
 if PLACE == '' then PLACE = OWNER end
 
 -- use lock.lua
@@ -39,7 +40,7 @@ elseif sharedUntil(OWNER) then
 end
 local waiting, changed = call('ZSCORE', QUEUE, PLACE), held == 1
 local mine = ownerAt(PLACE) == OWNER
-if TURN and (held == 1 or waiting and mine) then
+if KEEPS_HEAD and (held == 1 or waiting and mine) then
   local first = call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES')[2]
   if held == 1 then call('ZADD', QUEUE, first and first / 2 or 1, PLACE) end
   if mine or not waiting then
@@ -48,8 +49,8 @@ if TURN and (held == 1 or waiting and mine) then
     local record = string.format('s 1 2147483647 0 1 %.0f %.0f - %s %s\n', now, now, before.ticket, before.process)
     call('HSET', INFO, 'w' .. PLACE, record, 'o' .. PLACE, '!' .. OWNER)
   end
-  extendKey(QUEUE, LINGER)
-  extendKey(INFO, LINGER)
+  extendKey(QUEUE, QUEUE_KEPT_FOR)
+  extendKey(INFO, QUEUE_KEPT_FOR)
   changed = true -- for the second waiter, too: see notifySecond
 elseif mine then
   changed = leaveQueue(PLACE) or changed

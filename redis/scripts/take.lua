@@ -3,10 +3,10 @@
 --   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
 --         mode (x exclusive, s shared), weight, size,
 --         way of notifying (P, S or -; "" not to join), ticket, process, place in the queue ("" for the owner),
---         how many may wait (0: no limit), closed
+--         how many may wait (0: no limit), closed (see lock.lua)
 --   Answers {token, tokens, waiting} if it is granted.
---   {0, now (ms), when the next lease ends (ms from now, -1 never), place (0 is the head, -1 none),
---    1 for another kind of holder} if it is refused.
+--   {0, now (ms), when the next lease ends (ms from now, -1 never), position in the queue (0 is the head, -1 not
+--    queued), 1 for another kind of holder} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
 local OWNER, FLOOR, PLACE, CLOSED = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
 if PLACE == '' then PLACE = OWNER end
@@ -40,7 +40,7 @@ if previous and previous.process == ARGV[11] then
   late = late or ticket < tonumber(previous.ticket) or ticket == tonumber(previous.ticket) and ownerAt(PLACE) ~= OWNER
 end
 local head = call('ZRANGE', QUEUE, 0, 0)[1]
-if CLOSED == '' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
+if CLOSED ~= '1' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
   if head then leaveQueue(PLACE) end
   local token = nextToken(tokens)
   setHolder(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
@@ -58,7 +58,7 @@ local function isQueueFull()
   local from = now % n
   for _, place in ipairs(call('ZRANGE', QUEUE, from, from + 7)) do
     local w = readWaiter(place)
-    local isGone = not w or now - w.seen >= LINGER and (w.way == '-' or notify(w, '?') == 0)
+    local isGone = not w or now - w.seen >= QUEUE_KEPT_FOR and (w.way == '-' or notify(w, '?') == 0)
     if isGone and leaveQueue(place) then n = n - 1 end
   end
   return n >= maxWaiters
@@ -74,8 +74,8 @@ if ARGV[9] ~= '' and not late then
   call('HSET', INFO, 'w' .. PLACE, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
     mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
   if PLACE ~= OWNER then call('HSET', INFO, 'o' .. PLACE, OWNER) end
-  extendKey(QUEUE, LINGER)
-  extendKey(INFO, LINGER)
+  extendKey(QUEUE, QUEUE_KEPT_FOR)
+  extendKey(INFO, QUEUE_KEPT_FOR)
   updateMarks()
 end
 return {0, now, endsIn(), call('ZRANK', QUEUE, PLACE) or -1, isForeign() and 1 or 0}

@@ -21,7 +21,7 @@ for i = 1, #KEYS, 2 do
     return (i + 1) / 2
   else
     answer[i], answer[i + 1], before[i] = math.max(last + 1, floor), n, last
-    if answer[i] > MAX - n + 1 then error('SPENT') end
+    if answer[i] > MAX_TOKEN - n + 1 then error('EXHAUSTED') end
   end
 end
 for i = 1, #KEYS, 2 do
@@ -30,7 +30,7 @@ for i = 1, #KEYS, 2 do
     local value = string.format('%s%.0f %d %s\n%s', ARGV[2 * i - 1], token, n, FLOOR, ARGV[2 * i + 2])
     call('SET', KEYS[i], value, 'PX', ARGV[2 * i])
     local to = string.format('%.0f', token + n - 1)
-    if token > floor or last == 0 or floor - floor % PERIOD > last then
+    if token > floor or last == 0 or floor - floor % EXTENSION_PERIOD > last then
       call('SET', KEYS[i + 1], to, 'PX', tokenTTL(token))
     else
       call('SET', KEYS[i + 1], to, 'KEEPTTL')

@@ -1,6 +1,6 @@
 -- take_free.lua: takes a lock that nobody holds or waits for.
 --   KEYS  value, token of one name
---   ARGV  the value, ttl (ms), floor (the client's clock, us), which is also the token in the value,
+--   ARGV  the value, ttl (ms), floor (the smallest token allowed), which is also the token in the value,
 --         floor + tokens - 1 if that differs
 --   Answers the token if it is granted. 1: granted, with the floor as token. -1: held by somebody else, without expiry.
 --           -2 or less: held for another -2 - answer ms. 0: only take.lua can decide.

@@ -1,14 +1,14 @@
 -- take_steps.lua: included by other scripts. It takes a lock exclusively if nobody holds it or waits for it. This is
 -- the common case, in as few steps as possible. It returns the answer of the script, and needs these variables:
 --   valueKey, tokenKey  keys of one name: value and token
---   text       the value: owner, token, since when, holder text
+--   text       what to store in the value (see lock.lua), with floorText as its token
 --   ttl        in ms
---   floorText  the client's clock in us, which is also the token in the text
+--   floorText  the smallest token allowed: the client's clock in us, unless the request names a larger one
 --   lastText   floorText + tokens - 1, or nil if that is the same
 --   tokenTTL   the function of token_ttl.lua
 --
 -- While somebody waits, a "q" follows the number in the token's key (see lock.lua). The expiry of that key is extended
--- only once in a PERIOD, which is a part of RETENTION, as it costs as much as all the rest.
+-- only once in an EXTENSION_PERIOD, as it costs as much as all the rest.
 local heldValue = call('SET', valueKey, text, 'NX', 'GET', 'PX', ttl)
 if heldValue then
   local owner = string.match(text, '^[^\n]*\n')
@@ -23,11 +23,11 @@ if type(before) == 'table' then -- the key has another type
 end
 local last, floor = tonumber(before or 0), tonumber(floorText)
 if last and last < floor then
-  if last == 0 or floor - floor % PERIOD > last then call('PEXPIRE', tokenKey, tokenTTL(floor)) end
+  if last == 0 or floor - floor % EXTENSION_PERIOD > last then call('PEXPIRE', tokenKey, tokenTTL(floor)) end
   return 1
 end
 local tokens = lastText and lastText - floor + 1 or 1
-if not last or not (last + tokens <= MAX) then -- also if it is not a number: take.lua handles that
+if not last or not (last + tokens <= MAX_TOKEN) then -- also if it is not a number: take.lua handles that
   call('DEL', valueKey)
   call('SET', tokenKey, before, 'PX', tokenTTL(last or 0))
   return 0

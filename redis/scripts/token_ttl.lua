@@ -4,6 +4,6 @@
 local function tokenTTL(token)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  return string.format('%.0f', RETENTION + math.max(0, math.floor(math.min(token, MAX) / 1000) - now))
+  return string.format('%.0f', RETENTION + math.max(0, math.floor(math.min(token, MAX_TOKEN) / 1000) - now))
 end
 

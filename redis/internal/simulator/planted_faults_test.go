@@ -31,7 +31,7 @@ var plantedFaults = map[string]plantedFault{
 			"hadSlot = 1"},
 	},
 	"scripts that grant do not look at the slot": {
-		{"check_marker.lua", "ARGV[#ARGV] == '1') and string.sub", "ARGV[#ARGV] == '1') and false and string.sub"},
+		{"check_marker.lua", "if not closed and string.sub", "if not closed and false and string.sub"},
 	},
 	"a release takes from whoever holds": {
 		{"lock.lua", "return value and string.sub(value, 1, #owner + 1) == owner .. '\\n'", "return value"},
