@@ -41,14 +41,6 @@ func (r *batchRequest) script() script {
 	return scriptReleaseFree
 }
 
-// grantPolicy says whether that script may grant a lease.
-func (r *batchRequest) grantPolicy() grantPolicy {
-	if r.kind == takeRequest {
-		return grantsAlways
-	}
-	return neverGrants
-}
-
 // keys appends the request's keys to a script call.
 func (r *batchRequest) keys(call scriptCall) scriptCall {
 	if call = append(call, &r.names.value); r.kind == takeRequest {

@@ -167,7 +167,7 @@ func (b *sentBatch) sendTogether() (any, error) {
 		b.call = r.args(b.call)
 	}
 	e := b.batcher.engine
-	answer, _, err := e.runScript(b, e.send, scriptBatch, b.batch[0].names, grantsAlways, b.call)
+	answer, _, err := e.runScript(b, e.send, scriptBatch, b.batch[0].names, b.call)
 	return answer, err
 }
 
@@ -179,7 +179,7 @@ func (b *sentBatch) sendOneByOne() bool {
 		if b.decided.Load() {
 			break
 		}
-		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.grantPolicy(), r.command())
+		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.command())
 	}
 	return b.finish(func(i int) (any, error) { return answers[i], errs[i] })
 }

@@ -22,7 +22,7 @@ func (o singleCommand) firstKey() string { return *o.Args()[3].(*string) }
 type scriptCall []any
 
 func newScriptCall(keys []string, args ...any) scriptCall {
-	call := make(scriptCall, 3, 3+len(keys)+len(args))
+	call := make(scriptCall, 3, 3+len(keys)+len(args)+1) // room for the argument closed
 	call[2] = len(keys)
 	for i := range keys {
 		call = append(call, &keys[i])
@@ -32,7 +32,7 @@ func newScriptCall(keys []string, args ...any) scriptCall {
 
 // withMarker adds the slot's marker to the keys, if the script checks it.
 func (call scriptCall) withMarker(set *scriptSet, s script, n names) scriptCall {
-	if !set.checksMarker || !s.mayGrant() {
+	if !set.checksMarker(s) {
 		return call
 	}
 	keys := call[2].(int)

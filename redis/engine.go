@@ -5,8 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strings"
-	"time"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -149,16 +148,6 @@ func observesDeadlines(client redis.UniversalClient) bool {
 	return false
 }
 
-// toMillis converts a duration for the scripts, rounded up.
-func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
-
-// nowMicros returns the client's clock in microseconds, as tokens count it. A clock that was never set may stand before
-// 1970.
-func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
-
-// withoutNUL removes NUL bytes, at which the scripts would cut a text.
-func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
-
 // readHeld reads the answer of a script that says 1 (held, or done) or 0.
 func readHeld(answer any, err error) error {
 	switch {
@@ -216,6 +205,20 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 		return err
 	}
 	return readHeld(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
+}
+
+// Raise implements [driver.Raiser].
+func (e *Engine) Raise(ctx context.Context, r driver.Raise) error {
+	if err := checkOwner(r.Owner); err != nil {
+		return err
+	}
+	n := e.names(r.Key)
+	first, last := strconv.FormatUint(r.Token, 10), strconv.FormatUint(r.Token+uint64(r.Tokens)-1, 10)
+	call := newScriptCall(n.valueAndToken(), r.Owner, first, last, r.Tokens)
+	return readHeld(inTime(ctx, e, func(ctx context.Context) (any, error) {
+		answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, call)
+		return answer, err
+	}, nil))
 }
 
 // Wanted implements [driver.Wanter]. It reports whether a caller of this process waits, or others waited when this

@@ -24,7 +24,7 @@ func (e *Engine) publishCommand(ctx context.Context, n names) (string, error) {
 
 // runWithoutGrant runs a script that grants no lease.
 func (e *Engine) runWithoutGrant(ctx context.Context, s script, n names, keys []string, args ...any) (any, error) {
-	answer, _, err := e.runScript(ctx, e.send, s, n, neverGrants, newScriptCall(keys, args...))
+	answer, _, err := e.runScript(ctx, e.send, s, n, newScriptCall(keys, args...))
 	return answer, err
 }
 

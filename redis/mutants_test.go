@@ -19,12 +19,12 @@ var mutants = []overlay.Fault{
 	},
 	{
 		Name:  "mode of a Valkey not read",
-		Edits: []overlay.Edit{{File: "server.go", From: `case "redis_mode", "server_mode":`, To: `case "redis_mode":`}},
+		Edits: []overlay.Edit{{File: "server_info.go", From: `case "redis_mode", "server_mode":`, To: `case "redis_mode":`}},
 		Test:  "TestModeIsReadAndNeverAssumed", Says: "server_mode:cluster",
 	},
 	{
 		Name:  "mode that is not known taken for that of a single server",
-		Edits: []overlay.Edit{{File: "server.go", From: "case !info.isModeKnown():", To: "case false:"}},
+		Edits: []overlay.Edit{{File: "server_info.go", From: "case !info.isModeKnown():", To: "case false:"}},
 		Test:  "TestModeIsReadAndNeverAssumed", Says: "want a permanent error",
 	},
 	{

@@ -21,10 +21,9 @@ func (e *Engine) Among(may func(word string) error) { e.nodeList = &nodeList{may
 // nodeList checks the list to which a server belongs.
 type nodeList struct{ check func(word string) error }
 
-// checkNodeList returns why a server must not grant or renew anything because it belongs to another list. It returns
-// nil for scripts that never grant.
-func (rt *router) checkNodeList(srv *server, policy grantPolicy) error {
-	if rt.config.nodeList == nil || policy == neverGrants {
+// checkNodeList returns why a server must not grant or renew anything because it belongs to another list, or nil.
+func (rt *router) checkNodeList(srv *server) error {
+	if rt.config.nodeList == nil {
 		return nil
 	}
 	word := srv.listHash.Load()

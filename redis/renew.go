@@ -93,7 +93,7 @@ func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report fu
 	}
 	srv, err := e.router.server(ctx, e.names(items[0].Key), true)
 	if err == nil {
-		err = e.router.checkNodeList(srv, grantsUnlessFlagged)
+		err = e.router.checkNodeList(srv)
 	}
 	for i := range items {
 		if err != nil {

@@ -103,19 +103,3 @@ func (e *Engine) undoTake(ctx context.Context, short error, turn bool, batch ...
 func (e *Engine) mayStillUndo(err error) bool {
 	return e.replicas > 0 && err != nil && !driver.HadNoEffect(err) && !driver.IsSpent(err)
 }
-
-// placeArg converts a place in the queue for the scripts.
-func placeArg(place, owner string) string {
-	if place == owner {
-		return ""
-	}
-	return place
-}
-
-// flagArg converts a bool for the scripts.
-func flagArg(b bool) string {
-	if b {
-		return "1"
-	}
-	return ""
-}

@@ -10,12 +10,21 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// run runs a script that may grant leases for one name, on the server that has the name. It appends the last argument,
-// which is "1" if nothing may be granted now.
+// How a script is run, from the outside in:
+//
+//   - run (here): any script with all keys of one name, for callers that may leave when their context ends.
+//   - runRequest (take_free.go): a take or release of a name that is likely to be free. It gives the request to the
+//     batcher, which sends many in one script, or calls runDirect.
+//   - runDirect (take_free.go): such a request in a script of its own.
+//   - runScript (here): runScriptOnce, and again while the slot of the name is moving.
+//   - runScriptOnce (here): finds the server and checks that it may grant. If another server answers, it finds that one,
+//     and sends again.
+//   - send (here), or runConfirmed (replicas.go), which also waits for replicas to confirm: one command to the server.
+
+// run runs a script with all keys of one name, on the server that has the name.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
 	return inTime(ctx, e, func(ctx context.Context) (any, error) {
-		call := newScriptCall(n.allKeys(), append(args, "")...)
-		answer, _, err := e.runScript(ctx, e.send, s, n, grantsUnlessFlagged, call)
+		answer, _, err := e.runScript(ctx, e.send, s, n, newScriptCall(n.allKeys(), args...))
 		return answer, err
 	}, nil)
 }
@@ -41,10 +50,10 @@ func (e *Engine) send(ctx context.Context, cmd singleCommand) (any, error) {
 // name is moving to another server, it retries until ctx ends: the script had no effect then, and a move is mostly
 // short.
 func (e *Engine) runScript(
-	ctx context.Context, send sendFunc, s script, n names, policy grantPolicy, call scriptCall,
+	ctx context.Context, send sendFunc, s script, n names, call scriptCall,
 ) (any, *server, error) {
 	return retryWhileMoving(ctx, func() (any, *server, error) {
-		return e.runScriptOnce(ctx, send, s, n, policy, call)
+		return e.runScriptOnce(ctx, send, s, n, call)
 	})
 }
 
@@ -70,19 +79,26 @@ const movingPauseMin, movingPauseMax = 10 * time.Millisecond, 200 * time.Millise
 
 // runScriptOnce is runScript without retries for moving slots.
 func (e *Engine) runScriptOnce(
-	ctx context.Context, send sendFunc, s script, n names, policy grantPolicy, call scriptCall,
+	ctx context.Context, send sendFunc, s script, n names, call scriptCall,
 ) (any, *server, error) {
-	srv, err := e.serverNow(ctx, n, policy)
+	policy := s.grantPolicy()
+	srv, err := e.serverNow(ctx, n, policy != grantsNever)
 	if err != nil {
 		return nil, nil, err
 	}
+	if policy == grantsUnlessClosed {
+		call = append(call, "")
+	}
 	for range 6 {
-		listErr := e.router.checkNodeList(srv, policy)
+		var listErr error
+		if policy != grantsNever {
+			listErr = e.router.checkNodeList(srv)
+		}
 		if listErr != nil && (s == scriptTake || s == scriptTakeAll) {
 			return nil, srv, listErr
 		}
 		marker := e.router.markerOf(n, srv)
-		if policy != neverGrants && marker.closedFor() > 0 && marker.isStale() { // somebody may have opened it
+		if policy != grantsNever && marker.closedFor() > 0 && marker.isStale() { // somebody may have opened it
 			if marker, err = e.router.refreshMarker(ctx, n, srv); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 				return nil, nil, err
 			}
@@ -90,10 +106,8 @@ func (e *Engine) runScriptOnce(
 		switch closed := listErr != nil || marker.closedFor() > 0; {
 		case closed && policy == grantsAlways:
 			return nil, srv, errUseFullScript
-		case closed && policy == grantsUnlessFlagged:
-			call[len(call)-1] = "1"
-		case policy == grantsUnlessFlagged:
-			call[len(call)-1] = ""
+		case policy == grantsUnlessClosed:
+			call[len(call)-1] = flagArg(closed)
 		}
 		var answer any
 		answer, err = send(ctx, call.withMarker(srv.scripts, s, n).command(ctx, srv.scripts, s))
@@ -123,12 +137,12 @@ func (e *Engine) runScriptOnce(
 	return nil, nil, errScripts
 }
 
-// serverNow returns the server that has a name.
-func (e *Engine) serverNow(ctx context.Context, n names, policy grantPolicy) (*server, error) {
+// serverNow returns the server that has a name. With toGrant, it is one that may grant leases as far as is known.
+func (e *Engine) serverNow(ctx context.Context, n names, toGrant bool) (*server, error) {
 	if e.subscriptions.isClosed() {
 		return nil, errClosed
 	}
-	srv, err := e.router.server(ctx, n, policy != neverGrants)
+	srv, err := e.router.server(ctx, n, toGrant)
 	if err != nil {
 		if isMoving(err) {
 			e.router.noteMovingSlot(ctx, n)
@@ -147,7 +161,7 @@ func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) err
 	goOn := e.unsent.Ask(owners...)
 	_, err := inTime(ctx, e, func(ctx context.Context) (*server, error) {
 		_, srv, err := retryWhileMoving(ctx, func() (any, *server, error) {
-			srv, err := e.serverNow(ctx, n, grantsAlways)
+			srv, err := e.serverNow(ctx, n, true)
 			return nil, srv, err
 		})
 		return srv, err
@@ -157,12 +171,3 @@ func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) err
 	}
 	return cmp.Or(goOn(err == nil), err)
 }
-
-// grantPolicy says whether a script may grant a lease.
-type grantPolicy int
-
-const (
-	neverGrants         grantPolicy = iota // it never grants
-	grantsUnlessFlagged                    // it grants unless its last argument, which is set before sending, is "1"
-	grantsAlways                           // it grants: do not run it while grants are closed
-)

@@ -181,21 +181,34 @@ const (
 
 // scriptSet is the scripts for one server, and their hashes.
 type scriptSet struct {
-	text, sha    [scriptCount]string
-	checksMarker bool // scripts that grant want the slot's marker as their last key
-	config       *config
+	text, sha        [scriptCount]string
+	slotsHaveMarkers bool // it is a server of a Cluster, with the guard
+	config           *config
 }
 
-// mayGrant reports whether a script may grant a lease.
-func (s script) mayGrant() bool { return s == scriptTakeFree || s.takesClosedFlag() }
+// grantPolicy says whether a script may grant a lease.
+type grantPolicy int
 
-// takesClosedFlag reports whether the last argument of a script says that it must not grant.
-func (s script) takesClosedFlag() bool {
+const (
+	grantsNever        grantPolicy = iota
+	grantsUnlessClosed             // its last argument is "1" while grants are closed: then it grants nothing
+	grantsAlways                   // do not run it while grants are closed
+)
+
+func (s script) grantPolicy() grantPolicy {
 	switch s {
+	case scriptTakeFree, scriptBatch:
+		return grantsAlways
 	case scriptTake, scriptTakeAll, scriptRelease, scriptDowngrade, scriptForce, scriptLeakSweep:
-		return true
+		return grantsUnlessClosed
 	}
-	return false
+	return grantsNever
+}
+
+// checksMarker reports whether a script checks the marker of the slot, which is its last key then. The script for
+// batches does not: it is not used in a Cluster.
+func (set *scriptSet) checksMarker(s script) bool {
+	return set.slotsHaveMarkers && s.grantPolicy() != grantsNever && s != scriptBatch
 }
 
 // isReadOnly reports whether a script can run without changing anything. A user without the right to write may run it
@@ -227,12 +240,12 @@ func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 		"MAX_TOKEN":            formatInt(driver.MaxToken),
 		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
 	}
-	set := &scriptSet{checksMarker: clustered && c.guard, config: c}
+	set := &scriptSet{slotsHaveMarkers: clustered && c.guard, config: c}
 	for i, parts := range scriptTemplates() {
 		var text strings.Builder
 		text.WriteString("-- " + identity + "\n")
-		if s := script(i); set.checksMarker && s.mayGrant() {
-			constants["TAKES_CLOSED"] = strconv.FormatBool(s.takesClosedFlag())
+		if s := script(i); set.checksMarker(s) {
+			constants["TAKES_CLOSED"] = strconv.FormatBool(s.grantPolicy() == grantsUnlessClosed)
 			parts = append(slices.Clone(markerCheck()), parts...)
 		}
 		for _, part := range parts {

@@ -1,14 +1,7 @@
 package redis
 
 import (
-	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"sync/atomic"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -31,87 +24,16 @@ type server struct {
 	listHash atomic.Pointer[string]
 }
 
-// serverInfo is what a server says of itself.
-type serverInfo struct {
-	// formerReplID is the id of the replication in which it took part before its promotion.
-	runID, formerReplID string
-	version             string // of Redis; Valkey gives a version with which it is compatible
-	valkey              string // the version of Valkey, or empty
-	mode                string
-	isReplica           bool
-	uptime              time.Duration
-}
+var _ driver.Router = (*Engine)(nil)
 
-// minVersion is the first major version that has all that the scripts use: PEXPIRE GT, and sharded messages.
-const minVersion = 7
-
-// askInfo asks a server what it is.
-func askInfo(ctx context.Context, c interface {
-	Info(ctx context.Context, sections ...string) *redis.StringCmd
-}) (info serverInfo, err error) {
-	text, err := c.Info(ctx, "server", "replication").Result()
-	if err != nil {
-		return info, explainError(err)
+// Route implements [driver.Router]: the masters of a Cluster are numbered from 1, in the order in which this engine
+// first used them. The number of an unknown server is 0.
+func (e *Engine) Route(k driver.Key) uint32 {
+	if !e.router.isCluster() {
+		return 0
 	}
-	info = readInfo(text)
-	switch {
-	case info.runID == "":
-		return info, driver.Permanent(fmt.Errorf("redis: INFO says no run_id: %w", errReply))
-	case info.isTooOld():
-		return info, driver.Permanent(fmt.Errorf("redis: the server has version %s: it must be %d.0 or later",
-			info.displayVersion(), minVersion))
-	case !info.isModeKnown():
-		return info, info.modeError()
-	case info.mode == modeSentinel:
-		return info, driver.Permanent(fmt.Errorf("redis: the address is that of a Sentinel: " +
-			"use NewFailoverClient, or a redis+sentinel: URL"))
+	if srv := e.router.cachedServer(e.names(k)); srv != nil {
+		return srv.number
 	}
-	return info, nil
-}
-
-// readInfo reads the reply of INFO.
-func readInfo(text string) (info serverInfo) {
-	for line := range strings.Lines(text) {
-		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch field {
-		case "run_id":
-			info.runID = value
-		case "redis_version":
-			info.version = value
-		case "role":
-			info.isReplica = value == "slave"
-		case "valkey_version":
-			info.valkey = value
-		case "redis_mode", "server_mode":
-			info.addMode(value)
-		case "master_replid2":
-			info.formerReplID = strings.Trim(value, "0")
-		case "uptime_in_seconds":
-			seconds, err := strconv.Atoi(value)
-			if err != nil {
-				seconds = -1
-			}
-			if seconds > 0 {
-				seconds-- // both times are cut to whole seconds, so the difference may be nearly one too large
-			}
-			info.uptime = time.Duration(seconds) * time.Second
-		}
-	}
-	return info
-}
-
-// isTooOld reports whether the server lacks something that the scripts use.
-func (info serverInfo) isTooOld() bool {
-	major, _, _ := strings.Cut(info.version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n < minVersion
-}
-
-// identity names one life of the server as a master. The run id changes with each start. A process that is promoted a
-// second time has another replication history than the first time.
-func (info serverInfo) identity() string {
-	if info.formerReplID == "" {
-		return info.runID
-	}
-	return info.runID + "-" + info.formerReplID
+	return 0
 }

@@ -232,9 +232,3 @@ func elapsedSince(then, now int64, unit time.Duration) time.Duration {
 	}
 	return time.Duration(min(max(now-then, 0), int64(math.MaxInt64/unit))) * unit
 }
-
-// millisToDuration converts milliseconds. It limits the result, as a key may have any expiry.
-func millisToDuration(ms int64) time.Duration {
-	const limit = math.MaxInt64 / 2 / int64(time.Millisecond) // something may be added to it
-	return time.Duration(max(min(ms, limit), -limit)) * time.Millisecond
-}

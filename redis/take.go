@@ -165,9 +165,9 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	if w != nil {
 		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.subscriptions.process, r.MaxWaiters
 	}
-	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, grantsUnlessFlagged, newScriptCall(n.allKeys(),
+	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, newScriptCall(n.allKeys(),
 		r.Owner, toMillis(r.TTL), max(r.Tokens, 1), tokenFloor(r), withoutNUL(r.Holder), mode, weight, size,
-		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters, ""))
+		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err

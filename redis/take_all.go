@@ -43,7 +43,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 				return nil, driver.ErrNotTogether
 			}
 		}
-		return e.takeAtOnce(ctx, batch, first, newScriptCall(keys, append(args, floorArg(), "")...))
+		return e.takeAtOnce(ctx, batch, first, newScriptCall(keys, append(args, floorArg())...))
 	}, func(grants []driver.Grant, err error) {
 		for i, g := range grants {
 			if release := e.releaseLate(batch[i]); release != nil {
@@ -57,7 +57,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 func (e *Engine) takeAtOnce(
 	ctx context.Context, batch []driver.Request, first names, call scriptCall,
 ) ([]driver.Grant, error) {
-	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptTakeAll, first, grantsUnlessFlagged, call)
+	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptTakeAll, first, call)
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
 		return nil, err

@@ -62,7 +62,7 @@ func (e *Engine) takeFreeRange(
 	ctx context.Context, r driver.Request, t batchRequest, first int64,
 ) (driver.Grant, error) {
 	last := strconv.FormatInt(first+int64(r.Tokens)-1, 10)
-	answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, grantsAlways, append(t.command(), &last))
+	answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, append(t.command(), &last))
 	return e.readTakeFree(answer, err, first, r)
 }
 
@@ -89,7 +89,7 @@ func (e *Engine) runDetached(ctx context.Context, r batchRequest) (any, error) {
 
 // runDirect sends a request in a script of its own.
 func (e *Engine) runDirect(ctx context.Context, r batchRequest) (any, error) {
-	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.grantPolicy(), r.command())
+	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
 	return answer, err
 }
 
