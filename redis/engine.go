@@ -32,11 +32,15 @@ type Engine struct {
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
 	batcher batcher
 	waiters waiters
-	// Names that this process holds, and for which others waited when they were granted
-	othersWait keyset.Set[driver.Key]
-	contended  contended.Names[driver.Key] // names that this process recently found held
-	// Spent owners that had the turn. The next owner of the same call gets it. Removed when the core releases them.
-	spentWithTurn keyset.Set[string]
+	// Names that this process holds, and for which others waited on the server when they were granted. Their release
+	// must hand over, and they are not handed over inside the process.
+	wantedByOthers keyset.Set[driver.Key]
+	// Names that this process found held at most 2 s ago, by whomever. A take of them joins the queue at once.
+	contended contended.Names[driver.Key]
+	// Spent owners, only with WithReplicas: they waited on the server, and may have been granted what too few replicas
+	// confirmed. Their release keeps the head of the queue for the next owner of the same call. Removed when the core
+	// releases them.
+	spentAtHead keyset.Set[string]
 
 	closeClient  func() error  // closes what Open has opened
 	directDialer *directDialer // how Open reaches other servers; nil after New
@@ -60,7 +64,7 @@ var (
 //
 // A Cluster client that reads from replicas (ReadOnly) also subscribes there, and the masters do not count those
 // subscribers. Waiters then poll, as with [WithPolling]. An AutoPipeliner does not show what kind of client it has. If
-// it wraps such a client, use [WithPolling], or waiters get their turn up to ten seconds late.
+// it wraps such a client, use [WithPolling], or waiters are granted their locks up to ten seconds late.
 //
 // The engine needs none of the client's timeouts, but they help: a request that was given up keeps its connection until
 // the client gives it up, too.
@@ -169,7 +173,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
-	if othersWait := e.forgetOwner(r); !othersWait && canReleaseFree(r) && !e.spentWithTurn.Has(r.Owner) {
+	if wantedByOthers := e.forgetOwner(r); !wantedByOthers && canReleaseFree(r) && !e.spentAtHead.Has(r.Owner) {
 		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
 			return err
 		}
@@ -178,9 +182,9 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 }
 
 // forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
-func (e *Engine) forgetOwner(r driver.Release) (othersWait bool) {
+func (e *Engine) forgetOwner(r driver.Release) (wantedByOthers bool) {
 	e.waiters.remove(r.Owner)
-	return e.othersWait.Remove(r.Key)
+	return e.wantedByOthers.Remove(r.Key)
 }
 
 // canReleaseFree reports whether releaseFree can handle a release, provided that nobody waits.
@@ -190,11 +194,11 @@ func canReleaseFree(r driver.Release) bool {
 
 // releaseFully releases whatever the owner holds, or its place in the queue.
 func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
-	turn := e.spentWithTurn.Has(r.Owner)
+	keepHead := e.spentAtHead.Has(r.Owner)
 	err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
-		r.Owner, floorArg(), toMillis(r.Keep), placeArg(r.Place, r.Owner), flagArg(turn)))
-	if turn && (err == nil || driver.IsNo(err)) {
-		e.spentWithTurn.Remove(r.Owner)
+		r.Owner, floorArg(), toMillis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
+	if keepHead && (err == nil || driver.IsNo(err)) {
+		e.spentAtHead.Remove(r.Owner)
 	}
 	return err
 }
@@ -224,5 +228,5 @@ func (e *Engine) Raise(ctx context.Context, r driver.Raise) error {
 // Wanted implements [driver.Wanter]. It reports whether a caller of this process waits, or others waited when this
 // process was granted the name.
 func (e *Engine) Wanted(k driver.Key) bool {
-	return e.othersWait.Has(k) || e.waiters.hasKey(k)
+	return e.wantedByOthers.Has(k) || e.waiters.hasKey(k)
 }

@@ -18,9 +18,10 @@ var mutants = []overlay.Fault{
 		Test: "TestLateUndoOfAHandOver", Says: "the late release has taken the lock",
 	},
 	{
-		Name:  "mode of a Valkey not read",
-		Edits: []overlay.Edit{{File: "server_info.go", From: `case "redis_mode", "server_mode":`, To: `case "redis_mode":`}},
-		Test:  "TestModeIsReadAndNeverAssumed", Says: "server_mode:cluster",
+		Name: "mode of a Valkey not read",
+		Edits: []overlay.Edit{{File: "server_info.go", From: `case "redis_mode", "server_mode":`,
+			To: `case "redis_mode":`}},
+		Test: "TestModeIsReadAndNeverAssumed", Says: "server_mode:cluster",
 	},
 	{
 		Name:  "mode that is not known taken for that of a single server",

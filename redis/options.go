@@ -18,8 +18,10 @@ type config struct {
 	polling   bool
 	retention time.Duration
 	nodeList  *nodeList // the list to which the server must belong; nil if the engine is used alone
-	replicas  int
-	within    time.Duration
+	replicas  int       // how many must confirm a grant; see WithReplicas
+
+	// replicasWithin is how long a request waits for them.
+	replicasWithin time.Duration
 }
 
 // Defaults of an engine.
@@ -90,7 +92,7 @@ func WithoutFailoverGuard() Option {
 // servers. It does not replace the guard. Defaults to 0.
 func WithReplicas(n int, within time.Duration) Option {
 	return func(c *config) error {
-		c.replicas, c.within = n, within
+		c.replicas, c.replicasWithin = n, within
 		if n < 0 || n > 100 || n > 0 && (within < time.Millisecond || within > 5*time.Second) {
 			return &OptionError{"WithReplicas", "0 to 100 replicas within 1ms to 5s"}
 		}

@@ -17,8 +17,8 @@ import (
 // errWrongType is the error for a key that holds another program's data.
 var errWrongType = driver.Permanent(errors.New("redis: " + permanentReplies["WRONGTYPE"]))
 
-// renewalBatch is the renewals that go to one server together.
-type renewalBatch struct {
+// serverRenewals is what one call of Renew sends to one server.
+type serverRenewals struct {
 	engine *Engine
 	items  []driver.Renewal
 	report func(i int, err error)
@@ -79,7 +79,7 @@ func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(
 	}
 	var work sync.WaitGroup
 	for srv, indexes := range byServer {
-		b := &renewalBatch{engine: e, items: items, report: report, server: srv}
+		b := &serverRenewals{engine: e, items: items, report: report, server: srv}
 		work.Go(func() { b.renew(ctx, indexes) })
 	}
 	work.Wait()
@@ -104,7 +104,7 @@ func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report fu
 }
 
 // renew renews some of the items.
-func (b *renewalBatch) renew(ctx context.Context, items []int) {
+func (b *serverRenewals) renew(ctx context.Context, items []int) {
 	if b.server == nil {
 		srv, err := b.engine.router.server(ctx, b.engine.names(b.items[items[0]].Key), false)
 		if err != nil {
@@ -145,7 +145,7 @@ func (b *renewalBatch) renew(ctx context.Context, items []int) {
 
 // checkRoutes finds out in the background where slots are that were not where they were expected. Renewals do not wait
 // for it. It checks one slot after the other, since there may be thousands after a failover.
-func (b *renewalBatch) checkRoutes(ctx context.Context) {
+func (b *serverRenewals) checkRoutes(ctx context.Context) {
 	rt := &b.engine.router
 	if len(b.uncertainRoutes)+len(b.unanswered) == 0 || !rt.isCluster() || !rt.config.guard {
 		return
@@ -176,7 +176,7 @@ func (b *renewalBatch) checkRoutes(ctx context.Context) {
 // of these, too.
 const checkRouteTimeout = 10 * time.Second
 
-func (b *renewalBatch) sharedRenewal(i int, n names) *scriptRenewal {
+func (b *serverRenewals) sharedRenewal(i int, n names) *scriptRenewal {
 	r := &b.items[i]
 	return &scriptRenewal{
 		script: scriptRenewShared, names: n, keys: n.allKeys(), args: []any{r.Owner, toMillis(r.TTL)}, items: []int{i},
@@ -185,7 +185,7 @@ func (b *renewalBatch) sharedRenewal(i int, n names) *scriptRenewal {
 
 // sendUntilKnown sends calls until the server knows the scripts, and then the calls for holders that turn out to be
 // shared.
-func (b *renewalBatch) sendUntilKnown(ctx context.Context, calls []*scriptRenewal) {
+func (b *serverRenewals) sendUntilKnown(ctx context.Context, calls []*scriptRenewal) {
 	for try := 0; len(calls) > 0; try++ {
 		err := b.sendCalls(ctx, calls)
 		var retry, shared []*scriptRenewal
@@ -228,7 +228,7 @@ func (b *renewalBatch) sendUntilKnown(ctx context.Context, calls []*scriptRenewa
 }
 
 // noteRouteUncertain notes that a slot may not be where it was expected.
-func (b *renewalBatch) noteRouteUncertain(n names, err error) {
+func (b *serverRenewals) noteRouteUncertain(n names, err error) {
 	switch {
 	case isMoving(err) || redis.HasErrorPrefix(err, "NOSCRIPT"):
 		b.uncertainRoutes = append(b.uncertainRoutes, n)
@@ -238,7 +238,7 @@ func (b *renewalBatch) noteRouteUncertain(n names, err error) {
 }
 
 // sendCalls sends calls together. The error it returns concerns all calls that have no error of their own.
-func (b *renewalBatch) sendCalls(ctx context.Context, calls []*scriptRenewal) error {
+func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) error {
 	e := b.engine
 	if e.replicas == 0 && e.asyncPipe != nil {
 		b.submitCalls(ctx, calls)
@@ -276,7 +276,7 @@ func (b *renewalBatch) sendCalls(ctx context.Context, calls []*scriptRenewal) er
 
 // submitCalls sends calls along with the commands of other goroutines. Unlike a pipeline of its own, they can be
 // abandoned when ctx ends.
-func (b *renewalBatch) submitCalls(ctx context.Context, calls []*scriptRenewal) {
+func (b *serverRenewals) submitCalls(ctx context.Context, calls []*scriptRenewal) {
 	inFlight := make([]redis.AutoFuture, len(calls))
 	for i, c := range calls {
 		cmd := newScriptCall(c.keys, c.args...).command(ctx, b.server.scripts, c.script)
@@ -292,7 +292,7 @@ func (b *renewalBatch) submitCalls(ctx context.Context, calls []*scriptRenewal) 
 }
 
 // reportOutcomes reports the outcomes of a call, and returns calls for owners that may be shared holders.
-func (b *renewalBatch) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal) {
+func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal) {
 	if c.script == scriptRenewShared {
 		b.report(c.items[0], readHeld(c.cmd.Val(), nil))
 		return nil
@@ -307,7 +307,7 @@ func (b *renewalBatch) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal
 		case '1':
 			b.report(i, nil)
 		case '0':
-			b.engine.othersWait.Remove(b.items[i].Key)
+			b.engine.wantedByOthers.Remove(b.items[i].Key)
 			b.report(i, driver.ErrNotHeld)
 		case 's':
 			shared = append(shared, b.sharedRenewal(i, b.engine.names(b.items[i].Key)))
@@ -320,7 +320,7 @@ func (b *renewalBatch) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal
 	return shared
 }
 
-func (b *renewalBatch) reportError(items []int, err error) {
+func (b *serverRenewals) reportError(items []int, err error) {
 	for _, i := range items {
 		b.report(i, err)
 	}

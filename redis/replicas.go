@@ -46,7 +46,7 @@ func (e *Engine) runConfirmed(ctx context.Context, cmd singleCommand) (any, erro
 // askReplicas asks how many replicas have confirmed the changes of the connection. See
 // https://redis.io/docs/latest/commands/wait/.
 func (e *Engine) askReplicas(ctx context.Context, p redis.Pipeliner) *redis.Cmd {
-	return p.Do(ctx, "wait", e.replicas, e.within.Milliseconds())
+	return p.Do(ctx, "wait", e.replicas, e.replicasWithin.Milliseconds())
 }
 
 // checkReplicas checks that enough replicas confirmed.
@@ -78,21 +78,21 @@ func (e *Engine) onConnectionOf(ctx context.Context, key string, send func(redis
 }
 
 // undoTake releases what too few replicas confirmed. The release may arrive at any later time, so the owners are spent,
-// whatever the answer is. With turn, the owners had waited for their turn, and the next owners at their places come
-// first.
-func (e *Engine) undoTake(ctx context.Context, short error, turn bool, batch ...driver.Request) error {
+// whatever the answer is. With keepHead, the owners had waited, and the next owners at their places become the heads of
+// the queues again.
+func (e *Engine) undoTake(ctx context.Context, short error, keepHead bool, batch ...driver.Request) error {
 	for i := range batch {
 		r := &batch[i]
-		if turn {
-			e.spentWithTurn.Add(r.Owner)
+		if keepHead {
+			e.spentAtHead.Add(r.Owner)
 		}
 		err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
-			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(turn)))
+			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(keepHead)))
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			return driver.Spent(short)
 		}
-		if turn {
-			e.spentWithTurn.Remove(r.Owner)
+		if keepHead {
+			e.spentAtHead.Remove(r.Owner)
 		}
 	}
 	return driver.Spent(driver.NoEffect(short))

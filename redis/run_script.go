@@ -17,8 +17,8 @@ import (
 //     batcher, which sends many in one script, or calls runDirect.
 //   - runDirect (take_free.go): such a request in a script of its own.
 //   - runScript (here): runScriptOnce, and again while the slot of the name is moving.
-//   - runScriptOnce (here): finds the server and checks that it may grant. If another server answers, it finds that one,
-//     and sends again.
+//   - runScriptOnce (here): finds the server and checks that it may grant. If another server answers, it finds that
+//     one, and sends again.
 //   - send (here), or runConfirmed (replicas.go), which also waits for replicas to confirm: one command to the server.
 
 // run runs a script with all keys of one name, on the server that has the name.

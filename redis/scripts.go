@@ -165,7 +165,7 @@ var scriptSources = [scriptCount]*string{
 
 const (
 	// firstLease is the first lease of a waiter that is granted a lock by another's release. If the waiter does not
-	// renew it, because it is paused or gone, the next waiter gets its turn.
+	// renew it, because it is paused or gone, the next waiter is granted the lock when it has ended.
 	firstLease = 2 * time.Second
 
 	// pollerGoneAfter is how long after its last poll a polling waiter counts as gone.
@@ -272,8 +272,8 @@ var scriptTemplates = sync.OnceValue(func() (all [scriptCount][]string) {
 // markerCheck is the part that checks the marker.
 var markerCheck = sync.OnceValue(func() []string { return splitConstants(checkMarkerLua) })
 
-// splitConstants cuts a text before and after each word of capital letters and underscores that begins with a letter. It
-// runs even in a program that lives for a moment only, so it uses no regular expression.
+// splitConstants cuts a text before and after each word of capital letters and underscores that begins with a letter.
+// It runs even in a program that lives for a moment only, so it uses no regular expression.
 func splitConstants(text string) (all []string) {
 	// The next part begins at at, the current word at word. capitals is set while the word may be a constant.
 	at, word, capitals := 0, 0, true

@@ -79,7 +79,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		go wait(e.Release)
 		return
 	}
-	if othersWait := e.forgetOwner(r); othersWait || e.spentWithTurn.Has(r.Owner) { // as in Release
+	if wantedByOthers := e.forgetOwner(r); wantedByOthers || e.spentAtHead.Has(r.Owner) { // as in Release
 		go wait(e.releaseFully)
 		return
 	}

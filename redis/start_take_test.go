@@ -125,22 +125,22 @@ func TestStartedRequestsForWhatIsNotFree(t *testing.T) {
 	})
 }
 
-// A release of a spent owner that has the turn hands the turn over, as Release does, and is then forgotten.
+// A release of a spent owner keeps the head of the queue for the next owner, as Release does, and is then forgotten.
 func TestStartedReleaseOfASpentOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bt := newBatcherTest(t, granted)
 		r := newRequest()
-		bt.e.spentWithTurn.Add(r.Owner)
+		bt.e.spentAtHead.Add(r.Owner)
 		o := newOutcome()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		bt.e.StartRelease(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}, o.set)
 		<-o.done
 		if sent := bt.scripts(); o.err != nil || !slices.Equal(sent, []script{scriptRelease}) {
-			t.Errorf("sent %v: %v, want the script that keeps a turn", sent, o.err)
+			t.Errorf("sent %v: %v, want the script that keeps the head", sent, o.err)
 		}
-		if bt.e.spentWithTurn.Has(r.Owner) {
+		if bt.e.spentAtHead.Has(r.Owner) {
 			t.Error("the owner is remembered for ever")
 		}
 		bt.close()

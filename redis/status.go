@@ -19,7 +19,7 @@ type readCall struct {
 	mayPublish bool // it asks waiters whether they listen, which read-only scripts may not
 }
 
-// statusPart is where reading a name continues: after the end of a shared lease, and after a place in the queue. What
+// statusPart is where reading a name continues: after the end of a shared lease, and after a score in the queue. What
 // is not read is noPart.
 type statusPart struct{ holders, waiters string }
 

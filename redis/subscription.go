@@ -16,30 +16,32 @@ type subscription struct {
 	sharded       bool
 	pubsub        *redis.PubSub
 	channels      map[string]*channel
-	started       bool
 	closed        bool
 }
 
-// subscribe asks for a channel. The first call also receives messages, as its channel determines to which server the
-// connection goes.
-func (sub *subscription) subscribe(name string) {
-	var err error
-	if sub.sharded {
-		err = sub.pubsub.SSubscribe(context.Background(), name)
-	} else {
-		err = sub.pubsub.Subscribe(context.Background(), name)
+// run asks for the first channel, and then receives messages until the connection breaks or is closed. Receiving begins
+// after that, as the channel determines to which server the connection goes.
+func (sub *subscription) run(name string) {
+	err := sub.subscribe(name)
+	if err == nil {
+		err = sub.receive()
 	}
-	if err != nil {
+	sub.close(err)
+}
+
+// add asks for one more channel.
+func (sub *subscription) add(name string) {
+	if err := sub.subscribe(name); err != nil {
 		sub.close(err)
-		return
 	}
-	sub.subscriptions.mu.Lock()
-	first := !sub.started && !sub.closed
-	sub.started = sub.started || first
-	sub.subscriptions.mu.Unlock()
-	if first {
-		sub.close(sub.receive())
+}
+
+// subscribe asks for a channel. The server's answer is received later.
+func (sub *subscription) subscribe(name string) error {
+	if sub.sharded {
+		return sub.pubsub.SSubscribe(context.Background(), name)
 	}
+	return sub.pubsub.Subscribe(context.Background(), name)
 }
 
 // receive handles messages until the connection breaks.
@@ -88,7 +90,7 @@ func (sub *subscription) onSubscription(m *redis.Subscription) error {
 	}
 	switch m.Kind {
 	case "subscribe", "ssubscribe":
-		if c.open { // the client has reconnected by itself
+		if c.open { // the client has connected again by itself: see subscriptions
 			for w := range c.waiters {
 				w.noteMessagesLost()
 			}

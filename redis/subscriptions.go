@@ -16,8 +16,10 @@ import (
 // subscriptions are an engine's connections for messages: one for all messages, or one for each server of a Cluster. A
 // connection exists while somebody waits, and a little longer.
 //
-// A broken connection is not repaired. Its waiters are woken, ask the server, and subscribe again before they join
-// again. So no message is missed.
+// A connection that fails is closed, and not used again. Its waiters are woken, subscribe on a new one, and then ask
+// the server, so they miss no grant. The go-redis client may also replace a connection without an error that we see:
+// when the server announces maintenance, or after it failed to unsubscribe from an idle channel. It subscribes to the
+// same channels again, and the server confirms channels that are open already. Their waiters are woken, too, and ask.
 type subscriptions struct {
 	client    redis.UniversalClient
 	process   string // names this engine in channels
@@ -137,7 +139,8 @@ func (c *channel) awaitConfirmed(ctx context.Context) error {
 // addLocked adds a channel, and a connection if there is none for the server.
 func (s *subscriptions) addLocked(name string, srv *server, sharded bool) *channel {
 	sub := s.byServer[srv]
-	if sub == nil {
+	isNew := sub == nil
+	if isNew {
 		sub = &subscription{subscriptions: s, server: srv, sharded: sharded, channels: map[string]*channel{}}
 		if sharded {
 			sub.pubsub = s.client.SSubscribe(context.Background())
@@ -151,7 +154,11 @@ func (s *subscriptions) addLocked(name string, srv *server, sharded bool) *chann
 		waiters: map[*waiter]struct{}{}, requestedAt: time.Now(), ready: make(chan struct{}),
 	}
 	s.channels[name], sub.channels[name] = c, c
-	s.work.Go(func() { sub.subscribe(name) })
+	if isNew {
+		s.work.Go(func() { sub.run(name) })
+	} else {
+		s.work.Go(func() { sub.add(name) })
+	}
 	return c
 }
 

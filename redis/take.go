@@ -118,7 +118,7 @@ func (e *Engine) takeOrJoin(ctx context.Context, r driver.Request, n names, err 
 // canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
 // process was granted it, it is not free: the owner already holds it, and asks for more tokens.
 func (e *Engine) canTakeFree(r driver.Request) bool {
-	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.othersWait.Has(r.Key)
+	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
 // errUseFullScript says that only the full script can decide.
@@ -189,7 +189,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		return g, refused, err
 	}
 	if waiting {
-		e.othersWait.Add(r.Key)
+		e.wantedByOthers.Add(r.Key)
 	}
 	return g, refused, nil
 }

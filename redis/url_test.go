@@ -102,7 +102,7 @@ func TestURLParametersAreOptions(t *testing.T) {
 		}
 	}
 	want := config{
-		prefix: "a&b:", maxTTL: 2 * time.Minute, replicas: 2, within: 50 * time.Millisecond,
+		prefix: "a&b:", maxTTL: 2 * time.Minute, replicas: 2, replicasWithin: 50 * time.Millisecond,
 		retention: 48 * time.Hour, polling: true,
 	}
 	if c != want {

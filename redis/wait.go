@@ -37,8 +37,8 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			}
 			if received := w.receivedGrant(); received != nil && e.replicas == 0 {
 				e.waiters.remove(r.Owner)
-				if received.othersWait {
-					e.othersWait.Add(r.Key)
+				if received.wantedByOthers {
+					e.wantedByOthers.Add(r.Key)
 				}
 				return received.grant, nil
 			}
@@ -62,7 +62,7 @@ func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *wai
 	})
 	if e.mayStillUndo(err) {
 		if ctx.Err() == nil { // otherwise no other owner comes after it
-			e.spentWithTurn.Add(r.Owner)
+			e.spentAtHead.Add(r.Owner)
 		}
 		err = driver.Spent(err)
 	}
@@ -92,8 +92,8 @@ func (e *Engine) onMessage(message string) {
 			w.wakeUp() // no script has sent that: polling tells
 			return
 		}
-		w.noteGranted(messageGrant{grant: g, othersWait: numbers[6] > 0}, numbers[5])
+		w.noteGranted(messageGrant{grant: g, wantedByOthers: numbers[6] > 0}, numbers[5])
 	case words[0] == "h":
-		w.noteHead(millisToDuration(numbers[2]))
+		w.notePollIn(millisToDuration(numbers[2]))
 	}
 }

@@ -33,8 +33,8 @@ type waiter struct {
 
 // messageGrant is a grant by another holder's release, received as a message.
 type messageGrant struct {
-	grant      driver.Grant
-	othersWait bool // others wait behind it
+	grant          driver.Grant
+	wantedByOthers bool // others wait behind it
 }
 
 // Waiters poll even if they are notified, in case a message was lost or somebody has died.
@@ -99,11 +99,13 @@ func (w *waiter) hasBeenRefused() bool {
 	return w.refusal.serverMillis != 0
 }
 
-// noteHead notes that the waiter has become the head of the queue, and when the lease before it ends.
-func (w *waiter) noteHead(endsIn time.Duration) {
+// notePollIn notes that the waiter shall poll in d, as nothing may notify it by then; a negative d is as late as it may
+// be. It is told so as the head of the queue, when the lease before it ends then; or as the second, if the head polls
+// and counts as gone then. Both poll like a head.
+func (w *waiter) notePollIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refusal.endsIn, w.refusal.position, w.refusal.foreign = endsIn, 0, false
+	w.refusal.endsIn, w.refusal.position, w.refusal.foreign = d, 0, false
 	w.updatedAt, w.pollPutOff = driver.Now(), true
 	w.wakeUp()
 }
@@ -118,7 +120,7 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 	if w.refusal.serverMillis != 0 {
 		// Since the latest answer, as much time has passed here as on the server, except for clock drift.
 		passed := time.Duration(at-w.refusal.serverMillis) * time.Millisecond
-		surely := passed - passed/100 - 2*time.Millisecond
+		surely := passed - clockDrift(passed)
 		if w.messagesMayBeLost || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
 			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again.
 			w.pollPutOff = false
@@ -130,6 +132,10 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 		w.granted = &received
 	}
 }
+
+// clockDrift returns by how much the clocks of this process and of the server may differ after some time in which both
+// were not set: as much as the drift of a lease, see the glossary.
+func clockDrift(passed time.Duration) time.Duration { return passed/100 + 2*time.Millisecond }
 
 // noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before that poll is
 // answered, a message may come from another server with another clock.
@@ -160,17 +166,17 @@ func (w *waiter) clearPutOff() bool {
 func (w *waiter) pollPause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	place := max(w.refusal.position, 0)
+	position := max(w.refusal.position, 0)
 	d := maxPollInterval
 	if w.refusal.endsIn >= 0 {
 		d = w.refusal.endsIn + time.Millisecond
 	}
 	switch {
 	case w.notifyBy == "-":
-		d = min(d+jitter(5*time.Millisecond), pollInitial*time.Duration(min(place+1, 12)), pollMax)
+		d = min(d+jitter(5*time.Millisecond), pollInitial*time.Duration(min(position+1, 12)), pollMax)
 		d += jitter(d)
-	case place > 0:
-		d = max(d+min(time.Duration(place)*20*time.Millisecond, time.Second), minPollInterval)
+	case position > 0:
+		d = max(d+min(time.Duration(position)*20*time.Millisecond, time.Second), minPollInterval)
 		d += jitter(d / 8)
 	case w.refusal.foreign:
 		d = min(d, pollInitial<<min(w.foreignPolls, 10)/2, pollMaxForeign)

@@ -70,7 +70,7 @@ func TestFirstGrantCounts(t *testing.T) {
 func TestLostConnectionOverridesAHint(t *testing.T) {
 	t.Parallel()
 	w := &waiter{wake: make(chan struct{}, 1)}
-	w.noteHead(time.Minute)
+	w.notePollIn(time.Minute)
 	w.noteMessagesLost()
 	if w.clearPutOff() {
 		t.Error("the waiter does not poll")

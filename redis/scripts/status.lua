@@ -3,10 +3,10 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  how many shared holders and how many waiters to report at most;
 --         the end of a lease (ms) after which to begin with the shared holders, or - for none of them;
---         the place in the queue after which to begin with the waiters, or - for none of them
+--         the score in the queue after which to begin with the waiters, or - for none of them
 --   Answers {now (ms), what is left of the lease (ms, -1 for ever, -2 not held), the value without its owner or false,
 --            1 for another kind of holder, {end (ms), record} of shared holders,
---            number of waiters, {place, record} of waiters}.
+--            number of waiters, {score, record} of waiters}.
 local call, limit, TIED = redis.call, ARGV[1], 4000 -- TIED: HMGET cannot take more fields than that
 local now = call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -49,6 +49,6 @@ if value then
     detail = string.gsub(string.sub(value, lineEnd + 1), '\nq?$', '')
   end
 end
--- A place is a fraction if somebody has come back to the head.
-if ARGV[3] ~= '-' then waiters = readBehind(KEYS[3], ARGV[3], 'w', function(place) return place end) end
+-- A score is a fraction if somebody has come back to the head.
+if ARGV[3] ~= '-' then waiters = readBehind(KEYS[3], ARGV[3], 'w', function(score) return score end) end
 return {now, call('PTTL', KEYS[1]), detail, isForeign, holders, call('ZCARD', KEYS[3]), waiters}
