@@ -75,7 +75,7 @@ func (a *assessment) judgeClosed() {
 			severity, consequence = Warning, "locks work, as a majority is left"
 		}
 		a.add(severity, "grants-closed", p.Name,
-			fmt.Sprintf("it was started or promoted a short while ago, or nobody has seen it in use: "+
+			fmt.Sprintf("it was started or promoted a short while ago, or has no record of earlier use: "+
 				"it may lack leases, and grants nothing for another %s: %s", formatShort(p.Closed), consequence),
 			"wait; and find out why it was restarted. If it is new, or nothing is missing, "+
 				"leasehold open opens a Redis server at once")

@@ -31,9 +31,9 @@
 // the last lost grant and the next one, and a name is granted fewer than a million tokens a second.
 //
 // Waiters queue on the server in the order in which they came. A release hands the lock over to the first waiter in the
-// same script, and notifies it by a message (PUBLISH; in a Cluster SPUBLISH). Waiters that are notified do not poll,
-// except every ten seconds in case a message was lost. A waiter that has died does not receive the message and is
-// skipped.
+// same script, and notifies it by a message (PUBLISH; in a Cluster SPUBLISH). Waiters that are notified still poll, in
+// case a message was lost or a holder has died: at least every ten seconds, and the first one of the queue also when
+// the lease ahead of it ends. A waiter that has died does not receive the message and is skipped.
 //
 // # The failover guard
 //
@@ -42,10 +42,10 @@
 // [WithMaxTTL], by default a minute; the same holds in a Cluster after a slot was moved. Renewals and releases go on.
 // By the end of that time, all earlier leases have ended or have been renewed on the new server.
 //
-// A new server looks the same as a spare that replaces one with held locks, however long it has run. So on a server
-// that nobody has seen in use, an attempt to lock fails with a [*ClosedError] for the first minute, and callers that
-// wait keep waiting and are told why. [Engine.OpenNow] and the command leasehold open declare a new server open. In
-// tests, and on a developer's machine, use [WithoutFailoverGuard].
+// A new server looks the same as one that has lost its data, or a spare that replaces one with held locks, however long
+// it has run. So on a server that has no record of earlier use, an attempt to lock fails with a [*ClosedError] for the
+// first minute, and callers that wait keep waiting and are told why. [Engine.OpenNow] and the command leasehold open
+// declare a new server open. In tests, and on a developer's machine, use [WithoutFailoverGuard].
 //
 // The guard cannot see a master that goes on although another was promoted, nor data that is lost while the server
 // runs: by eviction, by FLUSHALL, or by a wall clock that is set forward. docs/promises.md has a table of faults, and

@@ -23,13 +23,14 @@ var (
 		"the slot is being moved; try again"))
 )
 
-// ClosedError says that no lease is granted for a while: the server is one that nobody has seen in use, or was
-// restarted or promoted; in a Cluster also, the slot of the name was moved to another master, or is being moved.
+// ClosedError says that no lease is granted for a while: the server has no record of earlier use, or was restarted or
+// promoted; in a Cluster also, the slot of the name was moved to another master, or is being moved.
 type ClosedError struct {
 	// Open is roughly when leases are granted again.
 	Open time.Time
-	// Unseen is set if nobody has seen the server in use, or in a Cluster the slot. It may replace one on which leases
-	// still run. If nothing was ever locked there, [Engine.OpenNow] opens it, and so does the command leasehold open.
+	// Unseen is set if the server, or in a Cluster the slot, has no record of earlier use: it is new, or lost its data,
+	// as in a restart without a disk. Leases that it granted before, or that a server granted which it replaces, may
+	// still run. If nothing can be locked there, [Engine.OpenNow] opens it, and so does the command leasehold open.
 	Unseen bool
 }
 
@@ -38,8 +39,8 @@ func (e *ClosedError) Error() string {
 	left := max(time.Until(e.Open), 0).Round(time.Second)
 	until := fmt.Sprintf("for another %s (until %s)", left, e.Open.Format(time.RFC3339))
 	if e.Unseen {
-		return "grants are closed " + until + ": nobody has seen this server in use; " +
-			"`leasehold open` opens it if nothing was ever locked there"
+		return "grants are closed " + until + ": this server has no record of earlier use: " +
+			"it is new, or lost its data; `leasehold open` opens it, which is right only if nothing can be locked there"
 	}
 	return "grants are closed " + until + ": the server was started or promoted, " +
 		"or the slot of the name was moved, and it may lack leases " +

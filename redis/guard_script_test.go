@@ -228,7 +228,7 @@ func TestGuardOfASlotWithoutAMarker(t *testing.T) {
 		do         func(m masterRecordTest) (bool, time.Duration)
 		had, close bool
 	}{
-		"a master that nobody has seen is closed": {func(m masterRecordTest) (bool, time.Duration) {
+		"a master without a record of earlier use is closed": {func(m masterRecordTest) (bool, time.Duration) {
 			return m.ask("a", "1", "0-99", 7, "")
 		}, false, true},
 		"the second slot waits no longer than the first": {func(m masterRecordTest) (bool, time.Duration) {

@@ -67,8 +67,8 @@ func TestSpareServer(t *testing.T) {
 		case err == nil:
 			t.Fatal("two hold one lock at the same time")
 		case !ok || !closed.Unseen || closed.Open.Sub(replaced) < maxTTL:
-			t.Errorf("a new engine after a server was replaced: %v, want that nobody has seen the spare in use for %v",
-				err, maxTTL)
+			t.Errorf("a new engine after a server was replaced: %v, "+
+				"want that the spare has no record of earlier use for %v", err, maxTTL)
 		}
 	}
 	eventually(t, "an engine that knew the server finds the spare", func() bool {
@@ -123,7 +123,7 @@ func TestSpareServerThatWasInUse(t *testing.T) {
 		return closed
 	})
 	if mustBeClosed(t, open(t, at.client, redis.WithMaxTTL(maxTTL)), lasting("b", maxTTL)).Unseen {
-		t.Error("the error says that nobody has seen the server in use")
+		t.Error("the error says that the server has no record of earlier use")
 	}
 }
 
@@ -148,14 +148,14 @@ func TestSpareServerIsClosedForThoseWhoBelievedIt(t *testing.T) {
 	})
 }
 
-// An operator opens a server that nobody has seen in use. Waiters notice that.
+// An operator opens a server that has no record of earlier use. Waiters notice that.
 func TestOpenNow(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, waiting, admin := open(t, standalone(s)), open(t, standalone(s), redis.WithPolling()), open(t, standalone(s))
 	r := lasting("a", time.Minute)
 	if !mustBeClosed(t, e, r).Unseen {
-		t.Error("the error does not say that nobody has seen the server in use")
+		t.Error("the error does not say that the server has no record of earlier use")
 	}
 	got := make(chan error, 1)
 	go func() {

@@ -15,7 +15,7 @@ type markerState struct {
 	server     *server
 	readAt     driver.Instant
 	opensAfter time.Duration // time from readAt until grants open; 0 if they are open
-	isNew      bool          // there was no marker: nobody has seen the server in use
+	isNew      bool          // there was no marker: the server has no record of earlier use
 }
 
 // newMarkerState returns the state of a marker that was asked for at a moment and has been read by now.

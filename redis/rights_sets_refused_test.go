@@ -43,7 +43,7 @@ func tryWrites(ctx context.Context, e *redis.Engine, held driver.Request, token 
 }
 
 // A read-only user can change nothing, whatever it tries: neither a lock whose owner it knows, nor the marker of a
-// server that nobody has seen in use.
+// server without a record of earlier use.
 func TestReadOnlyUsersChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -56,8 +56,8 @@ func TestReadOnlyUsersChangeNothing(t *testing.T) {
 		t.Fatalf("listed %v, %v", page, err)
 	}
 	if opens, err := e.Opens(t.Context()); err != nil || time.Until(opens) < 50*time.Second {
-		t.Errorf("a server that nobody has seen in use opens at %v, %v; want a minute after the first request for a "+
-			"lock", opens, err)
+		t.Errorf("a server without a record of earlier use opens at %v, %v; want a minute after the first request "+
+			"for a lock", opens, err)
 	}
 	if _, err := e.Examine(t.Context()); err != nil {
 		t.Error(err)

@@ -186,7 +186,7 @@ func TestDoctorBehindSentinels(t *testing.T) {
 	m.wantFound(1, note, "warning min-replicas "+r.Master.Addr())
 	redisCommand(t, r.Master, "CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "10")
 	m.wantFound(1, note, "warning two-masters "+r.Master.Addr()) // for as long as this test takes
-	// Nobody has seen the server in use for that long.
+	// The server has no record of use for that long.
 	long := strings.Replace(m.env[2], short, "max_ttl=40s&prefix=other:", 1)
 	m.env[2] = long
 	if d := m.wantFound(2, note, "critical grants-closed "+r.Master.Addr()); len(d.Servers) != 2 ||

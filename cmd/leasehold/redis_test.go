@@ -252,7 +252,7 @@ func TestManyShellsCountOnRedis(t *testing.T) {
 	}
 }
 
-// leasehold open opens a server that nobody has seen in use, and records who did it and why.
+// leasehold open opens a server that has no record of earlier use, and records who did it and why.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -276,13 +276,13 @@ func TestOpen(t *testing.T) {
 	m.use(s.URL()).do("open", "--yes").want(t, 69)
 }
 
-// A server that nobody has seen in use may stand in for one that has granted leases.
+// A server that has no record of earlier use may stand in for one that has granted leases.
 func TestNewServerIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL() + "?max_ttl=4s")
 	if r := m.do("run", "-n", "--ttl", "4s", "a", "--", "echo", "must not run").want(t, 69); r.out != "" ||
-		!strings.Contains(r.err, "nobody has seen this server in use") {
+		!strings.Contains(r.err, "this server has no record of earlier use") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	if r := m.do("run", "--ttl", "5s", "a", "--", "true").want(t, 64); !strings.Contains(r.err, "4s") {

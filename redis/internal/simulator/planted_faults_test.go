@@ -20,7 +20,7 @@ var plantedFaults = map[string]plantedFault{
 	"ends of shared leases stay times of another clock": {
 		{"lock.lua", "  if value then rebase() end\n", ""},
 	},
-	"a server that nobody has seen in use is open": {
+	"a server without a record of earlier use is open": {
 		{"guard.lua", "who and 'other' or 'new', now, nodes",
 			"who and 'other' or 'new', who and now or now - longest, nodes"},
 	},

@@ -24,14 +24,14 @@ func (a *app) openNow() *cobra.Command {
 		Short: "Let new servers grant locks at once",
 		Long: `Let new servers grant locks at once.
 
-A Redis server that nobody has seen in use grants nothing for as long as the longest lease lasts (max_ttl, a
-minute by default): it may stand in for one on which locks are held. The same holds for a server that was
-restarted or promoted, and for a slot of a Cluster that was moved to another master. This opens all servers of
-the engine that can be reached.
+A Redis server that has no record of earlier use grants nothing for as long as the longest lease lasts (max_ttl,
+a minute by default): it is new, or lost its data, or stands in for one on which locks are held. The same holds
+for a server that was restarted or promoted, and for a slot of a Cluster that was moved to another master. This
+opens all servers of the engine that can be reached.
 
-Use it only if nothing was ever locked there, as on a new server, or if all locks are still there, as when slots
-were moved as a whole between masters whose clocks agree. Otherwise two may hold one lock. Your name on this
-machine and the reason are kept on the server.
+Use it only if nothing can be locked, as before the first program uses a new server, or if all locks are still
+there, as when slots were moved as a whole between masters whose clocks agree. Otherwise two may hold one lock.
+Your name on this machine and the reason are kept on the server.
 
 With --change-nodes it tells a majority of servers (redlock) that the list of servers in the URL is the one that
 counts from now on. Programs with another list that has some of them are granted nothing any more, and their
@@ -99,7 +99,7 @@ func (a *app) openServers(ctx context.Context, e driver.Engine, yes bool, why st
 	if !can {
 		return exit.Errorf(exit.No, "nothing was opened: this engine closes nothing that could be opened by hand")
 	}
-	if !yes && !a.confirm(ctx, "Was nothing ever locked on these servers, or is nothing missing?") {
+	if !yes && !a.confirm(ctx, "Is it certain that no lock is missing on these servers?") {
 		return exit.Errorf(exit.No, "nothing was opened")
 	}
 	by := caller(os.Getenv, os.Getuid())
