@@ -146,8 +146,9 @@ func WithRequestTimeout(d time.Duration) ClientOption {
 }
 
 // WithHandOver limits how often in a row a lock is handed over to the next waiter of this process without a request to
-// the engine, by default 64 times. The hand-overs also end after 10 ms, and as soon as the engine knows of a waiter
-// elsewhere. Zero turns them off: the engine makes every grant.
+// the engine, by default 64 times. The hand-overs also end after 10 ms, which protects waiters elsewhere: an engine
+// learns of them when it grants, if at all. If it knows of one, nothing is handed over. Zero turns hand-overs off: the
+// engine makes every grant.
 func WithHandOver(n int) ClientOption {
 	return func(c *Client) { set(&c.defaults, &c.handOver, "hand-over limit", n, 0, 10_000, "0 to 10000") }
 }

@@ -31,7 +31,8 @@ type waiter struct {
 	messagesMayBeLost bool // since the latest answer
 }
 
-// messageGrant is a grant by another holder's release, received as a message.
+// messageGrant is a grant by another holder's release, received as a message. With WithReplicas it is not enough, as
+// nobody has counted yet how many replicas confirm it. The waiter then polls, and that request waits for them.
 type messageGrant struct {
 	grant          driver.Grant
 	wantedByOthers bool // others wait behind it
