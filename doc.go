@@ -14,9 +14,8 @@
 //
 // # Engines
 //
-// An engine keeps the locks. A program chooses one; the calls are the same on all of them. Each is a package, named
-// here without its beginning, github.com/leasehold-go/leasehold. They differ in who can share the locks, and in what
-// happens when a server fails:
+// An engine keeps the locks. A program chooses one; the calls are the same on all of them. They differ in who can share
+// the locks, and in what happens when a server fails. Each is a package below github.com/leasehold-go/leasehold:
 //
 //   - memory: one process, for tests and examples. Locks and tokens end with the process.
 //   - sqlite: the processes of one machine, in a file, without a server. If the machine crashes, all holders are gone,

@@ -125,8 +125,8 @@ func WithLogger(l *slog.Logger) ClientOption {
 
 // WithHolder sets the public text that tells others who holds a lock: 1 to 1024 bytes of valid UTF-8 without NUL. By
 // default it is the host, the process id, the name of the program, and the label of the lock. Set it if others must not
-// see these, or to a name by which you know the process. It must not be a secret: it is stored with
-// the lock, and anybody who can list locks can read it.
+// see these, or to identify the process by a name of your own. It must not be a secret: it is stored with the lock, and
+// anybody who can list locks can read it.
 func WithHolder(text string) ClientOption {
 	return func(c *Client) {
 		if !argument.IsText(text) {
@@ -153,10 +153,10 @@ func WithHandOver(n int) ClientOption {
 	return func(c *Client) { set(&c.defaults, &c.handOver, "hand-over limit", n, 0, 10_000, "0 to 10000") }
 }
 
-// WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One
-// more caller gets ErrTooManyWaiters at once. The limit applies to the callers of this client, of whom one at
-// a time waits on the engine, and to the processes that wait on the engine: so calls that pile up on one name
-// do not fill the memory of either. A caller that waits already stays, and tries do not wait. An engine may
+// WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One more
+// caller gets ErrTooManyWaiters at once. So calls that pile up on one name fill the memory neither of this process nor
+// of the engine. The limit applies to the callers of this client, of whom one at a time waits on the engine, and
+// separately to the processes that wait on the engine. Callers that already wait are never turned away. An engine may
 // count roughly, or not at all: see its documentation.
 func WithMaxWaiters(n int) ClientOption {
 	return func(c *Client) {
@@ -165,9 +165,9 @@ func WithMaxWaiters(n int) ClientOption {
 }
 
 // WithMaxLeases limits how many leases the client has and asks for at the same time, from 1 to 2147483647, by default
-// 1,000,000. One more call gets ErrFull, and nothing is sent: so a program that takes ever more names fills neither the
-// engine's memory nor its own. Calls that wait count, and so do leases that have ended but are not cleaned up yet; a
-// lease that is entered again counts once.
+// 1,000,000. One more call gets ErrFull, and nothing is sent. So a program that takes more and more names fills neither
+// the engine's memory nor its own. Calls that wait count, and so do leases that have ended but are not cleaned up yet;
+// a lease that is entered again counts once.
 func WithMaxLeases(n int) ClientOption {
 	return func(c *Client) {
 		set(&c.defaults, &c.maxLeases, "limit of leases", n, 1, math.MaxInt32, "1 to 2147483647")

@@ -40,19 +40,19 @@
 //
 // A session shows that a process lives. It is a key on an etcd lease that is kept alive, and all locks of a process
 // with about the same ttl share one. A session lasts half their ttl plus a second, but at least 3 s, in whole seconds;
-// above a quarter of a minute the length is rounded up in steps of at most an eighth. The keys of locks name their
-// session. So renewing a lock takes no write: the process keeps the session alive now and then, and one read confirms
-// up to 127 locks together with their session. A lock that is not renewed is removed by its own process when its ttl
-// has passed.
+// lengths above 15 s are rounded up, by at most an eighth, so that few different ones are in use. The keys of locks
+// name their session. So renewing a lock takes no write: the process keeps the session alive now and then, and one read
+// confirms up to 127 locks together with their session. A lock that is not renewed is removed by its own process when
+// its ttl has passed.
 //
 // The end of a session alone frees nothing, because a leader that was paused may end a session too early. A client that
 // waits for a lock, or is refused it, and finds the holder's session gone, lets etcd remove the lock after its ttl from
 // then on, but not before 4 s. A holder that still lives names another session in time. If nobody asks for the lock, it
 // is removed after a quarter of an hour, or after 16 ttls if that is longer.
 //
-// A take that its caller gave up may reach the cluster later. The process removes what such a take leaves for 15 s.
-// After that, nothing new names the session of the take, and what named it moves away, so the session ends; a take that
-// arrives later still does nothing.
+// A take that its caller gave up may reach the cluster later. For 15 s the process removes what such a take leaves.
+// After that it uses another session for everything else, and lets the session of the take end, so that a take that
+// arrives even later has no effect.
 //
 // An entry in the queue has a session of at most 8 s, which the waiting process keeps alive. A waiter that has died is
 // passed over at most 7 s after its session has ended.

@@ -13,8 +13,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// RightsError reports that the cluster refused a request because no role of the user has a right that it takes. It is
-// marked with [driver.Permanent].
+// RightsError reports that the cluster refused a request because no role of the user has a right that the request
+// needs. It is marked with [driver.Permanent].
 type RightsError struct {
 	// Missing lists the rights, each with what the keys begin with, such as "write leasehold/session/".
 	Missing []string

@@ -1,8 +1,8 @@
 // Package memory is an engine that keeps locks in the memory of this process.
 //
-// It is the reference engine: the shortest code that keeps the whole contract of package driver. It serves tests,
-// examples, and programs in which many parts of one process share locks. Clients that share an [Engine] exclude each
-// other as clients of one server do. Nothing outlives the process.
+// It is the reference engine: the shortest code that keeps the whole contract of package driver. It is for tests,
+// examples, and programs whose parts share locks within one process. Clients that share an [Engine] exclude each other
+// as clients of one server do. Nothing outlives the process.
 //
 // Both promises hold as long as the engine lives: tokens grow, and one owner at a time holds a name until its lease
 // expires by the engine's [Clock].

@@ -123,7 +123,7 @@ func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 }
 
 // releaseGrant releases what r, a take whose caller has left, was granted. The core does so, too, but later. An engine
-// that is one of several nodes releases nothing by itself: the vote that came late may count by then.
+// that is one of several nodes releases nothing by itself, because its late vote may count by then.
 func (b *batcher) releaseGrant(r *batchRequest, answer any, err error) {
 	token, _ := answer.(int64)
 	if r.kind != takeRequest || b.engine.nodeList != nil || err != nil || token <= 0 {

@@ -58,6 +58,6 @@ func (failedConn) SetReadDeadline(time.Time) error { return nil }
 func (failedConn) SetWriteDeadline(time.Time) error { return nil }
 
 // silenceLibraryLog turns off go-redis's log, which all clients of the process share. A Sentinel client writes there
-// even when all is well, and nothing else stops it. It is done once, so that a program can set a logger afterwards and
-// keep it.
+// even when nothing is wrong, and nothing else stops it. It is done once, so that a program can set a logger afterwards
+// and keep it.
 var silenceLibraryLog = sync.OnceFunc(logging.Disable)

@@ -38,8 +38,8 @@
 // # The failover guard
 //
 // A server that was promoted, or that was started with less data than it had, may lack leases that still run, and would
-// grant them a second time. So an engine that meets a server that was not the master before grants no lease for
-// [WithMaxTTL], by default a minute; the same holds in a Cluster after a slot was moved. Renewals and releases go on.
+// grant them a second time. So an engine that finds a server that was not the master before grants no lease for
+// [WithMaxTTL], by default a minute. The same holds in a Cluster after a slot was moved. Renewals and releases go on.
 // By the end of that time, all earlier leases have ended or have been renewed on the new server.
 //
 // A new server looks the same as one that has lost its data, or a spare that replaces one with held locks, however long
@@ -53,10 +53,10 @@
 //
 // # Rights
 //
-// The engine's page lists the smallest rights, as words of ACL SETUSER, for three kinds of users: those that only look,
-// which need no right to write; programs that lock; and those that take locks away. Missing rights are noticed when the
-// engine first uses a server, before anything is changed, and are a permanent error. Without the right to subscribe or
-// to publish the engine still works: waiters then poll, as with [WithPolling].
+// The engine's page lists the smallest rights, as words of ACL SETUSER, for three kinds of users: those that only list
+// locks, which need no right to write; programs that lock; and operators that release locks by force. Missing rights
+// are noticed when the engine first uses a server, before anything is changed, and are a permanent error. Without the
+// right to subscribe or to publish the engine still works: waiters then poll, as with [WithPolling].
 //
 // The values of the keys hold the secrets by which the engine recognizes holders. Whoever can read them can release
 // what others hold.

@@ -27,7 +27,7 @@ func (c *config) slotMarkerKey(slot uint16) string {
 }
 
 // masterRecordKey returns the key in which a master of a Cluster records which slots it has had for how long. The key
-// is in the first of them. Wherever it is moved, what it says of its master stays true.
+// is in the first of these slots. If that slot is moved, what the record says of its master stays true.
 func (c *config) masterRecordKey(first uint16) string {
 	return "{" + slotTags()[first] + "}" + c.prefix + ":" + partGuard + "-master"
 }
@@ -89,7 +89,7 @@ func (rt *router) refreshMarker(ctx context.Context, n names, srv *server) (*mar
 // fetchMarker reads the marker for names and stores what it says. In a Cluster it uses one connection, so that the
 // client is not redirected to a server that is about to get the slot. If the slot has not been used yet, the time that
 // its master has had it counts. Every process that finds the marker of such a slot does this, not only the one that
-// wrote it: that one may not have got so far, or never will.
+// wrote it, which may be slow or dead.
 func (rt *router) fetchMarker(ctx context.Context, n names, srv *server) error {
 	marker, asked := rt.markerKey(n), driver.Now()
 	if !rt.isCluster() {

@@ -36,8 +36,9 @@ func isNoAnswer(err error) bool {
 	return err != nil && !replied
 }
 
-// checkRoute looks where a slot is that was only assumed to have moved together with others. It closes the slot if it
-// is half moved. Otherwise it reads the marker, so that the marker names the server that has the slot now.
+// checkRoute finds out where a slot is. Until now it was only assumed to have moved together with others. checkRoute
+// closes the slot if it is half moved. Otherwise it reads the marker, so that the marker names the server that has the
+// slot now.
 func (rt *router) checkRoute(ctx context.Context, n names) {
 	if rt.readOnly || !rt.config.guard || rt.isSingle() {
 		return

@@ -12,8 +12,8 @@ import (
 // context, and it never observes a cancellation while it waits for a reply. So calls of the client run in goroutines
 // that the caller can leave, unless the client returns in time by itself.
 
-// leaveAfter is how long after its context a call of a Cluster may end by itself. One that tries again while a slot is
-// moving ends with the context, and then it is certain that it had no effect.
+// leaveAfter is how long the caller of a Cluster's client waits after the end of its context before it leaves the call.
+// A call that retries while a slot is moving ends with the context, and is then known to have had no effect.
 const leaveAfter = 100 * time.Millisecond
 
 // returnsInTime reports whether the client gives up its requests when ctx ends, or ctx never ends.

@@ -11,12 +11,12 @@ import (
 )
 
 // Among makes the engine one of several whose servers keep the same locks together, as package redlock does. A word in
-// the marker of each server says to which list of servers it belongs ("-" for none). may returns why a server with that
-// word must not grant or renew anything for this program, or nil. The word is read at most a second before each request
-// that grants or renews. Among has no effect without the guard, or in a Cluster.
+// the marker of each server says to which list of servers it belongs ("-" for none). check returns why a server with
+// that word must not grant or renew anything for this program, or nil. The word is read at most a second before each
+// request that grants or renews. Among has no effect without the guard, or in a Cluster.
 //
-// Call it before the first request. may is called from any goroutine, and must not block.
-func (e *Engine) Among(may func(word string) error) { e.nodeList = &nodeList{may} }
+// Call it before the first request. check is called from any goroutine, and must not block.
+func (e *Engine) Among(check func(word string) error) { e.nodeList = &nodeList{check} }
 
 // nodeList checks the list to which a server belongs.
 type nodeList struct{ check func(word string) error }

@@ -40,9 +40,9 @@ import (
 //	sentinel_user, sentinel_password   for the Sentinels, if they ask for a login
 //
 // Nothing is printed: all failures are errors of the request. Clients of go-redis write to standard error, through one
-// logger that all clients of a process share. The client of Open writes nothing there. Only with Sentinels does that
-// take turning the logger off, which the first Open of such a URL does, like logging.Disable of go-redis. A program
-// that wants to see what its other clients write then calls SetLogger of go-redis afterwards.
+// logger that all clients of a process share. The client of Open writes nothing there. With Sentinels this takes more:
+// the first Open of such a URL turns the logger off, as logging.Disable of go-redis does. A program that wants to see
+// what its other clients write calls SetLogger of go-redis afterwards.
 //
 // User names and passwords are percent-encoded. What the URL leaves out is taken from the environment, see [EnvUser].
 // Certificates are always checked.

@@ -41,9 +41,9 @@ type router struct {
 // being the master and becomes it again keeps its scripts, so only asking tells. Two failovers take longer than this.
 const serverTrustedFor = time.Second
 
-// ListBelieved is for how long an engine that is one of several goes by what a server last said of the list to which it
-// belongs. See [Engine.Among].
-const ListBelieved = serverTrustedFor
+// ListTrustedFor is how long an engine relies on what a server last said of the list to which it belongs. See
+// [Engine.Among].
+const ListTrustedFor = serverTrustedFor
 
 func (rt *router) init(client redis.UniversalClient, c *config) {
 	rt.client, rt.config, rt.start = client, c, driver.Now()

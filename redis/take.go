@@ -63,8 +63,8 @@ func (e *Engine) takeInBatch(ctx context.Context, r driver.Request, n names) (dr
 	return e.readTakeFree(answer, err, first, r)
 }
 
-// takeDetached is takeFrom in a goroutine that the caller leaves when ctx ends. The functions that make such a closure
-// are separate, as what it captures is on the heap from their beginning.
+// takeDetached is takeFrom in a goroutine that the caller leaves when ctx ends. It is a function of its own because
+// what its closure captures is allocated on the heap when the function begins.
 func (e *Engine) takeDetached(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
 	take := func(ctx context.Context) (driver.Grant, error) { return e.takeFrom(ctx, r, n) }
 	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))

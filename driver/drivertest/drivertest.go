@@ -12,7 +12,7 @@
 //		})
 //	}
 //
-// What an engine cannot do, by its [driver.Abilities], is skipped with the reason.
+// Tests of what an engine cannot do, as its [driver.Abilities] say, are skipped.
 package drivertest
 
 import (

@@ -9,10 +9,9 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// RunStalled checks that each method of an engine returns when its context ends, although its
-// servers do not answer. open opens an engine; RunStalled uses it, and then calls stall, which makes
-// the servers stand still until the test ends. The methods may take as long as patience; zero means
-// 5 seconds.
+// RunStalled checks that each method of an engine returns when its context ends, although its servers do not answer.
+// open opens an engine; RunStalled uses it, and then calls stall, after which the servers must not answer until the
+// test ends. Patience is how long after its context a method may return; zero means 5 seconds.
 func RunStalled(t *testing.T, open func(t *testing.T) driver.Engine, stall func(t *testing.T), patience time.Duration) {
 	t.Helper()
 	if patience == 0 {
@@ -49,7 +48,7 @@ func RunStalled(t *testing.T, open func(t *testing.T) driver.Engine, stall func(
 				select {
 				case err := <-returned:
 					if err == nil {
-						t.Error("it succeeded, and the servers stand still")
+						t.Error("it succeeded, although no server answers")
 					}
 				case <-time.After(patience):
 					t.Errorf("after its context had ended (cancelled: %v) it did not return within %v", cancelled,

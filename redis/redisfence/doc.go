@@ -18,11 +18,10 @@
 //
 // # What the mark relies on
 //
-// A missing mark counts as 0, and lets everybody in. A mark has no expiry, and raising it removes one that
-// somebody gave it. But allkeys policies evict it when the memory is full, and a failover or a restart
-// without persistence may lose it, as it may lose the data. Keep the mark as a [Mark.Field] of the hash that
-// it protects: then both are lost together. Where no write may be lost at all, keep the data and the mark in
-// a database.
+// A missing mark counts as 0, and refuses nobody. A mark has no expiry, and raising it removes one that somebody gave
+// it. But an allkeys eviction policy may remove it when the memory is full, and a failover or a restart without
+// persistence may lose it, as it may lose the data. Keep the mark as a [Mark.Field] of the hash that it protects: then
+// both are lost together. Where no write may be lost at all, keep the data and the mark in a database.
 //
 // # Outcomes
 //

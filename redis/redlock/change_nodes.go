@@ -16,7 +16,7 @@ import (
 // listSettleTime is how long servers whose list is being changed stay in neither list. Before a request, programs check
 // the list of a server unless they have done so within this time. So whatever the old list grants has been asked for
 // before it is over.
-const listSettleTime = redis.ListBelieved
+const listSettleTime = redis.ListTrustedFor
 
 // ChangeNodes makes the servers of this engine the list that counts from now on. Programs with another list that shares
 // servers with it get no more grants, and their leases are not renewed. ChangeNodes returns when the servers grant

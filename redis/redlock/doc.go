@@ -8,14 +8,14 @@
 // protocol has been checked for that. Servers that crash and come back empty go on from the clocks of the clients, so
 // tokens grow as long as these clocks differ by less than the longest ttl.
 //
-// One holds a name at a time as long as fewer than half of the servers forget their leases early: because their clocks
+// A name has one holder at a time as long as fewer than half of the servers forget leases early, because their clocks
 // run fast, say, or because somebody flushes them. A server that was restarted, with or without persistence, does not
-// vote until the longest lease has passed ([redis.WithMaxTTL], a minute by default). Nobody has to see to that.
+// vote until the longest lease has passed ([redis.WithMaxTTL], a minute by default). No operator is needed for that.
 //
 // # Costs
 //
 // A free lock costs one request to each server, all at the same time, and the answers of a majority decide. A server
-// that is frozen or unreachable costs nothing. Waiters queue on one server, and are told when it is their turn.
+// that is frozen or unreachable costs nothing. Waiters queue on one server, and are notified when it is their turn.
 //
 // There are no read locks, permits or latches: majorities of different holders overlap, so nobody could count them.
 //

@@ -21,7 +21,7 @@ import (
 //	node_timeout    see WithNodeTimeout
 //	min_validity    see WithMinValidity
 //
-// All programs that share locks must write the servers in the same way.
+// All programs that share locks must name the servers by the same addresses.
 //
 // Open asks the servers what they are, as [New] does. A URL that is not allowed is a [*URLError]. No error shows a
 // password.
