@@ -131,10 +131,10 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, scripts *scriptSe
 	return me.address, nil
 }
 
-// Opens returns roughly when the server grants leases again, or the zero time if it grants now. It goes by what the
-// last request found out, and sends nothing. Only if this engine has not been used for locking yet does it ask the
-// server, without leaving a marker: a server without a record of earlier use opens some time after the first request
-// for a lock. It is for engines on one server.
+// Opens returns roughly when the server grants leases again, or the zero time if it grants now. It reports what the
+// last request found out, and sends nothing. If this engine has not been used for locking yet, it asks the server, and
+// leaves no marker there: the time of a server without a record of earlier use begins with the first request for a
+// lock. Opens is for engines on one server.
 func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
 	if e.subscriptions.isClosed() {
 		return time.Time{}, errClosed
