@@ -81,7 +81,7 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 	w := &waitedRequest{answered: make(chan struct{}, 1)}
 	w.finish = func(answer any, err error) {
 		if !w.decided.CompareAndSwap(false, true) {
-			b.releaseGrant(&w.batchRequest, answer, err)
+			b.engine.releaseGrant(&w.batchRequest, answer, err)
 			return
 		}
 		w.answer, w.err = answer, err
@@ -122,18 +122,26 @@ func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
 	return answer, err
 }
 
-// releaseGrant releases what r, a take whose caller has left, was granted. The core does so, too, but later. An engine
-// that is one of several nodes releases nothing by itself, because its late vote may count by then.
-func (b *batcher) releaseGrant(r *batchRequest, answer any, err error) {
+// releaseGrant releases what r, a take whose caller has left, was granted. Otherwise the core's clean-up would do so at
+// its next repetition. An engine that is one of several nodes releases nothing by itself, because its late vote may
+// count by then.
+func (e *Engine) releaseGrant(r *batchRequest, answer any, err error) {
 	token, _ := answer.(int64)
-	if r.kind != takeRequest || b.engine.nodeList != nil || err != nil || token <= 0 {
+	if r.kind != takeRequest || e.nodeList != nil || err != nil || token <= 0 {
 		return
 	}
 	owner, _, _ := strings.Cut(r.value, "\n")
-	b.add(&batchRequest{
+	release := &batchRequest{
 		kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
 		finish: func(any, error) {},
-	})
+	}
+	if e.router.isSingle() {
+		e.batcher.add(release)
+		return
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), release.deadline)
+	defer cancel()
+	_, _ = e.runDirect(ctx, *release)
 }
 
 // maxRequestTime limits a request whose context has no deadline.

@@ -133,7 +133,7 @@ func (b *sentBatch) finish(answerTo func(i int) (any, error)) bool {
 		if inTime {
 			r.finish(answer, err)
 		} else {
-			b.batcher.releaseGrant(r, answer, err)
+			b.batcher.engine.releaseGrant(r, answer, err)
 		}
 	}
 	return inTime

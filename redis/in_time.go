@@ -50,7 +50,7 @@ func within[T any](
 const leftTakeTimeout = 5 * time.Second
 
 // releaseLate returns a function that releases what a take was granted after its caller had left, or nil; see
-// [batcher.releaseGrant].
+// [Engine.releaseGrant].
 func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
 	if e.nodeList != nil {
 		return nil

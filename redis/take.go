@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -34,57 +33,8 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err := e.awaitServer(ctx, n, r.Owner); err != nil {
 		return driver.Grant{}, err
 	}
-	if !e.returnsInTime(ctx) {
-		return e.takeAndLeave(ctx, r, n)
-	}
-	return e.takeFrom(ctx, r, n)
-}
-
-// takeAndLeave is takeFrom for a client that does not return when ctx ends. A batch does not keep its callers, so most
-// takes need no goroutine of their own.
-func (e *Engine) takeAndLeave(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	if !e.canBatch(r) {
-		return e.takeDetached(ctx, r, n)
-	}
-	g, err := e.takeInBatch(ctx, r, n)
-	if e.isUndecided(r, err) {
-		return e.takeOrJoinDetached(ctx, r, n, err)
-	}
-	return g, err
-}
-
-// takeInBatch takes a name that is likely to be free, and returns when ctx ends.
-func (e *Engine) takeInBatch(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	t, first := newTakeRequest(r, n)
-	if first > driver.MaxToken {
-		return driver.Grant{}, errUseFullScript
-	}
-	answer, err := e.batcher.wait(ctx, t)
-	return e.readTakeFree(answer, err, first, r)
-}
-
-// takeDetached is takeFrom in a goroutine that the caller leaves when ctx ends. It is a function of its own because
-// what its closure captures is allocated on the heap when the function begins.
-func (e *Engine) takeDetached(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	take := func(ctx context.Context) (driver.Grant, error) { return e.takeFrom(ctx, r, n) }
-	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))
-}
-
-// takeOrJoinDetached is takeOrJoin in a goroutine that the caller leaves when ctx ends.
-func (e *Engine) takeOrJoinDetached(ctx context.Context, r driver.Request, n names, err error) (driver.Grant, error) {
-	take := func(ctx context.Context) (driver.Grant, error) { return e.takeOrJoin(ctx, r, n, err) }
-	return detach.Do(ctx, &e.workers, take, e.releaseLate(r))
-}
-
-// canBatch reports whether a take may go with others in one script.
-func (e *Engine) canBatch(r driver.Request) bool {
-	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
-}
-
-// takeFrom takes a name from a server that is known.
-func (e *Engine) takeFrom(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
 	if r.Join && e.contended.Has(r.Key) && e.canJoinAtOnce(n) {
-		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
+		return e.joinInTime(ctx, r, n)
 	}
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
 	var g driver.Grant
@@ -92,10 +42,30 @@ func (e *Engine) takeFrom(ctx context.Context, r driver.Request, n names) (drive
 	if e.canTakeFree(r) {
 		g, err = e.takeFree(ctx, r, n)
 	}
-	if e.isUndecided(r, err) {
-		return e.takeOrJoin(ctx, r, n, err)
+	if !e.isUndecided(r, err) {
+		return g, err
 	}
-	return g, err
+	return e.takeOrJoinInTime(ctx, r, n, err)
+}
+
+// joinInTime joins the queue, and returns when ctx ends. It is a function of its own because what its closure captures
+// is allocated on the heap when the function begins.
+func (e *Engine) joinInTime(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
+	}, e.releaseLate(r))
+}
+
+// takeOrJoinInTime is takeOrJoin, but returns when ctx ends.
+func (e *Engine) takeOrJoinInTime(ctx context.Context, r driver.Request, n names, err error) (driver.Grant, error) {
+	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		return e.takeOrJoin(ctx, r, n, err)
+	}, e.releaseLate(r))
+}
+
+// canBatch reports whether a take may go with others in one script.
+func (e *Engine) canBatch(r driver.Request) bool {
+	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
 }
 
 // isUndecided reports whether the answer to a take is not final.

@@ -62,20 +62,23 @@ func (e *Engine) takeFreeRange(
 	ctx context.Context, r driver.Request, t batchRequest, first int64,
 ) (driver.Grant, error) {
 	last := strconv.FormatInt(first+int64(r.Tokens)-1, 10)
-	answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, append(t.command(), &last))
+	answer, err := inTime(ctx, e, func(ctx context.Context) (any, error) {
+		answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, append(t.command(), &last))
+		return answer, err
+	}, func(answer any, err error) { e.releaseGrant(&t, answer, err) })
 	return e.readTakeFree(answer, err, first, r)
 }
 
-// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one.
+// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when ctx
+// ends.
 func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
-	inTime := e.returnsInTime(ctx)
 	if e.router.isSingle() {
-		if !inTime || !e.batcher.beginDirect() {
+		if !e.returnsInTime(ctx) || !e.batcher.beginDirect() {
 			return e.batcher.wait(ctx, r)
 		}
 		defer e.batcher.endDirect()
 	}
-	if !inTime {
+	if !e.returnsInTime(ctx) {
 		return e.runDetached(ctx, r)
 	}
 	return e.runDirect(ctx, r)
@@ -84,7 +87,7 @@ func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
 // runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
 func (e *Engine) runDetached(ctx context.Context, r batchRequest) (any, error) {
 	run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
-	return detach.Do(ctx, &e.workers, run, nil)
+	return detach.Do(ctx, &e.workers, run, func(answer any, err error) { e.releaseGrant(&r, answer, err) })
 }
 
 // runDirect sends a request in a script of its own.
