@@ -252,7 +252,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 	r := h.takeRequest()
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
 	var (
-		answered bool  // the engine has answered this call
+		refused  bool  // the engine has said at least once that the name is held
 		reason   error // why the call waits, if the engine says more than that the name is held
 		mayHold  bool  // the engine may have something of this owner
 		failures int
@@ -261,7 +261,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		start := driver.Now()
 		g, err := h.take(ctx, r)
 		mayHold = mayHold || !driver.HadNoEffect(err)
-		if errors.Is(err, driver.ErrHeld) {
+		for errors.Is(err, driver.ErrHeld) { // Wait says so, too, if the reason has changed
 			a.knownHeld, a.outageSince = true, time.Time{}
 			if turn {
 				c.queue.SetHeld(l.key, true)
@@ -272,11 +272,11 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 				}
 				return nil, l.newError(a.op, ErrHeld, heldReason(err))
 			}
-			if !answered {
-				reason = heldReason(err)
+			before := reason
+			if reason = heldReason(err); !refused || (reason == nil) != (before == nil) {
 				l.observeWaiting(ctx, a, Waiting{Reason: reason})
 			}
-			answered, mayHold, failures = true, true, 0
+			refused, mayHold, failures = true, true, 0
 			r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
 			g, err = h.wait(ctx, r)
 		}

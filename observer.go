@@ -44,9 +44,9 @@ type Granted struct {
 }
 
 // WaitObserver is told of each call that begins to wait: for others of this process, for the engine, or first for one
-// and then for the other, which are two events. The wait ends with an event that has AfterWait set, Granted or Failed.
-// So the number of calls that wait now is the number of events without Again, less that of events with AfterWait.
-// Waiting for a latch is not observed.
+// and then for the other, which are two events. It is told again if the reason of the wait changes. The wait ends with
+// an event that has AfterWait set, Granted or Failed. So the number of calls that wait now is the number of events
+// without Again, less that of events with AfterWait. Waiting for a latch is not observed.
 type WaitObserver interface{ ObserveWait(Waiting) }
 
 // Waiting is the event of a WaitObserver.
@@ -56,7 +56,8 @@ type Waiting struct {
 	Context context.Context
 	// Local is set for a call that waits for others of this process, and has not asked the engine yet.
 	Local bool
-	// Again is set if the call was already waiting for others of this process, and now waits for the engine.
+	// Again is set if the call was already waiting: for others of this process before it asked the engine, or for
+	// another reason.
 	Again bool
 	// Reason is set if the engine says more than that somebody else holds the name or waits for it, for example that it
 	// grants nothing for a while after a failover. If the call gives up, Reason is the cause of its error.

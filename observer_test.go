@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,48 @@ func TestReasonForWaiting(t *testing.T) {
 			}
 			release(t, held)
 		}
+	})
+}
+
+// A call that waits for one reason, and then for another, is told both, and its error has the latest.
+func TestReasonForWaitingChanges(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		closed := errors.New("nothing is granted before noon")
+		var refusals []error // of Wait, one after the other
+		e.fail(func(c call) error {
+			if c.method != "Wait" || len(refusals) == 0 {
+				return nil
+			}
+			next := refusals[0]
+			refusals = refusals[1:]
+			return next
+		})
+		var seen events
+		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order:1", leasehold.WaitLimit(time.Second))
+		held := take(t, newClient(t, e.Engine).Mutex("order:1").Lock)
+		for _, last := range []error{fmt.Errorf("%w: %w", driver.ErrHeld, closed), driver.ErrHeld} {
+			refusals = []error{fmt.Errorf("%w: %w", driver.ErrHeld, closed), driver.ErrHeld, last}
+			seen.all = nil
+			_, err := m.Lock(t.Context())
+			wantErr(t, err, leasehold.ErrTimeout)
+			if why := last != driver.ErrHeld; errors.Is(err, closed) != why {
+				t.Errorf("%v, want the reason at the end: %v", err, why)
+			}
+			var got []bool
+			for i, w := range eventsOf[leasehold.Waiting](&seen) {
+				if got = append(got, errors.Is(w.Reason, closed)); w.Again != (i > 0) {
+					t.Errorf("event %d: Again is %v", i, w.Again)
+				}
+			}
+			want := []bool{false, true, false}
+			if last != driver.ErrHeld {
+				want = append(want, true)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("told that nothing is granted: %v, want %v", got, want)
+			}
+		}
+		release(t, held)
 	})
 }
 

@@ -74,7 +74,9 @@ type Engine interface {
 	// with Join. If the owner has lost its place in the queue meanwhile, Wait joins again, at the
 	// end. The engine itself limits the time of each request that Wait sends to a server.
 	//
-	// Wait sets Grant.Start. It never returns ErrHeld. When ctx ends, it returns promptly and sends
+	// Wait sets Grant.Start. It returns ErrHeld only to say that the reason of the wait has changed,
+	// which the error tells (that nothing is granted for a while after a restart, say): the core
+	// then calls Wait again. When ctx ends, it returns promptly and sends
 	// nothing more. It may leave its place in the queue, or even a grant, behind: the core follows
 	// with Release. Wait marks its error with NoEffect if none of its requests is in flight any
 	// more, so that one Release is enough.

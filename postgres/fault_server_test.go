@@ -129,6 +129,33 @@ func TestCrashIsWaitedOut(t *testing.T) {
 	}
 }
 
+// Who waits already when the server crashes is told that nothing is granted for a while, once.
+func TestWaitersAreToldOfACrash(t *testing.T) {
+	t.Parallel()
+	const longest = 2 * time.Second
+	s := durableServerWithTables(t)
+	e := engineAt(t, s.URL(), postgres.WithMaxTTL(longest))
+	mustTake(t, e, lockFor("a", longest))
+	w := lockFor("a", longest)
+	w.Join = true
+	if _, err := e.Take(t.Context(), w); !errors.Is(err, driver.ErrHeld) {
+		t.Fatal(err)
+	}
+	restart(t, s, (*postgresserver.Server).Kill)
+	var err error
+	for began := time.Now(); !errors.Is(err, driver.ErrHeld); {
+		if _, err = e.Wait(t.Context(), w); err == nil || time.Since(began) > patience {
+			t.Fatalf("Wait: %v, want that nothing is granted", err)
+		}
+	}
+	if _, closed := errors.AsType[*postgres.ClosedError](err); !closed {
+		t.Errorf("Wait: %v, want a ClosedError", err)
+	}
+	if _, err := e.Wait(t.Context(), w); err != nil {
+		t.Errorf("Wait until leases are granted: %v", err)
+	}
+}
+
 // lockFor is a request with another ttl.
 func lockFor(name string, ttl time.Duration) driver.Request {
 	r := lock(name)

@@ -19,16 +19,24 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	r.Join, r.MaxWaiters = true, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	toldClosed := e.isRefusedAsClosed(r.Owner)
 	for {
 		if w := e.waiters.findOwner(r.Owner); w != nil {
 			if g, err := e.awaitWake(ctx, r, w, timer); g.Token != 0 || err != nil {
 				return g, err
 			}
 		}
-		if g, err := e.pollOnce(ctx, r); !errors.Is(err, driver.ErrHeld) {
-			return g, err
+		g, err := e.pollOnce(ctx, r)
+		if !errors.Is(err, driver.ErrHeld) || e.isRefusedAsClosed(r.Owner) != toldClosed {
+			return g, err // perhaps a new reason
 		}
 	}
+}
+
+// isRefusedAsClosed reports whether a waiter's latest answer was that nothing is granted after a crash.
+func (e *Engine) isRefusedAsClosed(owner string) bool {
+	w := e.waiters.findOwner(owner)
+	return w != nil && w.isRefusedAsClosed()
 }
 
 // awaitWake returns when there is a grant, or without one when it is time to poll.

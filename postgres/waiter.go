@@ -82,6 +82,13 @@ func (w *waiter) noteRefused(sent driver.Instant, refusal answer, polling bool) 
 	w.pollPutOff, w.messagesMayBeLost = false, false
 }
 
+// isRefusedAsClosed reports whether the latest answer was a refusal because nothing is granted after a crash.
+func (w *waiter) isRefusedAsClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusal.closedFor > 0
+}
+
 // hasBeenRefused reports whether the waiter was refused. It is false for nil.
 func (w *waiter) hasBeenRefused() bool {
 	if w == nil {

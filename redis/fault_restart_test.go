@@ -144,6 +144,37 @@ func TestEmptyRestart(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
+// Who waits already when a server loses everything is told that grants are closed, and gets the lock when they open.
+func TestWaitersAreToldOfAnEmptyRestart(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 3 * time.Second
+	s := redisserver.ForTest(t, redisserver.Config{})
+	trust(t, s)
+	guarded := redis.WithMaxTTL(maxTTL)
+	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
+	takes(t, a, lasting("a", maxTTL))
+	next := joins(t, b, lasting("a", maxTTL))
+	outcome := make(chan error, 1)
+	go func() {
+		for {
+			_, err := b.Wait(t.Context(), next)
+			if err == nil || errors.Is(err, driver.ErrHeld) || t.Context().Err() != nil {
+				outcome <- err
+				return
+			}
+		}
+	}()
+	awaitSubscriptions(t, s, 1)
+	restart(t, s)
+	err := <-outcome
+	if _, closed := errors.AsType[*redis.ClosedError](err); !closed || !errors.Is(err, driver.ErrHeld) {
+		t.Errorf("Wait: %v, want that grants are closed", err)
+	}
+	if _, err := b.Wait(t.Context(), next); err != nil {
+		t.Errorf("Wait for grants to open: %v", err)
+	}
+}
+
 // A server that keeps everything knows its holders after a restart. They renew and release, but what is free is granted
 // only when grants open: the guard cannot know that nothing is missing.
 func TestRestart(t *testing.T) {

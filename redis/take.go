@@ -15,6 +15,7 @@ type refusal struct {
 	endsIn       time.Duration // until the next lease ends; negative if it never does
 	position     int           // in the queue: 0 is the head, negative is not queued
 	foreign      bool          // held by another kind of client, which does not notify of its release
+	closed       bool          // refused only because grants are closed
 }
 
 // contendedFor is how long a name counts as contended after it was found held.
@@ -150,6 +151,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 		if marker := e.router.markerOf(n, srv); marker.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {
 			left := marker.closedFor()
 			if refused.endsIn == 0 { // nobody holds it
+				refused.closed = true
 				err = closedAnswer(w != nil, marker.closedError())
 			}
 			if refused.position <= 0 || refused.endsIn < left { // until grants open, no release notifies the head

@@ -69,8 +69,8 @@ func (e *Engine) takeFreeRange(
 	return e.readTakeFree(answer, err, first, r)
 }
 
-// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when ctx
-// ends.
+// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when
+// ctx ends.
 func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
 	if e.router.isSingle() {
 		if !e.returnsInTime(ctx) || !e.batcher.beginDirect() {

@@ -26,6 +26,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	w := e.waiters.find(r.Owner)
+	toldClosed := w != nil && w.isRefusedAsClosed()
 	for {
 		if w != nil {
 			timer.Reset(w.pollPause())
@@ -48,8 +49,8 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 		}
 		w = e.waiters.add(r.Owner, r.Key) // not inside a poll, which may go on after this has returned
 		g, err := e.pollOnce(ctx, r, n, w)
-		if !errors.Is(err, driver.ErrHeld) {
-			return g, err
+		if !errors.Is(err, driver.ErrHeld) || w.isRefusedAsClosed() != toldClosed {
+			return g, err // perhaps a new reason
 		}
 	}
 }

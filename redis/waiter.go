@@ -93,6 +93,13 @@ func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	}
 }
 
+// isRefusedAsClosed reports whether the latest answer was a refusal only because grants are closed.
+func (w *waiter) isRefusedAsClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusal.closed
+}
+
 // hasBeenRefused reports whether the server has told the waiter to wait.
 func (w *waiter) hasBeenRefused() bool {
 	w.mu.Lock()
