@@ -152,8 +152,8 @@ func TestWaitersAreToldOfAnEmptyRestart(t *testing.T) {
 	trust(t, s)
 	guarded := redis.WithMaxTTL(maxTTL)
 	a, b := open(t, standalone(s), guarded), open(t, standalone(s), guarded)
-	takes(t, a, lasting("a", maxTTL))
-	next := joins(t, b, lasting("a", maxTTL))
+	mustTake(t, a, lasting("a", maxTTL))
+	next := mustJoin(t, b, lasting("a", maxTTL))
 	outcome := make(chan error, 1)
 	go func() {
 		for {
