@@ -26,8 +26,8 @@ type acquisition struct {
 var (
 	// errWaitLimit is the cause of a context that WaitLimit has ended.
 	errWaitLimit = errors.New("wait limit")
-	// errTryTimeout is the cause of the context of a try that waited in vain for what another caller of this process
-	// learns.
+	// errTryTimeout ends the context of a try that has waited too long for the answer to another caller of this
+	// process.
 	errTryTimeout = errors.New("time for a try")
 	// errNotKnownHeld is part of the error of a call that ended before anybody had said that the name is held.
 	errNotKnownHeld = errors.New("the engine has not said in time whether it is held")

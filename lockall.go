@@ -110,8 +110,7 @@ func (s *LeaseSet) Release() error {
 }
 
 // takeTogether tries once to take all locks in one request. If it returns neither a set nor an error, the caller takes
-// them one after the other. If a.hasTurn is set then, the caller keeps the turn of the first name, and so has lost no
-// place.
+// them one after the other. If a.hasTurn is set then, the caller keeps the turn of the first name.
 func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition) (*LeaseSet, error) {
 	engine, ok := c.engine.(driver.AllTaker)
 	first := locks[0]

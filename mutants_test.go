@@ -102,7 +102,7 @@ var mutants = []mutant{
 }
 
 // Each planted fault fits the code. Make mutants checks that it is found.
-func TestPlantedFaultsHaveTheirPlaces(t *testing.T) {
+func TestPlantedFaultsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, faults())
 }

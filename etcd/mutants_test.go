@@ -22,7 +22,7 @@ var mutants = []overlay.Fault{
 }
 
 // Each planted fault fits the code. "make mutants" checks that tests find it.
-func TestMutantsHaveTheirPlaces(t *testing.T) {
+func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
 }

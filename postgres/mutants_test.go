@@ -27,7 +27,7 @@ var mutants = []overlay.Fault{{
 }}
 
 // Each fault fits the code and the statements. make mutants checks that it is found.
-func TestMutantsHaveTheirPlaces(t *testing.T) {
+func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
 	const file = "migrations/0009_origin.sql"

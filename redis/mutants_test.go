@@ -42,7 +42,7 @@ var mutants = []overlay.Fault{
 }
 
 // The source that each planted fault changes exists. make mutants checks that the faults are found.
-func TestMutantsHaveTheirPlaces(t *testing.T) {
+func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
 }

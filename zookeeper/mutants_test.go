@@ -24,7 +24,7 @@ var mutants = []overlay.Fault{{
 }}
 
 // The code that each planted fault quotes exists. The command make mutants checks that the faults are found.
-func TestMutantsHaveTheirPlaces(t *testing.T) {
+func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
 }

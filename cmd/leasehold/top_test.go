@@ -162,7 +162,7 @@ func writeScreen(t *testing.T, file, screen string) {
 	}
 	block := regexp.MustCompile("(?s)(<!-- screen of leasehold top -->\n```text\n).*?(```\n)")
 	if !block.Match(text) {
-		t.Fatalf("%s has no place for the screen", file)
+		t.Fatalf("%s does not mark where the screen goes", file)
 	}
 	screen = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllLiteralString(strings.TrimRight(screen, "\n")+"\n",
 		"127.0.0.1:6379")

@@ -475,8 +475,8 @@ func votes(f func(*driver.Vote)) func(*memory.Engine) driver.Engine {
 
 func (v voting) Votes(ctx context.Context, k driver.Key) (all []driver.Vote, err error) {
 	page, err := v.List(ctx, driver.Query{Kind: k.Kind, Name: k.Name})
-	for _, place := range []string{"a", "b", "c"} {
-		vote := driver.Vote{Node: place}
+	for _, node := range []string{"a", "b", "c"} {
+		vote := driver.Vote{Node: node}
 		for _, s := range page {
 			vote.Holders = s.Holders
 		}

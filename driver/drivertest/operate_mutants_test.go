@@ -227,17 +227,17 @@ var operatorMutants = []mutant{
 		o.examine = examined(func(x *driver.Examination) { x.Servers = nil })
 	})},
 	{"finds a server that is down", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Err = driver.ErrSilent }))},
+		operate(changeServer(func(s *driver.Server) { s.Err = driver.ErrSilent }))},
 	{"finds a server that is closed", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Closed = time.Second }))},
+		operate(changeServer(func(s *driver.Server) { s.Closed = time.Second }))},
 	{"finds a server without a name", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Name = "" }))},
+		operate(changeServer(func(s *driver.Server) { s.Name = "" }))},
 	{"finds a server twice", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Name = "a:1" }))},
+		operate(changeServer(func(s *driver.Server) { s.Name = "a:1" }))},
 	{"tells the password", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Name = "user:secret@b:1" }))},
+		operate(changeServer(func(s *driver.Server) { s.Name = "user:secret@b:1" }))},
 	{"gives servers random names", "Examine/PlacesOfAnExamination",
-		operate(place(func(p *driver.Server) { p.Name = time.Now().String() }))},
+		operate(changeServer(func(s *driver.Server) { s.Name = time.Now().String() }))},
 	{"finds no server that votes", "Examine/PlacesOfAnExamination", operate(func(o *operated) {
 		o.examine = examined(func(x *driver.Examination) { x.Servers[0].Votes = false })
 	})},

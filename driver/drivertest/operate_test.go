@@ -120,8 +120,8 @@ func examined(change func(*driver.Examination)) func(context.Context) (driver.Ex
 	}
 }
 
-// place changes the second server.
-func place(change func(*driver.Server)) func(*operated) {
+// changeServer changes the second server.
+func changeServer(change func(*driver.Server)) func(*operated) {
 	return func(o *operated) { o.examine = examined(func(x *driver.Examination) { change(&x.Servers[1]) }) }
 }
 

@@ -30,12 +30,12 @@ func (e *env) votes(v driver.Operator, k driver.Key) []driver.Vote {
 	if err != nil || len(all) == 0 {
 		e.Fatalf("Votes on %s %q: %d nodes, %v", k.Kind, k.Name, len(all), err)
 	}
-	places := map[string]bool{}
+	nodes := map[string]bool{}
 	for _, vote := range all {
-		if vote.Node == "" || places[vote.Node] {
+		if vote.Node == "" || nodes[vote.Node] {
 			e.Errorf("a node is called %q, which must be a name that no other node has", vote.Node)
 		}
-		places[vote.Node] = true
+		nodes[vote.Node] = true
 		if vote.Err != nil || vote.Closed != 0 {
 			e.Errorf("node %s is closed for %v, %v; want one that votes", vote.Node, vote.Closed, vote.Err)
 		}

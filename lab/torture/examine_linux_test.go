@@ -42,10 +42,10 @@ func TestClocksThatAreWrongAreFound(t *testing.T) {
 		servers, addresses = append(servers, s), append(addresses, s.Addr())
 	}
 	one, all := open(t, addresses[0]), openRedlock(t, addresses)
-	want := func(c client, places ...string) {
+	want := func(c client, servers ...string) {
 		t.Helper()
-		if found := wrongClocks(t, c); !slices.Equal(found, places) {
-			t.Errorf("found %q, want %q", found, places)
+		if found := wrongClocks(t, c); !slices.Equal(found, servers) {
+			t.Errorf("found %q, want %q", found, servers)
 		}
 	}
 	want(one)

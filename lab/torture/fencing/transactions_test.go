@@ -130,7 +130,7 @@ var transactions = map[string]struct {
 // each other when the database says so.
 func TestEveryOrderOfTransactions(t *testing.T) {
 	t.Parallel()
-	for name, place := range map[string]struct {
+	for name, store := range map[string]struct {
 		open  func(t *testing.T) (database, [writers]client)
 		table bool
 	}{
@@ -141,7 +141,7 @@ func TestEveryOrderOfTransactions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, clients := place.open(t)
+			d, clients := store.open(t)
 			id := 0
 			for name, p := range transactions {
 				t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestEveryOrderOfTransactions(t *testing.T) {
 						id++
 						d.exec(t, "INSERT INTO account (id) VALUES ($1)", id)
 						mark := account.Mark(id)
-						if place.table {
+						if store.table {
 							mark = marks.Mark(fmt.Sprint("account ", id))
 						}
 						for who := range w {

@@ -63,7 +63,7 @@ func (p plantedFault) applyTo(text string) string {
 }
 
 // The text of each fault is in the scripts. make mutants checks that the fault is found.
-func TestPlantedFaultsHaveTheirPlaces(t *testing.T) {
+func TestPlantedFaultsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
 	for name, p := range plantedFaults {

@@ -23,7 +23,7 @@ type Document struct {
 	Began     time.Time      `json:"began"`
 	Took      time.Duration  `json:"took_ns"`
 	Machine   Machine        `json:"machine"`
-	Servers   []servers.Info `json:"places"`
+	Servers   []servers.Info `json:"servers"`
 	Libraries []Library      `json:"libraries"`
 	Results   []work.Result  `json:"results"`
 	Verdicts  []work.Verdict `json:"verdicts"`

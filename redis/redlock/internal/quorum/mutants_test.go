@@ -122,7 +122,7 @@ var mutants = []mutant{
 }
 
 // Each fault has its place in the code. Make mutants checks that it is found.
-func TestMutantsHaveTheirPlaces(t *testing.T) {
+func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, faults())
 }

@@ -22,7 +22,7 @@ var planted = []struct{ letter, what, file, from, to string }{
 }
 
 // Each fault can be planted in the code. Make mutants checks that it is found.
-func TestPlantedFaultsHaveTheirPlaces(t *testing.T) {
+func TestPlantedFaultsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, faults())
 }
