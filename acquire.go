@@ -170,7 +170,7 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 			return nil, callErr
 		}
 		// The lease was valid when it was handed over, but time may have passed until this goroutine ran.
-		if g.hold.endIfExpired() {
+		if g.hold.checkHeld() {
 			return lease, nil
 		}
 		lease.Release()

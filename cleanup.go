@@ -24,7 +24,7 @@ func (h *hold) sendRelease(r driver.Release) error {
 	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unknown || h.uncertain > 0 && h.uncertain > c.schedule.Now() { // usually the clock is not read
+	if unknown || h.uncertainUntil > 0 && h.uncertainUntil > c.schedule.Now() { // usually the clock is not read
 		h.scheduleCleanupLocked(driver.Now())
 	}
 	return err
@@ -36,7 +36,7 @@ func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
 	at := s.At(now)
 	h.setPhaseLocked(phaseCleaning)
 	h.failures, h.nextRequest = 0, at
-	h.cleanUpUntil = max(at, h.uncertain) + h.lock.ttl + h.lock.client.requests.Timeout
+	h.cleanUpUntil = max(at, h.uncertainUntil) + h.lock.ttl + h.lock.client.requests.Timeout
 	return s.Set(&h.entry, at)
 }
 
@@ -111,13 +111,13 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 	}
 	at := c.schedule.Now()
 	answered := err == nil || driver.IsNo(err)
-	if answered && sent >= h.uncertain {
+	if answered && sent >= h.uncertainUntil {
 		h.setPhaseLocked(phaseEnded)
 		return true
 	}
 	next := at + c.pause(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second))
 	if answered {
-		next = min(next, max(h.uncertain, at+10*time.Millisecond))
+		next = min(next, max(h.uncertainUntil, at+10*time.Millisecond))
 	}
 	return c.schedule.Set(&h.entry, next)
 }

@@ -195,7 +195,6 @@ func TestAnAbilityWithoutItsMethods(t *testing.T) {
 		_, err := c.Latch("order").TrySet(t.Context(), 1)
 		expectOnly(t, err, leasehold.ErrUnsupported)
 		expectOnly(t, c.Latch("order").Wait(t.Context()), leasehold.ErrUnsupported)
-		expectOnly(t, take(t, c.RWMutex("order").Lock).Downgrade(t.Context()), leasehold.ErrUnsupported)
 	})
 }
 

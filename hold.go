@@ -52,14 +52,15 @@ type hold struct {
 	cause        error         // why the hold ended
 
 	// State of the renewer and the clean-up. Times are on the clock of the schedule.
-	entry        schedule.Entry[*hold]
-	nextRequest  time.Duration // when the next request is due
-	failures     int           // requests in a row without an answer
-	uncertain    time.Duration // a request of unknown outcome may take effect until then
-	cleanUpUntil time.Duration // the clean-up gives up then, whatever the engine has answered
-	isFirstLease bool          // the lease is the short one of a hand-over, and is renewed to the whole ttl
-	inDanger     bool          // the InDanger event was observed
-	dropped      bool          // all leases were garbage collected without a release
+	entry       schedule.Entry[*hold]
+	nextRequest time.Duration // when the next request is due
+	failures    int           // renewals in a row without an answer, or still without one
+	// A take of unknown outcome may have effect until then: the lease that it got by now has expired.
+	uncertainUntil time.Duration
+	cleanUpUntil   time.Duration // the clean-up gives up then, whatever the engine has answered
+	isFirstLease   bool          // the lease is the short one of a hand-over, and is renewed to the whole ttl
+	inDanger       bool          // the InDanger event was observed
+	dropped        bool          // all leases were garbage collected without a release
 }
 
 // phase is a stage in the life of a hold.
@@ -166,7 +167,7 @@ func (h *hold) noteUncertain(err error, ttl time.Duration) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.uncertain = h.lock.client.schedule.Now() + ttl
+	h.uncertainUntil = h.lock.client.schedule.Now() + ttl
 }
 
 var (
@@ -238,8 +239,8 @@ func (h *hold) remainingLocked(now driver.Instant) time.Duration {
 	return left
 }
 
-// endIfExpired ends the hold if its deadline has passed, and reports whether it is held.
-func (h *hold) endIfExpired() (isHeld bool) {
+// checkHeld ends the hold if its deadline has passed, and reports whether it is held.
+func (h *hold) checkHeld() (isHeld bool) {
 	h.mu.Lock()
 	after := doNothing
 	if isHeld = h.phase == phaseHeld; isHeld {

@@ -89,7 +89,7 @@ func (l *Lease) Deadline() time.Time {
 // at the moment of the call.
 func (l *Lease) Err() error {
 	h := l.hold
-	h.endIfExpired()
+	h.checkHeld()
 	h.mu.Lock()
 	err, end := l.errLocked(), l.contextEnd
 	h.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *Lease) errLocked() error {
 // reenter returns one more lease of the same hold.
 func (l *Lease) reenter(ctx context.Context, a *acquisition) (*Lease, error) {
 	h := l.hold
-	h.endIfExpired()
+	h.checkHeld()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := l.errLocked(); err != nil {
@@ -225,7 +225,7 @@ func (l *Lease) sendFor(
 	if err := ctx.Err(); err != nil {
 		return h.lock.newError(op, err, context.Cause(ctx))
 	}
-	h.endIfExpired()
+	h.checkHeld()
 	h.mu.Lock()
 	err, ref, left := l.errLocked(), h.refLocked(), h.remainingLocked(driver.Now())
 	if err == nil && prepare != nil {

@@ -97,7 +97,7 @@ var mutants = []mutant{
 		{"lockall.go", "\t\tc.endTurns(locks[1:])\n", ""},
 	}},
 	{name: "clean-up ends with its first answer", edits: []edit{
-		{"cleanup.go", "answered && sent >= h.uncertain {", "answered {"},
+		{"cleanup.go", "answered && sent >= h.uncertainUntil {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 }
 

@@ -24,7 +24,7 @@ func (l *Lease) Release() error {
 // releaseOne releases one lease. The last one of a tenure ends the tenure.
 func (l *Lease) releaseOne() error {
 	h := l.hold
-	h.endIfExpired()
+	h.checkHeld()
 	h.mu.Lock()
 	rest := l.releaseOneLocked()
 	h.mu.Unlock()

@@ -303,5 +303,5 @@ func (h *hold) noteRefused() {
 // refuseLocked ends a hold that the engine no longer knows. A take that is still in flight may yet take the lock for
 // nobody: then it is cleaned up. The caller unlocks mu and then calls after.
 func (h *hold) refuseLocked() (after func()) {
-	return h.loseLocked(LossRefused, h.uncertain > h.lock.client.schedule.Now())
+	return h.loseLocked(LossRefused, h.uncertainUntil > h.lock.client.schedule.Now())
 }

@@ -100,8 +100,8 @@ func IsNo(err error) bool {
 }
 
 // Spent marks err, an error of Take, Wait or TakeAll, to say that the engine has named the owner in
-// a release of its own, whether or not that release was answered. The release may arrive at any
-// later time, so the owner must never be used in a take again: the core goes on with another owner
+// a release of its own, answered or not, or may yet do so. The release may arrive at any later
+// time, so the owner must never be used in a take again: the core goes on with another owner
 // at the same [Request.Place]. The core also releases the spent owner, unless err is marked with
 // NoEffect as well. Spent(nil) is nil.
 func Spent(err error) error {

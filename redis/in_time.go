@@ -33,7 +33,8 @@ func inTime[T any](
 	return detach.Do(ctx, &e.workers, f, late)
 }
 
-// within is inTime with a limit, after which the error is errNoAnswer.
+// within is inTime with a limit, after which the error is errNoAnswer. That is not [driver.Spent]: nothing releases
+// what f is granted later, so its owner can ask again.
 func within[T any](
 	ctx context.Context, e *Engine, limit time.Duration, f func(context.Context) (T, error),
 ) (T, error) {

@@ -11,8 +11,9 @@ import (
 )
 
 // Do returns what f returns, or an error when ctx ends before f has returned. That error wraps ctx.Err() and is
-// [driver.Spent], because f may still take effect. If f returns after all, late gets the outcome, unless late is nil.
-// If ctx has ended before, f is not called, and the error says that there was no effect.
+// [driver.Spent], because f goes on, and it or late may release its owner at any later time. If f returns after all,
+// late gets the outcome, unless late is nil. If ctx has ended before, f is not called, and the error says that there
+// was no effect.
 //
 // It is safe for concurrent use. A panic of f is not recovered.
 func Do[T any](

@@ -45,9 +45,8 @@ type waiter[W, V any] struct {
 type Turn[V any] struct {
 	// HasTurn is set if the caller has the turn.
 	HasTurn bool
-	// Value came along with the turn, if HasValue is set.
-	Value    V
-	HasValue bool
+	// Value came along with the turn, or is zero.
+	Value V
 	// TooMany is set if the caller did not wait, because as many others wait as are allowed.
 	TooMany bool
 	// Held is set if at some moment of the wait the caller with the turn knew that the key was held.
@@ -75,14 +74,6 @@ func (q *Queue[K, W, V]) tryLocked(k K) bool {
 	}
 	q.queues[k] = kq
 	return true
-}
-
-// Held reports whether the caller that has the turn of k knows that k is held.
-func (q *Queue[K, W, V]) Held(k K) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	kq := q.queues[k]
-	return kq != nil && kq.held
 }
 
 // SetHeld sets whether it is known that k is held. Only the caller that has the turn of k may call it.
@@ -194,7 +185,7 @@ func (q *Queue[K, W, V]) HandOver(k K, give func(want W) (V, bool)) bool {
 		return false
 	}
 	kq.remove(w)
-	w.turn <- Turn[V]{HasTurn: true, Value: value, HasValue: true, Held: w.sawHeld}
+	w.turn <- Turn[V]{HasTurn: true, Value: value, Held: w.sawHeld}
 	return true
 }
 

@@ -11,10 +11,10 @@ import (
 
 // waitingCaller is a caller that waits in the queue.
 type waitingCaller struct {
-	done              chan struct{}
-	value             string
-	hasValue, hasTurn bool
-	sawHeld           bool
+	done    chan struct{}
+	value   string
+	hasTurn bool
+	sawHeld bool
 }
 
 func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct{}, k string, want int) *waitingCaller {
@@ -22,7 +22,7 @@ func wait(ctx context.Context, q *Queue[string, int, string], stop <-chan struct
 	go func() {
 		defer close(p.done)
 		t := q.Wait(ctx, stop, k, 0, want)
-		p.value, p.hasValue, p.hasTurn, p.sawHeld = t.Value, t.HasValue, t.HasTurn, t.Held
+		p.value, p.hasTurn, p.sawHeld = t.Value, t.HasTurn, t.Held
 	}()
 	synctest.Wait()
 	return p
@@ -56,7 +56,7 @@ func TestOneHasTheTurn(t *testing.T) {
 			t.Error("a turn that has ended must be free")
 		}
 		q.EndTurn("a")
-		if p := wait(t.Context(), q, nil, "a", 0); !p.settle() || !p.hasTurn || p.hasValue {
+		if p := wait(t.Context(), q, nil, "a", 0); !p.settle() || !p.hasTurn || p.value != "" {
 			t.Error("who waits for a free turn must have it at once")
 		}
 	})
@@ -80,7 +80,7 @@ func TestTurnsGoRoundInOrder(t *testing.T) {
 				t.Fatal("a try has passed those who wait")
 			}
 			q.EndTurn("a")
-			if !p.settle() || !p.hasTurn || p.hasValue {
+			if !p.settle() || !p.hasTurn || p.value != "" {
 				t.Fatalf("place %d: %+v", i, p)
 			}
 		}
@@ -151,11 +151,11 @@ func TestHandOverPassesAValue(t *testing.T) {
 		if !q.HandOver("a", func(int) (string, bool) { return "value", true }) {
 			t.Error("not passed on")
 		}
-		if !first.settle() || !first.hasTurn || !first.hasValue || first.value != "value" || second.settle() {
+		if !first.settle() || !first.hasTurn || first.value != "value" || second.settle() {
 			t.Errorf("got %+v and %+v", first, second)
 		}
 		q.EndTurn("a") // the turn came with the value
-		if !second.settle() || !second.hasTurn || second.hasValue {
+		if !second.settle() || !second.hasTurn || second.value != "" {
 			t.Errorf("got %+v", second)
 		}
 	})
