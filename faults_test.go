@@ -128,7 +128,7 @@ func TestCloseFinishesTheCleanUp(t *testing.T) {
 		n.heal()
 		noErr(t, client.Close())
 		if !n.free(t, "a") {
-			t.Error("Close says that all is well, and the lock is held")
+			t.Error("Close returned no error, although a lock is still held")
 		}
 		time.Sleep(2 * time.Second) // the request arrives
 	})

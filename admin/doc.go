@@ -1,5 +1,5 @@
 // Package admin shows and repairs what is on an engine, for operators and their tools: who holds which name and who
-// waits for it, what was left behind, and whether the servers are well. Programs that only lock do not need it.
+// waits for it, what was left behind, and whether the servers are healthy. Programs that only lock do not need it.
 //
 //	ops := admin.New(engine)
 //	for s, err := range ops.All(ctx, admin.Query{Prefix: "order:"}) {

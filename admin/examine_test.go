@@ -71,7 +71,7 @@ func TestExamineJudgesServers(t *testing.T) {
 		majority bool
 		want     string
 	}{
-		"one that is well": {servers: []driver.Server{well("a")}},
+		"a healthy server": {servers: []driver.Server{well("a")}},
 		"nothing":          {},
 		"one that is silent": {servers: []driver.Server{well("a", silent)},
 			want: "critical server-silent a"},

@@ -104,7 +104,7 @@ func checkRemoval(r Removal) error {
 	return nil
 }
 
-// sanitize makes a text that can be stored of one that anybody may have written.
+// sanitize returns a text in a form that can be stored. Anybody may have written the text.
 func sanitize(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
 	return strings.ToValidUTF8(text[:min(len(text), argument.MaxText)], "")

@@ -9,7 +9,7 @@ import (
 type Examination struct {
 	// Servers are the servers, nodes or the file that keep the locks, always in the same order.
 	Servers []Server
-	// Findings are the problems that were found. There are none if all is well.
+	// Findings are the problems that were found. It is empty if there are none.
 	Findings []Finding
 	// Majority: the engine needs a majority of the servers with Server.Votes, not each of them.
 	Majority bool

@@ -57,7 +57,7 @@ func TestDo(t *testing.T) {
 		want error // nil means any error, unless the transaction was committed
 		sent string
 	}{
-		"all is well":        {&fakeDB{affected: 1}, work, nil, "begin INSERT work commit"},
+		"success":            {&fakeDB{affected: 1}, work, nil, "begin INSERT work commit"},
 		"the mark is larger": {&fakeDB{rows: []int64{9}}, work, fence.ErrStale, "begin INSERT SELECT rollback"},
 		"the function fails": {&fakeDB{affected: 1}, func(*fence.Guard) error { return mine }, mine,
 			"begin INSERT rollback"},

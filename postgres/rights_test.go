@@ -449,7 +449,7 @@ func TestDocumentedRightsToOperate(t *testing.T) {
 	})
 	user := r.roles["Operate"].user
 	if err := r.locks(user); err != nil {
-		t.Errorf("who may operate may not lock: %v", err)
+		t.Errorf("an operator cannot lock: %v", err)
 	}
 	r.checkRefused(user, nil, "DELETE FROM leasehold.meta", "TRUNCATE leasehold.removals",
 		"DROP TABLE leasehold.removals", "REFRESH MATERIALIZED VIEW leasehold.origin")

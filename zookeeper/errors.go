@@ -12,7 +12,7 @@ import (
 var (
 	errClosed   = driver.Permanent(errors.New("the zookeeper engine has been closed: open another one"))
 	errNoAnswer = errors.New("zookeeper: no answer in time: " +
-		"check that the servers and the network are well, or allow more time (WithTimeout, timeout=)")
+		"check the servers and the network, or allow more time (WithTimeout, timeout=)")
 	errNoSession = driver.NoEffect(errors.New("zookeeper: no server has accepted this client: " +
 		"check that a majority of them runs and has a leader"))
 	errBusy = driver.NoEffect(errors.New("zookeeper: " +

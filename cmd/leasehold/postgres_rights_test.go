@@ -103,7 +103,7 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	}
 }
 
-// wantReadOnly expects that a user sees the lock a and can run all commands that only look, but no others. The texts
+// wantReadOnly expects that a user sees the lock a and can run all commands that only read, but no others. The texts
 // are the errors for taking a lock and for removing one.
 func wantReadOnly(t *testing.T, m *machine, url, taking, takingAway string) {
 	t.Helper()

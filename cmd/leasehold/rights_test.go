@@ -88,7 +88,7 @@ func TestCommandsNeedOneSetOfRights(t *testing.T) {
 	}
 }
 
-// The live view needs no more rights than the other commands that only look.
+// The live view needs no more rights than the other commands that only read.
 func TestTopWithTheRightToLook(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})

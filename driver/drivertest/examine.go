@@ -11,7 +11,7 @@ import (
 )
 
 var examine = []check{
-	{"PlacesOfAnExamination", placesOfAnExamination},
+	{"ServersOfAnExamination", serversOfAnExamination},
 	{"FindingsSayWhatToDo", findingsSayWhatToDo},
 	{"ExamineChangesNothing", examineChangesNothing},
 	{"ExamineEndsWithItsContext", examineEndsWithItsContext},
@@ -35,15 +35,15 @@ func (e *env) examine(x driver.Operator) driver.Examination {
 	return found
 }
 
-// placesOfAnExamination checks that all servers are well, have different names, and reveal no
+// serversOfAnExamination checks that all servers are healthy, have different names, and reveal no
 // password.
-func placesOfAnExamination(e *env) {
+func serversOfAnExamination(e *env) {
 	first := e.examine(e.examiner())
 	var names []string
 	votes := 0
 	for _, p := range first.Servers {
 		if p.Err != nil || p.Closed != 0 {
-			e.Errorf("server %q is closed for %v, %v; want one that is well", p.Name, p.Closed, p.Err)
+			e.Errorf("server %q is closed for %v, %v; want a healthy one", p.Name, p.Closed, p.Err)
 		}
 		if p.Name == "" || slices.Contains(names, p.Name) {
 			e.Errorf("a server is called %q, which must be a name that no other server has", p.Name)

@@ -223,22 +223,22 @@ var operatorMutants = []mutant{
 		}
 	})},
 
-	{"finds no place", "Examine/PlacesOfAnExamination", operate(func(o *operated) {
+	{"finds no place", "Examine/ServersOfAnExamination", operate(func(o *operated) {
 		o.examine = examined(func(x *driver.Examination) { x.Servers = nil })
 	})},
-	{"finds a server that is down", "Examine/PlacesOfAnExamination",
+	{"finds a server that is down", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Err = driver.ErrSilent }))},
-	{"finds a server that is closed", "Examine/PlacesOfAnExamination",
+	{"finds a server that is closed", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Closed = time.Second }))},
-	{"finds a server without a name", "Examine/PlacesOfAnExamination",
+	{"finds a server without a name", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Name = "" }))},
-	{"finds a server twice", "Examine/PlacesOfAnExamination",
+	{"finds a server twice", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Name = "a:1" }))},
-	{"tells the password", "Examine/PlacesOfAnExamination",
+	{"tells the password", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Name = "user:secret@b:1" }))},
-	{"gives servers random names", "Examine/PlacesOfAnExamination",
+	{"gives servers random names", "Examine/ServersOfAnExamination",
 		operate(changeServer(func(s *driver.Server) { s.Name = time.Now().String() }))},
-	{"finds no server that votes", "Examine/PlacesOfAnExamination", operate(func(o *operated) {
+	{"finds no server that votes", "Examine/ServersOfAnExamination", operate(func(o *operated) {
 		o.examine = examined(func(x *driver.Examination) { x.Servers[0].Votes = false })
 	})},
 	{"has a critical finding", "Examine/FindingsSayWhatToDo", operate(critical)},

@@ -134,7 +134,7 @@ func (s *Server) slotsUnknown() error {
 
 // AwaitOK waits until all running nodes consider the cluster well, at most for Patience.
 func (c *Cluster) AwaitOK() error {
-	return await("the cluster is well", func() error {
+	return await("the cluster is healthy", func() error {
 		for _, n := range c.running() {
 			if err := n.clusterTrouble(); err != nil {
 				return err

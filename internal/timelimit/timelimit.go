@@ -22,7 +22,7 @@ type Requests struct {
 	uncancellable sharedContext // for all other requests
 }
 
-// Limit returns how long a request may take that is of use only within d.
+// Limit returns how long a request may take whose answer is useless after d.
 func (r *Requests) Limit(d time.Duration) time.Duration { return min(r.Timeout, d) }
 
 // Send runs f, one request to the engine, with a context that ends with ctx or after limit (0: no limit). The engine

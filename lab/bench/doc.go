@@ -49,7 +49,7 @@
 //     of all takes with any vote; an owner that all servers refuse merely waits. All libraries are observed in this
 //     same way, from outside.
 //   - five-stopped, five-blackholed: the same as five, while one of the servers is stopped (SIGSTOP), or its connection
-//     is cut. Each round first measures while all servers are well, after a moment for what the last fault has left
+//     is cut. Each round first measures while all servers are healthy, after a moment for what the last fault has left
 //     behind. A lock and its release are given up after a second, and count with that time.
 //
 // # How

@@ -180,7 +180,7 @@ func (w *simulation) run() {
 	w.setAllConditions(faultless)
 	w.releaseHeldBack()
 	w.printf("no more faults")
-	w.lockEverything("although all is well")
+	w.lockEverything("although nothing is wrong")
 	for _, c := range w.clients {
 		c.close()
 	}

@@ -20,7 +20,7 @@ const faultLimit = time.Second
 const faultSettles = 50 * time.Millisecond
 
 // openStopped prepares a workload in which one goroutine locks and releases a free name on five
-// nodes: first all nodes are well, then the process of one is stopped.
+// nodes: first all nodes are healthy, then the process of one is stopped.
 func openStopped(e Env) (*Bench, error) {
 	return openFaulty(e, (*servers.Nodes).Addrs, (*servers.Nodes).Stopped)
 }

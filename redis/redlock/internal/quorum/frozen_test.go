@@ -140,7 +140,7 @@ func (s *testQuorum) thawAndRelease(e *Engine, owner string) {
 	}
 	time.Sleep(time.Second)
 	if err := e.Release(s.t.Context(), driver.Release{Hold: holdOf(owner)}); err != nil && !driver.IsNo(err) {
-		s.t.Errorf("release when all is well: %v", err)
+		s.t.Errorf("release when all nodes answer: %v", err)
 	}
 	time.Sleep(time.Second)
 	if s.freeNodes() != len(s.nodes) {

@@ -18,7 +18,7 @@ func TestReleaseWaitsForTheTake(t *testing.T) {
 		frozen int // nodes that do not answer a release
 		last   time.Duration
 	}{
-		"all is well":                      {0, 0},
+		"no delay":                         {0, 0},
 		"the majority needs the late node": {1, 190 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {

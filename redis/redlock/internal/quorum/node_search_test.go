@@ -137,7 +137,7 @@ func TestWalkWhileNodesFail(t *testing.T) {
 		stops []func(context.Context, int) error
 		fails bool
 	}{
-		"all are well":              {nil, false},
+		"all are healthy":           {nil, false},
 		"one is cut":                {[]func(context.Context, int) error{failFrom(4)}, false},
 		"one says nothing":          {[]func(context.Context, int) error{hangFrom(1)}, false},
 		"one falls silent":          {[]func(context.Context, int) error{nil, nil, hangFrom(3)}, false},
