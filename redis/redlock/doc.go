@@ -19,5 +19,6 @@
 //
 // There are no read locks, permits or latches: majorities of different holders overlap, so nobody could count them.
 //
-// docs/redlock.md in the repository explains the protocol and what it assumes.
+// In the repository, docs/redlock.md says what it assumes, and
+// docs/decisions/0020-a-quorum-over-whole-engines.md has the protocol.
 package redlock
