@@ -14,8 +14,8 @@ var Advisory = Library{
 	Name:   "advisory",
 	Module: pgxModule,
 	On:     servers.OnePostgres,
-	Config: "pg_advisory_lock(hashtext(name)), then pg_advisory_unlock; each lock, and each wait for one, keeps a " +
-		"connection to itself; " + pgxClient,
+	Config: "pg_advisory_lock(hashtext(name)), then pg_advisory_unlock; each lock and each waiter keeps a " +
+		"connection; " + pgxClient,
 	Open: func(at Config) (Session, error) {
 		p, err := pool(at)
 		if err != nil {

@@ -21,14 +21,13 @@ var Etcd = Library{
 	Name:   "etcd",
 	Module: "go.etcd.io/etcd/client/v3",
 	On:     servers.OneEtcd,
-	Config: "package concurrency: NewMutex; defaults (60 s, kept alive); a session, which is what holds a lock, for " +
-		"each goroutine that " +
-		"locks, kept for the next one; " + etcdClient,
+	Config: "package concurrency: NewMutex; defaults (60 s, kept alive); a session for each goroutine that locks; " +
+		etcdClient,
 	Open: openEtcd,
 }
 
-// The configuration of the client of all libraries on etcd.
-const etcdClient = "client: one connection, defaults; a command is a call or a message in a stream"
+// How configurations call the client of etcd.
+const etcdClient = "etcd's client"
 
 // etcdClientTo returns a client to the servers.
 func etcdClientTo(at Config) (*clientv3.Client, error) {

@@ -11,12 +11,10 @@ import (
 const (
 	goRedis = "github.com/redis/go-redis/v9"
 
-	// The configuration of the client of all libraries on go-redis. More connections were no faster
-	// here. Small batches, several of them in flight, were: with the defaults of AutoPipeline the
-	// client and the server wait for each other.
-	plainClient = "client: go-redis, ContextTimeoutEnabled, else defaults (10 connections per processor)"
-	autoClient  = "client: go-redis, AutoPipeline with MaxBatchSize 32, MaxConcurrentBatches 8, Unordered"
-	fiveClient  = "each node: client: go-redis, ReadTimeout 1 s and no retries, else defaults"
+	// How configurations call the clients of go-redis.
+	plainClient = "plain go-redis"
+	autoClient  = "AutoPipeline"
+	fiveClient  = "go-redis for nodes"
 )
 
 // client returns a client of go-redis for the first address.

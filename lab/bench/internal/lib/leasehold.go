@@ -28,7 +28,7 @@ var LeaseholdAuto = Library{
 	Module: tree,
 	On:     servers.OneRedis,
 	Ours:   true,
-	Config: onOneStarted + autoClient,
+	Config: "as leasehold; " + autoClient,
 	Open:   func(at Config) (Session, error) { return openLeasehold(at, true) },
 }
 

@@ -14,7 +14,7 @@ var LeaseholdPostgres = Library{
 	Module: tree,
 	On:     servers.OnePostgres,
 	Ours:   true,
-	Config: onServer + pgxClient + ", and one connection on which it is told of grants",
+	Config: onServer + pgxClient + " and a connection for messages",
 	Open:   openLeaseholdPostgres,
 }
 

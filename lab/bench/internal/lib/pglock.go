@@ -16,9 +16,8 @@ var Pglock = Library{
 	Name:   "pglock's statements",
 	Module: pgxModule,
 	On:     servers.OnePostgres,
-	Config: "not cirello.io/pglock itself, but what it sends to acquire (a number from a sequence; an insert that " +
-		"takes over on conflict) and to release (a delete), " +
-		"without the heartbeat that it sends at once behind each acquisition: it can only be faster; " + pgxClient,
+	Config: "what cirello.io/pglock sends to acquire (a number from a sequence; an insert that takes over on conflict) " +
+		"and to release (a delete), without its first heartbeat: it can only be faster; " + pgxClient,
 	Open: openPglock,
 }
 

@@ -11,8 +11,8 @@ import (
 const (
 	pgxModule = "github.com/jackc/pgx/v5"
 
-	// The configuration of the client of all libraries on PostgreSQL.
-	pgxClient = "client: pgxpool, 16 connections, else defaults (statements are prepared once)"
+	// How configurations call the client of PostgreSQL.
+	pgxClient = "pgxpool"
 
 	poolSize = 16
 )

@@ -17,7 +17,7 @@ var LeaseholdFive = Library{
 	Module: tree,
 	On:     servers.FiveRedis,
 	Ours:   true,
-	Config: onOneStarted + "engine redlock with its defaults; " + fiveClient,
+	Config: "as leasehold, on the engine redlock with its defaults; " + fiveClient,
 	Open:   func(at Config) (Session, error) { return openLeaseholdFive(at, false) },
 }
 
@@ -27,7 +27,7 @@ var LeaseholdFiveAuto = Library{
 	Module: tree,
 	On:     servers.FiveRedis,
 	Ours:   true,
-	Config: onOneStarted + "engine redlock with its defaults; each node: " + autoClient,
+	Config: "as leasehold five; " + autoClient,
 	Open:   func(at Config) (Session, error) { return openLeaseholdFive(at, true) },
 }
 

@@ -14,8 +14,7 @@ import (
 
 const (
 	redsyncModule = "github.com/go-redsync/redsync/v4"
-	redsyncConfig = "defaults (8 s; tries again after 50 … 250 ms), but tries without end, where the default of 32 " +
-		"gives up; "
+	redsyncConfig = "defaults (8 s; tries again after 50 to 250 ms), but without the default limit of 32 tries; "
 )
 
 // Redsync is github.com/go-redsync/redsync on one node. It waits by trying again at random
@@ -42,7 +41,7 @@ var RedsyncFive = Library{
 	Name:   "redsync five",
 	Module: redsyncModule,
 	On:     servers.FiveRedis,
-	Config: redsyncConfig + "each node: " + plainClient,
+	Config: "as redsync, for each node",
 	Open:   func(at Config) (Session, error) { return openRedsyncFive(at) },
 }
 
@@ -51,7 +50,7 @@ var RedsyncFast = Library{
 	Name:   "redsync five fast",
 	Module: redsyncModule,
 	On:     servers.FiveRedis,
-	Config: "as redsync five, and WithFailFast, which its documentation recommends against nodes that hang",
+	Config: "as redsync five, with WithFailFast, which its documentation recommends against nodes that hang",
 	Open:   func(at Config) (Session, error) { return openRedsyncFive(at, redsync.WithFailFast(true)) },
 }
 

@@ -20,9 +20,8 @@ var Rueidislock = Library{
 	Name:   "rueidislock",
 	Module: rueidisModule,
 	On:     servers.OneRedis,
-	Config: "as its README says for one Redis: KeyMajority 1, NoLoopTracking; TryNextAfter 10 s, as there is no next " +
-		"key, and callers whose replies take longer, as they do with the default of 20 ms, may hang for good; else " +
-		"defaults (5 s, extended every half); client: rueidis, defaults",
+	Config: "as its README says for one Redis: KeyMajority 1, NoLoopTracking; TryNextAfter 10 s, since with the " +
+		"default of 20 ms callers may hang for good; else defaults (5 s, extended every half)",
 	Open: func(at Config) (Session, error) { return openRueidislock(at, 0) },
 }
 
@@ -31,8 +30,8 @@ var RueidislockDelay = Library{
 	Name:   "rueidislock delay",
 	Module: rueidisModule,
 	On:     servers.OneRedis,
-	Config: "as rueidislock; MaxFlushDelay 100 µs, which spares processors, as the documentation of rueidis says; " +
-		"here more than the 20 µs that it names",
+	Config: "as rueidislock, with MaxFlushDelay 100 µs, which spares processors: here more than the 20 µs that its " +
+		"documentation names",
 	Open: func(at Config) (Session, error) { return openRueidislock(at, 100*time.Microsecond) },
 }
 

@@ -12,7 +12,7 @@ import (
 const (
 	tree = "github.com/leasehold-go/leasehold"
 
-	onServer = "defaults (30 s, renewed every third; tokens); "
+	onServer = "defaults; "
 )
 
 // leaseholdSession is this library on any of its engines.

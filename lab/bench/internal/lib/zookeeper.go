@@ -22,9 +22,8 @@ var ZKRecipe = Library{
 }
 
 const (
-	// The configuration of the client of all libraries on ZooKeeper.
-	zkClient = "client: go-zookeeper/zk, one connection, a session of 40 s, else defaults; a command is a request, " +
-		"be it a heartbeat"
+	// How configurations call the client of ZooKeeper.
+	zkClient = "ZooKeeper's client"
 
 	// zkSession is the longest timeout of a session that a server allows by default.
 	zkSession = 40 * time.Second

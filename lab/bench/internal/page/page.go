@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/report"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/work"
 )
@@ -64,12 +65,9 @@ func render(d *report.Document) (string, map[string]string) {
 
 const introduction = `# Performance
 
-Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server, in one run
-on one machine. ` + "`make bench`" + ` writes this page; ` + "`go run ./lab/bench -help`" + ` says what else it does.
-How it is measured stands in [its documentation](../lab/bench/doc.go), what the figures mean in the pages of the engines
-[redis](engines/redis.md#speed), [postgres](engines/postgres.md#speed), [etcd](engines/etcd.md#speed) and
-[zookeeper](engines/zookeeper.md#speed), and what the library costs without a network in
-[Performance of the library](performance-library.md).
+Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server.
+` + "`make bench`" + ` writes this page; [bench](../lab/bench/doc.go) says how it measures. The
+[library without a network](performance-library.md) has a page of its own.
 
 Run it on your own machine: only ratios travel. Clients and servers share the processors here, so a library that needs
 less of them is faster.
@@ -121,7 +119,7 @@ func targets(b *strings.Builder, verdicts []work.Verdict) {
 }
 
 func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
-	fmt.Fprintf(b, "\n### %s\n\n%s%s. Rounds: %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
+	fmt.Fprintf(b, "\n### %s\n\n%s%s; %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
 		report.Plan(r.Plan))
 	for _, f := range r.Failures {
 		fmt.Fprintf(b, "\n**Failed**: %s\n", f)
@@ -188,9 +186,13 @@ func transposed(cells [][]string) [][]string {
 
 func libraries(b *strings.Builder, d *report.Document) {
 	b.WriteString(
-		"\n## How the libraries are configured\n\n| Name | Module | Version | Configuration |\n|---|---|---|---|\n")
+		"\n## How the libraries are configured\n\n| Name | Module | Configuration |\n|---|---|---|\n")
 	for _, l := range d.Libraries {
-		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", l.Name, l.Module, l.Version, cell(l.Config))
+		fmt.Fprintf(b, "| %s | `%s` %s | %s |\n", l.Name, l.Module, l.Version, cell(l.Config))
+	}
+	b.WriteString("\nTheir clients, as these rows call them:\n\n")
+	for _, c := range lib.Clients {
+		fmt.Fprintf(b, "- *%s*: %s\n", c.Name, c.Config)
 	}
 }
 

@@ -62,9 +62,9 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
 		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients",
 		"size 64", "![crowd: hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
-		"|  | leasehold | a & b | etcd (another kind of server) |", "| hand-overs, /s | 178 [170 … 187] |",
+		"|  | leasehold | a & b | etcd (another kind of server) |", "| hand-overs, /s | 178 [170…187] |",
 		"**Failed**: free/theirs: two held it", "Left out: etcd: not installed",
-		"| leasehold | `example.com/a` | v1.2.3 | a\\|b |",
+		"| leasehold | `example.com/a` v1.2.3 | a\\|b |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)

@@ -8,13 +8,14 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/stat"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/work"
 )
 
 // HowToRead explains the figures.
-const HowToRead = "Figures are medians of all rounds. Behind them stands the middle half of the rounds, or their " +
-	"range if they are fewer than eight."
+const HowToRead = "Figures are medians of all rounds, with the middle half of the rounds in brackets, or their range " +
+	"if they are fewer than eight. Libraries that no target is about run fewer rounds, which parentheses name."
 
 // Print writes the document for people.
 func (d *Document) Print(to io.Writer) {
@@ -27,6 +28,9 @@ func (d *Document) Print(to io.Writer) {
 	fmt.Fprintln(to, "\n"+HowToRead)
 	for _, l := range d.Libraries {
 		fmt.Fprintf(to, "  %s, %s %s\n      %s\n", l.Name, l.Module, l.Version, l.Config)
+	}
+	for _, c := range lib.Clients {
+		fmt.Fprintf(to, "  %s: %s\n", c.Name, c.Config)
 	}
 	for _, r := range d.Results {
 		printResult(to, r)
@@ -72,9 +76,9 @@ func Label(r work.Result, row work.Row) string {
 
 // Plan describes the size of a workload.
 func Plan(p work.Plan) string {
-	text := fmt.Sprintf("%d × %v each", p.Rounds, p.Round)
+	text := fmt.Sprintf("%d rounds of %v", p.Rounds, p.Round)
 	if p.Others > 0 && p.Others < p.Rounds {
-		text += fmt.Sprintf(" (the first %d for libraries that no target is about)", p.Others)
+		text += fmt.Sprintf(" (others %d)", p.Others)
 	}
 	if p.Size > 1 {
 		text += fmt.Sprintf(", size %d", p.Size)
@@ -110,7 +114,7 @@ func Bound(v work.Verdict) string {
 // Rounds prints the range of the rounds: of all rounds if the worst counts, otherwise their spread.
 func Rounds(v work.Verdict) string {
 	if v.Worst && v.Over.Low != v.Over.High {
-		return Number(float64(v.Over.Low)) + " … " + Number(float64(v.Over.High))
+		return Number(float64(v.Over.Low)) + "…" + Number(float64(v.Over.High))
 	}
 	return Span(v.Over)
 }
@@ -137,7 +141,7 @@ func Span(s stat.Summary) string {
 	if low == high || math.IsNaN(low) || len(s.Rounds) < 2 {
 		return ""
 	}
-	return Number(low) + " … " + Number(high)
+	return Number(low) + "…" + Number(high)
 }
 
 // Number prints a number with about three digits.

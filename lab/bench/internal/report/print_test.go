@@ -23,7 +23,7 @@ func TestNumber(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	for want, rounds := range map[string][]float64{"2 [1 … 3]": {1, 3, 2}, "1": {1, 1}, "?": {math.NaN(), math.NaN()}} {
+	for want, rounds := range map[string][]float64{"2 [1…3]": {1, 3, 2}, "1": {1, 1}, "?": {math.NaN(), math.NaN()}} {
 		if got := Summary(stat.Summarize(rounds)); got != want {
 			t.Errorf("%v is written as %q, want %q", rounds, got, want)
 		}
@@ -51,8 +51,8 @@ func TestPrintShowsFiguresFailuresAndVerdicts(t *testing.T) {
 	d.Print(&b)
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"speed, /s 20 [10 … 30]", "FAILED free/theirs: two held it", "size 64",
-		"speed ≥ 20 20 10 … 30 pass", "slowness ≤ 19 20 10 … 30 short", "longest ≤ 50 9 1 … 9 pass",
+		"speed, /s 20 [10…30]", "FAILED free/theirs: two held it", "size 64",
+		"speed ≥ 20 20 10…30 pass", "slowness ≤ 19 20 10…30 short", "longest ≤ 50 9 1…9 pass",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
