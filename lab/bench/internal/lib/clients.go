@@ -15,5 +15,6 @@ var Clients = []Client{
 	{fiveClient, "ReadTimeout 1 s and no retries, else defaults"},
 	{pgxClient, "16 connections, else defaults (statements are prepared once)"},
 	{etcdClient, "one connection, defaults; a command is a call or a message in a stream"},
-	{zkClient, "go-zookeeper/zk, one connection, a session of 40 s, else defaults; a command is a request or a heartbeat"},
+	{zkClient, "go-zookeeper/zk, one connection, a session of 40 s, else defaults; " +
+		"a command is a request or a heartbeat"},
 }

@@ -21,8 +21,8 @@ var FloorFive = Library{
 	Name:   "floor five",
 	Module: goRedis,
 	On:     servers.FiveRedis,
-	Config: "the commands of floor to all nodes at once; waits for a majority; passes over a node that has not answered " +
-		"256 requests; " + fiveClient,
+	Config: "the commands of floor to all nodes at once; waits for a majority; passes over a node that has not " +
+		"answered 256 requests; " + fiveClient,
 	Open: openFloorFive,
 }
 

@@ -16,8 +16,8 @@ var Pglock = Library{
 	Name:   "pglock's statements",
 	Module: pgxModule,
 	On:     servers.OnePostgres,
-	Config: "what cirello.io/pglock sends to acquire (a number from a sequence; an insert that takes over on conflict) " +
-		"and to release (a delete), without its first heartbeat: it can only be faster; " + pgxClient,
+	Config: "what cirello.io/pglock sends to acquire (a number from a sequence; an insert that takes over on " +
+		"conflict) and to release (a delete), without its first heartbeat: it can only be faster; " + pgxClient,
 	Open: openPglock,
 }
 
