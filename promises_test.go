@@ -36,11 +36,11 @@ var (
 	nameOfATest    = regexp.MustCompile(`(?:Test|Fuzz)[A-Za-z0-9_]+`)
 )
 
-// Each row of the table of faults names its tests, and they exist.
+// Each row of the table of faults has its tests, and they exist.
 func TestPromisesHaveTests(t *testing.T) {
 	t.Parallel()
-	const document = "docs/promises.md"
-	faults, _ := rowsOf(t, document, "Which faults break what")
+	const document = "testdata/tests-of-promises.md"
+	faults, _ := rowsOf(t, "docs/promises.md", "Which faults break what")
 	_, tests := rowsOf(t, document, "The tests behind each row")
 	if len(faults) < 20 {
 		t.Fatalf("only %d rows of faults were found: has the table changed its form?", len(faults))
