@@ -3,7 +3,7 @@
  *
  * This is a model in Promela, the language of the checker Spin (https://spinroot.com). Spin does not run it once: it
  * goes through every order in which the steps below can happen, and reports the first in which an assert() fails, with
- * the steps that led there. It checks the protocol of docs/redlock.md for one name, not the Go code.
+ * the steps that led there. It checks the protocol of docs/decisions/0020 for one name, not the Go code.
  *
  * Reading Promela
  *
@@ -33,7 +33,7 @@
  *              To everybody else, releasing a key looks as if it expired, so there is no step for a release here.
  *   -DTIMELY   Exclusion, too: at most one client believes that it holds. Nobody can promise that without a clock, so
  *              the clocks are trusted with this: a key that a lease relies on does not expire before the lease ends. In
- *              docs/redlock.md that is "ttl - drift, from before the first request".
+ *              docs/decisions/0020 that is "ttl - drift, from before the first request".
  *              That no two clients have the keys of a majority at the same moment needs no check: a key has one value,
  *              and two majorities have a node in common. What matters is what clients believe: holder says it.
  *   -DNOLEFTOVERS
