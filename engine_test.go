@@ -20,7 +20,8 @@ import (
 // spy is a memory engine that records what it is asked, and fails where a test says so.
 type spy struct {
 	*memory.Engine
-	can driver.Abilities
+	can   driver.Abilities
+	plain bool // clients get nothing but an Engine
 
 	mu            sync.Mutex
 	calls         []call
@@ -233,6 +234,9 @@ func onBoth(t *testing.T, test func(t *testing.T, engine *spy)) {
 // newClient returns a client that is closed at the end of the test.
 func newClient(t *testing.T, engine driver.Engine, opts ...leasehold.ClientOption) *leasehold.Client {
 	t.Helper()
+	if s, ok := engine.(*spy); ok && s.plain {
+		engine = struct{ driver.Engine }{s}
+	}
 	client := leasehold.New(engine, opts...)
 	t.Cleanup(func() { client.Close() })
 	return client

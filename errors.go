@@ -135,6 +135,8 @@ func fromEngine(err error) (sentinel, cause error) {
 		return ErrLost, nil
 	case errors.Is(err, driver.ErrNotSet):
 		return ErrNotSet, nil
+	case errors.Is(err, driver.ErrUnsupported): // by an engine that wraps another
+		return ErrUnsupported, nil
 	}
 	return ErrUnavailable, err
 }

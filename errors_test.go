@@ -11,6 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
 )
 
 // errLost is the error of a test's engine when a request or its reply was lost.
@@ -168,7 +169,7 @@ func TestAReleaseThatComesTooLate(t *testing.T) {
 
 func TestWhatTheEngineCannotDo(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		e.can.Shared, e.can.Semaphores, e.can.Latches = false, false, false
+		e.can.Shared, e.can.Semaphores, e.plain = false, false, true
 		c := newClient(t, e)
 		lease := take(t, c.Mutex("order").Lock)
 		requests := e.sent()
@@ -188,13 +189,17 @@ func TestWhatTheEngineCannotDo(t *testing.T) {
 	})
 }
 
-// An engine that claims an ability must also have its methods.
-func TestAnAbilityWithoutItsMethods(t *testing.T) {
+// An engine that wraps another has all methods, and they say what the other lacks.
+func TestWhatAWrappedEngineCannotDo(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
-		c := newClient(t, struct{ driver.Engine }{e})
+		none := func(drivertest.Op) drivertest.Fault { return drivertest.Fault{} }
+		c := newClient(t, drivertest.NewFaulty(struct{ driver.Engine }{e}, none))
 		_, err := c.Latch("order").TrySet(t.Context(), 1)
 		expectOnly(t, err, leasehold.ErrUnsupported)
 		expectOnly(t, c.Latch("order").Wait(t.Context()), leasehold.ErrUnsupported)
+		set, err := c.LockAll(t.Context(), "a", "b")
+		expect(t, err, nil)
+		expect(t, set.Release(), nil)
 	})
 }
 

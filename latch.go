@@ -76,16 +76,17 @@ func (l *Latch) Wait(ctx context.Context) error {
 	})
 }
 
+func (c *Client) hasLatches() bool {
+	_, ok := c.engine.(driver.Latcher)
+	return ok
+}
+
 // callLatcher sends a request that may be repeated, because it takes effect only once.
 func callLatcher[T any](
 	ctx context.Context, k *lock, op string, f func(context.Context, driver.Latcher) (T, error),
 ) (v T, err error) {
 	if k.err != nil {
 		return v, k.err
-	}
-	e, ok := k.client.engine.(driver.Latcher)
-	if !ok {
-		return v, k.newError(op, ErrUnsupported, nil)
 	}
 	if err := k.callError(ctx, op, nil); err != nil {
 		return v, err
@@ -94,7 +95,7 @@ func callLatcher[T any](
 		var err error
 		requests := &k.client.requests
 		v, err = timelimit.Send(ctx, requests, requests.Timeout/2, func(ctx context.Context) (T, error) {
-			return f(ctx, e)
+			return f(ctx, k.client.engine.(driver.Latcher))
 		})
 		return err
 	})

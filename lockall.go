@@ -114,7 +114,7 @@ func (s *LeaseSet) Release() error {
 func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition) (*LeaseSet, error) {
 	engine, ok := c.engine.(driver.AllTaker)
 	first := locks[0]
-	if !ok || !c.abilities.All || len(locks) < 2 || first.callError(ctx, "", nil) != nil {
+	if !ok || len(locks) < 2 || first.callError(ctx, "", nil) != nil {
 		return nil, nil
 	}
 	if slices.ContainsFunc(locks, func(l *lock) bool { return ctx.Value(l) != nil }) {

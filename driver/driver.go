@@ -109,9 +109,10 @@ type Engine interface {
 	List(ctx context.Context, q Query) ([]Status, error)
 }
 
-// Abilities says what an engine can do. It is data, so that an engine that wraps another can pass
-// it on unchanged. The core calls optional interfaces ([Latcher], [AllTaker], [Raiser]) only where
-// the matching field is set.
+// Abilities says what an engine can do, where its methods do not show it: an optional interface ([Latcher], [AllTaker],
+// [Wanter], [Router], [Operator]) is an ability by itself. An engine that wraps another implements all of them, and
+// answers for the one inside what its lack means: ErrUnsupported as a Latcher or Operator, ErrNotTogether as an
+// AllTaker, false as a Wanter, and 0 as a Router.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -121,12 +122,6 @@ type Abilities struct {
 
 	// Semaphores: Request.Kind may be Semaphore.
 	Semaphores bool
-
-	// Latches: the engine is a Latcher.
-	Latches bool
-
-	// All: the engine is an AllTaker.
-	All bool
 
 	// Raise: Take respects Request.Floor, and the engine is a Raiser.
 	Raise bool

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AllTaker is implemented by an engine with the ability All.
+// AllTaker is implemented by an engine that can take several locks in one step.
 type AllTaker interface {
 	// TakeAll tries once to get several locks in one step and answers at once: all of them, or
 	// none.
@@ -78,7 +78,7 @@ type Wanter interface {
 	Wanted(k Key) bool
 }
 
-// Latcher is implemented by an engine with the ability Latches.
+// Latcher is implemented by an engine with latches.
 //
 // A latch lives for TTL after the last TrySet or CountDown, even if its count is zero, and is then
 // forgotten.

@@ -95,7 +95,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "etcd",
 		Shared:     true,
 		Semaphores: true,
-		All:        true,
 		Waiters:    true,
 		Fair:       true,
 		MaxTTL:     maxTTL,

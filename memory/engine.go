@@ -77,8 +77,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "memory",
 		Shared:     true,
 		Semaphores: true,
-		Latches:    true,
-		All:        true,
 		Raise:      true,
 		Waiters:    true,
 		Fair:       true,

@@ -48,8 +48,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "postgres",
 		Shared:     true,
 		Semaphores: true,
-		Latches:    true,
-		All:        true,
 		Waiters:    true,
 		Fair:       true,
 		MaxTTL:     e.maxTTL,

@@ -131,8 +131,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "redis",
 		Shared:     true,
 		Semaphores: true,
-		Latches:    true,
-		All:        true,
 		Raise:      true,
 		Waiters:    true,
 		Walk:       true,

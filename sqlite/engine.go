@@ -60,7 +60,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "sqlite",
 		Shared:     true,
 		Semaphores: true,
-		Latches:    true,
 		Waiters:    true,
 		Fair:       true,
 	}

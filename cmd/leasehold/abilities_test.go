@@ -37,18 +37,18 @@ type ability struct {
 // able is what an engine reports, how many tokens in a row it grants, and what operators can do.
 type able struct {
 	driver.Abilities
-	tokens                                int
-	force, records, examine, leaks, votes bool
+	tokens                                              int
+	latches, all, force, records, examine, leaks, votes bool
 }
 
 // abilities are the rows.
 var abilities = []ability{
 	{"read-write locks", func(a able) string { return yes(a.Shared) }},
 	{"semaphores", func(a able) string { return yes(a.Semaphores) }},
-	{"latches", func(a able) string { return yes(a.Latches) }},
+	{"latches", func(a able) string { return yes(a.latches) }},
 	{"waiters are served in their order", func(a able) string { return yes(a.Fair) }},
 	{"a limit of waiters (`WithMaxWaiters`) on the engine", func(a able) string { return yes(a.Waiters) }},
-	{"several names in one step", func(a able) string { return yes(a.All) }},
+	{"several names in one step", func(a able) string { return yes(a.all) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
 	{"release by force", func(a able) string { return yes(a.force) }},
 	{"… with a record", func(a able) string { return yes(a.records) }},
@@ -91,6 +91,8 @@ func ableOf(t *testing.T, url string) able {
 	a := able{Abilities: e.Abilities()}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
+	_, a.latches = e.(driver.Latcher)
+	_, a.all = e.(driver.AllTaker)
 	a.askOperator(ctx, driver.OperatorOf(e))
 	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(),
 		Size: 1, Weight: 1, TTL: 10 * time.Second, Tokens: 8}

@@ -31,11 +31,12 @@ func (e *env) taker() interface {
 	driver.AllTaker
 } {
 	e.Helper()
-	e.needs(e.can.All, "way to take several locks in one step")
-	return e.open().(interface {
+	engine, ok := e.open().(interface {
 		driver.Engine
 		driver.AllTaker
 	})
+	e.needs(ok, "way to take several locks in one step")
+	return engine
 }
 
 // locks returns requests for several locks, each by a new owner. Engines that spread names over

@@ -15,6 +15,7 @@ type env struct {
 	*testing.T
 	environment Environment
 	can         driver.Abilities
+	hasLatches  bool
 	ctx         context.Context // ends when the check takes far too long
 	patience    time.Duration
 	expected    []string // codes of findings, see Harness.KnownFindings
@@ -32,7 +33,9 @@ func newEnv(t *testing.T, h Harness) *env {
 	e := &env{T: t, environment: h.Start(t), patience: h.Patience, short: h.TTL,
 		expected: h.KnownFindings, delay: h.ExpiryDelay, prefix: "test-" + rand.Text() + "/"}
 	e.resetDeadline()
-	e.can = e.open().Abilities()
+	engine := e.open()
+	e.can = engine.Abilities()
+	_, e.hasLatches = engine.(driver.Latcher)
 	e.long = 10 * time.Minute
 	if e.can.MaxTTL > 0 {
 		e.long = min(e.long, e.can.MaxTTL)

@@ -70,7 +70,7 @@ func kindsAreApart(e *env) {
 		e.mustBeRefused(a, e.permits("name", 1, 1))
 		e.release(a, p)
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		l := a.(driver.Latcher)
 		set, err := l.TrySet(e.ctx, driver.LatchSet{Name: r.Name, ID: r.Owner, Count: 1, TTL: e.long})
 		if !set || err != nil {

@@ -19,9 +19,8 @@ var (
 func innerAs[T any](f *Faulty) (T, error) {
 	inner, ok := f.inner.(T)
 	if !ok {
-		return inner, driver.Permanent(fmt.Errorf(
-			"drivertest: the engine %q behind Faulty is no %v: look at its Abilities first",
-			f.inner.Abilities().Name, reflect.TypeFor[T]()))
+		return inner, fmt.Errorf("drivertest: the engine %q behind Faulty is no %v: %w",
+			f.inner.Abilities().Name, reflect.TypeFor[T](), driver.ErrUnsupported)
 	}
 	return inner, nil
 }
@@ -35,9 +34,9 @@ func (f *Faulty) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 
 // TakeAll implements [driver.AllTaker]. It is one request, and meets one fault.
 func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
-	inner, err := innerAs[driver.AllTaker](f)
-	if err != nil {
-		return nil, err
+	inner, ok := f.inner.(driver.AllTaker)
+	if !ok {
+		return nil, driver.ErrNotTogether
 	}
 	return through(ctx, f, f.fault(ctx, TakeAll, batch[0].Key, batch[0].Owner),
 		func(ctx context.Context) ([]driver.Grant, error) {

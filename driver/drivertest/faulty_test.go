@@ -294,12 +294,16 @@ func TestFaultyHasTheAbilitiesOfItsEngine(t *testing.T) {
 	_, latchState := f.LatchState(ctx, "")
 	_, takeAll := f.TakeAll(ctx, []driver.Request{request("owner")})
 	for _, err := range []error{
-		trySet, countDown, latchState, takeAll,
+		trySet, countDown, latchState,
 		f.WaitLatch(ctx, "", 0),
 	} {
-		if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "little") {
-			t.Errorf("%v, want a permanent error that names the engine", err)
+		if !errors.Is(err, driver.ErrUnsupported) || !driver.IsPermanent(err) ||
+			!strings.Contains(err.Error(), "little") {
+			t.Errorf("%v, want a permanent ErrUnsupported that names the engine", err)
 		}
+	}
+	if !errors.Is(takeAll, driver.ErrNotTogether) {
+		t.Errorf("%v, want ErrNotTogether", takeAll)
 	}
 	for _, err := range []error{f.Downgrade(ctx, driver.Hold{}), f.ForceRelease(ctx, driver.Key{}, 1)} {
 		if !errors.Is(err, driver.ErrUnsupported) || !driver.IsPermanent(err) {

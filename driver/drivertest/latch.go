@@ -26,12 +26,8 @@ var latch = []check{
 // latcher opens an engine as a Latcher.
 func (e *env) latcher() driver.Latcher {
 	e.Helper()
-	e.needs(e.can.Latches, "latches")
-	l, ok := e.open().(driver.Latcher)
-	if !ok {
-		e.Fatal("the engine says that it has latches, but is no driver.Latcher")
-	}
-	return l
+	e.needs(e.hasLatches, "latches")
+	return e.open().(driver.Latcher)
 }
 
 func (e *env) latchSet(count int) driver.LatchSet {

@@ -53,7 +53,7 @@ func (e *env) use() {
 		first.leave()
 		third.leave()
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		l := e.latcher()
 		st := e.mustSet(l, e.latchSet(1))
 		ctx, cancel := context.WithCancel(e.ctx)

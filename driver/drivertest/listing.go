@@ -191,7 +191,7 @@ func listForgetsTheExpired(e *env) {
 	if e.can.Semaphores {
 		e.take(a, e.withShortTTL(e.permits("permits", 2, 1)))
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		s := driver.LatchSet{Name: e.prefix + "latch", ID: rand.Text(), Count: 1, TTL: e.short}
 		if set, err := a.(driver.Latcher).TrySet(e.ctx, s); !set || err != nil {
 			e.Fatal(set, err)
@@ -219,7 +219,7 @@ func ownersAreSecret(e *env) {
 		e.take(a, p)
 		owners = append(owners, p.Owner)
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		l, s, d := e.latcher(), e.latchSet(2), e.latchDown()
 		e.mustSet(l, s)
 		e.countDown(l, d, 1)

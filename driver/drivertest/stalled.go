@@ -120,10 +120,10 @@ func (e *env) addOptionalCalls(
 	if e.can.Shared {
 		calls["Downgrade"] = func(ctx context.Context) error { return engine.Downgrade(ctx, holdOf(held)) }
 	}
-	if a, ok := engine.(driver.AllTaker); ok && e.can.All {
+	if a, ok := engine.(driver.AllTaker); ok {
 		calls["TakeAll"] = func(ctx context.Context) error { _, err := a.TakeAll(ctx, e.locks("x", "y")); return err }
 	}
-	if l, ok := engine.(driver.Latcher); ok && e.can.Latches {
+	if l, ok := engine.(driver.Latcher); ok {
 		calls["TrySet"] = func(ctx context.Context) error {
 			_, err := l.TrySet(ctx, driver.LatchSet{Name: e.prefix + "latch", ID: "a", Count: 1, TTL: e.long})
 			return err

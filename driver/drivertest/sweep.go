@@ -67,7 +67,7 @@ func useIsNoLeak(e *env) {
 		e.take(a, e.permits("permits", 3, 2))
 		e.join(b, e.permits("permits", 3, 2))
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		l := e.latcher()
 		e.mustSet(l, e.latchSet(3))
 		e.countDown(l, e.latchDown(), 2)
@@ -98,7 +98,7 @@ func useLeavesNoLeak(e *env) {
 	if e.can.Semaphores {
 		e.take(a, e.withShortTTL(e.permits("permits", 3, 2)))
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		set := e.latchSet(2)
 		set.TTL = e.short
 		e.mustSet(e.latcher(), set)
@@ -109,7 +109,7 @@ func useLeavesNoLeak(e *env) {
 	if e.can.Semaphores {
 		e.checkFree(b, e.permits("permits", 3, 2))
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		e.mustSet(e.latcher(), e.latchSet(2))
 	}
 	e.noLeaks(s, "everything has been used again")
@@ -125,7 +125,7 @@ func sweepOfNoLeak(e *env) {
 	keys := []driver.Key{r.Key, e.lock("free").Key, {}}
 	marks := []string{"", "0", "1", fmt.Sprint(g.Token), r.Name, rand.Text(), r.Owner, w.request.Owner, "*", "{}",
 		"a\x00b\xff", strings.Repeat("x", 2000)}
-	if e.can.Latches {
+	if e.hasLatches {
 		l := e.latcher()
 		set := e.mustSet(l, e.latchSet(3))
 		marks = append(marks, fmt.Sprint(set.Generation))
@@ -146,7 +146,7 @@ func sweepOfNoLeak(e *env) {
 	e.mustRenew(a, r, e.long)
 	w.checkWaiting()
 	e.mustBeRefused(b, e.lock("held"))
-	if e.can.Latches {
+	if e.hasLatches {
 		e.countDown(e.latcher(), e.latchDown(), 2)
 	}
 	e.release(a, r)

@@ -80,7 +80,7 @@ func walkTellsWhatListDoes(e *env) {
 		take(e.reader("readers"))
 		take(e.reader("readers"))
 	}
-	if e.can.Latches {
+	if e.hasLatches {
 		e.mustSet(e.latcher(), e.latchSet(3))
 	}
 	if e.can.Fair { // other engines do not count all waiters

@@ -149,7 +149,7 @@ func (r *Trial) prepare(t testing.TB) (mine driver.Request, held bool) {
 	case r.State == Free:
 		return mine, false
 	case r.State == Latch:
-		if l, ok := r.A.(driver.Latcher); ok && can.Latches {
+		if l, ok := r.A.(driver.Latcher); ok {
 			r.call(t, "TrySet", func(ctx context.Context) {
 				_, _ = l.TrySet(ctx, driver.LatchSet{Name: r.Name, ID: r.Prefix + "latch", Count: 3, TTL: ttl})
 			})
@@ -243,7 +243,7 @@ func (r *Trial) takeOtherWays(t testing.TB) {
 		_ = r.renew(t, r.B, q)
 		r.release(t, r.B, q)
 	}
-	if all, ok := r.B.(driver.AllTaker); ok && can.All {
+	if all, ok := r.B.(driver.AllTaker); ok {
 		batch := []driver.Request{r.request(driver.Request{Key: lock}),
 			r.request(driver.Request{Key: driver.Key{Kind: driver.Lock, Name: r.Name + "~"}})}
 		var grants []driver.Grant
@@ -262,7 +262,7 @@ func (r *Trial) takeOtherWays(t testing.TB) {
 func (r *Trial) latches(t testing.TB) {
 	t.Helper()
 	l, ok := r.B.(driver.Latcher)
-	if !ok || !r.B.Abilities().Latches {
+	if !ok {
 		return
 	}
 	r.call(t, "LatchState", func(ctx context.Context) { r.latchChecker(t)(l.LatchState(ctx, r.Name)) })
