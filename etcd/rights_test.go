@@ -260,8 +260,8 @@ func (s *serverWithUsers) snapshot(t *testing.T) string {
 	return text.String()
 }
 
-// A user who may only list changes nothing, whatever it tries. An operator cannot take a lock, and no role can write other
-// keys.
+// A user who may only list locks changes nothing, whatever it tries. An operator cannot take a lock, and no role can
+// write other keys.
 func TestRolesAllowNoMore(t *testing.T) {
 	t.Parallel()
 	users := map[string][]permission{}
