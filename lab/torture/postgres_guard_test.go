@@ -258,7 +258,7 @@ func TestGuardRefusesALeaseThatWasHandedOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := e.Guard(t.Context(), tx, second); !errors.Is(err, postgres.ErrLeaseLost) {
-				t.Errorf("Guard with a lease that was handed on: %v, want ErrLeaseLost", err)
+				t.Errorf("Guard with a lease that was handed over: %v, want ErrLeaseLost", err)
 			}
 			if err := tx.Rollback(t.Context()); err != nil {
 				t.Error(err)
@@ -270,5 +270,5 @@ func TestGuardRefusesALeaseThatWasHandedOver(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the lock was never handed on")
+	t.Error("the lock was never handed over")
 }
