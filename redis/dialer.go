@@ -13,13 +13,15 @@ import (
 // writes a line to standard error, in a log that all clients of the process share. A broken connection shows only in
 // the error. This also makes the client dial for each request. Otherwise it would repeat the last failure for up to a
 // second after the server is back.
+//
+// Connections end with a reply that is too large.
 func dialQuietly(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return failedConn{why: &dialError{err}}, nil
 		}
-		return conn, nil
+		return boundReplies(conn), nil
 	}
 }
 
