@@ -31,6 +31,7 @@ import (
 //   - It takes no context, and its requests wait for a connection without limit: see request.
 //   - It never removes a watch, so each cancelled waiter would leave a channel behind: see watches.go.
 //   - It reads each packet in two system calls: a connection reads as much as there is.
+//   - It trusts servers with the program's memory and life: see packets.go.
 
 const (
 	dialTimeout = 2 * time.Second
@@ -45,7 +46,7 @@ const (
 type connection struct {
 	net.Conn
 	client            *client
-	in                *bufio.Reader
+	in                packets
 	start             time.Time
 	lastRead          atomic.Int64 // when something was last read, as time since start
 	handshakeDeadline time.Time    // zero when the handshake is over; only for the goroutine that reads
@@ -73,11 +74,11 @@ func newConnection(c *client, raw net.Conn, handshake time.Duration) *connection
 	cn := &connection{
 		Conn:              raw,
 		client:            c,
-		in:                bufio.NewReader(raw),
 		start:             time.Now(),
 		handshakeDeadline: time.Now().Add(handshake),
 		began:             driver.Now(),
 	}
+	cn.in.in = bufio.NewReader(arrivals{cn})
 	_ = raw.SetDeadline(cn.handshakeDeadline) // if the connection has failed, reading reports it
 	return cn
 }
@@ -90,7 +91,6 @@ func (cn *connection) Read(b []byte) (int, error) {
 		return n, err
 	}
 	_ = cn.sent.Load()
-	cn.lastRead.Store(int64(time.Since(cn.start)))
 	if missing := helloSize - len(cn.serverHello); missing > 0 {
 		cn.serverHello = append(cn.serverHello, b[:min(n, missing)]...)
 		if len(cn.serverHello) == helloSize {
@@ -105,9 +105,22 @@ func (cn *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// arrivals notes when something arrives on a connection.
+type arrivals struct{ *connection }
+
+// Read implements io.Reader.
+func (a arrivals) Read(b []byte) (int, error) {
+	n, err := a.Conn.Read(b)
+	if n > 0 {
+		a.lastRead.Store(int64(time.Since(a.start)))
+	}
+	return n, err
+}
+
 // Write implements net.Conn. It never fails.
 func (cn *connection) Write(b []byte) (int, error) {
 	cn.sent.Add(1)
+	cn.in.noteRequest(b)
 	if _, err := cn.Conn.Write(b); err != nil {
 		_ = cn.Conn.Close() // the reader gets an error
 	}
