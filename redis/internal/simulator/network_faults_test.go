@@ -72,26 +72,38 @@ func (c *client) drawDelivery(address string, batch [][]string) delivery {
 	return f
 }
 
-// heldBackUntilGrant returns a channel that is closed after the next grant in a slot.
+// heldBackUntilGrant returns a channel that is closed after the next grant in a slot; or nil if no request is held back
+// any more, which a request that was sent before the last condition changed may not have noticed.
 func (w *simulation) heldBackUntilGrant(slot int) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.heldBack == nil {
+		return nil
+	}
 	if w.heldBack[slot] == nil {
 		w.heldBack[slot] = make(chan struct{})
 	}
 	return w.heldBack[slot]
 }
 
-// releaseHeldBack lets requests arrive that are held back: those to a slot, or all.
-func (w *simulation) releaseHeldBack(slots ...int) {
+// releaseHeldBack lets the requests to a slot arrive that are held back.
+func (w *simulation) releaseHeldBack(slot int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for slot, gate := range w.heldBack {
-		if len(slots) == 0 || slots[0] == slot {
-			close(gate)
-			delete(w.heldBack, slot)
-		}
+	if gate := w.heldBack[slot]; gate != nil {
+		close(gate)
+		delete(w.heldBack, slot)
 	}
+}
+
+// endHoldingBack lets all requests arrive that are held back, and holds back no more.
+func (w *simulation) endHoldingBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, gate := range w.heldBack {
+		close(gate)
+	}
+	w.heldBack = nil
 }
 
 // confirmTooFew decides whether too few replicas confirm a change.

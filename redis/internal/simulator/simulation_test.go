@@ -178,7 +178,7 @@ func (w *simulation) run() {
 	all.Go(func() { w.changeConditions(rand.New(rand.NewPCG(w.seed, 1001))) })
 	all.Wait()
 	w.setAllConditions(faultless)
-	w.releaseHeldBack()
+	w.endHoldingBack()
 	w.printf("no more faults")
 	w.lockEverything("although nothing is wrong")
 	for _, c := range w.clients {
