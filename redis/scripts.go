@@ -270,7 +270,7 @@ var scriptTemplates = sync.OnceValue(func() (all [scriptCount][]string) {
 })
 
 // markerCheck is the part that checks the marker.
-var markerCheck = sync.OnceValue(func() []string { return splitConstants(checkMarkerLua) })
+var markerCheck = sync.OnceValue(func() []string { return splitConstants(withoutComments(checkMarkerLua)) })
 
 // splitConstants cuts a text before and after each word of capital letters and underscores that begins with a letter.
 // It runs even in a program that lives for a moment only, so it uses no regular expression.
@@ -298,7 +298,18 @@ func splitConstants(text string) (all []string) {
 }
 
 // expand inserts the shared parts into a script. One of them contains another one, so it does so twice.
-func expand(source string) string { return includes.Replace(includes.Replace(source)) }
+func expand(source string) string { return withoutComments(includes.Replace(includes.Replace(source))) }
+
+// withoutComments drops the lines that are only a comment: half of the scripts, which no server needs.
+func withoutComments(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimLeft(line, " "), "--") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
 
 // includes inserts the shared parts.
 var includes = strings.NewReplacer(

@@ -96,8 +96,8 @@ func (e *Engine) runDirect(ctx context.Context, r batchRequest) (any, error) {
 	return answer, err
 }
 
-// lockValue returns the value of a lock: owner, first token, number of tokens, time of the grant, and holder text. See
-// lock.lua.
+// lockValue returns the value of a lock: owner, first token, number of tokens, time of the grant, and holder text. That
+// time is the client's clock, as the first token is. See lock.lua.
 func lockValue(owner string, firstToken []byte, tokens int64, text string) string {
 	var b strings.Builder
 	b.Grow(len(owner) + 2*len(firstToken) + len(text) + 24)

@@ -55,7 +55,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 }
 
-// pollOnce asks once whether it is the owner's turn. It joins again, so the owner keeps its place.
+// pollOnce asks once whether the owner is granted the name now. It joins again, so the owner keeps its place.
 func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
 	g, err := within(ctx, e, limit, func(ctx context.Context) (driver.Grant, error) {
@@ -70,7 +70,7 @@ func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *wai
 	return g, err
 }
 
-// onMessage handles a message to this process.
+// onMessage handles a message to this process. The table of messages is in lock.lua.
 func (e *Engine) onMessage(message string) {
 	words := strings.Fields(message)
 	if len(words) < 3 {

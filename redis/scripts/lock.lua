@@ -2,7 +2,7 @@
 -- CLOSED ("1" if no lease may be granted now, else "") and FLOOR (the smallest token allowed, as text) above it.
 --
 -- Constants of all scripts. Before a script is loaded, scripts.go (newScriptSet) replaces each of these words by its
--- value, wherever it occurs. Other words of capital letters are variables.
+-- value, and drops all lines that are only a comment. Other words of capital letters are variables.
 --   PREFIX                text: WithPrefix, the begin of all value keys
 --   IDENTITY              text: the identity of the server for which this script is made
 --   FIRST_LEASE           ms: the first lease of a waiter that another's release granted (Go: firstLease)
