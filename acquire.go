@@ -134,7 +134,6 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 	return l.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false), nil
 }
 
-// withWaitLimit returns ctx, ended by the wait limit if there is one.
 func (l *lock) withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if l.waitLimit == 0 {
 		return ctx, func() {}

@@ -130,7 +130,6 @@ func (c *Client) Close() error {
 	return c.closeErr
 }
 
-// errorList collects errors from many goroutines.
 type errorList struct {
 	mu   sync.Mutex
 	errs []error

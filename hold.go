@@ -120,7 +120,6 @@ func (h *hold) releaseRequestLocked(keep time.Duration) driver.Release {
 	return driver.Release{Hold: h.refLocked(), Place: h.place, Keep: keep}
 }
 
-// take asks the engine once.
 func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := h.lock.client
 	if c.abilities.Local {

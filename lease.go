@@ -52,7 +52,6 @@ func (h *hold) watchLeasesLocked() {
 	h.unwatched, h.unwatchedBuf[0] = nil, nil // otherwise the hold would still refer to the first lease
 }
 
-// unwatchLeaseLocked undoes watchLeasesLocked for a lease that is released.
 func (h *hold) unwatchLeaseLocked(l *Lease) {
 	if at := slices.Index(h.unwatched, l); at >= 0 {
 		h.unwatched = slices.Delete(h.unwatched, at, at+1)
