@@ -134,7 +134,7 @@ bench: redis ## Compare with other libraries and write docs/performance.md (take
 	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java default-jre-headless || true
 	@mkdir -p bin
 	go run ./lab/bench -json bin/bench.json
-	go run ./lab/bench -from bin/bench.json -page docs/performance.md >/dev/null
+	go run ./lab/bench -from bin/bench.json -page docs/performance.md -figures lab/bench/figures.md >/dev/null
 
 .PHONY: microbench
 microbench: ## Measure the library alone and write docs/performance-library.md (takes some minutes)

@@ -41,6 +41,7 @@ type options struct {
 	cpu     string
 	from    string
 	page    string
+	figures string
 	compare string
 }
 
@@ -63,6 +64,7 @@ func parse(args []string) (options, error) {
 		"run nothing, and take the figures from `FILE`, which -json has written on this machine or another")
 	f.StringVar(&o.page, "page", "",
 		"write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
+	f.StringVar(&o.figures, "figures", "", "with -page, write the tables of all figures to `FILE` instead")
 	f.StringVar(&o.compare, "compare", "",
 		"say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
 	err := f.Parse(args)
@@ -100,7 +102,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		err = d.Write(o.json)
 	}
 	if o.page != "" {
-		err = errors.Join(err, page.Write(d, o.page))
+		err = errors.Join(err, page.Write(d, o.page, o.figures))
 	}
 	if err != nil {
 		log.Print(err)

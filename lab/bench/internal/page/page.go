@@ -18,9 +18,10 @@ import (
 // plots is the folder of the pictures, beside the document.
 const plots = "plots"
 
-// Write writes the document to a file, and its plots to the folder plots beside it. It removes
-// earlier plots that are not part of this document.
-func Write(d *report.Document, file string) error {
+// Write writes the document to a file, and its plots to the folder plots beside it. It removes earlier plots that are
+// not part of this document. Tables of all figures, and the configuration of the libraries, go to the second file, or
+// to the first one if there is no second.
+func Write(d *report.Document, file, figures string) error {
 	folder := filepath.Join(filepath.Dir(file), plots)
 	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
 	if err != nil {
@@ -31,25 +32,46 @@ func Write(d *report.Document, file string) error {
 			return err
 		}
 	}
-	text, pictures := render(d)
+	link := ""
+	if figures != "" {
+		if link, err = filepath.Rel(filepath.Dir(file), figures); err != nil {
+			return err
+		}
+	}
+	text, tables, pictures := render(d, filepath.ToSlash(link))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	errs := []error{os.WriteFile(file, []byte(text), 0o644)}
+	if figures != "" {
+		errs = append(errs, os.WriteFile(figures, []byte(tables), 0o644))
+	}
 	for name, svg := range pictures {
 		errs = append(errs, os.WriteFile(filepath.Join(folder, name), []byte(svg), 0o644))
 	}
 	return errors.Join(errs...)
 }
 
-// render returns the document, and its plots by name.
-func render(d *report.Document) (string, map[string]string) {
-	var b strings.Builder
-	pictures := map[string]string{}
+// render returns the document, the tables that it links to as figures, and its plots by name.
+func render(d *report.Document, figures string) (text, tables string, pictures map[string]string) {
+	var b, other strings.Builder
+	to := &b
+	if figures != "" {
+		to = &other
+		other.WriteString("# All figures\n\nWritten by `make bench`, with the page on performance.\n" +
+			report.HowToRead + "\n")
+	}
+	pictures = map[string]string{}
 	b.WriteString(introduction)
 	run(&b, d)
 	targets(&b, d.Verdicts)
-	b.WriteString("\n## What was measured\n\n" + report.HowToRead + "\n")
+	b.WriteString("\n## What was measured\n\n")
+	if figures == "" {
+		b.WriteString(report.HowToRead + "\n")
+	} else {
+		fmt.Fprintf(&b, "[All figures](%[1]s), and [how the libraries are configured](%[1]s#%[2]s).\n", figures,
+			"how-the-libraries-are-configured")
+	}
 	contents(&b, d)
 	section := ""
 	for _, r := range d.Results {
@@ -57,10 +79,10 @@ func render(d *report.Document) (string, map[string]string) {
 			section = r.Section
 			fmt.Fprintf(&b, "\n## On %s\n", section)
 		}
-		workload(&b, r, pictures)
+		workload(&b, to, r, pictures)
 	}
-	libraries(&b, d)
-	return b.String(), pictures
+	libraries(to, d)
+	return b.String(), other.String(), pictures
 }
 
 const introduction = `# Performance
@@ -118,7 +140,8 @@ func targets(b *strings.Builder, verdicts []work.Verdict) {
 	}
 }
 
-func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
+// workload writes what a workload has shown, and its table to another text, which may be the same.
+func workload(b, tables *strings.Builder, r work.Result, pictures map[string]string) {
 	fmt.Fprintf(b, "\n### %s\n\n%s%s; %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
 		report.Plan(r.Plan))
 	for _, f := range r.Failures {
@@ -141,7 +164,10 @@ func workload(b *strings.Builder, r work.Result, pictures map[string]string) {
 	if svg, ok := waits(r); ok {
 		picture("-waits", r.Workload+": percentiles of waits", svg)
 	}
-	table(b, r)
+	if tables != b {
+		fmt.Fprintf(tables, "\n## %s\n", r.Workload)
+	}
+	table(tables, r)
 }
 
 // table prints the longer side of the figures as rows.

@@ -56,7 +56,7 @@ func example() *report.Document {
 
 func TestPageShowsTheWholeRun(t *testing.T) {
 	t.Parallel()
-	text, pictures := render(example())
+	text, _, pictures := render(example(), "")
 	for _, want := range []string{
 		"`go run ./lab/bench`", "2 processors: A <fast> one", "Redis 7.0.15, given",
 		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
@@ -75,6 +75,21 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 	}
 }
 
+func TestTablesMayBeInAFileOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	text, tables, _ := render(example(), "../figures.md")
+	for _, want := range []string{"[All figures](../figures.md)", "### crowd", "(plots/crowd-waits.svg)", "**Failed**"} {
+		if !strings.Contains(text, want) || strings.Contains(tables, want) {
+			t.Errorf("%q belongs to the page:\n%s", want, text)
+		}
+	}
+	for _, want := range []string{"\n## crowd\n", "| hand-overs, /s | 178 [170…187] |", "`example.com/a` v1.2.3"} {
+		if !strings.Contains(tables, want) || strings.Contains(text, want) {
+			t.Errorf("%q belongs to the tables:\n%s", want, tables)
+		}
+	}
+}
+
 func TestTableHasARowForEachLibraryIfTheyOutnumberFigures(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -89,7 +104,7 @@ func TestTableHasARowForEachLibraryIfTheyOutnumberFigures(t *testing.T) {
 
 func TestPlotsAreWellFormedAndSayWhatTheyShow(t *testing.T) {
 	t.Parallel()
-	_, pictures := render(example())
+	_, _, pictures := render(example(), "")
 	for name, want := range map[string][]string{
 		"crowd.svg": {"leasehold", "a &amp; b", "hand-overs, /s", "178", "class=\"spread\"",
 			"etcd is another kind of server", "class=\"other\""},
@@ -150,7 +165,7 @@ func TestWriteReplacesPlotsOfAnEarlierRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Write(example(), file); err != nil {
+	if err := Write(example(), file, ""); err != nil {
 		t.Fatal(err)
 	}
 	there, err := filepath.Glob(filepath.Join(folder, plots, "*"))
