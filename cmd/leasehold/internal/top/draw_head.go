@@ -174,7 +174,7 @@ func (m *model) health() (l *line, calm bool) {
 			l.also(as, strconv.Itoa(n)+" "+what)
 		}
 	}
-	some(good, well, "well")
+	some(good, well, "ok")
 	some(bad, silent, "SILENT")
 	some(bad, closed, "in QUARANTINE")
 	some(bad, failed, "FAILING")

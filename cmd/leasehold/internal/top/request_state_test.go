@@ -111,10 +111,10 @@ func TestHealth(t *testing.T) {
 	for want, a := range map[string]response{
 		"":                                     {err: &leasehold.Error{Op: "examine", Err: leasehold.ErrUnsupported}},
 		"the servers cannot be examined: no\n": {err: errors.New("no")},
-		"servers 2  2 well  round trip 0.4ms\n": {
+		"servers 2  2 ok  round trip 0.4ms\n": {
 			examination: admin.Examination{Servers: []admin.Server{well("a"), well("b")}},
 		},
-		"servers 2  1 well  1 FAILING  a: NOPERM  round trip 0.4ms\n": {
+		"servers 2  1 ok  1 FAILING  a: NOPERM  round trip 0.4ms\n": {
 			examination: admin.Examination{
 				Servers: []admin.Server{{Name: "a", Err: errors.New("NOPERM")}, well("b")},
 			},
