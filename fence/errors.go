@@ -9,7 +9,7 @@ import (
 // Errors of this package, for errors.Is.
 var (
 	// ErrStale says that the resource has seen a larger token, so the lease with this token has ended. errors.As finds
-	// the [*StaleError]. Nothing has been changed. Do not try again: take the lock anew, and begin again with reading.
+	// the [*StaleError]. Nothing has been changed. Do not try again: take the lock again, and begin again with reading.
 	ErrStale = errors.New("the token is too old")
 
 	// ErrInvalid says that a value is not allowed. errors.As finds the [*ValueError]. Nothing has been sent.
@@ -49,7 +49,7 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("fence: token %d for %q is too old, %d has been there: stop, and take the lock anew",
+	return fmt.Sprintf("fence: token %d for %q is too old, %d has been there: stop, and take the lock again",
 		e.Want, e.Name, e.Have)
 }
 

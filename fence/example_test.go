@@ -159,7 +159,7 @@ func ExampleMemory() {
 	fmt.Println(marks.Raise(ctx, "stock:7", 41))
 	// Output:
 	// <nil>
-	// fence: token 41 for "stock:7" is too old, 42 has been there: stop, and take the lock anew
+	// fence: token 41 for "stock:7" is too old, 42 has been there: stop, and take the lock again
 }
 
 // A holder that is refused learns which token was there.
@@ -190,7 +190,7 @@ func ExampleGate_Do() {
 	send(41)
 	// Output:
 	// printing for 42
-	// fence: token 41 for "printer" is too old, 42 has been there: stop, and take the lock anew
+	// fence: token 41 for "printer" is too old, 42 has been there: stop, and take the lock again
 }
 
 // A server that refuses old tokens, and a client that sends its own.
@@ -228,7 +228,7 @@ func ExampleGate_Handler() {
 	put(41)
 	// Output:
 	// changed with 42
-	// 412 fence: token 41 for "order:1001" is too old, 42 has been there: stop, and take the lock anew
+	// 412 fence: token 41 for "order:1001" is too old, 42 has been there: stop, and take the lock again
 }
 
 // A handler that writes to a database raises the mark there with the token of the request. That is safe with any number

@@ -32,6 +32,6 @@ func TestMutantsApply(t *testing.T) {
 	overlay.Check(t, mutants)
 	const file = "migrations/0009_origin.sql"
 	if text, err := os.ReadFile(file); err != nil || strings.Count(string(text), number) != 1 {
-		t.Errorf("%s must have one %s: plant the fault anew (%v)", file, number, err)
+		t.Errorf("%s must have one %s: plant the fault again (%v)", file, number, err)
 	}
 }

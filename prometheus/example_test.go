@@ -85,5 +85,5 @@ func ExampleMetrics_Fenced() {
 	fmt.Println(write(33)) // counted in distributed_lock_fencing_rejections_total
 	// Output:
 	// <nil>
-	// fence: token 33 for "order:1001" is too old, 34 has been there: stop, and take the lock anew
+	// fence: token 33 for "order:1001" is too old, 34 has been there: stop, and take the lock again
 }

@@ -39,7 +39,7 @@ func (e Edit) read(t testing.TB) (path, text string) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(b), e.From); e.Func == "" && n != 1 {
-		t.Fatalf("%s has %d places like %q, want 1: plant the fault anew", e.File, n, e.From)
+		t.Fatalf("%s has %d occurrences of %q, want 1: plant the fault again", e.File, n, e.From)
 	}
 	return path, string(b)
 }

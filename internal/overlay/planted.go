@@ -73,7 +73,7 @@ func (s *source) plant(t testing.TB, fault string, e Edit) {
 	}
 	f := s.functionWith(e.From)
 	if f == nil {
-		t.Fatalf("%s: %q is not inside of one function: plant the fault anew", e.File, e.From)
+		t.Fatalf("%s: %q is not inside of one function: plant the fault again", e.File, e.From)
 	}
 	bodies := s.bodies[f]
 	if last := len(bodies) - 1; last < 0 || bodies[last].fault != fault {
@@ -81,7 +81,7 @@ func (s *source) plant(t testing.TB, fault string, e Edit) {
 	}
 	b := &bodies[len(bodies)-1]
 	if n := strings.Count(b.text, e.From); n != 1 {
-		t.Fatalf("%s: after the edits before it there are %d places like %q, want 1: plant the fault anew", e.File, n,
+		t.Fatalf("%s: after earlier edits it has %d occurrences of %q, want 1: plant the fault again", e.File, n,
 			e.From)
 	}
 	b.text = strings.Replace(b.text, e.From, e.To, 1)
@@ -121,7 +121,7 @@ func fileWith(t testing.TB, function string) (file string) {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%q has function %s, want one file: plant the fault anew", found, function)
+		t.Fatalf("%q has function %s, want one file: plant the fault again", found, function)
 	}
 	return found[0]
 }

@@ -25,11 +25,10 @@
 //
 // # Outcomes
 //
-// If no answer comes, the error is a fence.ErrUnknown: the write may have been done or not. It is safe to
-// read, and to write the same again with the same Guard. It is not safe to add, nor to write something else,
-// since the request that was given up may still be in flight and arrive later. Release the lock and take it
-// anew instead: the larger token keeps that request out. Scripts are sent once, whatever the MaxRetries of
-// the client.
+// If no answer comes, the error is a fence.ErrUnknown: the write may have been done or not. It is safe to read, and to
+// write the same again with the same Guard. It is not safe to add, nor to write something else, since the request that
+// was given up may still be in flight and arrive later. Release the lock and take it again instead: the larger token
+// keeps that request out. Scripts are sent once, whatever the MaxRetries of the client.
 //
 // In a Cluster all keys must be in the slot of the mark. Other keys are refused before anything is sent.
 package redisfence

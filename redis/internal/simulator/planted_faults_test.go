@@ -70,7 +70,7 @@ func TestPlantedFaultsApply(t *testing.T) {
 		for _, e := range p {
 			text, err := os.ReadFile(filepath.Join("../../scripts", e.file))
 			if n := strings.Count(string(text), e.from); err != nil || n != 1 {
-				t.Errorf("%s: %s has %d places like %q, want 1: plant the fault anew (%v)", name, e.file, n, e.from,
+				t.Errorf("%s: %s has %d occurrences of %q, want 1: plant the fault again (%v)", name, e.file, n, e.from,
 					err)
 			}
 		}
