@@ -123,9 +123,6 @@ type Abilities struct {
 	// Semaphores: Request.Kind may be Semaphore.
 	Semaphores bool
 
-	// Raise: Take respects Request.Floor, and the engine is a Raiser.
-	Raise bool
-
 	// Waiters: Take respects Request.MaxWaiters.
 	Waiters bool
 

@@ -24,27 +24,6 @@ type AllTaker interface {
 	TakeAll(ctx context.Context, batch []Request) ([]Grant, error)
 }
 
-// Raiser is implemented by an engine with the ability Raise: it can be one of several nodes that
-// keep the same lock together, and must agree on a token.
-type Raiser interface {
-	// Raise makes sure that no token up to Token+Tokens-1 is granted for the key any more, and that
-	// the owner's grant has the tokens Token to Token+Tokens-1.
-	//
-	// It changes nothing and answers ErrNotHeld if the owner does not hold the key exclusively: an
-	// owner whose lease has ended must not change what others hold. It answers the same if the
-	// owner's token is larger than Token: Token may have been granted to others before.
-	Raise(ctx context.Context, r Raise) error
-}
-
-// Raise is what [Raiser.Raise] is given.
-type Raise struct {
-	Key
-	Owner string
-	// Token is not zero, and Tokens at least 1. The last of them is at most MaxToken.
-	Token  uint64
-	Tokens int
-}
-
 // Router is implemented by an engine that keeps names on several servers, each of which may be slow
 // or silent by itself. Takes then wait only for the renewals on the same server.
 type Router interface {
@@ -53,21 +32,6 @@ type Router interface {
 	// equal modulo 64 share a take limiter. Route is called before each take and renewal, so it must be
 	// quick. A wrong answer breaks no promise.
 	Route(k Key) uint32
-}
-
-// Starter is implemented by an engine that accepts a request without a goroutine that waits for the
-// answer. It serves callers that ask several engines at the same time and, with the ability Starts,
-// all callers.
-type Starter interface {
-	// StartTake is Take, but passes the outcome to done.
-	//
-	// The context must have a deadline. done is called by then, or a little later; StartTake
-	// ignores an earlier end of the context. done is called once, from any goroutine, perhaps
-	// before StartTake returns. It must not block.
-	StartTake(ctx context.Context, r Request, done func(Grant, error))
-
-	// StartRelease is Release in the same way.
-	StartRelease(ctx context.Context, r Release, done func(error))
 }
 
 // Wanter is implemented by an engine on which a lock may be handed over inside a process. Without

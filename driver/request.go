@@ -95,7 +95,7 @@ type Request struct {
 	Tokens int
 
 	// Floor is the smallest token that may be granted, below MaxToken; zero leaves it to the
-	// engine. Only engines with the ability Raise use it.
+	// engine. Only the nodes of redlock use it.
 	Floor uint64
 
 	// Join asks Take to queue the owner if the request is refused.

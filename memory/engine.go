@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // Engine keeps locks in memory. It is safe for concurrent use. It need not be closed: it has no goroutines, and a timer
@@ -39,13 +40,12 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.AllTaker = (*Engine)(nil)
-	_ driver.Raiser   = (*Engine)(nil)
-	_ driver.Starter  = (*Engine)(nil)
-	_ driver.Wanter   = (*Engine)(nil)
-	_ driver.Latcher  = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
+	_ quorumnode.Raiser = (*Engine)(nil)
+	_ driver.Wanter     = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
 )
 
 // Option changes an engine when it is created.
@@ -77,7 +77,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "memory",
 		Shared:     true,
 		Semaphores: true,
-		Raise:      true,
 		Waiters:    true,
 		Fair:       true,
 		Local:      true,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // Downgrade implements [driver.Engine].
@@ -20,8 +21,8 @@ func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
 	return nil
 }
 
-// Raise implements [driver.Raiser].
-func (e *Engine) Raise(_ context.Context, r driver.Raise) error {
+// Raise implements [quorumnode.Raiser].
+func (e *Engine) Raise(_ context.Context, r quorumnode.Raise) error {
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

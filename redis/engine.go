@@ -13,6 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/contended"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/keyset"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
 
@@ -50,13 +51,13 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.AllTaker = (*Engine)(nil)
-	_ driver.Raiser   = (*Engine)(nil)
-	_ driver.Wanter   = (*Engine)(nil)
-	_ driver.Latcher  = (*Engine)(nil)
-	_ driver.Starter  = (*Engine)(nil)
+	_ driver.Engine      = (*Engine)(nil)
+	_ driver.Operator    = (*Engine)(nil)
+	_ driver.AllTaker    = (*Engine)(nil)
+	_ quorumnode.Raiser  = (*Engine)(nil)
+	_ driver.Wanter      = (*Engine)(nil)
+	_ driver.Latcher     = (*Engine)(nil)
+	_ quorumnode.Starter = (*Engine)(nil)
 )
 
 // New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a Cluster,
@@ -131,7 +132,6 @@ func (e *Engine) Abilities() driver.Abilities {
 		Name:       "redis",
 		Shared:     true,
 		Semaphores: true,
-		Raise:      true,
 		Waiters:    true,
 		Walk:       true,
 		Fair:       true,
@@ -209,8 +209,8 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return readHeld(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
 }
 
-// Raise implements [driver.Raiser].
-func (e *Engine) Raise(ctx context.Context, r driver.Raise) error {
+// Raise implements [quorumnode.Raiser].
+func (e *Engine) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
-// StartTake implements [driver.Starter]. Requests that go to the server together are given up together, at the latest
-// of their deadlines. So their deadlines should be close together.
+// StartTake implements [quorumnode.Starter]. Requests that go to the server together are given up together, at the
+// latest of their deadlines. So their deadlines should be close together.
 func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
 	if !e.canBatch(r) || checkOwner(r.Owner) != nil {
@@ -67,7 +67,7 @@ func (t *startedTake) finishWith(take func(context.Context, driver.Request) (dri
 	t.done(g, err)
 }
 
-// StartRelease implements [driver.Starter]. See StartTake.
+// StartRelease implements [quorumnode.Starter]. See StartTake.
 func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	wait := func(release func(context.Context, driver.Release) error) {
 		_, err := leaveAtDeadline(ctx, e, func(ctx context.Context) (struct{}, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -291,7 +292,7 @@ func TestOwnersThatCannotBeDistinguished(t *testing.T) {
 			"Renew":     renewOne(t.Context(), e, hold(other), time.Hour),
 			"Release":   e.Release(t.Context(), driver.Release{Hold: hold(other)}),
 			"Downgrade": e.Downgrade(t.Context(), hold(other)),
-			"Raise":     e.Raise(t.Context(), driver.Raise{Key: other.Key, Owner: owner, Token: 1, Tokens: 1}),
+			"Raise":     e.Raise(t.Context(), quorumnode.Raise{Key: other.Key, Owner: owner, Token: 1, Tokens: 1}),
 		} {
 			if !driver.IsPermanent(err) {
 				t.Errorf("%s by %q: %v, want a permanent error", what, owner, err)

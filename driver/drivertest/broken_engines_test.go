@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -421,7 +422,7 @@ func (n noFloor) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 // raisesForAll raises the next token for the holder and for others alike.
 type raisesForAll struct{ *memory.Engine }
 
-func (a raisesForAll) Raise(ctx context.Context, r driver.Raise) error {
+func (a raisesForAll) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if err := a.Engine.Raise(ctx, r); err == nil {
 		return nil
 	}
@@ -432,7 +433,7 @@ func (a raisesForAll) Raise(ctx context.Context, r driver.Raise) error {
 
 type raisesNothing struct{ *memory.Engine }
 
-func (raisesNothing) Raise(context.Context, driver.Raise) error { return nil }
+func (raisesNothing) Raise(context.Context, quorumnode.Raise) error { return nil }
 
 // lowers remembers the last raise, even one to a smaller token.
 type lowers struct {
@@ -440,7 +441,7 @@ type lowers struct {
 	told *sync.Map
 }
 
-func (l lowers) Raise(ctx context.Context, r driver.Raise) error {
+func (l lowers) Raise(ctx context.Context, r quorumnode.Raise) error {
 	l.told.Store(r.Owner, r.Token)
 	return l.Engine.Raise(ctx, r)
 }
@@ -455,7 +456,7 @@ func (l lowers) Take(ctx context.Context, r driver.Request) (driver.Grant, error
 
 type claimsRaise struct{ *memory.Engine }
 
-func (a claimsRaise) Raise(ctx context.Context, r driver.Raise) error {
+func (a claimsRaise) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if page, err := a.Engine.List(ctx, driver.Query{Kind: r.Kind, Name: r.Name}); err == nil && len(page) == 1 &&
 		len(page[0].Holders) == 1 && page[0].Holders[0].Token > r.Token {
 		return nil

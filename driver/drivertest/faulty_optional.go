@@ -6,13 +6,14 @@ import (
 	"reflect"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 var (
-	_ driver.AllTaker = (*Faulty)(nil)
-	_ driver.Raiser   = (*Faulty)(nil)
-	_ driver.Wanter   = (*Faulty)(nil)
-	_ driver.Latcher  = (*Faulty)(nil)
+	_ driver.AllTaker   = (*Faulty)(nil)
+	_ quorumnode.Raiser = (*Faulty)(nil)
+	_ driver.Wanter     = (*Faulty)(nil)
+	_ driver.Latcher    = (*Faulty)(nil)
 )
 
 // innerAs returns the wrapped engine as one of the optional interfaces.
@@ -44,9 +45,9 @@ func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		})
 }
 
-// Raise implements [driver.Raiser].
-func (f *Faulty) Raise(ctx context.Context, r driver.Raise) error {
-	inner, err := innerAs[driver.Raiser](f)
+// Raise implements [quorumnode.Raiser].
+func (f *Faulty) Raise(ctx context.Context, r quorumnode.Raise) error {
+	inner, err := innerAs[quorumnode.Raiser](f)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -339,7 +340,7 @@ func TestPlanSeesEachRequest(t *testing.T) {
 	also := request("also")
 	also.Name = "name, too"
 	f.TakeAll(ctx, []driver.Request{r, also})
-	f.Raise(ctx, driver.Raise{Key: r.Key, Owner: "owner", Token: 1, Tokens: 1})
+	f.Raise(ctx, quorumnode.Raise{Key: r.Key, Owner: "owner", Token: 1, Tokens: 1})
 	f.Votes(ctx, r.Key)
 	want := []drivertest.Op{
 		{1, drivertest.Take, r.Key, "owner"},

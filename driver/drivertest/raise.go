@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 var raise = []check{
@@ -20,30 +21,28 @@ var raise = []check{
 // raiser is an engine that can raise tokens.
 type raiser interface {
 	driver.Engine
-	driver.Raiser
+	quorumnode.Raiser
 }
 
 // raiser opens an engine as a Raiser.
 func (e *env) raiser() raiser {
 	e.Helper()
-	e.needs(e.can.Raise, "way to raise a token")
 	r, ok := e.open().(raiser)
-	if !ok {
-		e.Fatal("the engine says that it can raise tokens, but is no driver.Raiser")
-	}
+	e.needs(ok, "way to raise a token")
 	return r
 }
 
-func (e *env) mustRaise(engine driver.Raiser, r driver.Request, token uint64, tokens int) {
+func (e *env) mustRaise(engine quorumnode.Raiser, r driver.Request, token uint64, tokens int) {
 	e.Helper()
-	if err := engine.Raise(e.ctx, driver.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: tokens}); err != nil {
+	err := engine.Raise(e.ctx, quorumnode.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: tokens})
+	if err != nil {
 		e.Fatalf("Raise by the holder: %v", err)
 	}
 }
 
-func (e *env) mustNotRaise(engine driver.Raiser, r driver.Request, token uint64) {
+func (e *env) mustNotRaise(engine quorumnode.Raiser, r driver.Request, token uint64) {
 	e.Helper()
-	err := engine.Raise(e.ctx, driver.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: 1})
+	err := engine.Raise(e.ctx, quorumnode.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: 1})
 	if !errors.Is(err, driver.ErrNotHeld) {
 		e.Errorf("Raise by an owner that does not hold: %v, want ErrNotHeld", err)
 	}

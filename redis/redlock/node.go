@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
@@ -66,8 +67,8 @@ func (n *node) Take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	return g, nil
 }
 
-// Raise implements driver.Raiser.
-func (n *node) Raise(ctx context.Context, r driver.Raise) error {
+// Raise implements quorumnode.Raiser.
+func (n *node) Raise(ctx context.Context, r quorumnode.Raise) error {
 	return n.checkVote(ctx, n.Engine.Raise(ctx, r))
 }
 

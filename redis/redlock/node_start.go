@@ -7,7 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// StartTake implements driver.Starter.
+// StartTake implements quorumnode.Starter.
 func (n *node) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	voted := func(g driver.Grant, err error) {
 		if err = n.checkVote(ctx, err); err != nil {
@@ -48,7 +48,7 @@ func (n *node) beginTake(owner string) (initAndJoin func(context.Context) error)
 	}
 }
 
-// StartRelease implements driver.Starter.
+// StartRelease implements quorumnode.Starter.
 func (n *node) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	if n.unsent.Withdraw(r.Owner) {
 		done(driver.ErrNotHeld)

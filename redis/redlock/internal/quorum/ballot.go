@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // ballot is one attempt to be granted a name by a majority.
@@ -96,7 +97,7 @@ func (b *ballot) noteTake(n *node, g driver.Grant, err error) {
 // else may have been granted the name with a larger token.
 func (b *ballot) sendRaise(ctx context.Context, n *node) {
 	e := b.engine
-	r := driver.Raise{Key: b.request.Key, Owner: b.request.Owner, Token: b.token, Tokens: b.request.Tokens}
+	r := quorumnode.Raise{Key: b.request.Key, Owner: b.request.Owner, Token: b.token, Tokens: b.request.Tokens}
 	if b.beginRequest(answer{node: n, raised: true}) {
 		go func() {
 			err := e.sendRequest(ctx, n, func(ctx context.Context) error { return n.Raise(ctx, r) })

@@ -6,7 +6,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// StartTake implements driver.Starter.
+// StartTake implements quorumnode.Starter.
 func (n *faultyNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
 	n.rule.checkTake(r.Owner, n.name)
 	go func() {
@@ -14,7 +14,7 @@ func (n *faultyNode) StartTake(ctx context.Context, r driver.Request, done func(
 	}()
 }
 
-// StartRelease implements driver.Starter.
+// StartRelease implements quorumnode.Starter.
 func (n *faultyNode) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	n.rule.noteRelease(r.Owner, n.name)
 	go func() {

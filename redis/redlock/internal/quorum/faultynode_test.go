@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -92,7 +93,7 @@ func send[T any](
 }
 
 func (n *faultyNode) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "link", Raise: true}
+	return driver.Abilities{Name: "link"}
 }
 
 func (n *faultyNode) skewed(r driver.Request) driver.Request {
@@ -202,7 +203,7 @@ func (n *faultyNode) Release(ctx context.Context, r driver.Release) error {
 
 func (n *faultyNode) Downgrade(context.Context, driver.Hold) error { return driver.ErrUnsupported }
 
-func (n *faultyNode) Raise(ctx context.Context, r driver.Raise) error {
+func (n *faultyNode) Raise(ctx context.Context, r quorumnode.Raise) error {
 	_, err := send(ctx, n, "raise", r.Owner,
 		func(e *memory.Engine) (struct{}, error) { return struct{}{}, n.node.raise(e, r) })
 	return err

@@ -13,3 +13,13 @@ type memoryNode struct{ *memory.Engine }
 func (memoryNode) Leaks(context.Context, driver.Query, func(driver.Leak) bool) error { return nil }
 
 func (memoryNode) Sweep(context.Context, driver.Leak) error { return driver.ErrNotHeld }
+
+func (n memoryNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+	done(n.Take(ctx, r))
+}
+
+func (n memoryNode) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
+	done(n.Release(ctx, r))
+}
+
+func newMemoryNode() memoryNode { return memoryNode{memory.New()} }

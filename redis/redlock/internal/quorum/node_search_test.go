@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // searchingNode is a node that has to search for names, and may have leaks. Before each page or leak it calls stop.
 type searchingNode struct {
-	*memory.Engine
+	memoryNode
 	size   int                                    // of a page
 	pieces atomic.Int64                           // visited so far
 	stop   func(ctx context.Context, n int) error // before the nth page
@@ -103,7 +102,7 @@ func newSearchingNodes(t *testing.T, n, names int) (nodes []*searchingNode, e *E
 	t.Helper()
 	var all []Node
 	for i := range n {
-		s := &searchingNode{Engine: memory.New(), size: 3 + 2*i}
+		s := &searchingNode{memoryNode: newMemoryNode(), size: 3 + 2*i}
 		nodes, all = append(nodes, s), append(all, s)
 	}
 	e = newQuorum(all...)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // Each node says what it knows, whatever has happened to it.
@@ -75,7 +74,7 @@ func TestVotesOfEachNode(t *testing.T) {
 }
 
 // slowLister is a node whose listings take longer than they may.
-type slowLister struct{ *memory.Engine }
+type slowLister struct{ memoryNode }
 
 func (l slowLister) List(context.Context, driver.Query) ([]driver.Status, error) {
 	time.Sleep(2 * time.Second)
@@ -87,7 +86,7 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := request("owner")
-		nodes := []Node{memory.New(), memory.New(), slowLister{memory.New()}}
+		nodes := []Node{newMemoryNode(), newMemoryNode(), slowLister{newMemoryNode()}}
 		for _, n := range nodes {
 			if _, err := n.Take(t.Context(), r); err != nil {
 				t.Fatal(err)

@@ -32,13 +32,14 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/contended"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // Node is one of the independent servers.
 type Node interface {
 	driver.Engine
-	driver.Starter
-	driver.Raiser
+	quorumnode.Starter
+	quorumnode.Raiser
 	driver.Operator
 	driver.Wanter
 }

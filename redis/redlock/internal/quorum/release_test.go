@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // oddNode is a node that a test makes answer late, or something else.
 type oddNode struct {
-	*memory.Engine
+	memoryNode
 	take   func(do func() (driver.Grant, error), done func(driver.Grant, error)) // nil: answers at once
 	wanted func() bool                                                           // nil: answers truly
 }
@@ -48,8 +47,8 @@ func answersLate(after time.Duration) func(do func() (driver.Grant, error), done
 
 // newWithOddNode returns a quorum of three nodes, of which the last is odd.
 func newWithOddNode(t *testing.T) (*Engine, *oddNode) {
-	o := &oddNode{Engine: memory.New()}
-	e := newQuorum(memory.New(), memory.New(), o)
+	o := &oddNode{memoryNode: newMemoryNode()}
+	e := newQuorum(newMemoryNode(), newMemoryNode(), o)
 	t.Cleanup(e.Close)
 	return e, o
 }
@@ -160,7 +159,7 @@ func TestLateAnswerWhileTheReleaseLooksForWaiters(t *testing.T) {
 	for range 200 {
 		looks := make(chan struct{})
 		o := &oddNode{
-			Engine: memory.New(),
+			memoryNode: newMemoryNode(),
 			take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
 				go func() {
 					<-looks
@@ -169,10 +168,10 @@ func TestLateAnswerWhileTheReleaseLooksForWaiters(t *testing.T) {
 			},
 		}
 		var once sync.Once
-		e := newQuorum(&oddNode{Engine: memory.New(), wanted: func() bool {
+		e := newQuorum(&oddNode{memoryNode: newMemoryNode(), wanted: func() bool {
 			once.Do(func() { close(looks) })
 			return true
-		}}, memory.New(), o)
+		}}, newMemoryNode(), o)
 		if _, err := e.Take(t.Context(), request("owner")); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +189,7 @@ func TestIdleWhenLateGrantsAreGone(t *testing.T) {
 		answer := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		o := &oddNode{
-			Engine: memory.New(),
+			memoryNode: newMemoryNode(),
 			take: func(do func() (driver.Grant, error), done func(driver.Grant, error)) {
 				go func() {
 					cancel()
@@ -199,9 +198,9 @@ func TestIdleWhenLateGrantsAreGone(t *testing.T) {
 				}()
 			},
 		}
-		first, second := memory.New(), memory.New()
+		first, second := newMemoryNode(), newMemoryNode()
 		e := newQuorum(first, second, o)
-		for _, n := range []*memory.Engine{first, second} {
+		for _, n := range []memoryNode{first, second} {
 			if _, err := n.Take(t.Context(), request("other")); err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +240,7 @@ func TestCloseDuringRequests(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 	for range 50 {
-		e := newQuorum(memory.New(), memory.New(), memory.New())
+		e := newQuorum(newMemoryNode(), newMemoryNode(), newMemoryNode())
 		var work sync.WaitGroup
 		for i := range 4 {
 			work.Go(func() {

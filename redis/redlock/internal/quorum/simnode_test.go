@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -199,7 +200,7 @@ func (n *simNode) receivedRequest(r driver.Request) driver.Request {
 	return r
 }
 
-func (n *simNode) raise(e *memory.Engine, r driver.Raise) error {
+func (n *simNode) raise(e *memory.Engine, r quorumnode.Raise) error {
 	if err := n.checkOpen(); err != nil { // not even a yes counts: see package redlock
 		return err
 	}

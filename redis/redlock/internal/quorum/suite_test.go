@@ -8,7 +8,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // newQuorum returns a quorum of the nodes.
@@ -31,7 +30,7 @@ func TestContract(t *testing.T) {
 			drivertest.Run(t, drivertest.Harness{Start: func(*testing.T) drivertest.Environment {
 				var nodes []Node
 				for range n {
-					nodes = append(nodes, memoryNode{memory.New()})
+					nodes = append(nodes, newMemoryNode())
 				}
 				return drivertest.Environment{Open: func(t *testing.T) driver.Engine {
 					e := newQuorum(nodes...)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/memory"
 )
 
 // If a raise is not answered, nobody knows whether the lock could be had: that is not a refusal.
@@ -29,7 +28,7 @@ func TestRaiseWithoutAnAnswerIsNoRefusal(t *testing.T) {
 }
 
 // refusingNode is a node that refuses for good.
-type refusingNode struct{ *memory.Engine }
+type refusingNode struct{ memoryNode }
 
 func (refusingNode) Take(context.Context, driver.Request) (driver.Grant, error) {
 	return driver.Grant{}, driver.Permanent(errors.New("no rights"))
@@ -43,7 +42,7 @@ func (r refusingNode) StartTake(ctx context.Context, q driver.Request, done func
 func TestCallThatFailsForGoodIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newQuorum(refusingNode{memory.New()}, refusingNode{memory.New()}, refusingNode{memory.New()})
+		e := newQuorum(refusingNode{newMemoryNode()}, refusingNode{newMemoryNode()}, refusingNode{newMemoryNode()})
 		defer e.Close()
 		if _, err := e.Take(t.Context(), joining("owner")); !driver.IsPermanent(err) {
 			t.Fatalf("take: %v", err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/scenario"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/timeline"
@@ -75,7 +76,7 @@ func (a *lease) requestVotes() (token uint64, ok bool) {
 		stands, has := granted[i]
 		if has && stands < token {
 			has = s.engine.Raise(context.Background(),
-				driver.Raise{Key: lockKey, Owner: a.owner, Token: token, Tokens: 1}) == nil
+				quorumnode.Raise{Key: lockKey, Owner: a.owner, Token: token, Tokens: 1}) == nil
 		}
 		if has {
 			agree++
