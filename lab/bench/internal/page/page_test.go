@@ -78,7 +78,9 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 func TestTablesMayBeInAFileOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	text, tables, _ := render(example(), "../figures.md")
-	for _, want := range []string{"[All figures](../figures.md)", "### crowd", "(plots/crowd-waits.svg)", "**Failed**"} {
+	for _, want := range []string{
+		"[All figures](../figures.md)", "### crowd", "(plots/crowd-waits.svg)", "**Failed**",
+	} {
 		if !strings.Contains(text, want) || strings.Contains(tables, want) {
 			t.Errorf("%q belongs to the page:\n%s", want, text)
 		}
