@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -50,7 +51,7 @@ func (t TLS) Config(engine string) (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
+		pem, err := readPEM(t.CA)
 		if err != nil {
 			return nil, fmt.Errorf("%s engine: URL: parameter ca: %w", engine, err)
 		}
@@ -61,11 +62,45 @@ func (t TLS) Config(engine string) (*tls.Config, error) {
 		}
 	}
 	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		pair, err := readPair(t.Cert, t.Key)
 		if err != nil {
 			return nil, fmt.Errorf("%s engine: URL: parameters cert and key: %w", engine, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// longestPEM is the size of the largest file of certificates or keys that is read, in bytes. It keeps a path such as
+// /dev/zero from filling the memory.
+const longestPEM = 4 << 20
+
+// readPEM reads a file of certificates or keys.
+func readPEM(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, longestPEM+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > longestPEM {
+		return nil, fmt.Errorf("%s has more than %d MiB: give a file of PEM blocks", path, longestPEM>>20)
+	}
+	return text, nil
+}
+
+// readPair reads a certificate and its key.
+func readPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := readPEM(certFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := readPEM(keyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
