@@ -82,7 +82,7 @@ run() {
 		ran="of ${packages[$kind]}: \`${LEASEHOLD_MATRIX_RUN//|/\\|}\`"
 		tests "$log" "$LEASEHOLD_MATRIX_RUN" ${packages[$kind]}
 	else
-		ran="${packages[$kind]}, and of ./lab/torture and ./cmd/leasehold what it has a part in"
+		ran=${packages[$kind]}
 		tests "$log" "" ${packages[$kind]}
 		tests "$log" "${torture[$kind]}" ./lab/torture
 		tests "$log" "${scripts[$kind]}" ./cmd/leasehold
@@ -117,7 +117,7 @@ done
 # Versions of servers
 
 `make matrix` runs the tests of the engines on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make race` runs the same tests with the race
-detector; here they run without it. "Passed" counts tests and their parts, but for parts that are about something that an engine cannot do. "Not run" are those that need what a server does not have:
+detector; here they run without it. To each belong the tests of ./lab/torture and ./cmd/leasehold that the server has a part in. "Passed" counts tests and their parts, but for parts that are about something that an engine cannot do. "Not run" are those that need what a server does not have:
 Redis 8.2 and Valkey 8.1, as they can be had from a package registry, were built without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
 
 | Server | Version | What was run | Result |
