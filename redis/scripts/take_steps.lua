@@ -21,7 +21,7 @@ if type(before) == 'table' then -- the key has another type
   call('DEL', valueKey)
   return before
 end
-local last, floor = tonumber(before or 0), tonumber(floorText)
+local last, floor = tonumber(before or 0), floorText + 0 -- tonumber would convert the text twice
 if last and last < floor then
   if last == 0 or floor - floor % EXTENSION_PERIOD > last then call('PEXPIRE', tokenKey, tokenTTL(floor)) end
   return 1
