@@ -70,13 +70,18 @@ func (l *Limit) NoteLate(d time.Duration) {
 	l.lateUntil = max(l.lateUntil, until)
 }
 
-// checkLateLocked reports whether renewals are late at the time now, and lowers the limit if they are.
-func (l *Limit) checkLateLocked(now time.Duration) bool {
+// checkLateLocked reports whether renewals are late, and lowers the limit if they are. It does not read the clock while
+// none can be, as each take calls it twice.
+func (l *Limit) checkLateLocked() bool {
 	if l.limit == 0 {
 		l.limit = initialTakes
 	}
 	next, any := l.pendingRenewals.Next()
-	if late := now < max(l.lateUntil, time.Duration(l.process.lateUntil.Load())) || any && next < now; !late {
+	lateUntil := max(l.lateUntil, time.Duration(l.process.lateUntil.Load()))
+	if !any && lateUntil == 0 {
+		return false
+	}
+	if now := l.process.now(); now >= lateUntil && !(any && next < now) {
 		return false
 	}
 	l.limit = minTakes
@@ -86,12 +91,13 @@ func (l *Limit) checkLateLocked(now time.Duration) bool {
 // Admit waits until a take may be sent that may last for d: for at most half of d, and until ctx or lifetime, that of
 // the client, ends. It returns the rest of d. The caller of an admitted take must call Done.
 func (l *Limit) Admit(ctx, lifetime context.Context, d time.Duration) (time.Duration, error) {
+	waiter := l.admitOrQueue()
+	if waiter == nil {
+		return d, nil
+	}
 	began := l.process.now()
-	waiter := l.admitOrQueue(began)
-	if waiter != nil {
-		if err := l.wait(ctx, lifetime, waiter, d/2); err != nil {
-			return 0, err
-		}
+	if err := l.wait(ctx, lifetime, waiter, d/2); err != nil {
+		return 0, err
 	}
 	if waited := l.process.now() - began; waited > d/100 { // else requests with the usual limit share a timer
 		d -= waited
@@ -124,10 +130,10 @@ func (l *Limit) wait(ctx, lifetime context.Context, waiter *list.Element, maxWai
 }
 
 // admitOrQueue admits a take and returns nil, or queues it and returns its element of waiters.
-func (l *Limit) admitOrQueue(now time.Duration) *list.Element {
+func (l *Limit) admitOrQueue() *list.Element {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.checkLateLocked(now)
+	l.checkLateLocked()
 	if l.inFlight < l.limit && l.waiters.Len() == 0 {
 		l.inFlight++
 		return nil
@@ -137,11 +143,10 @@ func (l *Limit) admitOrQueue(now time.Duration) *list.Element {
 
 // Done ends a take that was admitted. If the engine has answered it in time, the limit grows by one.
 func (l *Limit) Done(answered bool) {
-	now := l.process.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
-	if late := l.checkLateLocked(now); answered && !late && l.waiters.Len() > 0 {
+	if late := l.checkLateLocked(); answered && !late && l.waiters.Len() > 0 {
 		l.limit++
 	}
 	for l.inFlight < l.limit && l.waiters.Len() > 0 {
