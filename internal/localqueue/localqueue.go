@@ -12,6 +12,7 @@ package localqueue
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Queue has the queues of all keys. W is what a waiter wants; V is a value that it may get along with its turn. The
@@ -20,6 +21,8 @@ type Queue[K comparable, W, V any] struct {
 	mu     sync.Mutex
 	queues map[K]*keyQueue[W, V]
 	spare  *keyQueue[W, V] // one unused queue, so that a free key costs no allocation
+
+	waiting atomic.Int32 // waiters of all keys, so that Waiting needs no mutex while there are none
 }
 
 // keyQueue is the queue of one key. It exists while a caller has the turn.
@@ -88,7 +91,7 @@ func (q *Queue[K, W, V]) SetHeld(k K, held bool) {
 	for w := kq.first; held && kq.leaversIfHeld > 0; {
 		next := w.next
 		if w.leavesIfHeld {
-			kq.remove(w)
+			q.removeLocked(kq, w)
 			w.turn <- Turn[V]{Held: true}
 		}
 		w = next
@@ -138,7 +141,7 @@ func (q *Queue[K, W, V]) join(k K, maxWaiters int, w *waiter[W, V]) (t Turn[V], 
 		return Turn[V]{TooMany: true, Held: kq.held}, false
 	}
 	w.turn = make(chan Turn[V], 1)
-	kq.push(w)
+	q.pushLocked(kq, w)
 	return t, true
 }
 
@@ -149,7 +152,7 @@ func (q *Queue[K, W, V]) leave(k K, w *waiter[W, V]) bool {
 	if !w.queued {
 		return false
 	}
-	q.queues[k].remove(w)
+	q.removeLocked(q.queues[k], w)
 	return true
 }
 
@@ -159,7 +162,7 @@ func (q *Queue[K, W, V]) EndTurn(k K) {
 	defer q.mu.Unlock()
 	kq := q.queues[k]
 	if w := kq.first; w != nil {
-		kq.remove(w)
+		q.removeLocked(kq, w)
 		kq.held = false
 		w.turn <- Turn[V]{HasTurn: true, Held: w.sawHeld}
 		return
@@ -184,13 +187,16 @@ func (q *Queue[K, W, V]) HandOver(k K, give func(want W) (V, bool)) bool {
 	if !ok {
 		return false
 	}
-	kq.remove(w)
+	q.removeLocked(kq, w)
 	w.turn <- Turn[V]{HasTurn: true, Value: value, Held: w.sawHeld}
 	return true
 }
 
 // Waiting returns how many callers wait for the turn of k.
 func (q *Queue[K, W, V]) Waiting(k K) int {
+	if q.waiting.Load() == 0 {
+		return 0
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if kq := q.queues[k]; kq != nil {
@@ -199,7 +205,8 @@ func (q *Queue[K, W, V]) Waiting(k K) int {
 	return 0
 }
 
-func (kq *keyQueue[W, V]) push(w *waiter[W, V]) {
+func (q *Queue[K, W, V]) pushLocked(kq *keyQueue[W, V], w *waiter[W, V]) {
+	q.waiting.Add(1)
 	w.queued, w.prev = true, kq.last
 	w.sawHeld, w.heldCountOnJoin = kq.held, kq.heldCount
 	if w.leavesIfHeld {
@@ -214,7 +221,8 @@ func (kq *keyQueue[W, V]) push(w *waiter[W, V]) {
 	kq.length++
 }
 
-func (kq *keyQueue[W, V]) remove(w *waiter[W, V]) {
+func (q *Queue[K, W, V]) removeLocked(kq *keyQueue[W, V], w *waiter[W, V]) {
+	q.waiting.Add(-1)
 	if w.prev != nil {
 		w.prev.next = w.next
 	} else {
