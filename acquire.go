@@ -257,7 +257,6 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		failures int
 	)
 	for {
-		start := driver.Now()
 		g, err := h.take(ctx, r)
 		mayHold = mayHold || !driver.HadNoEffect(err)
 		for errors.Is(err, driver.ErrHeld) { // Wait says so, too, if the reason has changed
@@ -279,11 +278,8 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 			r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
 			g, err = h.wait(ctx, r)
 		}
-		if !g.Start.IsZero() {
-			start = g.Start
-		}
 		if err == nil {
-			if err = h.accept(g, start); err == nil {
+			if err = h.accept(g, g.Start); err == nil {
 				return h, nil
 			}
 			err = driver.Spent(err) // a grant that came too late is released

@@ -120,10 +120,16 @@ func (h *hold) releaseRequestLocked(keep time.Duration) driver.Release {
 	return driver.Release{Hold: h.refLocked(), Place: h.place, Keep: keep}
 }
 
+// take asks the engine once. A grant says when its lease starts.
 func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c := h.lock.client
 	if c.abilities.Local {
-		return c.engine.Take(ctx, r)
+		start := driver.Now()
+		g, err := c.engine.Take(ctx, r)
+		if g.Start.IsZero() {
+			g.Start = start
+		}
+		return g, err
 	}
 	limiter := c.takeLimits.For(r.Key)
 	limit, err := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(r.TTL)))
