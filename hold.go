@@ -36,13 +36,13 @@ type hold struct {
 	phase       phase
 	mode        driver.Mode
 	hasTurn     bool           // the hold has the turn of the local queue
+	tenure      uint32         // number of the current tenure; here it needs no memory of its own
 	start       driver.Instant // start of the lease
 	validity    time.Duration  // how long the lease lasts from start
 	grantedAt   driver.Instant // when the engine granted the hold
 	firstToken  uint64         // first token of the grant
 	spareTokens int            // reserved tokens after the current one
 
-	tenure       uint32
 	token        uint64
 	openLeases   int // leases of the tenure that are not released
 	tenureStart  driver.Instant
