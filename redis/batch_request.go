@@ -92,10 +92,10 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 
 // wait has the batcher handle a request and returns its answer, or an error when ctx ends. What a take gets after that
 // is released.
-func (b *batcher) wait(ctx context.Context, r batchRequest) (any, error) {
+func (b *batcher) wait(ctx context.Context, r *batchRequest) (any, error) {
 	w := b.getWaitedRequest()
 	r.finish = w.finish
-	w.batchRequest = r
+	w.batchRequest = *r
 	if end, ok := ctx.Deadline(); ok {
 		w.deadline = end
 	} else {

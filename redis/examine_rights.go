@@ -43,7 +43,7 @@ func optional(missing *missingRights) *[]string { return &missing.optional }
 // keylessNeeds returns the rights to commands that use no key.
 func (e *Engine) keylessNeeds(clustered bool) []need {
 	n := e.names(driver.Key{Kind: driver.Lock, Name: sampleName})
-	latch := n.partPrefix + partLatch
+	latch := n.partPrefix() + partLatch
 	all := []need{
 		{"+time", []string{"TIME"}, denied},
 		{"+info", []string{"INFO"}, denied},
@@ -68,7 +68,7 @@ func (e *Engine) keylessNeeds(clustered bool) []need {
 	}
 	wake, publish, subscribe, unsubscribe := e.prefix+"wake:", "publish", "subscribe", "+unsubscribe"
 	if clustered {
-		wake, publish, subscribe, unsubscribe = n.partPrefix+"wake:", "spublish", "ssubscribe", "+sunsubscribe"
+		wake, publish, subscribe, unsubscribe = n.partPrefix()+"wake:", "spublish", "ssubscribe", "+sunsubscribe"
 	}
 	return append(all,
 		need{publish + " to " + wake + "*", []string{publish, wake, ""}, messages},

@@ -15,11 +15,9 @@ import (
 // braces that would end ours early, another tag is used, followed by the whole key of the value:
 // {user:7}lock:{user:7}:cart:token.
 type names struct {
-	value      string
-	partPrefix string // begins all other keys
-	token      string
-	tag        string
-	kind       driver.Kind
+	value string
+	token string
+	kind  driver.Kind
 }
 
 // Last parts of keys.
@@ -45,26 +43,29 @@ func (e *Engine) names(k driver.Key) names {
 	if tag != value {
 		token = "{" + tag + "}" + value + ":" + partToken
 	}
-	n := names{value: value, partPrefix: token[:len(token)-len(partToken)], token: token, tag: tag, kind: k.Kind}
+	n := names{value: value, token: token, kind: k.Kind}
 	switch k.Kind {
 	case driver.Semaphore:
-		n.value = n.partPrefix + partPermits
+		n.value = n.partPrefix() + partPermits
 	case driver.Latch:
-		n.value = n.partPrefix + partLatch
+		n.value = n.partPrefix() + partLatch
 	}
 	return n
 }
 
+// partPrefix returns what begins all keys but that of the value of a lock.
+func (n names) partPrefix() string { return n.token[:strings.LastIndexByte(n.token, ':')+1] }
+
 // slot returns the hash slot of the keys in a Cluster.
-func (n names) slot() uint16 { return crc16(n.tag) % slots }
+func (n names) slot() uint16 { return crc16(hashTag(n.token)) % slots }
 
 // allKeys returns the keys for scripts that include lock.lua.
 func (n names) allKeys() []string {
+	p := n.partPrefix()
 	if n.kind == driver.Semaphore {
-		return []string{n.value, n.token,
-			n.partPrefix + partPermitsQueue, n.partPrefix + partPermitsHolders, n.partPrefix + partPermitsInfo}
+		return []string{n.value, n.token, p + partPermitsQueue, p + partPermitsHolders, p + partPermitsInfo}
 	}
-	return []string{n.value, n.token, n.partPrefix + partQueue, n.partPrefix + partHolders, n.partPrefix + partInfo}
+	return []string{n.value, n.token, p + partQueue, p + partHolders, p + partInfo}
 }
 
 // valueAndToken returns the keys of the value and the token.

@@ -64,7 +64,7 @@ func TestKeysOfANameShareItsSlot(t *testing.T) {
 		for _, name := range awkwardNames() {
 			for _, kind := range driver.Kinds {
 				n := e.names(driver.Key{Kind: kind, Name: name})
-				for _, key := range append(everyKey(n), prefix+name, n.partPrefix+"wake:0123456789abcdef") {
+				for _, key := range append(everyKey(n), prefix+name, n.partPrefix()+"wake:0123456789abcdef") {
 					if slot := redisserver.Slot(key); slot != int(n.slot()) {
 						t.Fatalf("the key %q of the %s %q is in slot %d, not %d", key, kind, name, slot, n.slot())
 					}

@@ -10,7 +10,7 @@ import (
 // serves all names.
 func (e *Engine) notifyChannel(n names) (name string, sharded bool) {
 	if e.router.isCluster() {
-		return n.partPrefix + "wake:" + e.subscriptions.process, true
+		return n.partPrefix() + "wake:" + e.subscriptions.process, true
 	}
 	return e.prefix + "wake:" + e.subscriptions.process, false
 }

@@ -23,7 +23,7 @@ const (
 func (e *Engine) removalKeys() (n names, keys []string) {
 	beside := "{" + e.prefix + "}:"
 	// The second key stands in for the token: initializing a server checks the rights to all keys of a name.
-	n = names{value: beside + partRemovals, token: beside + partRemovalTexts, partPrefix: beside, tag: e.prefix}
+	n = names{value: beside + partRemovals, token: beside + partRemovalTexts}
 	return n, []string{n.value, n.token}
 }
 

@@ -58,7 +58,7 @@ func aboutKeys(n names, access string, err error) error {
 	}
 	missing := []string{
 		access + "~" + keyPatternEscaper.Replace(n.value),
-		access + "~" + keyPatternEscaper.Replace(n.partPrefix) + "*",
+		access + "~" + keyPatternEscaper.Replace(n.partPrefix()) + "*",
 	}
 	return driver.Permanent(&RightsError{missing, e.cause})
 }

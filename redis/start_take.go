@@ -19,7 +19,7 @@ func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driv
 		done(driver.Grant{}, err)
 		return
 	}
-	t.batchRequest, t.floor = newTakeRequest(r, e.names(r.Key))
+	t.floor = t.setTake(r, e.names(r.Key))
 	if t.floor > driver.MaxToken {
 		t.continueInBackground(errUseFullScript)
 		return

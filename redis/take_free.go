@@ -14,28 +14,27 @@ import (
 
 // takeFree takes a lock that nobody holds or waits for. It returns errUseFullScript if only the full script can decide.
 func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
-	t, first := newTakeRequest(r, n)
+	var t batchRequest
+	first := t.setTake(r, n)
 	switch tokens := int64(max(r.Tokens, 1)); {
 	case first > driver.MaxToken-tokens+1:
 		return driver.Grant{}, errUseFullScript // it will say that there are no more tokens
 	case tokens > 1:
 		return e.takeFreeRange(ctx, r, t, first)
 	}
-	answer, err := e.runRequest(ctx, t)
+	answer, err := e.runRequest(ctx, &t)
 	return e.readTakeFree(answer, err, first, r)
 }
 
-// newTakeRequest returns the batch request for a take, and the smallest token that it accepts.
-func newTakeRequest(r driver.Request, n names) (t batchRequest, first int64) {
+// setTake makes t the batch request for a take, and returns the smallest token that it accepts.
+func (t *batchRequest) setTake(r driver.Request, n names) (first int64) {
 	first = tokenFloor(r)
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)
-	t = batchRequest{
-		kind: takeRequest, names: n, ttlMillis: toMillis(r.TTL),
-		value: lockValue(r.Owner, text, int64(max(r.Tokens, 1)), withoutNUL(r.Holder)),
-	}
+	t.kind, t.names, t.ttlMillis = takeRequest, n, toMillis(r.TTL)
+	t.value = lockValue(r.Owner, text, int64(max(r.Tokens, 1)), withoutNUL(r.Holder))
 	t.floorText = t.value[len(r.Owner)+1:][:len(text)]
-	return t, first
+	return first
 }
 
 // readTakeFree reads the answer of take_free.lua.
@@ -71,7 +70,7 @@ func (e *Engine) takeFreeRange(
 
 // runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when
 // ctx ends.
-func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
+func (e *Engine) runRequest(ctx context.Context, r *batchRequest) (any, error) {
 	if e.router.isSingle() {
 		if !e.returnsInTime(ctx) || !e.batcher.beginDirect() {
 			return e.batcher.wait(ctx, r)
@@ -79,9 +78,9 @@ func (e *Engine) runRequest(ctx context.Context, r batchRequest) (any, error) {
 		defer e.batcher.endDirect()
 	}
 	if !e.returnsInTime(ctx) {
-		return e.runDetached(ctx, r)
+		return e.runDetached(ctx, *r)
 	}
-	return e.runDirect(ctx, r)
+	return e.runDirect(ctx, *r)
 }
 
 // runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
@@ -116,6 +115,6 @@ func lockValue(owner string, firstToken []byte, tokens int64, text string) strin
 
 // releaseFree releases a lock that nobody waits for, and reports whether it did.
 func (e *Engine) releaseFree(ctx context.Context, owner string, n names) (bool, error) {
-	answer, err := e.runRequest(ctx, batchRequest{kind: releaseRequest, names: n, value: owner})
+	answer, err := e.runRequest(ctx, &batchRequest{kind: releaseRequest, names: n, value: owner})
 	return answer == int64(1), err
 }
