@@ -277,8 +277,9 @@ func TestUndoneHandOverThatNobodyComesFor(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the next waiter is not told: %v", err)
 		}
-		var ticket, ms int
-		if n, _ := fmt.Sscanf(m.Payload, "h %d %d", &ticket, &ms); n == 2 {
+		var ticket string
+		var ms int
+		if n, _ := fmt.Sscanf(m.Payload, "h %s %d", &ticket, &ms); n == 2 {
 			told = last > 3000 && ms > 0 && ms <= 3000
 			last = ms
 		}

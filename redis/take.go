@@ -132,7 +132,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	case r.Mode == driver.Shared:
 		mode, size = "s", 1<<31-1
 	}
-	notifyBy, ticket, process, waiters := "", uint64(0), "", 0
+	notifyBy, ticket, process, waiters := "", "0", "", 0
 	if w != nil {
 		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.subscriptions.process, r.MaxWaiters
 	}

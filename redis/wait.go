@@ -77,14 +77,14 @@ func (e *Engine) onMessage(message string) {
 		return
 	}
 	numbers := make([]int64, len(words))
-	for i, word := range words[1:] {
+	for i, word := range words[2:] {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
 			return
 		}
-		numbers[i+1] = n
+		numbers[i+2] = n
 	}
-	w := e.waiters.findTicket(uint64(numbers[1]))
+	w := e.waiters.findTicket(words[1])
 	switch {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	cryptorand "crypto/rand"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,8 +13,10 @@ import (
 
 // waiter is an owner of this process that has joined a queue, or is about to.
 type waiter struct {
-	key    driver.Key
-	ticket uint64 // stands for the owner in messages, which others may be able to read
+	key driver.Key
+	// ticket stands for the owner in messages, which others may be able to read. Its number grows, so that scripts know
+	// which of two requests is later. The rest is secret, so that nobody who may publish can make up a grant.
+	ticket string
 	wake   chan struct{}
 
 	// These are guarded by subscriptions.mu.
@@ -205,14 +209,14 @@ type waiters struct {
 
 	mu         sync.Mutex
 	byOwner    map[string]*waiter
-	byTicket   map[uint64]*waiter
+	byTicket   map[string]*waiter
 	byKey      map[driver.Key]int // how many wait for each
 	lastTicket uint64
 }
 
 func (ws *waiters) init(unsubscribe func(*waiter)) {
 	ws.unsubscribe = unsubscribe
-	ws.byOwner, ws.byTicket, ws.byKey = map[string]*waiter{}, map[uint64]*waiter{}, map[driver.Key]int{}
+	ws.byOwner, ws.byTicket, ws.byKey = map[string]*waiter{}, map[string]*waiter{}, map[driver.Key]int{}
 }
 
 func (ws *waiters) find(owner string) *waiter {
@@ -228,10 +232,10 @@ func (ws *waiters) hasKey(k driver.Key) bool {
 	return ws.byKey[k] > 0
 }
 
-func (ws *waiters) findTicket(n uint64) *waiter {
+func (ws *waiters) findTicket(ticket string) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	return ws.byTicket[n]
+	return ws.byTicket[ticket]
 }
 
 // add returns the waiter of an owner, a new one if there is none.
@@ -241,12 +245,19 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 	w := ws.byOwner[owner]
 	if w == nil {
 		ws.lastTicket++
-		w = &waiter{key: k, ticket: ws.lastTicket, wake: make(chan struct{}, 1)}
+		w = &waiter{key: k, ticket: newTicket(ws.lastTicket), wake: make(chan struct{}, 1)}
 		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
 	}
 	return w
+}
+
+// newTicket returns the ticket with a number.
+func newTicket(number uint64) string {
+	var secret [8]byte
+	_, _ = cryptorand.Read(secret[:]) // never fails
+	return fmt.Sprintf("%d-%x", number, secret)
 }
 
 // remove drops the waiter of an owner, if there is one.

@@ -37,6 +37,34 @@ func TestMessageOfAnOldGrant(t *testing.T) {
 	release(t, e, r)
 }
 
+// Whoever may publish messages cannot make up a grant: the number of a ticket can be guessed, but it also has a secret.
+func TestMadeUpMessageOfAGrant(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder := lasting("a", time.Minute)
+	mustTake(t, beside, holder)
+	r := mustJoin(t, e, lasting("a", time.Minute))
+	got := startWait(t, e, r)
+	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
+	ticket, process := record[8], record[9]
+	number, _, _ := strings.Cut(ticket, "-")
+	for _, guess := range []string{number, number + "-", number + "-0123456789abcdef"} {
+		madeUp := fmt.Sprintf("g %s %d 1 2000 %d 0", guess, time.Now().UnixMicro(), time.Now().UnixMilli())
+		if receivers := command(t, s, "PUBLISH", "lock:wake:"+process, madeUp); receivers != int64(1) {
+			t.Fatalf("%v are subscribed to the channel of the process, want one", receivers)
+		}
+	}
+	select {
+	case g := <-got:
+		t.Fatalf("the waiter took it for a grant: %+v, %v", g.Grant, g.err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	release(t, beside, holder)
+	granted(t, got)
+	release(t, e, r)
+}
+
 // A replica passes messages on to its subscribers, whom the master does not count. Such a waiter has to poll, and is
 // never told that it has what the master has not granted.
 func TestMessageThroughAReplica(t *testing.T) {

@@ -203,7 +203,7 @@ end
 local function readWaiter(place)
   local w = {}
   w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
-    call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+) (%S+)\n(.*)$')
+    call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+[-%x]*) (%S+)\n(.*)$')
   if not w.mode then return nil end
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
   if w.tokens > MAX_TOKENS_PER_GRANT then return nil end -- no waiter asks for so many: another program wrote it

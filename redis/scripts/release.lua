@@ -45,7 +45,7 @@ if KEEPS_HEAD and (held == 1 or waiting and mine) then
   if held == 1 then call('ZADD', QUEUE, first and first / 2 or 1, PLACE) end
   if mine or not waiting then
     -- The record keeps ticket and process, so that a late request of the leaving owner is recognized.
-    local before = readWaiter(PLACE) or {ticket = 0, process = '-'}
+    local before = readWaiter(PLACE) or {ticket = '0', process = '-'}
     local record = string.format('s 1 2147483647 0 1 %.0f %.0f - %s %s\n', now, now, before.ticket, before.process)
     call('HSET', INFO, 'w' .. PLACE, record, 'o' .. PLACE, '!' .. OWNER)
   end

@@ -36,8 +36,8 @@ local previous = readWaiter(PLACE)
 local late = PLACE == OWNER and call('HEXISTS', INFO, 'o' .. PLACE) == 1
 late = late or ownerAt(PLACE) == '!' .. OWNER
 if previous and previous.process == ARGV[11] then
-  local ticket = tonumber(ARGV[10])
-  late = late or ticket < tonumber(previous.ticket) or ticket == tonumber(previous.ticket) and ownerAt(PLACE) ~= OWNER
+  local mine, its = tonumber(string.match(ARGV[10], '^%d+')), tonumber(string.match(previous.ticket, '^%d+'))
+  late = late or mine < its or mine == its and ownerAt(PLACE) ~= OWNER
 end
 local head = call('ZRANGE', QUEUE, 0, 0)[1]
 if CLOSED ~= '1' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
