@@ -6,22 +6,19 @@ import (
 	"testing"
 )
 
-const (
-	security        = "SECURITY.md"
-	testsOfSecurity = "testdata/tests-of-security.md"
-)
+const security = "SECURITY.md"
 
 // Each threat that SECURITY.md lists has a row of tests, and these tests exist.
 func TestSecurityHasTests(t *testing.T) {
 	t.Parallel()
 	threats, _ := rowsOf(t, security, "How it is kept")
-	named, tests := rowsOf(t, testsOfSecurity, "The tests behind each row")
+	named, tests := rowsOf(t, security, "The tests behind each row")
 	if len(threats) < 20 {
 		t.Fatalf("only %d rows were found: has the table changed its form?", len(threats))
 	}
 	for _, threat := range threats {
 		if tests[threat] == "" {
-			t.Errorf("%s names no tests for %q", testsOfSecurity, threat)
+			t.Errorf("%s names no tests for %q", security, threat)
 		}
 	}
 	for _, threat := range named {
