@@ -77,7 +77,7 @@ type releaseRest struct {
 	hadTurn bool
 }
 
-// finish returns what Release does.
+// finish does the rest of Release, without the mutex, and returns what Release returns.
 func (r *releaseRest) finish() error {
 	r.after()
 	if r.send {
@@ -124,7 +124,7 @@ func (h *hold) releaseEventLocked() (event Released) {
 }
 
 // releaseLocked ends the hold; what it returns tells the engine. The renewer forgets the hold before the request is
-// sent, so no renewal follows a release.
+// sent, so no renewal is begun after that.
 func (h *hold) releaseLocked(cause error) releaseRest {
 	r := releaseRest{
 		hold: h, observe: true, event: h.releaseEventLocked(),

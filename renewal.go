@@ -216,8 +216,8 @@ func (c *Client) renewBatch(ctx context.Context, batch []*hold, onHalf func()) (
 // in danger.
 func renewalLateAfter(limit time.Duration) time.Duration { return limit / 8 }
 
-// noteRenewal takes the outcome of a renewal. A late answer counts like any other: success extends the lease from the
-// moment when the request was sent, and a refusal is final.
+// noteRenewal takes the outcome of a renewal. An answer that is late, but within the request, counts like any other:
+// success extends the lease from the moment when the request was sent, and a refusal is final.
 func (h *hold) noteRenewal(sent driver.Instant, err error) {
 	h.mu.Lock()
 	wasHeld := h.phase == phaseHeld

@@ -45,7 +45,7 @@ func (s *batchSender) loop() {
 // sentBatch is a batch on its way to the server and back. It is also the context of what is sent, and ends when the
 // batch is overdue.
 type sentBatch struct {
-	context.Context // without a deadline or values
+	context.Context // for its values alone: the batch has a deadline of its own
 	*batchSender
 	deadline time.Time
 	done     chan struct{}
@@ -76,25 +76,25 @@ func (b *sentBatch) Err() error {
 
 // run sends the requests to the server. It reports false if the batch was given up: then the outcome of the requests is
 // unknown, and the client may still read what was sent.
-func (t *sentBatch) run() bool {
+func (b *sentBatch) run() bool {
 	// The releases come first. Sort before the timer runs: after that, giveUp may read the batch at any time.
-	slices.SortStableFunc(t.batch, func(a, b *batchRequest) int { return cmp.Compare(a.kind, b.kind) })
-	t.timer = time.AfterFunc(time.Until(t.deadline), t.giveUp)
-	if len(t.batch) == 1 {
-		return t.sendOneByOne()
+	slices.SortStableFunc(b.batch, func(x, y *batchRequest) int { return cmp.Compare(x.kind, y.kind) })
+	b.timer = time.AfterFunc(time.Until(b.deadline), b.giveUp)
+	if len(b.batch) == 1 {
+		return b.sendOneByOne()
 	}
-	answer, err := t.sendTogether()
+	answer, err := b.sendTogether()
 	answers, ok := answer.([]any)
-	if err == nil && (!ok || len(answers) != len(t.batch)) {
+	if err == nil && (!ok || len(answers) != len(b.batch)) {
 		err = errReply
 	}
 	if mustSendOneByOne(err) {
-		return t.sendOneByOne()
+		return b.sendOneByOne()
 	}
 	if err != nil {
-		t.call = nil // the client may still read what it has not sent
+		b.call = nil // the client may still read what it has not sent
 	}
-	return t.finish(func(i int) (any, error) {
+	return b.finish(func(i int) (any, error) {
 		if err != nil {
 			return nil, err
 		} else if failed, is := answers[i].(string); is {

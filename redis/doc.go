@@ -7,7 +7,7 @@
 //
 //	rdb := goredis.NewClient(&goredis.Options{
 //		Addr:                  "localhost:6379",
-//		ContextTimeoutEnabled: true, // a request ends with its context
+//		ContextTimeoutEnabled: true, // a request ends at the deadline of its context
 //	})
 //	engine, err := redis.New(rdb)
 //	if err != nil {
@@ -43,9 +43,10 @@
 // By the end of that time, all earlier leases have ended or have been renewed on the new server.
 //
 // A new server looks the same as one that has lost its data, or a spare that replaces one with held locks, however long
-// it has run. So on a server that has no record of earlier use, an attempt to lock fails with a [*ClosedError] for the
-// first minute, and callers that wait keep waiting and are told why. [Engine.OpenNow] and the command leasehold open
-// declare a new server open. In tests, and on a developer's machine, use [WithoutFailoverGuard].
+// it has run. So on a server that has no record of earlier use, TryLock fails for the first minute: its error wraps a
+// [*ClosedError]. Lock waits; an observer of waits is told why, and so is a caller whose wait ends without the lock.
+// [Engine.OpenNow] and the command leasehold open declare a new server open. In tests, and on a developer's machine,
+// use [WithoutFailoverGuard].
 //
 // The guard cannot see a master that goes on although another was promoted, nor data that is lost while the server
 // runs: by eviction, by FLUSHALL, or by a wall clock that is set forward. docs/promises.md has a table of faults, and

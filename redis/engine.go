@@ -36,7 +36,7 @@ type Engine struct {
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release
 	// must hand over, and they are not handed over inside the process.
 	wantedByOthers keyset.Set[driver.Key]
-	// Names that this process found held at most 2 s ago, by whomever. A take of them joins the queue at once.
+	// Names that this process found held, or closed to grants, at most 2 s ago. A take of them joins the queue at once.
 	contended contended.Names[driver.Key]
 	// Spent owners, only with WithReplicas: they waited on the server, and may have been granted what too few replicas
 	// confirmed. Their release keeps the head of the queue for the next owner of the same call. Removed when the core

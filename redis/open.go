@@ -50,9 +50,9 @@ import (
 // An invalid URL is a [*URLError]; other errors are about files that cannot be read. Open sends nothing: the first
 // request finds out whether the server is there. No error shows a password.
 //
-// The client does not retry, except to follow redirections of a Cluster, since the library retries. It does not batch
-// requests of several goroutines, since a program that holds one lock gains nothing by it. A program with hundreds of
-// goroutines should give [New] a client of its own, from its AutoPipeline method.
+// The client does not retry, except to follow redirections of a Cluster, since the library retries. In a
+// Cluster it sends each request by itself; a program with hundreds of goroutines should give [New] a client of its
+// own there, from its AutoPipeline method. On one server, the engine sends requests of several goroutines together.
 func Open(rawURL string) (*Engine, error) { return openWith(rawURL, os.Getenv) }
 
 func openWith(rawURL string, getenv func(string) string) (*Engine, error) {

@@ -87,7 +87,7 @@ func (e *Engine) takeOrJoin(ctx context.Context, r driver.Request, n names, err 
 }
 
 // canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
-// process was granted it, it is not free: the owner already holds it, and asks for more tokens.
+// process was granted it, and it was not released since, it is not free.
 func (e *Engine) canTakeFree(r driver.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }

@@ -55,7 +55,8 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 }
 
-// pollOnce asks once whether the owner is granted the name now. It joins again, so the owner keeps its place.
+// pollOnce asks once whether the owner is granted the name now. It joins again: the owner keeps its place, if
+// it still has one.
 func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
 	g, err := within(ctx, e, limit, func(ctx context.Context) (driver.Grant, error) {

@@ -55,7 +55,8 @@ func run() error {
 		file, counts, _ := strings.Cut(line, ":")
 		var at string
 		var statements, times int
-		if n, _ := fmt.Sscan(counts, &at, &statements, &times); n == 3 && times > 0 && !strings.Contains(file, "/lab/") {
+		n, _ := fmt.Sscan(counts, &at, &statements, &times)
+		if n == 3 && times > 0 && !strings.Contains(file, "/lab/") {
 			ran[strings.TrimPrefix(file, home)] += statements
 		}
 	}
