@@ -177,20 +177,20 @@ func TestReasonForWaiting(t *testing.T) {
 func TestReasonForWaitingChanges(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		closed := errors.New("nothing is granted before noon")
-		var refusals []error // of Wait, one after the other
-		e.fail(func(c call) error {
-			if c.method != "Wait" || len(refusals) == 0 {
-				return nil
-			}
-			next := refusals[0]
-			refusals = refusals[1:]
-			return next
-		})
 		var seen events
 		m := newClient(t, e, leasehold.WithObserver(&seen)).Mutex("order:1", leasehold.WaitLimit(time.Second))
 		held := take(t, newClient(t, e.Engine).Mutex("order:1").Lock)
 		for _, last := range []error{fmt.Errorf("%w: %w", driver.ErrHeld, closed), driver.ErrHeld} {
-			refusals = []error{fmt.Errorf("%w: %w", driver.ErrHeld, closed), driver.ErrHeld, last}
+			refusals := make(chan error, 3) // of Wait, one after the other
+			refusals <- fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+			refusals <- driver.ErrHeld
+			refusals <- last
+			e.fail(func(c call) error {
+				if c.method != "Wait" || len(refusals) == 0 {
+					return nil
+				}
+				return <-refusals
+			})
 			seen.all = nil
 			_, err := m.Lock(t.Context())
 			wantErr(t, err, leasehold.ErrTimeout)

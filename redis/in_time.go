@@ -50,14 +50,12 @@ func within[T any](
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
 const leftTakeTimeout = 5 * time.Second
 
-// releaseLate returns a function that releases what a take was granted after its caller had left, or nil; see
-// [Engine.releaseGrant].
+// releaseLate returns a function that takes the outcome of a take whose caller had left. It forgets the waiter, which
+// may have been added after the core's release, and releases what was granted; see [Engine.releaseGrant].
 func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
-	if e.nodeList != nil {
-		return nil
-	}
 	return func(_ driver.Grant, err error) {
-		if err != nil {
+		e.waiters.remove(r.Owner)
+		if err != nil || e.nodeList != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -101,5 +102,49 @@ func TestNodesKeepTheVotesOfTakesThatAreLeft(t *testing.T) {
 		if err := other.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {
 			t.Errorf("%s is not held: %v", r.Name, err)
 		}
+	}
+}
+
+// A take that is refused only after its owner was released leaves no waiter behind: the name would count as wanted for
+// ever.
+func TestLateRefusalLeavesNoWaiter(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]redis.Option{"polling": {redis.WithPolling()}, "messages": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{})
+			p := redisserver.ProxyForTest(t, s.Addr())
+			e, others := unguarded(t, slowClient(p.Addr()), opts...), unguarded(t, standalone(s))
+			mustTake(t, others, lasting("a", time.Minute))
+			mustTake(t, others, lasting("b", time.Minute))
+			mustJoin(t, e, lasting("b", time.Minute)) // opens the channel
+			r := shared(lasting("a", time.Second))
+			r.Join = true
+			held := make(chan struct{})
+			p.Intercept(func(request []byte) redisserver.Action {
+				if slices.Contains(redisserver.Words(request), r.Owner) {
+					p.Intercept(nil)
+					close(held)
+					return redisserver.Hold
+				}
+				return redisserver.Pass
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			got := make(chan error, 1)
+			go func() { _, err := e.Take(ctx, r); got <- err }()
+			<-held
+			cancel()
+			if err := <-got; !driver.IsSpent(err) {
+				t.Errorf("a take that was left: %v", err)
+			}
+			if err := e.Release(t.Context(), driver.Release{Hold: hold(r), Place: r.Owner}); !driver.IsNo(err) {
+				t.Errorf("release: %v", err)
+			}
+			p.Release()
+			time.Sleep(500 * time.Millisecond) // whatever comes late
+			if e.Wanted(r.Key) {
+				t.Error("the name is still wanted")
+			}
+		})
 	}
 }

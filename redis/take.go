@@ -104,7 +104,7 @@ func isRefused(err error) bool {
 // join takes the name, or joins its queue.
 func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
 	if err := e.subscribe(ctx, w, n); err != nil {
-		e.waiters.remove(r.Owner) // it had no effect, so nobody will release it
+		e.dropWaiter(r.Owner, w) // it had no effect, so nobody will release it
 		return driver.Grant{}, err
 	}
 	sent := driver.Now()
@@ -112,15 +112,22 @@ func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter)
 	g, refused, err := e.take(ctx, r, n, w)
 	switch {
 	case err == nil:
-		e.waiters.remove(r.Owner)
+		e.dropWaiter(r.Owner, w)
 		g.Start = sent
 	case errors.Is(err, driver.ErrHeld):
 		e.contended.Add(r.Key, contendedFor)
 		w.noteRefused(sent, refused)
 	case driver.HadNoEffect(err):
-		e.waiters.remove(r.Owner)
+		e.dropWaiter(r.Owner, w)
 	}
 	return g, err
+}
+
+// dropWaiter forgets a waiter whose request is over. If its caller has left that request, a later Wait of the same owner
+// may be waiting on it: that one polls at once, and is told what the owner has.
+func (e *Engine) dropWaiter(owner string, w *waiter) {
+	e.waiters.remove(owner)
+	w.wakeUp()
 }
 
 // take runs the full script. With w, the owner joins the queue as w.

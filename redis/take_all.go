@@ -46,9 +46,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		return e.takeAtOnce(ctx, batch, first, newScriptCall(keys, append(args, floorArg())...))
 	}, func(grants []driver.Grant, err error) {
 		for i, g := range grants {
-			if release := e.releaseLate(batch[i]); release != nil {
-				release(g, err)
-			}
+			e.releaseLate(batch[i])(g, err)
 		}
 	})
 }

@@ -85,7 +85,7 @@ func (e *Engine) onMessage(message string) {
 		}
 		numbers[i+2] = n
 	}
-	w := e.waiters.findTicket(words[1])
+	w := e.waiters.findTicket(words[1], words[0] == "g")
 	switch {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:

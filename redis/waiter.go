@@ -4,6 +4,7 @@ import (
 	cryptorand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -210,13 +211,15 @@ type waiters struct {
 	mu         sync.Mutex
 	byOwner    map[string]*waiter
 	byTicket   map[string]*waiter
+	byNumber   map[string]*waiter // by the number of the ticket
 	byKey      map[driver.Key]int // how many wait for each
 	lastTicket uint64
 }
 
 func (ws *waiters) init(unsubscribe func(*waiter)) {
 	ws.unsubscribe = unsubscribe
-	ws.byOwner, ws.byTicket, ws.byKey = map[string]*waiter{}, map[string]*waiter{}, map[driver.Key]int{}
+	ws.byOwner, ws.byKey = map[string]*waiter{}, map[driver.Key]int{}
+	ws.byTicket, ws.byNumber = map[string]*waiter{}, map[string]*waiter{}
 }
 
 func (ws *waiters) find(owner string) *waiter {
@@ -232,10 +235,14 @@ func (ws *waiters) hasKey(k driver.Key) bool {
 	return ws.byKey[k] > 0
 }
 
-func (ws *waiters) findTicket(ticket string) *waiter {
+// findTicket returns the waiter with a ticket. Only that of a grant names all of it.
+func (ws *waiters) findTicket(ticket string, isGrant bool) *waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	return ws.byTicket[ticket]
+	if isGrant {
+		return ws.byTicket[ticket]
+	}
+	return ws.byNumber[ticket]
 }
 
 // add returns the waiter of an owner, a new one if there is none.
@@ -246,11 +253,17 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 	if w == nil {
 		ws.lastTicket++
 		w = &waiter{key: k, ticket: newTicket(ws.lastTicket), wake: make(chan struct{}, 1)}
-		ws.byOwner[owner], ws.byTicket[w.ticket] = w, w
+		ws.byOwner[owner], ws.byTicket[w.ticket], ws.byNumber[w.ticketNumber()] = w, w, w
 		ws.byKey[k]++
 		ws.count.Add(1)
 	}
 	return w
+}
+
+// ticketNumber returns the part of the ticket that is no secret.
+func (w *waiter) ticketNumber() string {
+	number, _, _ := strings.Cut(w.ticket, "-")
+	return number
 }
 
 // newTicket returns the ticket with a number.
@@ -271,6 +284,7 @@ func (ws *waiters) remove(owner string) {
 		ws.count.Add(-1)
 		delete(ws.byOwner, owner)
 		delete(ws.byTicket, w.ticket)
+		delete(ws.byNumber, w.ticketNumber())
 		if ws.byKey[w.key]--; ws.byKey[w.key] == 0 {
 			delete(ws.byKey, w.key)
 		}

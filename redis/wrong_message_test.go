@@ -65,6 +65,44 @@ func TestMadeUpMessageOfAGrant(t *testing.T) {
 	release(t, e, r)
 }
 
+// Whoever may listen learns the secret of a ticket only with its grant, and the first grant counts.
+func TestOverheardMessages(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	x, y, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s)), unguarded(t, standalone(s))
+	holder := lasting("a", time.Minute)
+	mustTake(t, beside, holder)
+	first, second := mustJoin(t, x, lasting("a", time.Minute)), mustJoin(t, y, lasting("a", time.Minute))
+	firstGot, secondGot := startWait(t, x, first), startWait(t, y, second)
+	spy := standalone(s)(t)
+	heard := spy.PSubscribe(t.Context(), "lock:wake:*")
+	defer heard.Close()
+	if _, err := heard.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	release(t, beside, holder)
+	g := granted(t, firstGot)
+	for told := false; !told; {
+		m, err := heard.ReceiveMessage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields(m.Payload)
+		if told = words[0] == "h"; told {
+			madeUp := fmt.Sprintf("g %s %d 1 60000 %d 0", words[1], g.Token+1, time.Now().UnixMilli())
+			command(t, s, "PUBLISH", m.Channel, madeUp)
+		}
+	}
+	select {
+	case g := <-secondGot:
+		t.Errorf("the second waiter took a made-up message for a grant: %+v, %v", g.Grant, g.err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	release(t, x, first)
+	granted(t, secondGot)
+	release(t, y, second)
+}
+
 // A replica passes messages on to its subscribers, whom the master does not count. Such a waiter has to poll, and is
 // never told that it has what the master has not granted.
 func TestMessageThroughAReplica(t *testing.T) {

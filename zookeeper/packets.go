@@ -101,6 +101,9 @@ func (p *packets) noteRequest(packet []byte) {
 		return
 	}
 	number, op := int32At(packet, 4), int32At(packet, 8)
+	if number <= 0 { // the first packet of a session is no request: its bytes may look like one
+		return
+	}
 	switch op {
 	case opGetData, opGetACL, opGetChildren, opGetChildren2, opMulti:
 		p.mu.Lock()

@@ -42,10 +42,10 @@
 --           From handOver before it grants; and from take.lua and leak_checks.lua to waiters that seem to be gone.
 --   "g <ticket> <token> <tokens> <lease, ms> <granted, ms of this server's clock> <how many still wait>"
 --           The waiter holds now. From handOver.
---   "h <ticket> <ms>"
+--   "h <number of the ticket> <ms>"
 --           The waiter shall poll in so many ms, as nothing may notify it before; with -1 as late as it may. From
 --           handOver to a head that cannot be granted yet: when the next lease ends. From notifySecond to the waiter
---           behind a polling head: when that counts as gone.
+--           behind a polling head: when that counts as gone. The rest of the ticket stays secret until the grant.
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
 --           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (subscription.go).
 local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -205,6 +205,7 @@ local function readWaiter(place)
   w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
     call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+[-%x]*) (%S+)\n(.*)$')
   if not w.mode then return nil end
+  w.number = string.match(w.ticket, '^%d+') -- the rest of the ticket is secret
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
   if w.tokens > MAX_TOKENS_PER_GRANT then return nil end -- no waiter asks for so many: another program wrote it
   return w
@@ -250,7 +251,7 @@ local function notifySecond(me, ms)
     local second = call('ZRANGE', QUEUE, 1, 1)[1]
     if not second or second == me then return end
     local w = readWaiter(second)
-    if w and (w.way == '-' or notify(w, string.format('h %s %.0f', w.ticket, ms)) ~= 0) then return end
+    if w and (w.way == '-' or notify(w, string.format('h %s %.0f', w.number, ms)) ~= 0) then return end
     leaveQueue(second)
   end
 end
@@ -271,7 +272,7 @@ local function handOver(me, changed)
       leaveQueue(place)
     elseif not fits(w.mode, w.weight, w.size) then
       if not changed or w.way == '-' then return end
-      if notify(w, 'h ' .. w.ticket .. ' ' .. (isForeign() and 0 or endsIn())) ~= 0 then return end
+      if notify(w, 'h ' .. w.number .. ' ' .. (isForeign() and 0 or endsIn())) ~= 0 then return end
       leaveQueue(place)
     elseif w.way == '-' then
       noteSeen(place, w)

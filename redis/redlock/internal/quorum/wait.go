@@ -113,7 +113,7 @@ func (e *Engine) waitAt(ctx context.Context, o *owner, r driver.Request, n *node
 	}
 	ctx, stop := e.watchNode(ctx, n, r.Key)
 	defer stop()
-	_, err = n.Wait(ctx, r)
+	_, err = n.Wait(ctx, r) // like joinAt, it may say that the node grants nothing now: then another one is asked
 	if err != nil && !driver.HadNoEffect(err) {
 		o.noteUnknown(n)
 	}
