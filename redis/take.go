@@ -123,8 +123,8 @@ func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter)
 	return g, err
 }
 
-// dropWaiter forgets a waiter whose request is over. If its caller has left that request, a later Wait of the same owner
-// may be waiting on it: that one polls at once, and is told what the owner has.
+// dropWaiter forgets a waiter whose request is over. If its caller has left that request, a later Wait of the same
+// owner may be waiting on it: that one polls at once, and is told what the owner has.
 func (e *Engine) dropWaiter(owner string, w *waiter) {
 	e.waiters.remove(owner)
 	w.wakeUp()
