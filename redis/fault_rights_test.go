@@ -30,7 +30,7 @@ func smallestRights(t *testing.T) (words []string) {
 	return words
 }
 
-const userPassword = "secret"
+const userPassword = "password-of-a-test-user" // which no script contains
 
 // addUser adds a user with some rights and no others.
 func addUser(t *testing.T, s *redisserver.Server, user string, rights []string) {
