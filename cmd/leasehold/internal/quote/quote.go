@@ -21,12 +21,13 @@ func Name(name string) string {
 }
 
 // quoted returns a text in quotation marks. Unlike [strconv.Quote], it escapes invisible letters, and letters of a text
-// that is not in the normal form NFC.
+// that is not in the normal form NFC, by itself or between escapes: a mark may join the last letter of one.
 func quoted(text string) string {
-	if strings.ContainsFunc(text, isInvisible) || !norm.NFC.IsNormalString(text) {
+	q := strconv.Quote(text)
+	if strings.ContainsFunc(text, isInvisible) || !norm.NFC.IsNormalString(text) || !norm.NFC.IsNormalString(q) {
 		return strconv.QuoteToASCII(text)
 	}
-	return strconv.Quote(text)
+	return q
 }
 
 // isInvisible reports whether a letter or mark shows nothing although it counts as printable: fillers, joiners,

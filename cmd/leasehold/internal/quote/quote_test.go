@@ -36,6 +36,7 @@ func TestTextsOfOthersAreQuotedIfTheyCouldBeMistaken(t *testing.T) {
 		"\u17b4\u2800":    {`"\u17b4\u2800"`, `"\u17b4\u2800"`},
 		"a b\u034f":       {`"a b\u034f"`, `"a b\u034f"`},
 		"gro\u0308ße":     {`"gro\u0308\u00dfe"`, `"gro\u0308\u00dfe"`}, // the same in NFD
+		"\xcd\u0331":      {`"\xcd\u0331"`, `"\xcd\u0331"`},             // the mark would join the d
 		"\u212a":          {`"\u212a"`, `"\u212a"`},                     // the sign for Kelvin
 		`x" "y`:           {`"x\" \"y"`, `"x\" \"y"`},
 	} {
