@@ -129,7 +129,7 @@ func TestCrashIsWaitedOut(t *testing.T) {
 	}
 }
 
-// Who waits already when the server crashes is told that nothing is granted for a while, once.
+// When the server crashes, those who already wait are told once that nothing is granted for a while.
 func TestWaitersAreToldOfACrash(t *testing.T) {
 	t.Parallel()
 	const longest = 2 * time.Second

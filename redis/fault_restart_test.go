@@ -144,7 +144,8 @@ func TestEmptyRestart(t *testing.T) {
 	checkNothingLeft(t, s)
 }
 
-// Who waits already when a server loses everything is told that grants are closed, and gets the lock when they open.
+// If a server loses everything, those who already wait are told that grants are closed. They get the lock when grants
+// open.
 func TestWaitersAreToldOfAnEmptyRestart(t *testing.T) {
 	t.Parallel()
 	const maxTTL = 3 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,22 +43,7 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 		e.renew(ctx, items, report)
 		return
 	}
-	var gate sync.RWMutex // held to write by Renew when it returns; what comes later is not reported
-	left := false
-	items = slices.Clone(items)
-	_ = detach.Run(ctx, &e.workers, func(ctx context.Context) error {
-		e.renew(ctx, items, func(i int, err error) {
-			gate.RLock()
-			defer gate.RUnlock()
-			if !left {
-				report(i, err)
-			}
-		})
-		return nil
-	})
-	gate.Lock()
-	defer gate.Unlock()
-	left = true
+	detach.Renew(ctx, &e.workers, items, report, e.renew)
 }
 
 func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {

@@ -11,9 +11,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// A delayed message of a grant is ignored if the server has refused the waiter since then: that grant has ended.
-func TestMessageOfAnOldGrant(t *testing.T) {
-	t.Parallel()
+// checkNoGrant publishes messages to a waiter of a name that another engine holds, and checks that it takes none of
+// them for a grant. makeUp gets the ticket of the waiter.
+func checkNoGrant(t *testing.T, makeUp func(ticket string) (messages []string)) {
+	t.Helper()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
 	holder := lasting("a", time.Minute)
@@ -22,36 +23,8 @@ func TestMessageOfAnOldGrant(t *testing.T) {
 	got := startWait(t, e, r)
 	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
 	ticket, process := record[8], record[9]
-	granted5sAgo := fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(),
-		time.Now().Add(-5*time.Second).UnixMilli())
-	if receivers := command(t, s, "PUBLISH", "lock:wake:"+process, granted5sAgo); receivers != int64(1) {
-		t.Fatalf("%v are subscribed to the channel of the process, want one", receivers)
-	}
-	select {
-	case g := <-got:
-		t.Fatalf("the waiter took it for a grant: %+v, %v", g.Grant, g.err)
-	case <-time.After(300 * time.Millisecond):
-	}
-	release(t, beside, holder)
-	granted(t, got)
-	release(t, e, r)
-}
-
-// Whoever may publish messages cannot make up a grant: the number of a ticket can be guessed, but it also has a secret.
-func TestMadeUpMessageOfAGrant(t *testing.T) {
-	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	e, beside := unguarded(t, standalone(s)), unguarded(t, standalone(s))
-	holder := lasting("a", time.Minute)
-	mustTake(t, beside, holder)
-	r := mustJoin(t, e, lasting("a", time.Minute))
-	got := startWait(t, e, r)
-	record := strings.Fields(command(t, s, "HGET", "{lock:a}:info", "w"+r.Owner).(string))
-	ticket, process := record[8], record[9]
-	number, _, _ := strings.Cut(ticket, "-")
-	for _, guess := range []string{number, number + "-", number + "-0123456789abcdef"} {
-		madeUp := fmt.Sprintf("g %s %d 1 2000 %d 0", guess, time.Now().UnixMicro(), time.Now().UnixMilli())
-		if receivers := command(t, s, "PUBLISH", "lock:wake:"+process, madeUp); receivers != int64(1) {
+	for _, m := range makeUp(ticket) {
+		if receivers := command(t, s, "PUBLISH", "lock:wake:"+process, m); receivers != int64(1) {
 			t.Fatalf("%v are subscribed to the channel of the process, want one", receivers)
 		}
 	}
@@ -63,6 +36,31 @@ func TestMadeUpMessageOfAGrant(t *testing.T) {
 	release(t, beside, holder)
 	granted(t, got)
 	release(t, e, r)
+}
+
+// grantMessage is the message of a grant of one token for 2 s.
+func grantMessage(ticket string, at time.Time) string {
+	return fmt.Sprintf("g %s %d 1 2000 %d 0", ticket, time.Now().UnixMicro(), at.UnixMilli())
+}
+
+// A delayed message of a grant is ignored if the server has refused the waiter since then: that grant has ended.
+func TestMessageOfAnOldGrant(t *testing.T) {
+	t.Parallel()
+	checkNoGrant(t, func(ticket string) []string {
+		return []string{grantMessage(ticket, time.Now().Add(-5*time.Second))}
+	})
+}
+
+// Whoever may publish messages cannot make up a grant: the number of a ticket can be guessed, but it also has a secret.
+func TestMadeUpMessageOfAGrant(t *testing.T) {
+	t.Parallel()
+	checkNoGrant(t, func(ticket string) (messages []string) {
+		number, _, _ := strings.Cut(ticket, "-")
+		for _, guess := range []string{number, number + "-", number + "-0123456789abcdef"} {
+			messages = append(messages, grantMessage(guess, time.Now()))
+		}
+		return messages
+	})
 }
 
 // Whoever may listen learns the secret of a ticket only with its grant, and the first grant counts.

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -25,7 +23,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		if err != nil {
 			return
 		}
-		// The caller has left. The core releases, too, but later.
+		// The caller has left. Otherwise the core's clean-up would do so at its next repetition.
 		ctx, cancel := context.WithTimeout(e.ctx, leftTakeTimeout)
 		defer cancel()
 		_ = e.release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}, Place: r.Place})
@@ -46,22 +44,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // Renew implements [driver.Engine].
 func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
-	var mu sync.Mutex
-	left := false // Renew has returned, and nothing is reported any more
-	batch = slices.Clone(batch)
-	_ = detach.Run(ctx, &e.workers, func(ctx context.Context) error {
-		e.renew(ctx, batch, func(i int, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if !left {
-				report(i, err)
-			}
-		})
-		return nil
-	})
-	mu.Lock()
-	defer mu.Unlock()
-	left = true
+	detach.Renew(ctx, &e.workers, batch, report, e.renew)
 }
 
 // Release implements [driver.Engine].
