@@ -156,8 +156,8 @@ func WithHandOver(n int) ClientOption {
 // WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One more
 // caller gets ErrTooManyWaiters at once. So calls that pile up on one name fill the memory neither of this process nor
 // of the engine. The limit applies to the callers of this client, and separately to the engine's queue, where one
-// caller of each client waits. Callers that already wait are never turned away. An engine may count roughly, or not at all:
-// see its documentation.
+// caller of each client waits. Callers that already wait are never turned away. An engine may count roughly, or not at
+// all: see its documentation.
 func WithMaxWaiters(n int) ClientOption {
 	return func(c *Client) {
 		set(&c.defaults, &c.maxWaiters, "limit of waiters", n, 1, math.MaxInt32, "1 to 2147483647")
