@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 var (
@@ -47,21 +48,6 @@ func (e *ClosedError) Error() string {
 		"that still run; `leasehold open` opens it if none was lost"
 }
 
-// noEffectReplies are the first words of replies with which a server refuses a request before it has changed anything.
-// A later attempt may succeed.
-var noEffectReplies = []string{
-	"LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "NOREPLICAS",
-	"BUSY", "MISCONF", "OOM", "NOSCRIPT", "MOVED", "CROSSSLOT",
-}
-
-// permanentReplies are the first words of replies that every attempt gets, and what to do about them.
-var permanentReplies = map[string]string{
-	"NOAUTH":    "give a password",
-	"WRONGPASS": "give the right user and password",
-	"WRONGTYPE": "the key holds something of another program; use another prefix or name",
-	"DAMAGED":   "another program has written into what belongs to the name; delete its keys, or use another name",
-}
-
 // isDamaged reports whether another program has written into the keys of a name: they have other types, or values that
 // a script cannot handle. Every request finds that, until somebody deletes the keys.
 func isDamaged(err error) bool {
@@ -83,51 +69,17 @@ func noEffect(err error) error {
 
 // isMoving reports whether an error comes from a slot that is moving to another server of the Cluster. Keys of one name
 // may then be on two servers, and new keys on neither.
-func isMoving(err error) bool {
-	return errors.Is(err, errMoving) || redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
-}
+func isMoving(err error) bool { return errors.Is(err, errMoving) || reply.IsMoving(err) }
 
-// isDenialText reports whether an error reply says that the user lacks a right.
-func isDenialText(text string) bool {
-	return strings.HasPrefix(text, "NOPERM ") ||
-		strings.HasPrefix(text, "The user executing the script can't ") ||
-		strings.HasPrefix(text, "ACL failure in script")
-}
+// replies explains what servers reply to this engine.
+var replies = reply.Engine{Name: "redis", Page: "docs/engines/redis.md"}
 
 // explainError turns an error of the client into one that the contract of engines asks for. It marks errors that
 // certainly had no effect. A network error is not marked: the client may have sent the request before.
 func explainError(err error) error {
-	if err == nil || driver.HadNoEffect(err) {
-		return err
-	}
-	reply, replied := errors.AsType[redis.Error](err)
-	err = fmt.Errorf("redis: %w", err)
-	if !replied {
-		return err
-	}
-	text := strings.TrimPrefix(reply.Error(), "ERR ")
-	if isDenialText(text) {
-		return newRightsError(reply)
-	}
-	for word, fix := range permanentReplies {
-		if strings.HasPrefix(text, word+" ") {
-			return driver.Permanent(fmt.Errorf("%w: %s", err, fix))
-		}
-	}
-	if strings.HasPrefix(text, "unknown command") {
-		return driver.Permanent(fmt.Errorf("%w: the engine needs it; "+
-			"see the smallest rights in docs/engines/redis.md", err))
-	}
-	if strings.Contains(text, "EXHAUSTED") {
+	if answer, replied := errors.AsType[redis.Error](err); replied && !driver.HadNoEffect(err) &&
+		strings.Contains(answer.Error(), "EXHAUSTED") {
 		return errTokensUsedUp
 	}
-	if isMoving(err) {
-		return driver.NoEffect(fmt.Errorf("%w: the slot of the name is being moved to another server; try again", err))
-	}
-	for _, word := range noEffectReplies {
-		if strings.HasPrefix(text, word) {
-			return driver.NoEffect(err)
-		}
-	}
-	return err
+	return replies.Explain(err)
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 //go:embed scripts/rights_of.lua
@@ -210,23 +210,20 @@ func (r *missingRights) addKeyed(answers []int64, places []string, e *Engine) {
 	}
 }
 
-// deniedCommand finds the command in the replies of different versions of the server.
-var deniedCommand = regexp.MustCompile(`(?:run the '([^' ]+)' command|unknown command '([^' ]+)')`)
-
 // noteDenied takes in a reply that says that a right or a command is missing. It returns all other errors.
 func (missing *missingRights) noteDenied(err error) error {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	answer, replied := errors.AsType[redis.Error](err)
+	if !replied {
 		return err
 	}
-	text := strings.TrimPrefix(reply.Error(), "ERR ")
-	found := deniedCommand.FindStringSubmatch(text)
+	text := strings.TrimPrefix(answer.Error(), "ERR ")
+	found := reply.DeniedCommand.FindStringSubmatch(text)
 	switch {
 	case strings.HasPrefix(text, "unknown command") && found != nil:
 		missing.add(answerUnknown, "+"+strings.ToLower(found[2]), nil)
 	case strings.HasPrefix(text, "NOPERM ") && found != nil:
 		missing.add(answerForbidden, "+"+strings.ToLower(found[1]), &missing.denied)
-	case isDenialText(text):
+	case reply.IsDenial(text):
 		// a key, which askRights reports
 	default:
 		return err

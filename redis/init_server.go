@@ -150,11 +150,11 @@ func (rt *router) checkRights(ctx context.Context, tx *redis.Tx, s *server, info
 		return errReply
 	}
 	if missing, _ := answer[0].([]any); len(missing) > 0 {
-		e := &RightsError{}
+		var rights []string
 		for _, command := range missing {
-			e.Missing = append(e.Missing, strings.ToLower(fmt.Sprint("+", command)))
+			rights = append(rights, strings.ToLower(fmt.Sprint("+", command)))
 		}
-		return driver.Permanent(e)
+		return replies.NewRightsError(rights, nil)
 	}
 	s.cannotPublish = answer[1] != int64(1)
 	s.readsMayPublish = len(answer) > 2 && answer[2] == int64(1)

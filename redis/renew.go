@@ -11,10 +11,11 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // errWrongType is the error for a key that holds another program's data.
-var errWrongType = driver.Permanent(errors.New("redis: " + permanentReplies["WRONGTYPE"]))
+var errWrongType = driver.Permanent(errors.New("redis: " + reply.WrongTypeFix))
 
 // serverRenewals is what one call of Renew sends to one server.
 type serverRenewals struct {
