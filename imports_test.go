@@ -60,6 +60,9 @@ var observersShare = []string{"internal/reason"}
 // resource are the folders for the resource that a lock protects. They know nothing of locks.
 var resource = []string{"fence", "redis/redisfence"}
 
+// apart are the engines of one module that know nothing of each other. What they share is internal to the module.
+var apart = []string{"redis", "redis/redisson"}
+
 // breach returns why a file must not import something, or "" if it may. Imports point inward only.
 func (s source) breach(imported string) string {
 	ours, standard := within(imported)
@@ -75,7 +78,12 @@ func (s source) breach(imported string) string {
 	own := s.module != "." && under(to, s.module) || s.test && to == s.dir
 	observer := slices.Contains(observing, s.module)
 	engine := s.module != "." && !observer || under(s.dir, "memory")
+	shared := s.module + "/internal"
 	switch {
+	case own && !s.test && under(s.dir, shared) && !under(to, shared):
+		return "what the packages of a module share knows none of them"
+	case own && !s.test && slices.Contains(apart, s.dir) && !under(to, shared) && !under(to, s.dir+"/internal"):
+		return "the engines of a module know nothing of each other"
 	case own:
 		return ""
 	case slices.Contains(tools, to) && !s.test && !slices.Contains(tools, s.dir):
@@ -380,6 +388,19 @@ func TestTheImportRules(t *testing.T) {
 		{"lab/interop", "lab/interop", true, home, true},
 		{"lab/interop", "lab/interop", true, home + "/redis", true},
 		{"redis", "redis/other", true, home, false},
+		{"redis", "redis", false, home + "/redis/internal/subscriptions", true},
+		{"redis", "redis", false, home + "/redis/redisson", false},
+		{"redis", "redis", false, home + "/redis/redlock", false},
+		{"redis", "redis/redlock", false, home + "/redis", true},
+		{"redis", "redis/redisson", false, home + "/redis", false},
+		{"redis", "redis/redisson", true, home + "/redis", true},
+		{"redis", "redis/redisson", false, home + "/redis/internal/subscriptions", true},
+		{"redis", "redis/redisson", false, home + "/redis/redisson/internal/x", true},
+		{"redis", "redis/internal/subscriptions", false, home + "/redis", false},
+		{"redis", "redis/internal/subscriptions", false, home + "/redis/redisson", false},
+		{"redis", "redis/internal/subscriptions", false, home + "/redis/internal/unsent", true},
+		{"redis", "redis/internal/subscriptions", false, home + "/driver", true},
+		{"redis", "redis/internal/subscriptions", false, home, false},
 	} {
 		s := source{module: c.module, dir: c.dir, test: c.test}
 		if why := s.breach(c.imported); (why == "") != c.allowed {

@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/keyset"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
 
@@ -27,7 +28,8 @@ type Engine struct {
 	observesDeadlines bool
 	router            router // finds servers to lock on
 	readRouter        router // finds servers to read from
-	subscriptions     subscriptions
+	process           string // names this engine in channels
+	subscriptions     *subscriptions.Connections
 
 	workers detach.Pool   // for calls of the client that their callers may leave
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
@@ -109,15 +111,16 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	e.batcher.engine = e
 	e.router.init(client, &e.config)
 	e.initReadRouter()
-	e.subscriptions.init(client, hex.EncodeToString(id[:]), e.onMessage)
-	e.waiters.init(e.subscriptions.unsubscribe)
+	e.process = hex.EncodeToString(id[:])
+	e.subscriptions = subscriptions.New(client, errClosed, func(_, message string) { e.onMessage(message) })
+	e.waiters.init(e.unsubscribe)
 	return e, nil
 }
 
 // Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. Later
 // requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
-	e.subscriptions.close()
+	e.subscriptions.Close()
 	e.batcher.close()
 	e.workers.Close()
 	if e.closeClient != nil {

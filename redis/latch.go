@@ -92,8 +92,8 @@ func readLatch(answer any, err error) (st driver.LatchState, _ error) {
 // WaitLatch implements [driver.Latcher].
 func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
 	n := latchNames(e, name)
-	w := &waiter{wake: make(chan struct{}, 1)}
-	defer e.subscriptions.unsubscribe(w)
+	w := newWaiter()
+	defer e.unsubscribe(w)
 	for polls := 1; ; polls++ {
 		st, err := e.watchLatch(ctx, w, n, name)
 		if err != nil {

@@ -65,7 +65,7 @@ func candidateOf(k driver.Key, part string) leakCandidate {
 
 // findCandidates returns the keys that may be leaks.
 func (e *Engine) findCandidates(ctx context.Context, q driver.Query) (all []leakCandidate, _ error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return nil, errClosed
 	}
 	if q.Name != "" {

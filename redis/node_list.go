@@ -53,7 +53,7 @@ func (rt *router) isListUnknown(s *server) bool {
 // marker has in the end: the new one, or another if another process was faster. Without the guard there is no marker,
 // and nothing happens.
 func (e *Engine) Enlist(ctx context.Context, before, word string, closing bool) (now string, err error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return "", errClosed
 	}
 	if !e.guard {

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"errors"
+
+	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 )
 
 // notifyChannel returns the channel on which waiters for a name are notified, and whether it is a sharded one. In a
@@ -10,9 +12,9 @@ import (
 // serves all names.
 func (e *Engine) notifyChannel(n names) (name string, sharded bool) {
 	if e.router.isCluster() {
-		return n.partPrefix() + "wake:" + e.subscriptions.process, true
+		return n.partPrefix() + "wake:" + e.process, true
 	}
-	return e.prefix + "wake:" + e.subscriptions.process, false
+	return e.prefix + "wake:" + e.process, false
 }
 
 // mustPoll reports whether waiters for a name must poll.
@@ -33,11 +35,11 @@ func (e *Engine) canJoinAtOnce(n names) bool {
 	if e.mustPoll(n) {
 		return true
 	}
-	if e.subscriptions.openChannels.Load() == 0 {
+	if !e.subscriptions.AnyOpen() {
 		return false
 	}
 	name, _ := e.notifyChannel(n)
-	return e.subscriptions.isOpen(name)
+	return e.subscriptions.IsOpen(name)
 }
 
 // subscribe makes sure that w is notified, and returns when it is. Where nothing can be notified, w has to poll.
@@ -57,9 +59,9 @@ func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n names, name strin
 			srv = e.readRouter.cachedServer(n)
 		}
 	}
-	switch err := e.subscriptions.subscribe(ctx, w, name, srv, sharded); {
-	case errors.Is(err, errNotSubscribed):
-		if err != errNotSubscribed {
+	switch err := e.subscriptions.Subscribe(ctx, &w.subscriber, name, srv, sharded); {
+	case errors.Is(err, subscriptions.ErrNotSubscribed):
+		if err != subscriptions.ErrNotSubscribed {
 			e.router.reloadSlotMapIfStale(n, err)
 		}
 		w.setNotifyBy("-")
@@ -74,3 +76,6 @@ func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n names, name strin
 	}
 	return nil
 }
+
+// unsubscribe ends the notifications of w.
+func (e *Engine) unsubscribe(w *waiter) { e.subscriptions.Unsubscribe(&w.subscriber) }

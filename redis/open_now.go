@@ -20,7 +20,7 @@ import (
 // opens them and why, for the record; it must not be empty. OpenNow returns the names of the servers that are open now,
 // even with an error, which is about the others.
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return nil, errClosed
 	}
 	if by = strings.Join(strings.Fields(withoutNUL(by)), " "); by == "" {
@@ -136,7 +136,7 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, scripts *scriptSe
 // leaves no marker there: the time of a server without a record of earlier use begins with the first request for a
 // lock. Opens is for engines on one server.
 func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return time.Time{}, errClosed
 	}
 	var left time.Duration

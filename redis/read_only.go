@@ -58,7 +58,7 @@ func (e *Engine) runReadOnly(ctx context.Context, c readCall) (any, error) {
 
 // runReadOnlyOnce is runReadOnly without retries for moving slots.
 func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, *server, error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return nil, nil, errClosed
 	}
 	srv, err := e.readRouter.server(ctx, c.names, false)

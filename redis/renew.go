@@ -48,7 +48,7 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 }
 
 func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		for i := range items {
 			report(i, errClosed)
 		}
@@ -139,7 +139,7 @@ func (b *serverRenewals) checkRoutes(ctx context.Context) {
 		done := map[uint16]bool{}
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkRouteTimeout)
 		for _, n := range b.unanswered {
-			if !done[n.slot()] && bounded.Err() == nil && !b.engine.subscriptions.isClosed() {
+			if !done[n.slot()] && bounded.Err() == nil && !b.engine.subscriptions.IsClosed() {
 				done[n.slot()] = true
 				_ = rt.closeSlotIfGiven(bounded, n)
 			}
@@ -147,7 +147,7 @@ func (b *serverRenewals) checkRoutes(ctx context.Context) {
 		cancel()
 		clear(done)
 		for _, n := range b.uncertainRoutes {
-			if !done[n.slot()] && !b.engine.subscriptions.isClosed() {
+			if !done[n.slot()] && !b.engine.subscriptions.IsClosed() {
 				done[n.slot()] = true
 				bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkRouteTimeout)
 				rt.checkRoute(bounded, n)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -157,3 +159,11 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// refusedWith is an error of a server, as the client returns it.
+type refusedWith string
+
+func (r refusedWith) Error() string { return string(r) }
+func (refusedWith) RedisError()     {}
+
+var _ redis.Error = refusedWith("")

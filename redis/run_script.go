@@ -139,7 +139,7 @@ func (e *Engine) runScriptOnce(
 
 // serverNow returns the server that has a name. With toGrant, it is one that may grant leases as far as is known.
 func (e *Engine) serverNow(ctx context.Context, n names, toGrant bool) (*server, error) {
-	if e.subscriptions.isClosed() {
+	if e.subscriptions.IsClosed() {
 		return nil, errClosed
 	}
 	srv, err := e.router.server(ctx, n, toGrant)

@@ -141,7 +141,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	}
 	notifyBy, ticket, process, waiters := "", "0", "", 0
 	if w != nil {
-		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.subscriptions.process, r.MaxWaiters
+		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.process, r.MaxWaiters
 	}
 	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, newScriptCall(n.allKeys(),
 		r.Owner, toMillis(r.TTL), max(r.Tokens, 1), tokenFloor(r), withoutNUL(r.Holder), mode, weight, size,

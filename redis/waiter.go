@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 )
 
 // waiter is an owner of this process that has joined a queue, or is about to.
@@ -20,9 +21,7 @@ type waiter struct {
 	ticket string
 	wake   chan struct{}
 
-	// These are guarded by subscriptions.mu.
-	channel *channel // where it is notified
-	gone    bool     // it needs no more notifications
+	subscriber subscriptions.Subscriber
 
 	mu       sync.Mutex
 	notifyBy string // how it is notified: P, S, or - if it must poll
@@ -54,6 +53,12 @@ const (
 	// pollMaxForeign replaces pollMax behind another kind of client: its waiters seldom pause for longer than this.
 	pollMaxForeign = 80 * time.Millisecond
 )
+
+func newWaiter() *waiter {
+	w := &waiter{wake: make(chan struct{}, 1)}
+	w.subscriber.Wake, w.subscriber.MessagesLost = w.wakeUp, w.noteMessagesLost
+	return w
+}
 
 func (w *waiter) wakeUp() {
 	select {
@@ -252,7 +257,8 @@ func (ws *waiters) add(owner string, k driver.Key) *waiter {
 	w := ws.byOwner[owner]
 	if w == nil {
 		ws.lastTicket++
-		w = &waiter{key: k, ticket: newTicket(ws.lastTicket), wake: make(chan struct{}, 1)}
+		w = newWaiter()
+		w.key, w.ticket = k, newTicket(ws.lastTicket)
 		ws.byOwner[owner], ws.byTicket[w.ticket], ws.byNumber[w.ticketNumber()] = w, w, w
 		ws.byKey[k]++
 		ws.count.Add(1)

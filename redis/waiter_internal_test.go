@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -74,18 +73,5 @@ func TestLostConnectionOverridesAHint(t *testing.T) {
 	w.noteMessagesLost()
 	if w.clearPutOff() {
 		t.Error("the waiter does not poll")
-	}
-}
-
-// A poll that was given up does not subscribe after its waiter has left.
-func TestNoSubscriptionAfterAWaiterHasLeft(t *testing.T) {
-	t.Parallel()
-	s := new(subscriptions)
-	s.init(nil, "", nil)
-	w := &waiter{wake: make(chan struct{}, 1)}
-	s.unsubscribe(w)
-	if err := s.subscribe(context.Background(), w, "channel", nil, false); err != errNotSubscribed ||
-		len(s.channels) > 0 {
-		t.Errorf("subscribe: %v, with %d channels", err, len(s.channels))
 	}
 }

@@ -47,7 +47,7 @@
 --           handOver to a head that cannot be granted yet: when the next lease ends. From notifySecond to the waiter
 --           behind a polling head: when that counts as gone. The rest of the ticket stays secret until the grant.
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
---           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (subscription.go).
+--           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (connection.go).
 local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, pcall = redis.call, redis.pcall
 local time = call('TIME')

@@ -1,4 +1,4 @@
-package redis
+package subscriptions
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 )
+
+var errClosed = errors.New("closed")
 
 // refusedWith is an error of a server, as the client returns it.
 type refusedWith string
@@ -33,20 +35,31 @@ func TestServerThatRefusesIsLeftAlone(t *testing.T) {
 			}
 		}
 	}
-	s := new(subscriptions)
-	s.init(nil, "", nil)
-	sub := &subscription{subscriptions: s, channels: map[string]*channel{}}
+	s := New(nil, errClosed, nil)
+	conn := &connection{connections: s, channels: map[string]*channel{}}
 	s.mu.Lock()
-	sub.closeLocked(refusedWith("LOADING data"))
+	conn.closeLocked(refusedWith("LOADING data"))
 	s.mu.Unlock()
-	open := &channel{name: "open", subscription: sub, waiters: map[*waiter]struct{}{}, open: true,
+	open := &channel{name: "open", connection: conn, subscribers: map[*Subscriber]struct{}{}, open: true,
 		ready: make(chan struct{})}
 	close(open.ready)
 	s.channels["open"] = open
-	if err := s.subscribe(context.Background(), new(waiter), "new", nil, false); !errors.Is(err, errNotSubscribed) {
-		t.Errorf("subscribe to a new channel: %v, want %v", err, errNotSubscribed)
+	if err := s.Subscribe(context.Background(), new(Subscriber), "new", nil, false); !errors.Is(err, ErrNotSubscribed) {
+		t.Errorf("subscribe to a new channel: %v, want %v", err, ErrNotSubscribed)
 	}
-	if err := s.subscribe(context.Background(), new(waiter), "open", nil, false); err != nil {
+	if err := s.Subscribe(context.Background(), new(Subscriber), "open", nil, false); err != nil {
 		t.Errorf("subscribe to a channel that is open: %v", err)
+	}
+}
+
+// A poll that was given up does not subscribe after its waiter has left.
+func TestNoSubscriptionAfterAWaiterHasLeft(t *testing.T) {
+	t.Parallel()
+	s := New(nil, errClosed, nil)
+	w := new(Subscriber)
+	s.Unsubscribe(w)
+	if err := s.Subscribe(context.Background(), w, "channel", nil, false); err != ErrNotSubscribed ||
+		len(s.channels) > 0 {
+		t.Errorf("subscribe: %v, with %d channels", err, len(s.channels))
 	}
 }
