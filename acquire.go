@@ -284,6 +284,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 			}
 			err = driver.Spent(err) // a grant that came too late is released
 		}
+		a.knownHeld = a.knownHeld || driver.IsKnownHeld(err)
 		tooMany := errors.Is(err, driver.ErrTooManyWaiters)
 		if a.outageSince.IsZero() && !tooMany {
 			a.outageSince = time.Now()

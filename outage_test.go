@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/memory"
 )
 
 // Callers that wait behind a holder in their own process have waited like any others: if their turn comes in an outage
@@ -175,6 +178,52 @@ func TestHeldAndThenNoAnswerIsATimeout(t *testing.T) {
 					t.Errorf("the engine has answered, and the caller gets %v", err)
 				}
 			})
+		})
+	}
+}
+
+// slowJoin is an engine whose server says at once that a name is held, and then does not answer the request that joins
+// the queue. That request fails after a while, or when its context ends.
+type slowJoin struct {
+	driver.Engine
+	fails time.Duration
+	takes *atomic.Int32
+}
+
+func (s slowJoin) Abilities() driver.Abilities {
+	a := s.Engine.Abilities()
+	a.Local = false
+	return a
+}
+
+func (s slowJoin) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	s.takes.Add(1)
+	if !r.Join {
+		return s.Engine.Take(ctx, r)
+	}
+	select {
+	case <-ctx.Done():
+		return driver.Grant{}, driver.KnownHeld(driver.Spent(ctx.Err()))
+	case <-time.After(s.fails):
+		return driver.Grant{}, driver.KnownHeld(errLost)
+	}
+}
+
+// That holds for an engine that hears it in the first of two requests, too. The call is a waiter from then on.
+func TestHeldAndThenNoAnswerToTheJoin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fails, ends time.Duration // when the requests fail, and when the call ends
+		takes       int32
+	}{{time.Hour, time.Second, 1}, {time.Second, 4 * time.Second, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := slowJoin{memory.New(), c.fails, new(atomic.Int32)}
+			client := newClient(t, e)
+			_, err := client.Mutex("order", leasehold.WaitLimit(c.ends)).Lock(t.Context())
+			expectOnly(t, err, leasehold.ErrTimeout)
+			if n := e.takes.Load(); n < c.takes {
+				t.Errorf("it has asked %d times, want at least %d: it did not go on waiting", n, c.takes)
+			}
 		})
 	}
 }

@@ -117,6 +117,27 @@ func IsSpent(err error) bool {
 	return errors.As(err, &s)
 }
 
+// KnownHeld marks err, an error of Take, to say that the server answered before, in the same call, that the name is
+// held: the request that failed came after that answer. A caller whose time ends there knows that it came too late,
+// and one that may wait longer is a waiter. KnownHeld(nil) is nil.
+func KnownHeld(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &knownHeld{err}
+}
+
+// IsKnownHeld reports whether err is ErrHeld, or is marked with KnownHeld.
+func IsKnownHeld(err error) bool {
+	var k *knownHeld
+	return errors.Is(err, ErrHeld) || errors.As(err, &k)
+}
+
+type knownHeld struct{ err error }
+
+func (k *knownHeld) Error() string { return k.err.Error() }
+func (k *knownHeld) Unwrap() error { return k.err }
+
 type spent struct{ err error }
 
 func (s *spent) Error() string { return s.err.Error() }

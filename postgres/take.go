@@ -49,8 +49,12 @@ func (e *Engine) join(ctx context.Context, r driver.Request, w *waiter) (driver.
 		}
 		r.Join = true
 		if listener, err = e.subscription.subscribe(ctx); err != nil {
-			return driver.Grant{}, err
+			return driver.Grant{}, driver.KnownHeld(err)
 		}
+		if g, err = e.take(ctx, r, w, listener); !driver.IsNo(err) {
+			err = driver.KnownHeld(err)
+		}
+		return g, err
 	}
 	return e.take(ctx, r, w, listener)
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
@@ -52,7 +53,7 @@ func (t *startedTake) onAnswer(answer any, err error) {
 // continueInBackground goes on with a take that the first script could not decide.
 func (t *startedTake) continueInBackground(err error) {
 	go t.finishWith(func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-		return t.engine.takeOrJoin(ctx, r, t.names, err)
+		return t.engine.takeOrJoin(ctx, r, t.names, err, new(atomic.Bool))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -58,10 +59,17 @@ func (e *Engine) joinInTime(ctx context.Context, r driver.Request, n names) (dri
 }
 
 // takeOrJoinInTime is takeOrJoin, but returns when ctx ends.
-func (e *Engine) takeOrJoinInTime(ctx context.Context, r driver.Request, n names, err error) (driver.Grant, error) {
-	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
-		return e.takeOrJoin(ctx, r, n, err)
+func (e *Engine) takeOrJoinInTime(
+	ctx context.Context, r driver.Request, n names, answer error,
+) (driver.Grant, error) {
+	var refused atomic.Bool
+	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		return e.takeOrJoin(ctx, r, n, answer, &refused)
 	}, e.releaseLate(r))
+	if refused.Load() && !driver.IsNo(err) {
+		err = driver.KnownHeld(err)
+	}
+	return g, err
 }
 
 // canBatch reports whether a take may go with others in one script.
@@ -74,12 +82,16 @@ func (e *Engine) isUndecided(r driver.Request, err error) bool {
 	return errors.Is(err, errUseFullScript) || r.Join && isRefused(err)
 }
 
-// takeOrJoin goes on with a take whose first answer is not final.
-func (e *Engine) takeOrJoin(ctx context.Context, r driver.Request, n names, err error) (g driver.Grant, _ error) {
+// takeOrJoin goes on with a take whose first answer is not final. It sets refused if it joins the queue, because the
+// name was refused.
+func (e *Engine) takeOrJoin(
+	ctx context.Context, r driver.Request, n names, err error, refused *atomic.Bool,
+) (g driver.Grant, _ error) {
 	if errors.Is(err, errUseFullScript) {
 		g, _, err = e.take(ctx, r, n, nil)
 	}
 	if r.Join && isRefused(err) {
+		refused.Store(true)
 		e.contended.Add(r.Key, contendedFor)
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}

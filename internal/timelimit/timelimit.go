@@ -82,6 +82,9 @@ func CauseOf(ctx context.Context, err error) error {
 	if driver.IsSpent(err) {
 		cause = driver.Spent(cause)
 	}
+	if driver.IsKnownHeld(err) {
+		cause = driver.KnownHeld(cause)
+	}
 	return cause
 }
 

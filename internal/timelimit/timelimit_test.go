@@ -30,6 +30,8 @@ func TestCauseOf(t *testing.T) {
 		"the limit, and spent":        {t.Context(), driver.Spent(limit), ErrNoAnswer, driver.IsSpent},
 		"the caller":                  {ended, context.Canceled, errGone, nil},
 		"the caller, and spent":       {ended, driver.Spent(context.Canceled), errGone, driver.IsSpent},
+		"the limit, known held":       {t.Context(), driver.KnownHeld(limit), ErrNoAnswer, driver.IsKnownHeld},
+		"the caller, known held":      {ended, driver.KnownHeld(context.Canceled), errGone, driver.IsKnownHeld},
 		"somebody else's context":     {t.Context(), context.Canceled, context.Canceled, nil},
 	} {
 		got := CauseOf(c.ctx, c.err)
