@@ -88,6 +88,13 @@ prometheus:
 	@scripts/need.sh promtool prometheus
 	@scripts/need.sh prometheus prometheus
 
+# The program that drives a real Redisson. Maven downloads Redisson and what it needs (45 MB), and keeps it in ~/.m2.
+.PHONY: java
+java:
+	@scripts/need.sh javac default-jdk-headless
+	@scripts/need.sh mvn maven
+	@scripts/build-redisson.sh 4.7.0 3.52.0
+
 # The screen of leasehold top is looked at on a terminal that a test can read.
 .PHONY: tmux
 tmux:
@@ -97,6 +104,11 @@ tmux:
 .PHONY: spin
 spin:
 	@scripts/need.sh spin spin
+
+# The shorter ones of these tests are a part of "make test", once "make java" has built the program.
+.PHONY: redisson
+redisson: redis java ## Run all tests against a real Redisson (gets Java and Maven; takes some minutes)
+	go test -count 1 -tags redisson -timeout 30m ./lab/redisson/...
 
 .PHONY: matrix
 matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes more than an hour)
@@ -109,8 +121,8 @@ models: compiler spin ## Check the models at large sizes, too (takes hours and 1
 .PHONY: lint
 lint: ## Check format, vet, staticcheck, go.mod files and links
 	scripts/check-format.sh
-	go vet -tags mutants,long work
-	go run $(STATICCHECK) -tags mutants,long work
+	go vet -tags mutants,long,redisson work
+	go run $(STATICCHECK) -tags mutants,long,redisson work
 	scripts/each-module.sh go mod tidy -diff
 	scripts/check-links.sh
 

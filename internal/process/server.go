@@ -35,8 +35,9 @@ func NewServer(name, parent, pattern string, release func()) (*Server, error) {
 }
 
 // Launch starts the program, which must not be running, in the folder of the server. It does not
-// wait until the program answers: see Await. The output is appended to the log. A caller that gives
-// up kills the returned run, and not the server, which may be in another run by then.
+// wait until the program answers: see Await. The output is appended to the log, but for standard
+// output if cmd.Stdout says where it goes. A caller that gives up kills the returned run, and not
+// the server, which may be in another run by then.
 func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +52,10 @@ func (s *Server) Launch(cmd *exec.Cmd) (*Process, error) {
 		return nil, err
 	}
 	defer log.Close() // the process has its own copy
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	cmd.Dir, cmd.Stderr = s.dir, log
+	if cmd.Stdout == nil {
+		cmd.Stdout = log
+	}
 	run, err := Start(cmd)
 	if err != nil {
 		return nil, err
