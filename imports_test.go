@@ -396,6 +396,8 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redisson", true, home + "/redis", true},
 		{"redis", "redis/redisson", false, home + "/redis/internal/subscriptions", true},
 		{"redis", "redis/redisson", false, home + "/redis/redisson/internal/x", true},
+		{"redis", "redis/internal/redisurl", false, home + "/internal/engineurl", true},
+		{"redis", "redis/internal/redisurl", false, home + "/internal/agenda", false},
 		{"redis", "redis/internal/subscriptions", false, home + "/redis", false},
 		{"redis", "redis/internal/subscriptions", false, home + "/redis/redisson", false},
 		{"redis", "redis/internal/subscriptions", false, home + "/redis/internal/unsent", true},

@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/keyset"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
@@ -45,8 +46,7 @@ type Engine struct {
 	// releases them.
 	spentAtHead keyset.Set[string]
 
-	closeClient  func() error  // closes what Open has opened
-	directDialer *directDialer // how Open reaches other servers; nil after New
+	opened *redisurl.Client // by Open; nil after New
 }
 
 // unsupported answers calls of what this engine cannot do.
@@ -123,8 +123,8 @@ func (e *Engine) Close() error {
 	e.subscriptions.Close()
 	e.batcher.close()
 	e.workers.Close()
-	if e.closeClient != nil {
-		return e.closeClient()
+	if e.opened != nil {
+		return e.opened.Close()
 	}
 	return nil
 }

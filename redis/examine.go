@@ -6,7 +6,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
-	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
@@ -52,10 +51,10 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 
 // judgeConnection finds out whether others can listen on the connection to a server, if the engine owns its client.
 func (e *Engine) judgeConnection(address string) []driver.Finding {
-	if e.directDialer == nil || e.directDialer.target.shape == unixSocket {
+	if e.opened == nil {
 		return nil
 	}
-	weak := exposure.FindWeakness(address, e.directDialer.tls, e.directDialer.target.password != "")
+	weak := e.opened.FindWeakness(address)
 	if weak == nil {
 		return nil
 	}

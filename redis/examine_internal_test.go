@@ -1,10 +1,7 @@
 package redis
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -213,26 +210,6 @@ func TestReplicasAreRead(t *testing.T) {
 	}
 }
 
-// An engine behind Sentinels names its server by the address to which it has connected, not by that of a Sentinel.
-func TestServerBehindSentinelsIsCalledByItsAddress(t *testing.T) {
-	t.Parallel()
-	f := &directDialer{target: &target{shape: behindSentinels, addresses: []string{"10.0.0.1:26379"}}}
-	fails := false
-	dial := f.recordAddress(func(context.Context, string, string) (net.Conn, error) {
-		if fails {
-			return nil, io.EOF
-		}
-		return nil, nil
-	})
-	for _, address := range []string{"10.0.0.1:26379", "10.0.0.2:6379", "10.0.0.1:26379", "10.0.0.3:6379"} {
-		fails = address == "10.0.0.3:6379"
-		_, _ = dial(t.Context(), "tcp", address)
-	}
-	if got := f.lastAddress.Load(); got == nil || *got != "10.0.0.2:6379" {
-		t.Errorf("the server's address is %v", got)
-	}
-}
-
 func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -249,7 +226,7 @@ func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
 			continue
 		}
 		got := ""
-		for _, f := range e.judgeConnection(e.directDialer.target.addresses[0]) {
+		for _, f := range e.judgeConnection(e.opened.LastAddress()) {
 			got += fmt.Sprint(f.Severity, " ", f.Code)
 		}
 		if err := e.Close(); err != nil || got != want {

@@ -2,14 +2,11 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -65,8 +62,8 @@ func (e *Engine) examineReplicas(ctx context.Context, masters []*serverReport) [
 
 func (e *Engine) examineReplica(ctx context.Context, f replicaInfo) *serverReport {
 	r, err := newServerReport(f.address), errCannotReachReplicas
-	if e.directDialer != nil {
-		c := e.directDialer.client(f.address)
+	if e.opened != nil {
+		c := e.opened.ToServer(f.address)
 		defer func() { _ = c.Close() }() // it was only read from
 		var seen *serverReport
 		connect := func(ctx context.Context, f func(redis.Cmdable) error) error {
@@ -80,33 +77,4 @@ func (e *Engine) examineReplica(ctx context.Context, f replicaInfo) *serverRepor
 	r.isReplica, r.errNotAsked = true, err
 	r.server.Role, r.server.Votes = "replica", false
 	return r
-}
-
-// directDialer reaches servers that the client of an engine of Open does not lead to.
-type directDialer struct {
-	target      *target
-	tls         *tls.Config
-	lastAddress atomic.Pointer[string] // the server to which the client connected last
-}
-
-// recordAddress returns a dialer that remembers which server it connected to.
-func (f *directDialer) recordAddress(dial dialFunc) dialFunc {
-	if f.target.shape != behindSentinels {
-		f.lastAddress.Store(&f.target.addresses[0])
-		return dial
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		if err == nil && !slices.Contains(f.target.addresses, address) {
-			f.lastAddress.Store(&address)
-		}
-		return conn, err
-	}
-}
-
-// client makes a client for one server, with the settings of the engine's client.
-func (f *directDialer) client(address string) *redis.Client {
-	t := *f.target
-	t.shape, t.addresses, t.pool = oneServer, []string{address}, 1
-	return t.client(t.dialer(context.Background(), f.tls)).(*redis.Client)
 }

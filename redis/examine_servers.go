@@ -44,9 +44,9 @@ const failoverAddress = "FailoverClient"
 
 // serverName returns the name of the only server: its address, as far as it is known.
 func (e *Engine) serverName(r *serverReport) string {
-	if e.directDialer != nil {
-		if name := e.directDialer.lastAddress.Load(); name != nil {
-			return *name
+	if e.opened != nil {
+		if name := e.opened.LastAddress(); name != "" {
+			return name
 		}
 	}
 	if c, ok := e.client.(*redis.Client); ok && c.Options().Addr != failoverAddress {

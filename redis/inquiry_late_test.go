@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 )
 
 // An inquiry may fail at the very moment at which it is overdue. Its error is returned then: the caller does not begin
@@ -21,7 +22,7 @@ func TestInquiryThatFailsWhenItIsOverdue(t *testing.T) {
 	for range 20 { // chance decides what is noticed first
 		synctest.Test(t, func(t *testing.T) {
 			// The second inquiry begins when the first is overdue, and fails when it is overdue itself.
-			silent := dialQuietly(func(context.Context, string, string) (net.Conn, error) {
+			silent := redisurl.DialQuietly(func(context.Context, string, string) (net.Conn, error) {
 				time.Sleep(2 * firstRetryAfter)
 				return nil, errors.New("nobody is there")
 			})

@@ -1,18 +1,8 @@
 package redis
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"net"
 	"os"
-	"slices"
-	"sync"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is one of
@@ -60,140 +50,14 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig, err := t.tls.Config("redis")
+	opened, err := t.Open()
 	if err != nil {
 		return nil, err
 	}
-	others := &directDialer{target: t, tls: tlsConfig}
-	life, end := context.WithCancel(context.Background())
-	client := t.client(others.recordAddress(t.dialer(life, tlsConfig)))
-	shut := sync.OnceValue(func() error {
-		end() // Close of the client would wait for a Sentinel
-		return client.Close()
-	})
-	e, err := New(client, t.opts...)
+	e, err := New(opened.Redis, t.opts...)
 	if err != nil {
-		return nil, errors.Join(err, shut())
+		return nil, errors.Join(err, opened.Close())
 	}
-	e.directDialer = others
-	e.closeClient = shut
+	e.opened = opened
 	return e, nil
-}
-
-// clientName is the name of the connections in CLIENT LIST.
-const clientName = "leasehold"
-
-// setClientName names the connection. A server that refuses this works as well as any other.
-func setClientName(ctx context.Context, c *redis.Conn) error {
-	err := c.ClientSetName(ctx, clientName).Err()
-	if _, refused := errors.AsType[redis.Error](err); refused {
-		return nil
-	}
-	return err
-}
-
-// client makes the client. It does not retry, as far as that can be turned off: the error of a second attempt says
-// nothing about the first one, which may have had an effect. A Cluster client still repeats a request whose connection
-// broke, as often as it follows redirections.
-func (t *target) client(dial dialFunc) redis.UniversalClient {
-	o := &redis.UniversalOptions{
-		Addrs:                    t.addresses,
-		MasterName:               t.master,
-		Dialer:                   dialQuietly(dial),
-		OnConnect:                setClientName,
-		Username:                 t.user,
-		Password:                 t.password,
-		SentinelUsername:         t.sentinelUser,
-		SentinelPassword:         t.sentinelPassword,
-		DB:                       t.db,
-		MaxRetries:               -1, // 0 would be the client's default
-		DialerRetries:            1,
-		DialTimeout:              t.dialTimeout,
-		ReadTimeout:              t.timeout,
-		WriteTimeout:             t.timeout,
-		ContextTimeoutEnabled:    true,
-		PoolSize:                 t.pool,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-	switch t.shape {
-	case clustered:
-		c := o.Cluster()
-		// Routing policies make the client ask for the list of all commands, regardless of the request's context. Our
-		// commands all have a key that says where they go.
-		c.DisableRoutingPolicies = true
-		return redis.NewClusterClient(c)
-	case behindSentinels:
-		silenceLibraryLog()
-		return redis.NewFailoverClient(o.Failover())
-	}
-	return redis.NewClient(o.Simple())
-}
-
-type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-// dialer returns a dialer that ends with its context. The one of go-redis goes on with a TLS handshake for which nobody
-// waits any more. Connections to Sentinels also end with life.
-func (t *target) dialer(life context.Context, config *tls.Config) dialFunc {
-	d := &net.Dialer{
-		Timeout: t.dialTimeout,
-		// A connection that only receives messages also notices within half a minute that its server has vanished.
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
-	}
-	dial := d.DialContext
-	if config != nil {
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
-			if err != nil {
-				if op, dialed := errors.AsType[*net.OpError](err); !dialed || op.Op != "dial" {
-					err = fmt.Errorf("TLS with %s: %w", address, err)
-				}
-				return nil, err
-			}
-			return alertConn{conn.(*tls.Conn)}, nil
-		}
-	}
-	if t.shape != behindSentinels {
-		return dial
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if !slices.Contains(t.addresses, address) {
-			return dial(ctx, network, address)
-		}
-		ctx, cancel := context.WithTimeout(ctx, sentinelTimeout)
-		defer cancel()
-		defer context.AfterFunc(life, cancel)()
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return sentinelConn{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil
-	}
-}
-
-// sentinelTimeout is how long a Sentinel may take to answer. The client asks all of them at the same time, but goes on
-// only when each has answered or failed. One that hangs must not use up the time of a request.
-const sentinelTimeout = time.Second
-
-// sentinelConn is a connection to a Sentinel.
-type sentinelConn struct {
-	net.Conn
-	cancelClose func() bool // keeps life from closing the connection; false if it is closed already
-}
-
-// Close implements net.Conn.
-func (c sentinelConn) Close() error {
-	if !c.cancelClose() {
-		return nil
-	}
-	return c.Conn.Close()
-}
-
-// SetReadDeadline implements net.Conn. It leaves out the limit if there is no deadline: the client then waits for
-// messages.
-func (c sentinelConn) SetReadDeadline(t time.Time) error {
-	if limit := time.Now().Add(sentinelTimeout); t.After(limit) {
-		t = limit
-	}
-	return c.Conn.SetReadDeadline(t)
 }

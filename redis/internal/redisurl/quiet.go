@@ -1,4 +1,4 @@
-package redis
+package redisurl
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// dialQuietly returns a dialer that never fails, but returns a connection that does. For each failure to dial, go-redis
+// DialQuietly returns a dialer that never fails, but returns a connection that does. For each failure to dial, go-redis
 // writes a line to standard error, in a log that all clients of the process share. A broken connection shows only in
 // the error. This also makes the client dial for each request. Otherwise it would repeat the last failure for up to a
 // second after the server is back.
 //
 // Connections end with a reply that is too large.
-func dialQuietly(dial dialFunc) dialFunc {
+func DialQuietly(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
