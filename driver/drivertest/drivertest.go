@@ -47,6 +47,10 @@ type Harness struct {
 	// KnownFindings lists the codes of critical findings that the test servers cause on purpose. An
 	// Examiner may report them.
 	KnownFindings []string
+
+	// Refuses reports whether the engine must refuse a name, with an error marked with [driver.Permanent] and before it
+	// sends anything: for keys that others have defined, for example. Nil means that it refuses none.
+	Refuses func(name string) bool
 }
 
 // Environment is the environment of one test: a server, a file, or a piece of memory that keeps locks.

@@ -19,6 +19,7 @@ type env struct {
 	ctx         context.Context // ends when the check takes far too long
 	patience    time.Duration
 	expected    []string // codes of findings, see Harness.KnownFindings
+	refuses     func(name string) bool
 
 	short time.Duration // a lease that ends during the check
 	delay time.Duration // see Harness.ExpiryDelay
@@ -31,7 +32,10 @@ type env struct {
 func newEnv(t *testing.T, h Harness) *env {
 	t.Helper()
 	e := &env{T: t, environment: h.Start(t), patience: h.Patience, short: h.TTL,
-		expected: h.KnownFindings, delay: h.ExpiryDelay, prefix: "test-" + rand.Text() + "/"}
+		expected: h.KnownFindings, delay: h.ExpiryDelay, prefix: "test-" + rand.Text() + "/", refuses: h.Refuses}
+	if e.refuses == nil {
+		e.refuses = func(string) bool { return false }
+	}
 	e.resetDeadline()
 	engine := e.open()
 	e.can = engine.Abilities()

@@ -1,0 +1,265 @@
+package redisson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
+	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
+)
+
+// Engine keeps locks as Redisson does. It is safe for concurrent use by many goroutines.
+type Engine struct {
+	driver.Unsupported
+	config
+	client  redis.UniversalClient
+	publish string // PUBLISH or SPUBLISH; in a Cluster it is set once mode is known
+	lockAs  protocol
+
+	publishWith atomic.Pointer[string] // PUBLISH or SPUBLISH, once it is known
+	connections *subscriptions.Connections
+	channels    channels
+	workers     detach.Pool // for calls of the client that their callers may leave
+
+	closeClient func() error // closes what Open has opened
+}
+
+var (
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
+)
+
+// errNoClient is returned by New without a client.
+var errNoClient = errors.New("redisson engine: the client is nil: " +
+	"make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
+
+var errClosed = driver.Permanent(errors.New("the redisson engine has been closed: open another one"))
+
+// replies explains what servers reply to this engine.
+var replies = reply.Engine{Name: "redisson", Page: "docs/redisson.md"}
+
+// NewEngine returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a
+// Cluster. The caller owns the client, and closes it after the engine. NewEngine sends nothing.
+//
+// An invalid option is an *OptionError.
+func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
+	e := &Engine{client: client}
+	switch client.(type) {
+	case *redis.Client:
+	case *redis.ClusterClient:
+		e.isCluster = true
+	default:
+		return nil, fmt.Errorf("redisson engine: the client is a %T: make it with NewClient, NewFailoverClient or "+
+			"NewClusterClient of go-redis", client)
+	}
+	e.tokens = true
+	for _, opt := range opts {
+		if err := opt(&e.config); err != nil {
+			return nil, err
+		}
+	}
+	e.lockAs = exclusiveLock{e.tokens}
+	e.connections = subscriptions.New(client, errClosed, e.channels.onMessage)
+	return e, nil
+}
+
+// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. Later
+// requests fail. Close may be called more than once.
+func (e *Engine) Close() error {
+	e.connections.Close()
+	e.workers.Close()
+	if e.closeClient != nil {
+		return e.closeClient()
+	}
+	return nil
+}
+
+// Abilities implements [driver.Engine].
+func (e *Engine) Abilities() driver.Abilities {
+	return driver.Abilities{Name: "redisson", Walk: true}
+}
+
+// Format implements [fmt.Formatter]. Every verb prints the same text, and none of the engine's fields.
+func (e *Engine) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "redisson engine") }
+
+// errReply says that a reply is none that the script gives.
+var errReply = errors.New("redisson: the server's answer is none that the script gives: " +
+	"look for a proxy between the server and this program")
+
+// object returns the protocol and the name of a key.
+func (e *Engine) object(k driver.Key) (protocol, string, error) {
+	if e.connections.IsClosed() {
+		return nil, "", errClosed
+	}
+	name, err := e.name(k)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case k.Kind == driver.Lock:
+		return e.lockAs, name, nil
+	}
+	return nil, "", driver.ErrUnsupported
+}
+
+// run sends a call and returns the answer. It returns when ctx ends.
+func (e *Engine) run(ctx context.Context, build func(publish string) call) (any, error) {
+	return detach.Do(ctx, &e.workers, func(ctx context.Context) (any, error) { return e.send(ctx, build) }, nil)
+}
+
+// send sends a call and returns the answer.
+func (e *Engine) send(ctx context.Context, build func(publish string) call) (any, error) {
+	publish, err := e.publishCommand(ctx)
+	if err != nil {
+		return nil, noEffect(err)
+	}
+	c := build(publish)
+	answer, err := c.script.Run(ctx, e.client, c.keys, c.args...).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, explain(err)
+	}
+	return answer, nil
+}
+
+// explain turns an error of the client into one that the contract of engines asks for.
+func explain(err error) error {
+	if answer, replied := errors.AsType[redis.Error](err); replied && redis.HasErrorPrefix(answer, "EXHAUSTED") {
+		return errTokensUsedUp
+	}
+	return replies.Explain(err)
+}
+
+var errTokensUsedUp = driver.Permanent(errors.New("redisson: the lock has used up all tokens below 2^53: " +
+	"delete its token key once nobody compares its tokens with old ones"))
+
+// Take implements [driver.Engine].
+func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	p, name, err := e.object(r.Key)
+	if err == nil && r.Owner == "" {
+		err = errOwner
+	}
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	return detach.Do(ctx, &e.workers, func(ctx context.Context) (driver.Grant, error) {
+		g, _, err := e.take(ctx, p, name, r)
+		return g, err
+	}, e.releaseLate(r))
+}
+
+// take asks once. If somebody else holds, left is how long to wait at most before asking again; negative if the lease
+// never ends.
+func (e *Engine) take(
+	ctx context.Context, p protocol, name string, r driver.Request,
+) (_ driver.Grant, left time.Duration, _ error) {
+	answer, err := e.send(ctx, func(string) call { return p.take(name, r, r.Join) })
+	if err != nil {
+		return driver.Grant{}, 0, err
+	}
+	list, err := readIntegers(answer, 2)
+	switch {
+	case err != nil:
+		return driver.Grant{}, 0, err
+	case list[0] == 0:
+		left := time.Duration(list[1]) * time.Millisecond
+		return driver.Grant{}, left, &driver.HeldError{Left: left}
+	}
+	g, err := newGrant(list[1], r)
+	return g, 0, err
+}
+
+// newGrant makes a grant of its last token.
+func newGrant(last int64, r driver.Request) (driver.Grant, error) {
+	tokens := int64(max(r.Tokens, 1))
+	first := last - tokens + 1
+	if first <= 0 || last > driver.MaxToken {
+		return driver.Grant{}, errReply
+	}
+	return driver.Grant{Token: uint64(first), Tokens: int(tokens)}, nil
+}
+
+// readIntegers reads a list of at least that many integers.
+func readIntegers(answer any, minCount int) ([]int64, error) {
+	items, ok := answer.([]any)
+	if !ok || len(items) < minCount {
+		return nil, errReply
+	}
+	list := make([]int64, len(items))
+	for i, item := range items {
+		if list[i], ok = item.(int64); !ok {
+			return nil, errReply
+		}
+	}
+	return list, nil
+}
+
+// leftTakeTimeout limits the release of a lock that was granted after its caller had left.
+const leftTakeTimeout = 5 * time.Second
+
+// releaseLate returns a function that releases what was granted to a take whose caller had left.
+func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
+	return func(_ driver.Grant, err error) {
+		if driver.HadNoEffect(err) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
+		defer cancel()
+		_ = e.Release(ctx, driver.Release{
+			Hold:  driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode},
+			Place: r.Place,
+		})
+	}
+}
+
+// Release implements [driver.Engine].
+func (e *Engine) Release(ctx context.Context, r driver.Release) error {
+	p, name, err := e.object(r.Key)
+	if err != nil {
+		return err
+	}
+	return readHeld(e.run(ctx, func(publish string) call { return p.release(name, r, publish) }))
+}
+
+// Downgrade implements [driver.Engine].
+func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
+	if !e.Abilities().Shared {
+		return driver.ErrUnsupported
+	}
+	p, name, err := e.object(h.Key)
+	if err != nil {
+		return err
+	}
+	return readHeld(e.run(ctx, func(publish string) call { return p.downgrade(name, h, publish) }))
+}
+
+// readHeld reads the answer of a script that says 1 (held, or done) or 0.
+func readHeld(answer any, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case answer == int64(1):
+		return nil
+	case answer == int64(0):
+		return driver.ErrNotHeld
+	}
+	return errReply
+}
+
+// ForceRelease implements [driver.Operator]. Token 0 stands for a holder without a token, such as a program in Java.
+func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	p, name, err := e.object(k)
+	if err != nil {
+		return err
+	}
+	return readHeld(e.run(ctx, func(publish string) call { return p.force(name, token, publish) }))
+}

@@ -1,0 +1,211 @@
+package redisson
+
+import (
+	"context"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/internal/paging"
+)
+
+// scanCount is how many keys a server looks through in one step of a search. During a step it does nothing else for
+// about half a millisecond.
+const scanCount = 500
+
+// List implements [driver.Engine]. It goes through the keys of all servers in small steps (SCAN), as names of Redisson
+// have nothing in common. So it takes time in proportion to their number, and its entries need not have existed at the
+// same moment.
+func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	return paging.Collect(q, func(q driver.Query, visit func(piece []driver.Status) bool) error {
+		return e.walk(ctx, q, visit)
+	})
+}
+
+// Walk implements [driver.Operator]. It first goes through the keys of all servers in small steps (SCAN), and then
+// reads the names that it found.
+func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
+	q.Limit = math.MaxInt
+	return e.walk(ctx, q, visit)
+}
+
+// walk calls visit with what matches the query, one by one, up to the query's limit.
+func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
+	keys := paging.Keys(q)
+	if q.Name == "" {
+		var err error
+		if keys, err = e.search(ctx, q); err != nil {
+			return noEffect(err)
+		}
+	}
+	for _, k := range keys {
+		if q.Limit == 0 {
+			return nil
+		}
+		st, found, err := e.status(ctx, k)
+		switch {
+		case err != nil:
+			return noEffect(err)
+		case !found:
+			continue
+		case !visit([]driver.Status{st}):
+			return nil
+		}
+		q.Limit--
+	}
+	return nil
+}
+
+// noEffect marks the error of a request that had no effect, unless it is marked already.
+func noEffect(err error) error {
+	if driver.HadNoEffect(err) {
+		return err
+	}
+	return driver.NoEffect(err)
+}
+
+// search returns the sorted keys of all names that may be held.
+func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, error) {
+	var mu sync.Mutex
+	found := map[driver.Key]struct{}{}
+	searched := 0
+	collect := func(keys []string, last bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, key := range keys {
+			if k, ok := e.parseKey(key); ok && paging.Matches(q, k) {
+				found[k] = struct{}{}
+			}
+		}
+		if searched += scanCount; last {
+			searched += len(keys) - scanCount
+		}
+		if q.Progress != nil {
+			q.Progress(searched)
+		}
+	}
+	pattern := "*" + escapePattern(e.prefix+q.Prefix) + "*"
+	err := e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, "hash").Result()
+			if err != nil {
+				return explain(err)
+			}
+			collect(keys, next == 0)
+			if cursor = next; cursor == 0 {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]driver.Key, 0, len(found))
+	for k := range found {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, driver.Key.Compare)
+	return keys, nil
+}
+
+// onEachMaster calls f with each server that has keys. In a Cluster, it calls f in several goroutines.
+func (e *Engine) onEachMaster(ctx context.Context, f func(context.Context, redis.Cmdable) error) error {
+	return detach.Run(ctx, &e.workers, func(ctx context.Context) error {
+		switch c := e.client.(type) {
+		case *redis.ClusterClient:
+			return c.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+		case *redis.Client:
+			conn := c.Conn() // on another server, a cursor would mean something else
+			defer conn.Close()
+			return f(ctx, conn)
+		}
+		return errNoClient
+	})
+}
+
+// parseKey returns the name of which a key may be the lock.
+func (e *Engine) parseKey(key string) (driver.Key, bool) {
+	name, ok := strings.CutPrefix(key, e.prefix)
+	return driver.Key{Kind: driver.Lock, Name: name}, ok && name != ""
+}
+
+// status reads what is known about a name.
+func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
+	_, name, err := e.object(k)
+	if errors.Is(err, driver.ErrUnsupported) {
+		return driver.Status{}, false, nil
+	}
+	if err != nil {
+		return driver.Status{}, false, err
+	}
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	answer, err := e.run(limited, func(string) call { return call{lockStatus, []string{name}, nil} })
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = errNoAnswer
+	}
+	if err != nil || answer == nil {
+		return driver.Status{}, false, err
+	}
+	holders, err := readHolders(answer)
+	return driver.Status{Key: k, Holders: holders}, len(holders) > 0, err
+}
+
+// Fields that the engine adds to the hash of a lock that it holds.
+const (
+	fieldToken  = "leasehold:token"  // the last token of the grant
+	fieldHolder = "leasehold:holder" // Request.Holder
+)
+
+// readHolders reads what is stored of a lock. It returns nothing if another program has stored something else there.
+func readHolders(answer any) ([]driver.Holder, error) {
+	items, _ := answer.([]any)
+	if len(items) != 2 {
+		return nil, errReply
+	}
+	millis, isNumber := items[0].(int64)
+	fields, isList := items[1].([]any)
+	if !isNumber || !isList {
+		return nil, errReply
+	}
+	h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1}
+	if millis >= 0 {
+		h.TTL = time.Duration(millis) * time.Millisecond
+	}
+	holders, ours := 0, false
+	for i := 0; i+1 < len(fields); i += 2 {
+		field, _ := fields[i].(string)
+		value, _ := fields[i+1].(string)
+		client, _, _ := strings.Cut(field, ":")
+		switch {
+		case field == fieldToken:
+			h.Token, _ = strconv.ParseUint(value, 10, 64)
+		case field == fieldHolder:
+			h.Holder, ours = value, true
+		case isOwnerID(field):
+			if holders++; !ours {
+				h.Holder = "Redisson client " + client // without the thread: who knows it could release the lock
+			}
+		default:
+			return nil, nil
+		}
+	}
+	if holders != 1 {
+		return nil, nil
+	}
+	return []driver.Holder{h}, nil
+}
+
+var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)
+
+// escapePattern makes a pattern that matches a text literally.
+func escapePattern(text string) string { return patternChars.ReplaceAllString(text, `\$0`) }

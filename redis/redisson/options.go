@@ -1,0 +1,104 @@
+package redisson
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Option configures an engine or a client when it is made.
+type Option func(*config) error
+
+// config is what options set.
+type config struct {
+	prefix, semaphorePrefix, latchPrefix string
+
+	lock      LockType
+	tokens    bool // a lock counts tokens
+	messages  Messages
+	isCluster bool
+}
+
+// OptionError says which option has an invalid value.
+type OptionError struct {
+	// Option is the option's name, such as "WithPrefix".
+	Option string
+	// Allowed says what is valid.
+	Allowed string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("redisson engine: %s must be %s", e.Option, e.Allowed)
+}
+
+// LockType says as which object of Redisson an engine keeps its locks. Programs share a lock only if they use the same
+// object for it, except that Fenced is shared with RLock, RFencedLock and RSpinLock alike.
+type LockType int
+
+// The types of locks.
+const (
+	// Fenced is RFencedLock, the default: an RLock with tokens.
+	Fenced LockType = iota
+)
+
+// WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
+func WithLock(t LockType) Option {
+	return func(c *config) error {
+		c.lock = t
+		if t != Fenced {
+			return &OptionError{"WithLock", "Fenced"}
+		}
+		return nil
+	}
+}
+
+// WithPrefix sets what precedes each name in its key, as a NameMapper of Redisson does. Defaults to nothing.
+func WithPrefix(prefix string) Option {
+	return setPrefix("WithPrefix", prefix, func(c *config) *string { return &c.prefix })
+}
+
+// WithSemaphorePrefix sets what precedes the names of semaphores, after the prefix of all names. Without it, a lock and
+// a semaphore of the same name have the same key, and the one that comes second gets an error. Defaults to nothing.
+func WithSemaphorePrefix(prefix string) Option {
+	return setPrefix("WithSemaphorePrefix", prefix, func(c *config) *string { return &c.semaphorePrefix })
+}
+
+// WithLatchPrefix sets what precedes the names of latches, as [WithSemaphorePrefix] does for semaphores.
+func WithLatchPrefix(prefix string) Option {
+	return setPrefix("WithLatchPrefix", prefix, func(c *config) *string { return &c.latchPrefix })
+}
+
+func setPrefix(option, prefix string, field func(*config) *string) Option {
+	return func(c *config) error {
+		*field(c) = prefix
+		if len(prefix) > 128 || strings.ContainsAny(prefix, "{}\x00") {
+			return &OptionError{option, "at most 128 bytes without braces"}
+		}
+		return nil
+	}
+}
+
+// Messages says how waiters in a Cluster are notified of a release. All programs that share locks must agree, those in
+// Java by shardedSubscriptionMode. Outside of a Cluster it has no effect.
+type Messages int
+
+// The kinds of messages.
+const (
+	// Auto is Sharded if the servers can do it, which Redis can since 7.0.
+	Auto Messages = iota
+	// Sharded sends messages with SPUBLISH, to subscribers of the same shard.
+	Sharded
+	// Unsharded sends messages with PUBLISH, to all servers.
+	Unsharded
+)
+
+// WithMessages sets how waiters in a Cluster are notified. Defaults to Auto.
+func WithMessages(m Messages) Option {
+	return func(c *config) error {
+		c.messages = m
+		if m < Auto || m > Unsharded {
+			return &OptionError{"WithMessages", "Auto, Sharded or Unsharded"}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,166 @@
+package redisson
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
+)
+
+// A message says that a lock may be free. It is only a hint: it may be lost, or come from a release that somebody else
+// was faster to use. So a waiter asks again at the latest when the lease that it was told of ends.
+const (
+	// maxPollInterval is the longest time between two polls.
+	maxPollInterval = 10 * time.Second
+	// minPollInterval is the shortest time between two polls without a message.
+	minPollInterval = 20 * time.Millisecond
+	// pollUnnotified is the longest time between two polls of a waiter that cannot subscribe.
+	pollUnnotified = 250 * time.Millisecond
+	// answerTimeout is how long a poll, or one step of reading, may take.
+	answerTimeout = 5 * time.Second
+)
+
+// errNoAnswer ends a request that the server leaves unanswered.
+var errNoAnswer = errors.New("redisson: no answer in time")
+
+// Wait implements [driver.Engine].
+func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	p, name, err := e.object(r.Key)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	w := e.channels.add(p.channel(name, r.Owner))
+	defer func() {
+		e.channels.remove(w)
+		e.connections.Unsubscribe(&w.subscriber)
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for polls := 0; ; polls++ {
+		notified := e.subscribe(ctx, w)
+		g, left, err := e.pollOnce(ctx, p, name, r)
+		if !errors.Is(err, driver.ErrHeld) {
+			return g, err
+		}
+		timer.Reset(pollPause(left, notified, polls))
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return driver.Grant{}, driver.NoEffect(ctx.Err())
+		}
+	}
+}
+
+// pollPause returns for how long to wait for a message before the next poll. left is what was left of the holder's
+// lease.
+func pollPause(left time.Duration, notified bool, polls int) time.Duration {
+	d := maxPollInterval
+	if left >= 0 {
+		d = min(left+time.Millisecond, d)
+	}
+	if !notified {
+		d = min(d, minPollInterval<<min(polls, 10), pollUnnotified)
+	}
+	d = max(d, minPollInterval)
+	return d + rand.N(d/8+time.Millisecond)
+}
+
+// pollOnce asks once whether the owner is granted the name now.
+func (e *Engine) pollOnce(
+	ctx context.Context, p protocol, name string, r driver.Request,
+) (driver.Grant, time.Duration, error) {
+	limited, cancel := context.WithTimeout(ctx, min(answerTimeout, max(r.TTL/2, 100*time.Millisecond)))
+	defer cancel()
+	type answer struct {
+		grant driver.Grant
+		left  time.Duration
+	}
+	sent := driver.Now()
+	a, err := detach.Do(limited, &e.workers, func(ctx context.Context) (a answer, err error) {
+		a.grant, a.left, err = e.take(ctx, p, name, r)
+		a.grant.Start = sent
+		return a, err
+	}, func(a answer, err error) { e.releaseLate(r)(a.grant, err) })
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = driver.Spent(errNoAnswer) // releaseLate may yet release the owner
+	}
+	return a.grant, a.left, err
+}
+
+// waiter is a caller of Wait.
+type waiter struct {
+	channel    string
+	wake       chan struct{}
+	subscriber subscriptions.Subscriber
+}
+
+func (w *waiter) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is about to poll anyway
+	}
+}
+
+// channels are the waiters of an engine, by the channel on which they are notified.
+type channels struct {
+	mu      sync.Mutex
+	waiters map[string]map[*waiter]struct{}
+}
+
+func (c *channels) add(channel string) *waiter {
+	w := &waiter{channel: channel, wake: make(chan struct{}, 1)}
+	w.subscriber = subscriptions.Subscriber{Wake: w.wakeUp, MessagesLost: w.wakeUp}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiters == nil {
+		c.waiters = map[string]map[*waiter]struct{}{}
+	}
+	if c.waiters[channel] == nil {
+		c.waiters[channel] = map[*waiter]struct{}{}
+	}
+	c.waiters[channel][w] = struct{}{}
+	return w
+}
+
+func (c *channels) remove(w *waiter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiters[w.channel], w)
+	if len(c.waiters[w.channel]) == 0 {
+		delete(c.waiters, w.channel)
+	}
+}
+
+// onMessage wakes the waiters of a channel. What a message says makes no difference, as the server decides: the core
+// lets one caller of each name wait here.
+func (c *channels) onMessage(channel, _ string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.waiters[channel] {
+		w.wakeUp()
+	}
+}
+
+// subscribe subscribes a waiter, and reports whether it will be notified.
+func (e *Engine) subscribe(ctx context.Context, w *waiter) bool {
+	publish, err := e.publishCommand(ctx)
+	if err != nil {
+		return false
+	}
+	var server any
+	sharded := publish == "SPUBLISH"
+	if c, ok := e.client.(*redis.ClusterClient); ok && sharded {
+		if server, err = c.MasterForKey(ctx, w.channel); err != nil {
+			return false
+		}
+	}
+	return e.connections.Subscribe(ctx, &w.subscriber, w.channel, server, sharded) == nil
+}
