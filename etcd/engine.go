@@ -24,6 +24,7 @@ type Engine struct {
 	requestTimeout time.Duration                           // the longest that one request may take
 	connections    *connections                            // of the engine's own client; nil otherwise
 	findWeakness   func(address string) *exposure.Weakness // of these connections; nil otherwise
+	login          *login                                  // of that client; nil without a user
 
 	ownedKeys    ownedKeys
 	sessions     sessions

@@ -25,6 +25,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	x, err := examine(ctx, e.client, e.prefix)
 	if err == nil {
 		x.Findings = append(x.Findings, e.judgeConnections()...)
+		x.Findings = append(x.Findings, e.judgeLogin()...)
 	}
 	return x, noEffect(err)
 }
@@ -44,6 +45,17 @@ func (e *Engine) judgeConnections() (found findings) {
 			severity = driver.Warning
 		}
 		found.add(severity, weak.Code, hostOf(endpoint), weak.Text, "etcds:// in the URL, and TLS on the members")
+	}
+	return found
+}
+
+// judgeLogin finds a user and password of the engine's own client that the servers do not check.
+func (e *Engine) judgeLogin() (found findings) {
+	if e.login != nil && e.login.isUnchecked() {
+		found.add(driver.Warning, "password-unused", "",
+			"there is a user with a password, but the servers do not ask for one: whoever reaches them can take and "+
+				"release all locks",
+			"etcdctl auth enable, or leave out user and password")
 	}
 	return found
 }

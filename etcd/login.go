@@ -19,7 +19,7 @@ import (
 // a keepalive, which is much work for a server.
 type login struct {
 	user, password string
-	token          atomic.Pointer[string] // nil before the first login
+	token          atomic.Pointer[string] // nil before the first login; empty if authentication was off then
 	loginSlot      chan struct{}          // has room for one call, which logs in
 }
 
@@ -62,6 +62,13 @@ func (l *login) intercept(
 		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// isUnchecked reports whether authentication was off at the last login: the servers take any user and password. When it
+// is switched on, the next request logs in.
+func (l *login) isUnchecked() bool {
+	token := l.token.Load()
+	return token != nil && *token == ""
 }
 
 // isTokenUnknown reports whether a server does not know a token, or the user's rights have changed since it was given.

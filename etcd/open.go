@@ -103,7 +103,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	e.requestTimeout, e.connections = t.timeout, cs
+	e.requestTimeout, e.connections, e.login = t.timeout, cs, l
 	e.findWeakness = func(address string) *exposure.Weakness {
 		return exposure.FindWeakness(address, tlsConfig, t.password != "")
 	}

@@ -103,6 +103,22 @@ func refusedTake(t *testing.T, address, says string) (err error) {
 	return err
 }
 
+// passwordsUnused are the findings of an engine about a password that nobody checks.
+func passwordsUnused(t *testing.T, url string) (found []driver.Finding) {
+	t.Helper()
+	e, err := etcd.Open(url)
+	must(t, err)
+	defer func() { must(t, e.Close()) }()
+	x, err := e.Examine(t.Context())
+	must(t, err)
+	for _, f := range x.Findings {
+		if f.Code == "password-unused" {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
 // A user needs rights to the keys of the prefix and to no others. No error shows a password.
 func TestUsers(t *testing.T) {
 	t.Parallel()
@@ -118,11 +134,21 @@ func TestUsers(t *testing.T) {
 	}
 	end := clientv3.GetPrefixRangeEnd(etcd.DefaultPrefix)
 	must(t, grantPermission(t, admin, "worker", etcd.DefaultPrefix, end, clientv3.PermReadWrite))
+	// Until authentication is on, any user and password will do, and an examination says so.
+	if f := passwordsUnused(t, "etcd://nobody:any@"+s.Addr()); len(f) != 1 || f[0].Severity != driver.Warning {
+		t.Errorf("without authentication an examination finds %+v", f)
+	}
+	if f := passwordsUnused(t, "etcd://"+s.Addr()); len(f) > 0 {
+		t.Errorf("without a password an examination finds %+v", f)
+	}
 	_, err := admin.AuthEnable(t.Context())
 	must(t, err)
 	const word = "its%3Apass%2Fword"
 	const longTimeouts = "dial_timeout=1m&timeout=1m"
 	must(t, takeOnce(t, "etcd://worker:"+word+"@"+s.Addr()+"?"+longTimeouts))
+	if f := passwordsUnused(t, "etcd://worker:"+word+"@"+s.Addr()+"?"+longTimeouts); len(f) > 0 {
+		t.Errorf("with authentication an examination finds %+v", f)
+	}
 	for url, says := range map[string]string{
 		"etcd://guest:" + word + "@" + s.Addr() + "?" + longTimeouts:                "give it to a role of the user",
 		"etcd://worker:secret%20word@" + s.Addr() + "?" + longTimeouts:              "give the right user and password",

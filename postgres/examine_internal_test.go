@@ -92,6 +92,9 @@ func TestExamineJudges(t *testing.T) {
 		"a password shown": {func(s *serverReport, _ *engineSettings) {
 			s.weakness = &exposure.Weakness{Code: "tls-off", Text: "a", Exposed: true}
 		}, []string{"warning tls-off"}},
+		"a password that nobody asks for": {func(s *serverReport, _ *engineSettings) {
+			s.passwordUnused = true
+		}, []string{"warning password-unused"}},
 		"a strict isolation": {func(s *serverReport, _ *engineSettings) {
 			s.isolation = "serializable"
 		}, []string{"critical isolation-level"}},

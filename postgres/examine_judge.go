@@ -58,6 +58,12 @@ func (s *serverReport) judge(e engineSettings) []driver.Finding {
 		f.add(severity, s.weakness.Code, s.weakness.Text,
 			"sslmode=verify-full in the URL, with sslrootcert if the authority is one of your own")
 	}
+	if s.passwordUnused {
+		f.add(driver.Warning, "password-unused",
+			"there is a password, but the server does not ask for one: whoever reaches it can act for the user, "+
+				"and take and release all locks",
+			"scram-sha-256 instead of trust in pg_hba.conf, or leave out the password")
+	}
 	s.judgeDurability(f, e)
 	s.judgeLoad(f)
 	return f.all

@@ -23,6 +23,7 @@ type serverReport struct {
 	autovacuum     bool
 	clients        int
 	maxConnections int
+	passwordUnused bool // the server lets the user in without asking for the password that there is
 	pooled         bool // the session is not the one that the server knows: a pooler is in between
 	tables         bool
 	migration      int           // version of the tables; 0 if it may not be read
@@ -100,7 +101,19 @@ func (s *serverReport) readSettings(ctx context.Context, c *pgx.Conn, _ string) 
 		s.server.Role, s.server.Votes = "standby", false
 	}
 	s.pooled = pid != c.PgConn().PID() // a pooler gives its clients process numbers of its own
+	s.checkPassword(ctx, c)
 	return nil
+}
+
+// systemUserVersion is the first version of PostgreSQL that says how a user was authenticated.
+const systemUserVersion = 16
+
+// checkPassword finds out whether the server has let the user in without authentication although there is a password.
+// It is not known of older servers, or behind a pooler. An error says nothing about that, and the rest is examined.
+func (s *serverReport) checkPassword(ctx context.Context, c *pgx.Conn) {
+	if s.number/10000 >= systemUserVersion && !s.pooled && c.Config().Password != "" {
+		_ = c.QueryRow(ctx, "SELECT system_user IS NULL").Scan(&s.passwordUnused)
+	}
 }
 
 // migrationOfHere is the migration that makes the SQL function here.

@@ -35,6 +35,7 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 	add := func(r *serverReport) {
 		x.Servers = append(x.Servers, r.server)
 		x.Findings = append(append(x.Findings, e.judge(r)...), e.judgeConnection(r.server.Name)...)
+		x.Findings = append(x.Findings, judgeLogin(r)...)
 	}
 	var reports []*serverReport
 	for i, followers := range e.examineReplicas(ctx, masters) {
@@ -65,6 +66,18 @@ func (e *Engine) judgeConnection(address string) []driver.Finding {
 	}
 	f.add(severity, weak.Code, weak.Text,
 		"TLS on the server (tls-port), and rediss or redlocks instead of redis or redlock in the URL")
+	return f.all
+}
+
+// judgeLogin finds a password that the server does not check.
+func judgeLogin(r *serverReport) []driver.Finding {
+	f := &findings{server: r.server.Name}
+	if r.passwordUnused {
+		f.add(driver.Warning, "password-unused",
+			"there is a password, but the server does not ask for one: whoever reaches it can take and release all "+
+				"locks",
+			"requirepass in the configuration of the server, or leave out the password")
+	}
 	return f.all
 }
 

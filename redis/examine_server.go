@@ -15,14 +15,15 @@ import (
 
 // serverReport is what an examination found out about a server.
 type serverReport struct {
-	server       driver.Server
-	isReplica    bool // a master names it as its replica
-	info         serverInfo
-	infoFields   map[string]string // what INFO says; empty if the user may not read it
-	config       map[string]string // what CONFIG GET says; empty if the user may not read it
-	rights       missingRights
-	oneOfSeveral bool  // it is one of several masters of a Cluster, and the client is for one server
-	errNotAsked  error // why only its master was asked about this replica
+	server         driver.Server
+	isReplica      bool // a master names it as its replica
+	info           serverInfo
+	infoFields     map[string]string // what INFO says; empty if the user may not read it
+	config         map[string]string // what CONFIG GET says; empty if the user may not read it
+	rights         missingRights
+	passwordUnused bool  // it takes any password
+	oneOfSeveral   bool  // it is one of several masters of a Cluster, and the client is for one server
+	errNotAsked    error // why only its master was asked about this replica
 }
 
 func newServerReport(name string) *serverReport {
@@ -61,6 +62,7 @@ func (e *Engine) askServer(ctx context.Context, c redis.Cmdable, r *serverReport
 	if err := r.readSettings(ctx, c); err != nil {
 		return err
 	}
+	r.passwordUnused = e.opened != nil && e.opened.IsPasswordUnused(ctx, c)
 	if r.info.runID == "" || r.info.isTooOld() || !r.info.isModeKnown() ||
 		r.info.mode == modeSentinel || r.infoFields["loading"] == "1" {
 		return nil // it cannot run our scripts

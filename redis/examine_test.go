@@ -188,6 +188,26 @@ func TestExamineFindsSettings(t *testing.T) {
 var persistentLines = []string{"appendonly yes", "appendfsync always"}
 
 // A server that is not of the expected kind is found, and causes no other findings.
+// A server whose default user has no password lets in whoever names any.
+func TestExamineFindsAPasswordThatNobodyAsksFor(t *testing.T) {
+	t.Parallel()
+	open, secured := redisserver.ForTest(t, redisserver.Config{}), redisserver.ForTest(t,
+		redisserver.Config{Password: "geheim"})
+	command(t, open, "ACL", "SETUSER", "anna", "on", ">geheim", "allkeys", "allchannels", "+@all")
+	for url, want := range map[string]bool{
+		"redis://" + open.Addr():             false,
+		"redis://:geheim@" + open.Addr():     true,
+		"redis://default:any@" + open.Addr(): true,
+		"redis://anna:geheim@" + open.Addr(): false,
+		"redis://:geheim@" + secured.Addr():  false,
+	} {
+		_, found := examine(t, openURL(t, url))
+		if slices.Contains(found, "warning password-unused "+open.Addr()) != want {
+			t.Errorf("%s: found %q", url, found)
+		}
+	}
+}
+
 func TestExamineFindsWrongServers(t *testing.T) {
 	t.Parallel()
 	t.Run("replica", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -82,6 +83,20 @@ func (c *Client) FindWeakness(address string) *exposure.Weakness {
 		return nil
 	}
 	return exposure.FindWeakness(address, c.tls, c.target.password != "")
+}
+
+// IsPasswordUnused reports whether there is a password for the user default, and the server that conn leads to has none.
+// Then the server takes any password for that user, and only an AUTH without a user name tells.
+func (c *Client) IsPasswordUnused(ctx context.Context, conn redis.Cmdable) bool {
+	t := c.target
+	if t.password == "" || t.user != "" && t.user != "default" {
+		return false
+	}
+	_, err := conn.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Auth(ctx, t.password)
+		return nil
+	})
+	return err != nil && strings.Contains(err.Error(), "without any password configured")
 }
 
 // clientName is the name of the connections in CLIENT LIST.
