@@ -63,13 +63,12 @@ func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		return nil, fmt.Errorf("redisson engine: the client is a %T: make it with NewClient, NewFailoverClient or "+
 			"NewClusterClient of go-redis", client)
 	}
-	e.tokens = true
 	for _, opt := range opts {
 		if err := opt(&e.config); err != nil {
 			return nil, err
 		}
 	}
-	e.lockAs = exclusiveLock{e.tokens}
+	e.lockAs = exclusiveLock{tokens: e.lock == Fenced}
 	e.connections = subscriptions.New(client, errClosed, e.channels.onMessage)
 	return e, nil
 }
@@ -178,9 +177,12 @@ func (e *Engine) take(
 	return g, 0, err
 }
 
-// newGrant makes a grant of its last token.
+// newGrant makes a grant of its last token; 0 stands for none.
 func newGrant(last int64, r driver.Request) (driver.Grant, error) {
 	tokens := int64(max(r.Tokens, 1))
+	if last == 0 { // Plain
+		last = time.Now().UnixMicro() + tokens - 1
+	}
 	first := last - tokens + 1
 	if first <= 0 || last > driver.MaxToken {
 		return driver.Grant{}, errReply

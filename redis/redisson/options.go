@@ -13,7 +13,6 @@ type config struct {
 	prefix, semaphorePrefix, latchPrefix string
 
 	lock      LockType
-	tokens    bool // a lock counts tokens
 	messages  Messages
 	isCluster bool
 }
@@ -39,14 +38,20 @@ type LockType int
 const (
 	// Fenced is RFencedLock, the default: an RLock with tokens.
 	Fenced LockType = iota
+	// Plain is RLock: as Fenced, but nothing is stored beside the lock. The tokens of its leases are the client's clock in
+	// microseconds. So they grow only as long as the clocks of clients agree, and a resource must not rely on them.
+	Plain
 )
+
+// lockTypes are the types as words of a URL.
+var lockTypes = []string{Fenced: "fenced", Plain: "plain"}
 
 // WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
 func WithLock(t LockType) Option {
 	return func(c *config) error {
 		c.lock = t
-		if t != Fenced {
-			return &OptionError{"WithLock", "Fenced"}
+		if t < 0 || int(t) >= len(lockTypes) {
+			return &OptionError{"WithLock", "one of the lock types of this package"}
 		}
 		return nil
 	}
@@ -91,6 +96,9 @@ const (
 	// Unsharded sends messages with PUBLISH, to all servers.
 	Unsharded
 )
+
+// messageKinds are the kinds of messages as words of a URL.
+var messageKinds = []string{Auto: "auto", Sharded: "sharded", Unsharded: "unsharded"}
 
 // WithMessages sets how waiters in a Cluster are notified. Defaults to Auto.
 func WithMessages(m Messages) Option {

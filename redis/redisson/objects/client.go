@@ -1,0 +1,134 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+// DefaultWatchdogTimeout is lockWatchdogTimeout of Redisson: how long a lock stays taken after its holder has died.
+const DefaultWatchdogTimeout = 30 * time.Second
+
+// Option configures a client when it is made.
+type Option func(*config) error
+
+type config struct {
+	watchdog time.Duration
+	engine   []redisson.Option
+	client   []leasehold.ClientOption
+}
+
+// WithWatchdogTimeout sets the lease of locks that are taken without one: they are renewed every third of it. It is
+// lockWatchdogTimeout of Redisson, which need not be the same in all programs. At least 100 ms, at most 24 h. Defaults
+// to [DefaultWatchdogTimeout].
+func WithWatchdogTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		c.watchdog = d
+		if d < leasehold.MinTTL || d > leasehold.MaxTTL {
+			return fmt.Errorf("redisson: the watchdog timeout must be between %s and %s", leasehold.MinTTL, leasehold.MaxTTL)
+		}
+		return nil
+	}
+}
+
+// WithEngine sets options of the engine, such as the prefix of all names, which a NameMapper sets in Java.
+func WithEngine(opts ...redisson.Option) Option {
+	return func(c *config) error {
+		c.engine = append(c.engine, opts...)
+		return nil
+	}
+}
+
+// WithClient sets options of the library, such as a logger and observers.
+func WithClient(opts ...leasehold.ClientOption) Option {
+	return func(c *config) error {
+		c.client = append(c.client, opts...)
+		return nil
+	}
+}
+
+// WithLogger is WithClient(leasehold.WithLogger(l)): warnings go there. By default, nothing is logged.
+func WithLogger(l *slog.Logger) Option { return WithClient(leasehold.WithLogger(l)) }
+
+// Client makes objects that are called as in Redisson. It is safe for concurrent use.
+type Client struct {
+	config
+	plain, fenced *engine
+}
+
+// engine is one type of locks, and the client of the library that locks them.
+type engine struct {
+	*redisson.Engine
+	client *leasehold.Client
+}
+
+// New returns a client on one of go-redis, for a single server, for servers that Sentinels watch, or for a Cluster. The
+// caller owns the client of go-redis, and closes it afterwards. New sends nothing.
+func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
+	c := &Client{config: config{watchdog: DefaultWatchdogTimeout}}
+	for _, opt := range opts {
+		if err := opt(&c.config); err != nil {
+			return nil, err
+		}
+	}
+	for _, each := range []struct {
+		to   **engine
+		lock redisson.LockType
+	}{
+		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced},
+	} {
+		e, err := redisson.NewEngine(client, append(c.engine[:len(c.engine):len(c.engine)], redisson.WithLock(each.lock))...)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		*each.to = &engine{e, leasehold.New(e, c.client...)}
+	}
+	return c, nil
+}
+
+// Close releases everything that is still held, and ends background work. All calls fail afterwards.
+func (c *Client) Close() error {
+	var errs []error
+	for _, e := range []*engine{c.plain, c.fenced} {
+		if e != nil {
+			errs = append(errs, e.client.Close(), e.Engine.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Lock returns a lock that is called RLock in Redisson, from getLock.
+func (c *Client) Lock(name string) *Lock { return c.newLock(name, c.plain, lockMutex) }
+
+// FencedLock returns a lock with tokens, RFencedLock in Redisson, from getFencedLock. It excludes a [Lock] of the same
+// name.
+func (c *Client) FencedLock(name string) *FencedLock {
+	return &FencedLock{c.newLock(name, c.fenced, lockMutex)}
+}
+
+// newLock returns a lock of a type.
+func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {
+	return &Lock{name: name, engine: e, watchdog: c.watchdog, lock: lock}
+}
+
+// lockFunc takes a lock, or tries to.
+type lockFunc func(ctx context.Context, c *leasehold.Client, name string, wait bool, opts []leasehold.Option) (
+	*leasehold.Lease, error)
+
+// lockMutex locks exclusively.
+func lockMutex(
+	ctx context.Context, c *leasehold.Client, name string, wait bool, opts []leasehold.Option,
+) (*leasehold.Lease, error) {
+	m := c.Mutex(name, opts...)
+	if wait {
+		return m.Lock(ctx)
+	}
+	return m.TryLock(ctx)
+}

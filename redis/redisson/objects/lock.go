@@ -1,0 +1,229 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// Lock is a lock of Redisson, and one thread that may hold it: a holder may lock again, and must unlock as often. The
+// hold count is kept here, and the server is asked only for the first lock and the last unlock.
+//
+// It is safe for concurrent use, but all goroutines that use it count as one holder. A call waits for an earlier one on
+// the same Lock.
+type Lock struct {
+	name     string
+	engine   *engine
+	watchdog time.Duration
+	lock     lockFunc
+
+	calls sync.Mutex // held during a call
+
+	mu    sync.Mutex
+	lease *leasehold.Lease // nil if it is not held
+	count int
+}
+
+// ErrNotHeld is returned by Unlock if this Lock does not hold it, or not any more: IllegalMonitorStateException in
+// Redisson.
+var ErrNotHeld = errors.New("redisson: the lock is not held by this value")
+
+// LockOption says how to lock.
+type LockOption func(*request)
+
+// request is what options of one call set.
+type request struct {
+	lease time.Duration // 0: the watchdog renews
+	wait  time.Duration
+}
+
+// LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is 0,
+// the lock is renewed until it is unlocked or lost. A holder that locks again makes its lease last for d more, but never
+// shortens it, nor ends the renewals of a lock that is renewed.
+func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
+
+// WaitTime lets TryLock wait for as long as d: waitTime in Redisson.
+func WaitTime(d time.Duration) LockOption { return func(r *request) { r.wait = d } }
+
+// Lock waits until the lock is held, or until ctx ends. Errors are those of [leasehold.Mutex.Lock].
+func (l *Lock) Lock(ctx context.Context, opts ...LockOption) error {
+	r := newRequest(opts)
+	_, err := l.take(ctx, r, true)
+	return err
+}
+
+// TryLock reports whether the lock is held now. It does not wait, unless [WaitTime] says so.
+func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
+	r := newRequest(opts)
+	_, err := l.take(ctx, r, r.wait > 0)
+	switch {
+	case errors.Is(err, leasehold.ErrHeld), r.wait > 0 && errors.Is(err, leasehold.ErrTimeout) && ctx.Err() == nil:
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func newRequest(opts []LockOption) (r request) {
+	for _, opt := range opts {
+		opt(&r)
+	}
+	return r
+}
+
+// take takes the lock, or counts that it is held once more.
+func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease, error) {
+	l.calls.Lock()
+	defer l.calls.Unlock()
+	if lease := l.reenter(); lease != nil {
+		if r.lease > 0 {
+			return lease, lease.Extend(ctx, r.lease)
+		}
+		return lease, nil
+	}
+	opts := []leasehold.Option{leasehold.TTL(l.watchdog)}
+	if r.lease != 0 {
+		opts = []leasehold.Option{leasehold.TTL(r.lease), leasehold.NoRenew()}
+	}
+	if r.wait > 0 {
+		opts = append(opts, leasehold.WaitLimit(r.wait))
+	}
+	lease, err := l.lock(ctx, l.engine.client, l.name, wait, opts)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lease, l.count = lease, 1
+	return lease, nil
+}
+
+// reenter counts that the lock is held once more, and returns its lease, or nil if it is not held.
+func (l *Lock) reenter() *leasehold.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count == 0 || l.lease.Err() != nil {
+		return nil
+	}
+	l.count++
+	return l.lease
+}
+
+// Unlock ends one Lock or TryLock, and frees the lock if it was the last one. It takes no longer than a request may. It
+// returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown if
+// the server did not confirm: the unlock is repeated in the background then.
+func (l *Lock) Unlock() error {
+	l.calls.Lock()
+	defer l.calls.Unlock()
+	l.mu.Lock()
+	lease := l.lease
+	if l.count > 0 {
+		l.count--
+	}
+	if l.count == 0 {
+		l.lease = nil
+	}
+	last := l.count == 0
+	l.mu.Unlock()
+	if lease == nil {
+		return ErrNotHeld
+	}
+	err := lease.Err()
+	if last {
+		err = lease.Release()
+	}
+	if err != nil && !errors.Is(err, leasehold.ErrUnknown) {
+		return fmt.Errorf("%w: %w", ErrNotHeld, err)
+	}
+	return err
+}
+
+// Context returns a context for the work under the lock. It is cancelled when the lock is lost or unlocked: its cause
+// says which. If the lock is not held, the context has ended.
+func (l *Lock) Context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lease == nil {
+		return notHeld
+	}
+	return l.lease.Context()
+}
+
+// notHeld is the context of a lock that is not held.
+var notHeld = func() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(ErrNotHeld)
+	return ctx
+}()
+
+// HoldCount returns how often this Lock holds the lock: 0 if it does not, or has lost it.
+func (l *Lock) HoldCount() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lease == nil || l.lease.Err() != nil {
+		return 0
+	}
+	return l.count
+}
+
+// IsLocked asks the server whether anybody holds the lock.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
+	holder, err := l.holder(ctx)
+	return holder != nil, err
+}
+
+// RemainingTime asks the server how much is left of the holder's lease: 0 if the lock is free, and [driver.NoTTL] if the
+// lease never ends, which only a damaged lock has.
+func (l *Lock) RemainingTime(ctx context.Context) (time.Duration, error) {
+	holder, err := l.holder(ctx)
+	if holder == nil {
+		return 0, err
+	}
+	return holder.TTL, nil
+}
+
+// holder asks the server for the holder, nil if there is none.
+func (l *Lock) holder(ctx context.Context) (*driver.Holder, error) {
+	ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
+	defer cancel()
+	all, err := l.engine.List(ctx, driver.Query{Kind: driver.Lock, Name: l.name})
+	if err != nil || len(all) == 0 || len(all[0].Holders) == 0 {
+		return nil, err
+	}
+	return &all[0].Holders[0], nil
+}
+
+// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. A holder in Go notices at its next
+// renewal.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
+	for {
+		holder, err := l.holder(ctx)
+		if holder == nil {
+			return false, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
+		err = l.engine.ForceRelease(ctx, driver.Key{Kind: driver.Lock, Name: l.name}, holder.Token)
+		cancel()
+		if !errors.Is(err, driver.ErrNotHeld) { // otherwise it has another holder, or none
+			return err == nil, err
+		}
+	}
+}
+
+// FencedLock is a [Lock] whose every hold has a token, larger than those before.
+type FencedLock struct{ *Lock }
+
+// Token returns the token of the hold, or 0 if this value does not hold the lock. Send it with each write, and let the
+// resource refuse a token that is smaller than one it has seen.
+func (l *FencedLock) Token() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lease == nil {
+		return 0
+	}
+	return l.lease.Token()
+}
