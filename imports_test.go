@@ -107,6 +107,10 @@ func (s source) breach(imported string) string {
 		}
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // an engine made of others: its tests simulate them, and use it through the core
+	case under(s.dir, "redis/redisson/objects"):
+		if to != "" && to != "driver" && !under(to, "redis/redisson") && !(s.test && slices.Contains(tools, to)) {
+			return "Redisson's objects know the core, and the engine below them"
+		}
 	case s.test && s.dir == "redis/internal/simulator":
 		return "" // it runs the engine through the core, as programs do
 	case observer:
@@ -394,6 +398,10 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redlock", false, home + "/redis", true},
 		{"redis", "redis/redisson", false, home + "/redis", false},
 		{"redis", "redis/redisson", true, home + "/redis", true},
+		{"redis", "redis/redisson", false, home, false},
+		{"redis", "redis/redisson/objects", false, home, true},
+		{"redis", "redis/redisson/objects", false, home + "/redis/redisson", true},
+		{"redis", "redis/redisson/objects", false, home + "/admin", false},
 		{"redis", "redis/redisson", false, home + "/redis/internal/subscriptions", true},
 		{"redis", "redis/redisson", false, home + "/redis/redisson/internal/x", true},
 		{"redis", "redis/internal/redisurl", false, home + "/internal/engineurl", true},
