@@ -161,7 +161,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 func (e *Engine) take(
 	ctx context.Context, p protocol, name string, r driver.Request,
 ) (_ driver.Grant, left time.Duration, _ error) {
-	answer, err := e.send(ctx, func(string) call { return p.take(name, r, r.Join) })
+	answer, err := e.send(ctx, func(publish string) call { return p.take(name, r, r.Join, publish) })
 	if err != nil {
 		return driver.Grant{}, 0, err
 	}

@@ -6,10 +6,8 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -140,7 +138,7 @@ func (e *Engine) parseKey(key string) (driver.Key, bool) {
 
 // status reads what is known about a name.
 func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
-	_, name, err := e.object(k)
+	p, name, err := e.object(k)
 	if errors.Is(err, driver.ErrUnsupported) {
 		return driver.Status{}, false, nil
 	}
@@ -149,60 +147,16 @@ func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, fou
 	}
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	answer, err := e.run(limited, func(string) call { return call{lockStatus, []string{name}, nil} })
+	answer, err := e.run(limited, func(string) call { return p.status(name) })
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = errNoAnswer
 	}
 	if err != nil || answer == nil {
 		return driver.Status{}, false, err
 	}
-	holders, err := readHolders(answer)
-	return driver.Status{Key: k, Holders: holders}, len(holders) > 0, err
-}
-
-// Fields that the engine adds to the hash of a lock that it holds.
-const (
-	fieldToken  = "leasehold:token"  // the last token of the grant
-	fieldHolder = "leasehold:holder" // Request.Holder
-)
-
-// readHolders reads what is stored of a lock. It returns nothing if another program has stored something else there.
-func readHolders(answer any) ([]driver.Holder, error) {
-	items, _ := answer.([]any)
-	if len(items) != 2 {
-		return nil, errReply
-	}
-	millis, isNumber := items[0].(int64)
-	fields, isList := items[1].([]any)
-	if !isNumber || !isList {
-		return nil, errReply
-	}
-	h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1}
-	if millis >= 0 {
-		h.TTL = time.Duration(millis) * time.Millisecond
-	}
-	holders, ours := 0, false
-	for i := 0; i+1 < len(fields); i += 2 {
-		field, _ := fields[i].(string)
-		value, _ := fields[i+1].(string)
-		client, _, _ := strings.Cut(field, ":")
-		switch {
-		case field == fieldToken:
-			h.Token, _ = strconv.ParseUint(value, 10, 64)
-		case field == fieldHolder:
-			h.Holder, ours = value, true
-		case isOwnerID(field):
-			if holders++; !ours {
-				h.Holder = "Redisson client " + client // without the thread: who knows it could release the lock
-			}
-		default:
-			return nil, nil
-		}
-	}
-	if holders != 1 {
-		return nil, nil
-	}
-	return []driver.Holder{h}, nil
+	st, err := p.readStatus(answer)
+	st.Key = k
+	return st, len(st.Holders) > 0 || st.Waiting > 0, err
 }
 
 var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)

@@ -29,3 +29,10 @@ func isOwnerID(text string) bool {
 	_, err := strconv.ParseInt(thread, 10, 64)
 	return err == nil
 }
+
+// foreignHolder returns what is public about a holder that another program calls so: its client, without the thread, as
+// who knows both could release the lock.
+func foreignHolder(ownerID string) string {
+	client, _, _ := strings.Cut(ownerID, ":")
+	return "Redisson client " + client
+}
