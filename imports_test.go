@@ -48,10 +48,10 @@ var among = []string{
 // itself.
 const operators = "admin"
 
-// amongDriver are the internal packages that speak of keys, outcomes, instants or listings, and so know driver.
+// amongDriver are the internal packages that speak of keys, outcomes, instants, listings or findings, and so know driver.
 var amongDriver = []string{
 	"internal/detach", "internal/paging", "internal/quorumnode", "internal/takelimit", "internal/timelimit",
-	"internal/schedule",
+	"internal/schedule", "internal/exposure",
 }
 
 // observersShare are what observers have in common. They read the errors and events of the core.

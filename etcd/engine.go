@@ -25,6 +25,7 @@ type Engine struct {
 	connections    *connections                            // of the engine's own client; nil otherwise
 	findWeakness   func(address string) *exposure.Weakness // of these connections; nil otherwise
 	login          *login                                  // of that client; nil without a user
+	secretFiles    []string                                // that this client has read
 
 	ownedKeys    ownedKeys
 	sessions     sessions

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // Examine implements [driver.Operator]. It reports the members of the cluster as servers, by the addresses that the
@@ -26,6 +27,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if err == nil {
 		x.Findings = append(x.Findings, e.judgeConnections()...)
 		x.Findings = append(x.Findings, e.judgeLogin()...)
+		x.Findings = append(x.Findings, exposure.FindReadable(e.secretFiles...)...)
 	}
 	return x, noEffect(err)
 }

@@ -107,6 +107,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	e.findWeakness = func(address string) *exposure.Weakness {
 		return exposure.FindWeakness(address, tlsConfig, t.password != "")
 	}
+	e.secretFiles = t.tls.SecretFiles()
 	e.closeClient = sync.OnceValue(client.Close)
 	return e, nil
 }

@@ -15,11 +15,12 @@ import (
 type Engine struct {
 	unsupported
 	config
-	pool       *pgxpool.Pool
-	ownsPool   bool // Close closes the pool
-	statements statements
-	tables     tables
-	batcher    *batcher // nil if each request is sent by itself
+	pool        *pgxpool.Pool
+	ownsPool    bool     // Close closes the pool
+	secretFiles []string // that the pool's configuration was read from
+	statements  statements
+	tables      tables
+	batcher     *batcher // nil if each request is sent by itself
 
 	waiters      waiters
 	subscription subscription

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // examineTimeout is how long an examination waits for the server.
@@ -35,14 +36,15 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if !e.guard {
 		s.server.Closed = 0
 	}
+	findings := s.judge(engineSettings{
+		guard:        e.guard,
+		polling:      e.polling,
+		longestTTL:   e.maxTTL,
+		knownVersion: len(known),
+		canMigrate:   e.tables.pending.Load(),
+	})
 	return driver.Examination{
-		Servers: []driver.Server{s.server},
-		Findings: s.judge(engineSettings{
-			guard:        e.guard,
-			polling:      e.polling,
-			longestTTL:   e.maxTTL,
-			knownVersion: len(known),
-			canMigrate:   e.tables.pending.Load(),
-		}),
+		Servers:  []driver.Server{s.server},
+		Findings: append(findings, exposure.FindReadable(e.secretFiles...)...),
 	}, nil
 }

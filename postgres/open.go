@@ -56,7 +56,7 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 		pool.Close()
 		return nil, err
 	}
-	e.ownsPool = true
+	e.ownsPool, e.secretFiles = true, t.secretFiles
 	return e, nil
 }
 

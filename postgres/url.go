@@ -27,6 +27,8 @@ type parsedURL struct {
 	migrate bool
 	pooled  bool     // connections go through a pooler
 	forPgx  []string // parameters of pgx, percent-encoded
+
+	secretFiles []string // that pgx has read
 }
 
 // pgxParameters are the allowed parameters of pgx and pgxpool, and settings of the session that do locks no harm.

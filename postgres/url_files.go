@@ -27,7 +27,7 @@ var pgxFiles = map[string]string{
 }
 
 // checkFiles rejects the files that pgx has read for a URL if others could write or replace them: they could pass for
-// the server, or name another one. password is that of the URL.
+// the server, or name another one. It remembers those with secrets. password is that of the URL.
 func (t *parsedURL) checkFiles(password string) error {
 	var service map[string]string
 	value := func(parameter string) string {
@@ -38,6 +38,9 @@ func (t *parsedURL) checkFiles(password string) error {
 			return fmt.Errorf("postgres engine: servicefile: %w", err)
 		}
 		service = serviceSettings(value("servicefile"), name)
+		if password == "" && t.value("password") == "" && service["password"] != "" {
+			t.secretFiles = append(t.secretFiles, value("servicefile"))
+		}
 	}
 	var read []string
 	if password == "" && value("password") == "" {
@@ -53,6 +56,9 @@ func (t *parsedURL) checkFiles(password string) error {
 		}
 		if err := engineurl.CheckFile(path); err != nil {
 			return fmt.Errorf("postgres engine: %s: %w", parameter, err)
+		}
+		if parameter == "passfile" || parameter == "sslkey" {
+			t.secretFiles = append(t.secretFiles, path)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package postgres
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,6 +67,60 @@ func TestFilesThatOthersCouldWrite(t *testing.T) {
 				if want := mode == 0o666 && !c.ignored; refused != want || !want && err != nil {
 					t.Errorf("mode %o: %v", mode, err)
 				}
+			}
+		})
+	}
+}
+
+// What pgx reads a secret from is remembered, for an examination.
+func TestSecretFiles(t *testing.T) {
+	const (
+		url     = "postgres://anna@db.example.org/db"
+		service = "[shop]\nhost=db.example.org\n"
+	)
+	for name, c := range map[string]struct {
+		file, text string // in the home folder
+		url        string // with HOME for that folder
+		variables  []string
+		want       string // the name of the file, or ""
+	}{
+		"no files":             {url: url},
+		"passwords by default": {file: ".pgpass", url: url, want: ".pgpass"},
+		"passwords by a variable": {file: "f", url: url, variables: []string{"PGPASSFILE=HOME/f"},
+			want: "f"},
+		"passwords in the URL": {file: "f", url: url + "?passfile=HOME/f", want: "f"},
+		"passwords not needed": {file: ".pgpass", url: "postgres://anna:x@h/db"},
+		"a service":            {file: ".pg_service.conf", text: service, url: "postgres://?service=shop"},
+		"a service with a password": {file: ".pg_service.conf", text: service + "password=x\n",
+			url: "postgres://?service=shop", want: ".pg_service.conf"},
+		"a service with a password that does not count": {file: ".pg_service.conf", text: service + "password=x\n",
+			url: "postgres://anna:y@h/db?service=shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			t.Setenv("HOME", home)
+			for _, variable := range pgxVariables {
+				t.Setenv(variable, "")
+			}
+			for _, set := range c.variables {
+				variable, value, _ := strings.Cut(set, "=")
+				t.Setenv(variable, strings.ReplaceAll(value, "HOME", home))
+			}
+			if c.file != "" {
+				if err := os.WriteFile(filepath.Join(home, c.file), []byte(c.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			target, err := parseURL(strings.ReplaceAll(c.url, "HOME", home))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if c.want != "" {
+				want = []string{filepath.Join(home, c.want)}
+			}
+			if !slices.Equal(target.secretFiles, want) {
+				t.Errorf("the files are %q, want %q", target.secretFiles, want)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
 // Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
@@ -47,6 +48,9 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 		}
 	}
 	x.Findings = append(x.Findings, e.judgeAll(reports)...)
+	if e.opened != nil {
+		x.Findings = append(x.Findings, exposure.FindReadable(e.opened.SecretFiles()...)...)
+	}
 	return x, nil
 }
 

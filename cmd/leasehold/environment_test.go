@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -204,6 +206,52 @@ func TestEngineIsNotReadFromAFileThatOthersCouldWrite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// checkReadable expects doctor to report a file with a secret when every user of the machine may read it, and not
+// otherwise.
+func checkReadable(t *testing.T, m *machine, file string) {
+	t.Helper()
+	for folder := filepath.Dir(file); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if info, err := os.Stat(folder); err != nil || info.Mode()&0o001 == 0 && os.Chmod(folder, 0o711) != nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+	}
+	for mode, want := range map[os.FileMode]bool{0o600: false, 0o644: true} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		r := m.do("doctor", "-o", "json")
+		if strings.Contains(r.out, `"secret-readable"`) != want || want && !strings.Contains(r.out, file) ||
+			r.code == 64 || r.code == 69 {
+			t.Errorf("%s, mode %o: %d, %s %s", file, mode, r.code, r.out, r.err)
+		}
+	}
+}
+
+// So it does with the files of pgx, and with the keys of certificates.
+func TestDoctorReportsFilesOfEnginesThatAllCanRead(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		s := postgresWithPasswords(t, postgresserver.Config{TCP: true})
+		psql(t, s, "CREATE ROLE anna LOGIN; GRANT CREATE ON DATABASE postgres TO anna")
+		setPassword(t, s, "anna")
+		m := newMachine(t).use("postgres://anna@" + s.Addr() + "/postgres?sslmode=disable")
+		for file, variable := range map[string]string{".pgpass": "", "f": "PGPASSFILE=" + filepath.Join(m.home, "f")} {
+			file = filepath.Join(m.home, file)
+			if err := os.WriteFile(file, []byte("*:*:*:anna:"+geheim+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m := &machine{t: t, home: m.home, env: append(slices.Clone(m.env), variable)}
+			checkReadable(t, m, file)
+		}
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		s := startWithTLS(t)
+		checkReadable(t, newMachine(t).use(s.url), filepath.Join(s.dir, "client.key"))
+	})
 }
 
 // Only doctor reports a password that every user of the machine can read: secrets in containers are often like that.

@@ -34,6 +34,14 @@ func (t *TLS) set(name, value string) (allowed string) {
 // isComplete reports whether Cert and Key are both given, or neither.
 func (t *TLS) isComplete() bool { return (t.Cert == "") == (t.Key == "") }
 
+// SecretFiles returns the file with the client's own key, if there is one.
+func (t TLS) SecretFiles() []string {
+	if !t.On || t.Key == "" {
+		return nil
+	}
+	return []string{t.Key}
+}
+
 // Config reads the files. It returns nil without TLS. It rejects files that others could write or
 // replace: they could pass for the server. The errors name the engine and the parameters ca, cert
 // and key.

@@ -1,5 +1,5 @@
 // Package exposure tells how safe a connection to a server is: whether it leaves this machine, whether it is encrypted,
-// and whether the server is authenticated.
+// and whether the server is authenticated. It also tells which files with secrets others can read.
 package exposure
 
 import (

@@ -85,8 +85,11 @@ func (c *Client) FindWeakness(address string) *exposure.Weakness {
 	return exposure.FindWeakness(address, c.tls, c.target.password != "")
 }
 
-// IsPasswordUnused reports whether there is a password for the user default, and the server that conn leads to has none.
-// Then the server takes any password for that user, and only an AUTH without a user name tells.
+// SecretFiles returns the files with keys that the client has read.
+func (c *Client) SecretFiles() []string { return c.target.tls.SecretFiles() }
+
+// IsPasswordUnused reports whether there is a password for the user default, and the server that conn leads to has
+// none. Then the server takes any password for that user, and only an AUTH without a user name tells.
 func (c *Client) IsPasswordUnused(ctx context.Context, conn redis.Cmdable) bool {
 	t := c.target
 	if t.password == "" || t.user != "" && t.user != "default" {

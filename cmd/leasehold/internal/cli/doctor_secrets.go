@@ -10,12 +10,12 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/internal/engineurl"
-	"github.com/leasehold-go/leasehold/internal/ownpath"
+	"github.com/leasehold-go/leasehold/internal/exposure"
 )
 
-// findReadableSecrets returns a finding for each file with a password that every user of the machine may read. That
-// need not be a fault: secrets in containers are often like that.
-func (a *app) findReadableSecrets(getenv func(string) string) (all []admin.Finding) {
+// findReadableSecrets returns a finding for each file with a password that every user of the machine may read, among
+// those that the command reads itself. The engine reports those that it reads.
+func (a *app) findReadableSecrets(getenv func(string) string) []admin.Finding {
 	var files []string
 	given := a.root.PersistentFlags().Changed("engine")
 	switch url, _ := config.Engine(a.engine, given, getenv); {
@@ -36,15 +36,7 @@ func (a *app) findReadableSecrets(getenv func(string) string) (all []admin.Findi
 			files = append(files, value)
 		}
 	}
-	for _, file := range files {
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || !ownpath.ReadByAll(file) {
-			continue
-		}
-		all = append(all, admin.Finding{Severity: admin.Note, Code: "secret-readable",
-			Text: "every user of the machine may read " + file + ", in which there is a password of the engine",
-			Fix:  "chmod o= the file; or nothing, if nobody else is there, as in a container"})
-	}
-	return all
+	return exposure.FindReadable(files...)
 }
 
 // hasPassword reports whether the URL of an engine has a password in it.
