@@ -2,6 +2,18 @@ module github.com/leasehold-go/leasehold/lab/redisson
 
 go 1.26.0
 
-require github.com/leasehold-go/leasehold v0.0.0
+require (
+	github.com/leasehold-go/leasehold v0.0.0
+	github.com/leasehold-go/leasehold/redis v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)
 
 replace github.com/leasehold-go/leasehold => ../..
+
+replace github.com/leasehold-go/leasehold/redis => ../../redis

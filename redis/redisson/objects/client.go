@@ -107,10 +107,12 @@ func (c *Client) Close() error {
 // Lock returns a lock that is called RLock in Redisson, from getLock.
 func (c *Client) Lock(name string) *Lock { return c.newLock(name, c.plain, lockMutex) }
 
-// FencedLock returns a lock with tokens, RFencedLock in Redisson, from getFencedLock. It excludes a [Lock] of the same
-// name.
-func (c *Client) FencedLock(name string) *FencedLock {
-	return &FencedLock{c.newLock(name, c.fenced, lockMutex)}
+// FencedLock returns a lock with tokens, which is called RFencedLock in Redisson, from getFencedLock. It excludes locks of
+// the same name from [Client.Lock].
+func (c *Client) FencedLock(name string) *Lock {
+	l := c.newLock(name, c.fenced, lockMutex)
+	l.fenced = true
+	return l
 }
 
 // newLock returns a lock of a type.

@@ -21,6 +21,7 @@ type Lock struct {
 	engine   *engine
 	watchdog time.Duration
 	lock     lockFunc
+	fenced   bool
 
 	calls sync.Mutex // held during a call
 
@@ -214,15 +215,13 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	}
 }
 
-// FencedLock is a [Lock] whose every hold has a token, larger than those before.
-type FencedLock struct{ *Lock }
-
-// Token returns the token of the hold, or 0 if this value does not hold the lock. Send it with each write, and let the
-// resource refuse a token that is smaller than one it has seen.
-func (l *FencedLock) Token() uint64 {
+// Token returns the token of a hold of a fenced lock, larger than those of earlier holds. Send it with each write, and
+// let the resource refuse a token that is smaller than one it has seen. It is 0 for all other locks, and if this Lock does
+// not hold it.
+func (l *Lock) Token() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lease == nil {
+	if l.lease == nil || !l.fenced {
 		return 0
 	}
 	return l.lease.Token()

@@ -39,9 +39,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func mustTry(t *testing.T, l interface {
-	TryLock(context.Context, ...objects.LockOption) (bool, error)
-}, want bool, opts ...objects.LockOption) {
+func mustTry(t *testing.T, l *objects.Lock, want bool, opts ...objects.LockOption) {
 	t.Helper()
 	got, err := l.TryLock(t.Context(), opts...)
 	must(t, err)
@@ -164,7 +162,7 @@ func TestForceUnlock(t *testing.T) {
 	b := newClient(t, s)
 	for _, pair := range [][2]*objects.Lock{
 		{a.Lock("plain"), b.Lock("plain")},
-		{a.FencedLock("fenced").Lock, b.FencedLock("fenced").Lock},
+		{a.FencedLock("fenced"), b.FencedLock("fenced")},
 	} {
 		held, other := pair[0], pair[1]
 		must(t, held.Lock(t.Context()))
