@@ -86,7 +86,7 @@ func (e *Engine) Close() error {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "redisson", Walk: true}
+	return driver.Abilities{Name: "redisson", Semaphores: true, Walk: true}
 }
 
 // Format implements [fmt.Formatter]. Every verb prints the same text, and none of the engine's fields.
@@ -107,6 +107,8 @@ func (e *Engine) object(k driver.Key) (protocol, string, error) {
 		return nil, "", err
 	case k.Kind == driver.Lock:
 		return e.lockAs, name, nil
+	case k.Kind == driver.Semaphore:
+		return permitSemaphore{}, name, nil
 	}
 	return nil, "", driver.ErrUnsupported
 }
@@ -132,20 +134,29 @@ func (e *Engine) send(ctx context.Context, build func(publish string) call) (any
 
 // explain turns an error of the client into one that the contract of engines asks for.
 func explain(err error) error {
-	if answer, replied := errors.AsType[redis.Error](err); replied && redis.HasErrorPrefix(answer, "EXHAUSTED") {
-		return errTokensUsedUp
+	if answer, replied := errors.AsType[redis.Error](err); replied {
+		switch {
+		case redis.HasErrorPrefix(answer, "EXHAUSTED"):
+			return errTokensUsedUp
+		case redis.HasErrorPrefix(answer, "SEVERAL"):
+			return errSeveralPermits
+		}
 	}
 	return replies.Explain(err)
 }
 
-var errTokensUsedUp = driver.Permanent(errors.New("redisson: the lock has used up all tokens below 2^53: " +
+var errTokensUsedUp = driver.Permanent(errors.New("redisson: the name has used up all tokens below 2^53: " +
 	"delete its token key once nobody compares its tokens with old ones"))
 
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	p, name, err := e.object(r.Key)
-	if err == nil && r.Owner == "" {
+	switch {
+	case err != nil:
+	case r.Owner == "":
 		err = errOwner
+	default:
+		err = checkWeight(r)
 	}
 	if err != nil {
 		return driver.Grant{}, err

@@ -76,11 +76,11 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 	var mu sync.Mutex
 	found := map[driver.Key]struct{}{}
 	searched := 0
-	collect := func(keys []string, last bool) {
+	collect := func(where search, kind driver.Kind, keys []string, last bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, key := range keys {
-			if k, ok := e.parseKey(key); ok && paging.Matches(q, k) {
+			if k, ok := where.parse(kind, key); ok && paging.Matches(q, k) {
 				found[k] = struct{}{}
 			}
 		}
@@ -91,21 +91,27 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 			q.Progress(searched)
 		}
 	}
-	pattern := "*" + escapePattern(e.prefix+q.Prefix) + "*"
-	err := e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
-		for cursor := uint64(0); ; {
-			keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, "hash").Result()
-			if err != nil {
-				return explain(err)
-			}
-			collect(keys, next == 0)
-			if cursor = next; cursor == 0 {
-				return nil
-			}
+	for kind := range paging.Kinds(q) {
+		where, ok := e.searches()[kind]
+		if !ok {
+			continue
 		}
-	})
-	if err != nil {
-		return nil, err
+		pattern := "*" + escapePattern(where.prefix+q.Prefix) + "*"
+		err := e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
+			for cursor := uint64(0); ; {
+				keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, where.keyType).Result()
+				if err != nil {
+					return explain(err)
+				}
+				collect(where, kind, keys, next == 0)
+				if cursor = next; cursor == 0 {
+					return nil
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	keys := make([]driver.Key, 0, len(found))
 	for k := range found {
@@ -130,10 +136,29 @@ func (e *Engine) onEachMaster(ctx context.Context, f func(context.Context, redis
 	})
 }
 
-// parseKey returns the name of which a key may be the lock.
-func (e *Engine) parseKey(key string) (driver.Key, bool) {
-	name, ok := strings.CutPrefix(key, e.prefix)
-	return driver.Key{Kind: driver.Lock, Name: name}, ok && name != ""
+// search says how the names of a kind are found.
+type search struct {
+	keyType string // the type of a key that each of them has while it is held
+	nameOf  func(key string) (name string, ok bool)
+	prefix  string // of all names
+}
+
+// searches returns how to find the names of each kind.
+func (e *Engine) searches() map[driver.Kind]search {
+	itself := func(key string) (string, bool) { return key, true }
+	return map[driver.Kind]search{
+		driver.Lock:      {"hash", itself, e.prefix},
+		driver.Semaphore: {"zset", semaphoreOf, e.prefix + e.semaphorePrefix},
+	}
+}
+
+// parse returns what may be held if there is such a key.
+func (s search) parse(kind driver.Kind, key string) (driver.Key, bool) {
+	name, ok := s.nameOf(key)
+	if ok {
+		name, ok = strings.CutPrefix(name, s.prefix)
+	}
+	return driver.Key{Kind: kind, Name: name}, ok && name != ""
 }
 
 // status reads what is known about a name.

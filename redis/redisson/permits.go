@@ -1,0 +1,83 @@
+package redisson
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// permitSemaphore is the protocol of RPermitExpirableSemaphore. It has no watchdog and no owners: each permit has an id,
+// and an end by the clock of its client. The permits of an owner have ids that are derived from it.
+//
+// The number of permits is that of Redisson's object: a program in Java may set it, and a take sets it to its size if it
+// is missing. A number that takes have set follows the largest size. A number that a program in Java has set stays,
+// whatever the sizes; a take is granted only within both, its own size and that number.
+type permitSemaphore struct{}
+
+// maxWeight is how many permits one owner may hold: each is an entry of its own on the server.
+const maxWeight = 1000
+
+func permitChannel(name string) string { return withPrefix("redisson_sc", name) }
+func heldPermits(name string) string   { return withSuffix(name, "timeout") }
+
+// permitKeys are the first keys of all scripts of semaphores.
+func permitKeys(name string, more ...string) []string {
+	return append([]string{name, heldPermits(name), withPrefix("leasehold_permits", name)}, more...)
+}
+
+// permitArgs are the arguments of a script of semaphores.
+func permitArgs(more ...any) []any { return append([]any{time.Now().UnixMilli()}, more...) }
+
+// permitOwner returns how the ids of an owner's permits begin. Redisson makes its ids of 16 random bytes.
+func permitOwner(owner string) string {
+	sum := sha256.Sum256([]byte("permits " + owner))
+	return string(sum[:permitOwnerSize])
+}
+
+const (
+	permitOwnerSize = 12
+	permitSize      = 16
+)
+
+func (permitSemaphore) channel(name, _ string) string { return permitChannel(name) }
+
+func (permitSemaphore) take(name string, r driver.Request, _ bool, publish string) call {
+	return call{permitsTake, permitKeys(name, permitChannel(name), withPrefix("leasehold_permits_set", name)),
+		permitArgs(permitOwner(r.Owner), publish, toMillis(r.TTL), max(r.Tokens, 1), r.Weight, r.Size,
+			withoutNUL(r.Holder))}
+}
+
+func (permitSemaphore) release(name string, r driver.Release, publish string) call {
+	return call{permitsRelease, permitKeys(name, permitChannel(name)),
+		permitArgs(permitOwner(r.Owner), publish, toMillis(r.Keep), permitOwner("keep "+r.Owner))}
+}
+
+func (permitSemaphore) renew(name string, r driver.Renewal) call {
+	return call{permitsRenew, permitKeys(name), permitArgs(permitOwner(r.Owner), toMillis(r.TTL))}
+}
+
+func (permitSemaphore) downgrade(string, driver.Hold, string) call { return call{} }
+
+func (permitSemaphore) force(name string, token uint64, publish string) call {
+	return call{permitsForce, permitKeys(name, permitChannel(name)), permitArgs(publish, token)}
+}
+
+func (permitSemaphore) status(name string) call {
+	return call{permitsStatus, permitKeys(name), permitArgs()}
+}
+
+// checkWeight refuses a request for more permits than an owner can hold.
+func checkWeight(r driver.Request) error {
+	if r.Kind == driver.Semaphore && r.Weight > maxWeight {
+		return driver.Permanent(fmt.Errorf("redisson: %d permits at once: ask for at most %d, as Redisson keeps an entry "+
+			"for each of them", r.Weight, maxWeight))
+	}
+	return nil
+}
+
+// errSeveralPermits answers ForceRelease without a token.
+var errSeveralPermits = driver.Permanent(errors.New("redisson: several permits without a token are held, and nothing " +
+	"tells them apart: release them in the programs in Java that hold them"))
