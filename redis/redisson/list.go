@@ -76,37 +76,23 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 	var mu sync.Mutex
 	found := map[driver.Key]struct{}{}
 	searched := 0
-	collect := func(where search, kind driver.Kind, keys []string, last bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, key := range keys {
-			if k, ok := where.parse(kind, key); ok && paging.Matches(q, k) {
-				found[k] = struct{}{}
-			}
-		}
-		if searched += scanCount; last {
-			searched += len(keys) - scanCount
-		}
-		if q.Progress != nil {
-			q.Progress(searched)
-		}
-	}
 	for kind := range paging.Kinds(q) {
 		where, ok := e.searches()[kind]
 		if !ok {
 			continue
 		}
-		pattern := "*" + escapePattern(where.prefix+q.Prefix) + "*"
-		err := e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
-			for cursor := uint64(0); ; {
-				keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, where.keyType).Result()
-				if err != nil {
-					return explain(err)
+		err := e.scan(ctx, where.prefix+q.Prefix, where.keyType, func(keys []string, steps int) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, key := range keys {
+				name, ok := where.parse(key)
+				k := driver.Key{Kind: kind, Name: name}
+				if _, err := e.name(k); ok && err == nil && paging.Matches(q, k) {
+					found[k] = struct{}{}
 				}
-				collect(where, kind, keys, next == 0)
-				if cursor = next; cursor == 0 {
-					return nil
-				}
+			}
+			if searched += steps; q.Progress != nil {
+				q.Progress(searched)
 			}
 		})
 		if err != nil {
@@ -119,6 +105,25 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 	}
 	slices.SortFunc(keys, driver.Key.Compare)
 	return keys, nil
+}
+
+// scan calls collect with the keys of a type whose text contains part, and with how many keys it has searched since the
+// last call. In a Cluster, calls overlap.
+func (e *Engine) scan(ctx context.Context, part, keyType string, collect func(keys []string, searched int)) error {
+	pattern := "*" + escapePattern(part) + "*"
+	return e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, keyType).Result()
+			if err != nil {
+				return explain(err)
+			}
+			if cursor = next; cursor == 0 {
+				collect(keys, len(keys))
+				return nil
+			}
+			collect(keys, scanCount)
+		}
+	})
 }
 
 // onEachMaster calls f with each server that has keys. In a Cluster, it calls f in several goroutines.
@@ -152,13 +157,12 @@ func (e *Engine) searches() map[driver.Kind]search {
 	}
 }
 
-// parse returns what may be held if there is such a key.
-func (s search) parse(kind driver.Kind, key string) (driver.Key, bool) {
-	name, ok := s.nameOf(key)
-	if ok {
+// parse returns the name that may be held if there is such a key.
+func (s search) parse(key string) (name string, ok bool) {
+	if name, ok = s.nameOf(key); ok {
 		name, ok = strings.CutPrefix(name, s.prefix)
 	}
-	return driver.Key{Kind: kind, Name: name}, ok && name != ""
+	return name, ok && name != ""
 }
 
 // status reads what is known about a name.
