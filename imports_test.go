@@ -48,7 +48,8 @@ var among = []string{
 // itself.
 const operators = "admin"
 
-// amongDriver are the internal packages that speak of keys, outcomes, instants, listings or findings, and so know driver.
+// amongDriver are the internal packages that speak of keys, outcomes, instants, listings or findings, and so know
+// driver.
 var amongDriver = []string{
 	"internal/detach", "internal/paging", "internal/quorumnode", "internal/takelimit", "internal/timelimit",
 	"internal/schedule", "internal/exposure",

@@ -19,7 +19,7 @@ import (
 //
 // with redissons instead of redisson for TLS. These parameters may follow a question mark, each at most once:
 //
-//	lock                  fenced or plain; see WithLock
+//	lock                  fenced, plain or spin; see WithLock
 //	messages              auto, sharded or unsharded; see WithMessages
 //	prefix                see WithPrefix
 //	semaphore_prefix      see WithSemaphorePrefix

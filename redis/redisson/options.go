@@ -38,13 +38,16 @@ type LockType int
 const (
 	// Fenced is RFencedLock, the default: an RLock with tokens.
 	Fenced LockType = iota
-	// Plain is RLock: as Fenced, but nothing is stored beside the lock. The tokens of its leases are the client's clock in
-	// microseconds. So they grow only as long as the clocks of clients agree, and a resource must not rely on them.
+	// Plain is RLock: as Fenced, but nothing is stored beside the lock. The tokens of its leases are the client's clock
+	// in microseconds. So they grow only as long as the clocks of clients agree, and a resource must not rely on them.
 	Plain
+	// Spin is RSpinLock: the same as Plain, but waiters poll with growing pauses instead of being notified. In Java its
+	// holders notify nobody either, so all that wait behind them should be of this type.
+	Spin
 )
 
 // lockTypes are the types as words of a URL.
-var lockTypes = []string{Fenced: "fenced", Plain: "plain"}
+var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin"}
 
 // WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
 func WithLock(t LockType) Option {

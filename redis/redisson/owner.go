@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Redisson calls a holder by the id of its client, a UUID, and the number of a Java thread: "<uuid>:<thread>". Everybody
-// who may read the lock sees it, so it must not be the secret by which the core knows an owner.
+// Redisson calls a holder by the id of its client, a UUID, and the number of a Java thread: "<uuid>:<thread>".
+// Everybody who may read the lock sees it, so it must not be the secret by which the core knows an owner.
 
 // ownerID returns what Redisson shall call an owner of the core. No two owners look like the same thread, so a request
 // that arrives late is never taken for another one.

@@ -67,8 +67,8 @@ func inTwoSlots(name string) bool {
 	return strings.Contains(name, "}") // it would end the hash tag early
 }
 
-// suite runs the conformance suite, with a client of its own for each engine, as other processes have. The prefixes keep
-// locks, semaphores and latches of the same name apart.
+// suite runs the conformance suite, with a client of its own for each engine, as other processes have. The prefixes
+// keep locks, semaphores and latches of the same name apart.
 func suite(t *testing.T, client newClient, refuses func(name string) bool, opts ...redisson.Option) {
 	t.Helper()
 	opts = append(opts, redisson.WithPrefix("n:"), redisson.WithSemaphorePrefix("s:"), redisson.WithLatchPrefix("l:"))

@@ -23,6 +23,9 @@ const (
 	minPollInterval = 20 * time.Millisecond
 	// pollUnnotified is the longest time between two polls of a waiter that cannot subscribe.
 	pollUnnotified = 250 * time.Millisecond
+	// minSpin and maxSpin are the shortest and the longest pause between two polls of a spinning waiter, as in
+	// Redisson.
+	minSpin, maxSpin = time.Millisecond, 128 * time.Millisecond
 	// answerTimeout is how long a poll, or one step of reading, may take.
 	answerTimeout = 5 * time.Second
 )
@@ -44,12 +47,16 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for polls := 0; ; polls++ {
-		notified := e.subscribe(ctx, w)
+		notified := e.lock != Spin && e.subscribe(ctx, w)
 		g, left, err := e.pollOnce(ctx, p, name, r)
 		if !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
-		timer.Reset(pollPause(left, notified, polls))
+		pause := pollPause(left, notified, polls)
+		if e.lock == Spin {
+			pause = rand.N(min(minSpin<<min(polls, 10), maxSpin)) + minSpin
+		}
+		timer.Reset(pause)
 		select {
 		case <-w.wake:
 		case <-timer.C:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -32,7 +33,8 @@ func WithWatchdogTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.watchdog = d
 		if d < leasehold.MinTTL || d > leasehold.MaxTTL {
-			return fmt.Errorf("redisson: the watchdog timeout must be between %s and %s", leasehold.MinTTL, leasehold.MaxTTL)
+			return fmt.Errorf("redisson: the watchdog timeout must be between %s and %s",
+				leasehold.MinTTL, leasehold.MaxTTL)
 		}
 		return nil
 	}
@@ -60,7 +62,7 @@ func WithLogger(l *slog.Logger) Option { return WithClient(leasehold.WithLogger(
 // Client makes objects that are called as in Redisson. It is safe for concurrent use.
 type Client struct {
 	config
-	plain, fenced *engine
+	plain, fenced, spin *engine
 }
 
 // engine is one type of locks, and the client of the library that locks them.
@@ -82,9 +84,9 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 		to   **engine
 		lock redisson.LockType
 	}{
-		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced},
+		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced}, {&c.spin, redisson.Spin},
 	} {
-		e, err := redisson.NewEngine(client, append(c.engine[:len(c.engine):len(c.engine)], redisson.WithLock(each.lock))...)
+		e, err := redisson.NewEngine(client, append(slices.Clone(c.engine), redisson.WithLock(each.lock))...)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -96,7 +98,7 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 // Close releases everything that is still held, and ends background work. All calls fail afterwards.
 func (c *Client) Close() error {
 	var errs []error
-	for _, e := range []*engine{c.plain, c.fenced} {
+	for _, e := range []*engine{c.plain, c.fenced, c.spin} {
 		if e != nil {
 			errs = append(errs, e.client.Close(), e.Engine.Close())
 		}
@@ -107,13 +109,17 @@ func (c *Client) Close() error {
 // Lock returns a lock that is called RLock in Redisson, from getLock.
 func (c *Client) Lock(name string) *Lock { return c.newLock(name, c.plain, lockMutex) }
 
-// FencedLock returns a lock with tokens, which is called RFencedLock in Redisson, from getFencedLock. It excludes locks of
-// the same name from [Client.Lock].
+// FencedLock returns a lock with tokens, which is called RFencedLock in Redisson, from getFencedLock. It excludes locks
+// of the same name from [Client.Lock].
 func (c *Client) FencedLock(name string) *Lock {
 	l := c.newLock(name, c.fenced, lockMutex)
 	l.fenced = true
 	return l
 }
+
+// SpinLock returns a lock whose waiters poll, which is called RSpinLock in Redisson, from getSpinLock. It excludes
+// locks of the same name from [Client.Lock].
+func (c *Client) SpinLock(name string) *Lock { return c.newLock(name, c.spin, lockMutex) }
 
 // newLock returns a lock of a type.
 func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {

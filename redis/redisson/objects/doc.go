@@ -14,8 +14,8 @@
 //
 //	// Do the work with lock.Context(): it is cancelled the moment the lock is lost.
 //
-// A value such as lock stands for one thread of Redisson: what it holds, it may lock again. Goroutines that exclude each
-// other need one each. What Redisson's locks promise, and how these differ from those in Java, is on the page
+// A value such as lock stands for one thread of Redisson: what it holds, it may lock again. Goroutines that exclude
+// each other need one each. What Redisson's locks promise, and how these differ from those in Java, is on the page
 // docs/redisson.md of the project.
 //
 // A program that has no locks to share with Java does not need this package, nor package redisson: on the engine of

@@ -43,9 +43,9 @@ type request struct {
 	wait  time.Duration
 }
 
-// LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is 0,
-// the lock is renewed until it is unlocked or lost. A holder that locks again makes its lease last for d more, but never
-// shortens it, nor ends the renewals of a lock that is renewed.
+// LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is
+// 0, the lock is renewed until it is unlocked or lost. A holder that locks again makes its lease last for d more, but
+// never shortens it, nor ends the renewals of a lock that is renewed.
 func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
 
 // WaitTime lets TryLock wait for as long as d: waitTime in Redisson.
@@ -115,8 +115,8 @@ func (l *Lock) reenter() *leasehold.Lease {
 }
 
 // Unlock ends one Lock or TryLock, and frees the lock if it was the last one. It takes no longer than a request may. It
-// returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown if
-// the server did not confirm: the unlock is repeated in the background then.
+// returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown
+// if the server did not confirm: the unlock is repeated in the background then.
 func (l *Lock) Unlock() error {
 	l.calls.Lock()
 	defer l.calls.Unlock()
@@ -177,8 +177,8 @@ func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	return holder != nil, err
 }
 
-// RemainingTime asks the server how much is left of the holder's lease: 0 if the lock is free, and [driver.NoTTL] if the
-// lease never ends, which only a damaged lock has.
+// RemainingTime asks the server how much is left of the holder's lease: 0 if the lock is free, and [driver.NoTTL] if
+// the lease never ends, which only a damaged lock has.
 func (l *Lock) RemainingTime(ctx context.Context) (time.Duration, error) {
 	holder, err := l.holder(ctx)
 	if holder == nil {
@@ -216,8 +216,8 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 }
 
 // Token returns the token of a hold of a fenced lock, larger than those of earlier holds. Send it with each write, and
-// let the resource refuse a token that is smaller than one it has seen. It is 0 for all other locks, and if this Lock does
-// not hold it.
+// let the resource refuse a token that is smaller than one it has seen. It is 0 for all other locks, and if this Lock
+// does not hold it.
 func (l *Lock) Token() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
