@@ -14,6 +14,8 @@ type Config struct {
 	// MasterName is the name under which sentinels watch the master.
 	MasterName string
 	Password   string
+	// Name is the name that connections tell the server.
+	Name string
 	// Protocol is "RESP2" or "RESP3".
 	Protocol string
 	// Prefix is put in front of all names by a NameMapper.
@@ -64,7 +66,7 @@ func (c Config) fields() map[string]any {
 	m := map[string]any{"addresses": c.Addresses}
 	for name, text := range map[string]string{
 		"mode": c.Mode, "masterName": c.MasterName, "password": c.Password, "protocol": c.Protocol, "prefix": c.Prefix,
-		"sharded": c.Sharded,
+		"sharded": c.Sharded, "clientName": c.Name,
 	} {
 		if text != "" {
 			m[name] = text

@@ -10,6 +10,7 @@ final class ClientConfig {
     List<String> addresses = List.of();
     String masterName;
     String password;
+    String clientName;
     String protocol;
     String prefix;
     Long watchdog;

@@ -103,6 +103,7 @@ final class Clients {
     private static void common(BaseConfig<?> servers, ClientConfig c) {
         servers.setPingConnectionInterval(0); // no requests but those of locks
         if (c.password != null) servers.setPassword(c.password);
+        if (c.clientName != null) servers.setClientName(c.clientName);
         if (c.timeout != null) servers.setTimeout(c.timeout);
         if (c.connectTimeout != null) servers.setConnectTimeout(c.connectTimeout);
         if (c.subscriptionTimeout != null) servers.setSubscriptionTimeout(c.subscriptionTimeout);

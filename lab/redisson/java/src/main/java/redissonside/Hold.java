@@ -109,7 +109,7 @@ abstract class Hold {
             long lease = config.lease == 0 ? -1 : config.lease;
             switch (random.nextInt(3)) {
                 case 0:
-                    token = lock.tryLockAndGetToken();
+                    token = lock.tryLockAndGetToken(0, lease, TimeUnit.MILLISECONDS); // without arguments it waits
                     break;
                 case 1:
                     token = lock.tryLockAndGetToken(1 + random.nextInt(config.wait), lease, TimeUnit.MILLISECONDS);

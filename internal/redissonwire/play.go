@@ -1,0 +1,375 @@
+package redissonwire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+)
+
+// Side is what plays the calls: a real Redisson, or clients of ours. Its methods are called one at a time, but for
+// Call, which may wait meanwhile.
+type Side interface {
+	// Open opens a client on the server. Its connections must bear the client's name (CLIENT SETNAME). The options are
+	// those of the file, such as watchdog=6000.
+	Open(ctx context.Context, client string, options map[string]string) error
+	// Begin tells that a thread of a client is about to make its first call.
+	Begin(ctx context.Context, client, thread string) error
+	// Call makes a call in a thread of a client. It returns nil, a bool, an int64, a string, or a []any of those. If
+	// the call fails as Redisson's does, the error wraps a Failure.
+	Call(ctx context.Context, c Call) (any, error)
+	// Interrupt interrupts the call that a thread is making.
+	Interrupt(ctx context.Context, client, thread string) error
+	// Labels returns "CLIENT:THREAD" for each owner "UUID:THREAD-ID" that has been used.
+	Labels() map[string]string
+}
+
+// Call is a call of a method of an object, as lab/redisson/javaside has it.
+type Call struct {
+	Client, Thread string
+	Op             string // kind of the object and method, such as "lock.tryLock"
+	Name           string
+	Args           []any // strings, int64s, and []any of strings
+}
+
+// Failure is the class of the exception with which Redisson's call fails, such as "IllegalMonitorStateException".
+type Failure string
+
+// Error implements error.
+func (f Failure) Error() string { return string(f) }
+
+// Options say how a file is played.
+type Options struct {
+	// Update writes what the steps did into the file, instead of comparing.
+	Update bool
+	// Version leaves out the parts that this version of Redisson does not have. Default: none.
+	Version string
+	// Skip tells which lines are not compared, of the file and of what was recorded. Default: all are.
+	Skip func(part, line string) bool
+	// Parts tells which parts are played. Default: all.
+	Parts func(title string) bool
+}
+
+// Effects is a value of Options.Skip: what calls return, what they write and publish, and which keys they leave is
+// compared, but not how they read, subscribe and send scripts.
+func Effects(_, line string) bool {
+	return strings.HasPrefix(line, "c ") || strings.HasPrefix(line, "r ")
+}
+
+// How long a step may take until it has done what it should, and how long nothing must happen until it is over when
+// nobody knows what it should do.
+const (
+	stepLimit    = 10 * time.Second
+	quiet        = 200 * time.Millisecond
+	lookInterval = 5 * time.Millisecond
+)
+
+// Play plays the calls of a file on servers (one, or the masters of a cluster), and fails the test where what they did
+// differs from what the file says. The servers must have no other clients.
+func Play(t *testing.T, path string, side Side, o Options, servers ...*redisserver.Server) {
+	t.Helper()
+	f, err := parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Record(t, servers...)
+	for _, open := range f.open {
+		if err := side.Open(t.Context(), open.client, open.options); err != nil {
+			t.Fatalf("%s: %s: %v", filepath.Base(path), open.line, err)
+		}
+	}
+	pl := &player{side: side, recorder: r, options: o, begun: map[string]bool{}}
+	for _, p := range f.parts {
+		if o.Parts != nil && !o.Parts(p.title) {
+			continue
+		}
+		t.Run(p.title, func(t *testing.T) {
+			if o.Version != "" && p.since != "" && olderThan(o.Version, p.since) {
+				t.Skipf("Redisson has it since %s", p.since)
+			}
+			pl.play(t, p)
+		})
+	}
+	if o.Update {
+		if err := f.write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// player plays the parts of a file.
+type player struct {
+	side     Side
+	recorder *Recorder
+	options  Options
+	begun    map[string]bool
+
+	// Of one part:
+	part    *part
+	normal  *normalizer
+	values  map[string]any
+	pending map[string]<-chan outcome
+}
+
+// outcome is that of a call.
+type outcome struct {
+	value any
+	err   error
+}
+
+func (pl *player) play(t *testing.T, p *part) {
+	t.Helper()
+	pl.part, pl.values, pl.pending = p, map[string]any{}, map[string]<-chan outcome{}
+	pl.normal = newNormalizer()
+	for _, s := range p.steps { // clients and threads exist before the recording begins
+		if err := pl.prepare(t.Context(), s.line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pl.recorder.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.steps {
+		did, problem := pl.step(t.Context(), s)
+		if problem == "" && pl.options.Update {
+			s.did = did
+		} else if problem != "" {
+			t.Fatalf("> %s\n%s", s.line, problem)
+		}
+	}
+	for thread := range pl.pending {
+		t.Errorf("the call of %s has not been waited for", thread)
+	}
+}
+
+// prepare opens the client of a step, or begins its thread.
+func (pl *player) prepare(ctx context.Context, line string) error {
+	if strings.HasPrefix(line, "open ") {
+		o, err := parseOpening(line)
+		if err != nil {
+			return err
+		}
+		return pl.side.Open(ctx, o.client, o.options)
+	}
+	c, ok := parseCall(line, nil)
+	if !ok {
+		return nil
+	}
+	thread := c.Client + "/" + c.Thread
+	if pl.begun[thread] {
+		return nil
+	}
+	pl.begun[thread] = true
+	return pl.side.Begin(ctx, c.Client, c.Thread)
+}
+
+// step makes a step, and returns what it did, and what is wrong with that.
+func (pl *player) step(ctx context.Context, s *step) (did []string, problem string) {
+	result, err := pl.act(ctx, s.line)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if pl.options.Update {
+		return pl.settled(result, s.line == "await")
+	}
+	return pl.awaited(result, s.did)
+}
+
+// act does what a step says, and returns the lines of the result.
+func (pl *player) act(ctx context.Context, line string) ([]string, error) {
+	words := strings.Fields(line)
+	switch words[0] {
+	case "sleep":
+		ms, err := strconv.Atoi(words[1])
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+		return nil, err
+	case "await", "open":
+		return nil, nil
+	case "do":
+		_, err := pl.recorder.Do(words[1:]...)
+		return nil, err
+	}
+	variable := ""
+	if len(words) > 2 && words[1] == "=" {
+		variable, line = words[0], strings.Join(words[2:], " ")
+	}
+	c, ok := parseCall(line, pl.values)
+	if !ok {
+		return nil, fmt.Errorf("a step of an unknown form")
+	}
+	thread := c.Client + "/" + c.Thread
+	switch {
+	case c.Op == "interrupt":
+		return nil, pl.side.Interrupt(ctx, c.Client, c.Thread)
+	case c.Op == "wait" && pl.pending[thread] == nil:
+		return nil, fmt.Errorf("thread %s makes no call", thread)
+	case c.Op == "wait":
+		result := pl.pending[thread]
+		delete(pl.pending, thread)
+		select {
+		case o := <-result:
+			return pl.result(o, variable), nil
+		case <-time.After(stepLimit):
+			return nil, fmt.Errorf("the call of %s has not returned within %v", thread, stepLimit)
+		}
+	}
+	result := make(chan outcome, 1)
+	go func() {
+		v, err := pl.side.Call(ctx, c)
+		result <- outcome{v, err}
+	}()
+	if strings.HasSuffix(line, " &") {
+		pl.pending[thread] = result
+		return nil, nil
+	}
+	select {
+	case o := <-result:
+		return pl.result(o, variable), nil
+	case <-time.After(stepLimit):
+		return nil, fmt.Errorf("the call has not returned within %v", stepLimit)
+	}
+}
+
+// result says what a call has returned, and keeps it in a variable.
+func (pl *player) result(o outcome, variable string) []string {
+	if o.err != nil {
+		if f, ok := errors.AsType[Failure](o.err); ok {
+			return []string{"! " + string(f)}
+		}
+		return []string{"! (no failure of Redisson) " + o.err.Error()}
+	}
+	if variable != "" {
+		pl.values[variable] = o.value
+	}
+	pl.normal.labels = pl.side.Labels()
+	return []string{"= " + pl.normal.value(o.value, time.Now())}
+}
+
+// recording is what was recorded since the last step.
+type recording struct {
+	lines    []string
+	blocks   []block
+	messages int
+}
+
+func (pl *player) look(result []string) (recording, error) {
+	blocks, messages, err := pl.recorder.recorded()
+	if err != nil {
+		return recording{}, err
+	}
+	keys, err := pl.recorder.Snapshot()
+	if err != nil {
+		return recording{}, err
+	}
+	pl.normal.labels = pl.side.Labels()
+	now := time.Now()
+	lines := slices.Clone(result)
+	lines = append(lines, pl.normal.commandLines(blocks)...)
+	lines = append(lines, pl.normal.messageLines(messages, now)...)
+	lines = append(lines, pl.normal.keyLines(keys, now)...)
+	return recording{lines, blocks, len(messages)}, nil
+}
+
+// settled returns what was recorded as soon as nothing more happens.
+func (pl *player) settled(result []string, something bool) (did []string, problem string) {
+	began, last, lastChange := time.Now(), recording{}, time.Now()
+	for {
+		now, err := pl.look(result)
+		if err != nil {
+			return nil, err.Error()
+		}
+		if difference(now.lines, last.lines) != "" {
+			last, lastChange = now, time.Now()
+		}
+		enough := quiet
+		if something { // some clients may do it a little later than others
+			enough = 3 * quiet
+		}
+		if time.Since(lastChange) > enough && (!something || len(last.blocks) > 0) {
+			pl.recorder.take(last.blocks, last.messages)
+			return last.lines, ""
+		}
+		if time.Since(began) > stepLimit {
+			return nil, fmt.Sprintf("it goes on for more than %v:\n%s", stepLimit, strings.Join(now.lines, "\n"))
+		}
+		time.Sleep(lookInterval)
+	}
+}
+
+// awaited waits until what was recorded is what is wanted.
+func (pl *player) awaited(result, want []string) (did []string, problem string) {
+	want = pl.compared(want)
+	for began := time.Now(); ; time.Sleep(lookInterval) {
+		now, err := pl.look(result)
+		if err != nil {
+			return nil, err.Error()
+		}
+		d := difference(pl.compared(now.lines), want)
+		if d == "" {
+			pl.recorder.take(now.blocks, now.messages)
+			return now.lines, ""
+		}
+		if time.Since(began) > stepLimit {
+			return nil, d
+		}
+	}
+}
+
+// compared returns the lines that are compared.
+func (pl *player) compared(lines []string) []string {
+	if pl.options.Skip == nil {
+		return lines
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return pl.options.Skip(pl.part.title, line)
+	})
+}
+
+// parseCall reads a step such as "a/t1 lock.tryLock x 0 10000 ms &".
+func parseCall(line string, values map[string]any) (Call, bool) {
+	line = strings.TrimSuffix(line, " &")
+	if _, rest, ok := strings.Cut(line, " = "); ok {
+		line = rest
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return Call{}, false
+	}
+	client, thread, ok := strings.Cut(words[0], "/")
+	if !ok {
+		return Call{}, false
+	}
+	c := Call{Client: client, Thread: thread, Op: words[1], Args: []any{}}
+	if len(words) > 2 {
+		c.Name = words[2]
+		for _, w := range words[3:] {
+			c.Args = append(c.Args, argument(w, values))
+		}
+	}
+	return c, true
+}
+
+// argument reads an argument: a number, a list as in "[a,$id]", a variable, or a word.
+func argument(w string, values map[string]any) any {
+	if list, ok := strings.CutPrefix(w, "["); ok {
+		all := []any{}
+		for e := range strings.SplitSeq(strings.TrimSuffix(list, "]"), ",") {
+			all = append(all, argument(e, values))
+		}
+		return all
+	}
+	if name, ok := strings.CutPrefix(w, "$"); ok {
+		return values[name]
+	}
+	if n, err := strconv.ParseInt(w, 10, 64); err == nil {
+		return n
+	}
+	return w
+}
