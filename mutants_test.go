@@ -50,7 +50,7 @@ var mutants = []mutant{
 		{"handover.go", "\t\th.token++\n", ""},
 	}},
 	{name: "woken waiter granted without a check", edits: []edit{
-		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request) {", "for q.head != nil {"},
+		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request.Request) {", "for q.head != nil {"},
 	}},
 	{name: "turn counts as a grant", edits: []edit{
 		{"release.go", "\tif !h.handOverLocked() {",

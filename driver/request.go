@@ -94,10 +94,6 @@ type Request struct {
 	// callers of the same process to which it hands the lock over.
 	Tokens int
 
-	// Floor is the smallest token that may be granted, below MaxToken; zero leaves it to the
-	// engine. Only the nodes of redlock use it.
-	Floor uint64
-
 	// Join asks Take to queue the owner if the request is refused.
 	Join bool
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // TakeAll implements [driver.AllTaker], for any number of names. It has no effect if ctx has ended.
@@ -30,7 +31,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		if h != nil {
 			en.extend(h, now, r.TTL)
 		} else {
-			h = e.grantLocked(en, r, now)
+			h = e.grantLocked(en, &quorumnode.Request{Request: *r}, now)
 		}
 		grants[i] = h.grant()
 	}

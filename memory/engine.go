@@ -85,6 +85,11 @@ func (e *Engine) Abilities() driver.Abilities {
 
 // Take implements [driver.Engine]. It has no effect if ctx has ended.
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// TakeFrom implements [quorumnode.Raiser].
+func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)
 		return driver.Grant{}, driver.Permanent(err)
@@ -101,7 +106,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // takeLocked grants the request or refuses it. It refuses with ErrHeld and the owner's place in the queue, if the owner
 // has one, or with ErrTooManyWaiters. The shard is locked.
-func (e *Engine) takeLocked(s *shard, r *driver.Request) (driver.Grant, *waiter, error) {
+func (e *Engine) takeLocked(s *shard, r *quorumnode.Request) (driver.Grant, *waiter, error) {
 	now := e.now()
 	en := s.entries[r.Name]
 	if en == nil {
@@ -113,7 +118,7 @@ func (e *Engine) takeLocked(s *shard, r *driver.Request) (driver.Grant, *waiter,
 		en.extend(h, now, r.TTL)
 		return h.grant(), nil, nil
 	}
-	if en.queue == nil && en.fits(r) {
+	if en.queue == nil && en.fits(&r.Request) {
 		return e.grantLocked(en, r, now).grant(), nil, nil
 	}
 	w := en.queue.find(r.Owner)
@@ -131,7 +136,7 @@ func (e *Engine) takeLocked(s *shard, r *driver.Request) (driver.Grant, *waiter,
 const maxRange = 1024
 
 // grantLocked makes the owner of the request a holder from now on. The shard is locked.
-func (e *Engine) grantLocked(en *entry, r *driver.Request, now int64) *hold {
+func (e *Engine) grantLocked(en *entry, r *quorumnode.Request, now int64) *hold {
 	n := max(1, min(r.Tokens, maxRange))
 	return en.add(hold{
 		owner:   r.Owner,

@@ -20,11 +20,11 @@ func (e *Engine) serveLocked(s *shard, name string, en *entry) {
 	if q == nil {
 		return
 	}
-	if q.head != nil && en.fits(&q.head.request) {
+	if q.head != nil && en.fits(&q.head.request.Request) {
 		// Start is read before the moment from which the leases count.
 		start := driver.Now()
 		now := e.now()
-		for q.head != nil && en.fits(&q.head.request) {
+		for q.head != nil && en.fits(&q.head.request.Request) {
 			w := q.head
 			q.remove(w)
 			w.grant = e.grantLocked(en, &w.request, now).grant()

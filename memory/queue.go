@@ -1,10 +1,13 @@
 package memory
 
-import "github.com/leasehold-go/leasehold/driver"
+import (
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
+)
 
 // waiter is an owner's place in a queue.
 type waiter struct {
-	request    driver.Request
+	request    quorumnode.Request
 	joined     int64
 	prev, next *waiter
 
@@ -39,7 +42,7 @@ func (q *queue) find(owner string) *waiter {
 	return q.byOwner[owner]
 }
 
-func (q *queue) push(r *driver.Request, now int64) *waiter {
+func (q *queue) push(r *quorumnode.Request, now int64) *waiter {
 	w := &waiter{request: *r, joined: now, prev: q.tail, ready: make(chan struct{})}
 	if q.tail == nil {
 		q.head = w

@@ -3,7 +3,7 @@ package memory
 import (
 	"sync"
 
-	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // shardCount is the number of parts into which the names of a kind are split, so that goroutines with different names
@@ -76,7 +76,7 @@ func (s *shard) removeIfEmptyLocked(name string, en *entry) bool {
 }
 
 // joinLocked puts the owner of the request at the end of the entry's queue. The shard is locked.
-func (s *shard) joinLocked(en *entry, r *driver.Request, now int64) *waiter {
+func (s *shard) joinLocked(en *entry, r *quorumnode.Request, now int64) *waiter {
 	if en.queue == nil {
 		en.queue = s.spareQueue
 		s.spareQueue = nil

@@ -4,11 +4,17 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // Wait implements [driver.Engine]. When ctx ends, Wait leaves the queue itself, and releases a grant that it got at
 // that moment.
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return e.WaitFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// WaitFrom implements [quorumnode.Raiser].
+func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	s := e.shard(r.Key)
 	for ctx.Err() == nil {

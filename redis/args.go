@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // errOwner refuses an owner that the scripts could not tell from others. An empty one would be nobody's, like what a
@@ -45,7 +46,7 @@ func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
 func floorArg() string { return strconv.FormatInt(nowMicros(), 10) }
 
 // tokenFloor returns the smallest token that may be granted to a request.
-func tokenFloor(r driver.Request) int64 {
+func tokenFloor(r quorumnode.Request) int64 {
 	if r.Floor != 0 {
 		return int64(r.Floor)
 	}

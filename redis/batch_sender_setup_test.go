@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // batcherTest is an engine whose client answers scripts by a function instead of a server, so that tests in virtual
@@ -153,7 +154,7 @@ func (o *outcome) set(err error) {
 func (bt *batcherTest) take(limit time.Duration) *outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	o := newOutcome()
-	bt.e.StartTake(ctx, newRequest(), func(_ driver.Grant, err error) {
+	bt.e.StartTake(ctx, quorumnode.Request{Request: newRequest()}, func(_ driver.Grant, err error) {
 		cancel()
 		o.set(err)
 	})

@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -129,7 +130,8 @@ func TestRequestsToAFrozenServer(t *testing.T) {
 						mu.Unlock()
 						ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 						began, outcome := time.Now(), make(chan error, 2)
-						e.StartTake(ctx, r, func(_ driver.Grant, err error) { outcome <- err })
+						from := quorumnode.Request{Request: r}
+						e.StartTake(ctx, from, func(_ driver.Grant, err error) { outcome <- err })
 						err := <-outcome
 						cancel()
 						longest.Store(max(longest.Load(), int64(time.Since(began))))

@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis"
 )
 
@@ -174,7 +175,7 @@ type result struct {
 func startTake(e *redis.Engine, r driver.Request) <-chan result {
 	got := make(chan result, 2)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	e.StartTake(ctx, r, func(g driver.Grant, err error) {
+	e.StartTake(ctx, quorumnode.Request{Request: r}, func(g driver.Grant, err error) {
 		cancel()
 		got <- result{g, err}
 	})

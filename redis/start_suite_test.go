@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -51,6 +52,10 @@ func awaitStarted[T any](
 }
 
 func (e startedEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
+}
+
+func (e startedEngine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	return awaitStarted(ctx, e, func(ctx context.Context, done func(driver.Grant, error)) { e.StartTake(ctx, r, done) })
 }
 

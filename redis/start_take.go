@@ -6,14 +6,15 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // StartTake implements [quorumnode.Starter]. Requests that go to the server together are given up together, at the
 // latest of their deadlines. So their deadlines should be close together.
-func (e *Engine) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
-	if !e.canBatch(r) || checkOwner(r.Owner) != nil {
-		go t.finishWith(e.Take)
+	if !e.canBatch(r.Request) || checkOwner(r.Owner) != nil {
+		go t.finishWith(e.TakeFrom)
 		return
 	}
 	if err := e.unsent.Send(r.Owner); err != nil {
@@ -35,15 +36,15 @@ type startedTake struct {
 	batchRequest
 	engine  *Engine
 	ctx     context.Context
-	request driver.Request
+	request quorumnode.Request
 	floor   int64 // the smallest token that it accepts
 	done    func(driver.Grant, error)
 }
 
 // onAnswer takes the answer of the script.
 func (t *startedTake) onAnswer(answer any, err error) {
-	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request)
-	if t.engine.isUndecided(t.request, err) {
+	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request.Request)
+	if t.engine.isUndecided(t.request.Request, err) {
 		t.continueInBackground(err)
 		return
 	}
@@ -52,13 +53,13 @@ func (t *startedTake) onAnswer(answer any, err error) {
 
 // continueInBackground goes on with a take that the first script could not decide.
 func (t *startedTake) continueInBackground(err error) {
-	go t.finishWith(func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	go t.finishWith(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 		return t.engine.takeOrJoin(ctx, r, t.names, err, new(atomic.Bool))
 	})
 }
 
 // finishWith calls done with the outcome of a take.
-func (t *startedTake) finishWith(take func(context.Context, driver.Request) (driver.Grant, error)) {
+func (t *startedTake) finishWith(take func(context.Context, quorumnode.Request) (driver.Grant, error)) {
 	g, err := leaveAtDeadline(t.ctx, t.engine, func(ctx context.Context) (driver.Grant, error) {
 		return take(ctx, t.request)
 	})

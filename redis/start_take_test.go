@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // scripts are the scripts that were sent.
@@ -21,19 +22,19 @@ func (bt *batcherTest) scripts() (sent []script) {
 }
 
 // requestKinds are requests of all kinds. Not all of them can go in a batch.
-func requestKinds() map[string]driver.Request {
-	change := func(f func(*driver.Request)) driver.Request {
-		r := newRequest()
+func requestKinds() map[string]quorumnode.Request {
+	change := func(f func(*quorumnode.Request)) quorumnode.Request {
+		r := quorumnode.Request{Request: newRequest()}
 		f(&r)
 		return r
 	}
-	return map[string]driver.Request{
-		"a lock":                 newRequest(),
-		"for a reader":           change(func(r *driver.Request) { r.Mode = driver.Shared }),
-		"permits":                change(func(r *driver.Request) { r.Kind = driver.Semaphore }),
-		"several tokens":         change(func(r *driver.Request) { r.Tokens = 2 }),
-		"the last token":         change(func(r *driver.Request) { r.Floor = driver.MaxToken }),
-		"no token could be less": change(func(r *driver.Request) { r.Floor = driver.MaxToken + 1 }),
+	return map[string]quorumnode.Request{
+		"a lock":                 change(func(*quorumnode.Request) {}),
+		"for a reader":           change(func(r *quorumnode.Request) { r.Mode = driver.Shared }),
+		"permits":                change(func(r *quorumnode.Request) { r.Kind = driver.Semaphore }),
+		"several tokens":         change(func(r *quorumnode.Request) { r.Tokens = 2 }),
+		"the last token":         change(func(r *quorumnode.Request) { r.Floor = driver.MaxToken }),
+		"no token could be less": change(func(r *quorumnode.Request) { r.Floor = driver.MaxToken + 1 }),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -24,6 +25,11 @@ const contendedFor = 2 * time.Second
 
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// TakeFrom implements [quorumnode.Raiser].
+func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)
 		return driver.Grant{}, driver.Permanent(err)
@@ -41,10 +47,10 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
 	var g driver.Grant
 	err := errUseFullScript
-	if e.canTakeFree(r) {
+	if e.canTakeFree(r.Request) {
 		g, err = e.takeFree(ctx, r, n)
 	}
-	if !e.isUndecided(r, err) {
+	if !e.isUndecided(r.Request, err) {
 		return g, err
 	}
 	return e.takeOrJoinInTime(ctx, r, n, err)
@@ -52,20 +58,20 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // joinInTime joins the queue, and returns when ctx ends. It is a function of its own because what its closure captures
 // is allocated on the heap when the function begins.
-func (e *Engine) joinInTime(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+func (e *Engine) joinInTime(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
 	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
-	}, e.releaseLate(r))
+	}, e.releaseLate(r.Request))
 }
 
 // takeOrJoinInTime is takeOrJoin, but returns when ctx ends.
 func (e *Engine) takeOrJoinInTime(
-	ctx context.Context, r driver.Request, n names, answer error,
+	ctx context.Context, r quorumnode.Request, n names, answer error,
 ) (driver.Grant, error) {
 	var refused atomic.Bool
 	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
 		return e.takeOrJoin(ctx, r, n, answer, &refused)
-	}, e.releaseLate(r))
+	}, e.releaseLate(r.Request))
 	if refused.Load() && !driver.IsNo(err) {
 		err = driver.KnownHeld(err)
 	}
@@ -85,7 +91,7 @@ func (e *Engine) isUndecided(r driver.Request, err error) bool {
 // takeOrJoin goes on with a take whose first answer is not final. It sets refused if it joins the queue, because the
 // name was refused.
 func (e *Engine) takeOrJoin(
-	ctx context.Context, r driver.Request, n names, err error, refused *atomic.Bool,
+	ctx context.Context, r quorumnode.Request, n names, err error, refused *atomic.Bool,
 ) (g driver.Grant, _ error) {
 	if errors.Is(err, errUseFullScript) {
 		g, _, err = e.take(ctx, r, n, nil)
@@ -114,7 +120,7 @@ func isRefused(err error) bool {
 }
 
 // join takes the name, or joins its queue.
-func (e *Engine) join(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
+func (e *Engine) join(ctx context.Context, r quorumnode.Request, n names, w *waiter) (driver.Grant, error) {
 	if err := e.subscribe(ctx, w, n); err != nil {
 		e.dropWaiter(r.Owner, w) // it had no effect, so nobody will release it
 		return driver.Grant{}, err
@@ -143,7 +149,9 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 }
 
 // take runs the full script. With w, the owner joins the queue as w.
-func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, refusal, error) {
+func (e *Engine) take(
+	ctx context.Context, r quorumnode.Request, n names, w *waiter,
+) (driver.Grant, refusal, error) {
 	mode, weight, size := "x", 1, 1
 	switch {
 	case r.Kind == driver.Semaphore:
@@ -162,9 +170,9 @@ func (e *Engine) take(ctx context.Context, r driver.Request, n names, w *waiter)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
 	}
-	g, waiting, refused, err := readTake(answer, r)
+	g, waiting, refused, err := readTake(answer, r.Request)
 	if err == nil && unconfirmed {
-		return driver.Grant{}, refusal{}, e.undoTake(ctx, short, hasWaited(r, w), r)
+		return driver.Grant{}, refusal{}, e.undoTake(ctx, short, hasWaited(r.Request, w), r.Request)
 	}
 	if err != nil {
 		if marker := e.router.markerOf(n, srv); marker.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {

@@ -7,27 +7,28 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // Most locks are free when they are taken, and most releases find nobody waiting. For these two cases there are scripts
 // of two steps each.
 
 // takeFree takes a lock that nobody holds or waits for. It returns errUseFullScript if only the full script can decide.
-func (e *Engine) takeFree(ctx context.Context, r driver.Request, n names) (driver.Grant, error) {
+func (e *Engine) takeFree(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
 	var t batchRequest
 	first := t.setTake(r, n)
 	switch tokens := int64(max(r.Tokens, 1)); {
 	case first > driver.MaxToken-tokens+1:
 		return driver.Grant{}, errUseFullScript // it will say that there are no more tokens
 	case tokens > 1:
-		return e.takeFreeRange(ctx, r, t, first)
+		return e.takeFreeRange(ctx, r.Request, t, first)
 	}
 	answer, err := e.runRequest(ctx, &t)
-	return e.readTakeFree(answer, err, first, r)
+	return e.readTakeFree(answer, err, first, r.Request)
 }
 
 // setTake makes t the batch request for a take, and returns the smallest token that it accepts.
-func (t *batchRequest) setTake(r driver.Request, n names) (first int64) {
+func (t *batchRequest) setTake(r quorumnode.Request, n names) (first int64) {
 	first = tokenFloor(r)
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)

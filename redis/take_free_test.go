@@ -190,15 +190,15 @@ func TestFloorAmongTheLastTokens(t *testing.T) {
 		for tokens, largest := range map[int]uint64{1: driver.MaxToken, 2: driver.MaxToken - 1,
 			100: driver.MaxToken - 99} {
 			r.Tokens = tokens
-			for _, r.Floor = range []uint64{largest, largest + 1, driver.MaxToken + 1} {
-				g, err := e.Take(t.Context(), r)
-				if r.Floor <= largest {
-					if err != nil || g.Token != r.Floor {
-						t.Errorf("%d tokens from %d: %d, %v", tokens, r.Floor, g.Token, err)
+			for _, floor := range []uint64{largest, largest + 1, driver.MaxToken + 1} {
+				g, err := e.TakeFrom(t.Context(), quorumnode.Request{Request: r, Floor: floor})
+				if floor <= largest {
+					if err != nil || g.Token != floor {
+						t.Errorf("%d tokens from %d: %d, %v", tokens, floor, g.Token, err)
 					}
 					release(t, e, r)
 				} else if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "2^53") {
-					t.Errorf("%d tokens from %d: %d, %v, want an error that there are no more", tokens, r.Floor,
+					t.Errorf("%d tokens from %d: %d, %v, want an error that there are no more", tokens, floor,
 						g.Token, err)
 				}
 				command(t, s, "DEL", "{lock:a}:token")

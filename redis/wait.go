@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // errNoAnswer ends a request that the server leaves unanswered.
@@ -18,6 +19,11 @@ const answerTimeout = 5 * time.Second
 
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return e.WaitFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// WaitFrom implements [quorumnode.Raiser].
+func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	if err := e.unsent.Send(r.Owner); err != nil {
 		return driver.Grant{}, err
@@ -57,7 +63,9 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // pollOnce asks once whether the owner is granted the name now. It joins again: the owner keeps its place, if
 // it still has one.
-func (e *Engine) pollOnce(ctx context.Context, r driver.Request, n names, w *waiter) (driver.Grant, error) {
+func (e *Engine) pollOnce(
+	ctx context.Context, r quorumnode.Request, n names, w *waiter,
+) (driver.Grant, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
 	g, err := within(ctx, e, limit, func(ctx context.Context) (driver.Grant, error) {
 		return e.join(ctx, r, n, w)

@@ -414,9 +414,8 @@ func (l leaksGoroutines) Renew(ctx context.Context, batch []driver.Renewal, repo
 
 type noFloor struct{ *memory.Engine }
 
-func (n noFloor) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	r.Floor = 0
-	return n.Engine.Take(ctx, r)
+func (n noFloor) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	return n.Engine.Take(ctx, r.Request)
 }
 
 // raisesForAll raises the next token for the holder and for others alike.
@@ -426,8 +425,8 @@ func (a raisesForAll) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if err := a.Engine.Raise(ctx, r); err == nil {
 		return nil
 	}
-	other := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "\x01"}, Owner: "\x01", TTL: 1, Floor: r.Token}
-	_, _ = a.Engine.Take(ctx, other) // all names share one token counter
+	other := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "\x01"}, Owner: "\x01", TTL: 1}
+	_, _ = a.Engine.TakeFrom(ctx, quorumnode.Request{Request: other, Floor: r.Token}) // names share one token counter
 	return driver.ErrNotHeld
 }
 

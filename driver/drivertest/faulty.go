@@ -156,18 +156,25 @@ func (f *Faulty) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 // Wait implements [driver.Engine]. A Wait that arrives after its ctx has ended joins the queue and
 // leaves its place behind, as a late request does.
 func (f *Faulty) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return f.wait(ctx, r, f.inner.Take, f.inner.Wait)
+}
+
+// wait is Wait with what it calls.
+func (f *Faulty) wait(
+	ctx context.Context, r driver.Request, take, wait func(context.Context, driver.Request) (driver.Grant, error),
+) (driver.Grant, error) {
 	fault := f.fault(ctx, Wait, r.Key, r.Owner)
 	if fault.Before > 0 || fault.Hang || fault.FailBefore {
 		return through(ctx, f, fault, func(detached context.Context) (driver.Grant, error) {
 			if ctx.Err() != nil {
 				r.Join = true
-				return f.inner.Take(detached, r)
+				return take(detached, r)
 			}
-			return f.inner.Wait(ctx, r)
+			return wait(ctx, r)
 		})
 	}
 	// The Wait arrives at once, and ends with its ctx by itself: only the reply meets a fault.
-	g, err := f.inner.Wait(ctx, r)
+	g, err := wait(ctx, r)
 	if err != nil {
 		return g, err
 	}

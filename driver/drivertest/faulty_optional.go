@@ -45,6 +45,30 @@ func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		})
 }
 
+// TakeFrom implements [quorumnode.Raiser]. It meets the faults of Take.
+func (f *Faulty) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	inner, err := innerAs[quorumnode.Raiser](f)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	return through(ctx, f, f.fault(ctx, Take, r.Key, r.Owner), func(ctx context.Context) (driver.Grant, error) {
+		return inner.TakeFrom(ctx, r)
+	})
+}
+
+// WaitFrom implements [quorumnode.Raiser]. It meets the faults of Wait.
+func (f *Faulty) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	inner, err := innerAs[quorumnode.Raiser](f)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	floor := r.Floor
+	from := func(r driver.Request) quorumnode.Request { return quorumnode.Request{Request: r, Floor: floor} }
+	return f.wait(ctx, r.Request,
+		func(ctx context.Context, r driver.Request) (driver.Grant, error) { return inner.TakeFrom(ctx, from(r)) },
+		func(ctx context.Context, r driver.Request) (driver.Grant, error) { return inner.WaitFrom(ctx, from(r)) })
+}
+
 // Raise implements [quorumnode.Raiser].
 func (f *Faulty) Raise(ctx context.Context, r quorumnode.Raise) error {
 	inner, err := innerAs[quorumnode.Raiser](f)

@@ -48,6 +48,16 @@ func (e *env) mustNotRaise(engine quorumnode.Raiser, r driver.Request, token uin
 	}
 }
 
+// takeFrom takes a free name with a floor for the token.
+func (e *env) takeFrom(engine quorumnode.Raiser, r driver.Request, floor uint64) driver.Grant {
+	e.Helper()
+	g, err := engine.TakeFrom(e.ctx, quorumnode.Request{Request: r, Floor: floor})
+	if err != nil {
+		e.Fatalf("TakeFrom of a free name: %v", err)
+	}
+	return g
+}
+
 // listedToken returns the token that a listing shows for the holder.
 func (e *env) listedToken(engine driver.Engine, r driver.Request) uint64 {
 	e.Helper()
@@ -64,19 +74,17 @@ const farToken = 1 << 52
 func floorIsTheLeastToken(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor, r.Tokens = farToken, 3
-	g := e.take(a, r)
+	r.Tokens = 3
+	g := e.takeFrom(a, r, farToken)
 	if g.Token != farToken {
-		e.Errorf("token %d with the floor %d", g.Token, r.Floor)
+		e.Errorf("token %d with the floor %d", g.Token, uint64(farToken))
 	}
 	if shown := e.listedToken(a, r); shown != g.Token {
 		e.Errorf("token %d is listed as %d", g.Token, shown)
 	}
 	e.release(a, r)
 	o := tokenOrder{env: e, last: g.Token + uint64(g.Tokens) - 1}
-	next := e.lock("name")
-	next.Floor = farToken + 1 // within the range of the first
-	o.check(e.take(a, next))
+	o.check(e.takeFrom(a, e.lock("name"), farToken+1)) // within the range of the first
 }
 
 func floorBelowIsNoMatter(e *env) {
@@ -84,8 +92,7 @@ func floorBelowIsNoMatter(e *env) {
 	o := tokenOrder{env: e}
 	for _, floor := range []uint64{farToken, 1, farToken / 2, farToken} {
 		r := e.lock("name")
-		r.Floor = floor
-		o.check(e.take(a, r))
+		o.check(e.takeFrom(a, r, floor))
 		e.release(a, r)
 	}
 }
@@ -93,8 +100,8 @@ func floorBelowIsNoMatter(e *env) {
 func raisedTokenIsThatOfTheGrant(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor, r.Tokens = 10, 2
-	g := e.take(a, r)
+	r.Tokens = 2
+	g := e.takeFrom(a, r, 10)
 	e.mustRaise(a, r, g.Token+farToken, 2)
 	if again := e.take(a, r); again.Token != g.Token+farToken || again.Tokens > 2 {
 		e.Errorf("raised to %d+2, but Take answers %d+%d", g.Token+farToken, again.Token, again.Tokens)
@@ -119,8 +126,8 @@ func raiseGoesOnFromThere(e *env) {
 func raiseNeverLowers(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor, r.Tokens = farToken, 4
-	g := e.take(a, r)
+	r.Tokens = 4
+	g := e.takeFrom(a, r, farToken)
 	e.mustNotRaise(a, r, g.Token-1)
 	e.mustNotRaise(a, r, 1)
 	if again := e.take(a, r); again.Token != g.Token {
@@ -128,16 +135,13 @@ func raiseNeverLowers(e *env) {
 	}
 	e.release(a, r)
 	o := tokenOrder{env: e, last: g.Token + uint64(g.Tokens) - 1}
-	next := e.lock("name")
-	next.Floor = 1
-	o.check(e.take(a, next))
+	o.check(e.takeFrom(a, e.lock("name"), 1))
 }
 
 func raiseToTheSame(e *env) {
 	a := e.raiser()
 	r := e.lock("name")
-	r.Floor = farToken
-	g := e.take(a, r)
+	g := e.takeFrom(a, r, farToken)
 	e.mustRaise(a, r, g.Token, 4)
 	r.Tokens = 4
 	if again := e.take(a, r); again.Token != g.Token {
@@ -145,9 +149,7 @@ func raiseToTheSame(e *env) {
 	}
 	e.release(a, r)
 	o := tokenOrder{env: e, last: g.Token + 3}
-	next := e.lock("name")
-	next.Floor = 1
-	o.check(e.take(a, next))
+	o.check(e.takeFrom(a, e.lock("name"), 1))
 }
 
 func raiseBesideAQueue(e *env) {

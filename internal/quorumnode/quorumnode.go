@@ -8,8 +8,20 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Raiser is an engine that can agree on a token with other nodes. Its Take respects Request.Floor.
+// Request is a request to one of several nodes, which shall all grant the same token.
+type Request struct {
+	driver.Request
+
+	// Floor is the smallest token that may be granted, at most MaxToken; zero leaves it to the engine.
+	Floor uint64
+}
+
+// Raiser is an engine that can agree on a token with other nodes.
 type Raiser interface {
+	// TakeFrom is Take, and WaitFrom is Wait, with a floor for the token.
+	TakeFrom(ctx context.Context, r Request) (driver.Grant, error)
+	WaitFrom(ctx context.Context, r Request) (driver.Grant, error)
+
 	// Raise makes sure that no token up to Token+Tokens-1 is granted for the key any more, and that
 	// the owner's grant has the tokens Token to Token+Tokens-1.
 	//
@@ -31,12 +43,12 @@ type Raise struct {
 // Starter is an engine that accepts a request without a goroutine that waits for the answer, so that several nodes can
 // be asked at the same time.
 type Starter interface {
-	// StartTake is Take, but passes the outcome to done.
+	// StartTake is TakeFrom, but passes the outcome to done.
 	//
 	// The context must have a deadline. done is called by then, or a little later; StartTake
 	// ignores an earlier end of the context. done is called once, from any goroutine, perhaps
 	// before StartTake returns. It must not block.
-	StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error))
+	StartTake(ctx context.Context, r Request, done func(driver.Grant, error))
 
 	// StartRelease is Release in the same way.
 	StartRelease(ctx context.Context, r driver.Release, done func(error))

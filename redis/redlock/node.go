@@ -57,10 +57,15 @@ type nodeSet struct {
 
 // Take implements driver.Engine.
 func (n *node) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return n.TakeFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// TakeFrom implements quorumnode.Raiser.
+func (n *node) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if err := n.beginTake(r.Owner)(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := n.Engine.Take(ctx, r)
+	g, err := n.Engine.TakeFrom(ctx, r)
 	if err = n.checkVote(ctx, err); err != nil {
 		return driver.Grant{}, err
 	}

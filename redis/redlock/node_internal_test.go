@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -23,7 +24,7 @@ func TestReleaseOnAServerThatWasInitializedLate(t *testing.T) {
 		},
 		"StartTake": func(n *node, ctx context.Context, r driver.Request) error {
 			outcome := make(chan error, 1)
-			n.StartTake(ctx, r, func(_ driver.Grant, err error) { outcome <- err })
+			n.StartTake(ctx, quorumnode.Request{Request: r}, func(_ driver.Grant, err error) { outcome <- err })
 			return <-outcome
 		},
 	}
@@ -45,7 +46,7 @@ func TestReleaseOnAServerThatWasInitializedLate(t *testing.T) {
 			short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			outcome := make(chan error, 1)
-			n.StartTake(short, r, func(_ driver.Grant, err error) { outcome <- err })
+			n.StartTake(short, quorumnode.Request{Request: r}, func(_ driver.Grant, err error) { outcome <- err })
 			if err := <-outcome; err == nil {
 				t.Fatal("granted by a server that says nothing")
 			}

@@ -5,10 +5,11 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // StartTake implements quorumnode.Starter.
-func (n *node) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (n *node) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	voted := func(g driver.Grant, err error) {
 		if err = n.checkVote(ctx, err); err != nil {
 			g = driver.Grant{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -83,6 +84,6 @@ func (n *simNode) restore(b backup, down time.Duration) {
 
 // takeAgain takes a name again, with the same token.
 func takeAgain(e *memory.Engine, h driver.Hold, left time.Duration, token uint64) {
-	_, _ = e.Take(context.Background(),
-		driver.Request{Key: h.Key, Owner: h.Owner, Size: 1, Weight: 1, TTL: left, Tokens: 1, Floor: token})
+	r := driver.Request{Key: h.Key, Owner: h.Owner, Size: 1, Weight: 1, TTL: left, Tokens: 1}
+	_, _ = e.TakeFrom(context.Background(), quorumnode.Request{Request: r, Floor: token})
 }

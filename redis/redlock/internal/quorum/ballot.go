@@ -14,8 +14,8 @@ import (
 type ballot struct {
 	answerQueue
 	engine       *Engine
-	request      driver.Request // to the nodes
-	callRequest  driver.Request // by the caller
+	request      quorumnode.Request // to the nodes
+	callRequest  driver.Request     // by the caller
 	owner        *owner
 	start        driver.Instant
 	pending      int
@@ -34,10 +34,8 @@ type tokens struct{ first, last uint64 }
 // newBallot returns a ballot that starts now. The token floor is the same on all nodes, so that they usually grant the
 // same token.
 func (e *Engine) newBallot(callRequest driver.Request, o *owner) *ballot {
-	r := callRequest
-	r.Owner, r.Place, r.Join = o.name, o.call.place, false
-	r.Tokens = max(r.Tokens, 1)
-	r.Floor = max(r.Floor, o.tokenFloor())
+	r := o.request(callRequest)
+	r.Join, r.Tokens = false, max(r.Tokens, 1)
 	return &ballot{
 		answerQueue: newAnswerQueue(len(e.nodes), e.majority),
 		engine:      e, request: r, callRequest: callRequest, owner: o, start: driver.Now(),

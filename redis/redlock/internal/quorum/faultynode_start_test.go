@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // StartTake implements quorumnode.Starter.
-func (n *faultyNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (n *faultyNode) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	n.rule.checkTake(r.Owner, n.name)
 	go func() {
 		done(byDeadline(ctx, func(ctx context.Context) (driver.Grant, error) { return n.sendTake(ctx, r) }))

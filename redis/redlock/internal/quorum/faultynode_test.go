@@ -96,7 +96,7 @@ func (n *faultyNode) Abilities() driver.Abilities {
 	return driver.Abilities{Name: "link"}
 }
 
-func (n *faultyNode) skewed(r driver.Request) driver.Request {
+func (n *faultyNode) skewed(r quorumnode.Request) quorumnode.Request {
 	if r.Floor > 0 {
 		r.Floor = uint64(max(int64(r.Floor)+n.skew.Microseconds(), 1))
 	}
@@ -104,17 +104,25 @@ func (n *faultyNode) skewed(r driver.Request) driver.Request {
 }
 
 func (n *faultyNode) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return n.TakeFrom(ctx, quorumnode.Request{Request: r})
+}
+
+func (n *faultyNode) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	n.rule.checkTake(r.Owner, n.name)
 	return n.sendTake(ctx, r)
 }
 
-func (n *faultyNode) sendTake(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (n *faultyNode) sendTake(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	return send(ctx, n, "take", r.Owner,
 		func(e *memory.Engine) (driver.Grant, error) { return n.node.take(e, n.skewed(r)) })
 }
 
-// Wait leaves the queue when ctx ends, or joins it only then, and stays there.
 func (n *faultyNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return n.WaitFrom(ctx, quorumnode.Request{Request: r})
+}
+
+// WaitFrom leaves the queue when ctx ends, or joins it only then, and stays there.
+func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	n.rule.checkTake(r.Owner, n.name)
 	r = n.skewed(r)
 	d := n.plan(ctx, "wait", r.Owner)
@@ -154,7 +162,7 @@ func (n *faultyNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, 
 		case <-under.Done():
 		}
 	}()
-	g, err := e.Wait(under, n.node.receivedRequest(r))
+	g, err := e.WaitFrom(under, n.node.receivedRequest(r))
 	if err != nil {
 		if ctx.Err() == nil {
 			err = errCut

@@ -82,8 +82,7 @@ func TestListingInPages(t *testing.T) {
 			for on := range 3 {
 				switch {
 				case on != i%3: // each name is missing on one node
-					r.Floor = uint64(1000 * (i + 1))
-					s.takeOn(on, r)
+					s.takeFromOn(on, r, uint64(1000*(i+1)))
 				default: // which has other names before it
 					s.takeOn(on, named(fmt.Sprint("name ", i, " of one")))
 					s.takeOn(on, named(fmt.Sprint("name ", i, " of one alone")))
@@ -95,9 +94,8 @@ func TestListingInPages(t *testing.T) {
 			s.takeOn(0, named(name))
 		}
 		few := named("few n")
-		few.Floor = 100_000
-		s.takeOn(1, few)
-		s.takeOn(2, few)
+		s.takeFromOn(1, few, 100_000)
+		s.takeFromOn(2, few, 100_000)
 		want = append([]string{few.Name}, want...)
 		for _, limit := range []int{1, 2, 3, 7, 1000} {
 			var got []string

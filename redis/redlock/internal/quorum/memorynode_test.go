@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/memory"
 )
 
@@ -14,8 +15,8 @@ func (memoryNode) Leaks(context.Context, driver.Query, func(driver.Leak) bool) e
 
 func (memoryNode) Sweep(context.Context, driver.Leak) error { return driver.ErrNotHeld }
 
-func (n memoryNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
-	done(n.Take(ctx, r))
+func (n memoryNode) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
+	done(n.TakeFrom(ctx, r))
 }
 
 func (n memoryNode) StartRelease(ctx context.Context, r driver.Release, done func(error)) {

@@ -17,9 +17,9 @@ func TestVotesOfEachNode(t *testing.T) {
 		s := newTestQuorum(t, 5)
 		e := s.client(steady)
 		r := request("owner")
-		r.Holder, r.Floor = "the holder", 100
-		s.takeOn(0, r)
-		s.takeOn(1, r)
+		r.Holder = "the holder"
+		s.takeFromOn(0, r, 100)
+		s.takeFromOn(1, r, 100)
 		s.nodes[1].crash(0, true)
 		s.nodes[2].crash(0, false)
 		s.nodes[3].freeze()

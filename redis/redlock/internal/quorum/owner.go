@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // owner is one name under which a call asks the nodes, and what it has there. Once it is spent, no take names it any
@@ -39,6 +40,12 @@ func newOwner() string {
 	var b [20]byte
 	rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// request returns the request to a node that stands for a request by the caller.
+func (o *owner) request(r driver.Request) quorumnode.Request {
+	r.Owner, r.Place = o.name, o.call.place
+	return quorumnode.Request{Request: r, Floor: o.tokenFloor()}
 }
 
 // tokenFloor is the smallest token that the owner may be granted. For a holder that is the floor of the ballot that it

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // oddNode is a node that a test makes answer late, or something else.
@@ -19,8 +20,8 @@ type oddNode struct {
 	wanted func() bool                                                           // nil: answers truly
 }
 
-func (o *oddNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
-	do := func() (driver.Grant, error) { return o.Take(ctx, r) }
+func (o *oddNode) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
+	do := func() (driver.Grant, error) { return o.TakeFrom(ctx, r) }
 	if o.take == nil {
 		done(do())
 		return

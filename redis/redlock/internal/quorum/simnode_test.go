@@ -181,19 +181,19 @@ func (n *simNode) opensAt() time.Time {
 	return n.opensLocked()
 }
 
-func (n *simNode) take(e *memory.Engine, r driver.Request) (driver.Grant, error) {
+func (n *simNode) take(e *memory.Engine, r quorumnode.Request) (driver.Grant, error) {
 	if err := n.checkOpen(); err != nil {
 		return driver.Grant{}, err
 	}
 	r = n.receivedRequest(r)
-	g, err := e.Take(context.Background(), r)
+	g, err := e.TakeFrom(context.Background(), r)
 	if err == nil {
 		n.noteGrant(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
 	}
 	return g, err
 }
 
-func (n *simNode) receivedRequest(r driver.Request) driver.Request {
+func (n *simNode) receivedRequest(r quorumnode.Request) quorumnode.Request {
 	if n.faults.noFloor {
 		r.Floor = 0
 	}

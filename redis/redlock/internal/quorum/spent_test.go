@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // spendingNode is a node that undoes what it has granted: so many takes, and waits. It names the owner in a
@@ -18,7 +19,7 @@ type spendingNode struct {
 
 var errUndone = driver.Spent(driver.NoEffect(errors.New("too few replicas have confirmed")))
 
-func (s *spendingNode) StartTake(ctx context.Context, r driver.Request, done func(driver.Grant, error)) {
+func (s *spendingNode) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	if s.takes == 0 {
 		s.faultyNode.StartTake(ctx, r, done)
 		return
@@ -29,9 +30,9 @@ func (s *spendingNode) StartTake(ctx context.Context, r driver.Request, done fun
 	done(driver.Grant{}, errUndone)
 }
 
-func (s *spendingNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (s *spendingNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if s.waits == 0 {
-		return s.faultyNode.Wait(ctx, r)
+		return s.faultyNode.WaitFrom(ctx, r)
 	}
 	s.waits--
 	s.rule.checkTake(r.Owner, s.name)

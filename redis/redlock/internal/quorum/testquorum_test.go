@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 const ms = time.Millisecond
@@ -83,15 +84,21 @@ func holdOf(owner string) driver.Hold { return driver.Hold{Key: key, Owner: owne
 func (s *testQuorum) setCounters(tokens ...uint64) {
 	for i, to := range tokens {
 		r := request("before")
-		r.Floor = to
-		s.takeOn(i, r)
+		s.takeFromOn(i, r, to)
 		s.releaseOn(i, r.Owner)
 	}
 }
 
 func (s *testQuorum) takeOn(node int, r driver.Request) {
 	s.t.Helper()
-	if _, err := s.nodes[node].engine.Take(context.Background(), r); err != nil {
+	s.takeFromOn(node, r, 0)
+}
+
+// takeFromOn takes a name on one node, with a floor for its token.
+func (s *testQuorum) takeFromOn(node int, r driver.Request, floor uint64) {
+	s.t.Helper()
+	from := quorumnode.Request{Request: r, Floor: floor}
+	if _, err := s.nodes[node].engine.TakeFrom(context.Background(), from); err != nil {
 		s.t.Fatalf("take on node %d: %v", node, err)
 	}
 }

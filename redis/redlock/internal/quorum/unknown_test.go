@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // If a raise is not answered, nobody knows whether the lock could be had: that is not a refusal.
@@ -30,12 +31,12 @@ func TestRaiseWithoutAnAnswerIsNoRefusal(t *testing.T) {
 // refusingNode is a node that refuses for good.
 type refusingNode struct{ memoryNode }
 
-func (refusingNode) Take(context.Context, driver.Request) (driver.Grant, error) {
+func (refusingNode) TakeFrom(context.Context, quorumnode.Request) (driver.Grant, error) {
 	return driver.Grant{}, driver.Permanent(errors.New("no rights"))
 }
 
-func (r refusingNode) StartTake(ctx context.Context, q driver.Request, done func(driver.Grant, error)) {
-	done(r.Take(ctx, q))
+func (r refusingNode) StartTake(ctx context.Context, q quorumnode.Request, done func(driver.Grant, error)) {
+	done(r.TakeFrom(ctx, q))
 }
 
 // A caller that would wait and fails for good is forgotten: nobody releases what has had no effect.

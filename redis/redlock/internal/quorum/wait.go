@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
 // minRetryPause is about how long an owner that the arbiter does not refuse waits before it asks the nodes that do
@@ -105,15 +106,15 @@ func (e *Engine) awaitArbiter(
 }
 
 // waitAt waits until one node has granted the name.
-func (e *Engine) waitAt(ctx context.Context, o *owner, r driver.Request, n *node) error {
-	r.Owner, r.Place, r.Floor = o.name, o.call.place, o.tokenFloor()
+func (e *Engine) waitAt(ctx context.Context, o *owner, callRequest driver.Request, n *node) error {
+	r := o.request(callRequest)
 	err := e.joinAt(ctx, o, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) || driver.IsSpent(err) {
 		return err
 	}
 	ctx, stop := e.watchNode(ctx, n, r.Key)
 	defer stop()
-	_, err = n.Wait(ctx, r) // like joinAt, it may say that the node grants nothing now: then another one is asked
+	_, err = n.WaitFrom(ctx, r) // like joinAt, it may say that the node grants nothing now: then another one is asked
 	if err != nil && !driver.HadNoEffect(err) {
 		o.noteUnknown(n)
 	}
@@ -125,7 +126,7 @@ func (e *Engine) waitAt(ctx context.Context, o *owner, r driver.Request, n *node
 
 // joinAt asks one node for the name, and joins its queue if that refuses. The request goes on when ctx has
 // ended. What it gets for an owner that is spent by then is cleaned up.
-func (e *Engine) joinAt(ctx context.Context, o *owner, r driver.Request, n *node) error {
+func (e *Engine) joinAt(ctx context.Context, o *owner, r quorumnode.Request, n *node) error {
 	if !o.beginTake(n) {
 		return errReleased
 	}
@@ -134,7 +135,7 @@ func (e *Engine) joinAt(ctx context.Context, o *owner, r driver.Request, n *node
 	take := func() {
 		defer e.calls.endUse(o.call)
 		err := e.sendRequest(ctx, n, func(ctx context.Context) error {
-			_, err := n.Take(ctx, r)
+			_, err := n.TakeFrom(ctx, r)
 			return err
 		})
 		if driver.IsSpent(err) {

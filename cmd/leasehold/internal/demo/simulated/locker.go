@@ -63,9 +63,10 @@ func (a *lease) requestVotes() (token uint64, ok bool) {
 		if s.now() < s.closedUntil {
 			return // it has no vote yet
 		}
-		g, err := s.engine.Take(context.Background(), driver.Request{
-			Key: lockKey, Owner: a.owner, Size: 1, Weight: 1, TTL: a.ttl, Tokens: 1, Floor: floor, Holder: a.name,
-		})
+		r := driver.Request{
+			Key: lockKey, Owner: a.owner, Size: 1, Weight: 1, TTL: a.ttl, Tokens: 1, Holder: a.name,
+		}
+		g, err := s.engine.TakeFrom(context.Background(), quorumnode.Request{Request: r, Floor: floor})
 		if err == nil {
 			granted[i] = g.Token
 			token = max(token, g.Token)
