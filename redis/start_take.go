@@ -2,10 +2,8 @@ package redis
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
@@ -54,13 +52,13 @@ func (t *startedTake) onAnswer(answer any, err error) {
 // continueInBackground goes on with a take that the first script could not decide.
 func (t *startedTake) continueInBackground(err error) {
 	go t.finishWith(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-		return t.engine.takeOrJoin(ctx, r, t.names, err, new(atomic.Bool))
+		return t.engine.takeOrJoinInTime(ctx, r, t.names, err)
 	})
 }
 
 // finishWith calls done with the outcome of a take.
 func (t *startedTake) finishWith(take func(context.Context, quorumnode.Request) (driver.Grant, error)) {
-	g, err := leaveAtDeadline(t.ctx, t.engine, func(ctx context.Context) (driver.Grant, error) {
+	g, err := beforeDeadline(t.ctx, func(ctx context.Context) (driver.Grant, error) {
 		return take(ctx, t.request)
 	})
 	if t.engine.mayStillUndo(err) {
@@ -72,7 +70,7 @@ func (t *startedTake) finishWith(take func(context.Context, quorumnode.Request) 
 // StartRelease implements [quorumnode.Starter]. See StartTake.
 func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
 	wait := func(release func(context.Context, driver.Release) error) {
-		_, err := leaveAtDeadline(ctx, e, func(ctx context.Context) (struct{}, error) {
+		_, err := beforeDeadline(ctx, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, release(ctx, r)
 		})
 		done(err)
@@ -97,13 +95,14 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 	e.batcher.add(t)
 }
 
-// leaveAtDeadline returns the result of f, or an error at the deadline of ctx, even if f goes on. It ignores an earlier
-// end of ctx. After the deadline it does not even call f, which might send something.
-func leaveAtDeadline[T any](
-	ctx context.Context, e *Engine, f func(context.Context) (T, error),
-) (T, error) {
+// beforeDeadline calls f with a context that ends at the deadline of ctx, and not before. f returns when it ends. After
+// the deadline f is not called, as it might send something.
+func beforeDeadline[T any](ctx context.Context, f func(context.Context) (T, error)) (result T, err error) {
 	end, _ := ctx.Deadline()
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	return detach.Do(ctx, &e.workers, f, nil)
+	if err := ctx.Err(); err != nil {
+		return result, driver.NoEffect(err)
+	}
+	return f(ctx)
 }
