@@ -15,7 +15,7 @@ type acquisition struct {
 	mode         driver.Mode
 	weight       int // permits; 0 for locks
 	try          bool
-	hasTurn      bool      // the call already has the turn of the local queue
+	hasTurn      bool      // the call has the turn of the local queue; a hold that is granted takes it over
 	began        time.Time // start of the call; zero until an observer needs it
 	waitObserved bool      // a Waiting event was observed, and its end was not
 	knownHeld    bool      // since the call began, the engine or a holder here has said that the name is held
@@ -43,6 +43,7 @@ func (l *lock) acquire(ctx context.Context, a *acquisition) (*Lease, error) {
 	}
 	lease, err := l.acquireOrReenter(ctx, a)
 	if err != nil {
+		l.endTurn(a)
 		l.observeFailed(ctx, a, err)
 		return nil, err
 	}
@@ -75,9 +76,6 @@ func (l *lock) newGrantedLease(ctx context.Context, a *acquisition, g turnTransf
 func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
 	if err := l.callError(ctx, a.op, nil); err != nil {
-		if a.hasTurn {
-			c.queue.EndTurn(l.key)
-		}
 		return nil, err // a caller who has given up gets nothing, even if the lock is free
 	}
 	if l.key.Kind == driver.Lock {
@@ -86,9 +84,6 @@ func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, er
 		}
 	}
 	if err := c.countLeases(l, a.op, 1); err != nil {
-		if a.hasTurn {
-			c.queue.EndTurn(l.key)
-		}
 		return nil, err
 	}
 	lease, err := l.acquireInTurn(ctx, a)
@@ -110,8 +105,8 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 
 	// A try for a name that several callers of this process can hold at once does not ask them: only the engine knows
 	// whether there is room.
-	queued := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	if queued && !a.hasTurn && !c.queue.Try(l.key) {
+	needsTurn := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
+	if needsTurn && !a.hasTurn && !c.queue.Try(l.key) {
 		if a.try {
 			var cancel context.CancelFunc
 			waiting, cancel = context.WithTimeoutCause(ctx, c.requests.Limit(validity(l.ttl)), errTryTimeout)
@@ -123,11 +118,9 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 			return lease, err
 		}
 	}
-	h, err := l.acquireFromEngine(waiting, a, queued)
+	a.hasTurn = needsTurn
+	h, err := l.acquireFromEngine(waiting, a)
 	if err != nil {
-		if queued {
-			l.endTurn(a)
-		}
 		return nil, err
 	}
 	a.counted = true
@@ -157,10 +150,7 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 		case !turn.HasTurn:
 			return nil, callErr
 		case g.hold == nil:
-			a.outageSince = g.outageSince
-			if callErr != nil {
-				l.endTurn(a)
-			}
+			a.hasTurn, a.outageSince = true, g.outageSince
 			return nil, callErr
 		}
 		lease := l.newGrantedLease(ctx, a, g, true)
@@ -181,22 +171,23 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 // engine.
 func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
 	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.lifetime.Done(), l.key, l.client.maxWaiters)
+	a.hasTurn = turn.HasTurn
 	switch callErr := l.callError(ctx, a.op, errNotKnownHeld); {
 	case turn.Held && !turn.HasTurn:
 		return l.newError(a.op, ErrHeld, nil)
 	case turn.TooMany && callErr == nil:
 		return l.tooManyWaitersError(a.op, "in this process")
-	case callErr != nil && turn.HasTurn:
-		l.client.queue.EndTurn(l.key)
-		return callErr
 	default:
 		return callErr
 	}
 }
 
-// endTurn ends the caller's turn of the local queue. The next caller inherits the start of the outage: otherwise each
-// of them would wait for the same outage from its beginning.
+// endTurn ends the turn of a call that has failed, if it has the turn. The next caller inherits the start of the
+// outage: otherwise each of them would wait for the same outage from its beginning.
 func (l *lock) endTurn(a *acquisition) {
+	if !a.hasTurn {
+		return
+	}
 	queue := &l.client.queue
 	passOutage := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: a.outageSince}, true }
 	if a.outageSince.IsZero() || !queue.HandOver(l.key, passOutage) {
@@ -212,13 +203,15 @@ func (a *acquisition) unlessKnownHeld(err error) error {
 	return err
 }
 
-// callError returns the error of a call whose context has ended or whose client is closed, or nil. notKnown says why it
-// is not known that the name is held, or is nil if that is known: without an answer the error is not ErrTimeout or
-// ErrHeld, but ErrUnavailable.
+// callError returns the error of a call whose context has ended or whose client is closed. It returns nil if neither is
+// so, or if a try has ended and the name is known to be held: the caller then returns ErrHeld.
+//
+// notKnown is nil if the name is known to be held, and otherwise says why that is not known. Then the error is an
+// ErrUnavailable, and not an ErrTimeout.
 func (l *lock) callError(ctx context.Context, op string, notKnown error) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {
-	case err == nil && l.client.lifetime.Err() == nil:
+	case err == nil && l.client.lifetime.Err() == nil: // the call may go on
 		return nil
 	case l.client.lifetime.Err() != nil && (err == nil || errors.Is(cause, ErrClosed)):
 		return l.newError(op, ErrClosed, nil)
@@ -228,11 +221,14 @@ func (l *lock) callError(ctx context.Context, op string, notKnown error) error {
 		return l.newError(op, ErrUnavailable, notKnown)
 	case errors.Is(cause, errWaitLimit):
 		return l.newError(op, ErrTimeout, nil)
-	case notKnown == nil || !errors.Is(err, context.DeadlineExceeded):
-	case cause == err:
-		cause = fmt.Errorf("%w: %w", ErrUnavailable, notKnown)
-	default:
-		cause = fmt.Errorf("%w: %w: %w", cause, ErrUnavailable, notKnown)
+	}
+	// The caller's own context has ended. If that was its deadline, the cause also says that there was no answer.
+	if notKnown != nil && errors.Is(err, context.DeadlineExceeded) {
+		if cause == err {
+			cause = fmt.Errorf("%w: %w", ErrUnavailable, notKnown)
+		} else {
+			cause = fmt.Errorf("%w: %w: %w", cause, ErrUnavailable, notKnown)
+		}
 	}
 	return l.newError(op, err, cause)
 }
@@ -245,9 +241,9 @@ func (l *lock) tooManyWaitersError(op, where string) error {
 
 // acquireFromEngine asks the engine until it grants or the call ends. It keeps its owner until a release has named that
 // owner, and then goes on with a new one at the same place in the queue.
-func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool) (*hold, error) {
+func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, error) {
 	c := l.client
-	h := newHold(l, a, turn)
+	h := newHold(l, a)
 	r := h.takeRequest()
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
 	var (
@@ -261,7 +257,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		mayHold = mayHold || !driver.HadNoEffect(err)
 		for errors.Is(err, driver.ErrHeld) { // Wait says so, too, if the reason has changed
 			a.knownHeld, a.outageSince = true, time.Time{}
-			if turn {
+			if a.hasTurn {
 				c.queue.SetHeld(l.key, true)
 			}
 			if a.try {
@@ -299,7 +295,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, turn bool)
 		default:
 			// A caller that is waiting already, here or in the local queue, waits through an outage of up to one ttl.
 			failures++
-			if turn {
+			if a.hasTurn {
 				c.queue.SetHeld(l.key, false)
 			}
 			if driver.IsSpent(err) {

@@ -17,8 +17,9 @@ import (
 // maxCleanups is how many clean-up requests may be in flight at once.
 const maxCleanups = 32
 
-// sendRelease sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the clean-up.
-func (h *hold) sendRelease(r driver.Release) error {
+// releaseOrCleanUp sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the
+// clean-up.
+func (h *hold) releaseOrCleanUp(r driver.Release) error {
 	c := h.lock.client
 	err := c.sendRelease(context.Background(), r)
 	unknown := err != nil && !driver.IsNo(err)
@@ -51,7 +52,7 @@ func (h *hold) cleanUp() {
 	r := h.releaseRequestLocked(0)
 	h.mu.Unlock()
 	if !background {
-		h.sendRelease(r)
+		h.releaseOrCleanUp(r)
 	}
 }
 
@@ -127,25 +128,25 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 func (h *hold) endOnClose() error {
 	silent := h.lock.client.closeErrs.hasNoAnswer()
 	h.mu.Lock()
-	finish := h.endOnCloseLocked(silent)
+	rest := h.endOnCloseLocked(silent)
 	h.mu.Unlock()
-	return finish()
+	return rest()
 }
 
-// endOnCloseLocked ends the hold. If silent is set, it sends no request. The caller unlocks mu and then calls finish.
-func (h *hold) endOnCloseLocked(silent bool) (finish func() error) {
+// endOnCloseLocked ends the hold. If silent is set, no request is sent. The caller unlocks mu and then calls rest.
+func (h *hold) endOnCloseLocked(silent bool) (rest func() error) {
 	switch h.phase {
 	case phaseHeld:
-		rest := h.releaseLocked(ErrClosed)
-		rest.silent = silent
-		return rest.finish
+		r := h.releaseLocked(ErrClosed)
+		r.silent = silent
+		return r.finish
 	case phaseCleaning:
 		h.setPhaseLocked(phaseEnded)
 		r := h.releaseRequestLocked(h.keepForLocked())
 		return func() error {
 			err := timelimit.ErrNoAnswer
 			if !silent {
-				err = h.sendRelease(r)
+				err = h.releaseOrCleanUp(r)
 			}
 			if err != nil && !driver.IsNo(err) {
 				return h.lock.newError("clean up", ErrUnknown, err)

@@ -69,8 +69,8 @@ type phase uint8
 const (
 	phaseTaking   phase = iota // not granted yet
 	phaseHeld                  // granted and valid
-	phaseCleaning              // ended here, but the engine may still have it
-	phaseEnded
+	phaseCleaning              // ended here, but the engine may still have it: the clean-up repeats the release
+	phaseEnded                 // ended here; phaseCleaning follows if it turns out that the engine may still have it
 )
 
 // newOwner returns 160 random bits as text. An owner is enough to release what it holds, so it is sent to the
@@ -81,9 +81,9 @@ func newOwner() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func newHold(l *lock, a *acquisition, turn bool) *hold {
-	h := &hold{lock: l, owner: newOwner(), mode: a.mode, weight: max(a.weight, 1), requestedMode: a.mode, hasTurn: turn}
-	h.place = h.owner
+func newHold(l *lock, a *acquisition) *hold {
+	h := &hold{lock: l, owner: newOwner(), mode: a.mode, requestedMode: a.mode, weight: max(a.weight, 1)}
+	h.place, h.hasTurn = h.owner, a.hasTurn
 	h.entry.Value, h.unwatched = h, h.unwatchedBuf[:0]
 	return h
 }
@@ -103,7 +103,7 @@ func (h *hold) setPhaseLocked(p phase) {
 // withFreshOwner returns the hold with which a call goes on when the owner of h must not be used in a take again. The
 // new hold has the place and the turn of h.
 func (h *hold) withFreshOwner(a *acquisition) *hold {
-	next := newHold(h.lock, a, h.hasTurn)
+	next := newHold(h.lock, a)
 	next.place = h.place
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -299,20 +299,21 @@ func (h *hold) loseLocked(how Loss, cleanUp bool) (after func()) {
 
 func doNothing() {}
 
-// endLocked ends the hold, for whatever cause. The caller unlocks mu and then calls after.
+// endLocked ends the hold here, for whatever cause. What the engine may still have is the matter of the caller, which
+// also unlocks mu and then calls after.
 func (h *hold) endLocked(cause error) (after func()) {
-	ends, turn := h.contextEnds, h.hasTurn
+	ends, hadTurn := h.contextEnds, h.hasTurn
 	h.setPhaseLocked(phaseEnded)
 	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
 	h.lock.client.schedule.Remove(&h.entry)
-	if len(ends) == 0 && !turn {
+	if len(ends) == 0 && !hadTurn {
 		return doNothing
 	}
 	return func() {
 		for _, e := range ends {
 			e.cancel(cause)
 		}
-		if turn {
+		if hadTurn {
 			h.lock.client.queue.EndTurn(h.lock.key)
 		}
 	}

@@ -133,17 +133,18 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 			return nil, nil
 		}
 	}
+	a.hasTurn = true // of each name
 	waiting, cancel := first.withWaitLimit(ctx)
 	defer cancel()
 	holds := make([]*hold, len(locks))
 	for i, l := range locks {
-		holds[i] = newHold(l, a, true)
+		holds[i] = newHold(l, a)
 	}
 	start := driver.Now()
 	grants, err := c.sendTakeAll(waiting, engine, holds)
 	if errors.Is(err, driver.ErrHeld) || errors.Is(err, driver.ErrNotTogether) {
 		c.endTurns(locks[1:])
-		a.hasTurn, a.knownHeld = true, errors.Is(err, driver.ErrHeld)
+		a.knownHeld = errors.Is(err, driver.ErrHeld)
 		return nil, nil
 	}
 	mayHold := !driver.HadNoEffect(err)

@@ -69,7 +69,7 @@ var mutants = []mutant{
 		{"renewal.go", "\tcase err == nil:\n\t\th.extendLocked", "\tcase !driver.IsNo(err):\n\t\th.extendLocked"},
 	}},
 	{name: "turn of a failed caller kept", edits: []edit{
-		{"acquire.go", "\t\tif queued {\n\t\t\tl.endTurn(a)\n\t\t}\n", ""},
+		{"acquire.go", "\t\tl.endTurn(a)\n", ""},
 	}},
 	{name: "owner used again after it was released", edits: []edit{
 		{"hold.go", "	next.place = h.place\n", "	next.place, next.owner = h.place, h.owner\n"},

@@ -101,7 +101,7 @@ func (r *releaseRest) sendRequest() error {
 	}
 	err := timelimit.ErrNoAnswer
 	if !r.silent {
-		err = r.hold.sendRelease(r.request)
+		err = r.hold.releaseOrCleanUp(r.request)
 	}
 	if r.hadTurn {
 		queue.EndTurn(l.key)

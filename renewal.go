@@ -281,10 +281,10 @@ func (h *hold) noteExtended(sent driver.Instant, ttl time.Duration) {
 // The hold has counted as a read lock since before the request was sent.
 func (h *hold) noteDowngraded() {
 	h.mu.Lock()
-	turn := h.hasTurn
+	hadTurn := h.hasTurn
 	h.hasTurn = false
 	h.mu.Unlock()
-	if turn {
+	if hadTurn {
 		h.lock.client.queue.EndTurn(h.lock.key)
 	}
 }
