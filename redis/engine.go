@@ -57,6 +57,7 @@ var (
 	_ driver.Operator    = (*Engine)(nil)
 	_ driver.AllTaker    = (*Engine)(nil)
 	_ quorumnode.Raiser  = (*Engine)(nil)
+	_ driver.Router      = (*Engine)(nil)
 	_ driver.Wanter      = (*Engine)(nil)
 	_ driver.Latcher     = (*Engine)(nil)
 	_ quorumnode.Starter = (*Engine)(nil)
@@ -151,57 +152,6 @@ func observesDeadlines(client redis.UniversalClient) bool {
 		return c.Options().ContextTimeoutEnabled
 	}
 	return false
-}
-
-// readHeld reads the answer of a script that says 1 (held, or done) or 0.
-func readHeld(answer any, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case answer == int64(1):
-		return nil
-	case answer == int64(0):
-		return driver.ErrNotHeld
-	}
-	return errReply
-}
-
-// Release implements [driver.Engine].
-func (e *Engine) Release(ctx context.Context, r driver.Release) error {
-	if err := checkOwner(r.Owner); err != nil {
-		return err
-	}
-	if e.unsent.Withdraw(r.Owner) {
-		return driver.ErrNotHeld
-	}
-	if wantedByOthers := e.forgetOwner(r); !wantedByOthers && canReleaseFree(r) && !e.spentAtHead.Has(r.Owner) {
-		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
-			return err
-		}
-	}
-	return e.releaseFully(ctx, r)
-}
-
-// forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
-func (e *Engine) forgetOwner(r driver.Release) (wantedByOthers bool) {
-	e.waiters.remove(r.Owner)
-	return e.wantedByOthers.Remove(r.Key)
-}
-
-// canReleaseFree reports whether releaseFree can handle a release, provided that nobody waits.
-func canReleaseFree(r driver.Release) bool {
-	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
-}
-
-// releaseFully releases whatever the owner holds, or its place in the queue.
-func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
-	keepHead := e.spentAtHead.Has(r.Owner)
-	err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
-		r.Owner, floorArg(), toMillis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
-	if keepHead && (err == nil || driver.IsNo(err)) {
-		e.spentAtHead.Remove(r.Owner)
-	}
-	return err
 }
 
 // Downgrade implements [driver.Engine].

@@ -8,18 +8,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
 )
 
 // How a script is run, from the outside in:
 //
-//   - run (here): any script with all keys of one name, for callers that may leave when their context ends.
-//   - runRequest (take_free.go): a take or release of a name that is likely to be free. It gives the request to the
-//     batcher, which sends many in one script, or calls runDirect.
-//   - runDirect (take_free.go): such a request in a script of its own.
-//   - runScript (here): runScriptOnce, and again while the slot of the name is moving.
-//   - runScriptOnce (here): finds the server and checks that it may grant. If another server answers, it finds that
-//     one, and sends again.
-//   - send (here), or runConfirmed (replicas.go), which also waits for replicas to confirm: one command to the server.
+//   - run: any script with all keys of one name, for callers that may leave when their context ends.
+//   - runRequest: a take or release of a name that is likely to be free. It gives the request to the batcher, which
+//     sends many in one script, or calls runDirect.
+//   - runDirect: such a request in a script of its own.
+//   - runScript: runScriptOnce, and again while the slot of the name is moving.
+//   - runScriptOnce: finds the server and checks that it may grant. If another server answers, it finds that one, and
+//     sends again.
+//   - send, or runConfirmed (replicas.go), which also waits for replicas to confirm: one command to the server.
 
 // run runs a script with all keys of one name, on the server that has the name.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
@@ -27,6 +28,33 @@ func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, 
 		answer, _, err := e.runScript(ctx, e.send, s, n, newScriptCall(n.allKeys(), args...))
 		return answer, err
 	}, nil)
+}
+
+// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when
+// ctx ends.
+func (e *Engine) runRequest(ctx context.Context, r *batchRequest) (any, error) {
+	if e.router.isSingle() {
+		if !e.returnsInTime(ctx) || !e.batcher.beginDirect() {
+			return e.batcher.wait(ctx, r)
+		}
+		defer e.batcher.endDirect()
+	}
+	if !e.returnsInTime(ctx) {
+		return e.runDetached(ctx, *r)
+	}
+	return e.runDirect(ctx, *r)
+}
+
+// runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
+func (e *Engine) runDetached(ctx context.Context, r batchRequest) (any, error) {
+	run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
+	return detach.Do(ctx, &e.workers, run, func(answer any, err error) { e.releaseGrant(&r, answer, err) })
+}
+
+// runDirect sends a request in a script of its own.
+func (e *Engine) runDirect(ctx context.Context, r batchRequest) (any, error) {
+	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
+	return answer, err
 }
 
 // sendFunc sends one script, as send or runConfirmed do.
@@ -156,9 +184,9 @@ func (e *Engine) serverNow(ctx context.Context, n names, toGrant bool) (*server,
 // owner was released meanwhile.
 func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) error {
 	if e.router.routes.Load() != nil {
-		return e.unsent.Send(owners...)
+		return e.unsent.NoteSent(owners...)
 	}
-	goOn := e.unsent.Ask(owners...)
+	goOn := e.unsent.NotePending(owners...)
 	_, err := inTime(ctx, e, func(ctx context.Context) (*server, error) {
 		_, srv, err := retryWhileMoving(ctx, func() (any, *server, error) {
 			srv, err := e.serverNow(ctx, n, true)

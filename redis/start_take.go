@@ -15,7 +15,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 		go t.finishWith(e.TakeFrom)
 		return
 	}
-	if err := e.unsent.Send(r.Owner); err != nil {
+	if err := e.unsent.NoteSent(r.Owner); err != nil {
 		done(driver.Grant{}, err)
 		return
 	}
@@ -27,6 +27,11 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 	t.deadline, _ = ctx.Deadline()
 	t.finish = t.onAnswer
 	e.batcher.add(&t.batchRequest)
+}
+
+// canBatch reports whether a take may go with others in one script.
+func (e *Engine) canBatch(r driver.Request) bool {
+	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
 }
 
 // startedTake is a take that StartTake has begun.

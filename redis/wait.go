@@ -25,7 +25,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 // WaitFrom implements [quorumnode.Raiser].
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
-	if err := e.unsent.Send(r.Owner); err != nil {
+	if err := e.unsent.NoteSent(r.Owner); err != nil {
 		return driver.Grant{}, err
 	}
 	n := e.names(r.Key)

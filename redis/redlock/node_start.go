@@ -17,7 +17,7 @@ func (n *node) StartTake(ctx context.Context, r quorumnode.Request, done func(dr
 		done(g, err)
 	}
 	if n.isReady() {
-		if err := n.unsent.Send(r.Owner); err != nil {
+		if err := n.unsent.NoteSent(r.Owner); err != nil {
 			done(driver.Grant{}, err)
 			return
 		}
@@ -42,7 +42,7 @@ func (n *node) StartTake(ctx context.Context, r quorumnode.Request, done func(dr
 // beginTake notes a take that is to be sent when the returned function has initialized the server. That function fails
 // if the take must not be sent, as its owner was released meanwhile.
 func (n *node) beginTake(owner string) (initAndJoin func(context.Context) error) {
-	goOn := n.unsent.Ask(owner)
+	goOn := n.unsent.NotePending(owner)
 	return func(ctx context.Context) error {
 		err := n.initAndJoinList(ctx)
 		return cmp.Or(goOn(err == nil), err)

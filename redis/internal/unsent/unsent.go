@@ -18,8 +18,8 @@ const maxOwners = 1024
 
 // Owners are the owners of an engine. The zero value is empty. It is safe for concurrent use.
 //
-// Note each take with Ask or Send before it is sent, whether or not the server is known: a take that is not noted
-// counts as not sent.
+// Note each take with NotePending or NoteSent before it is sent, whether or not the server is known: a take that is not
+// noted counts as not sent.
 type Owners struct {
 	count atomic.Int32 // so that a release needs no mutex while there are none
 	// sent says that something was sent, so every take may be sent at any time. It is set under mu.
@@ -35,17 +35,17 @@ type state struct {
 	withdrawn bool
 }
 
-// Send notes a take that is sent now, as the server is known. It returns ErrWithdrawn if it must not be sent.
-func (s *Owners) Send(owners ...string) error {
+// NoteSent notes a take that is sent now, as the server is known. It returns ErrWithdrawn if it must not be sent.
+func (s *Owners) NoteSent(owners ...string) error {
 	if s.sent.Load() && s.count.Load() == 0 {
 		return nil
 	}
-	return s.Ask(owners...)(true)
+	return s.NotePending(owners...)(true)
 }
 
-// Ask notes a take for some owners. Call the returned function once: with true before anything is sent, or with false
-// if nothing will be. With true, it returns ErrWithdrawn if nothing may be sent.
-func (s *Owners) Ask(owners ...string) (goOn func(send bool) error) {
+// NotePending notes a take that waits until the server is known. Call the returned function once: with true before
+// anything is sent, or with false if nothing will be. With true, it returns ErrWithdrawn if nothing may be sent.
+func (s *Owners) NotePending(owners ...string) (goOn func(send bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byOwner == nil {

@@ -14,7 +14,7 @@ func TestNothingIsSentForWhomWasReleased(t *testing.T) {
 	if s.Withdraw("a") {
 		t.Error("nobody has asked for a")
 	}
-	first, both, never := s.Ask("a"), s.Ask("b", "c"), s.Ask("d")
+	first, both, never := s.NotePending("a"), s.NotePending("b", "c"), s.NotePending("d")
 	if err := never(false); err != nil || !s.Withdraw("d") || !s.Withdraw("d") {
 		t.Errorf("nothing was sent for d: %v", err)
 	}
@@ -33,7 +33,7 @@ func TestNothingIsSentForWhomWasReleased(t *testing.T) {
 func TestNobodyIsWithdrawnWhenSomethingWasSent(t *testing.T) {
 	t.Parallel()
 	var s unsent.Owners
-	released, one, other := s.Ask("a"), s.Ask("b"), s.Ask("b")
+	released, one, other := s.NotePending("a"), s.NotePending("b"), s.NotePending("b")
 	if !s.Withdraw("a") {
 		t.Error("nothing was sent for a")
 	}
@@ -53,17 +53,17 @@ func TestNobodyIsWithdrawnWhoHasSentTheSecondTime(t *testing.T) {
 	t.Parallel()
 	var s unsent.Owners
 	for _, name := range []string{"a", "b"} {
-		if err := s.Ask(name)(false); err != nil {
+		if err := s.NotePending(name)(false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !s.Withdraw("b") {
 		t.Error("nothing was sent for b")
 	}
-	if err := s.Send("a", "b"); err != unsent.ErrWithdrawn {
+	if err := s.NoteSent("a", "b"); err != unsent.ErrWithdrawn {
 		t.Errorf("b was released: %v", err)
 	}
-	if err := s.Send("a"); err != nil || s.Withdraw("a") {
+	if err := s.NoteSent("a"); err != nil || s.Withdraw("a") {
 		t.Errorf("something was sent for a: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	t.Parallel()
 	var s unsent.Owners
 	for i := range 3000 {
-		if err := s.Ask(strconv.Itoa(i))(false); err != nil {
+		if err := s.NotePending(strconv.Itoa(i))(false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,10 +85,10 @@ func TestMemoryIsLimited(t *testing.T) {
 func TestNobodyIsWithdrawnForWhomSomethingWasSentBefore(t *testing.T) {
 	t.Parallel()
 	var s unsent.Owners
-	if err := s.Send("a"); err != nil {
+	if err := s.NoteSent("a"); err != nil {
 		t.Errorf("nobody has released a: %v", err)
 	}
-	again := s.Ask("a")
+	again := s.NotePending("a")
 	if s.Withdraw("a") {
 		t.Error("something was sent for a")
 	}

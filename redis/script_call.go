@@ -2,8 +2,15 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // singleCommand is a command that the client sends at most once. If the client repeated a request whose reply was lost,
@@ -59,4 +66,57 @@ func (call scriptCall) commandBy(ctx context.Context, by string, set *scriptSet,
 	cmd := redis.NewCmd(ctx, call...)
 	cmd.SetFirstKeyPos(3)
 	return singleCommand{cmd}
+}
+
+// errOwner refuses an owner that the scripts could not tell from others. An empty one would be nobody's, like what a
+// release keeps.
+var errOwner = driver.Permanent(errors.New("redis: the owner is empty or not printable ASCII: " +
+	"give each attempt an owner as the contract of engines says"))
+
+// checkOwner refuses an owner that is empty or does not fit on one line.
+func checkOwner(owner string) error {
+	for i := range len(owner) {
+		if owner[i] < ' ' || owner[i] > '~' {
+			return errOwner
+		}
+	}
+	if owner == "" {
+		return errOwner
+	}
+	return nil
+}
+
+// toMillis converts a duration for the scripts, rounded up.
+func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// millisToDuration converts milliseconds. It limits the result, as a key may have any expiry.
+func millisToDuration(ms int64) time.Duration {
+	const limit = math.MaxInt64 / 2 / int64(time.Millisecond) // something may be added to it
+	return time.Duration(max(min(ms, limit), -limit)) * time.Millisecond
+}
+
+// nowMicros returns the client's clock in microseconds, as tokens count it. A clock that was never set may stand before
+// 1970.
+func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
+
+// floorArg returns the smallest token that may be granted now, for the scripts.
+func floorArg() string { return strconv.FormatInt(nowMicros(), 10) }
+
+// withoutNUL removes NUL bytes, at which the scripts would cut a text.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+
+// placeArg converts a place in the queue for the scripts.
+func placeArg(place, owner string) string {
+	if place == owner {
+		return ""
+	}
+	return place
+}
+
+// flagArg converts a bool for the scripts.
+func flagArg(b bool) string {
+	if b {
+		return "1"
+	}
+	return ""
 }

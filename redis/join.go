@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
+)
+
+// refusal is the server's answer to a take that it does not grant now.
+type refusal struct {
+	serverMillis int64         // the server's clock
+	endsIn       time.Duration // until the next lease ends; negative if it never does
+	position     int           // in the queue: 0 is the head, negative is not queued
+	foreign      bool          // held by another kind of client, which does not notify of its release
+	closed       bool          // refused only because grants are closed
+}
+
+// contendedFor is how long a name counts as contended after it was found held.
+const contendedFor = 2 * time.Second
+
+// joinInTime joins the queue, and returns when ctx ends. It is a function of its own because what its closure captures
+// is allocated on the heap when the function begins.
+func (e *Engine) joinInTime(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
+	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
+	}, e.releaseLate(r.Request))
+}
+
+// takeOrJoinInTime is takeOrJoin, but returns when ctx ends.
+func (e *Engine) takeOrJoinInTime(
+	ctx context.Context, r quorumnode.Request, n names, answer error,
+) (driver.Grant, error) {
+	var refused atomic.Bool
+	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		return e.takeOrJoin(ctx, r, n, answer, &refused)
+	}, e.releaseLate(r.Request))
+	if refused.Load() && !driver.IsNo(err) {
+		err = driver.KnownHeld(err)
+	}
+	return g, err
+}
+
+// takeOrJoin goes on with a take whose first answer is not final. It sets refused if it joins the queue, because the
+// name was refused.
+func (e *Engine) takeOrJoin(
+	ctx context.Context, r quorumnode.Request, n names, err error, refused *atomic.Bool,
+) (g driver.Grant, _ error) {
+	if errors.Is(err, errUseFullScript) {
+		g, _, err = e.takeFully(ctx, r, n, nil)
+	}
+	if r.Join && isRefused(err) {
+		refused.Store(true)
+		e.contended.Add(r.Key, contendedFor)
+		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
+	}
+	return g, err
+}
+
+// join takes the name, or joins its queue.
+func (e *Engine) join(ctx context.Context, r quorumnode.Request, n names, w *waiter) (driver.Grant, error) {
+	if err := e.subscribe(ctx, w, n); err != nil {
+		e.dropWaiter(r.Owner, w) // it had no effect, so nobody will release it
+		return driver.Grant{}, err
+	}
+	sent := driver.Now()
+	w.noteRequest(sent)
+	g, refused, err := e.takeFully(ctx, r, n, w)
+	switch {
+	case err == nil:
+		e.dropWaiter(r.Owner, w)
+		g.Start = sent
+	case errors.Is(err, driver.ErrHeld):
+		e.contended.Add(r.Key, contendedFor)
+		w.noteRefused(sent, refused)
+	case driver.HadNoEffect(err):
+		e.dropWaiter(r.Owner, w)
+	}
+	return g, err
+}
+
+// dropWaiter forgets a waiter whose request is over. If its caller has left that request, a later Wait of the same
+// owner may be waiting on it: that one polls at once, and is told what the owner has.
+func (e *Engine) dropWaiter(owner string, w *waiter) {
+	e.waiters.remove(owner)
+	w.wakeUp()
+}
+
+// takeFully runs the full script. With w, the owner joins the queue as w.
+func (e *Engine) takeFully(
+	ctx context.Context, r quorumnode.Request, n names, w *waiter,
+) (driver.Grant, refusal, error) {
+	mode, weight, size := "x", 1, 1
+	switch {
+	case r.Kind == driver.Semaphore:
+		mode, weight, size = "s", r.Weight, r.Size
+	case r.Mode == driver.Shared:
+		mode, size = "s", 1<<31-1
+	}
+	notifyBy, ticket, process, waiters := "", "0", "", 0
+	if w != nil {
+		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.process, r.MaxWaiters
+	}
+	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, newScriptCall(n.allKeys(),
+		r.Owner, toMillis(r.TTL), max(r.Tokens, 1), tokenFloor(r), withoutNUL(r.Holder), mode, weight, size,
+		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
+	short, unconfirmed := errors.AsType[*shortfallError](err)
+	if err != nil && !unconfirmed {
+		return driver.Grant{}, refusal{}, err
+	}
+	g, waiting, refused, err := readTake(answer, r.Request)
+	if err == nil && unconfirmed {
+		return driver.Grant{}, refusal{}, e.undoTake(ctx, short, hasWaited(r.Request, w), r.Request)
+	}
+	if err != nil {
+		if marker := e.router.markerOf(n, srv); marker.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {
+			left := marker.closedFor()
+			if refused.endsIn == 0 { // nobody holds it
+				refused.closed = true
+				err = closedAnswer(w != nil, marker.closedError())
+			}
+			if refused.position <= 0 || refused.endsIn < left { // until grants open, no release notifies the head
+				refused.endsIn = left
+			}
+		}
+		return g, refused, err
+	}
+	if waiting {
+		e.wantedByOthers.Add(r.Key)
+	}
+	return g, refused, nil
+}
+
+// hasWaited reports whether a request comes from a caller that waits, as w or with an earlier, spent owner. Only for
+// these does the core use another owner.
+func hasWaited(r driver.Request, w *waiter) bool {
+	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
+}
+
+// closedAnswer returns the error for a take that is refused only because grants are closed. A caller that has joined
+// waits for them to open.
+func closedAnswer(joined bool, closed *ClosedError) error {
+	if joined {
+		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+	}
+	return driver.NoEffect(closed)
+}
+
+// readTake reads the answer of the full script.
+func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refused refusal, err error) {
+	if answer == any(int64(0)) {
+		return g, false, refused, driver.ErrTooManyWaiters
+	}
+	list, err := readIntegers(answer, 3)
+	switch {
+	case err != nil:
+		return g, false, refused, err
+	case list[0] != 0:
+		g, err = newGrant(list[0], list[1], r)
+		return g, list[2] > 0, refused, err
+	case len(list) < 5:
+		return g, false, refused, errReply
+	}
+	refused = refusal{
+		serverMillis: list[1], endsIn: millisToDuration(list[2]), position: int(list[3]), foreign: list[4] == 1,
+	}
+	return g, false, refused, &driver.HeldError{Left: refused.endsIn}
+}
+
+// readIntegers reads a list of at least that many integers.
+func readIntegers(answer any, minCount int) ([]int64, error) {
+	items, ok := answer.([]any)
+	if !ok || len(items) < minCount {
+		return nil, errReply
+	}
+	list := make([]int64, len(items))
+	for i, item := range items {
+		if list[i], ok = item.(int64); !ok {
+			return nil, errReply
+		}
+	}
+	return list, nil
+}
