@@ -223,6 +223,40 @@ func TestWanted(t *testing.T) {
 	})
 }
 
+// A waiter whose arbiter is restarted is told so by Wait of that node. It goes on at another one, and does not wait
+// until the arbiter grants again.
+func TestArbiterIsRestartedWhileSomebodyWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestQuorum(t, 3)
+		holder, e := s.client(steady), s.client(steady)
+		s.mustTake(holder, "holder")
+		if _, err := e.Take(t.Context(), joining("waiter")); !errors.Is(err, driver.ErrHeld) {
+			t.Fatalf("take of a held name: %v", err)
+		}
+		granted := make(chan driver.Grant, 1)
+		go func() {
+			g, err := e.Wait(t.Context(), joining("waiter"))
+			if err != nil {
+				t.Errorf("wait: %v", err)
+			}
+			granted <- g
+		}()
+		time.Sleep(time.Second)
+		arbiter := s.nodes[e.arbiters(key)[0].index]
+		arbiter.crash(0, true)
+		time.Sleep(time.Second)
+		s.mustRelease(holder, "holder")
+		released := time.Now()
+		g := <-granted
+		if late := time.Since(released); late > time.Second || time.Now().After(arbiter.opensAt()) {
+			t.Errorf("granted %v after the release", late)
+		}
+		s.releaseGrant(e, joining("waiter"), g)
+		time.Sleep(time.Second)
+	})
+}
+
 // A caller that gives up at any moment and releases leaves nothing behind, and returns at once.
 func TestGivingUpLeavesNothing(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -121,7 +122,8 @@ func (n *faultyNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, 
 	return n.WaitFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// WaitFrom leaves the queue when ctx ends, or joins it only then, and stays there.
+// WaitFrom leaves the queue when ctx ends, or joins it only then, and stays there. When the connection breaks it asks
+// again, as the engine redis does, and may find that the node grants nothing now.
 func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	n.rule.checkTake(r.Owner, n.name)
 	r = n.skewed(r)
@@ -146,27 +148,12 @@ func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver
 		}()
 		return driver.Grant{}, ctx.Err()
 	}
-	e, err := n.node.reach(ctx, connection)
-	if err != nil {
-		return driver.Grant{}, err
+	g, err := n.waitThere(ctx, r, connection)
+	for errors.Is(err, errCut) && connection != n.node.connection() {
+		connection = n.node.connection()
+		g, err = n.waitThere(ctx, r, connection)
 	}
-	if err := n.node.checkOpen(); err != nil {
-		return driver.Grant{}, err
-	}
-	under, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-connection:
-			cancel()
-		case <-under.Done():
-		}
-	}()
-	g, err := e.WaitFrom(under, n.node.receivedRequest(r))
 	if err != nil {
-		if ctx.Err() == nil {
-			err = errCut
-		}
 		return g, err
 	}
 	n.node.noteGrant(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
@@ -188,6 +175,33 @@ func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver
 		return driver.Grant{}, errCut
 	}
 	return g, nil
+}
+
+// waitThere waits in the queue of the node until the name is granted, or the connection breaks.
+func (n *faultyNode) waitThere(
+	ctx context.Context, r quorumnode.Request, connection <-chan struct{},
+) (driver.Grant, error) {
+	e, err := n.node.reach(ctx, connection)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	if err := n.node.checkOpen(); err != nil {
+		return driver.Grant{}, closedAnswer(true, err)
+	}
+	under, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-connection:
+			cancel()
+		case <-under.Done():
+		}
+	}()
+	g, err := e.WaitFrom(under, n.node.receivedRequest(r))
+	if err != nil && ctx.Err() == nil {
+		err = errCut
+	}
+	return g, err
 }
 
 func (n *faultyNode) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {

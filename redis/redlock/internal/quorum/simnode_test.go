@@ -183,7 +183,7 @@ func (n *simNode) opensAt() time.Time {
 
 func (n *simNode) take(e *memory.Engine, r quorumnode.Request) (driver.Grant, error) {
 	if err := n.checkOpen(); err != nil {
-		return driver.Grant{}, err
+		return driver.Grant{}, closedAnswer(r.Join, err)
 	}
 	r = n.receivedRequest(r)
 	g, err := e.TakeFrom(context.Background(), r)
@@ -191,6 +191,15 @@ func (n *simNode) take(e *memory.Engine, r quorumnode.Request) (driver.Grant, er
 		n.noteGrant(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
 	}
 	return g, err
+}
+
+// closedAnswer is the answer of a node that grants nothing yet. As on the engine redis, a caller that waits is told
+// that this is the reason.
+func closedAnswer(waits bool, closed error) error {
+	if waits {
+		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+	}
+	return closed
 }
 
 func (n *simNode) receivedRequest(r quorumnode.Request) quorumnode.Request {
