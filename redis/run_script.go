@@ -118,27 +118,16 @@ func (e *Engine) runScriptOnce(
 		call = append(call, "")
 	}
 	for range 6 {
-		var listErr error
-		if policy != grantsNever {
-			listErr = e.router.checkNodeList(srv)
-		}
-		if listErr != nil && (s == scriptTake || s == scriptTakeAll) {
-			return nil, srv, listErr
-		}
-		marker := e.router.markerOf(n, srv)
-		if policy != grantsNever && marker.closedFor() > 0 && marker.isStale() { // somebody may have opened it
-			if marker, err = e.router.refreshMarker(ctx, n, srv); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-				return nil, nil, err
-			}
-		}
-		switch closed := listErr != nil || marker.closedFor() > 0; {
+		closed, err := e.areGrantsClosed(ctx, s, n, srv)
+		switch {
+		case err != nil:
+			return nil, srv, err
 		case closed && policy == grantsAlways:
 			return nil, srv, errUseFullScript
 		case policy == grantsUnlessClosed:
 			call[len(call)-1] = flagArg(closed)
 		}
-		var answer any
-		answer, err = send(ctx, call.withMarker(srv.scripts, s, n).command(ctx, srv.scripts, s))
+		answer, err := send(ctx, call.withMarker(srv.scripts, s, n).command(ctx, srv.scripts, s))
 		if err == nil {
 			return answer, srv, nil
 		}
@@ -163,6 +152,25 @@ func (e *Engine) runScriptOnce(
 		}
 	}
 	return nil, nil, errScripts
+}
+
+// areGrantsClosed reports whether a server grants nothing now, as far as is known, to a script that may grant.
+func (e *Engine) areGrantsClosed(ctx context.Context, s script, n names, srv *server) (closed bool, err error) {
+	if s.grantPolicy() == grantsNever {
+		return false, nil
+	}
+	listErr := e.router.checkNodeList(srv)
+	if listErr != nil && (s == scriptTake || s == scriptTakeAll) {
+		return false, listErr
+	}
+	marker := e.router.markerOf(n, srv)
+	if marker.closedFor() > 0 && marker.isStale() { // somebody may have opened it
+		marker, err = e.router.refreshMarker(ctx, n, srv)
+		if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") { // what is sent next gets that answer, too
+			return false, err
+		}
+	}
+	return listErr != nil || marker.closedFor() > 0, nil
 }
 
 // serverNow returns the server that has a name. With toGrant, it is one that may grant leases as far as is known.
