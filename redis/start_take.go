@@ -11,7 +11,7 @@ import (
 // latest of their deadlines. So their deadlines should be close together.
 func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
-	if !e.canBatch(r.Request) || checkOwner(r.Owner) != nil {
+	if !e.canBatch(r) || checkOwner(r.Owner) != nil {
 		go t.finishWith(e.TakeFrom)
 		return
 	}
@@ -30,7 +30,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 }
 
 // canBatch reports whether a take may go with others in one script.
-func (e *Engine) canBatch(r driver.Request) bool {
+func (e *Engine) canBatch(r quorumnode.Request) bool {
 	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
 }
 
@@ -47,7 +47,7 @@ type startedTake struct {
 // onAnswer takes the answer of the script.
 func (t *startedTake) onAnswer(answer any, err error) {
 	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request.Request)
-	if t.engine.isUndecided(t.request.Request, err) {
+	if t.engine.isUndecided(t.request, err) {
 		t.continueInBackground(err)
 		return
 	}

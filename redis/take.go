@@ -35,10 +35,10 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
 	var g driver.Grant
 	err := errUseFullScript
-	if e.canTakeFree(r.Request) {
+	if e.canTakeFree(r) {
 		g, err = e.takeFree(ctx, r, n)
 	}
-	if !e.isUndecided(r.Request, err) {
+	if !e.isUndecided(r, err) {
 		return g, err
 	}
 	return e.takeOrJoinInTime(ctx, r, n, err)
@@ -46,12 +46,12 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 
 // canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
 // process was granted it, and it was not released since, it is not free.
-func (e *Engine) canTakeFree(r driver.Request) bool {
+func (e *Engine) canTakeFree(r quorumnode.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
 // isUndecided reports whether the answer to a take is not final.
-func (e *Engine) isUndecided(r driver.Request, err error) bool {
+func (e *Engine) isUndecided(r quorumnode.Request, err error) bool {
 	return errors.Is(err, errUseFullScript) || r.Join && isRefused(err)
 }
 
