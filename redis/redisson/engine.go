@@ -55,6 +55,7 @@ func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		return nil, errNoClient
 	}
 	e := &Engine{client: client}
+	e.watchdogTimeout = DefaultWatchdogTimeout
 	switch client.(type) {
 	case *redis.Client:
 	case *redis.ClusterClient:
@@ -68,7 +69,12 @@ func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e.lockAs = exclusiveLock{tokens: e.lock == Fenced}
+	switch e.lock {
+	case ReadWrite:
+		e.lockAs = readWriteLock{}
+	default:
+		e.lockAs = exclusiveLock{tokens: e.lock == Fenced}
+	}
 	e.connections = subscriptions.New(client, errClosed, e.channels.onMessage)
 	return e, nil
 }
@@ -86,7 +92,11 @@ func (e *Engine) Close() error {
 
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
-	return driver.Abilities{Name: "redisson", Semaphores: true, Walk: true}
+	a := driver.Abilities{Name: "redisson", Semaphores: true, Walk: true}
+	if e.lock == ReadWrite {
+		a.Shared, a.MaxTTL = true, e.watchdogTimeout
+	}
+	return a
 }
 
 // Format implements [fmt.Formatter]. Every verb prints the same text, and none of the engine's fields.

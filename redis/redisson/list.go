@@ -150,12 +150,14 @@ type search struct {
 
 // searches returns how to find the names of each kind.
 func (e *Engine) searches() map[driver.Kind]search {
-	itself := func(key string) (string, bool) { return key, true }
 	return map[driver.Kind]search{
-		driver.Lock:      {"hash", itself, e.prefix},
+		driver.Lock:      {"hash", lockOf, e.prefix},
 		driver.Semaphore: {"zset", semaphoreOf, e.prefix + e.semaphorePrefix},
 	}
 }
+
+// lockOf returns the name of the lock whose key it may be.
+func lockOf(key string) (name string, ok bool) { return key, !strings.HasPrefix(key, "leasehold_") }
 
 // parse returns the name that may be held if there is such a key.
 func (s search) parse(key string) (name string, ok bool) {

@@ -3,6 +3,7 @@ package redisson
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Option configures an engine or a client when it is made.
@@ -12,7 +13,10 @@ type Option func(*config) error
 type config struct {
 	prefix, semaphorePrefix, latchPrefix string
 
-	lock      LockType
+	lock LockType
+
+	watchdogTimeout time.Duration
+
 	messages  Messages
 	isCluster bool
 }
@@ -44,10 +48,15 @@ const (
 	// Spin is RSpinLock: the same as Plain, but waiters poll with growing pauses instead of being notified. In Java its
 	// holders notify nobody either, so all that wait behind them should be of this type.
 	Spin
+	// ReadWrite is RReadWriteLock. Waiters are served in no order: as in Java, writers may wait for as long as readers
+	// keep coming. No lease may be longer than [WithWatchdogTimeout].
+	//
+	// Tokens and texts about holders are in one more key, "leasehold_holders:{name}". Programs in Java have no token.
+	ReadWrite
 )
 
 // lockTypes are the types as words of a URL.
-var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin"}
+var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin", ReadWrite: "readwrite"}
 
 // WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
 func WithLock(t LockType) Option {

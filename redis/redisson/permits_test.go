@@ -52,7 +52,9 @@ func permits(name string, size, weight int) driver.Request {
 	}
 }
 
-func holdOf(r driver.Request) driver.Hold { return driver.Hold{Key: r.Key, Owner: r.Owner} }
+func holdOf(r driver.Request) driver.Hold {
+	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
+}
 
 func (p permitsTest) take(r driver.Request) {
 	p.Helper()

@@ -32,6 +32,28 @@ var (
 	//go:embed scripts/permits_status.lua
 	permitsStatusText string
 
+	//go:embed scripts/rw_common.lua
+	readWriteText string
+	//go:embed scripts/rw_take.lua
+	readWriteTakeText string
+	//go:embed scripts/rw_release.lua
+	readWriteReleaseText string
+	//go:embed scripts/rw_renew.lua
+	readWriteRenewText string
+	//go:embed scripts/rw_downgrade.lua
+	readWriteDowngradeText string
+	//go:embed scripts/rw_force.lua
+	readWriteForceText string
+	//go:embed scripts/rw_status.lua
+	readWriteStatusText string
+
+	readWriteTake      = redis.NewScript(readWriteText + readWriteTakeText)
+	readWriteRelease   = redis.NewScript(readWriteText + readWriteReleaseText)
+	readWriteRenew     = redis.NewScript(readWriteText + readWriteRenewText)
+	readWriteDowngrade = redis.NewScript(readWriteText + readWriteDowngradeText)
+	readWriteForce     = redis.NewScript(readWriteText + readWriteForceText)
+	readWriteStatus    = redis.NewScript(readWriteText + readWriteStatusText)
+
 	lockTake    = redis.NewScript(lockTakeText)
 	lockRelease = redis.NewScript(lockReleaseText)
 	lockRenew   = redis.NewScript(lockRenewText)

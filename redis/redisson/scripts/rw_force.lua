@@ -1,0 +1,13 @@
+-- Takes a lock away from one of its holders.
+-- KEYS: ..., the channel.
+-- ARGV: ..., PUBLISH or SPUBLISH, the holder's last token, or 0 for all holders without one, such as programs in Java.
+-- Returns 1 if there was such a holder, else 0.
+local ended = 0
+for _, field in ipairs(redis.call('hkeys', lock)) do
+  local owner = string.match(field, '^(.*):write$') or field
+  local note = redis.call('hget', notes, owner)
+  if field ~= 'mode' and string.match(note or '0', '^%d+') == ARGV[3] and endHold(owner, KEYS[3], ARGV[2], 0) then
+    ended = 1
+  end
+end
+return ended
