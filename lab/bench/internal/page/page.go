@@ -69,8 +69,8 @@ func render(d *report.Document, figures string) (text, tables string, pictures m
 	if figures == "" {
 		b.WriteString(report.HowToRead + "\n")
 	} else {
-		fmt.Fprintf(&b, "[All figures](%[1]s), and [how the libraries are configured](%[1]s#%[2]s).\n", figures,
-			"how-the-libraries-are-configured")
+		fmt.Fprintf(&b, "[All figures, with rounds and sizes](%[1]s), and [how the libraries are configured](%[1]s#%[2]s)."+
+			"\n", figures, "how-the-libraries-are-configured")
 	}
 	contents(&b, d)
 	section := ""
@@ -142,8 +142,11 @@ func targets(b *strings.Builder, verdicts []work.Verdict) {
 
 // workload writes what a workload has shown, and its table to another text, which may be the same.
 func workload(b, tables *strings.Builder, r work.Result, pictures map[string]string) {
-	fmt.Fprintf(b, "\n### %s\n\n%s%s; %s.\n", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:],
-		report.Plan(r.Plan))
+	fmt.Fprintf(b, "\n### %s\n\n%s%s", r.Workload, strings.ToUpper(r.About[:1]), r.About[1:])
+	if tables == b {
+		fmt.Fprintf(b, "; %s", report.Plan(r.Plan))
+	}
+	b.WriteString(".\n")
 	for _, f := range r.Failures {
 		fmt.Fprintf(b, "\n**Failed**: %s\n", f)
 	}
@@ -159,13 +162,13 @@ func workload(b, tables *strings.Builder, r work.Result, pictures map[string]str
 		fmt.Fprintf(b, "\n![%s](%s/%s)\n", what, plots, name)
 	}
 	if svg, ok := bars(r); ok {
-		picture("", r.Workload+": "+r.Main, svg)
+		picture("", r.Main, svg)
 	}
 	if svg, ok := waits(r); ok {
-		picture("-waits", r.Workload+": percentiles of waits", svg)
+		picture("-waits", "percentiles of waits", svg)
 	}
 	if tables != b {
-		fmt.Fprintf(tables, "\n## %s\n", r.Workload)
+		fmt.Fprintf(tables, "\n## %s\n\n%s.\n", r.Workload, report.Plan(r.Plan))
 	}
 	table(tables, r)
 }
