@@ -69,15 +69,21 @@ func render(d *report.Document, figures string) (text, tables string, pictures m
 	if figures == "" {
 		b.WriteString(report.HowToRead + "\n")
 	} else {
-		fmt.Fprintf(&b, "[All figures, with rounds and sizes](%[1]s), and [how the libraries are configured](%[1]s#%[2]s)."+
-			"\n", figures, "how-the-libraries-are-configured")
+		fmt.Fprintf(&b, "[All figures, with rounds and sizes](%[1]s), and "+
+			"[how the libraries are configured](%[1]s#how-the-libraries-are-configured).\n", figures)
 	}
 	contents(&b, d)
 	section := ""
+	first := map[string]string{} // the first workload of each description
 	for _, r := range d.Results {
 		if r.Section != section {
 			section = r.Section
 			fmt.Fprintf(&b, "\n## On %s\n", section)
+		}
+		if same, ok := first[r.About]; ok {
+			r.About = fmt.Sprintf("as [%[1]s](#%[1]s)", same)
+		} else {
+			first[r.About] = r.Workload
 		}
 		workload(&b, to, r, pictures)
 	}

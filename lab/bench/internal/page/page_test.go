@@ -46,6 +46,7 @@ func example() *report.Document {
 			},
 			{Workload: "free", Section: "one server", About: "one goroutine", Main: "pairs",
 				Failures: []string{"free/theirs: two held it"}, LeftOut: []string{"etcd: not installed"}},
+			{Workload: "other", Section: "one server", About: "one goroutine"},
 		},
 		Verdicts: []work.Verdict{
 			{Workload: "crowd", Claim: "waits", Target: 1.15, Measured: 1.1, Pass: true},
@@ -60,7 +61,7 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 	for _, want := range []string{
 		"`go run ./lab/bench`", "2 processors: A <fast> one", "Redis 7.0.15, given",
 		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
-		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients",
+		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients", "One goroutine", "As [free](#free)",
 		"size 64", "![hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
 		"|  | leasehold | a & b | etcd (another kind of server) |", "| hand-overs, /s | 178 [170…187] |",
 		"**Failed**: free/theirs: two held it", "Left out: etcd: not installed",
