@@ -116,9 +116,10 @@ done
 	cat <<'TEXT'
 # Versions of servers
 
-`make matrix` runs the tests of the engines on servers of these versions, and writes this page. "Installed" is the package of Debian 12, on which `make race` runs the same tests with the race
-detector; here they run without it. To each belong the tests of ./lab/torture and ./cmd/leasehold that the server has a part in. "Passed" counts tests and their parts, but for parts that are about something that an engine cannot do. "Not run" are those that need what a server does not have:
-Redis 8.2 and Valkey 8.1, as they can be had from a package registry, were built without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
+`make matrix` runs the tests of the engines on servers of these versions, without the race detector, and writes this page. "Installed" is the package
+of Debian 12. Each also runs the tests of ./lab/torture and ./cmd/leasehold that use it. "Passed" counts tests and their parts, except parts about
+what an engine cannot do. "Not run" are those that need what a server does not have: these builds of Redis 8.2 and Valkey 8.1, from a package
+registry, are without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
 
 | Server | Version | What was run | Result |
 |---|---|---|---|

@@ -11,9 +11,8 @@ go test -run '^$' -bench . -benchmem -timeout 30m . ./memory ./sqlite ./promethe
 	cat <<'TEXT'
 # Performance of the library
 
-What the library costs by itself: no network is in these numbers. [Performance](performance.md) has those with one. `make microbench` writes this
-page from what the benchmarks print; run it on your own machine, since only ratios travel. The machine of this page has few and noisy
-cores; expect a fifth more or less from run to run.
+What the library costs without a network; [performance](performance.md) is with one. `make microbench` writes this page: run it on your own machine,
+since only ratios travel. The cores of this one are few and noisy: expect a fifth more or less from run to run.
 
 ## What to look at
 
