@@ -60,7 +60,7 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 	text, _, pictures := render(example(), "")
 	for _, want := range []string{
 		"`go run ./lab/bench`", "2 processors: A <fast> one", "Redis 7.0.15, given",
-		"| [crowd](#crowd) | waits | ≤ 1.15 | 1.10 | – | pass |", "| turns | ≤ 1.20 | ∞ | – | short |",
+		"| [crowd](#crowd): waits | ≤ 1.15 | 1.10 | – |", ": turns | ≤ 1.20 | **∞, short** | – |",
 		"On [one server](#on-one-server).", "## On one server", "### crowd", "Many clients",
 		"One goroutine", "As [free](#free)",
 		"size 64", "![hand-overs](plots/crowd.svg)", "(plots/crowd-waits.svg)",
