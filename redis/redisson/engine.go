@@ -20,14 +20,14 @@ import (
 type Engine struct {
 	driver.Unsupported
 	config
-	client  redis.UniversalClient
-	publish string // PUBLISH or SPUBLISH; in a Cluster it is set once mode is known
-	lockAs  protocol
+	client redis.UniversalClient
+	lockAs protocol
 
 	publishWith atomic.Pointer[string] // PUBLISH or SPUBLISH, once it is known
 	connections *subscriptions.Connections
 	channels    channels
 	workers     detach.Pool // for calls of the client that their callers may leave
+	background  background
 
 	closeClient func() error // closes what Open has opened
 }
@@ -83,6 +83,7 @@ func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 // requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
 	e.connections.Close()
+	e.background.Close()
 	e.workers.Close()
 	if e.closeClient != nil {
 		return e.closeClient()

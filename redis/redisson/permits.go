@@ -9,11 +9,11 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// permitSemaphore is the protocol of RPermitExpirableSemaphore. It has no watchdog and no owners: each permit has an id,
-// and an end by the clock of its client. The permits of an owner have ids that are derived from it.
+// permitSemaphore is the protocol of RPermitExpirableSemaphore. It has no watchdog and no owners: each permit has an
+// id, and an end by the clock of its client. The permits of an owner have ids that are derived from it.
 //
-// The number of permits is that of Redisson's object: a program in Java may set it, and a take sets it to its size if it
-// is missing. A number that takes have set follows the largest size. A number that a program in Java has set stays,
+// The number of permits is that of Redisson's object: a program in Java may set it, and a take sets it to its size if
+// it is missing. A number that takes have set follows the largest size. A number that a program in Java has set stays,
 // whatever the sizes; a take is granted only within both, its own size and that number.
 type permitSemaphore struct{}
 

@@ -23,8 +23,8 @@ func semaphoreOf(key string) (name string, ok bool) {
 	return name, ok && heldPermits(name) == key
 }
 
-// readStatus lists the holders of permits. Programs in Java store nothing about themselves, so each of their permits is a
-// holder of its own, and Redisson's semaphores without leases (RSemaphore) have no holders.
+// readStatus lists the holders of permits. Programs in Java store nothing about themselves, so each of their permits is
+// a holder of its own, and Redisson's semaphores without leases (RSemaphore) have no holders.
 func (permitSemaphore) readStatus(answer any) (st driver.Status, _ error) {
 	items, _ := answer.([]any)
 	if len(items) != 3 {

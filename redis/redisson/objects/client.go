@@ -121,6 +121,9 @@ func (c *Client) FencedLock(name string) *Lock {
 // locks of the same name from [Client.Lock].
 func (c *Client) SpinLock(name string) *Lock { return c.newLock(name, c.spin, lockMutex) }
 
+// Semaphore returns a semaphore without leases, which is called RSemaphore in Redisson, from getSemaphore.
+func (c *Client) Semaphore(name string) *redisson.Semaphore { return c.plain.Engine.Semaphore(name) }
+
 // newLock returns a lock of a type.
 func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {
 	return &Lock{name: name, engine: e, watchdog: c.watchdog, lock: lock}

@@ -1,0 +1,17 @@
+-- Takes permits of a semaphore (RSemaphore), if there are enough.
+-- KEYS: the semaphore, the record of this request.
+-- ARGV: how many permits, for how many milliseconds to remember this request.
+-- Returns 1 if they were taken, 0 if there are too few, or -1 if the request was undone before it came.
+local semaphore, record = KEYS[1], KEYS[2]
+local state = redis.call('get', record)
+if state == 'done' then
+  return 1
+elseif state then
+  return -1
+end
+if tonumber(redis.call('get', semaphore) or 0) < tonumber(ARGV[1]) then
+  return 0
+end
+redis.call('decrby', semaphore, ARGV[1])
+redis.call('set', record, 'done', 'px', ARGV[2])
+return 1

@@ -1,0 +1,150 @@
+package redisson_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustAcquire(t *testing.T, s *redisson.Semaphore, n int, want bool) {
+	t.Helper()
+	got, err := s.TryAcquire(t.Context(), n)
+	must(t, err)
+	if got != want {
+		t.Fatalf("TryAcquire of %d: %v, want %v", n, got, want)
+	}
+}
+
+func wantAvailable(t *testing.T, s *redisson.Semaphore, want int) {
+	t.Helper()
+	if got, err := s.AvailablePermits(t.Context()); err != nil || got != want {
+		t.Fatalf("%d permits are available, %v, want %d", got, err, want)
+	}
+}
+
+func TestSemaphore(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	a := open(t, standalone(server)).Semaphore("pool")
+	b := open(t, standalone(server)).Semaphore("pool")
+	mustAcquire(t, a, 1, false)
+	if ok, err := a.ReleaseIfExists(t.Context(), 1); ok || err != nil {
+		t.Fatalf("ReleaseIfExists of none: %v, %v", ok, err)
+	}
+	for _, want := range []bool{true, false} {
+		if ok, err := a.TrySetPermits(t.Context(), 3); ok != want || err != nil {
+			t.Fatalf("TrySetPermits: %v, %v", ok, err)
+		}
+	}
+	mustAcquire(t, a, 2, true)
+	mustAcquire(t, b, 2, false)
+	mustAcquire(t, b, 1, true)
+	waited := make(chan error, 1)
+	go func() { waited <- b.Acquire(t.Context(), 2) }()
+	awaitSubscriber(t, server, "redisson_sc:{pool}")
+	must(t, a.Release(t.Context(), 1))
+	must(t, a.AddPermits(t.Context(), 1))
+	select {
+	case err := <-waited:
+		must(t, err)
+	case <-time.After(9 * time.Second): // it would poll after ten
+		t.Fatal("the waiter was not told")
+	}
+	must(t, b.Release(t.Context(), 4))
+	wantAvailable(t, a, 4)
+	if n, err := a.DrainPermits(t.Context()); n != 4 || err != nil {
+		t.Fatalf("DrainPermits: %d, %v", n, err)
+	}
+	wantAvailable(t, b, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { waited <- b.Acquire(ctx, 1) }()
+	cancel()
+	if err := <-waited; !errors.Is(err, context.Canceled) {
+		t.Errorf("Acquire with a context that ended: %v", err)
+	}
+	for _, n := range []int{0, -1, 1 << 31} {
+		if _, err := errors.AsType[*redisson.PermitError](a.Release(t.Context(), n)); !err {
+			t.Errorf("%d permits are no error", n)
+		}
+	}
+}
+
+// awaitSubscriber returns when somebody has subscribed to a channel.
+func awaitSubscriber(t *testing.T, s *redisserver.Server, channel string) {
+	t.Helper()
+	for {
+		answer, err := s.Command("PUBSUB", "NUMSUB", channel)
+		must(t, err)
+		if list, _ := answer.([]any); len(list) == 2 && list[1] != int64(0) {
+			return
+		}
+		must(t, t.Context().Err())
+	}
+}
+
+// Permits that were taken for an answer that got lost are given back. A request that arrives after that takes none.
+func TestSemaphoreUndoesWhatItsCallerDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	direct := open(t, standalone(server)).Semaphore("pool")
+	_, err := direct.TrySetPermits(t.Context(), 2)
+	must(t, err)
+	proxy := redisserver.ProxyForTest(t, server.Addr())
+	s := open(t, func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{
+			Addr: proxy.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		}))
+	}).Semaphore("pool")
+	mustAcquire(t, s, 1, true) // and so connects, and the server knows the script
+	for i, action := range []redisserver.Action{redisserver.CutAfter, redisserver.CutBefore, redisserver.Hold} {
+		var first atomic.Bool
+		proxy.Intercept(func(request []byte) redisserver.Action {
+			if words := redisserver.Words(request); words[0] == "evalsha" && first.CompareAndSwap(false, true) {
+				return action
+			}
+			return redisserver.Pass
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if ok, err := s.TryAcquire(ctx, 1); ok || err == nil || driver.HadNoEffect(err) {
+			t.Errorf("TryAcquire without an answer: %v, %v", ok, err)
+		}
+		cancel()
+		for countUndone(t, server) <= i {
+			must(t, t.Context().Err())
+		}
+		proxy.Intercept(nil)
+		proxy.Release()
+		mustAcquire(t, s, 2, false) // on a connection that has no request before it
+		wantAvailable(t, direct, 1)
+	}
+}
+
+// countUndone returns how many requests the server remembers as undone.
+func countUndone(t *testing.T, s *redisserver.Server) (n int) {
+	t.Helper()
+	keys, err := s.Command("KEYS", "leasehold_semaphore:*")
+	must(t, err)
+	for _, key := range keys.([]any) {
+		value, err := s.Command("GET", key.(string))
+		must(t, err)
+		if value == "undone" {
+			n++
+		}
+	}
+	return n
+}
