@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -67,10 +68,29 @@ func (e *Engine) Close() error {
 			e.batcher.stop()
 		}
 		if e.ownsPool {
-			e.pool.Close()
+			closePool(e.pool)
 		}
 	})
 	return nil
+}
+
+// closeTimeout is how long the end of connections is waited for.
+const closeTimeout = time.Second
+
+// closePool closes a pool, and leaves that to a goroutine if it takes long. When a request was given up, or its answer
+// made no sense, pgx waits for up to 15 s until the server has ended the connection.
+func closePool(pool *pgxpool.Pool) {
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	limit := time.NewTimer(closeTimeout)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
+	}
 }
 
 // ask runs a statement that changes something and answers with one row.

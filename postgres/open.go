@@ -53,7 +53,7 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 		err = e.checkTables(ctx, t.migrate)
 	}
 	if err != nil {
-		pool.Close()
+		closePool(pool)
 		return nil, err
 	}
 	e.ownsPool, e.secretFiles = true, t.secretFiles
