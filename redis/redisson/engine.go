@@ -35,6 +35,7 @@ type Engine struct {
 var (
 	_ driver.Engine   = (*Engine)(nil)
 	_ driver.Operator = (*Engine)(nil)
+	_ driver.Latcher  = (*Engine)(nil)
 )
 
 // errNoClient is returned by New without a client.

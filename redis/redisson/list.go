@@ -23,6 +23,9 @@ const scanCount = 500
 // List implements [driver.Engine]. It goes through the keys of all servers in small steps (SCAN), as names of Redisson
 // have nothing in common. So it takes time in proportion to their number, and its entries need not have existed at the
 // same moment.
+//
+// It cannot tell who holds what in Java, beyond the client of a lock, and what looks like any other number: permits of
+// Redisson's RSemaphore, and latches that only programs in Java have used.
 func (e *Engine) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
 	return paging.Collect(q, func(q driver.Query, visit func(piece []driver.Status) bool) error {
 		return e.walk(ctx, q, visit)
@@ -153,6 +156,7 @@ func (e *Engine) searches() map[driver.Kind]search {
 	return map[driver.Kind]search{
 		driver.Lock:      {"hash", lockOf, e.prefix},
 		driver.Semaphore: {"zset", semaphoreOf, e.prefix + e.semaphorePrefix},
+		driver.Latch:     {"hash", latchOf, e.prefix + e.latchPrefix},
 	}
 }
 
@@ -169,6 +173,9 @@ func (s search) parse(key string) (name string, ok bool) {
 
 // status reads what is known about a name.
 func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
+	if k.Kind == driver.Latch {
+		return e.latchStatus(ctx, k)
+	}
 	p, name, err := e.object(k)
 	if errors.Is(err, driver.ErrUnsupported) {
 		return driver.Status{}, false, nil

@@ -21,6 +21,7 @@ type permitSemaphore struct{}
 const maxWeight = 1000
 
 func permitChannel(name string) string { return withPrefix("redisson_sc", name) }
+func permitNumbers(name string) string { return withPrefix("leasehold_permits_set", name) }
 func heldPermits(name string) string   { return withSuffix(name, "timeout") }
 
 // permitKeys are the first keys of all scripts of semaphores.
@@ -45,7 +46,7 @@ const (
 func (permitSemaphore) channel(name, _ string) string { return permitChannel(name) }
 
 func (permitSemaphore) take(name string, r driver.Request, _ bool, publish string) call {
-	return call{permitsTake, permitKeys(name, permitChannel(name), withPrefix("leasehold_permits_set", name)),
+	return call{permitsTake, permitKeys(name, permitChannel(name), permitNumbers(name), latchHash(name)),
 		permitArgs(permitOwner(r.Owner), publish, toMillis(r.TTL), max(r.Tokens, 1), r.Weight, r.Size,
 			withoutNUL(r.Holder))}
 }

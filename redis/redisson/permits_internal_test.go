@@ -43,13 +43,13 @@ func TestPermitsAndWrongClocks(t *testing.T) {
 		}
 		for _, clock := range []time.Duration{0, -wrong, wrong} {
 			if run(take("b"), clock) != 0 {
-				t.Errorf("a permit taken by a clock that is wrong by %v was granted by one that is wrong by %v", wrong, clock)
+				t.Errorf("a permit of a clock wrong by %v was granted by one wrong by %v", wrong, clock)
 			}
 		}
 		renewal := driver.Renewal{Hold: driver.Hold{Owner: "a"}, TTL: time.Minute}
 		for _, clock := range []time.Duration{0, -wrong, wrong} {
 			if run(permitSemaphore{}.renew(name, renewal), clock) != 1 {
-				t.Errorf("a permit taken by a clock that is wrong by %v was lost for one that is wrong by %v", wrong, clock)
+				t.Errorf("a permit of a clock wrong by %v was lost for one wrong by %v", wrong, clock)
 			}
 		}
 	}

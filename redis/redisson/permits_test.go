@@ -6,44 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
-	"github.com/leasehold-go/leasehold/redis/redisson"
 )
-
-// permitsTest is a server, an engine on it, and commands with which the tests do what Redisson does.
-type permitsTest struct {
-	*testing.T
-	server *redisserver.Server
-	engine *redisson.Engine
-}
-
-func newPermitsTest(t *testing.T) permitsTest {
-	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	return permitsTest{t, s, open(t, standalone(s))}
-}
-
-func (p permitsTest) command(args ...string) any {
-	p.Helper()
-	answer, err := p.server.Command(args...)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return answer
-}
-
-// expect checks the answer of a command.
-func (p permitsTest) expect(want any, args ...string) {
-	p.Helper()
-	if got := p.command(args...); !reflect.DeepEqual(got, want) {
-		p.Errorf("%s: %v, want %v", strings.Join(args, " "), got, want)
-	}
-}
 
 func permits(name string, size, weight int) driver.Request {
 	return driver.Request{
@@ -56,26 +23,26 @@ func holdOf(r driver.Request) driver.Hold {
 	return driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode}
 }
 
-func (p permitsTest) take(r driver.Request) {
+func (p commandTest) take(r driver.Request) {
 	p.Helper()
 	if _, err := p.engine.Take(p.Context(), r); err != nil {
 		p.Fatalf("Take of %d permits of %d: %v", r.Weight, r.Size, err)
 	}
 }
 
-func (p permitsTest) mustBeRefused(r driver.Request) {
+func (p commandTest) mustBeRefused(r driver.Request) {
 	p.Helper()
 	if _, err := p.engine.Take(p.Context(), r); !errors.Is(err, driver.ErrHeld) {
 		p.Fatalf("Take of %d permits of %d: %v, want ErrHeld", r.Weight, r.Size, err)
 	}
 }
 
-func (p permitsTest) release(r driver.Request) error {
+func (p commandTest) release(r driver.Request) error {
 	return p.engine.Release(p.Context(), driver.Release{Hold: holdOf(r)})
 }
 
 func TestPermitsAreStoredAsByRedisson(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	r := permits("a", 5, 2)
 	began := time.Now()
 	p.take(r)
@@ -104,7 +71,7 @@ func TestPermitsAreStoredAsByRedisson(t *testing.T) {
 }
 
 func TestNumberOfPermits(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	p.take(permits("ours", 3, 2))
 	p.take(permits("ours", 5, 3)) // it grows with the sizes
 	p.expect("0", "GET", "ours")
@@ -123,7 +90,7 @@ func TestNumberOfPermits(t *testing.T) {
 }
 
 func TestPermitsOfJava(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	const id, another = "0123456789abcdef", "fedcba9876543210"
 	p.command("SET", "a", "0")
 	p.command("ZADD", "{a}:timeout", "922337203685477", id) // without a lease
@@ -160,7 +127,7 @@ func TestPermitsOfJava(t *testing.T) {
 
 // A program in Java that knows an id may release the permit.
 func TestPermitGoneEarly(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	r := permits("a", 3, 2)
 	p.take(r)
 	ids := p.command("ZRANGE", "{a}:timeout", "0", "-1").([]any)
@@ -179,7 +146,7 @@ func TestPermitGoneEarly(t *testing.T) {
 
 // What is known about the holders has a lease and may be evicted.
 func TestPermitsWithoutTheirHolders(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	r := permits("a", 3, 2)
 	p.take(r)
 	p.command("DEL", "leasehold_permits:{a}")
@@ -198,7 +165,7 @@ func TestPermitsWithoutTheirHolders(t *testing.T) {
 }
 
 func TestHoldersOfEndedPermitsAreForgotten(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	p.take(permits("a", 9, 1))
 	for range 4 {
 		p.take(permits("a", 9, 1))
@@ -211,7 +178,7 @@ func TestHoldersOfEndedPermitsAreForgotten(t *testing.T) {
 }
 
 func TestMessagesOfPermits(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	subscription := standalone(p.server)(t).Subscribe(t.Context(), "redisson_sc:{a}")
 	defer subscription.Close()
 	if _, err := subscription.Receive(t.Context()); err != nil {
@@ -234,7 +201,7 @@ func TestMessagesOfPermits(t *testing.T) {
 }
 
 func TestOtherThingsUnderTheKeysOfASemaphore(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	p.command("HSET", "lock", "field", "1")
 	p.command("SET", "text", "many")
 	p.command("SET", "held", "1")
@@ -254,7 +221,7 @@ func TestOtherThingsUnderTheKeysOfASemaphore(t *testing.T) {
 
 // Other programs may use names that the engine refuses.
 func TestListingBesideRefusedNames(t *testing.T) {
-	p := newPermitsTest(t)
+	p := newCommandTest(t)
 	p.command("HSET", "{a}", "field", "1")
 	p.command("ZADD", "{b}:timeout", "1", "short")
 	r := permits("c", 1, 1)

@@ -19,6 +19,14 @@ var (
 	//go:embed scripts/lock_status.lua
 	lockStatusText string
 
+	//go:embed scripts/latch.lua
+	latchText string
+	//go:embed scripts/latch_set.lua
+	latchSetText string
+	//go:embed scripts/latch_down.lua
+	latchDownText string
+	//go:embed scripts/latch_status.lua
+	latchStatusText string
 	//go:embed scripts/permits.lua
 	permitsText string
 	//go:embed scripts/permits_take.lua
@@ -59,6 +67,10 @@ var (
 	lockRenew   = redis.NewScript(lockRenewText)
 	lockForce   = redis.NewScript(lockForceText)
 	lockStatus  = redis.NewScript(lockStatusText)
+
+	latchSet    = redis.NewScript(latchText + latchSetText)
+	latchDown   = redis.NewScript(latchText + latchDownText)
+	latchStatus = redis.NewScript(latchText + latchStatusText)
 
 	permitsTake    = redis.NewScript(permitsText + permitsTakeText)
 	permitsRelease = redis.NewScript(permitsText + permitsReleaseText)

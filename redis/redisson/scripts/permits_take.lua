@@ -1,5 +1,6 @@
 -- Takes permits for an owner, if as many are available, and if then no more are held than the size.
--- KEYS: see permits.lua; the channel, and a hash with the last token and the number of permits that takes have set.
+-- KEYS: see permits.lua; the channel; a hash with the last token and the number of permits that takes have set; a hash
+-- that says that the name is a latch.
 -- ARGV: clock; owner, PUBLISH or SPUBLISH, lease in milliseconds, how many tokens, weight, size, public text about the
 -- holder.
 -- Returns {1, last token} or {0, what is left of the lease that ends first, or -1 if none ends}.
@@ -10,6 +11,7 @@ local count, ours = redis.call('get', available), tonumber(redis.call('hget', nu
 if count and not string.match(count, '^-?%d+$') then
   return redis.error_reply('DAMAGED the number of available permits is none')
 end
+if redis.call('exists', KEYS[6]) == 1 then return redis.error_reply('WRONGTYPE the name is a latch') end
 redis.call('zcard', held) -- fails before anything is changed if it is of another type
 redis.call('hlen', holders)
 

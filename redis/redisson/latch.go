@@ -1,0 +1,174 @@
+package redisson
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+// A latch is an RCountDownLatch: a number that is gone at zero. Programs in Java know neither generations nor a time to
+// live, nor whether a latch at zero was ever set. What the contract of engines needs besides is in a hash beside:
+//
+//   - A latch that a program in Java has set has generation 0 and lives until it comes down to zero. If no program in Go
+//     has counted it down, it is then not set for them, while programs in Java take every latch that is not set for one
+//     at zero.
+//   - A latch that a program in Go has set is gone when its time to live has passed. Programs in Java that wait are not
+//     notified of that, as the server sends no message for it, and then go on as if it were at zero.
+
+func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
+func latchHash(name string) string    { return withPrefix("leasehold_latch", name) }
+
+// latchOf returns the name of the latch that has a hash beside.
+func latchOf(key string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(key, "leasehold_latch:")
+	if inner, begins := strings.CutPrefix(name, "{"); begins {
+		name, _ = strings.CutSuffix(inner, "}")
+	}
+	return name, ok && latchHash(name) == key
+}
+
+// latchKeys are the keys of all scripts of latches.
+func latchKeys(name string) []string {
+	return []string{name, latchHash(name), permitNumbers(name), latchChannel(name)}
+}
+
+// latchName returns the name under which Redisson knows a latch.
+func (e *Engine) latchName(name string) (string, error) {
+	if e.connections.IsClosed() {
+		return "", errClosed
+	}
+	name, err := e.name(driver.Key{Kind: driver.Latch, Name: name})
+	if err == nil && e.isCluster && slotTag(latchChannel(name)) != slotTag(name) {
+		err = driver.Permanent(&NameError{name, "Redisson puts the key and the channel of such a latch into two slots of " +
+			"a Cluster: use a name without braces"})
+	}
+	return name, err
+}
+
+// runLatch runs a script of latches.
+func (e *Engine) runLatch(
+	ctx context.Context, name string, build func(keys []string, publish string) call,
+) (any, error) {
+	name, err := e.latchName(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.run(ctx, func(publish string) call { return build(latchKeys(name), publish) })
+}
+
+// TrySet implements [driver.Latcher].
+func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
+	err := readHeld(e.runLatch(ctx, s.Name, func(keys []string, publish string) call {
+		return call{latchSet, keys, []any{s.ID, publish, s.Count, toMillis(s.TTL)}}
+	}))
+	if errors.Is(err, driver.ErrNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CountDown implements [driver.Latcher].
+func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
+	return readLatch(e.runLatch(ctx, d.Name, func(keys []string, publish string) call {
+		return call{latchDown, keys, []any{d.ID, publish, toMillis(d.TTL)}}
+	}))
+}
+
+// LatchState implements [driver.Latcher].
+func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
+	return e.latchState(ctx, name, false)
+}
+
+// latchState reads a latch. A latch that programs in Go have not used looks like any other number.
+func (e *Engine) latchState(ctx context.Context, name string, usedOnly bool) (driver.LatchState, error) {
+	used := 0
+	if usedOnly {
+		used = 1
+	}
+	return readLatch(e.runLatch(ctx, name, func(keys []string, _ string) call {
+		return call{latchStatus, keys[:3], []any{used}}
+	}))
+}
+
+func readLatch(answer any, err error) (st driver.LatchState, _ error) {
+	if err != nil {
+		return st, err
+	}
+	if answer == int64(0) {
+		return st, driver.ErrNotSet
+	}
+	items, ok := answer.([]any)
+	if !ok || len(items) != 3 {
+		return st, errReply
+	}
+	text, _ := items[0].(string)
+	st.Generation, err = strconv.ParseUint(text, 10, 64)
+	count, isCount := items[1].(int64)
+	left, isLeft := items[2].(int64)
+	if err != nil || !isCount || !isLeft || count < 0 {
+		return driver.LatchState{}, errReply
+	}
+	st.Count, st.TTL = int(count), driver.NoTTL
+	if left >= 0 {
+		st.TTL = time.Duration(left) * time.Millisecond
+	}
+	return st, nil
+}
+
+// WaitLatch implements [driver.Latcher].
+func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) error {
+	full, err := e.latchName(name)
+	if err != nil {
+		return err
+	}
+	w := e.channels.add(latchChannel(full))
+	defer func() {
+		e.channels.remove(w)
+		e.connections.Unsubscribe(&w.subscriber)
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for polls := 0; ; polls++ {
+		notified := e.subscribe(ctx, w)
+		st, err := e.pollLatch(ctx, name, false)
+		switch {
+		case errors.Is(err, driver.ErrNotSet) && generation == 0:
+			return nil // a program in Java had set it, so it is gone because it came down to zero
+		case err != nil:
+			return err
+		case st.Count == 0 || st.Generation != generation:
+			return nil
+		}
+		timer.Reset(pollPause(st.TTL, notified, polls))
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return driver.NoEffect(ctx.Err())
+		}
+	}
+}
+
+// pollLatch reads a latch within the time of one step of waiting or listing.
+func (e *Engine) pollLatch(ctx context.Context, name string, usedOnly bool) (driver.LatchState, error) {
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	st, err := e.latchState(limited, name, usedOnly)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = errNoAnswer
+	}
+	return st, err
+}
+
+// latchStatus reads a latch for a listing.
+func (e *Engine) latchStatus(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
+	st, err := e.pollLatch(ctx, k.Name, true)
+	if _, refused := errors.AsType[*NameError](err); refused || errors.Is(err, driver.ErrNotSet) {
+		return driver.Status{}, false, nil
+	}
+	return driver.Status{Key: k, Latch: &st}, err == nil, err
+}

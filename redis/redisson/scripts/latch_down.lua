@@ -1,0 +1,27 @@
+-- Counts a latch down by one, not below zero, once for each id.
+-- KEYS: see latch.lua; the channel.
+-- ARGV: id of the attempt, PUBLISH or SPUBLISH, milliseconds to live.
+-- Returns {generation, count, milliseconds to live}, or 0 if the latch is not set.
+local id, command, lifetime = 'id ' .. ARGV[1], ARGV[2], tonumber(ARGV[3])
+local generation, count, left = read()
+if not generation then return count or 0 end
+local known = redis.call('hget', ours, 'generation')
+if generation == '0' and known ~= '0' then -- a program in Java has set it
+  redis.call('del', ours)
+  redis.call('hset', ours, 'generation', '0', 'before', known or '0')
+end
+if redis.call('hexists', ours, id) == 0 then
+  if count > 0 then
+    redis.call('hset', ours, id, 1)
+    count = redis.call('decr', latch)
+    if count == 0 then
+      redis.call('del', latch)
+      redis.call(command, KEYS[4], '0')
+    elseif generation ~= '0' and lifetime < left then
+      redis.call(command, KEYS[4], '1') -- waiters shall learn that it lives shorter
+    end
+  end
+  live(generation, lifetime)
+  if generation ~= '0' or count == 0 then left = lifetime end
+end
+return {generation, count, left}

@@ -1,0 +1,21 @@
+-- Sets a latch, unless it is set and above zero.
+-- KEYS: see latch.lua; the channel.
+-- ARGV: id of the attempt, PUBLISH or SPUBLISH, count, milliseconds to live.
+-- Returns 1 if this attempt has set it, else 0.
+local id, command, lifetime = ARGV[1], ARGV[2], tonumber(ARGV[4])
+local generation, count = read()
+if not generation and count then return count end
+if redis.call('hget', ours, 'by') == id then
+  live(generation, lifetime)
+  return 1
+elseif generation and count > 0 then
+  return 0
+end
+local before = redis.call('hmget', ours, 'generation', 'before')
+local now = math.max(time[1] * 1000000 + time[2], (tonumber(before[1] or 0)) + 1, tonumber(before[2] or 0) + 1)
+redis.call('del', ours)
+redis.call('hset', ours, 'generation', text(now), 'by', id)
+redis.call('set', latch, ARGV[3])
+live(text(now), lifetime)
+redis.call(command, KEYS[4], '1')
+return 1
