@@ -1,0 +1,8 @@
+//go:build !redisson
+
+package redisson
+
+import "time"
+
+// hammerTime is how long each kind of object is hammered.
+const hammerTime = 1500 * time.Millisecond
