@@ -73,6 +73,8 @@ func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	switch e.lock {
 	case ReadWrite:
 		e.lockAs = readWriteLock{}
+	case Fair:
+		e.lockAs = fairLock{}
 	default:
 		e.lockAs = exclusiveLock{tokens: e.lock == Fenced}
 	}
@@ -95,8 +97,11 @@ func (e *Engine) Close() error {
 // Abilities implements [driver.Engine].
 func (e *Engine) Abilities() driver.Abilities {
 	a := driver.Abilities{Name: "redisson", Semaphores: true, Walk: true}
-	if e.lock == ReadWrite {
+	switch e.lock {
+	case ReadWrite:
 		a.Shared, a.MaxTTL = true, e.watchdogTimeout
+	case Fair:
+		a.Fair, a.Waiters, a.Semaphores = true, true, false // Redisson's semaphores know no order
 	}
 	return a
 }
@@ -119,7 +124,7 @@ func (e *Engine) object(k driver.Key) (protocol, string, error) {
 		return nil, "", err
 	case k.Kind == driver.Lock:
 		return e.lockAs, name, nil
-	case k.Kind == driver.Semaphore:
+	case k.Kind == driver.Semaphore && e.lock != Fair:
 		return permitSemaphore{}, name, nil
 	}
 	return nil, "", driver.ErrUnsupported
@@ -179,11 +184,11 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}, e.releaseLate(r))
 }
 
-// take asks once. If somebody else holds, left is how long to wait at most before asking again; negative if the lease
+// take asks once. If it is refused, again is how long to wait at most before asking again; negative if the holder's lease
 // never ends.
 func (e *Engine) take(
 	ctx context.Context, p protocol, name string, r driver.Request,
-) (_ driver.Grant, left time.Duration, _ error) {
+) (_ driver.Grant, again time.Duration, _ error) {
 	answer, err := e.send(ctx, func(publish string) call { return p.take(name, r, r.Join, publish) })
 	if err != nil {
 		return driver.Grant{}, 0, err
@@ -194,7 +199,13 @@ func (e *Engine) take(
 		return driver.Grant{}, 0, err
 	case list[0] == 0:
 		left := time.Duration(list[1]) * time.Millisecond
-		return driver.Grant{}, left, &driver.HeldError{Left: left}
+		again = left
+		if len(list) > 2 {
+			again = time.Duration(list[2]) * time.Millisecond
+		}
+		return driver.Grant{}, again, &driver.HeldError{Left: left}
+	case list[0] == 2:
+		return driver.Grant{}, 0, driver.ErrTooManyWaiters
 	}
 	g, err := newGrant(list[1], r)
 	return g, 0, err
@@ -231,10 +242,10 @@ func readIntegers(answer any, minCount int) ([]int64, error) {
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
 const leftTakeTimeout = 5 * time.Second
 
-// releaseLate returns a function that releases what was granted to a take whose caller had left.
+// releaseLate returns a function that releases what was granted to a take whose caller had left, or its place.
 func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
 	return func(_ driver.Grant, err error) {
-		if driver.HadNoEffect(err) {
+		if joined := r.Join && errors.Is(err, driver.ErrHeld); driver.HadNoEffect(err) && !joined {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)

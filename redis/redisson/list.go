@@ -58,7 +58,10 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 			return noEffect(err)
 		case !found:
 			continue
-		case !visit([]driver.Status{st}):
+		case !q.Queue:
+			st.Queue = nil
+		}
+		if !visit([]driver.Status{st}) {
 			return nil
 		}
 		q.Limit--

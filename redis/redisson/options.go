@@ -53,10 +53,24 @@ const (
 	//
 	// Tokens and texts about holders are in one more key, "leasehold_holders:{name}". Programs in Java have no token.
 	ReadWrite
+	// Fair is RFairLock. Waiters in Go and Java are served in the order in which they joined.
+	//
+	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter in
+	// Go delays those behind it by no more than 5 s once the lock is free; a dead waiter in Java by up to the time that it
+	// wanted to wait (fairLockWaitTimeout, 5 minutes by default), as others in Java must find it in its place. If the clock
+	// of a client is ahead of that of a waiter in Go by 5 s or more, the client takes the waiter for dead, and the waiter
+	// joins again at the end of the queue. If it is behind, dead waiters delay it by so much longer. Clocks never decide who
+	// holds: only the order and these delays depend on them.
+	//
+	// A waiter in Go asks again each second. It loses its place if it cannot reach the server for 5 s.
+	//
+	// An engine of this type has no semaphores, as those of Redisson serve waiters in no order: use another engine for
+	// them.
+	Fair
 )
 
 // lockTypes are the types as words of a URL.
-var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin", ReadWrite: "readwrite"}
+var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin", ReadWrite: "readwrite", Fair: "fair"}
 
 // WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
 func WithLock(t LockType) Option {

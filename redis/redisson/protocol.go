@@ -17,7 +17,8 @@ type call struct {
 }
 
 // protocol is how one kind of Redisson's objects is locked: the calls that go to the server. Takes are answered with
-// {1, last token, ...} or {0, milliseconds until it is worth to ask again}, the others but status with 1 or 0.
+// {1, last token, ...}; or {0, milliseconds that are left of the lease of others, and how soon to ask again if that is
+// something else}; or {2, 0} if too many wait. The others but status are answered with 1 or 0.
 type protocol interface {
 	// take tries once to take what the request asks for. With join, a refused owner is in the queue, if there is one.
 	take(name string, r driver.Request, join bool, publish string) call

@@ -62,6 +62,22 @@ var (
 	readWriteForce     = redis.NewScript(readWriteText + readWriteForceText)
 	readWriteStatus    = redis.NewScript(readWriteText + readWriteStatusText)
 
+	//go:embed scripts/fair_common.lua
+	fairText string
+	//go:embed scripts/fair_take.lua
+	fairTakeText string
+	//go:embed scripts/fair_release.lua
+	fairReleaseText string
+	//go:embed scripts/fair_force.lua
+	fairForceText string
+	//go:embed scripts/fair_status.lua
+	fairStatusText string
+
+	fairTake    = redis.NewScript(fairText + fairTakeText)
+	fairRelease = redis.NewScript(fairText + fairReleaseText)
+	fairForce   = redis.NewScript(fairText + fairForceText)
+	fairStatus  = redis.NewScript(fairText + fairStatusText)
+
 	lockTake    = redis.NewScript(lockTakeText)
 	lockRelease = redis.NewScript(lockReleaseText)
 	lockRenew   = redis.NewScript(lockRenewText)

@@ -39,6 +39,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err != nil {
 		return driver.Grant{}, err
 	}
+	r.Join, r.MaxWaiters = true, 0 // it has joined already, and keeps its place or joins again
 	w := e.channels.add(p.channel(name, r.Owner))
 	defer func() {
 		e.channels.remove(w)
@@ -48,11 +49,11 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	defer timer.Stop()
 	for polls := 0; ; polls++ {
 		notified := e.lock != Spin && e.subscribe(ctx, w)
-		g, left, err := e.pollOnce(ctx, p, name, r)
+		g, again, err := e.pollOnce(ctx, p, name, r)
 		if !errors.Is(err, driver.ErrHeld) {
 			return g, err
 		}
-		pause := pollPause(left, notified, polls)
+		pause := pollPause(again, notified, polls)
 		if e.lock == Spin {
 			pause = rand.N(min(minSpin<<min(polls, 10), maxSpin)) + minSpin
 		}
@@ -66,12 +67,11 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}
 }
 
-// pollPause returns for how long to wait for a message before the next poll. left is what was left of the holder's
-// lease.
-func pollPause(left time.Duration, notified bool, polls int) time.Duration {
+// pollPause returns for how long to wait for a message before the next poll. again is what take has answered.
+func pollPause(again time.Duration, notified bool, polls int) time.Duration {
 	d := maxPollInterval
-	if left >= 0 {
-		d = min(left+time.Millisecond, d)
+	if again >= 0 {
+		d = min(again+time.Millisecond, d)
 	}
 	if !notified {
 		d = min(d, minPollInterval<<min(polls, 10), pollUnnotified)
@@ -88,18 +88,18 @@ func (e *Engine) pollOnce(
 	defer cancel()
 	type answer struct {
 		grant driver.Grant
-		left  time.Duration
+		again time.Duration
 	}
 	sent := driver.Now()
 	a, err := detach.Do(limited, &e.workers, func(ctx context.Context) (a answer, err error) {
-		a.grant, a.left, err = e.take(ctx, p, name, r)
+		a.grant, a.again, err = e.take(ctx, p, name, r)
 		a.grant.Start = sent
 		return a, err
 	}, func(a answer, err error) { e.releaseLate(r)(a.grant, err) })
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = driver.Spent(errNoAnswer) // releaseLate may yet release the owner
 	}
-	return a.grant, a.left, err
+	return a.grant, a.again, err
 }
 
 // waiter is a caller of Wait.
