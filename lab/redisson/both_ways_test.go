@@ -62,6 +62,7 @@ var kinds = map[string]func(c *objects.Client, name string) lock{
 	"lock":   func(c *objects.Client, name string) lock { return c.Lock(name) },
 	"fenced": func(c *objects.Client, name string) lock { return c.FencedLock(name) },
 	"spin":   func(c *objects.Client, name string) lock { return c.SpinLock(name) },
+	"write":  func(c *objects.Client, name string) lock { return c.ReadWriteLock(name) },
 }
 
 // sides are a program in each language that share a server.
@@ -181,7 +182,11 @@ func TestUnlockWakesTheOtherSide(t *testing.T) {
 func (s *sides) awaitSubscriber() {
 	s.Helper()
 	for {
-		answer, err := s.server.Command("PUBSUB", "NUMSUB", "redisson_lock__channel:{orders}")
+		channel := "redisson_lock__channel:{orders}"
+		if s.kind == "write" {
+			channel = "redisson_rwlock:{orders}"
+		}
+		answer, err := s.server.Command("PUBSUB", "NUMSUB", channel)
 		s.must(err)
 		if list, _ := answer.([]any); len(list) == 2 && list[1] != int64(0) {
 			return

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
@@ -62,13 +62,43 @@ func WithLogger(l *slog.Logger) Option { return WithClient(leasehold.WithLogger(
 // Client makes objects that are called as in Redisson. It is safe for concurrent use.
 type Client struct {
 	config
-	plain, fenced, spin *engine
+	plain, fenced, spin, readWrite *engine
 }
 
 // engine is one type of locks, and the client of the library that locks them.
 type engine struct {
 	*redisson.Engine
 	client *leasehold.Client
+}
+
+// holders asks the server for the holders of a lock.
+func (e *engine) holders(ctx context.Context, name string) ([]driver.Holder, error) {
+	ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
+	defer cancel()
+	all, err := e.List(ctx, driver.Query{Kind: driver.Lock, Name: name})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0].Holders, nil
+}
+
+// forceUnlock takes a lock away from all that hold it now, and reports whether anybody did.
+func (e *engine) forceUnlock(ctx context.Context, name string) (found bool, _ error) {
+	holders, err := e.holders(ctx, name)
+	for _, h := range holders {
+		ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
+		err = e.ForceRelease(ctx, driver.Key{Kind: driver.Lock, Name: name}, h.Token)
+		cancel()
+		switch {
+		case err == nil:
+			found = true
+		case errors.Is(err, driver.ErrNotHeld): // it has unlocked meanwhile
+			err = nil
+		default:
+			return found, err
+		}
+	}
+	return found, err
 }
 
 // New returns a client on one of go-redis, for a single server, for servers that Sentinels watch, or for a Cluster. The
@@ -85,8 +115,10 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 		lock redisson.LockType
 	}{
 		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced}, {&c.spin, redisson.Spin},
+		{&c.readWrite, redisson.ReadWrite},
 	} {
-		e, err := redisson.NewEngine(client, append(slices.Clone(c.engine), redisson.WithLock(each.lock))...)
+		opts := append([]redisson.Option{redisson.WithWatchdogTimeout(max(c.watchdog, time.Second))}, c.engine...)
+		e, err := redisson.NewEngine(client, append(opts, redisson.WithLock(each.lock))...)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -98,7 +130,7 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 // Close releases everything that is still held, and ends background work. All calls fail afterwards.
 func (c *Client) Close() error {
 	var errs []error
-	for _, e := range []*engine{c.plain, c.fenced, c.spin} {
+	for _, e := range []*engine{c.plain, c.fenced, c.spin, c.readWrite} {
 		if e != nil {
 			errs = append(errs, e.client.Close(), e.Engine.Close())
 		}
@@ -123,6 +155,14 @@ func (c *Client) SpinLock(name string) *Lock { return c.newLock(name, c.spin, lo
 
 // Semaphore returns a semaphore without leases, which is called RSemaphore in Redisson, from getSemaphore.
 func (c *Client) Semaphore(name string) *redisson.Semaphore { return c.plain.Engine.Semaphore(name) }
+
+// PermitExpirableSemaphore returns a semaphore whose permits have leases: RPermitExpirableSemaphore in Redisson, from
+// getPermitExpirableSemaphore. permits is how many there are if no program has set another number, as trySetPermits
+// does. The permits of a lease are renewed, as the watchdog does with locks, which Redisson itself does not offer for
+// permits.
+func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leasehold.Option) *leasehold.Semaphore {
+	return c.plain.client.Semaphore(name, permits, append([]leasehold.Option{leasehold.TTL(c.watchdog)}, opts...)...)
+}
 
 // newLock returns a lock of a type.
 func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {

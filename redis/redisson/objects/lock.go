@@ -62,11 +62,27 @@ func (l *Lock) Lock(ctx context.Context, opts ...LockOption) error {
 func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
 	r := newRequest(opts)
 	_, err := l.take(ctx, r, r.wait > 0)
-	switch {
-	case errors.Is(err, leasehold.ErrHeld), r.wait > 0 && errors.Is(err, leasehold.ErrTimeout) && ctx.Err() == nil:
+	return r.isHeld(ctx, err)
+}
+
+// isHeld turns the error of a try into its result: that somebody else holds the lock is none.
+func (r request) isHeld(ctx context.Context, err error) (bool, error) {
+	if errors.Is(err, leasehold.ErrHeld) || r.wait > 0 && errors.Is(err, leasehold.ErrTimeout) && ctx.Err() == nil {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// options returns how a lock is taken. Without a lease, the watchdog keeps it.
+func (r request) options(watchdog time.Duration) []leasehold.Option {
+	opts := []leasehold.Option{leasehold.TTL(watchdog)}
+	if r.lease != 0 {
+		opts = []leasehold.Option{leasehold.TTL(r.lease), leasehold.NoRenew()}
+	}
+	if r.wait > 0 {
+		opts = append(opts, leasehold.WaitLimit(r.wait))
+	}
+	return opts
 }
 
 func newRequest(opts []LockOption) (r request) {
@@ -86,14 +102,7 @@ func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease
 		}
 		return lease, nil
 	}
-	opts := []leasehold.Option{leasehold.TTL(l.watchdog)}
-	if r.lease != 0 {
-		opts = []leasehold.Option{leasehold.TTL(r.lease), leasehold.NoRenew()}
-	}
-	if r.wait > 0 {
-		opts = append(opts, leasehold.WaitLimit(r.wait))
-	}
-	lease, err := l.lock(ctx, l.engine.client, l.name, wait, opts)
+	lease, err := l.lock(ctx, l.engine.client, l.name, wait, r.options(l.watchdog))
 	if err != nil {
 		return nil, err
 	}
@@ -189,30 +198,17 @@ func (l *Lock) RemainingTime(ctx context.Context) (time.Duration, error) {
 
 // holder asks the server for the holder, nil if there is none.
 func (l *Lock) holder(ctx context.Context) (*driver.Holder, error) {
-	ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
-	defer cancel()
-	all, err := l.engine.List(ctx, driver.Query{Kind: driver.Lock, Name: l.name})
-	if err != nil || len(all) == 0 || len(all[0].Holders) == 0 {
+	all, err := l.engine.holders(ctx, l.name)
+	if len(all) == 0 {
 		return nil, err
 	}
-	return &all[0].Holders[0], nil
+	return &all[0], nil
 }
 
 // ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. A holder in Go notices at its next
 // renewal.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
-	for {
-		holder, err := l.holder(ctx)
-		if holder == nil {
-			return false, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
-		err = l.engine.ForceRelease(ctx, driver.Key{Kind: driver.Lock, Name: l.name}, holder.Token)
-		cancel()
-		if !errors.Is(err, driver.ErrNotHeld) { // otherwise it has another holder, or none
-			return err == nil, err
-		}
-	}
+	return l.engine.forceUnlock(ctx, l.name)
 }
 
 // Token returns the token of a hold of a fenced lock, larger than those of earlier holds. Send it with each write, and
