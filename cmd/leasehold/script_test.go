@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 			s := v.open(t)
 			can := ableOf(t, s.url)
 			t.Run("abilities", func(t *testing.T) { documented.compare(t, can) })
+			t.Run("methods", func(t *testing.T) { checkOptionalMethods(t, s.url) })
 			s.run(t, can, v.scripts...)
 		})
 	}
