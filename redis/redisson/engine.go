@@ -184,8 +184,8 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	}, e.releaseLate(r))
 }
 
-// take asks once. If it is refused, again is how long to wait at most before asking again; negative if the holder's lease
-// never ends.
+// take asks once. If it is refused, again is how long to wait at most before asking again; negative if the holder's
+// lease never ends.
 func (e *Engine) take(
 	ctx context.Context, p protocol, name string, r driver.Request,
 ) (_ driver.Grant, again time.Duration, _ error) {

@@ -16,8 +16,9 @@ const (
 	fairWait = 5 * time.Minute
 )
 
-// fairLock is the protocol of RFairLock. A waiter that goes on with another owner, as its request had no answer in time,
-// joins again at the end of the queue: a release of the first owner may be under way, so its place cannot be kept.
+// fairLock is the protocol of RFairLock. A waiter that goes on with another owner, as its request had no answer in
+// time, joins again at the end of the queue: a release of the first owner may be under way, so its place cannot be
+// kept.
 type fairLock struct{}
 
 func (p fairLock) newCall(script *redis.Script, name, publish string, moreKeys []string, args ...any) call {

@@ -55,12 +55,12 @@ const (
 	ReadWrite
 	// Fair is RFairLock. Waiters in Go and Java are served in the order in which they joined.
 	//
-	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter in
-	// Go delays those behind it by no more than 5 s once the lock is free; a dead waiter in Java by up to the time that it
-	// wanted to wait (fairLockWaitTimeout, 5 minutes by default), as others in Java must find it in its place. If the clock
-	// of a client is ahead of that of a waiter in Go by 5 s or more, the client takes the waiter for dead, and the waiter
-	// joins again at the end of the queue. If it is behind, dead waiters delay it by so much longer. Clocks never decide who
-	// holds: only the order and these delays depend on them.
+	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter
+	// in Go delays those behind it by no more than 5 s once the lock is free; a dead waiter in Java by up to the time
+	// that it wanted to wait (fairLockWaitTimeout, 5 minutes by default), as others in Java must find it in its place.
+	// If the clock of a client is ahead of that of a waiter in Go by 5 s or more, the client takes the waiter for dead,
+	// and the waiter joins again at the end of the queue. If it is behind, dead waiters delay it by so much longer.
+	// Clocks never decide who holds: only the order and these delays depend on them.
 	//
 	// A waiter in Go asks again each second. It loses its place if it cannot reach the server for 5 s.
 	//

@@ -1,6 +1,6 @@
 -- Reads a fair lock. It changes nothing.
--- Returns {what is left of the lease, fields of the hash with their values, the waiters: owner, public text or nothing},
--- or nothing if the lock is no such lock.
+-- Returns {what is left of the lease, fields of the hash with their values, the waiters: owner, and public text or
+-- nothing}; or nothing if the lock is no such lock.
 local kind = redis.call('type', lock).ok
 if kind ~= 'none' and (kind ~= 'hash' or redis.call('hlen', lock) > 3) then
   return false

@@ -2,8 +2,8 @@
 -- KEYS: ..., the counter of tokens.
 -- ARGV: ..., owner, lease in milliseconds, how many tokens, public text about the holder, 1 to join the queue or 0, how
 -- many may wait or 0, how long others in Redisson wait by default.
--- Returns {1, last token}; or {0, what is left of the holder's lease, or -1 if it never ends, how soon to ask again}; or
--- {2, 0} if too many wait.
+-- Returns {1, last token}; or {0, what is left of the holder's lease or -1 if it never ends, how soon to ask again};
+-- or {2, 0} if too many wait.
 local counter = KEYS[6]
 local owner, lease, tokens, text = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local join, maxWaiters, longWait = ARGV[8] == '1', tonumber(ARGV[9]), tonumber(ARGV[10])
