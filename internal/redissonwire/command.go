@@ -80,9 +80,15 @@ var writing = set("append copy decr decrby del expire getdel getset hdel hincrby
 	"lrem lset ltrim persist pexpire pexpireat psetex publish rpop rpush set setex setnx spublish unlink zadd " +
 	"zincrby zrem zremrangebyscore zremrangebyrank")
 
-// ignored are the commands by which clients connect and look after their connections.
-var ignored = set("auth client cluster command config hello info ping pubsub quit readonly role script select wait " +
-	"waitaof")
+// connecting are the commands by which clients connect and look after their connections.
+var connecting = set("asking auth client cluster command config hello info ping pubsub quit readonly readwrite role " +
+	"script select waitaof")
+
+// ignored reports whether the command has nothing to do with locks. Clients ask by WAIT 0 whether there is such a
+// command.
+func (c command) ignored() bool {
+	return connecting[c.name()] || c.name() == "wait" && len(c.args) > 1 && c.args[1] == "0"
+}
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}

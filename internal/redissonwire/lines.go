@@ -1,6 +1,7 @@
 package redissonwire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 // commandLines says what clients did, client by client.
 func (n *normalizer) commandLines(blocks []block) (lines []string) {
 	blocks = slices.Clone(blocks)
-	slices.SortStableFunc(blocks, func(a, b block) int { return strings.Compare(a.client, b.client) })
+	slices.SortStableFunc(blocks, func(a, b block) int {
+		return cmp.Or(strings.Compare(a.client, b.client), a.at.Compare(b.at)) // of several servers
+	})
 	var last, cleanups []string // a client does not wait for a clean-up, so anything may come before
 	for _, b := range blocks {
 		said, writes := n.blockLines(b)

@@ -40,8 +40,8 @@ type Recorder struct {
 
 // node is a server, with the connection for the recorder's commands.
 type node struct {
-	server *redisserver.Server
-	conn   *redisserver.Conn
+	conn *redisserver.Conn
+	last int // its last block, to which the commands of a script belong, or -1
 }
 
 // Record starts to record what happens on servers: one server, or the masters of a cluster. It ends with the test.
@@ -64,7 +64,8 @@ func (r *Recorder) add(s *redisserver.Server, messages bool) error {
 	if err != nil {
 		return err
 	}
-	r.nodes = append(r.nodes, &node{s, conn})
+	n := &node{conn, -1}
+	r.nodes = append(r.nodes, n)
 	monitor, err := r.dial(s)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (r *Recorder) add(s *redisserver.Server, messages bool) error {
 	if _, err := monitor.Do("MONITOR"); err != nil {
 		return err
 	}
-	r.done.Go(func() { r.read(monitor, r.sawCommand) })
+	r.done.Go(func() { r.read(monitor, func(reply any) error { return r.sawCommand(n, reply) }) })
 	if !messages {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (r *Recorder) read(c *redisserver.Conn, saw func(any) error) {
 	}
 }
 
-func (r *Recorder) sawCommand(reply any) error {
+func (r *Recorder) sawCommand(n *node, reply any) error {
 	line, ok := reply.(string)
 	if !ok {
 		return fmt.Errorf("redissonwire: MONITOR has sent a %T", reply)
@@ -138,8 +139,8 @@ func (r *Recorder) sawCommand(reply any) error {
 			r.seen[c.args[2]]++
 		}
 	case c.inScript():
-		if len(r.blocks) > 0 {
-			last := &r.blocks[len(r.blocks)-1]
+		if n.last >= 0 {
+			last := &r.blocks[n.last]
 			last.inner = append(last.inner, c)
 		}
 	case c.name() == "client" && len(c.args) == 3 && strings.EqualFold(c.args[1], "setname"):
@@ -148,7 +149,8 @@ func (r *Recorder) sawCommand(reply any) error {
 		if i := slices.IndexFunc(c.args, func(a string) bool { return strings.EqualFold(a, "setname") }); i > 0 {
 			r.names[c.source] = c.args[i+1]
 		}
-	case !ignored[c.name()]:
+	case !c.ignored():
+		n.last = len(r.blocks)
 		r.blocks = append(r.blocks, block{command: c, client: r.names[c.source]})
 	}
 	return nil
@@ -172,7 +174,7 @@ func (r *Recorder) sawMessage(reply any) error {
 func (r *Recorder) barrier() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, n := range r.nodes {
+	for _, n := range r.nodes {
 		r.barriers++
 		id := fmt.Sprint(r.barriers)
 		r.mu.Unlock()
@@ -181,11 +183,7 @@ func (r *Recorder) barrier() error {
 		if err != nil {
 			return err
 		}
-		want := 1 // in its MONITOR
-		if i == 0 || len(r.nodes) > 1 {
-			want++ // in the subscription
-		}
-		if err := r.await(func() bool { return r.seen[id] >= want }); err != nil {
+		if err := r.await(func() bool { return r.seen[id] >= 2 }); err != nil { // in MONITOR and in the subscription
 			return err
 		}
 		delete(r.seen, id)
@@ -228,11 +226,22 @@ func (r *Recorder) Clear() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.blocks, r.messages = nil, nil
+	for _, n := range r.nodes {
+		n.last = -1
+	}
 	return nil
 }
 
-// Do runs a command that is not recorded, on the first server.
-func (r *Recorder) Do(args ...string) (any, error) { return r.nodes[0].conn.Do(args...) }
+// Do runs a command that is not recorded, on the server that has its keys.
+func (r *Recorder) Do(args ...string) (reply any, err error) {
+	for _, n := range r.nodes {
+		reply, err = n.conn.Do(args...)
+		if e, ok := errors.AsType[redisserver.ReplyError](err); !ok || e.Code() != "MOVED" {
+			break
+		}
+	}
+	return reply, err
+}
 
 // recorded returns what was recorded since the last take. A script that the server did not know, and that the client
 // has sent again, is left out.
@@ -254,12 +263,15 @@ func (r *Recorder) recorded() (blocks []block, messages []Message, err error) {
 func (r *Recorder) take(blocks []block, messages int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := len(blocks)
-	for left > 0 {
-		if b := r.blocks[0]; !b.isScript() || len(b.inner) > 0 {
+	left, taken := len(blocks), 0
+	for ; left > 0; taken++ {
+		if b := r.blocks[taken]; !b.isScript() || len(b.inner) > 0 {
 			left--
 		}
-		r.blocks = r.blocks[1:]
+	}
+	r.blocks = r.blocks[taken:]
+	for _, n := range r.nodes {
+		n.last = max(n.last-taken, -1)
 	}
 	r.messages = r.messages[messages:]
 }

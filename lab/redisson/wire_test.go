@@ -23,12 +23,28 @@ var update = flag.Bool("update", false, "write what Redisson "+javaside.Newest+"
 // recordings are the files that the tests of redis/redisson compare with, too.
 const recordings = "../../redis/redisson/testdata/wire"
 
+// setups are the servers that recordings were made on, by their folder.
+var setups = map[string]func(t *testing.T) (javaside.Config, []*redisserver.Server){
+	".": func(t *testing.T) (javaside.Config, []*redisserver.Server) {
+		s := redisserver.ForTest(t, redisserver.Config{})
+		return javaside.Single(s.URL()), []*redisserver.Server{s}
+	},
+	"cluster": func(t *testing.T) (javaside.Config, []*redisserver.Server) {
+		c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+		return javaside.Several("cluster", c.Addrs()...), c.Nodes
+	},
+	"replicated": func(t *testing.T) (javaside.Config, []*redisserver.Server) {
+		r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
+		var addresses []string
+		for _, s := range r.Servers() {
+			addresses = append(addresses, s.Addr())
+		}
+		return javaside.Several("replicated", addresses...), []*redisserver.Server{r.Master}
+	},
+}
+
 func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(recordings, "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recordings in %s: %v", recordings, err)
-	}
 	for _, version := range versions {
 		if *update && version != javaside.Newest {
 			continue
@@ -37,15 +53,21 @@ func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 			t.Parallel()
 			java := javaside.Start(t, version)
 			t.Run("all", func(t *testing.T) { // returns when all files are played
-				for _, file := range files {
-					name := strings.TrimSuffix(filepath.Base(file), ".txt")
-					t.Run(name, func(t *testing.T) {
-						t.Parallel()
-						s := redisserver.ForTest(t, redisserver.Config{})
-						side := &player{java: java, file: name, url: s.URL(), labels: map[string]string{}}
-						o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
-						redissonwire.Play(t, file, side, o, s)
-					})
+				for folder, setup := range setups {
+					files, err := filepath.Glob(filepath.Join(recordings, folder, "*.txt"))
+					if err != nil || len(files) == 0 {
+						t.Errorf("no recordings in folder %s of %s: %v", folder, recordings, err)
+					}
+					for _, file := range files {
+						name := strings.TrimSuffix(filepath.Base(file), ".txt")
+						t.Run(name, func(t *testing.T) {
+							t.Parallel()
+							config, servers := setup(t)
+							side := &player{java: java, file: name, config: config, labels: map[string]string{}}
+							o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
+							redissonwire.Play(t, file, side, o, servers...)
+						})
+					}
 				}
 			})
 		})
@@ -65,9 +87,9 @@ var skips = map[string]func(part, line string) bool{
 // player plays calls on a real Redisson. Several files are played in one process, so the clients of each have names of
 // their own there.
 type player struct {
-	java *javaside.Program
-	file string
-	url  string
+	java   *javaside.Program
+	file   string
+	config javaside.Config
 
 	mu     sync.Mutex
 	labels map[string]string
@@ -76,7 +98,7 @@ type player struct {
 func (p *player) client(name string) string { return p.file + ":" + name }
 
 func (p *player) Open(ctx context.Context, client string, options map[string]string) error {
-	c := javaside.Single(p.url)
+	c := p.config
 	c.Name, c.WholeScripts, c.RetryDelay = client, true, time.Second
 	for key, value := range options {
 		ms, err := strconv.Atoi(value)
@@ -84,6 +106,8 @@ func (p *player) Open(ctx context.Context, client string, options map[string]str
 		switch key {
 		case "prefix":
 			c.Prefix, err = value, nil
+		case "sharded":
+			c.Sharded, err = value, nil
 		case "watchdog":
 			c.Watchdog = d
 		case "fairWait":
