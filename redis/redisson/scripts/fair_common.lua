@@ -58,7 +58,7 @@ local function wake(owner)
 end
 
 local function isFirstChance(owner)
-  return redis.call('set', waiters .. ':' .. owner, 1, 'px', 5 * lifetime, 'nx')
+  return redis.call('set', waiters .. ':' .. owner, 1, 'px', 2 * lifetime, 'nx')
 end
 
 -- livingHead removes dead heads, and returns the first waiter after them, or false.
