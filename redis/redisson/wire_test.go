@@ -1,0 +1,198 @@
+package redisson_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/internal/redissonwire"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+// TestKeysAndMessagesAreRedissons plays what was recorded of a real Redisson on engines: the same calls leave the same
+// keys, with the same ttl, and send the same messages. Owners of engines do not re-enter, so parts with re-entry are
+// left out.
+func TestKeysAndMessagesAreRedissons(t *testing.T) {
+	t.Parallel()
+	for file, recorded := range map[string]struct {
+		lock    redisson.LockType
+		leftOut []string
+		differs func(line string) bool // on purpose
+	}{
+		"readwrite": {redisson.ReadWrite, []string{
+			"a reader again", "a writer again", "a writer becomes a reader", "a writer reads for a while",
+			"a reader waits for a writer who becomes a reader",
+			"forceUnlock of a reader",                         // its timeout key goes at once
+			"a writer", "a reader", "forceUnlock of a writer", // who unlocks what is gone notifies nobody
+		}, func(string) bool { return false }},
+		"fair": {redisson.Fair, []string{
+			"a free lock", "a lease expires", "unlock of a lock that is gone",
+			"a waiter is interrupted",        // it leaves the queue at once
+			"a waiter whose time has passed", // it stays as long as the lock is held: it may be alive
+		},
+			// Token and text of the holder are in the hash. Waiters have shorter deadlines.
+			func(line string) bool { return strings.Contains(line, " hash ttl") || strings.Contains(line, " zset ") }},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{})
+			side := &wireSide{t: t, server: s, lock: recorded.lock,
+				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
+				interrupts: map[string]context.CancelFunc{}}
+			redissonwire.Play(t, "testdata/wire/"+file+".txt", side, redissonwire.Options{
+				Parts: func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
+				Skip: func(_, line string) bool {
+					isKey := strings.HasPrefix(line, "k ")
+					return !isKey && !strings.HasPrefix(line, "m ") || recorded.differs(line) ||
+						isKey && (strings.HasPrefix(line, "k leasehold_") || strings.Contains(line, "_token:") ||
+							strings.Contains(line, "_unlock_latch:"))
+				},
+			}, s)
+		})
+	}
+}
+
+// wireSide makes the recorded calls on engines.
+type wireSide struct {
+	t      *testing.T
+	server *redisserver.Server
+	lock   redisson.LockType
+
+	mu         sync.Mutex
+	engines    map[string]*redisson.Engine
+	held       map[string]driver.Request // by thread and name
+	labels     map[string]string
+	owners     int
+	interrupts map[string]context.CancelFunc
+}
+
+func (s *wireSide) Open(_ context.Context, client string, _ map[string]string) error {
+	rdb := goredis.NewClient(&goredis.Options{Addr: s.server.Addr(), ClientName: client, ContextTimeoutEnabled: true})
+	e, err := redisson.NewEngine(rdb, redisson.WithLock(s.lock))
+	if err != nil {
+		return err
+	}
+	s.t.Cleanup(func() {
+		if err := errors.Join(e.Close(), rdb.Close()); err != nil {
+			s.t.Error(err)
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.engines[client] = e
+	return nil
+}
+
+func (s *wireSide) Begin(context.Context, string, string) error { return nil }
+
+func (s *wireSide) Labels() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.labels)
+}
+
+func (s *wireSide) Interrupt(_ context.Context, client, thread string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupts[client+":"+thread]()
+	return nil
+}
+
+// newRequest returns the request of a thread, by a new owner.
+func (s *wireSide) newRequest(thread, name string, mode driver.Mode) driver.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owners++
+	r := request(fmt.Sprint("owner", s.owners), name, mode)
+	r.TTL = 30 * time.Second
+	s.labels[redisson.OwnerID(r.Owner)] = thread
+	return r
+}
+
+func (s *wireSide) Call(ctx context.Context, c redissonwire.Call) (any, error) {
+	s.mu.Lock()
+	e, thread := s.engines[c.Client], c.Client+":"+c.Thread
+	slot := thread + " " + c.Op[:1] + " " + c.Name
+	r, holds := s.held[slot]
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.interrupts[thread] = cancel
+	s.mu.Unlock()
+
+	kind, method, _ := strings.Cut(c.Op, ".")
+	mode := driver.Exclusive
+	if kind == "read" {
+		mode = driver.Shared
+	}
+	switch method {
+	case "lock", "tryLock", "lockInterruptibly":
+		r = s.newRequest(thread, c.Name, mode)
+		err := s.take(ctx, e, r, method, c.Args)
+		if err == nil {
+			s.mu.Lock()
+			s.held[slot] = r
+			s.mu.Unlock()
+		}
+		return err == nil, nil
+	case "unlock":
+		if !holds {
+			return nil, redissonwire.Failure("IllegalMonitorStateException")
+		}
+		s.mu.Lock()
+		delete(s.held, slot)
+		s.mu.Unlock()
+		_ = e.Release(ctx, driver.Release{Hold: holdOf(r)})
+	case "forceUnlock", "delete":
+		list, err := e.List(ctx, driver.Query{Kind: driver.Lock, Name: c.Name})
+		if err != nil || len(list) == 0 {
+			return false, err
+		}
+		for _, h := range list[0].Holders {
+			if h.Mode != mode {
+				return false, nil
+			}
+			if err := e.ForceRelease(ctx, list[0].Key, h.Token); err != nil {
+				return false, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// take does what lock, tryLock and lockInterruptibly do with their arguments: [wait] lease "ms".
+func (s *wireSide) take(ctx context.Context, e *redisson.Engine, r driver.Request, method string, args []any) error {
+	var times []time.Duration
+	for _, a := range args {
+		if ms, ok := a.(int64); ok {
+			times = append(times, time.Duration(ms)*time.Millisecond)
+		}
+	}
+	if len(times) > 0 {
+		r.TTL = times[len(times)-1]
+	}
+	waits := method != "tryLock" || len(times) > 1 && times[0] > 0
+	r.Join = waits
+	_, err := e.Take(ctx, r)
+	if !errors.Is(err, driver.ErrHeld) || !waits {
+		return err
+	}
+	if method == "tryLock" {
+		limited, cancel := context.WithTimeout(ctx, times[0])
+		defer cancel()
+		ctx = limited
+	}
+	if _, err = e.Wait(ctx, r); err != nil {
+		_ = e.Release(context.WithoutCancel(ctx), driver.Release{Hold: holdOf(r)})
+	}
+	return err
+}
