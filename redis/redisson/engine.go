@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
+	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
 
 // Engine keeps locks as Redisson does. It is safe for concurrent use by many goroutines.
@@ -26,7 +27,9 @@ type Engine struct {
 	publishWith atomic.Pointer[string] // PUBLISH or SPUBLISH, once it is known
 	connections *subscriptions.Connections
 	channels    channels
-	workers     detach.Pool // for calls of the client that their callers may leave
+	answered    atomic.Bool   // a server has answered once
+	unsent      unsent.Owners // owners for whom nothing was sent yet, as no server has answered
+	workers     detach.Pool   // for calls of the client that their callers may leave
 	background  background
 
 	closeClient func() error // closes what Open has opened
@@ -178,6 +181,9 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err != nil {
 		return driver.Grant{}, err
 	}
+	if err := e.awaitServer(ctx, name, r.Owner); err != nil {
+		return driver.Grant{}, err
+	}
 	return detach.Do(ctx, &e.workers, func(ctx context.Context) (driver.Grant, error) {
 		g, _, err := e.take(ctx, p, name, r)
 		return g, err
@@ -262,6 +268,9 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	p, name, err := e.object(r.Key)
 	if err != nil {
 		return err
+	}
+	if e.unsent.Withdraw(r.Owner) {
+		return driver.ErrNotHeld
 	}
 	return readHeld(e.run(ctx, func(publish string) call { return p.release(name, r, publish) }))
 }

@@ -36,6 +36,9 @@ var errNoAnswer = errors.New("redisson: no answer in time")
 // Wait implements [driver.Engine].
 func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	p, name, err := e.object(r.Key)
+	if err == nil {
+		err = e.unsent.NoteSent(r.Owner)
+	}
 	if err != nil {
 		return driver.Grant{}, err
 	}
