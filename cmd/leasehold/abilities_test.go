@@ -37,8 +37,8 @@ type ability struct {
 // able is what an engine reports, how many tokens in a row it grants, and what operators can do.
 type able struct {
 	driver.Abilities
-	tokens                                              int
-	latches, all, force, records, examine, leaks, votes bool
+	tokens                                                     int
+	latches, queue, all, force, records, examine, leaks, votes bool
 }
 
 // abilities are the rows.
@@ -47,6 +47,7 @@ var abilities = []ability{
 	{"semaphores", func(a able) string { return yes(a.Semaphores) }},
 	{"latches", func(a able) string { return yes(a.latches) }},
 	{"waiters are served in their order", func(a able) string { return yes(a.Fair) }},
+	{"listings show who waits", func(a able) string { return yes(a.queue) }},
 	{"a limit of waiters (`WithMaxWaiters`) on the engine", func(a able) string { return yes(a.Waiters) }},
 	{"several names in one step", func(a able) string { return yes(a.all) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
@@ -100,12 +101,43 @@ func ableOf(t *testing.T, url string) able {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.tokens = g.Tokens
+	a.tokens, a.queue = g.Tokens, listsWaiters(ctx, t, e, r)
 	if err := e.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner,
 		Token: g.Token}}); err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// listsWaiters reports whether a listing shows who waits for a name that is held.
+func listsWaiters(ctx context.Context, t *testing.T, e driver.Engine, held driver.Request) bool {
+	t.Helper()
+	waiter := held
+	waiter.Owner, waiter.Join = rand.Text(), true
+	if _, err := e.Take(ctx, waiter); !errors.Is(err, driver.ErrHeld) {
+		t.Fatal(err)
+	}
+	waiting, stop := context.WithTimeout(ctx, 2*time.Second) // on a majority, it is in the queue once it waits
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = e.Wait(waiting, waiter)
+	}()
+	shown := false
+	for !shown && waiting.Err() == nil {
+		listed, err := e.List(ctx, driver.Query{Name: held.Key.Name, Limit: 1})
+		if err != nil || len(listed) != 1 {
+			t.Fatal(listed, err)
+		}
+		shown = listed[0].Waiting > 0
+	}
+	stop()
+	<-ended
+	if err := e.Release(ctx, driver.Release{Hold: driver.Hold{Key: held.Key, Owner: waiter.Owner}}); err != nil &&
+		!errors.Is(err, driver.ErrNotHeld) {
+		t.Fatal(err)
+	}
+	return shown
 }
 
 // askOperator notes what an operator can do.
@@ -133,7 +165,8 @@ func (a able) column() []string {
 
 // abilityPages are the heads of the columns, in order: engines with their pages.
 var abilityPages = []string{"[memory](memory.md)", "[sqlite](sqlite.md)", "[redis](redis.md)",
-	"[redlock](../redlock.md)", "[postgres](postgres.md)", "[etcd](etcd.md)", "[zookeeper](zookeeper.md)"}
+	"[redlock](../redlock.md)", "[redisson](../redisson.md)", "[postgres](postgres.md)", "[etcd](etcd.md)",
+	"[zookeeper](zookeeper.md)"}
 
 // abilityTable is the table in the document. It is safe for concurrent use.
 type abilityTable struct {

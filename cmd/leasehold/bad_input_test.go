@@ -196,6 +196,7 @@ func TestSecretsInTheWrongPlaceAreNotEchoed(t *testing.T) {
 		{"--engine", "host=h user=x password=geheim", "ls"},
 		{"--engine", "jdbc:postgresql://h/db?user=anna&password=geheim", "ls"},
 		{"--engine", "redlock://:geheim@127.0.0.1:1,:geheim@127.0.0.1:2", "ls"},
+		{"--engine", "redisson://anna:1/geheim@127.0.0.1:1", "ls"},
 		{"check", "postgres://h/db?user=anna&password=geheim"},
 		{"check", "-o", "json", "jdbc:postgresql://h/db?user=anna&password=geheim"},
 		{"inspect", "-o", "json", "anna:geheim@h:6379"}, {"run", "anna:geheim@[::1]:6379/0", "--", "true"},
@@ -219,9 +220,10 @@ func TestSecretsInTheWrongPlaceAreNotEchoed(t *testing.T) {
 		"LEASEHOLD_ENGINE=postgres://anna:1/geheim@127.0.0.1/db", "LEASEHOLD_ENGINE=anna:geheim@host:6379",
 		"LEASEHOLD_REDIS_PASSWORD_FILE=" + url, "LEASEHOLD_REDIS_PASSWORD_FILE=geheim",
 		"LEASEHOLD_REDIS_SENTINEL_PASSWORD_FILE=/" + url, "LEASEHOLD_ETCD_PASSWORD_FILE=" + url,
-		"LEASEHOLD_ZOOKEEPER_PASSWORD_FILE=" + url,
+		"LEASEHOLD_ZOOKEEPER_PASSWORD_FILE=" + url, "LEASEHOLD_REDISSON_PASSWORD_FILE=" + url,
 	} {
-		engine := map[string]string{"ETCD": "etcd://127.0.0.1:1", "ZOOK": "zookeeper://127.0.0.1:1"}[set[10:14]]
+		engine := map[string]string{"ETCD_P": "etcd://127.0.0.1:1", "ZOOKEE": "zookeeper://127.0.0.1:1",
+			"REDISS": "redisson://127.0.0.1:1"}[set[10:16]]
 		if engine == "" {
 			engine = "redis+sentinel://127.0.0.1:1/m"
 		}

@@ -34,6 +34,8 @@ var engineSetups = []engineSetup{
 	{"redis", openServer, []string{"every", "redis"}},
 	{"cluster", openCluster, append([]string{"redis"}, onMore...)},
 	{"redlock", openMajority, append([]string{"redis", "redlock"}, onMore...)},
+	{"redisson", openRedisson, []string{"every", "redisson"}},
+	{"redisson, fair", openFair, append([]string{"redisson"}, onMore...)},
 	{"postgres", openPostgres, append([]string{"servers"}, onMore...)},
 	{"etcd", openEtcd, append([]string{"servers"}, onMore...)},
 	{"zookeeper", openZooKeeper, append([]string{"servers"}, onMore...)},
@@ -50,13 +52,23 @@ func openSQLite(t *testing.T) *testServers {
 }
 
 func openServer(t *testing.T) *testServers {
-	return redisServers(t, "redis://", "", redisserver.ForTest(t, redisserver.Config{}))
+	return redisServers(t, "redis://", unguarded, redisserver.ForTest(t, redisserver.Config{}))
 }
 
 func openCluster(t *testing.T) *testServers {
-	s := redisServers(t, "redis+cluster://", "", redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}).Nodes...)
+	nodes := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}).Nodes
+	s := redisServers(t, "redis+cluster://", unguarded, nodes...)
 	s.cluster = true
 	return s
+}
+
+func openRedisson(t *testing.T) *testServers {
+	return redisServers(t, "redisson://", "", redisserver.ForTest(t, redisserver.Config{}))
+}
+
+// openFair opens the same engine with locks that are served in order.
+func openFair(t *testing.T) *testServers {
+	return redisServers(t, "redisson://", "lock=fair", redisserver.ForTest(t, redisserver.Config{}))
 }
 
 func openMajority(t *testing.T) *testServers {
@@ -64,28 +76,29 @@ func openMajority(t *testing.T) *testServers {
 	for range 3 {
 		servers = append(servers, redisserver.ForTest(t, redisserver.Config{}))
 	}
-	const patient = "&node_timeout=10s" // a server that is slow on a busy machine must not count as unavailable
+	// A server that is slow on a busy machine must not count as unavailable.
+	const patient = unguarded + "&node_timeout=10s"
 	s := redisServers(t, "redlock://", patient, servers...)
 	s.broken["HALF"] = "redlock://" + strings.Join(append(closed(t, 2), servers[0].Addr()),
-		",") + "?" + unguarded + patient
+		",") + "?" + patient
 	return s
 }
 
 // redisServers returns an engine on these servers. The default user may do everything. Another one has a password and
 // no rights on the keys of locks.
-func redisServers(t *testing.T, scheme, more string, servers ...*redisserver.Server) *testServers {
+func redisServers(t *testing.T, scheme, settings string, servers ...*redisserver.Server) *testServers {
 	t.Helper()
 	var at []string
 	for _, s := range servers {
 		redisCommand(t, s, "ACL", "SETUSER", "anna", "on", ">"+geheim, "~other:*", "&*", "+@all")
 		at = append(at, s.Addr())
 	}
-	all := strings.Join(at, ",") + "?" + unguarded + more
+	all := strings.Join(at, ",") + "?" + settings
 	return &testServers{
 		url: scheme + all, servers: servers,
 		broken: map[string]string{
 			"DOWN": scheme + withPassword("anna") + strings.Join(closed(t, len(servers)),
-				",") + "?" + unguarded + more,
+				",") + "?" + settings,
 			"WRONG":    scheme + "anna:wrong-geheim@" + all,
 			"NORIGHTS": scheme + withPassword("anna") + all,
 		},

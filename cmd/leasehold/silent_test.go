@@ -29,6 +29,7 @@ func TestNoAnswerIsNeitherHeldNorFree(t *testing.T) {
 		"redis":         newMachine(t).use("redis://" + silent()),
 		"cluster":       newMachine(t).use("redis+cluster://" + silent()),
 		"redlock":       newMachine(t).use("redlock://" + silent() + "," + silent() + "," + silent()),
+		"redisson":      newMachine(t).use("redisson://" + silent()),
 		"postgres":      newMachine(t).use("postgres://user@" + silent() + "/db"),
 		"etcd":          newMachine(t).use("etcd://" + silent()),
 		"zookeeper":     newMachine(t).use("zookeeper://" + silent()),

@@ -302,6 +302,9 @@ func readHeld(answer any, err error) error {
 
 // ForceRelease implements [driver.Operator]. Token 0 stands for a holder without a token, such as a program in Java.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
+	if err := ctx.Err(); err != nil {
+		return driver.NoEffect(err)
+	}
 	p, name, err := e.object(k)
 	if err != nil {
 		return err

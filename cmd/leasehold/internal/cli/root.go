@@ -93,8 +93,8 @@ Locks are kept on an engine: --engine URL, or ` + config.EngineVariable + `, or 
 engine = "URL" in ~/.config/leasehold/config.toml, in this order. If none of them is
 there: a file in the user's state folder, for the programs of one user on one machine.
 
-Engines (rediss, redlocks, etcds and zookeepers instead of redis, redlock, etcd and zookeeper
-encrypt with TLS; postgres does so unless the server is this machine):
+Engines (rediss, redissons, redlocks, etcds and zookeepers instead of redis, redisson, redlock,
+etcd and zookeeper encrypt with TLS; postgres does so unless the server is this machine):
   ` + strings.Join(engine.Forms(), "\n  ") + `
 
 Exit codes of all commands: 0 done; 64 a wrong flag, argument, environment or config file; 69 the engine cannot

@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/memory"
 	"github.com/leasehold-go/leasehold/postgres"
 	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/redisson"
 	"github.com/leasehold-go/leasehold/redis/redlock"
 	"github.com/leasehold-go/leasehold/sqlite"
 	"github.com/leasehold-go/leasehold/zookeeper"
@@ -36,6 +37,10 @@ var openers = []engineOpener{
 	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", openRedis},
 	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", openRedis},
 	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", openRedlock},
+	{[]string{"redisson", "redissons"}, "redisson://HOST", openRedisson},
+	{[]string{"redisson+unix"}, "redisson+unix:///PATH", openRedisson},
+	{[]string{"redisson+sentinel", "redissons+sentinel"}, "redisson+sentinel://HOST,.../MASTER", openRedisson},
+	{[]string{"redisson+cluster", "redissons+cluster"}, "redisson+cluster://HOST,...", openRedisson},
 	{[]string{"postgres", "postgresql"}, "postgres://HOST/DATABASE", openPostgres},
 	{[]string{"etcd", "etcds"}, "etcd://HOST,...", openEtcd},
 	{[]string{"zookeeper", "zookeepers"}, "zookeeper://HOST,...", openZooKeeper},
@@ -129,6 +134,12 @@ func openRedis(raw string) (driver.Engine, func() error, error) {
 	// The log of go-redis goes to standard error, and says nothing that the errors do not say.
 	logging.Disable()
 	return opened(redis.Open(raw))
+}
+
+// openRedisson opens one server, servers behind Sentinels, or a Cluster, for locks that programs in Java share.
+func openRedisson(raw string) (driver.Engine, func() error, error) {
+	logging.Disable()
+	return opened(redisson.Open(raw))
 }
 
 // openRedlock opens several servers that vote.

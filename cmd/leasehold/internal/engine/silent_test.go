@@ -17,13 +17,15 @@ func TestGivingUpOnAServerThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	const patient = "?timeout=10m&dial_timeout=10m"
 	for name, url := range map[string]string{
-		"redis":         "redis://%s" + patient,
-		"redis, TLS":    "rediss://%s" + patient,
-		"cluster":       "redis+cluster://%s" + patient,
-		"sentinel":      "redis+sentinel://%s/main" + patient,
-		"sentinel, TLS": "rediss+sentinel://%s/main" + patient,
-		"redlock":       "redlock://%s,localhost:1,localhost:2?timeout=10m&dial_timeout=10m&node_timeout=100ms",
-		"etcd":          "etcd://%s",
+		"redis":             "redis://%s" + patient,
+		"redis, TLS":        "rediss://%s" + patient,
+		"cluster":           "redis+cluster://%s" + patient,
+		"sentinel":          "redis+sentinel://%s/main" + patient,
+		"sentinel, TLS":     "rediss+sentinel://%s/main" + patient,
+		"redisson":          "redisson://%s" + patient,
+		"redisson, Cluster": "redisson+cluster://%s" + patient,
+		"redlock":           "redlock://%s,localhost:1,localhost:2?timeout=10m&dial_timeout=10m&node_timeout=100ms",
+		"etcd":              "etcd://%s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 // it runs.
 func FuzzURLs(f *testing.F) {
 	const secret = "Zq7Xw9Kv"
-	schemes := []string{"redis://", "rediss+sentinel://", "redlock://", "postgres://", "etcd://", "zookeeper://",
-		"memory:", "sqlite:", "redsi://", "REDIS://", "redis:", "", "//", "x:y:"}
+	schemes := []string{"redis://", "rediss+sentinel://", "redlock://", "redissons+sentinel://", "postgres://",
+		"etcd://", "zookeeper://", "memory:", "sqlite:", "redsi://", "REDIS://", "redis:", "", "//", "x:y:"}
 	for i := range uint8(len(schemes)) {
 		for _, around := range []string{"", "a", ":", "@", "/", "?", "#", "%", "%zz", "?a=1&", "&share=", "/?x=", ",",
 			"[", " ", "\n", "\x00", "%40", "\xff"} {
@@ -38,7 +38,7 @@ func FuzzURLs(f *testing.F) {
 		if err != nil && strings.Contains(fmt.Sprintf("%v %#v", err, err), secret) {
 			t.Fatalf("%q: %v", raw, err)
 		}
-		if scheme := int(scheme) % len(schemes); scheme < 6 { // the others lead to no server
+		if scheme := int(scheme) % len(schemes); scheme < 7 { // the others lead to no server
 			stripped, had := WithoutPassword(raw)
 			if !had || strings.Contains(stripped, secret) {
 				t.Fatalf("%q becomes %q, %v", raw, stripped, had)

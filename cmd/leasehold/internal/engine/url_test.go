@@ -90,6 +90,9 @@ func TestEnginesOpen(t *testing.T) {
 		// Nothing is sent yet, so no server need be there.
 		"redis://localhost:1", "rediss://localhost:1", "redis+unix:///nowhere",
 		"redis+sentinel://h1,h2/main", "rediss+sentinel://h1/main", "redis+cluster://h1,h2", "rediss+cluster://h1",
+		"redisson://localhost:1", "redissons://localhost:1", "redisson+unix:///nowhere",
+		"redisson+sentinel://h1,h2/main", "redissons+sentinel://h1/main", "redisson+cluster://h1,h2",
+		"redissons+cluster://h1",
 		"etcd://h1,h2", "etcds://h1",
 	} {
 		e, shut, err := Open(raw)
@@ -145,6 +148,9 @@ func TestErrorsOfURLs(t *testing.T) {
 		"etcd://anna:geheim@h?fast=geheim":              {Part: "parameter", Value: "fast"},
 		"etcds://anna:ge/heim@h":                        {Part: "an @ behind the first slash"},
 		"zookeeper://anna:geheim@h?fast=geheim":         {Part: "parameter", Value: "fast"},
+		"redisson://anna:geheim@h?lock=geheim":          {Part: "parameter", Value: "lock"},
+		"redisson+cluster://anna:geheim@h?max_ttl=2s":   {Part: "parameter", Value: "max_ttl"},
+		"redissons://h1,:geheim@h2":                     {Part: "a user or a password inside of the list of hosts"},
 		"redlock://:geheim@h1,:geheim@h2":               {Part: "a user or a password inside of the list of hosts"},
 		"redlocks://h1,:geheim@h2":                      {Part: "a user or a password inside of the list of hosts"},
 		"redlock://anna:1/geheim@h1,h2":                 {Part: "an @ behind the first slash"},
@@ -168,6 +174,7 @@ func TestPasswordsAreTakenOutOfURLs(t *testing.T) {
 		"sqlite:/a/b@c:d": "", "memory:": "", "redis://h/1?db=2": "", "redis://anna@h": "", "@/run/secrets/engine": "",
 		"@/srv/a@b": "", "": "",
 		"redis://anna:geheim@h:1/2?max_ttl=3s":                          "redis://anna@h:1/2?max_ttl=3s",
+		"redisson+cluster://:geheim@h1,h2":                              "redisson+cluster://h1,h2",
 		"redlocks://:geheim@h1,h2":                                      "redlocks://h1,h2",
 		"postgres://anna:ge@heim@h/d":                                   "postgres://anna@h/d",
 		"postgres:///d?host=/run&password=geheim&passfile=p":            "postgres:///d?host=/run&passfile=p",
