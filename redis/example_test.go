@@ -32,10 +32,11 @@ func ExampleNew() {
 	fmt.Println(engine.Abilities().Name)
 }
 
-// If hundreds of goroutines lock at the same time, it is faster to send their commands together. Closing rdb closes the
-// AutoPipeliner, too.
+// If hundreds of goroutines lock at the same time in a Cluster, it is faster to send their commands together. On one
+// server, the engine does so by itself. Closing rdb closes the AutoPipeliner, too.
 func ExampleNew_manyGoroutines() {
-	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
+	rdb := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"c1:6379", "c2:6379", "c3:6379"},
+		ContextTimeoutEnabled: true})
 	defer rdb.Close()
 	together, err := rdb.AsyncAutoPipelineWithOptions(&goredis.AutoPipelineOptions{MaxBatchSize: 32,
 		MaxConcurrentBatches: 8, Unordered: true})
