@@ -41,10 +41,12 @@ func onServers(t *testing.T, tests map[string]func(s *shared)) {
 				"cluster": goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs()}),
 			} {
 				t.Run(client, func(t *testing.T) {
-					engine := newEngine(t, rdb)
+					engine := openEngine(t, rdb)
 					for name, test := range tests {
 						t.Run(name, func(t *testing.T) {
-							test(&shared{t, java, client, engine, leasehold.New(engine)})
+							golang := leasehold.New(engine)
+							defer golang.Close()
+							test(&shared{t, java, client, engine, golang})
 						})
 					}
 				})
@@ -53,8 +55,8 @@ func onServers(t *testing.T, tests map[string]func(s *shared)) {
 	}
 }
 
-// newEngine returns an engine for a test, which closes it and its client.
-func newEngine(t *testing.T, rdb goredis.UniversalClient) *redisson.Engine {
+// openEngine returns an engine for a test, which closes it and its client.
+func openEngine(t *testing.T, rdb goredis.UniversalClient) *redisson.Engine {
 	t.Helper()
 	engine, err := redisson.NewEngine(rdb)
 	if err != nil {

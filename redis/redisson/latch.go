@@ -13,9 +13,9 @@ import (
 // A latch is an RCountDownLatch: a number that is gone at zero. Programs in Java know neither generations nor a time to
 // live, nor whether a latch at zero was ever set. What the contract of engines needs besides is in a hash beside:
 //
-//   - A latch that a program in Java has set has generation 0 and lives until it comes down to zero. If no program in Go
-//     has counted it down, it is then not set for them, while programs in Java take every latch that is not set for one
-//     at zero.
+//   - A latch that a program in Java has set has generation 0 and lives until it comes down to zero. If no program in
+//     Go has counted it down, it is then not set for them, while programs in Java take every latch that is not set for
+//     one at zero.
 //   - A latch that a program in Go has set is gone when its time to live has passed. Programs in Java that wait are not
 //     notified of that, as the server sends no message for it, and then go on as if it were at zero.
 
@@ -43,8 +43,8 @@ func (e *Engine) latchName(name string) (string, error) {
 	}
 	name, err := e.name(driver.Key{Kind: driver.Latch, Name: name})
 	if err == nil && e.isCluster && slotTag(latchChannel(name)) != slotTag(name) {
-		err = driver.Permanent(&NameError{name, "Redisson puts the key and the channel of such a latch into two slots of " +
-			"a Cluster: use a name without braces"})
+		err = driver.Permanent(&NameError{name, "Redisson puts the key and the channel of such a latch into two slots " +
+			"of a Cluster: use a name without braces"})
 	}
 	return name, err
 }

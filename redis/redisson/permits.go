@@ -73,8 +73,8 @@ func (permitSemaphore) status(name string) call {
 // checkWeight refuses a request for more permits than an owner can hold.
 func checkWeight(r driver.Request) error {
 	if r.Kind == driver.Semaphore && r.Weight > maxWeight {
-		return driver.Permanent(fmt.Errorf("redisson: %d permits at once: ask for at most %d, as Redisson keeps an entry "+
-			"for each of them", r.Weight, maxWeight))
+		return driver.Permanent(fmt.Errorf("redisson: %d permits at once: ask for at most %d, as Redisson keeps an "+
+			"entry for each of them", r.Weight, maxWeight))
 	}
 	return nil
 }
