@@ -41,7 +41,7 @@ var tools = []string{
 // among are what engines have in common.
 var among = []string{
 	"internal/overdue", "internal/detach", "internal/engineurl", "internal/keyset", "internal/contended",
-	"internal/quorumnode", "internal/exposure", "internal/ownpath", "internal/paging",
+	"internal/quorumnode", "internal/exposure", "internal/ownpath", "internal/paging", "internal/batch",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
@@ -52,7 +52,7 @@ const operators = "admin"
 // driver.
 var amongDriver = []string{
 	"internal/detach", "internal/paging", "internal/quorumnode", "internal/takelimit", "internal/timelimit",
-	"internal/schedule", "internal/exposure",
+	"internal/schedule", "internal/exposure", "internal/batch",
 }
 
 // observersShare are what observers have in common. They read the errors and events of the core.

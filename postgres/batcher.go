@@ -3,8 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/batch"
 )
 
 const (
@@ -35,27 +35,15 @@ const (
 var errNoAnswer = errors.New("the server has answered with something else than a row")
 
 // batcher sends the requests of many goroutines over a few connections. A request that finds a free sender goes out
-// alone and at once. Later requests queue until a sender is free, and then go out together.
+// alone and at once, from its own goroutine. Later requests queue until a sender is free, and then go out together.
 //
 // Takes of free names, and releases of names that nobody waits for, are done in one transaction for the whole batch,
 // which never waits for a lock (see [batcher.runAtOnce]). The other requests of a batch are sent and answered together,
 // but each is a transaction of its own: it holds no lock while another request waits, and it fails alone.
 type batcher struct {
+	batch.Batcher[*request]
 	engine  *Engine
-	running sync.WaitGroup
-
-	mu          sync.Mutex
-	freeSenders int                     // how many more batches may be sent now; positive only if the queue is empty
-	inFlight    map[*sentBatch]struct{} // batches that were sent and not answered yet
-	queue       []*request              // requests that wait for a sender
-	checking    bool                    // a timer will run reassignSlow
-	closed      bool
-}
-
-// sentBatch is a batch in flight.
-type sentBatch struct {
-	sentAt     time.Time
-	reassigned bool // it was so slow that its sender counts as free again
+	running sync.WaitGroup // senders with a goroutine of their own
 }
 
 // request is one statement that answers with one row.
@@ -71,11 +59,17 @@ type request struct {
 }
 
 func newBatcher(e *Engine) *batcher {
-	return &batcher{
-		engine:      e,
-		freeSenders: min(max(runtime.GOMAXPROCS(0), 2), 4, int(e.pool.Config().MaxConns)),
-		inFlight:    make(map[*sentBatch]struct{}),
+	b := &batcher{engine: e}
+	b.Batcher = batch.Batcher[*request]{
+		MaxSenders: min(max(runtime.GOMAXPROCS(0), 2), 4, int(e.pool.Config().MaxConns)),
+		MaxOverdue: math.MaxInt, // the size of the pool limits them
+		MaxBatch:   maxBatch,
+		Go:         b.running.Go,
+		Send:       b.sendQueued,
+		Fail:       (*request).end,
+		ErrClosed:  errClosed,
 	}
+	return b
 }
 
 // canBatch reports whether requests may be sent together over a pool. They may not if the pool is told to prepare no
@@ -87,148 +81,52 @@ func canBatch(pool *pgxpool.Pool, polling bool) bool {
 // ask sends a request and waits for the answer. If ctx ends, ask returns at once; a request that was sent may still
 // have an effect.
 func (b *batcher) ask(ctx context.Context, r *request) error {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return errClosed
-	}
-	if b.freeSenders > 0 {
-		b.freeSenders--
-		own := b.startLocked()
-		b.mu.Unlock()
-		b.send(ctx, []*request{r})
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.endLocked(own) {
-			b.freeSenderLocked()
-		}
+	if b.Begin() {
+		b.End(b.sendTimed(ctx, []*request{r}))
 		return r.err
 	}
 	r.done = make(chan struct{})
-	b.queue = append(b.queue, r)
-	b.startCheckLocked()
-	b.mu.Unlock()
-	select {
-	case <-r.done:
-		return r.err
-	case <-ctx.Done():
+	b.Add(r)
+	if err := b.Await(ctx, r, r.done); err != nil {
+		return err
 	}
-	if b.withdraw(r) {
-		return driver.NoEffect(ctx.Err())
-	}
-	return ctx.Err() // it was sent, or is about to be
+	return r.err
 }
 
-// withdraw removes a request from the queue, and reports whether it was still there.
-func (b *batcher) withdraw(r *request) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.Index(b.queue, r)
-	if i >= 0 {
-		b.queue = slices.Delete(b.queue, i, i+1)
-	}
-	return i >= 0
+// sendQueued sends a batch from the queue. It reports what sendTimed does.
+func (b *batcher) sendQueued(requests []*request) bool {
+	ctx, cancel := context.WithTimeout(b.engine.ctx, batchTimeout)
+	defer cancel()
+	inTime := b.sendTimed(ctx, requests)
+	runtime.Gosched() // callers that were just answered may have another request
+	return inTime
 }
 
-// startLocked adds a batch that is about to be sent.
-func (b *batcher) startLocked() *sentBatch {
-	own := &sentBatch{sentAt: time.Now()}
-	b.inFlight[own] = struct{}{}
-	return own
-}
-
-// endLocked removes a batch that was answered, and reports whether it still has its sender.
-func (b *batcher) endLocked(own *sentBatch) bool {
-	delete(b.inFlight, own)
-	return !own.reassigned
-}
-
-// freeSenderLocked makes a sender available, or has it send the queue.
-func (b *batcher) freeSenderLocked() {
-	if len(b.queue) == 0 {
-		b.freeSenders++
-		return
-	}
-	b.running.Go(b.sendQueued)
-}
-
-// startCheckLocked starts the timer that finds slow batches, if requests are queued. Without a queue nothing is timed,
-// because a timer for each batch would cost about as much as sending it.
-func (b *batcher) startCheckLocked() {
-	if b.checking || len(b.queue) == 0 || b.closed {
-		return
-	}
-	b.checking = true
-	time.AfterFunc(slowBatch, b.reassignSlow)
-}
-
-// reassignSlow frees the senders of slow batches for the requests that are queued.
-func (b *batcher) reassignSlow() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.checking = false
-	for slow := range b.inFlight {
-		if len(b.queue) > 0 && !b.closed && !slow.reassigned && time.Since(slow.sentAt) >= slowBatch {
-			slow.reassigned = true
-			b.freeSenderLocked()
-		}
-	}
-	b.startCheckLocked()
-}
-
-// sendQueued sends batches until the queue is empty.
-func (b *batcher) sendQueued() {
-	for {
-		b.mu.Lock()
-		if len(b.queue) == 0 {
-			b.freeSenderLocked()
-			b.mu.Unlock()
-			return
-		}
-		n := min(len(b.queue), maxBatch)
-		batch := b.queue[:n:n]
-		if b.queue = b.queue[n:]; len(b.queue) == 0 {
-			b.queue = nil
-		}
-		own := b.startLocked()
-		b.mu.Unlock()
-		ctx, cancel := context.WithTimeout(b.engine.ctx, batchTimeout)
-		b.send(ctx, batch)
-		cancel()
-		b.mu.Lock()
-		kept := b.endLocked(own)
-		b.mu.Unlock()
-		if !kept {
-			return
-		}
-		runtime.Gosched() // callers that were just answered may have another request
-	}
+// sendTimed sends a batch. It reports whether the batch kept its sender, because it was not slow.
+func (b *batcher) sendTimed(ctx context.Context, requests []*request) (inTime bool) {
+	slow := time.AfterFunc(slowBatch, b.NoteOverdue)
+	b.send(ctx, requests)
+	return slow.Stop()
 }
 
 // stop refuses all further requests and waits for the senders. The engine's context has ended.
 func (b *batcher) stop() {
-	b.mu.Lock()
-	b.closed = true
-	for _, r := range b.queue {
-		r.end(errClosed)
-	}
-	b.queue = nil
-	b.mu.Unlock()
+	b.Close()
 	b.running.Wait()
 }
 
 // send sends a batch and reads the answers.
-func (b *batcher) send(ctx context.Context, batch []*request) {
+func (b *batcher) send(ctx context.Context, requests []*request) {
 	conn, err := b.engine.pool.Acquire(ctx)
 	if err != nil {
-		for _, r := range batch {
+		for _, r := range requests {
 			r.end(explainNotSent(err))
 		}
 		return
 	}
 	defer conn.Release()
-	prepared := batch[:0:0]
-	for _, r := range b.runAtOnce(ctx, conn.Conn(), batch) {
+	prepared := requests[:0:0]
+	for _, r := range b.runAtOnce(ctx, conn.Conn(), requests) {
 		if r.statement, err = conn.Conn().Prepare(ctx, r.query, r.query); err != nil {
 			r.end(explainNotSent(err))
 			continue

@@ -53,22 +53,8 @@ func (e *Engine) AtOnce(
 // GuardQuery is the query of a guard.
 func GuardQuery(schema string) string { return guardQuery(schema) }
 
-// FreeSenders returns how many batches may be sent now.
-func (e *Engine) FreeSenders() int { return e.batcher.freeSenders }
-
-// Waiting sends a request to a batcher without senders, and returns how many requests are queued when ctx has ended.
-func Waiting(ctx context.Context) (left int, err error) {
-	f := new(batcher)
-	err = f.ask(ctx, new(request))
-	return len(f.queue), err
-}
-
-// Stopped sends a request to a batcher without senders, which is stopped when ctx ends.
-func Stopped(ctx context.Context) error {
-	f := new(batcher)
-	context.AfterFunc(ctx, f.stop)
-	return f.ask(context.WithoutCancel(ctx), new(request))
-}
+// MaxSenders returns how many batches may be in flight without being slow.
+func (e *Engine) MaxSenders() int { return e.batcher.MaxSenders }
 
 // Sleep sends a request that takes a minute.
 func (e *Engine) Sleep(ctx context.Context) error {

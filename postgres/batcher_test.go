@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -115,7 +114,7 @@ func TestASlowBatchDoesNotBlockOthers(t *testing.T) {
 	e, pool := engineOver(t, 16)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	senders := e.FreeSenders()
+	senders := e.MaxSenders()
 	var running sync.WaitGroup
 	for range senders {
 		running.Go(func() {
@@ -130,17 +129,4 @@ func TestASlowBatchDoesNotBlockOthers(t *testing.T) {
 	mustRelease(t, e, r)
 	cancel()
 	running.Wait()
-}
-
-// A request that is given up while it is queued was not sent.
-func TestGivingUpBeforeBeingSent(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if left, err := postgres.Waiting(ctx); !driver.HadNoEffect(err) || left != 0 {
-		t.Errorf("%v, and %d still wait; want an error without effect, and none", err, left)
-	}
-	if err := postgres.Stopped(ctx); !driver.IsPermanent(err) {
-		t.Errorf("after Close: %v", err)
-	}
 }

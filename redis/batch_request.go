@@ -21,8 +21,6 @@ type batchRequest struct {
 
 	// finish is called once, from any goroutine, with the script's answer. It must not block.
 	finish func(answer any, err error)
-
-	queued bool // not sent yet; guarded by the batcher's mutex
 }
 
 // requestKind is the kind of a request. The order of the constants is the order that batch.lua expects.
@@ -101,15 +99,13 @@ func (b *batcher) wait(ctx context.Context, r *batchRequest) (any, error) {
 	} else {
 		w.deadline = time.Now().Add(maxRequestTime)
 	}
-	b.add(&w.batchRequest)
-	select {
-	case <-w.answered:
-	case <-ctx.Done():
-		if b.withdraw(&w.batchRequest) {
-			return nil, driver.NoEffect(ctx.Err())
+	b.Add(&w.batchRequest)
+	if err := b.Await(ctx, &w.batchRequest, w.answered); err != nil {
+		if driver.HadNoEffect(err) {
+			return nil, err
 		}
 		if w.decided.CompareAndSwap(false, true) {
-			return nil, driver.Spent(ctx.Err()) // the answer may arrive at any time: w must not be used again
+			return nil, driver.Spent(err) // the answer may arrive at any time: w must not be used again
 		}
 		<-w.answered
 	}
@@ -136,7 +132,7 @@ func (e *Engine) releaseGrant(r *batchRequest, answer any, err error) {
 		finish: func(any, error) {},
 	}
 	if e.router.isSingle() {
-		e.batcher.add(release)
+		e.batcher.Add(release)
 		return
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), release.deadline)

@@ -62,8 +62,8 @@ func TestOverdueSendersAreGivenUp(t *testing.T) {
 				t.Errorf("done was called %d times", n)
 			}
 		}
-		if b := &bt.e.batcher; b.overdue != 0 || b.sending != 0 {
-			t.Errorf("%d senders are overdue, %d busy, when all have returned", b.overdue, b.sending)
+		if _, busy, overdue := bt.e.batcher.Load(); overdue != 0 || busy != 0 {
+			t.Errorf("%d senders are overdue, %d busy, when all have returned", overdue, busy)
 		}
 		if o := bt.take(time.Second); true {
 			<-o.done
@@ -75,67 +75,26 @@ func TestOverdueSendersAreGivenUp(t *testing.T) {
 	})
 }
 
-// Requests that wait for senders that are overdue are sent by others.
-func TestOtherSendersReplaceOverdueOnes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		thaw := make(chan struct{})
-		bt := newBatcherTest(t, nil)
-		bt.answer = func(s *sentScript) (any, error) {
-			if len(bt.sent()) <= maxSenders {
-				<-thaw
-			}
-			return granted(s)
-		}
-		for range maxSenders {
-			bt.take(100 * time.Millisecond)
-			synctest.Wait()
-		}
-		began, o := time.Now(), bt.take(time.Minute)
-		<-o.done
-		if o.err != nil || o.at.Sub(began) != 100*time.Millisecond {
-			t.Errorf("%v after %v, want an answer as soon as the others are given up", o.err, o.at.Sub(began))
-		}
-		close(thaw)
-		bt.close()
-	})
-}
-
-// A server that does not answer gets a limited number of requests. Further callers, and those who wait, learn at once
-// that nothing was sent.
+// A server that does not answer gets a limited number of requests. Further callers learn at once that nothing was sent.
 func TestOverdueSendersAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		thaw := make(chan struct{})
 		bt := newBatcherTest(t, answerAfter(thaw))
-		for range maxOverdue - 1 {
+		for range maxOverdue {
 			bt.take(time.Second)
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		last, end := bt.take(time.Second), time.Now().Add(time.Second)
-		synctest.Wait()
-		waiting := []*outcome{bt.take(time.Minute), bt.release(time.Minute)}
-		time.Sleep(time.Second)
-		last.checkGaveUp(t, "the last that is sent", end, false)
-		for _, o := range waiting {
-			o.checkGaveUp(t, "waits", end, true)
-		}
-		bt.take(time.Second).checkGaveUp(t, "comes later", time.Now(), true)
-		bt.release(time.Second).checkGaveUp(t, "comes later", time.Now(), true)
+		bt.take(time.Minute).checkGaveUp(t, "a take that comes later", time.Now(), true)
+		bt.release(time.Minute).checkGaveUp(t, "a release that comes later", time.Now(), true)
 		if bt.maxInFlight != maxOverdue {
 			t.Errorf("%d requests were in flight, want %d", bt.maxInFlight, maxOverdue)
 		}
 		close(thaw)
 		synctest.Wait()
-		if o := bt.take(time.Second); true {
-			<-o.done
-			if o.err != nil {
-				t.Errorf("when the server answers again: %v", o.err)
-			}
-		}
-		if b := &bt.e.batcher; b.overdue != 0 {
-			t.Errorf("%d senders are overdue when all have returned", b.overdue)
+		if _, _, overdue := bt.e.batcher.Load(); overdue != 0 {
+			t.Errorf("%d senders are overdue when all have returned", overdue)
 		}
 		bt.close()
 	})

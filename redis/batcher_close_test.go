@@ -68,37 +68,6 @@ func TestCloseWithRequestsInFlight(t *testing.T) {
 	})
 }
 
-// Senders stay for a while when there is nothing to do, and then end by themselves, even if nobody closes the engine.
-func TestIdleSendersEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		bt := newBatcherTest(t, granted)
-		idle := func() int {
-			bt.e.batcher.mu.Lock()
-			defer bt.e.batcher.mu.Unlock()
-			return len(bt.e.batcher.idle)
-		}
-		for range 3 {
-			for range 10 { // for longer than an idle sender stays
-				<-bt.take(time.Second).done
-				time.Sleep(senderIdleTime / 4)
-				if n := idle(); n != 1 {
-					t.Fatalf("%d senders are idle while there is something to do now and then, want the same one "+
-						"each time", n)
-				}
-			}
-			time.Sleep(2 * senderIdleTime)
-			if n := idle(); n != 0 {
-				t.Fatalf("%d senders are left after a while without requests", n)
-			}
-		}
-		// If a sender were left, the test would not end.
-		if err := bt.client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A caller that gives up withdraws a request that has not been sent.
 func TestQueuedRequestsAreWithdrawn(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,7 @@
 package redis
 
+import "sync/atomic"
+
 // IsBatchScript reports whether a script, given by its hash, is the one for several requests.
 func (e *Engine) IsBatchScript(sha string) bool {
 	e.router.mu.Lock()
@@ -15,23 +17,16 @@ func (e *Engine) IsBatchScript(sha string) bool {
 // MaxSenders is the largest number of senders that are busy at the same time.
 const MaxSenders = maxSenders
 
-// BatcherLoad returns how many senders are busy, and how many requests wait for them.
-func (e *Engine) BatcherLoad() (busy, waiting int) {
-	e.batcher.mu.Lock()
-	defer e.batcher.mu.Unlock()
-	return e.batcher.sending, len(e.batcher.queue)
-}
+// BatcherLoad returns how many requests wait for senders, how many of these are busy, and how many are overdue.
+func (e *Engine) BatcherLoad() (waiting, busy, overdue int) { return e.batcher.Load() }
 
-// BatcherUsed reports whether any sender was used in the last second or two.
-func (e *Engine) BatcherUsed() bool {
-	e.batcher.mu.Lock()
-	defer e.batcher.mu.Unlock()
-	return e.batcher.usedSinceCheck || e.batcher.idleTimer != nil
-}
-
-// OverdueSenders is the number of senders that are overdue.
-func (e *Engine) OverdueSenders() int {
-	e.batcher.mu.Lock()
-	defer e.batcher.mu.Unlock()
-	return e.batcher.overdue
+// CountBatches returns the number of batches that were sent since then, even of a single request. Call it before the
+// first request.
+func (e *Engine) CountBatches() *atomic.Int32 {
+	n, send := new(atomic.Int32), e.batcher.Send
+	e.batcher.Send = func(requests []*batchRequest) bool {
+		n.Add(1)
+		return send(requests)
+	}
+	return n
 }

@@ -148,7 +148,10 @@ func TestRequestsToAFrozenServer(t *testing.T) {
 			if err := s.Resume(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "all senders have returned", func() bool { return e.OverdueSenders() == 0 })
+			eventually(t, "all senders have returned", func() bool {
+				_, _, overdue := e.BatcherLoad()
+				return overdue == 0
+			})
 			releaseAll(t, e, requests)
 			checkNothingLeft(t, s)
 			if got := <-startTake(e, known); got.err != nil {

@@ -152,8 +152,8 @@ func (c *scriptCounter) whileSendersBusy(t *testing.T, start func()) {
 	for i := range redis.MaxSenders {
 		busy.Go(func() { <-startRelease(c.engine, lasting(keepsSenderBusy+" "+rand.Text(), time.Minute)) })
 		eventually(t, "a sender is busy", func() bool {
-			now, waiting := c.engine.BatcherLoad()
-			return now == i+1 && waiting == 0
+			waiting, busy, _ := c.engine.BatcherLoad()
+			return busy == i+1 && waiting == 0
 		})
 	}
 	start()

@@ -155,6 +155,7 @@ func TestOneGoroutineSendsAsManyScriptsAsItAsks(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			e, c := openCounted(t, client, redis.WithoutFailoverGuard())
+			senders := e.CountBatches()
 			const rounds = 20
 			for i := range rounds {
 				r := lasting(fmt.Sprint(kind, i), time.Minute)
@@ -169,7 +170,7 @@ func TestOneGoroutineSendsAsManyScriptsAsItAsks(t *testing.T) {
 				t.Errorf("%d scripts for %d rounds, %d of which had several requests, want two for each", scripts,
 					rounds, len(batches))
 			}
-			if e.BatcherUsed() {
+			if senders.Load() != 0 {
 				t.Error("senders were used for one goroutine")
 			}
 		})
@@ -184,6 +185,7 @@ func TestNoBatchesOnACluster(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			e, c := openCounted(t, client, redis.WithoutFailoverGuard())
+			senders := e.CountBatches()
 			var callers sync.WaitGroup
 			for i := range 16 {
 				callers.Go(func() {
@@ -205,7 +207,7 @@ func TestNoBatchesOnACluster(t *testing.T) {
 				})
 			}
 			callers.Wait()
-			if scripts, batches := c.sent(); scripts == 0 || len(batches) > 0 || e.BatcherUsed() {
+			if scripts, batches := c.sent(); scripts == 0 || len(batches) > 0 || senders.Load() > 0 {
 				t.Errorf("%d scripts, of which %d had several requests", scripts, len(batches))
 			}
 		})

@@ -109,7 +109,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		// Such a client subscribes at replicas, and the masters do not count those subscribers.
 		e.polling = true
 	}
-	e.batcher.engine = e
+	e.batcher.init(e)
 	e.router.init(client, &e.config)
 	e.initReadRouter()
 	e.process = hex.EncodeToString(id[:])
@@ -122,7 +122,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 // requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
 	e.subscriptions.Close()
-	e.batcher.close()
+	e.batcher.Close()
 	e.workers.Close()
 	if e.opened != nil {
 		return e.opened.Close()

@@ -26,7 +26,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 	}
 	t.deadline, _ = ctx.Deadline()
 	t.finish = t.onAnswer
-	e.batcher.add(&t.batchRequest)
+	e.batcher.Add(&t.batchRequest)
 }
 
 // canBatch reports whether a take may go with others in one script.
@@ -97,7 +97,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		}
 		done(err)
 	}
-	e.batcher.add(t)
+	e.batcher.Add(t)
 }
 
 // beforeDeadline calls f with a context that ends at the deadline of ctx, and not before. f returns when it ends. After

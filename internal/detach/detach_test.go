@@ -137,9 +137,15 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 			w := p.get()
 			used[w] = true
 			p.put(w)
+			p.Go(func() { time.Sleep(time.Second) })
+			if n := p.countIdle(); n != 0 {
+				t.Errorf("%d goroutines are idle while one is needed", n)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
 		}
-		if len(used) != 1 {
-			t.Errorf("%d goroutines served one caller", len(used))
+		if n := p.countIdle(); len(used) != 1 || n != 1 {
+			t.Errorf("%d goroutines served one caller, and %d are idle", len(used), n)
 		}
 		time.Sleep(3 * workerIdleTime) // synctest fails if a goroutine or a timer is left
 		if n := p.countIdle(); n != 0 {

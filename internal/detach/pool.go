@@ -22,8 +22,9 @@ type Pool struct {
 
 // worker is a goroutine that runs one task at a time.
 type worker struct {
-	tasks chan func()
-	done  chan struct{} // of capacity 1
+	tasks    chan func()
+	done     chan struct{} // of capacity 1
+	returnTo *Pool         // takes the worker back after its next task, unless nil
 }
 
 // workerIdleTime is how long a worker is kept without a task, at least; at most it is twice as long.
@@ -56,6 +57,13 @@ func (p *Pool) getIdle() *worker {
 	p.idle = p.idle[:n-1]
 	p.minIdle = min(p.minIdle, n-1)
 	return w
+}
+
+// Go runs f in a goroutine of the pool, which must not be nil.
+func (p *Pool) Go(f func()) {
+	w := p.get()
+	w.returnTo = p
+	w.tasks <- f
 }
 
 // put takes back a worker whose task is done.
@@ -108,6 +116,10 @@ func (p *Pool) Close() {
 
 func (w *worker) run() {
 	for task := range w.tasks {
-		task()
+		p := w.returnTo
+		w.returnTo = nil
+		if task(); p != nil {
+			p.put(w)
+		}
 	}
 }
