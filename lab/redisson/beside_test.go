@@ -96,7 +96,6 @@ func (h goHammer) run(t *testing.T, end time.Time) {
 // Programs in Go and Java that take the same locks at random exclude each other, both get the lock, and nothing is left
 // behind.
 func TestHammerOfBothSides(t *testing.T) {
-	t.Parallel()
 	for kind, lock := range map[string]redisson.LockType{"fair": redisson.Fair, "readwrite": redisson.ReadWrite} {
 		for _, version := range versions {
 			t.Run(kind+"/"+version, func(t *testing.T) {

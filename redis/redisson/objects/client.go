@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -62,7 +64,10 @@ func WithLogger(l *slog.Logger) Option { return WithClient(leasehold.WithLogger(
 // Client makes objects that are called as in Redisson. It is safe for concurrent use.
 type Client struct {
 	config
-	plain, fenced, spin, readWrite *engine
+	plain, fenced, spin, readWrite, fair *engine
+
+	mu      sync.Mutex
+	waiting map[*leasehold.Client]struct{} // one for each fair lock; nil after Close
 }
 
 // engine is one type of locks, and the client of the library that locks them.
@@ -104,7 +109,9 @@ func (e *engine) forceUnlock(ctx context.Context, name string) (found bool, _ er
 // New returns a client on one of go-redis, for a single server, for servers that Sentinels watch, or for a Cluster. The
 // caller owns the client of go-redis, and closes it afterwards. New sends nothing.
 func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
-	c := &Client{config: config{watchdog: DefaultWatchdogTimeout}}
+	c := &Client{
+		config: config{watchdog: DefaultWatchdogTimeout}, waiting: map[*leasehold.Client]struct{}{},
+	}
 	for _, opt := range opts {
 		if err := opt(&c.config); err != nil {
 			return nil, err
@@ -115,7 +122,7 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 		lock redisson.LockType
 	}{
 		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced}, {&c.spin, redisson.Spin},
-		{&c.readWrite, redisson.ReadWrite},
+		{&c.readWrite, redisson.ReadWrite}, {&c.fair, redisson.Fair},
 	} {
 		opts := append([]redisson.Option{redisson.WithWatchdogTimeout(max(c.watchdog, time.Second))}, c.engine...)
 		e, err := redisson.NewEngine(client, append(opts, redisson.WithLock(each.lock))...)
@@ -129,8 +136,15 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 
 // Close releases everything that is still held, and ends background work. All calls fail afterwards.
 func (c *Client) Close() error {
+	c.mu.Lock()
+	fair := c.waiting
+	c.waiting = nil
+	c.mu.Unlock()
 	var errs []error
-	for _, e := range []*engine{c.plain, c.fenced, c.spin, c.readWrite} {
+	for each := range fair {
+		errs = append(errs, each.Close())
+	}
+	for _, e := range []*engine{c.plain, c.fenced, c.spin, c.readWrite, c.fair} {
 		if e != nil {
 			errs = append(errs, e.client.Close(), e.Engine.Close())
 		}
@@ -152,6 +166,33 @@ func (c *Client) FencedLock(name string) *Lock {
 // SpinLock returns a lock whose waiters poll, which is called RSpinLock in Redisson, from getSpinLock. It excludes
 // locks of the same name from [Client.Lock].
 func (c *Client) SpinLock(name string) *Lock { return c.newLock(name, c.spin, lockMutex) }
+
+// FairLock returns a lock that is granted in the order in which it was asked for, in Java and in Go: RFairLock in
+// Redisson, from getFairLock. Each FairLock has a place of its own in the queue. What the clocks of programs have to do
+// with it is told at [redisson.Fair].
+func (c *Client) FairLock(name string) *Lock {
+	// In one client of the library, only the first of several callers would be in the queue of the server.
+	own := leasehold.New(c.fair.Engine, c.client...)
+	c.mu.Lock()
+	closed := c.waiting == nil
+	if !closed {
+		c.waiting[own] = struct{}{}
+	}
+	c.mu.Unlock()
+	if closed {
+		_ = own.Close() // nothing is held
+	}
+	l := c.newLock(name, &engine{c.fair.Engine, own}, lockMutex)
+	runtime.AddCleanup(l, c.forget, own)
+	return l
+}
+
+// forget drops the client of a fair lock that is not used any more.
+func (c *Client) forget(own *leasehold.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, own)
+}
 
 // Semaphore returns a semaphore without leases, which is called RSemaphore in Redisson, from getSemaphore.
 func (c *Client) Semaphore(name string) *redisson.Semaphore { return c.plain.Engine.Semaphore(name) }

@@ -3,6 +3,7 @@ package objects_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -201,5 +202,42 @@ func TestFencedLock(t *testing.T) {
 	must(t, b.Unlock())
 	if left, err := s.Command("KEYS", "*"); err != nil || len(left.([]any)) != 1 {
 		t.Errorf("keys %v are left, want only the counter of tokens; %v", left, err)
+	}
+}
+
+// Waiters of one process are granted a fair lock in the order in which they asked.
+func TestFairLock(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	c := newClient(t, s)
+	first := c.FairLock("orders")
+	must(t, first.Lock(t.Context()))
+	const waiters = 5
+	order := make(chan int, waiters)
+	var work sync.WaitGroup
+	for i := range waiters {
+		l := c.FairLock("orders")
+		work.Go(func() {
+			err := l.Lock(t.Context())
+			order <- i
+			if err = errors.Join(err, l.Unlock()); err != nil {
+				t.Error(err)
+			}
+		})
+		for {
+			n, err := s.Command("LLEN", "redisson_lock_queue:{orders}")
+			must(t, err)
+			if n == int64(i+1) {
+				break
+			}
+			must(t, t.Context().Err())
+		}
+	}
+	must(t, first.Unlock())
+	work.Wait()
+	for want := range waiters {
+		if got := <-order; got != want {
+			t.Errorf("waiter %d was granted the lock, want %d", got, want)
+		}
 	}
 }
