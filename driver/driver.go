@@ -15,7 +15,8 @@
 // [ErrNotHeld] or [ErrNotSet]. Everything else is unknown: the request may have taken effect, may take effect
 // later, or never. An engine that is sure that a failed request had no effect says so with [NoEffect]. An
 // engine that knows that another attempt is pointless says so with [Permanent]. When an engine is not sure,
-// the error stays unknown, and the core makes sure that nothing is left behind.
+// the error stays unknown, and the core makes sure that nothing is left behind. An engine that needs several
+// requests for a Take, and has heard "held" before one of them failed, says so with [KnownHeld].
 //
 // # Owners make requests idempotent
 //

@@ -21,8 +21,8 @@ type pipeliner interface {
 }
 
 // BenchmarkAutoPipeline takes and releases free names, each goroutine one of its own, with a plain client and with
-// AutoPipeliners: that of AutoPipeline, and the one of ExampleNew_manyGoroutines. On one server the engine sends requests
-// together by itself.
+// AutoPipeliners: that of AutoPipeline, and the one of ExampleNew_manyGoroutines. On one server the engine sends
+// requests together by itself.
 func BenchmarkAutoPipeline(b *testing.B) {
 	server := redisserver.ForTest(b, redisserver.Config{})
 	three := redisserver.ClusterForTest(b, 3, 0, redisserver.Config{})
