@@ -1,0 +1,126 @@
+package redisson_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/driver/drivertest"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+var lockTypes = map[string]redisson.LockType{
+	"Fenced": redisson.Fenced, "ReadWrite": redisson.ReadWrite, "Fair": redisson.Fair,
+}
+
+// Whatever the server does, a request ends with its context.
+func TestRequestsToAStalledServerEnd(t *testing.T) {
+	t.Parallel()
+	for name, lock := range lockTypes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{})
+			drivertest.RunStalled(t,
+				func(t *testing.T) driver.Engine {
+					return open(t, standalone(s), redisson.WithLock(lock), redisson.WithWatchdogTimeout(time.Hour))
+				},
+				func(t *testing.T) {
+					if err := s.Pause(); err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = s.Resume() })
+				}, 0)
+		})
+	}
+}
+
+// Requests and replies are lost, scripts are forgotten, and callers give up, all at random. Nobody holds together with a
+// writer meanwhile, and nothing is left behind afterwards: no lock, no place in a queue.
+func TestFaultsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	for name, lock := range lockTypes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWire(t)
+			p, err := redisserver.NewProxy(w.server.Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = p.Close() })
+			p.Intercept(func(request []byte) redisserver.Action {
+				if !bytes.Contains(bytes.ToLower(request), []byte("evalsha")) || rand.N(20) > 0 {
+					return redisserver.Pass
+				}
+				return []redisserver.Action{redisserver.CutBefore, redisserver.CutAfter}[rand.N(2)]
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var work sync.WaitGroup
+			var holds, readers, writers atomic.Int64
+			for range 4 {
+				client := leasehold.New(open(t, func(t *testing.T) goredis.UniversalClient {
+					return closed(t, goredis.NewClient(&goredis.Options{
+						Addr: p.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1,
+					}))
+				}, redisson.WithLock(lock)), leasehold.WithRequestTimeout(time.Second))
+				ttl := leasehold.TTL(5 * time.Second)
+				take := []func(context.Context) (*leasehold.Lease, error){client.Mutex("order", ttl).Lock}
+				if lock == redisson.ReadWrite {
+					take = append(take, client.RWMutex("order", ttl).RLock)
+				}
+				t.Cleanup(func() { _ = client.Close() })
+				for range 2 {
+					work.Go(func() {
+						for ctx.Err() == nil {
+							kind := rand.N(len(take))
+							limited, stop := context.WithTimeout(ctx, 1+rand.N(300*time.Millisecond))
+							lease, err := take[kind](limited)
+							stop()
+							if err != nil {
+								continue
+							}
+							holds.Add(1)
+							count := []*atomic.Int64{&writers, &readers}[kind]
+							count.Add(1)
+							n, others := writers.Load(), readers.Load()
+							if lease.Err() == nil && (n > 1 || n == 1 && others > 0) {
+								t.Errorf("%d writers and %d readers at once", n, others)
+							}
+							time.Sleep(rand.N(3 * time.Millisecond))
+							count.Add(-1)
+							_ = lease.Release()
+						}
+					})
+				}
+			}
+			for ctx.Err() == nil {
+				time.Sleep(50 * time.Millisecond)
+				w.do("SCRIPT", "FLUSH")
+			}
+			work.Wait()
+			p.Intercept(nil)
+			t.Logf("%d holds", holds.Load())
+			if holds.Load() < 10 {
+				t.Error("that is too few to be of use")
+			}
+			left := ""
+			for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+				left = w.keys(nil)
+				if strings.HasPrefix(left, "redisson_lock_token:{order}") && !strings.Contains(left, "\n") {
+					return
+				}
+			}
+			t.Errorf("left behind:\n%s", left)
+		})
+	}
+}
