@@ -85,7 +85,7 @@ func Play(t *testing.T, path string, side Side, o Options, servers ...*redisserv
 			t.Fatalf("%s: %s: %v", filepath.Base(path), open.line, err)
 		}
 	}
-	pl := &player{side: side, recorder: r, options: o, begun: map[string]bool{}}
+	pl := newPlayer(side, r, o)
 	for _, p := range f.parts {
 		if o.Parts != nil && !o.Parts(p.title) {
 			continue
@@ -109,6 +109,7 @@ type player struct {
 	side     Side
 	recorder *Recorder
 	options  Options
+	limit    time.Duration
 	begun    map[string]bool
 
 	// Of one part:
@@ -124,10 +125,19 @@ type outcome struct {
 	err   error
 }
 
-func (pl *player) play(t *testing.T, p *part) {
-	t.Helper()
+func newPlayer(side Side, r *Recorder, o Options) *player {
+	return &player{side: side, recorder: r, options: o, limit: stepLimit, begun: map[string]bool{}}
+}
+
+// begin begins a part.
+func (pl *player) begin(p *part) {
 	pl.part, pl.values, pl.pending = p, map[string]any{}, map[string]<-chan outcome{}
 	pl.normal = newNormalizer()
+}
+
+func (pl *player) play(t *testing.T, p *part) {
+	t.Helper()
+	pl.begin(p)
 	for _, s := range p.steps { // clients and threads exist before the recording begins
 		if err := pl.prepare(t.Context(), s.line); err != nil {
 			t.Fatal(err)
@@ -216,8 +226,8 @@ func (pl *player) act(ctx context.Context, line string) ([]string, error) {
 		select {
 		case o := <-result:
 			return pl.result(o, variable), nil
-		case <-time.After(stepLimit):
-			return nil, fmt.Errorf("the call of %s has not returned within %v", thread, stepLimit)
+		case <-time.After(pl.limit):
+			return nil, fmt.Errorf("the call of %s has not returned within %v", thread, pl.limit)
 		}
 	}
 	result := make(chan outcome, 1)
@@ -232,8 +242,8 @@ func (pl *player) act(ctx context.Context, line string) ([]string, error) {
 	select {
 	case o := <-result:
 		return pl.result(o, variable), nil
-	case <-time.After(stepLimit):
-		return nil, fmt.Errorf("the call has not returned within %v", stepLimit)
+	case <-time.After(pl.limit):
+		return nil, fmt.Errorf("the call has not returned within %v", pl.limit)
 	}
 }
 
@@ -296,8 +306,8 @@ func (pl *player) settled(result []string, something bool) (did []string, proble
 			pl.recorder.take(last.blocks, last.messages)
 			return last.lines, ""
 		}
-		if time.Since(began) > stepLimit {
-			return nil, fmt.Sprintf("it goes on for more than %v:\n%s", stepLimit, strings.Join(now.lines, "\n"))
+		if time.Since(began) > pl.limit {
+			return nil, fmt.Sprintf("it goes on for more than %v:\n%s", pl.limit, strings.Join(now.lines, "\n"))
 		}
 		time.Sleep(lookInterval)
 	}
@@ -316,7 +326,7 @@ func (pl *player) awaited(result, want []string) (did []string, problem string) 
 			pl.recorder.take(now.blocks, now.messages)
 			return now.lines, ""
 		}
-		if time.Since(began) > stepLimit {
+		if time.Since(began) > pl.limit {
 			return nil, d
 		}
 	}
