@@ -58,7 +58,7 @@ func run(t *testing.T, test func(t *testing.T, s *server)) {
 
 func (b *Batcher[R]) checkNothingLeft(t *testing.T) {
 	t.Helper()
-	if queued, busy, overdue := b.Load(); queued+busy+overdue > 0 {
+	if queued, busy, overdue := b.Load(); queued != 0 || busy != 0 || overdue != 0 {
 		t.Errorf("%d requests are queued, %d senders busy and %d overdue at the end", queued, busy, overdue)
 	}
 }
@@ -187,6 +187,7 @@ func TestClose(t *testing.T) {
 		check(t, "not sent", errClosed, append(s.add(1), all[2])...)
 		close(s.thaw)
 		check(t, "in flight", nil, all[:2]...)
+		check(t, "never sent", errClosed, all[2])
 	})
 }
 
