@@ -19,8 +19,8 @@ type batchRequest struct {
 	floorText string    // take: the smallest token allowed
 	deadline  time.Time // the request is useless after this
 
-	// finish is called once, from any goroutine, with the script's answer. It must not block.
-	finish func(answer any, err error)
+	// onAnswer is called once, from any goroutine, with the script's answer. It must not block.
+	onAnswer func(answer any, err error)
 }
 
 // requestKind is the kind of a request. The order of the constants is the order that batch.lua expects.
@@ -77,7 +77,7 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 		return w
 	}
 	w := &waitedRequest{answered: make(chan struct{}, 1)}
-	w.finish = func(answer any, err error) {
+	w.onAnswer = func(answer any, err error) {
 		if !w.decided.CompareAndSwap(false, true) {
 			b.engine.releaseGrant(&w.batchRequest, answer, err)
 			return
@@ -92,7 +92,7 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 // is released.
 func (b *batcher) wait(ctx context.Context, r *batchRequest) (any, error) {
 	w := b.getWaitedRequest()
-	r.finish = w.finish
+	r.onAnswer = w.onAnswer
 	w.batchRequest = *r
 	if end, ok := ctx.Deadline(); ok {
 		w.deadline = end
@@ -111,7 +111,7 @@ func (b *batcher) wait(ctx context.Context, r *batchRequest) (any, error) {
 	}
 	answer, err := w.answer, w.err
 	if err == nil { // after an error, the client may still read what it has not sent
-		w.batchRequest, w.answer = batchRequest{finish: w.finish}, nil
+		w.batchRequest, w.answer = batchRequest{onAnswer: w.onAnswer}, nil
 		w.decided.Store(false)
 		b.pool.Put(w)
 	}
@@ -129,7 +129,7 @@ func (e *Engine) releaseGrant(r *batchRequest, answer any, err error) {
 	owner, _, _ := strings.Cut(r.value, "\n")
 	release := &batchRequest{
 		kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
-		finish: func(any, error) {},
+		onAnswer: func(any, error) {},
 	}
 	if e.router.isSingle() {
 		e.batcher.Add(release)

@@ -12,7 +12,7 @@ import (
 func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
 	t := &startedTake{engine: e, ctx: ctx, request: r, done: done}
 	if !e.canBatch(r) || checkOwner(r.Owner) != nil {
-		go t.finishWith(e.TakeFrom)
+		go t.runTake(e.TakeFrom)
 		return
 	}
 	if err := e.unsent.NoteSent(r.Owner); err != nil {
@@ -25,7 +25,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 		return
 	}
 	t.deadline, _ = ctx.Deadline()
-	t.finish = t.onAnswer
+	t.onAnswer = t.noteAnswer
 	e.batcher.Add(&t.batchRequest)
 }
 
@@ -44,8 +44,8 @@ type startedTake struct {
 	done    func(driver.Grant, error)
 }
 
-// onAnswer takes the answer of the script.
-func (t *startedTake) onAnswer(answer any, err error) {
+// noteAnswer takes the answer of the script.
+func (t *startedTake) noteAnswer(answer any, err error) {
 	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request.Request)
 	if t.engine.isUndecided(t.request, err) {
 		t.continueInBackground(err)
@@ -56,13 +56,13 @@ func (t *startedTake) onAnswer(answer any, err error) {
 
 // continueInBackground goes on with a take that the first script could not decide.
 func (t *startedTake) continueInBackground(err error) {
-	go t.finishWith(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	go t.runTake(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 		return t.engine.takeOrJoinInTime(ctx, r, t.names, err)
 	})
 }
 
-// finishWith calls done with the outcome of a take.
-func (t *startedTake) finishWith(take func(context.Context, quorumnode.Request) (driver.Grant, error)) {
+// runTake runs a take, and calls done with its outcome.
+func (t *startedTake) runTake(take func(context.Context, quorumnode.Request) (driver.Grant, error)) {
 	g, err := beforeDeadline(t.ctx, func(ctx context.Context) (driver.Grant, error) {
 		return take(ctx, t.request)
 	})
@@ -90,7 +90,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 	}
 	t := &batchRequest{kind: releaseRequest, names: e.names(r.Key), value: r.Owner}
 	t.deadline, _ = ctx.Deadline()
-	t.finish = func(answer any, err error) {
+	t.onAnswer = func(answer any, err error) {
 		if err == nil && answer != int64(1) {
 			go wait(e.releaseFully)
 			return
