@@ -125,7 +125,8 @@ func TestHammerOfBothSides(t *testing.T) {
 				var holds, refused atomic.Int64
 				for i := range 4 {
 					engine := newEngine(t, s, redisson.WithLock(lock), redisson.WithWatchdogTimeout(watchdog))
-					hammer := goHammer{who: fmt.Sprint("go", i), name: kind, register: r, holds: &holds, refused: &refused}
+					hammer := goHammer{who: fmt.Sprint("go", i), name: kind, register: r}
+					hammer.holds, hammer.refused = &holds, &refused
 					client := leasehold.New(engine)
 					hammer.lock = client.Mutex(kind, leasehold.TTL(watchdog))
 					if lock == redisson.ReadWrite {

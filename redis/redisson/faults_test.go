@@ -44,8 +44,8 @@ func TestRequestsToAStalledServerEnd(t *testing.T) {
 	}
 }
 
-// Requests and replies are lost, scripts are forgotten, and callers give up, all at random. Nobody holds together with a
-// writer meanwhile, and nothing is left behind afterwards: no lock, no place in a queue.
+// Requests and replies are lost, scripts are forgotten, and callers give up, all at random. Nobody holds together with
+// a writer meanwhile, and nothing is left behind afterwards: no lock, no place in a queue.
 func TestFaultsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	for name, lock := range lockTypes {
