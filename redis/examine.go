@@ -7,6 +7,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/exposure"
+	"github.com/leasehold-go/leasehold/redis/internal/health"
 )
 
 // Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
@@ -36,7 +37,9 @@ func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
 	add := func(r *serverReport) {
 		x.Servers = append(x.Servers, r.server)
 		x.Findings = append(append(x.Findings, e.judge(r)...), e.judgeConnection(r.server.Name)...)
-		x.Findings = append(x.Findings, judgeLogin(r)...)
+		if r.passwordUnused {
+			x.Findings = append(x.Findings, health.UnusedPassword(r.server.Name))
+		}
 	}
 	var reports []*serverReport
 	for i, followers := range e.examineReplicas(ctx, masters) {
@@ -63,26 +66,7 @@ func (e *Engine) judgeConnection(address string) []driver.Finding {
 	if weak == nil {
 		return nil
 	}
-	f := &findings{server: address}
-	severity := driver.Note
-	if weak.Exposed {
-		severity = driver.Warning
-	}
-	f.add(severity, weak.Code, weak.Text,
-		"TLS on the server (tls-port), and rediss or redlocks instead of redis or redlock in the URL")
-	return f.all
-}
-
-// judgeLogin finds a password that the server does not check.
-func judgeLogin(r *serverReport) []driver.Finding {
-	f := &findings{server: r.server.Name}
-	if r.passwordUnused {
-		f.add(driver.Warning, "password-unused",
-			"there is a password, but the server does not ask for one: whoever reaches it can take and release all "+
-				"locks",
-			"requirepass in the configuration of the server, or leave out the password")
-	}
-	return f.all
+	return health.JudgeConnection(address, *weak, "rediss or redlocks instead of redis or redlock")
 }
 
 // withTimeToReport returns a context that ends before its parent, at most 3 s from now, so that time is left to report

@@ -11,24 +11,25 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/health"
 )
 
 // maxReplicaSilence is how long a replica may be silent. A healthy replica reports its offset once a second.
 const maxReplicaSilence = 10 * time.Second
 
 // judgeReplication finds what a failover would lose.
-func (e *Engine) judgeReplication(f *findings, v *serverReport) {
+func (e *Engine) judgeReplication(f *health.Findings, v *serverReport) {
 	following := readReplicas(v.infoFields)
 	online := 0
 	for _, r := range following {
 		switch {
 		case r.state != "online":
-			f.add(driver.Warning, "replica-down",
+			f.Add(driver.Warning, "replica-down",
 				fmt.Sprintf("its replica %s is out of sync (%s): a failover to it loses more than necessary, "+
 					"or is impossible", r.address, r.state),
 				"look at the replica's log, and at repl-backlog-size")
 		case r.lag > maxReplicaSilence:
-			f.add(driver.Warning, "replica-lag",
+			f.Add(driver.Warning, "replica-lag",
 				fmt.Sprintf("its replica %s last reported %s ago: a failover to it loses all locks since then",
 					r.address, r.lag),
 				"look at the replica, and at the network between them")
@@ -37,7 +38,7 @@ func (e *Engine) judgeReplication(f *findings, v *serverReport) {
 		}
 	}
 	if e.replicas > online {
-		f.add(driver.Critical, "too-few-replicas",
+		f.Add(driver.Critical, "too-few-replicas",
 			fmt.Sprintf("%d replicas must confirm each lock, and %d can: no lock can be granted", e.replicas, online),
 			"start replicas, or ask for fewer")
 	}
@@ -45,7 +46,7 @@ func (e *Engine) judgeReplication(f *findings, v *serverReport) {
 		return
 	}
 	if e.replicas == 0 && e.guard {
-		f.add(driver.Note, "replicas-without-wait",
+		f.Add(driver.Note, "replicas-without-wait",
 			"replicas lag a little behind: a lock that was granted just before a failover may be lost. "+
 				"The failover guard keeps others out until that lease has ended",
 			"nothing, or WithReplicas (replicas=1), at the price of a round trip between the servers")
@@ -54,7 +55,7 @@ func (e *Engine) judgeReplication(f *findings, v *serverReport) {
 }
 
 // judgeTwoMasters finds out whether a master that is cut off could go on granting while its successor grants, too.
-func (e *Engine) judgeTwoMasters(f *findings, r *serverReport) {
+func (e *Engine) judgeTwoMasters(f *health.Findings, r *serverReport) {
 	if len(r.config) == 0 {
 		return // judge reports that
 	}
@@ -66,13 +67,13 @@ func (e *Engine) judgeTwoMasters(f *findings, r *serverReport) {
 		if e.usesSentinels() {
 			severity, who = driver.Warning, "If Sentinels promote a replica while this master is only cut off, "
 		}
-		f.add(severity, "min-replicas",
+		f.Add(severity, "min-replicas",
 			"min-replicas-to-write is 0. "+who+"both grant the same locks",
 			"CONFIG SET min-replicas-to-write 1, min-replicas-max-lag 10, on all servers and in redis.conf")
 		return
 	}
 	if longest := e.maxTTL - stops - 2*time.Second; e.guard && longest < e.maxTTL/2 {
-		f.add(driver.Warning, "two-masters",
+		f.Add(driver.Warning, "two-masters",
 			fmt.Sprintf("a master that is cut off goes on for %s (%s). Its successor grants nothing for %s "+
 				"(WithMaxTTL), which only covers leases with a ttl of up to %s",
 				stops, setting, e.maxTTL, max(longest, 0)),
@@ -97,7 +98,7 @@ func (e *Engine) usesSentinels() bool {
 
 // judgeAll finds what concerns all servers together.
 func (e *Engine) judgeAll(reports []*serverReport) []driver.Finding {
-	f := &findings{}
+	f := &health.Findings{}
 	e.judgeGuardOff(f, reports)
 	unlooked := 0
 	var versions []string
@@ -110,31 +111,31 @@ func (e *Engine) judgeAll(reports []*serverReport) []driver.Finding {
 		case errors.Is(r.errNotAsked, errCannotReachReplicas):
 			unlooked++
 		case isUserRefused(r.errNotAsked):
-			f.server = r.server.Name
-			f.add(driver.Warning, "replica-rights",
+			f.Server = r.server.Name
+			f.Add(driver.Warning, "replica-rights",
 				fmt.Sprintf("the replica does not let the user in: no lock can be granted once it is promoted "+
 					"(users are not copied from the master): %s", r.errNotAsked),
 				"create the user there with the same password and rights")
 		default:
-			f.server = r.server.Name
-			f.add(driver.Note, "replica-not-looked-at",
+			f.Server = r.server.Name
+			f.Add(driver.Note, "replica-not-looked-at",
 				fmt.Sprintf("the replica could not be reached from here, so its settings were not "+
 					"checked: %s", silentError(r.errNotAsked)),
 				"look at its maxmemory-policy and its users: they count once it is promoted")
 		}
 	}
-	f.server = ""
+	f.Server = ""
 	if unlooked > 0 {
-		f.add(driver.Note, "replica-not-looked-at",
+		f.Add(driver.Note, "replica-not-looked-at",
 			fmt.Sprintf("the settings of %d replicas were not checked: %s", unlooked, errCannotReachReplicas),
 			"use redis.Open or leasehold doctor, or look at their maxmemory-policy and users")
 	}
 	if len(versions) > 1 {
-		f.add(driver.Note, "different-versions",
+		f.Add(driver.Note, "different-versions",
 			"the servers have different versions: "+strings.Join(versions, ", "),
 			"nothing, or update all to the same")
 	}
-	return f.all
+	return f.All
 }
 
 // isUserRefused reports whether a server does not accept the user or the password.
@@ -144,21 +145,21 @@ func isUserRefused(err error) bool {
 }
 
 // judgeGuardOff finds what it means on these servers that the guard is off.
-func (e *Engine) judgeGuardOff(f *findings, reports []*serverReport) {
+func (e *Engine) judgeGuardOff(f *health.Findings, reports []*serverReport) {
 	if e.guard {
 		return
 	}
 	forgets := false
 	for _, r := range reports {
-		forgets = forgets || r.isReplica || r.durability() != durableEverything
+		forgets = forgets || r.isReplica || r.health().Durability() != health.DurableEverything
 	}
 	const text, fix = "the failover guard is off (WithoutFailoverGuard, guard=off): " +
 		"after a restart or a failover that forgets locks, others " +
 		"are granted what is still held", "leave guard=off away, unless locks only save work"
 	if forgets {
-		f.add(driver.Warning, "guard-off", text, fix)
+		f.Add(driver.Warning, "guard-off", text, fix)
 		return
 	}
-	f.add(driver.Note, "guard-off",
+	f.Add(driver.Note, "guard-off",
 		text+". The disk of this server forgets none, unless it is restored from a backup", fix)
 }

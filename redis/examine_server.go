@@ -3,14 +3,12 @@ package redis
 import (
 	"context"
 	"errors"
-	"maps"
-	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/health"
 )
 
 // serverReport is what an examination found out about a server.
@@ -56,10 +54,10 @@ func (e *Engine) askServer(ctx context.Context, c redis.Cmdable, r *serverReport
 	if err == nil {
 		r.noteInfo(text)
 	}
-	if err := r.rights.noteDenied(r.measureClock(ctx, c)); err != nil {
+	if err := r.rights.noteDenied(health.MeasureClock(ctx, c, &r.server)); err != nil {
 		return err
 	}
-	if err := r.readSettings(ctx, c); err != nil {
+	if r.config, err = health.ReadSettings(ctx, c); err != nil {
 		return err
 	}
 	r.passwordUnused = e.opened != nil && e.opened.IsPasswordUnused(ctx, c)
@@ -100,11 +98,7 @@ func (e *Engine) singleMarkerKey(ctx context.Context, c redis.Cmdable, r *server
 
 // noteInfo takes in the reply of INFO.
 func (r *serverReport) noteInfo(text string) {
-	for line := range strings.Lines(text) {
-		if field, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
-			r.infoFields[field] = value
-		}
-	}
+	r.infoFields = health.ReadInfo(text)
 	r.info = readInfo(text)
 	r.server.Version = r.info.displayVersion()
 	switch {
@@ -118,23 +112,6 @@ func (r *serverReport) noteInfo(text string) {
 	if _, hasUptime := r.infoFields["uptime_in_seconds"]; hasUptime {
 		r.server.Uptime = r.info.uptime
 	}
-}
-
-// measureClock measures the round trip to the server, and reads its clock.
-func (r *serverReport) measureClock(ctx context.Context, c redis.Cmdable) error {
-	for range 5 {
-		sent := time.Now()
-		at, err := c.Time(ctx).Result()
-		took := time.Since(sent)
-		if err != nil {
-			return err
-		}
-		if r.server.RoundTrip < 0 || took < r.server.RoundTrip {
-			r.server.RoundTrip, r.server.HasClock = took, true
-			r.server.Ahead = at.Sub(sent.Round(0).Add(took / 2))
-		}
-	}
-	return nil
 }
 
 // askServerClosedFor finds out for how long the guard would keep grants closed for an engine that uses the server from
@@ -178,37 +155,15 @@ func (e *Engine) askMasterClosedFor(
 	return nil
 }
 
-// relevantSettings are the settings that an examination reads.
-var relevantSettings = []string{
-	"save", "appendfsync", "stop-writes-on-bgsave-error",
-	"min-replicas-to-write", "min-replicas-max-lag", "cluster-node-timeout",
-}
-
-// readSettings reads them, if the user may. It leaves out settings that INFO reports.
-func (r *serverReport) readSettings(ctx context.Context, c redis.Cmdable) error {
-	answers, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, name := range relevantSettings {
-			p.ConfigGet(ctx, name)
-		}
-		return nil
-	})
-	for _, a := range answers {
-		if a, ok := a.(*redis.MapStringStringCmd); ok && a.Err() == nil {
-			maps.Copy(r.config, a.Val())
-		}
-	}
-	if _, refused := errors.AsType[redis.Error](err); refused {
-		return nil // judge reports it
-	}
-	return err
-}
-
 // silentError returns the error for a server that did not answer, as the contract of engines defines it.
 func silentError(err error) error {
-	var timeout interface{ Timeout() bool }
-	timedOut := errors.As(err, &timeout) && timeout.Timeout()
-	if timedOut || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNoAnswer) {
+	if errors.Is(err, errNoAnswer) {
 		return driver.ErrSilent
 	}
-	return err
+	return health.SilentError(err)
+}
+
+// health returns what the server says of itself.
+func (r *serverReport) health() health.Report {
+	return health.Report{Info: r.infoFields, Config: r.config, IsReplica: r.isReplica}
 }
