@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"slices"
 	"strings"
@@ -10,11 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/health"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
-
-//go:embed scripts/rights_of.lua
-var rightsOfLua string
 
 // missingRights are the rights that the user lacks, as words of ACL SETUSER.
 type missingRights struct {
@@ -96,26 +93,16 @@ func (e *Engine) askRights(ctx context.Context, c redis.Cmdable, r *serverReport
 	braces := e.names(driver.Key{Kind: driver.Lock, Name: "{" + sampleName + "}"})
 	places := []string{marker, n.value, n.token, braces.value, braces.token}
 	plain := e.keylessNeeds(r.info.isCluster())
-	var args []any
-	add := func(command ...string) {
-		args = append(args, len(command))
-		for _, word := range command {
-			args = append(args, word)
-		}
-	}
+	var commands [][]string
 	for _, need := range plain {
-		add(need.command...)
+		commands = append(commands, need.command)
 	}
 	for _, command := range keyCommands {
 		for _, key := range places {
-			add(slices.Insert(slices.Clone(command), 1, key)...)
+			commands = append(commands, slices.Insert(slices.Clone(command), 1, key))
 		}
 	}
-	sha, err := c.ScriptLoad(ctx, rightsOfLua).Result()
-	if err != nil {
-		return err
-	}
-	answers, err := c.EvalShaRO(ctx, sha, nil, args...).Int64Slice()
+	answers, err := health.AskRights(ctx, c, commands)
 	if err != nil {
 		return err
 	}
@@ -149,14 +136,11 @@ func (missing *missingRights) isReadOnlyUser() bool {
 		!slices.ContainsFunc(writeRights, isAllowed) && !slices.ContainsFunc(readRights, isDenied)
 }
 
-// Answers of rights_of.lua.
-const answerAllowed, answerForbidden, answerUnknown = 0, 1, 2
-
 func (missing *missingRights) add(answer int64, word string, to *[]string) {
-	if answer == answerUnknown {
+	if answer == health.RightUnknown {
 		to = &missing.hidden
 	}
-	if answer != answerAllowed && !slices.Contains(*to, word) {
+	if answer != health.RightAllowed && !slices.Contains(*to, word) {
 		*to = append(*to, word)
 	}
 }
@@ -170,27 +154,27 @@ func (r *missingRights) addKeyed(answers []int64, places []string, e *Engine) {
 	for i, command := range keyCommands {
 		of := answers[i*len(places) : (i+1)*len(places)]
 		switch {
-		case of[0] == answerUnknown:
-			r.add(answerUnknown, "+"+strings.ToLower(command[0]), nil)
+		case of[0] == health.RightUnknown:
+			r.add(health.RightUnknown, "+"+strings.ToLower(command[0]), nil)
 			hidden++
-		case !slices.Contains(of, answerAllowed):
+		case !slices.Contains(of, health.RightAllowed):
 			missing++
 		}
 		for k := range of {
-			if of[k] == answerForbidden {
+			if of[k] == health.RightForbidden {
 				refused[k]++
 			}
 		}
 	}
 	if missing > 0 && missing+hidden == len(keyCommands) { // none of the commands is allowed with any key
-		r.add(answerForbidden, "~"+e.prefix+"*", &r.denied)
-		r.add(answerForbidden, "~{"+e.prefix+"*", &r.denied)
+		r.add(health.RightForbidden, "~"+e.prefix+"*", &r.denied)
+		r.add(health.RightForbidden, "~{"+e.prefix+"*", &r.denied)
 		return
 	}
 	for i, command := range keyCommands {
 		of := answers[i*len(places) : (i+1)*len(places)]
-		if of[0] == answerForbidden && !slices.Contains(of, answerAllowed) {
-			r.add(answerForbidden, "+"+strings.ToLower(command[0]), &r.denied)
+		if of[0] == health.RightForbidden && !slices.Contains(of, health.RightAllowed) {
+			r.add(health.RightForbidden, "+"+strings.ToLower(command[0]), &r.denied)
 		}
 	}
 	words := []string{
@@ -206,7 +190,7 @@ func (r *missingRights) addKeyed(answers []int64, places []string, e *Engine) {
 		if k == 0 && e.guard {
 			to = &r.denied // the guard needs it
 		}
-		r.add(answerForbidden, words[k], to)
+		r.add(health.RightForbidden, words[k], to)
 	}
 }
 
@@ -220,9 +204,9 @@ func (missing *missingRights) noteDenied(err error) error {
 	found := reply.DeniedCommand.FindStringSubmatch(text)
 	switch {
 	case strings.HasPrefix(text, "unknown command") && found != nil:
-		missing.add(answerUnknown, "+"+strings.ToLower(found[2]), nil)
+		missing.add(health.RightUnknown, "+"+strings.ToLower(found[2]), nil)
 	case strings.HasPrefix(text, "NOPERM ") && found != nil:
-		missing.add(answerForbidden, "+"+strings.ToLower(found[1]), &missing.denied)
+		missing.add(health.RightForbidden, "+"+strings.ToLower(found[1]), &missing.denied)
 	case reply.IsDenial(text):
 		// a key, which askRights reports
 	default:

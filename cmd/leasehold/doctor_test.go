@@ -254,7 +254,7 @@ func TestDoctorIsDocumented(t *testing.T) {
 	inSource := map[string]bool{}
 	for _, pattern := range []string{"internal/cli/doctor*.go", "../../admin/*.go",
 		"../../internal/exposure/*.go", "../../redis/internal/health/*.go", "../../redis/examine*.go",
-		"../../redis/redlock/examine*.go",
+		"../../redis/redlock/examine*.go", "../../redis/redisson/examine*.go",
 		"../../sqlite/examine*.go", "../../postgres/examine*.go", "../../etcd/examine*.go",
 		"../../zookeeper/examine*.go"} {
 		files, err := filepath.Glob(pattern)

@@ -21,7 +21,7 @@ var optionalMethods = map[string]string{
 	"sqlite":    "Examine ForceRelease Leaks Record Records Sweep Latcher",
 	"redis":     "Examine ForceRelease Leaks Record Records Sweep Walk Latcher AllTaker Router Wanter",
 	"redlock":   "Examine ForceRelease Leaks Record Records Sweep Votes Walk Wanter",
-	"redisson":  "ForceRelease Walk Latcher",
+	"redisson":  "Examine ForceRelease Leaks Sweep Walk Latcher",
 	"postgres":  "Examine ForceRelease Leaks Record Records Sweep Latcher AllTaker Wanter",
 	"etcd":      "Examine ForceRelease AllTaker",
 	"zookeeper": "Examine ForceRelease Leaks Sweep",

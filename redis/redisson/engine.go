@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
@@ -32,7 +33,7 @@ type Engine struct {
 	workers     detach.Pool   // for calls of the client that their callers may leave
 	background  background
 
-	closeClient func() error // closes what Open has opened
+	opened *redisurl.Client // what Open has opened, else nil
 }
 
 var (
@@ -91,8 +92,8 @@ func (e *Engine) Close() error {
 	e.connections.Close()
 	e.background.Close()
 	e.workers.Close()
-	if e.closeClient != nil {
-		return e.closeClient()
+	if e.opened != nil {
+		return e.opened.Close()
 	}
 	return nil
 }
@@ -145,7 +146,11 @@ func (e *Engine) send(ctx context.Context, build func(publish string) call) (any
 		return nil, noEffect(err)
 	}
 	c := build(publish)
-	answer, err := c.script.Run(ctx, e.client, c.keys, c.args...).Result()
+	run := c.script.Run
+	if c.isRead() {
+		run = c.script.RunRO // the user may have no right to write
+	}
+	answer, err := run(ctx, e.client, c.keys, c.args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, explain(err)
 	}

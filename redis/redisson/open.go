@@ -43,7 +43,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	e.closeClient = opened.Close
+	e.opened = opened
 	return e, nil
 }
 

@@ -16,6 +16,15 @@ type call struct {
 	args   []any
 }
 
+// isRead reports whether the call only reads.
+func (c call) isRead() bool {
+	switch c.script {
+	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus, leakOf:
+		return true
+	}
+	return false
+}
+
 // protocol is how one kind of Redisson's objects is locked: the calls that go to the server. Takes are answered with
 // {1, last token, ...}; or {0, milliseconds that are left of the lease of others, and how soon to ask again if that is
 // something else}; or {2, 0} if too many wait. The others but status are answered with 1 or 0.

@@ -16,6 +16,8 @@ var (
 	lockRenewText string
 	//go:embed scripts/lock_force.lua
 	lockForceText string
+	//go:embed scripts/leak_mark.lua
+	leakMarkText string
 	//go:embed scripts/lock_status.lua
 	lockStatusText string
 

@@ -1,0 +1,107 @@
+package redisson_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+const javaOwner, another = "285475da-9417-4c3a-a9f2-c4bd18f81bf3:42", "285475da-9417-4c3a-a9f2-c4bd18f81bf3:43"
+
+func findLeaks(t *testing.T, e *redisson.Engine) (all []driver.Leak) {
+	t.Helper()
+	if err := e.Leaks(t.Context(), driver.Query{}, func(l driver.Leak) bool {
+		all = append(all, l)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A lock without an end is a leak until it has another holder or an end.
+func TestLocksWithoutAnEndAreSwept(t *testing.T) {
+	p := newCommandTest(t)
+	for name, e := range map[string]*redisson.Engine{
+		"fenced": p.engine, "fair": open(t, standalone(p.server), redisson.WithLock(redisson.Fair)),
+	} {
+		p.command("HSET", "a", javaOwner, "2")
+		p.command("HSET", "with an end", javaOwner, "1")
+		p.command("PEXPIRE", "with an end", "60000")
+		p.command("HSET", "no lock", "field", "value")
+		found := findLeaks(t, e)
+		if len(found) != 1 || found[0].Name != "a" || found[0].Sort != driver.EndlessLease || found[0].Token != 0 ||
+			found[0].Holder != "Redisson client 285475da-9417-4c3a-a9f2-c4bd18f81bf3" {
+			t.Fatalf("%s: found %+v", name, found)
+		}
+		for change, undo := range map[string][2][]string{
+			"an end":         {{"PEXPIRE", "a", "60000"}, {"PERSIST", "a"}},
+			"another holder": {{"HSET", "a", another, "1"}, {"HDEL", "a", another}},
+		} {
+			p.command(undo[0]...)
+			if err := e.Sweep(t.Context(), found[0]); !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("%s: Sweep with %s: %v", name, change, err)
+			}
+			p.command(undo[1]...)
+		}
+		if err := e.Sweep(t.Context(), found[0]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		p.expect(int64(0), "EXISTS", "a")
+		p.expect(int64(2), "EXISTS", "with an end", "no lock")
+		if err := e.Sweep(t.Context(), found[0]); !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("%s: Sweep once more: %v", name, err)
+		}
+	}
+}
+
+func codes(x driver.Examination) string {
+	var all []string
+	for _, f := range x.Findings {
+		all = append(all, f.Severity.String()+" "+f.Code)
+	}
+	return strings.Join(all, ", ")
+}
+
+// The doctor tells what it means that there is no failover guard, and what else the server says.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	safe := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+	forgetful := redisserver.ForTest(t, redisserver.Config{})
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+	for name, it := range map[string]struct {
+		client newClient
+		count  int
+		want   string
+	}{
+		"safe":      {standalone(safe), 1, ""},
+		"forgetful": {standalone(forgetful), 1, "note persistence-off, warning no-guard"},
+		"cluster": {cluster(c), 3, strings.TrimSuffix(
+			strings.Repeat("note persistence-off, warning no-guard, ", 3), ", ")},
+		"one of a cluster": {standalone(c.Nodes[0]), 1, "critical wrong-mode"},
+		"no cluster, as one": {cluster(&redisserver.Cluster{Nodes: []*redisserver.Server{forgetful}}), 0,
+			"critical wrong-mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x, err := open(t, it.client).Examine(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := codes(x); got != it.want || len(x.Servers) != it.count {
+				t.Errorf("found %q on %d servers, want %q", got, len(x.Servers), it.want)
+			}
+			for _, s := range x.Servers {
+				if s.Role != "master" || s.Version == "" || !s.Votes || s.RoundTrip <= 0 || !s.HasClock || s.Name == "" ||
+					s.Uptime < 0 || s.Uptime > time.Hour {
+					t.Errorf("%+v", s)
+				}
+			}
+		})
+	}
+}
