@@ -97,8 +97,8 @@ func TestExamine(t *testing.T) {
 				t.Errorf("found %q on %d servers, want %q", got, len(x.Servers), it.want)
 			}
 			for _, s := range x.Servers {
-				if s.Role != "master" || s.Version == "" || !s.Votes || s.RoundTrip <= 0 || !s.HasClock || s.Name == "" ||
-					s.Uptime < 0 || s.Uptime > time.Hour {
+				if s.Role != "master" || s.Version == "" || !s.Votes || s.RoundTrip <= 0 || !s.HasClock ||
+					s.Name == "" || s.Uptime < 0 || s.Uptime > time.Hour {
 					t.Errorf("%+v", s)
 				}
 			}
