@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -121,6 +122,47 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 				}
 			}
 			t.Errorf("left behind:\n%s", left)
+		})
+	}
+}
+
+// A release notifies the next holder by a message, on one server and on a Cluster: without it, waiters would ask again
+// only after a second (Fair) or ten.
+func TestReleaseNotifies(t *testing.T) {
+	t.Parallel()
+	for where, start := range map[string]func(t *testing.T) newClient{
+		"OneServer": func(t *testing.T) newClient { return standalone(redisserver.ForTest(t, redisserver.Config{})) },
+		"Cluster": func(t *testing.T) newClient {
+			return cluster(redisserver.ClusterForTest(t, 3, 0, redisserver.Config{}))
+		},
+	} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			client := start(t)
+			for name, lock := range lockTypes {
+				w := &wire{T: t, Engine: open(t, client, redisson.WithLock(lock))}
+				var total time.Duration
+				holder := fairRequest("first of " + name)
+				w.mustTake(holder)
+				const rounds = 6
+				for i := range rounds {
+					next := fairRequest(fmt.Sprint(name, i))
+					next.Join = true
+					w.mustBeRefused(next)
+					granted := w.wait(next)
+					time.Sleep(100 * time.Millisecond) // it subscribes
+					began := time.Now()
+					w.mustRelease(holder)
+					w.mustBeGranted(granted, 15*time.Second)
+					total += time.Since(began)
+					holder = next
+				}
+				w.mustRelease(holder)
+				t.Logf("%s: %v for each of %d", name, total/rounds, rounds)
+				if total > rounds*300*time.Millisecond {
+					t.Errorf("%s: %d waiters were notified in %v", name, rounds, total)
+				}
+			}
 		})
 	}
 }
