@@ -138,8 +138,8 @@ func (s *sides) mustTry(l lock, want bool) {
 	}
 }
 
-// These tests do not run beside each other: each starts a Java process for each version of Redisson, and a small machine
-// has no room for many of them.
+// These tests do not run beside each other: each starts a Java process for each version of Redisson, and a small
+// machine has no room for many of them.
 
 // What one side holds, the other does not get, until the holder has unlocked as often as it has locked.
 func TestOneSideExcludesTheOther(t *testing.T) {
