@@ -114,7 +114,7 @@ func readLatch(answer any, err error) (st driver.LatchState, _ error) {
 	}
 	st.Count, st.TTL = int(count), driver.NoTTL
 	if left >= 0 {
-		st.TTL = time.Duration(left) * time.Millisecond
+		st.TTL = fromMillis(left)
 	}
 	return st, nil
 }

@@ -63,7 +63,7 @@ func (permitSemaphore) readStatus(answer any) (st driver.Status, _ error) {
 		}
 		h.Weight, h.TTL = 1, driver.NoTTL
 		if millis < endlessLease {
-			h.TTL = time.Duration(int64(millis)-now) * time.Millisecond
+			h.TTL = fromMillis(int64(millis) - now)
 		}
 		all = append(all, h)
 	}
@@ -72,12 +72,17 @@ func (permitSemaphore) readStatus(answer any) (st driver.Status, _ error) {
 	return st, nil
 }
 
+// fromMillis converts a time that another program may have set, so it may be too long for a duration.
+func fromMillis(n int64) time.Duration { return time.Duration(min(n, 1<<43)) * time.Millisecond }
+
 // readPermitHolder reads what a take has stored about a holder: weight, last token and text.
 func readPermitHolder(stored any) driver.Holder {
 	text, _ := stored.(string)
 	_, text, _ = strings.Cut(text, " ")
 	token, holder, _ := strings.Cut(text, " ")
 	h := driver.Holder{Holder: holder, Age: -1}
-	h.Token, _ = strconv.ParseUint(token, 10, 64)
+	if last, err := strconv.ParseUint(token, 10, 64); err == nil && last <= driver.MaxToken {
+		h.Token = last
+	}
 	return h
 }

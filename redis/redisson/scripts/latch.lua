@@ -15,8 +15,9 @@ local function read()
   local generation = redis.call('hget', ours, 'generation')
   if redis.call('exists', KEYS[3]) == 1 then
     return nil, redis.error_reply('WRONGTYPE the name is a semaphore')
-  elseif count and (not string.match(count, '^-?%d+$') or #count > 15) then
-    return nil, redis.error_reply('DAMAGED the count of the latch is none')
+  elseif count and (not string.match(count, '^-?%d+$') or #count > 15) or
+    generation and (not string.match(generation, '^%d+$') or #generation > 16) then
+    return nil, redis.error_reply('DAMAGED the count of the latch, or its generation, is none')
   elseif count then
     local left = redis.call('pttl', latch)
     if left < 0 then generation = '0' end

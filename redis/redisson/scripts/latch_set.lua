@@ -12,7 +12,8 @@ elseif generation and count > 0 then
   return 0
 end
 local before = redis.call('hmget', ours, 'generation', 'before')
-local now = math.max(time[1] * 1000000 + time[2], (tonumber(before[1] or 0)) + 1, tonumber(before[2] or 0) + 1)
+local now = math.max(time[1] * 1000000 + time[2], (tonumber(before[1]) or 0) + 1, (tonumber(before[2]) or 0) + 1)
+if not (now <= 9007199254740991) then return redis.error_reply('DAMAGED the generations of the latch are used up') end
 redis.call('del', ours)
 redis.call('hset', ours, 'generation', text(now), 'by', id)
 redis.call('set', latch, ARGV[3])

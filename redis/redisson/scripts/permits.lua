@@ -21,6 +21,7 @@ local function find(owner)
   local ids, ends = {}, nil
   local known = redis.call('hget', holders, owner)
   local weight = tonumber(string.match(known or '', '^%d+'))
+  if weight and weight > 1000 then weight = nil end -- another program has written it
   for i = 1, weight or 1000 do
     local score = redis.call('zscore', held, permit(owner, i))
     if score then
@@ -54,7 +55,10 @@ end
 -- give makes permits available that nobody holds any more. If the number is gone, the next take sets it.
 local function give(count, command, channel)
   local now = count
-  if redis.call('exists', available) == 1 then now = redis.call('incrby', available, count) end
+  if redis.call('exists', available) == 1 then
+    now = redis.pcall('incrby', available, count)
+    if type(now) == 'table' then now = count end -- another program has written something else there
+  end
   publish(command, channel, now)
   return now
 end

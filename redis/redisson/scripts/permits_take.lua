@@ -7,9 +7,12 @@
 local channel, numbers = KEYS[4], KEYS[5]
 local owner, command, lease, tokens = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local weight, size = tonumber(ARGV[6]), tonumber(ARGV[7])
-local count, ours = redis.call('get', available), tonumber(redis.call('hget', numbers, 'size') or -1)
-if count and not string.match(count, '^-?%d+$') then
-  return redis.error_reply('DAMAGED the number of available permits is none')
+local count = redis.call('get', available)
+local set = redis.call('hmget', numbers, 'size', 'token')
+local ours = tonumber(set[1]) or -1
+local function isNumber(s) return string.match(s, '^-?%d+$') and #s <= 16 end
+if count and not isNumber(count) or set[2] and not isNumber(set[2]) then
+  return redis.error_reply('DAMAGED the number of available permits, or the last token, is none')
 end
 if redis.call('exists', KEYS[6]) == 1 then return redis.error_reply('WRONGTYPE the name is a latch') end
 redis.call('zcard', held) -- fails before anything is changed if it is of another type
@@ -21,7 +24,7 @@ if ended > 0 and count then count = give(ended, command, channel) end
 
 local ids, known, ends = find(owner)
 local last = tonumber(string.match(known or '', '^%d+ (%d+)'))
-if ends and last then
+if ends and last and last >= tokens and last <= 9007199254740991 then
   keep(ids, lease)
   return {1, last}
 elseif #ids > 0 then -- some of its permits are gone, so the owner has lost them all
