@@ -68,7 +68,7 @@ func (r *rights) ask(ctx context.Context, e *Engine, c redis.Cmdable) error {
 	channel := lockChannel(name)
 	add("+"+publish+" &"+channel, &r.write, publish, channel, "")
 	add("+"+subscribe+" &"+channel, &r.messages, subscribe, channel)
-	answers, err := health.AskRights(ctx, c, commands)
+	answers, err := health.AskRightsWithoutLoading(ctx, c, commands)
 	if isDenial(err) {
 		r.unknown = true
 		return nil
