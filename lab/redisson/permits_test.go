@@ -202,11 +202,15 @@ func releasedPermitsWakeTheOtherSide(s *shared) {
 		lease, err = s.golang.Semaphore("released slots", 1).Acquire(ctx, 1)
 		return err
 	})
+	began := time.Now()
 	s.inJava(nil, "permits.release", "released slots", id)
 	s.mustEnd(waits)
+	s.Logf("Go had the permit %v after the release in Java", time.Since(began).Round(100*time.Microsecond))
 	java := s.waitInJava("permits.acquire", "released slots")
+	began = time.Now()
 	s.release(lease)
 	s.mustReturn(java)
+	s.Logf("Java had the permit %v after the release in Go", time.Since(began).Round(100*time.Microsecond))
 }
 
 // Permits of a program that has died come back when their leases end, to either side.

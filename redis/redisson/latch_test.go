@@ -187,6 +187,7 @@ func TestLatchIsListed(t *testing.T) {
 	p := newCommandTest(t)
 	generation := p.set("a", 2)
 	p.command("SET", "only Java", "2")
+	p.command("HSET", "leasehold_latch:{damaged}", "generation", "none")
 	page, err := p.engine.List(t.Context(), driver.Query{})
 	if err != nil || len(page) != 1 || page[0].Name != "a" || page[0].Latch == nil ||
 		page[0].Latch.Generation != generation {

@@ -66,8 +66,8 @@ func (n neighbour) write(form, key uint8, a, b string, score float64, ms int64) 
 	}
 }
 
-// Whatever a neighbour writes to the keys of a semaphore or a latch, no engine crashes, hangs, or believes that it holds
-// permits which others hold; and all other names are listed.
+// Whatever a neighbour writes to the keys of a semaphore or a latch, no engine crashes, hangs, or believes that it
+// holds permits which others hold; and all other names are listed.
 func FuzzWhatNeighboursWriteToPermitsAndLatches(f *testing.F) {
 	seed := hostile.Seeds(f)
 	s := redisserver.ForTest(f, redisserver.Config{})

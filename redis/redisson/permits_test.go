@@ -164,6 +164,22 @@ func TestPermitsWithoutTheirHolders(t *testing.T) {
 	p.expect("3", "GET", "a")
 }
 
+// A weight that another program has written must not keep the server busy.
+func TestPermitsOfAnInvalidWeight(t *testing.T) {
+	p := newCommandTest(t)
+	r := permits("a", 3, 2)
+	p.take(r)
+	for _, owner := range p.command("HKEYS", "leasehold_permits:{a}").([]any) {
+		p.command("HSET", "leasehold_permits:{a}", owner.(string), "9223372036854775807 1 text")
+	}
+	p.take(r)
+	p.expect("1", "GET", "a")
+	if err := p.release(r); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+	p.expect("3", "GET", "a")
+}
+
 func TestHoldersOfEndedPermitsAreForgotten(t *testing.T) {
 	p := newCommandTest(t)
 	p.take(permits("a", 9, 1))
