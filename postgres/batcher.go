@@ -44,6 +44,16 @@ type batcher struct {
 	batch.Batcher[*request]
 	engine  *Engine
 	running sync.WaitGroup // senders with a goroutine of their own
+
+	mu       sync.Mutex
+	inFlight map[*sentBatch]struct{} // batches that were sent and not answered yet
+	checking bool                    // a timer will run replaceSlow
+}
+
+// sentBatch is a batch in flight.
+type sentBatch struct {
+	sentAt  time.Time
+	overdue bool // it was so slow that another sender took its place
 }
 
 // request is one statement that answers with one row.
@@ -59,7 +69,7 @@ type request struct {
 }
 
 func newBatcher(e *Engine) *batcher {
-	b := &batcher{engine: e}
+	b := &batcher{engine: e, inFlight: make(map[*sentBatch]struct{})}
 	b.Batcher = batch.Batcher[*request]{
 		MaxSenders: min(max(runtime.GOMAXPROCS(0), 2), 4, int(e.pool.Config().MaxConns)),
 		MaxOverdue: math.MaxInt, // the size of the pool limits them
@@ -87,6 +97,7 @@ func (b *batcher) ask(ctx context.Context, r *request) error {
 	}
 	r.done = make(chan struct{})
 	b.Add(r)
+	b.startCheck()
 	if err := b.Await(ctx, r, r.done); err != nil {
 		return err
 	}
@@ -104,9 +115,44 @@ func (b *batcher) sendQueued(requests []*request) bool {
 
 // sendTimed sends a batch. It reports whether the batch kept its sender, because it was not slow.
 func (b *batcher) sendTimed(ctx context.Context, requests []*request) (inTime bool) {
-	slow := time.AfterFunc(slowBatch, b.NoteOverdue)
+	own := &sentBatch{sentAt: time.Now()}
+	b.mu.Lock()
+	b.inFlight[own] = struct{}{}
+	b.mu.Unlock()
 	b.send(ctx, requests)
-	return slow.Stop()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.inFlight, own)
+	return !own.overdue
+}
+
+// startCheck starts the timer that finds slow batches, if requests are queued. Without a queue nothing is timed: a
+// timer for each batch would make a request of a lone goroutine about 3 % slower.
+func (b *batcher) startCheck() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.startCheckLocked()
+}
+
+func (b *batcher) startCheckLocked() {
+	if queued, _, _ := b.Load(); queued > 0 && !b.checking {
+		b.checking = true
+		time.AfterFunc(slowBatch, b.replaceSlow)
+	}
+}
+
+// replaceSlow has other senders take the places of those with slow batches, as long as requests are queued.
+func (b *batcher) replaceSlow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.checking = false
+	for slow := range b.inFlight {
+		if queued, _, _ := b.Load(); queued > 0 && !slow.overdue && time.Since(slow.sentAt) >= slowBatch {
+			slow.overdue = true
+			b.NoteOverdue()
+		}
+	}
+	b.startCheckLocked()
 }
 
 // stop refuses all further requests and waits for the senders. The engine's context has ended.
