@@ -24,8 +24,7 @@
 //     nothing is granted until it is back, and for a minute after a restart or a failover.
 //   - redis/redlock: all clients of three or five independent Redis servers. It works while a majority of them is up.
 //     It has exclusive locks only: no read-write locks, no semaphores, no latches.
-//   - redis/redisson: as redis, on the keys and channels of the Java library Redisson, so that both languages share
-//     locks. It grants at once after a failover.
+//   - redis/redisson: as redis, but on the keys of the Java library Redisson. It grants at once after a failover.
 //   - postgres: all clients of a PostgreSQL database. If the server fails, nothing is granted until it is back, and for
 //     a minute after a crash or a failover. A transaction in that database can be made to fail unless the lock is held.
 //   - etcd: all clients of an etcd cluster. It works while a majority of the servers is up. A transaction in that
@@ -51,8 +50,7 @@
 // # Leases
 //
 // A lease is renewed every third of its ttl until it is released or lost, unless [NoRenew] or [MaxHold] says otherwise.
-// If renewal fails, [Lease.Context] is cancelled with the cause, at the deadline at the latest, even when the engine
-// hangs.
+// If renewal fails, [Lease.Context] is cancelled with the cause, at the deadline at the latest, even if engines hang.
 //
 // Package admin shows who holds what and who waits, and takes locks away by force.
 //

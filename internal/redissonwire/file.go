@@ -1,6 +1,7 @@
 package redissonwire
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -27,7 +28,6 @@ type opening struct {
 type part struct {
 	title string
 	since string // the oldest version of Redisson that has it, or ""
-	body  []string
 	steps []*step
 }
 
@@ -81,7 +81,7 @@ func parse(path string) (*file, error) {
 func parseOpening(line string) (opening, error) {
 	words := strings.Fields(line)
 	if len(words) < 2 {
-		return opening{}, fmt.Errorf("the form is: open CLIENT [OPTION=VALUE]...")
+		return opening{}, errors.New("the form is: open CLIENT, and OPTION=VALUE for each option")
 	}
 	o := opening{line: line, client: words[1], options: map[string]string{}}
 	for _, w := range words[2:] {

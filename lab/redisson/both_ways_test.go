@@ -79,7 +79,7 @@ const watchdog = 3 * time.Second
 // onBothSides runs a test for each kind of lock and each version of Redisson, once with Java and once with Go in the
 // first role.
 func onBothSides(t *testing.T, test func(s *sides, a, b lock)) {
-	for _, version := range versions {
+	for _, version := range beside {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			java := javaside.Start(t, version)

@@ -131,7 +131,7 @@ func takePermits(c *objects.Client, name string) take {
 // Four threads of Java and four clients in Go take and hold each object at random, and no two holds overlap that must
 // not.
 func TestBothLanguagesExcludeEachOther(t *testing.T) {
-	for _, version := range versions {
+	for _, version := range beside {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			s := redisserver.ForTest(t, redisserver.Config{})

@@ -6,3 +6,6 @@ import "time"
 
 // hammerTime is how long each kind of object is hammered.
 const hammerTime = 1500 * time.Millisecond
+
+// beside are the versions of Redisson that run beside Go.
+var beside = versions[:1]

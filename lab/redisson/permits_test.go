@@ -28,7 +28,7 @@ type shared struct {
 // onServers runs tests with each version of Redisson, on one server and on a Cluster. The tests of each share one Java
 // process and the servers, so each uses names of its own.
 func onServers(t *testing.T, tests map[string]func(s *shared)) {
-	for _, version := range versions {
+	for _, version := range beside {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			java := javaside.Start(t, version)
