@@ -64,13 +64,16 @@ func asLocker(ctx context.Context, engines []*redisson.Engine, id string) (all [
 		if _, err := e.Take(ctx, request("2")); !errors.Is(err, driver.ErrHeld) {
 			all = append(all, err)
 		}
-		time.AfterFunc(50*time.Millisecond, func() {
+		time.AfterFunc(5*time.Millisecond, func() {
 			_ = e.Release(context.WithoutCancel(ctx), driver.Release{Hold: driver.Hold{Key: k, Owner: "1"}})
 		})
-		waiting, cancel := context.WithTimeout(ctx, 3*time.Second)
+		waiting, cancel := context.WithTimeout(ctx, 2*time.Second)
 		_, err = e.Wait(waiting, request("2"))
 		cancel()
-		all = append(all, err, e.Release(ctx, driver.Release{Hold: driver.Hold{Key: k, Owner: "2"}}))
+		if err != nil {
+			return append(all, err)
+		}
+		all = append(all, e.Release(ctx, driver.Release{Hold: driver.Hold{Key: k, Owner: "2"}}))
 	}
 	e := engines[0]
 	if _, err := e.TrySet(ctx, driver.LatchSet{Name: id + "l", ID: "1", Count: 1, TTL: time.Minute}); err != nil {
