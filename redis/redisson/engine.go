@@ -209,10 +209,10 @@ func (e *Engine) take(
 	case err != nil:
 		return driver.Grant{}, 0, err
 	case list[0] == 0:
-		left := time.Duration(list[1]) * time.Millisecond
+		left := fromMillis(list[1])
 		again = left
 		if len(list) > 2 {
-			again = time.Duration(list[2]) * time.Millisecond
+			again = fromMillis(list[2])
 		}
 		return driver.Grant{}, again, &driver.HeldError{Left: left}
 	case list[0] == 2:

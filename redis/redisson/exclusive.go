@@ -2,7 +2,6 @@ package redisson
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -58,7 +57,7 @@ func (p exclusiveLock) readStatus(answer any) (st driver.Status, _ error) {
 	}
 	h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1}
 	if millis >= 0 {
-		h.TTL = time.Duration(millis) * time.Millisecond
+		h.TTL = fromMillis(millis)
 	}
 	holders, ours := 0, false
 	for i := 0; i+1 < len(fields); i += 2 {

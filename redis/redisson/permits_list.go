@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -71,9 +70,6 @@ func (permitSemaphore) readStatus(answer any) (st driver.Status, _ error) {
 	st.Holders = all
 	return st, nil
 }
-
-// fromMillis converts a time that another program may have set, so it may be too long for a duration.
-func fromMillis(n int64) time.Duration { return time.Duration(min(n, 1<<43)) * time.Millisecond }
 
 // readPermitHolder reads what a take has stored about a holder: weight, last token and text.
 func readPermitHolder(stored any) driver.Holder {

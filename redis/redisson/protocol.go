@@ -48,3 +48,6 @@ func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) /
 
 // withoutNUL removes NUL bytes, at which the scripts would cut a text.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+
+// fromMillis converts a time that another program may have set, so it may be too long for a duration.
+func fromMillis(n int64) time.Duration { return time.Duration(min(n, 1<<43)) * time.Millisecond }

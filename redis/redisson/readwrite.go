@@ -91,7 +91,7 @@ func (p readWriteLock) readStatus(answer any) (st driver.Status, _ error) {
 		}
 		h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1, Holder: foreignHolder(owner)}
 		if left >= 0 {
-			h.TTL = time.Duration(left) * time.Millisecond
+			h.TTL = fromMillis(left)
 		}
 		if mode == "read" {
 			h.Mode = driver.Shared
