@@ -112,8 +112,8 @@ func (s source) breach(imported string) string {
 		if to != "" && to != "driver" && !under(to, "redis/redisson") && !(s.test && slices.Contains(tools, to)) {
 			return "Redisson's objects know the core, and the engine below them"
 		}
-	case s.test && s.dir == "redis/internal/simulator":
-		return "" // it runs the engine through the core, as programs do
+	case s.test && (s.dir == "redis/internal/simulator" || s.dir == "redis/redisson" && to == ""):
+		return "" // they run the engine through the core, as programs do
 	case observer:
 		if to != "" && to != "driver" && to != "fence" && !slices.Contains(observersShare, to) && !s.example() &&
 			!s.test {
@@ -400,6 +400,7 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redisson", false, home + "/redis", false},
 		{"redis", "redis/redisson", true, home + "/redis", true},
 		{"redis", "redis/redisson", false, home, false},
+		{"redis", "redis/redisson", true, home, true},
 		{"redis", "redis/redisson/objects", false, home, true},
 		{"redis", "redis/redisson/objects", false, home + "/redis/redisson", true},
 		{"redis", "redis/redisson/objects", false, home + "/admin", false},
