@@ -32,7 +32,7 @@ QUIET := -gcflags=github.com/go-zookeeper/zk=-race=false -gcflags=modernc.org/..
 RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
 # What takes longest comes first.
-LONGEST := ./lab/torture ./redis ./cmd/leasehold ./zookeeper ./lab/redisson ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./lab/interop ./driver/drivertest \
+LONGEST := ./lab/torture ./redis ./cmd/leasehold ./redis/redisson ./zookeeper ./lab/redisson ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./lab/interop ./driver/drivertest \
 	./lab/torture/fencing ./internal/zookeeperserver
 
 .PHONY: schedules

@@ -42,7 +42,7 @@ var (
 	_ driver.Latcher  = (*Engine)(nil)
 )
 
-// errNoClient is returned by New without a client.
+// errNoClient is returned by NewEngine without a client.
 var errNoClient = errors.New("redisson engine: the client is nil: " +
 	"make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
 
@@ -145,12 +145,7 @@ func (e *Engine) send(ctx context.Context, build func(publish string) call) (any
 	if err != nil {
 		return nil, noEffect(err)
 	}
-	c := build(publish)
-	run := c.script.Run
-	if c.isRead() {
-		run = c.script.RunRO // the user may have no right to write
-	}
-	answer, err := run(ctx, e.client, c.keys, c.args...).Result()
+	answer, err := build(publish).eval(ctx, e.client)
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, explain(err)
 	}

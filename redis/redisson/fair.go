@@ -3,8 +3,6 @@ package redisson
 import (
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -21,7 +19,7 @@ const (
 // kept.
 type fairLock struct{}
 
-func (p fairLock) newCall(script *redis.Script, name, publish string, moreKeys []string, args ...any) call {
+func (p fairLock) newCall(script *script, name, publish string, moreKeys []string, args ...any) call {
 	keys := []string{name, withPrefix("redisson_lock_queue", name), withPrefix("redisson_lock_timeout", name),
 		withPrefix("leasehold_waiters", name), lockChannel(name)}
 	now := time.Now().UnixMilli() // as Redisson does: the server does not compare it with its own clock

@@ -4,19 +4,17 @@ import (
 	"context"
 	"math"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // What a lock without an end has as its mark, and a check before the scripts that take a lock away.
 var (
-	leakOf     = redis.NewScript(leakMarkText + "return leak_mark(KEYS[1])")
+	leakOf     = newScript(leakMarkText + "return leak_mark(KEYS[1])")
 	checkLeaks = leakMarkText + "if leak_mark(KEYS[1]) ~= ARGV[#ARGV] then return 0 end\n"
-	sweeps     = map[*redis.Script]*redis.Script{
-		lockForce:      redis.NewScript(checkLeaks + lockForceText),
-		fairForce:      redis.NewScript(checkLeaks + fairText + fairForceText),
-		readWriteForce: redis.NewScript(checkLeaks + readWriteText + readWriteForceText),
+	sweeps     = map[*script]*script{
+		lockForce:      newScript(checkLeaks + lockForceText),
+		fairForce:      newScript(checkLeaks + fairText + fairForceText),
+		readWriteForce: newScript(checkLeaks + readWriteText + readWriteForceText),
 	}
 )
 

@@ -19,7 +19,8 @@ import (
 //
 // with redissons instead of redisson for TLS. These parameters may follow a question mark, each at most once:
 //
-//	lock                  fenced, plain or spin; see WithLock
+//	lock                  fenced, plain, spin, readwrite or fair; see WithLock
+//	watchdog              see WithWatchdogTimeout
 //	messages              auto, sharded or unsharded; see WithMessages
 //	prefix                see WithPrefix
 //	semaphore_prefix      see WithSemaphorePrefix
@@ -76,6 +77,7 @@ var urlSyntax = redisurl.Syntax[target]{
 	Own: []engineurl.Parameter[target]{
 		engineurl.Text("lock", word(WithLock, lockTypes)),
 		engineurl.Text("messages", word(WithMessages, messageKinds)),
+		engineurl.Duration("watchdog", option(WithWatchdogTimeout)),
 		engineurl.Text("prefix", option(WithPrefix)),
 		engineurl.Text("semaphore_prefix", option(WithSemaphorePrefix)),
 		engineurl.Text("latch_prefix", option(WithLatchPrefix)),

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Option configures an engine or a client when it is made.
+// Option configures an engine when it is made.
 type Option func(*config) error
 
 // config is what options set.
@@ -34,7 +34,7 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("redisson engine: %s must be %s", e.Option, e.Allowed)
 }
 
-// LockType says as which object of Redisson an engine keeps its locks. Programs share a lock only if they use the same
+// LockType is the object of Redisson that an engine uses for its locks. Programs share a lock only if they use the same
 // object for it, except that Fenced is shared with RLock, RFencedLock and RSpinLock alike.
 type LockType int
 
@@ -53,7 +53,8 @@ const (
 	//
 	// Tokens and texts about holders are in one more key, "leasehold_holders:{name}". Programs in Java have no token.
 	ReadWrite
-	// Fair is RFairLock. Waiters in Go and Java are served in the order in which they joined.
+	// Fair is RFairLock. Waiters in Go and Java are served in the order in which they joined. Of the callers of one
+	// client of the library, one is in the queue at a time.
 	//
 	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter
 	// in Go delays those behind it by no more than 5 s once the lock is free; a dead waiter in Java by up to the time

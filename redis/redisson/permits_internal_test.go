@@ -22,7 +22,7 @@ func TestPermitsAndWrongClocks(t *testing.T) {
 	run := func(c call, wrong time.Duration) int64 {
 		t.Helper()
 		c.args[0] = time.Now().Add(wrong).UnixMilli()
-		answer, err := c.script.Run(t.Context(), client, c.keys, c.args...).Result()
+		answer, err := c.eval(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,14 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // call is one script with its keys and arguments. The first key is the name of the object.
 type call struct {
-	script *redis.Script
+	script *script
 	keys   []string
 	args   []any
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/leasehold-go/leasehold/driver"
 )
 
@@ -38,7 +36,7 @@ func readWriteChannel(name string) string { return withPrefix("redisson_rwlock",
 func notesKey(name string) string { return withPrefix("leasehold_holders", name) }
 
 // newCall makes a call of a script. A key that is empty is left out.
-func (p readWriteLock) newCall(script *redis.Script, name, key string, args ...any) call {
+func (p readWriteLock) newCall(script *script, name, key string, args ...any) call {
 	keys := []string{name, notesKey(name)}
 	if key != "" {
 		keys = append(keys, key)

@@ -2,8 +2,6 @@ package redisson
 
 import (
 	_ "embed"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // The scripts do what Redisson's own do to the same keys. docs/redisson.md lists where they differ on purpose.
@@ -57,12 +55,12 @@ var (
 	//go:embed scripts/rw_status.lua
 	readWriteStatusText string
 
-	readWriteTake      = redis.NewScript(readWriteText + readWriteTakeText)
-	readWriteRelease   = redis.NewScript(readWriteText + readWriteReleaseText)
-	readWriteRenew     = redis.NewScript(readWriteText + readWriteRenewText)
-	readWriteDowngrade = redis.NewScript(readWriteText + readWriteDowngradeText)
-	readWriteForce     = redis.NewScript(readWriteText + readWriteForceText)
-	readWriteStatus    = redis.NewScript(readWriteText + readWriteStatusText)
+	readWriteTake      = newScript(readWriteText + readWriteTakeText)
+	readWriteRelease   = newScript(readWriteText + readWriteReleaseText)
+	readWriteRenew     = newScript(readWriteText + readWriteRenewText)
+	readWriteDowngrade = newScript(readWriteText + readWriteDowngradeText)
+	readWriteForce     = newScript(readWriteText + readWriteForceText)
+	readWriteStatus    = newScript(readWriteText + readWriteStatusText)
 
 	//go:embed scripts/fair_common.lua
 	fairText string
@@ -75,24 +73,24 @@ var (
 	//go:embed scripts/fair_status.lua
 	fairStatusText string
 
-	fairTake    = redis.NewScript(fairText + fairTakeText)
-	fairRelease = redis.NewScript(fairText + fairReleaseText)
-	fairForce   = redis.NewScript(fairText + fairForceText)
-	fairStatus  = redis.NewScript(fairText + fairStatusText)
+	fairTake    = newScript(fairText + fairTakeText)
+	fairRelease = newScript(fairText + fairReleaseText)
+	fairForce   = newScript(fairText + fairForceText)
+	fairStatus  = newScript(fairText + fairStatusText)
 
-	lockTake    = redis.NewScript(lockTakeText)
-	lockRelease = redis.NewScript(lockReleaseText)
-	lockRenew   = redis.NewScript(lockRenewText)
-	lockForce   = redis.NewScript(lockForceText)
-	lockStatus  = redis.NewScript(lockStatusText)
+	lockTake    = newScript(lockTakeText)
+	lockRelease = newScript(lockReleaseText)
+	lockRenew   = newScript(lockRenewText)
+	lockForce   = newScript(lockForceText)
+	lockStatus  = newScript(lockStatusText)
 
-	latchSet    = redis.NewScript(latchText + latchSetText)
-	latchDown   = redis.NewScript(latchText + latchDownText)
-	latchStatus = redis.NewScript(latchText + latchStatusText)
+	latchSet    = newScript(latchText + latchSetText)
+	latchDown   = newScript(latchText + latchDownText)
+	latchStatus = newScript(latchText + latchStatusText)
 
-	permitsTake    = redis.NewScript(permitsText + permitsTakeText)
-	permitsRelease = redis.NewScript(permitsText + permitsReleaseText)
-	permitsRenew   = redis.NewScript(permitsText + permitsRenewText)
-	permitsForce   = redis.NewScript(permitsText + permitsForceText)
-	permitsStatus  = redis.NewScript(permitsText + permitsStatusText)
+	permitsTake    = newScript(permitsText + permitsTakeText)
+	permitsRelease = newScript(permitsText + permitsReleaseText)
+	permitsRenew   = newScript(permitsText + permitsRenewText)
+	permitsForce   = newScript(permitsText + permitsForceText)
+	permitsStatus  = newScript(permitsText + permitsStatusText)
 )

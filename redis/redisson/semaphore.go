@@ -22,8 +22,9 @@ import (
 //
 // It is safe for concurrent use.
 //
-// A request whose answer was lost is undone, and one that comes late has no effect, within 20 seconds: so long the
-// server remembers each request, in a key beside the semaphore.
+// A TryAcquire or Acquire whose answer was lost is undone, and takes nothing if it arrives late: the server remembers
+// each request for 20 seconds, in a key of its own. No request is sent twice. After a lost answer to one of the other
+// methods, look at AvailablePermits.
 type Semaphore struct {
 	e    *Engine
 	name string
@@ -43,11 +44,11 @@ var (
 	//go:embed scripts/semaphore_drain.lua
 	semaphoreDrainText string
 
-	semaphoreTake    = redis.NewScript(semaphoreTakeText)
-	semaphoreUndo    = redis.NewScript(semaphoreUndoText)
-	semaphoreRelease = redis.NewScript(semaphoreReleaseText)
-	semaphoreSet     = redis.NewScript(semaphoreSetText)
-	semaphoreDrain   = redis.NewScript(semaphoreDrainText)
+	semaphoreTake    = newScript(semaphoreTakeText)
+	semaphoreUndo    = newScript(semaphoreUndoText)
+	semaphoreRelease = newScript(semaphoreReleaseText)
+	semaphoreSet     = newScript(semaphoreSetText)
+	semaphoreDrain   = newScript(semaphoreDrainText)
 )
 
 // requestRecordTime is for how long the server remembers a request.

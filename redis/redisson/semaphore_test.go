@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -147,4 +148,40 @@ func countUndone(t *testing.T, s *redisserver.Server) (n int) {
 		}
 	}
 	return n
+}
+
+// A client that repeats requests does not repeat these: a second answer would hide what the first one did.
+func TestSemaphoreRequestsAreSentOnce(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	proxy := redisserver.ProxyForTest(t, server.Addr())
+	s := open(t, func(t *testing.T) goredis.UniversalClient {
+		return closed(t, goredis.NewClient(&goredis.Options{Addr: proxy.Addr(), MaxRetries: 5}))
+	}).Semaphore("pool")
+	wantAvailable(t, s, 0) // and so connects
+	loseNext := func() {
+		var first atomic.Bool
+		proxy.Intercept(func(request []byte) redisserver.Action {
+			words := redisserver.Words(request)
+			if strings.HasPrefix(words[0], "eval") && first.CompareAndSwap(false, true) {
+				return redisserver.CutAfter
+			}
+			return redisserver.Pass
+		})
+	}
+	must(t, s.AddPermits(t.Context(), 1)) // and so the server knows both scripts
+	_, err := s.DrainPermits(t.Context())
+	must(t, err)
+	must(t, s.AddPermits(t.Context(), 2))
+	loseNext()
+	if n, err := s.DrainPermits(t.Context()); err == nil {
+		t.Errorf("DrainPermits without an answer: %d", n)
+	}
+	wantAvailable(t, s, 0)
+	loseNext()
+	if err := s.Release(t.Context(), 3); err == nil {
+		t.Error("Release without an answer")
+	}
+	proxy.Intercept(nil)
+	wantAvailable(t, s, 3)
 }

@@ -1,6 +1,7 @@
 package redisson_test
 
 import (
+	"flag"
 	"strings"
 	"testing"
 
@@ -13,7 +14,16 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// parallelTests is how many tests run at the same time, unless -parallel says otherwise. They mostly wait for leases to
+// end.
+const parallelTests = "16"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", parallelTests); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // newClient makes a client for a test, which closes it.
 type newClient func(t *testing.T) goredis.UniversalClient

@@ -29,19 +29,9 @@ func TestReadWriteContractOnOneServer(t *testing.T) {
 	suite(t, standalone(redisserver.ForTest(t, redisserver.Config{})), nil, readWrite...)
 }
 
-func TestReadWriteContractOnACluster(t *testing.T) {
-	t.Parallel()
-	suite(t, cluster(redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})), inTwoSlots, readWrite...)
-}
-
 var fair = redisson.WithLock(redisson.Fair)
 
 func TestFairContractOnOneServer(t *testing.T) {
 	t.Parallel()
 	suite(t, standalone(redisserver.ForTest(t, redisserver.Config{})), nil, fair)
-}
-
-func TestFairContractOnACluster(t *testing.T) {
-	t.Parallel()
-	suite(t, cluster(redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})), inTwoSlots, fair)
 }

@@ -29,8 +29,11 @@ type config struct {
 }
 
 // WithWatchdogTimeout sets the lease of locks that are taken without one: they are renewed every third of it. It is
-// lockWatchdogTimeout of Redisson, which need not be the same in all programs. At least 100 ms, at most 24 h. Defaults
-// to [DefaultWatchdogTimeout].
+// lockWatchdogTimeout of Redisson. At least 100 ms, at most 24 h. Defaults to [DefaultWatchdogTimeout].
+//
+// Programs that share a [ReadWriteLock] need the same one, or the shortest of all: the watchdog of a reader in Java
+// makes the leases of all readers end after its own timeout, so that readers in Go with a longer one could lose the
+// lock without a word. No lease of a ReadWriteLock is longer than this.
 func WithWatchdogTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.watchdog = d
@@ -134,7 +137,8 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Close releases everything that is still held, and ends background work. All calls fail afterwards.
+// Close releases the locks that are still held, and ends background work. All calls fail afterwards. Permits of a
+// [redisson.Semaphore] have no owner: they stay taken.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	fair := c.waiting

@@ -96,10 +96,13 @@ func newRequest(opts []LockOption) (r request) {
 func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease, error) {
 	l.calls.Lock()
 	defer l.calls.Unlock()
-	if lease := l.reenter(); lease != nil {
-		if r.lease > 0 {
-			return lease, lease.Extend(ctx, r.lease)
+	if lease := l.heldLease(); lease != nil {
+		if err := r.extend(ctx, lease); err != nil {
+			return nil, err
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.count++
 		return lease, nil
 	}
 	lease, err := l.lock(ctx, l.engine.client, l.name, wait, r.options(l.watchdog))
@@ -112,18 +115,25 @@ func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease
 	return lease, nil
 }
 
-// reenter counts that the lock is held once more, and returns its lease, or nil if it is not held.
-func (l *Lock) reenter() *leasehold.Lease {
+// extend makes the lease of a lock that is locked again last as long as this request wants.
+func (r request) extend(ctx context.Context, lease *leasehold.Lease) error {
+	if r.lease == 0 {
+		return nil
+	}
+	return lease.Extend(ctx, r.lease)
+}
+
+// heldLease returns the lease, or nil if the lock is not held.
+func (l *Lock) heldLease() *leasehold.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count == 0 || l.lease.Err() != nil {
 		return nil
 	}
-	l.count++
 	return l.lease
 }
 
-// Unlock ends one Lock or TryLock, and frees the lock if it was the last one. It takes no longer than a request may. It
+// Unlock ends one Lock or TryLock, and frees the lock if it was the last one. It takes at most 5 s. It
 // returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown
 // if the server did not confirm: the unlock is repeated in the background then.
 func (l *Lock) Unlock() error {
@@ -217,7 +227,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 func (l *Lock) Token() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lease == nil || !l.fenced {
+	if !l.fenced || l.lease == nil || l.lease.Err() != nil {
 		return 0
 	}
 	return l.lease.Token()

@@ -241,3 +241,20 @@ func TestFairLock(t *testing.T) {
 		}
 	}
 }
+
+// A holder that locks again and fails does not hold more often.
+func TestLockAgainThatFails(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, redisserver.ForTest(t, redisserver.Config{}))
+	l, rw := c.Lock("orders"), c.ReadWriteLock("stock")
+	must(t, errors.Join(l.Lock(t.Context()), rw.Lock(t.Context())))
+	tooLong := objects.LeaseTime(48 * time.Hour)
+	if err := l.Lock(t.Context(), tooLong); err == nil || l.HoldCount() != 1 {
+		t.Errorf("%v, held %d times, want an error, and once", err, l.HoldCount())
+	}
+	err := rw.Lock(t.Context(), tooLong)
+	if writes, _ := rw.HoldCounts(); err == nil || writes != 1 {
+		t.Errorf("%v, held %d times for writing, want an error, and once", err, writes)
+	}
+	must(t, errors.Join(l.Unlock(), rw.Unlock()))
+}

@@ -12,8 +12,8 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// MultiLock holds several locks as one: all of them, or with [RedLock] a majority. They may be on different servers, of
-// different clients. It is safe for concurrent use, as a [Lock] is. The locks must not be used otherwise meanwhile.
+// MultiLock holds several locks as one: all of them, or with [NewRedLock] a majority. They may be on different servers,
+// of different clients. It is safe for concurrent use, as a [Lock] is. The locks must not be used otherwise meanwhile.
 type MultiLock struct {
 	locks []*Lock
 	need  int
@@ -33,8 +33,8 @@ type multiHold struct {
 
 // NewMultiLock returns a lock that is held while all of the given locks are: getMultiLock in Redisson. At least one.
 //
-// It waits for one lock at a time and holds none meanwhile, so programs that name the locks in different orders do not
-// block each other for good.
+// While it waits for one of the locks it holds none of the others, so programs that name the locks in different orders
+// do not block each other for good.
 func NewMultiLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(locks), locks) }
 
 // NewRedLock returns a lock that is held while a majority of the given locks is, each on a server of its own:
@@ -44,7 +44,7 @@ func NewRedLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(lo
 
 func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 	if len(locks) == 0 {
-		return nil, errors.New("redisson: a lock of no locks: name at least one")
+		return nil, errors.New("redisson: no locks are given: name at least one")
 	}
 	for i, l := range locks {
 		if l == nil || slices.Contains(locks[:i], l) {
@@ -54,7 +54,7 @@ func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 	return &MultiLock{locks: slices.Clone(locks), need: need}, nil
 }
 
-// Lock waits until enough of the locks are held, or until ctx ends.
+// Lock waits until enough of the locks are held, or until ctx ends. It ignores [WaitTime].
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) error {
 	_, err := m.take(ctx, newRequest(opts), true)
 	return err

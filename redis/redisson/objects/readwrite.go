@@ -58,18 +58,24 @@ func (l *ReadWriteLock) TryRLock(ctx context.Context, opts ...LockOption) (bool,
 func (l *ReadWriteLock) take(ctx context.Context, r request, write, wait bool) error {
 	l.calls.Lock()
 	defer l.calls.Unlock()
-	if lease, err := l.reenter(write); lease != nil || err != nil {
-		if err == nil && r.lease > 0 {
-			err = lease.Extend(ctx, r.lease)
-		}
+	lease, err := l.heldLease(write)
+	if err != nil {
 		return err
+	}
+	if lease != nil {
+		if err := r.extend(ctx, lease); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.count(write)
+		return nil
 	}
 	m := l.engine.client.RWMutex(l.name, r.options(l.watchdog)...)
 	lock := map[[2]bool]func(context.Context) (*leasehold.Lease, error){
 		{true, true}: m.Lock, {true, false}: m.TryLock, {false, true}: m.RLock, {false, false}: m.TryRLock,
 	}[[2]bool{write, wait}]
-	lease, err := lock(ctx)
-	if err != nil {
+	if lease, err = lock(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -88,8 +94,8 @@ func (l *ReadWriteLock) count(write bool) {
 	}
 }
 
-// reenter counts that the lock is held once more, and returns its lease, or nil if it is not held.
-func (l *ReadWriteLock) reenter(write bool) (*leasehold.Lease, error) {
+// heldLease returns the lease, or nil if the lock is not held.
+func (l *ReadWriteLock) heldLease(write bool) (*leasehold.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -98,7 +104,6 @@ func (l *ReadWriteLock) reenter(write bool) (*leasehold.Lease, error) {
 	case write && l.writes == 0:
 		return nil, fmt.Errorf("redisson: lock %q for writing: %w", l.name, leasehold.ErrUpgrade)
 	}
-	l.count(write)
 	return l.lease, nil
 }
 
