@@ -12,9 +12,9 @@ var (
 	leakOf     = newScript(leakMarkText + "return leak_mark(KEYS[1])")
 	checkLeaks = leakMarkText + "if leak_mark(KEYS[1]) ~= ARGV[#ARGV] then return 0 end\n"
 	sweeps     = map[*script]*script{
-		lockForce:      newScript(checkLeaks + lockForceText),
-		fairForce:      newScript(checkLeaks + fairText + fairForceText),
-		readWriteForce: newScript(checkLeaks + readWriteText + readWriteForceText),
+		lockForce:      newScript(checkLeaks + ownerText + lockForceText),
+		fairForce:      newScript(checkLeaks + ownerText + fairText + fairForceText),
+		readWriteForce: newScript(checkLeaks + ownerText + readWriteText + readWriteForceText),
 	}
 )
 

@@ -6,6 +6,9 @@ import (
 
 // The scripts do what Redisson's own do to the same keys. docs/redisson.md lists where they differ on purpose.
 var (
+	//go:embed scripts/owner.lua
+	ownerText string
+
 	//go:embed scripts/lock_take.lua
 	lockTakeText string
 	//go:embed scripts/lock_release.lua
@@ -55,12 +58,12 @@ var (
 	//go:embed scripts/rw_status.lua
 	readWriteStatusText string
 
-	readWriteTake      = newScript(readWriteText + readWriteTakeText)
-	readWriteRelease   = newScript(readWriteText + readWriteReleaseText)
-	readWriteRenew     = newScript(readWriteText + readWriteRenewText)
-	readWriteDowngrade = newScript(readWriteText + readWriteDowngradeText)
-	readWriteForce     = newScript(readWriteText + readWriteForceText)
-	readWriteStatus    = newScript(readWriteText + readWriteStatusText)
+	readWriteTake      = newScript(ownerText + readWriteText + readWriteTakeText)
+	readWriteRelease   = newScript(ownerText + readWriteText + readWriteReleaseText)
+	readWriteRenew     = newScript(ownerText + readWriteText + readWriteRenewText)
+	readWriteDowngrade = newScript(ownerText + readWriteText + readWriteDowngradeText)
+	readWriteForce     = newScript(ownerText + readWriteText + readWriteForceText)
+	readWriteStatus    = newScript(ownerText + readWriteText + readWriteStatusText)
 
 	//go:embed scripts/fair_common.lua
 	fairText string
@@ -75,13 +78,13 @@ var (
 
 	fairTake    = newScript(fairText + fairTakeText)
 	fairRelease = newScript(fairText + fairReleaseText)
-	fairForce   = newScript(fairText + fairForceText)
+	fairForce   = newScript(ownerText + fairText + fairForceText)
 	fairStatus  = newScript(fairText + fairStatusText)
 
 	lockTake    = newScript(lockTakeText)
 	lockRelease = newScript(lockReleaseText)
 	lockRenew   = newScript(lockRenewText)
-	lockForce   = newScript(lockForceText)
+	lockForce   = newScript(ownerText + lockForceText)
 	lockStatus  = newScript(lockStatusText)
 
 	latchSet    = newScript(latchText + latchSetText)

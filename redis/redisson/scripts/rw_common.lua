@@ -8,6 +8,22 @@
 -- ARGV: the prefix, and others.
 local lock, notes, prefix = KEYS[1], KEYS[2], ARGV[1]
 
+-- isForeign reports whether the key holds something else than a read-write lock.
+local function isForeign()
+  local mode = redis.call('hget', lock, 'mode')
+  if not mode then
+    return redis.call('exists', lock) == 1
+  elseif mode ~= 'read' and mode ~= 'write' then
+    return true
+  end
+  for _, field in ipairs(redis.call('hkeys', lock)) do
+    if field ~= 'mode' and not isOwner((string.gsub(field, ':write$', ''))) then
+      return true
+    end
+  end
+  return false
+end
+
 local function raise(key, lease)
   if redis.call('pttl', key) < lease then
     redis.call('pexpire', key, lease)
@@ -18,10 +34,13 @@ local function readerKey(owner, number)
   return prefix .. ':' .. owner .. ':rwlock_timeout:' .. number
 end
 
+-- A thread holds a lock less often than this. What another program has stored must not keep the server busy.
+local mostHolds = 1000
+
 -- readerLeft returns what is left of a reader's lease, at most 0 if it has ended.
 local function readerLeft(owner, count)
   local left = 0
-  for number = 1, tonumber(count) or 0 do
+  for number = 1, math.min(tonumber(count) or 0, mostHolds) do
     left = math.max(left, redis.call('pttl', readerKey(owner, number)))
   end
   return left
@@ -34,7 +53,7 @@ local function longestReader()
   local fields = redis.call('hgetall', lock)
   for i = 1, #fields, 2 do
     local owner, count = fields[i], fields[i + 1]
-    if owner ~= 'mode' and string.sub(owner, -6) ~= ':write' then
+    if isOwner(owner) then
       local left = readerLeft(owner, count)
       if left <= 0 then
         redis.call('hdel', lock, owner)
@@ -70,7 +89,7 @@ local function endHold(owner, channel, publish, keep, keeper)
   else
     held = readerLeft(owner, count) > 0
     redis.call('hdel', lock, owner)
-    for number = 1, tonumber(count) or 0 do
+    for number = 1, math.min(tonumber(count) or 0, mostHolds) do
       redis.call('del', readerKey(owner, number))
     end
     if keep > 0 and held then

@@ -2,6 +2,9 @@
 -- KEYS: ..., the channel.
 -- ARGV: ..., PUBLISH or SPUBLISH, the holder's last token, or 0 for all holders without one, such as programs in Java.
 -- Returns 1 if there was such a holder, else 0.
+if isForeign() then
+  return 0
+end
 local ended = 0
 for _, field in ipairs(redis.call('hkeys', lock)) do
   local owner = string.match(field, '^(.*):write$') or field

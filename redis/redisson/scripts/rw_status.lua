@@ -1,7 +1,7 @@
 -- Reads a read-write lock. It changes nothing.
 -- Returns its holders one after the other: owner, "read" or "write", what is left of the lease, note or "". It returns
 -- nothing if there is none.
-if redis.call('type', lock).ok ~= 'hash' or redis.call('hexists', lock, 'mode') == 0 then
+if redis.call('type', lock).ok ~= 'hash' or redis.call('hexists', lock, 'mode') == 0 or isForeign() then
   return false
 end
 local holders = {}

@@ -19,7 +19,9 @@ local function held()
   return {1, tonumber(string.match(note, '^%d+'))}
 end
 
-if not mode then
+if mode and isForeign() then
+  return redis.error_reply('DAMAGED the key of this lock holds something else')
+elseif not mode then
   if redis.call('exists', lock) == 1 then -- a lock of another type
     return {0, redis.call('pttl', lock)}
   end
@@ -61,7 +63,7 @@ elseif redis.call('hlen', notes) >= redis.call('hlen', lock) then
     end
   end
 end
-redis.call('hset', notes, owner, last .. ' ' .. ARGV[6])
+redis.call('hset', notes, owner, string.format('%.0f ', last) .. ARGV[6])
 raise(notes, lease)
 if not mode then
   redis.call('hset', lock, 'mode', isReader and 'read' or 'write')
