@@ -177,12 +177,16 @@ func (s *Semaphore) release(ctx context.Context, n, mustExist int) (bool, error)
 	if err := s.check(n); err != nil {
 		return false, err
 	}
-	record := s.recordKey()
-	answer, err := readInteger(s.e.run(ctx, func(publish string) call {
-		return call{semaphoreRelease, []string{s.name, permitChannel(s.name), record},
-			[]any{n, requestRecordTime.Milliseconds(), publish, mustExist}}
-	}))
-	return answer == 1, err
+	record := s.recordKey() // so that it may be repeated
+	for attempt := 1; ; attempt++ {
+		answer, err := readInteger(s.e.run(ctx, func(publish string) call {
+			return call{semaphoreRelease, []string{s.name, permitChannel(s.name), record},
+				[]any{n, requestRecordTime.Milliseconds(), publish, mustExist}}
+		}))
+		if err == nil || driver.IsPermanent(err) || ctx.Err() != nil || attempt == 3 {
+			return answer == 1, err
+		}
+	}
 }
 
 // AddPermits adds n permits, and makes the semaphore if it does not exist.

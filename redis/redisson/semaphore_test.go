@@ -179,9 +179,7 @@ func TestSemaphoreRequestsAreSentOnce(t *testing.T) {
 	}
 	wantAvailable(t, s, 0)
 	loseNext()
-	if err := s.Release(t.Context(), 3); err == nil {
-		t.Error("Release without an answer")
-	}
+	must(t, s.Release(t.Context(), 3)) // it is repeated, and counts once
 	proxy.Intercept(nil)
 	wantAvailable(t, s, 3)
 }

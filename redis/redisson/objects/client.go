@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,6 +69,8 @@ func WithLogger(l *slog.Logger) Option { return WithClient(leasehold.WithLogger(
 type Client struct {
 	config
 	plain, fenced, spin, readWrite, fair *engine
+
+	running sync.WaitGroup // calls that lock; see begin
 
 	mu      sync.Mutex
 	waiting map[*leasehold.Client]struct{} // one for each fair lock; nil after Close
@@ -148,12 +151,27 @@ func (c *Client) Close() error {
 	for each := range fair {
 		errs = append(errs, each.Close())
 	}
-	for _, e := range []*engine{c.plain, c.fenced, c.spin, c.readWrite, c.fair} {
-		if e != nil {
-			errs = append(errs, e.client.Close(), e.Engine.Close())
-		}
+	engines := slices.DeleteFunc([]*engine{c.plain, c.fenced, c.spin, c.readWrite, c.fair},
+		func(e *engine) bool { return e == nil })
+	for _, e := range engines {
+		errs = append(errs, e.client.Close())
+	}
+	c.running.Wait() // those that waited leave the queues now
+	for _, e := range engines {
+		errs = append(errs, e.Engine.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// begin counts a call that locks, until running is done. It fails after Close.
+func (c *Client) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting == nil {
+		return leasehold.ErrClosed
+	}
+	c.running.Add(1)
+	return nil
 }
 
 // Lock returns a lock that is called RLock in Redisson, from getLock.
@@ -211,7 +229,7 @@ func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leas
 
 // newLock returns a lock of a type.
 func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {
-	return &Lock{name: name, engine: e, watchdog: c.watchdog, lock: lock}
+	return &Lock{name: name, engine: e, watchdog: c.watchdog, lock: lock, calls: newTurn(), owner: c}
 }
 
 // lockFunc takes a lock, or tries to.

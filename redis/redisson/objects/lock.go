@@ -22,12 +22,15 @@ type Lock struct {
 	watchdog time.Duration
 	lock     lockFunc
 	fenced   bool
+	owner    *Client
 
-	calls sync.Mutex // held during a call
+	calls turn // one call after the other
 
 	mu    sync.Mutex
 	lease *leasehold.Lease // nil if it is not held
 	count int
+	// leaseTime is how long it was taken for, or 0 if the watchdog keeps it.
+	leaseTime time.Duration
 }
 
 // ErrNotHeld is returned by Unlock if this Lock does not hold it, or not any more: IllegalMonitorStateException in
@@ -51,7 +54,8 @@ func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease =
 // WaitTime lets TryLock wait for as long as d: waitTime in Redisson.
 func WaitTime(d time.Duration) LockOption { return func(r *request) { r.wait = d } }
 
-// Lock waits until the lock is held, or until ctx ends. Errors are those of [leasehold.Mutex.Lock].
+// Lock waits until the lock is held, or until ctx ends. A ctx that comes from the Context of another Lock of the same
+// name and client counts as its holder: do not pass it. Errors are those of [leasehold.Mutex.Lock].
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) error {
 	r := newRequest(opts)
 	_, err := l.take(ctx, r, true)
@@ -94,10 +98,16 @@ func newRequest(opts []LockOption) (r request) {
 
 // take takes the lock, or counts that it is held once more.
 func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease, error) {
-	l.calls.Lock()
-	defer l.calls.Unlock()
+	if err := l.calls.take(ctx); err != nil {
+		return nil, err
+	}
+	defer l.calls.end()
+	if err := l.owner.begin(); err != nil {
+		return nil, err
+	}
+	defer l.owner.running.Done()
 	if lease := l.heldLease(); lease != nil {
-		if err := r.extend(ctx, lease); err != nil {
+		if err := r.extend(ctx, lease, l.leaseTime, l.watchdog); err != nil {
 			return nil, err
 		}
 		l.mu.Lock()
@@ -111,16 +121,21 @@ func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lease, l.count = lease, 1
+	l.lease, l.count, l.leaseTime = lease, 1, r.lease
 	return lease, nil
 }
 
-// extend makes the lease of a lock that is locked again last as long as this request wants.
-func (r request) extend(ctx context.Context, lease *leasehold.Lease) error {
-	if r.lease == 0 {
+// extend makes the lease of a lock that is locked again last as long as this request wants. had is the lease time that
+// it was taken with.
+func (r request) extend(ctx context.Context, lease *leasehold.Lease, had, watchdog time.Duration) error {
+	wanted := r.lease
+	if had != 0 && wanted == 0 {
+		wanted = watchdog
+	}
+	if wanted == 0 {
 		return nil
 	}
-	return lease.Extend(ctx, r.lease)
+	return lease.Extend(ctx, wanted)
 }
 
 // heldLease returns the lease, or nil if the lock is not held.
@@ -137,8 +152,8 @@ func (l *Lock) heldLease() *leasehold.Lease {
 // returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown
 // if the server did not confirm: the unlock is repeated in the background then.
 func (l *Lock) Unlock() error {
-	l.calls.Lock()
-	defer l.calls.Unlock()
+	_ = l.calls.take(context.Background()) // never fails
+	defer l.calls.end()
 	l.mu.Lock()
 	lease := l.lease
 	if l.count > 0 {

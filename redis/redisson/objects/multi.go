@@ -18,7 +18,7 @@ type MultiLock struct {
 	locks []*Lock
 	need  int
 
-	calls sync.Mutex // held during a call
+	calls turn // one call after the other
 
 	mu    sync.Mutex
 	holds []multiHold // one for each time it is held
@@ -47,11 +47,12 @@ func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 		return nil, errors.New("redisson: no locks are given: name at least one")
 	}
 	for i, l := range locks {
-		if l == nil || slices.Contains(locks[:i], l) {
-			return nil, fmt.Errorf("redisson: lock %d is nil, or named twice: give each name a Lock of its own", i+1)
+		same := func(other *Lock) bool { return l == other || l.name == other.name && l.engine == other.engine }
+		if l == nil || slices.ContainsFunc(locks[:i], same) {
+			return nil, fmt.Errorf("redisson: lock %d is nil, or named twice: name each lock once", i+1)
 		}
 	}
-	return &MultiLock{locks: slices.Clone(locks), need: need}, nil
+	return &MultiLock{locks: slices.Clone(locks), need: need, calls: newTurn()}, nil
 }
 
 // Lock waits until enough of the locks are held, or until ctx ends. It ignores [WaitTime].
@@ -76,8 +77,10 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (bool, erro
 }
 
 func (m *MultiLock) take(ctx context.Context, r request, wait bool) (bool, error) {
-	m.calls.Lock()
-	defer m.calls.Unlock()
+	if err := m.calls.take(ctx); err != nil {
+		return false, err
+	}
+	defer m.calls.end()
 	try := m.tryAll
 	if m.need < len(m.locks) {
 		try = m.tryMajority
@@ -92,6 +95,9 @@ func (m *MultiLock) take(ctx context.Context, r request, wait bool) (bool, error
 		}
 		if !wait {
 			return false, nil
+		}
+		if err := pause(ctx); err != nil {
+			return false, err
 		}
 		first = refused
 	}
@@ -114,14 +120,20 @@ func (m *MultiLock) tryAll(ctx context.Context, r request, first int, wait bool)
 		}
 		held = append(held, l)
 	}
+	for at, l := range m.locks {
+		if l.HoldCount() == 0 { // its lease has ended meanwhile
+			unlockAll(held)
+			return nil, at, nil
+		}
+	}
 	return held, 0, nil
 }
 
-// Pauses of a waiter between two attempts to get a majority.
-const minMajorityPause, maxMajorityPause = 50 * time.Millisecond, 250 * time.Millisecond
+// minPause and maxPause limit the pause between two attempts.
+const minPause, maxPause = 5 * time.Millisecond, 50 * time.Millisecond
 
-// tryMajority tries all locks at the same time. If too few are granted, it releases them, and pauses if it may wait.
-func (m *MultiLock) tryMajority(ctx context.Context, r request, _ int, wait bool) (held []*Lock, _ int, _ error) {
+// tryMajority tries all locks at the same time. If too few are granted, it releases them.
+func (m *MultiLock) tryMajority(ctx context.Context, r request, _ int, _ bool) (held []*Lock, _ int, _ error) {
 	granted, errs := make([]bool, len(m.locks)), make([]error, len(m.locks))
 	var work sync.WaitGroup
 	for i, l := range m.locks {
@@ -147,16 +159,19 @@ func (m *MultiLock) tryMajority(ctx context.Context, r request, _ int, wait bool
 	if failed > len(m.locks)-m.need {
 		return nil, 0, errors.Join(errs...)
 	}
-	if wait {
-		timer := time.NewTimer(minMajorityPause + rand.N(maxMajorityPause-minMajorityPause))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return nil, 0, ctx.Err()
-		}
-	}
 	return nil, 0, nil
+}
+
+// pause waits a little between two attempts, so that others who want the same locks come through.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(minPause + rand.N(maxPause-minPause))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func unlockAll(locks []*Lock) error {
@@ -191,8 +206,8 @@ func (m *MultiLock) noteHeld(locks []*Lock) {
 
 // Unlock ends one Lock or TryLock. It returns [ErrNotHeld] if the lock is not held, also if it was lost meanwhile.
 func (m *MultiLock) Unlock() error {
-	m.calls.Lock()
-	defer m.calls.Unlock()
+	_ = m.calls.take(context.Background()) // never fails
+	defer m.calls.end()
 	m.mu.Lock()
 	if len(m.holds) == 0 {
 		m.mu.Unlock()

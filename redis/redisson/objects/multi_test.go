@@ -117,8 +117,9 @@ func TestRedLock(t *testing.T) {
 func TestMultiLockOfNothing(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
-	l := newClient(t, s).Lock("orders")
-	for _, locks := range [][]*objects.Lock{{}, {nil}, {l, l}} {
+	c := newClient(t, s)
+	l := c.Lock("orders")
+	for _, locks := range [][]*objects.Lock{{}, {nil}, {l, l}, {l, c.Lock("orders")}} {
 		if _, err := objects.NewMultiLock(locks...); err == nil {
 			t.Errorf("%d locks are no error", len(locks))
 		}

@@ -20,17 +20,19 @@ type ReadWriteLock struct {
 	name     string
 	engine   *engine
 	watchdog time.Duration
+	owner    *Client
 
-	calls sync.Mutex // held during a call
+	calls turn // one call after the other
 
 	mu            sync.Mutex
 	lease         *leasehold.Lease // nil if it is not held
 	writes, reads int              // how often it is held
+	leaseTime     time.Duration    // how long it was taken for, or 0 if the watchdog keeps it
 }
 
 // ReadWriteLock returns a lock that one writer or many readers hold, from getReadWriteLock in Redisson.
 func (c *Client) ReadWriteLock(name string) *ReadWriteLock {
-	return &ReadWriteLock{name: name, engine: c.readWrite, watchdog: c.watchdog}
+	return &ReadWriteLock{name: name, engine: c.readWrite, watchdog: c.watchdog, calls: newTurn(), owner: c}
 }
 
 // Lock waits until the lock is held for writing, or until ctx ends.
@@ -56,14 +58,20 @@ func (l *ReadWriteLock) TryRLock(ctx context.Context, opts ...LockOption) (bool,
 }
 
 func (l *ReadWriteLock) take(ctx context.Context, r request, write, wait bool) error {
-	l.calls.Lock()
-	defer l.calls.Unlock()
+	if err := l.calls.take(ctx); err != nil {
+		return err
+	}
+	defer l.calls.end()
+	if err := l.owner.begin(); err != nil {
+		return err
+	}
+	defer l.owner.running.Done()
 	lease, err := l.heldLease(write)
 	if err != nil {
 		return err
 	}
 	if lease != nil {
-		if err := r.extend(ctx, lease); err != nil {
+		if err := r.extend(ctx, lease, l.leaseTime, l.watchdog); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -80,7 +88,7 @@ func (l *ReadWriteLock) take(ctx context.Context, r request, write, wait bool) e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lease, l.writes, l.reads = lease, 0, 0
+	l.lease, l.writes, l.reads, l.leaseTime = lease, 0, 0, r.lease
 	l.count(write)
 	return nil
 }
@@ -108,15 +116,16 @@ func (l *ReadWriteLock) heldLease(write bool) (*leasehold.Lease, error) {
 }
 
 // Unlock ends one Lock or TryLock. If the lock is still held for reading after the last one, other readers may hold it,
-// too, from then on. Errors are those of [Lock.Unlock].
+// too, from then on. If the server does not answer to that, the lock is still held for writing, and Unlock may be
+// called again. Other errors are those of [Lock.Unlock].
 func (l *ReadWriteLock) Unlock() error { return l.end(true) }
 
 // RUnlock ends one RLock or TryRLock. Errors are those of [Lock.Unlock].
 func (l *ReadWriteLock) RUnlock() error { return l.end(false) }
 
 func (l *ReadWriteLock) end(write bool) error {
-	l.calls.Lock()
-	defer l.calls.Unlock()
+	_ = l.calls.take(context.Background()) // never fails
+	defer l.calls.end()
 	l.mu.Lock()
 	held := &l.reads
 	if write {
@@ -139,7 +148,12 @@ func (l *ReadWriteLock) end(write bool) error {
 	case downgrade && err == nil:
 		ctx, cancel := context.WithTimeout(context.Background(), leasehold.DefaultRequestTimeout)
 		defer cancel()
-		err = lease.Downgrade(ctx)
+		if err = lease.Downgrade(ctx); errors.Is(err, leasehold.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+			l.mu.Lock()
+			l.writes = 1
+			l.mu.Unlock()
+			return fmt.Errorf("redisson: the lock is still held for writing: unlock it again: %w", err)
+		}
 	}
 	if err != nil && !errors.Is(err, leasehold.ErrUnknown) && !errors.Is(err, leasehold.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, err)
