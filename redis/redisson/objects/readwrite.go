@@ -148,7 +148,8 @@ func (l *ReadWriteLock) end(write bool) error {
 	case downgrade && err == nil:
 		ctx, cancel := context.WithTimeout(context.Background(), leasehold.DefaultRequestTimeout)
 		defer cancel()
-		if err = lease.Downgrade(ctx); errors.Is(err, leasehold.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		err = lease.Downgrade(ctx)
+		if errors.Is(err, leasehold.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 			l.mu.Lock()
 			l.writes = 1
 			l.mu.Unlock()
