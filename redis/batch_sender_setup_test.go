@@ -14,6 +14,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // batcherTest is an engine whose client answers scripts by a function instead of a server, so that tests in virtual
@@ -94,7 +95,7 @@ func (bt *batcherTest) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		sha := *cmd.Args()[1].(*string)
 		program := bt.e.router.knownServer("test").scripts
 		c := &sentScript{script: script(slices.Index(program.sha[:], sha)), args: slices.Clone(cmd.Args()[2:]),
-			cmd: cmd.(singleCommand).Cmd}
+			cmd: cmd.(luascript.SingleCommand).Cmd}
 		bt.mu.Lock()
 		bt.calls = append(bt.calls, c)
 		bt.inFlight++
@@ -105,7 +106,7 @@ func (bt *batcherTest) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		bt.inFlight--
 		bt.mu.Unlock()
 		if err == nil {
-			cmd.(singleCommand).SetVal(value)
+			cmd.(luascript.SingleCommand).SetVal(value)
 		}
 		return err
 	}

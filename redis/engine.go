@@ -159,7 +159,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	if err := checkOwner(h.Owner); err != nil {
 		return err
 	}
-	return readHeld(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
+	return replies.Held(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
 }
 
 // Raise implements [quorumnode.Raiser].
@@ -170,7 +170,7 @@ func (e *Engine) Raise(ctx context.Context, r quorumnode.Raise) error {
 	n := e.names(r.Key)
 	first, last := strconv.FormatUint(r.Token, 10), strconv.FormatUint(r.Token+uint64(r.Tokens)-1, 10)
 	call := newScriptCall(n.valueAndToken(), r.Owner, first, last, r.Tokens)
-	return readHeld(inTime(ctx, e, func(ctx context.Context) (any, error) {
+	return replies.Held(inTime(ctx, e, func(ctx context.Context) (any, error) {
 		answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, call)
 		return answer, err
 	}, nil))

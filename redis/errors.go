@@ -59,20 +59,12 @@ func isDamaged(err error) bool {
 	return false
 }
 
-// noEffect marks the error of a request that had no effect, unless it is marked already: it may be a permanent one.
-func noEffect(err error) error {
-	if driver.HadNoEffect(err) {
-		return err
-	}
-	return driver.NoEffect(err)
-}
-
 // isMoving reports whether an error comes from a slot that is moving to another server of the Cluster. Keys of one name
 // may then be on two servers, and new keys on neither.
 func isMoving(err error) bool { return errors.Is(err, errMoving) || reply.IsMoving(err) }
 
 // replies explains what servers reply to this engine.
-var replies = reply.Engine{Name: "redis", Page: "docs/engines/redis.md"}
+var replies = reply.Engine{Name: "redis", Page: "docs/engines/redis.md", Unexpected: errReply}
 
 // explainError turns an error of the client into one that the contract of engines asks for. It marks errors that
 // certainly had no effect. A network error is not marked: the client may have sent the request before.

@@ -8,6 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/exposure"
 	"github.com/leasehold-go/leasehold/redis/internal/health"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
@@ -21,7 +22,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	// Single requests cannot be abandoned when ctx ends, but the examination as a whole can.
 	x, err := detach.Do(ctx, &e.workers, e.examine, nil)
 	if err != nil {
-		return driver.Examination{}, noEffect(err)
+		return driver.Examination{}, reply.NoEffect(err)
 	}
 	return x, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/redis/internal/health"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // serverReport is what an examination found out about a server.
@@ -151,7 +152,7 @@ func (e *Engine) askMasterClosedFor(
 	if err != nil {
 		return err
 	}
-	r.server.Closed = millisToDuration(list[2])
+	r.server.Closed = luascript.Duration(list[2])
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // markerKey returns the key, next to the locks, that names the server that granted last. In a Cluster each slot has a
@@ -64,7 +65,7 @@ func readMarkerReply(answer any, err error) (reply markerReply, _ error) {
 		}
 		texts[i] = text
 	}
-	return markerReply{millisToDuration(ms), texts[0], texts[1], texts[2]}, nil
+	return markerReply{luascript.Duration(ms), texts[0], texts[1], texts[2]}, nil
 }
 
 // guardArgs returns the arguments of guard.lua. sinceOther is how long ago another server was seen in the place of this
@@ -72,7 +73,7 @@ func readMarkerReply(answer any, err error) (reply markerReply, _ error) {
 func (c *config) guardArgs(sinceOther time.Duration) []any {
 	ms := int64(-1)
 	if sinceOther >= 0 {
-		ms = toMillis(sinceOther)
+		ms = luascript.Millis(sinceOther)
 	}
 	return []any{c.maxTTL.Milliseconds(), ms, serverTrustedFor.Milliseconds()}
 }
@@ -194,7 +195,7 @@ func (rt *router) readHeldSince(reply markerReply, answer *redis.Cmd) (time.Dura
 	case ms < 0:
 		return reply.closedFor, errMarkerChanged
 	}
-	return millisToDuration(ms), nil
+	return luascript.Duration(ms), nil
 }
 
 // readNumbers reads the answer of guard_slots.lua.
@@ -202,7 +203,7 @@ func readNumbers(answer any, err error) ([]int64, error) {
 	if err != nil {
 		return nil, explainError(err)
 	}
-	return readIntegers(answer, 4)
+	return replies.Integers(answer, 4)
 }
 
 // errCodeClosed is the reply of a script that finds its slot closed, or without a marker of this server. The script has

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // identifyServer asks a server what it is, all on one connection, so that one process answers.
@@ -58,7 +59,7 @@ func (rt *router) identifyServer(ctx context.Context, n names, lacked *server) (
 	if err != nil {
 		rt.reloadSlotMapIfStale(n, err)
 		// Nothing was asked for yet, so there was no effect.
-		return nil, noEffect(aboutKeys(n, rt.accessPattern(), explainError(err)))
+		return nil, reply.NoEffect(aboutKeys(n, rt.accessPattern(), explainError(err)))
 	}
 	return found, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -106,7 +107,8 @@ func (e *Engine) takeFully(
 		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.process, r.MaxWaiters
 	}
 	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, newScriptCall(n.allKeys(),
-		r.Owner, toMillis(r.TTL), max(r.Tokens, 1), tokenFloor(r), withoutNUL(r.Holder), mode, weight, size,
+		r.Owner, luascript.Millis(r.TTL), max(r.Tokens, 1), tokenFloor(r), luascript.WithoutNUL(r.Holder),
+		mode, weight, size,
 		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
 	short, unconfirmed := errors.AsType[*shortfallError](err)
 	if err != nil && !unconfirmed {
@@ -155,7 +157,7 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	if answer == any(int64(0)) {
 		return g, false, refused, driver.ErrTooManyWaiters
 	}
-	list, err := readIntegers(answer, 3)
+	list, err := replies.Integers(answer, 3)
 	switch {
 	case err != nil:
 		return g, false, refused, err
@@ -166,22 +168,7 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 		return g, false, refused, errReply
 	}
 	refused = refusal{
-		serverMillis: list[1], endsIn: millisToDuration(list[2]), position: int(list[3]), foreign: list[4] == 1,
+		serverMillis: list[1], endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
 	}
 	return g, false, refused, &driver.HeldError{Left: refused.endsIn}
-}
-
-// readIntegers reads a list of at least that many integers.
-func readIntegers(answer any, minCount int) ([]int64, error) {
-	items, ok := answer.([]any)
-	if !ok || len(items) < minCount {
-		return nil, errReply
-	}
-	list := make([]int64, len(items))
-	for i, item := range items {
-		if list[i], ok = item.(int64); !ok {
-			return nil, errReply
-		}
-	}
-	return list, nil
 }

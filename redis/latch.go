@@ -3,10 +3,10 @@ package redis
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 func latchNames(e *Engine, name string) names {
@@ -39,8 +39,8 @@ func (e *Engine) trySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = readHeld(e.runWithoutGrant(ctx, scriptLatchSet, n, n.valueAndToken(),
-		s.ID, s.Count, toMillis(s.TTL), floorArg(), publish))
+	err = replies.Held(e.runWithoutGrant(ctx, scriptLatchSet, n, n.valueAndToken(),
+		s.ID, s.Count, luascript.Millis(s.TTL), floorArg(), publish))
 	if errors.Is(err, driver.ErrNotHeld) {
 		return false, nil
 	}
@@ -58,35 +58,14 @@ func (e *Engine) countDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 	if err != nil {
 		return driver.LatchState{}, err
 	}
-	return readLatch(e.runWithoutGrant(ctx, scriptLatchDown, n, n.valueAndToken(), d.ID, toMillis(d.TTL), publish))
+	return replies.Latch(e.runWithoutGrant(ctx, scriptLatchDown, n, n.valueAndToken(),
+		d.ID, luascript.Millis(d.TTL), publish))
 }
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	n := latchNames(e, name)
-	return readLatch(e.runReadOnly(ctx, readCall{script: scriptLatchStatus, names: n, keys: n.valueAndToken()}))
-}
-
-func readLatch(answer any, err error) (st driver.LatchState, _ error) {
-	if err != nil {
-		return st, err
-	}
-	if answer == int64(0) {
-		return st, driver.ErrNotSet
-	}
-	items, ok := answer.([]any)
-	if !ok || len(items) != 3 {
-		return st, errReply
-	}
-	text, _ := items[0].(string)
-	st.Generation, err = strconv.ParseUint(text, 10, 64)
-	count, isCount := items[1].(int64)
-	ttl, isTTL := items[2].(int64)
-	if err != nil || !isCount || !isTTL || count < 0 {
-		return driver.LatchState{}, errReply
-	}
-	st.Count, st.TTL = int(count), remainingTTL(ttl)
-	return st, nil
+	return replies.Latch(e.runReadOnly(ctx, readCall{script: scriptLatchStatus, names: n, keys: n.valueAndToken()}))
 }
 
 // WaitLatch implements [driver.Latcher].

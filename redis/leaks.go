@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/paging"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // Leaks implements [driver.Operator]. It searches all servers, in small steps (SCAN, PTTL), for queues and for keys
@@ -34,7 +35,7 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 		all = all[n:]
 	}
 	if err != nil {
-		return noEffect(err)
+		return reply.NoEffect(err)
 	}
 	return nil
 }

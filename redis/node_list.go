@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // Among makes the engine one of several whose servers keep the same locks together, as package redlock does. A word in
@@ -34,7 +35,7 @@ func (rt *router) checkNodeList(srv *server) error {
 		return nil
 	}
 	if err := rt.config.nodeList.check(*word); err != nil {
-		return noEffect(err)
+		return reply.NoEffect(err)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // OpenNow makes all servers that can be reached grant at once, in a Cluster all masters and all their slots. The caller
@@ -23,7 +25,7 @@ func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err e
 	if e.subscriptions.IsClosed() {
 		return nil, errClosed
 	}
-	if by = strings.Join(strings.Fields(withoutNUL(by)), " "); by == "" {
+	if by = strings.Join(strings.Fields(luascript.WithoutNUL(by)), " "); by == "" {
 		return nil, driver.Permanent(errors.New("redis: to open a server, say who does it and why"))
 	}
 	if !e.guard {
@@ -145,7 +147,7 @@ func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
 	} else if e.guard {
 		var err error
 		if left, err = e.askClosedFor(ctx); err != nil {
-			return time.Time{}, noEffect(err)
+			return time.Time{}, reply.NoEffect(err)
 		}
 	}
 	if left <= 0 {

@@ -50,7 +50,7 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 		return driver.Permanent(fmt.Errorf("redis: a record of a removal: %w", err))
 	}
 	n, keys := e.removalKeys()
-	return aboutRecords(keys, readHeld(inTime(ctx, e, func(ctx context.Context) (any, error) {
+	return aboutRecords(keys, replies.Held(inTime(ctx, e, func(ctx context.Context) (any, error) {
 		return e.runWithoutGrant(ctx, scriptRemovalWrite, n, keys, r.ID, r.At.UnixMicro(), text, driver.MaxRemovals)
 	}, nil)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Release implements [driver.Engine].
@@ -43,23 +44,10 @@ func (e *Engine) releaseFree(ctx context.Context, owner string, n names) (bool, 
 // releaseFully releases whatever the owner holds, or its place in the queue.
 func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
 	keepHead := e.spentAtHead.Has(r.Owner)
-	err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
-		r.Owner, floorArg(), toMillis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
+	err := replies.Held(e.run(ctx, scriptRelease, e.names(r.Key),
+		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
 	if keepHead && (err == nil || driver.IsNo(err)) {
 		e.spentAtHead.Remove(r.Owner)
 	}
 	return err
-}
-
-// readHeld reads the answer of a script that says 1 (held, or done) or 0.
-func readHeld(answer any, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case answer == int64(1):
-		return nil
-	case answer == int64(0):
-		return driver.ErrNotHeld
-	}
-	return errReply
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
@@ -121,7 +122,7 @@ func (b *serverRenewals) renew(ctx context.Context, items []int) {
 			calls = append(calls, c)
 		}
 		c.keys = append(c.keys, n.value)
-		c.args = append(c.args, r.Owner, toMillis(r.TTL))
+		c.args = append(c.args, r.Owner, luascript.Millis(r.TTL))
 		c.items = append(c.items, i)
 	}
 	b.sendUntilKnown(ctx, calls)
@@ -164,7 +165,8 @@ const checkRouteTimeout = 10 * time.Second
 func (b *serverRenewals) sharedRenewal(i int, n names) *scriptRenewal {
 	r := &b.items[i]
 	return &scriptRenewal{
-		script: scriptRenewShared, names: n, keys: n.allKeys(), args: []any{r.Owner, toMillis(r.TTL)}, items: []int{i},
+		script: scriptRenewShared, names: n, keys: n.allKeys(),
+		args: []any{r.Owner, luascript.Millis(r.TTL)}, items: []int{i},
 	}
 }
 
@@ -279,7 +281,7 @@ func (b *serverRenewals) submitCalls(ctx context.Context, calls []*scriptRenewal
 // reportOutcomes reports the outcomes of a call, and returns calls for owners that may be shared holders.
 func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal) {
 	if c.script == scriptRenewShared {
-		b.report(c.items[0], readHeld(c.cmd.Val(), nil))
+		b.report(c.items[0], replies.Held(c.cmd.Val(), nil))
 		return nil
 	}
 	outcomes, _ := c.cmd.Val().(string)

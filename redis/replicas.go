@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // shortfallError says that too few replicas confirmed a change in time.
@@ -21,7 +22,7 @@ func (e *shortfallError) Error() string {
 
 // runConfirmed sends one script, and then waits until enough replicas have confirmed its changes. It returns the answer
 // of the script even if too few did.
-func (e *Engine) runConfirmed(ctx context.Context, cmd singleCommand) (any, error) {
+func (e *Engine) runConfirmed(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
 	if e.replicas == 0 {
 		return e.send(ctx, cmd)
 	}
@@ -33,7 +34,7 @@ func (e *Engine) runConfirmed(ctx context.Context, cmd singleCommand) (any, erro
 		count = e.askReplicas(ctx, p)
 		return nil
 	}
-	err := e.onConnectionOf(ctx, cmd.firstKey(), send)
+	err := e.onConnectionOf(ctx, *cmd.Args()[3].(*string), send)
 	switch {
 	case !sent: // the server was not even reached
 		return nil, err
@@ -86,7 +87,7 @@ func (e *Engine) undoTake(ctx context.Context, short error, keepHead bool, batch
 		if keepHead {
 			e.spentAtHead.Add(r.Owner)
 		}
-		err := readHeld(e.run(ctx, scriptRelease, e.names(r.Key),
+		err := replies.Held(e.run(ctx, scriptRelease, e.names(r.Key),
 			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(keepHead)))
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			return driver.Spent(short)

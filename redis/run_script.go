@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // How a script is run, from the outside in:
@@ -58,10 +59,10 @@ func (e *Engine) runDirect(ctx context.Context, r batchRequest) (any, error) {
 }
 
 // sendFunc sends one script, as send or runConfirmed do.
-type sendFunc func(ctx context.Context, cmd singleCommand) (any, error)
+type sendFunc func(ctx context.Context, cmd luascript.SingleCommand) (any, error)
 
 // send sends one script.
-func (e *Engine) send(ctx context.Context, cmd singleCommand) (any, error) {
+func (e *Engine) send(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
 	var err error
 	if e.asyncPipe == nil {
 		err = e.client.Process(ctx, cmd)

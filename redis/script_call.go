@@ -3,26 +3,14 @@ package redis
 import (
 	"context"
 	"errors"
-	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
-
-// singleCommand is a command that the client sends at most once. If the client repeated a request whose reply was lost,
-// the answer would be to the second request: a release that worked would be answered with "not held", and a refusal
-// would hide that the first request had an effect.
-type singleCommand struct{ *redis.Cmd }
-
-// NoRetry implements redis.Cmder.
-func (singleCommand) NoRetry() bool { return true }
-
-// firstKey returns the command's first key.
-func (o singleCommand) firstKey() string { return *o.Args()[3].(*string) }
 
 // scriptCall holds the words of a script call: EVALSHA, the hash, the number of keys, the keys and the arguments. Keys
 // are pointers to strings: storing a pointer in an interface, unlike a string, allocates nothing.
@@ -52,7 +40,7 @@ func (call scriptCall) withMarker(set *scriptSet, s script, n names) scriptCall 
 }
 
 // command returns the command that runs the script on a server. The call may be reused once there is an answer.
-func (call scriptCall) command(ctx context.Context, set *scriptSet, s script) singleCommand {
+func (call scriptCall) command(ctx context.Context, set *scriptSet, s script) luascript.SingleCommand {
 	return call.commandBy(ctx, evalsha, set, s)
 }
 
@@ -61,11 +49,11 @@ func (call scriptCall) command(ctx context.Context, set *scriptSet, s script) si
 const evalsha, evalshaReadOnly = "evalsha", "evalsha_ro"
 
 // commandBy is command with the choice of EVALSHA or EVALSHA_RO.
-func (call scriptCall) commandBy(ctx context.Context, by string, set *scriptSet, s script) singleCommand {
+func (call scriptCall) commandBy(ctx context.Context, by string, set *scriptSet, s script) luascript.SingleCommand {
 	call[0], call[1] = by, &set.sha[s]
 	cmd := redis.NewCmd(ctx, call...)
 	cmd.SetFirstKeyPos(3)
-	return singleCommand{cmd}
+	return luascript.SingleCommand{Cmd: cmd}
 }
 
 // errOwner refuses an owner that the scripts could not tell from others. An empty one would be nobody's, like what a
@@ -86,24 +74,12 @@ func checkOwner(owner string) error {
 	return nil
 }
 
-// toMillis converts a duration for the scripts, rounded up.
-func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
-
-// millisToDuration converts milliseconds. It limits the result, as a key may have any expiry.
-func millisToDuration(ms int64) time.Duration {
-	const limit = math.MaxInt64 / 2 / int64(time.Millisecond) // something may be added to it
-	return time.Duration(max(min(ms, limit), -limit)) * time.Millisecond
-}
-
 // nowMicros returns the client's clock in microseconds, as tokens count it. A clock that was never set may stand before
 // 1970.
 func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
 
 // floorArg returns the smallest token that may be granted now, for the scripts.
 func floorArg() string { return strconv.FormatInt(nowMicros(), 10) }
-
-// withoutNUL removes NUL bytes, at which the scripts would cut a text.
-func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
 // placeArg converts a place in the queue for the scripts.
 func placeArg(place, owner string) string {

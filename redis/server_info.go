@@ -11,6 +11,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // Server is what a server says of itself.
@@ -49,7 +50,7 @@ func (e *Engine) askServerInfo(ctx context.Context) (Server, error) {
 		Replica: info.isReplica,
 		Cluster: info.isCluster(),
 		List:    list,
-	}, noEffect(err)
+	}, reply.NoEffect(err)
 }
 
 // serverInfo is what a server says of itself.

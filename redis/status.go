@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // readCall is a call of a script that reads what is stored of a name.
@@ -52,7 +54,7 @@ func readStatus(k driver.Key, p statusPart, answer any, err error) (st driver.St
 	st.Key = k
 	rest = statusPart{noPart, noPart}
 	if k.Kind == driver.Latch {
-		state, err := readLatch(answer, err)
+		state, err := replies.Latch(answer, err)
 		if err == nil {
 			st.Latch = &state
 		} else if driver.IsNo(err) {
@@ -87,41 +89,41 @@ type statusReply struct {
 	waiters   []any
 }
 
-func readStatusReply(answer any) (reply statusReply, ok bool) {
+func readStatusReply(answer any) (found statusReply, ok bool) {
 	items, _ := answer.([]any)
 	if len(items) != 7 {
-		return reply, false
+		return found, false
 	}
 	var isNow, isLeft, isWaiting bool
-	reply.now, isNow = items[0].(int64)
-	reply.left, isLeft = items[1].(int64)
-	reply.detail, reply.held = items[2].(string)
-	reply.foreign = items[3] == int64(1)
-	reply.holders, _ = items[4].([]any)
-	reply.waiting, isWaiting = items[5].(int64)
-	reply.waiters, _ = items[6].([]any)
-	return reply, isNow && isLeft && isWaiting
+	found.now, isNow = items[0].(int64)
+	found.left, isLeft = items[1].(int64)
+	found.detail, found.held = items[2].(string)
+	found.foreign = items[3] == int64(1)
+	found.holders, _ = items[4].([]any)
+	found.waiting, isWaiting = items[5].(int64)
+	found.waiters, _ = items[6].([]any)
+	return found, isNow && isLeft && isWaiting
 }
 
 // otherKind is the holder text of a holder that is not one of our clients.
 const otherKind = "a client of another kind"
 
 // fillStatus adds the reply to a status.
-func (reply *statusReply) fillStatus(st *driver.Status) {
+func (found *statusReply) fillStatus(st *driver.Status) {
 	switch {
-	case reply.foreign:
-		h := driver.Holder{Weight: 1, Holder: otherKind, TTL: remainingTTL(reply.left), Age: -1}
+	case found.foreign:
+		h := driver.Holder{Weight: 1, Holder: otherKind, TTL: reply.TTL(found.left), Age: -1}
 		st.Holders = append(st.Holders, h)
-	case reply.held:
-		h := reply.readHolder(reply.detail)
-		h.TTL = remainingTTL(reply.left)
+	case found.held:
+		h := found.readHolder(found.detail)
+		h.TTL = reply.TTL(found.left)
 		st.Holders = append(st.Holders, h)
 	}
-	for end, record := range scoredRecords(reply.holders) {
+	for end, record := range scoredRecords(found.holders) {
 		weight, detail, _ := strings.Cut(record, " ")
-		h := reply.readHolder(detail)
+		h := found.readHolder(detail)
 		if ms, err := strconv.ParseInt(end, 10, 64); err == nil {
-			h.TTL = millisToDuration(max(ms-reply.now, 0))
+			h.TTL = luascript.Duration(max(ms-found.now, 0))
 		}
 		h.Weight, _ = strconv.Atoi(weight)
 		if st.Kind == driver.Lock {
@@ -129,9 +131,9 @@ func (reply *statusReply) fillStatus(st *driver.Status) {
 		}
 		st.Holders = append(st.Holders, h)
 	}
-	st.Waiting = int(reply.waiting)
-	for _, record := range scoredRecords(reply.waiters) {
-		st.Queue = append(st.Queue, reply.readWaiter(record, st.Kind))
+	st.Waiting = int(found.waiting)
+	for _, record := range scoredRecords(found.waiters) {
+		st.Queue = append(st.Queue, found.readWaiter(record, st.Kind))
 	}
 }
 
@@ -150,7 +152,7 @@ func scoredRecords(list []any) iter.Seq2[string, string] {
 
 // nextPart returns where to continue, if there may be more holders or waiters. The position must increase each time,
 // since another program may have written the scores; otherwise this part is the last.
-func (reply *statusReply) nextPart(p statusPart) statusPart {
+func (found *statusReply) nextPart(p statusPart) statusPart {
 	behind := func(list []any, from string) string {
 		if len(list) < 2*partSize {
 			return noPart
@@ -163,7 +165,7 @@ func (reply *statusReply) nextPart(p statusPart) statusPart {
 		}
 		return last
 	}
-	return statusPart{behind(reply.holders, p.holders), behind(reply.waiters, p.waiters)}
+	return statusPart{behind(found.holders, p.holders), behind(found.waiters, p.waiters)}
 }
 
 // mergeStatus adds another part of a status. A holder that renewed in between appears in both, as its lease now ends
@@ -184,7 +186,7 @@ func mergeStatus(st *driver.Status, more driver.Status) {
 }
 
 // readHolder reads "<token> <tokens> <granted, us>\n<text>".
-func (reply *statusReply) readHolder(detail string) driver.Holder {
+func (found *statusReply) readHolder(detail string) driver.Holder {
 	numbers, text, _ := strings.Cut(detail, "\n")
 	fields := strings.Fields(numbers)
 	h := driver.Holder{Weight: 1, Holder: text, Age: -1}
@@ -193,14 +195,14 @@ func (reply *statusReply) readHolder(detail string) driver.Holder {
 			h.Token = 0 // not a valid token
 		}
 		if granted, err := strconv.ParseInt(fields[2], 10, 64); err == nil {
-			h.Age = elapsedSince(granted, reply.now*1000, time.Microsecond)
+			h.Age = elapsedSince(granted, found.now*1000, time.Microsecond)
 		}
 	}
 	return h
 }
 
 // readWaiter reads the record of a waiter.
-func (reply *statusReply) readWaiter(record string, kind driver.Kind) driver.Waiter {
+func (found *statusReply) readWaiter(record string, kind driver.Kind) driver.Waiter {
 	first, text, _ := strings.Cut(record, "\n")
 	fields := strings.Fields(first)
 	w := driver.Waiter{Weight: 1, Holder: text, Age: -1}
@@ -212,17 +214,9 @@ func (reply *statusReply) readWaiter(record string, kind driver.Kind) driver.Wai
 	}
 	w.Weight, _ = strconv.Atoi(fields[1])
 	if joined, err := strconv.ParseInt(fields[5], 10, 64); err == nil {
-		w.Age = elapsedSince(joined, reply.now, time.Millisecond)
+		w.Age = elapsedSince(joined, found.now, time.Millisecond)
 	}
 	return w
-}
-
-// remainingTTL returns what is left of a lease. A key that does not expire is a leak.
-func remainingTTL(ms int64) time.Duration {
-	if ms < 0 {
-		return driver.NoTTL
-	}
-	return millisToDuration(ms)
 }
 
 // elapsedSince returns how long ago something was, or a negative duration if one of the times is invalid.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Take implements [driver.Engine].
@@ -84,8 +85,8 @@ func (t *batchRequest) setTake(r quorumnode.Request, n names) (first int64) {
 	first = tokenFloor(r)
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)
-	t.kind, t.names, t.ttlMillis = takeRequest, n, toMillis(r.TTL)
-	t.value = lockValue(r.Owner, text, int64(max(r.Tokens, 1)), withoutNUL(r.Holder))
+	t.kind, t.names, t.ttlMillis = takeRequest, n, luascript.Millis(r.TTL)
+	t.value = lockValue(r.Owner, text, int64(max(r.Tokens, 1)), luascript.WithoutNUL(r.Holder))
 	t.floorText = t.value[len(r.Owner)+1:][:len(text)]
 	return first
 }
@@ -139,7 +140,7 @@ func (e *Engine) readTakeFree(answer any, err error, first int64, r driver.Reque
 	case token == -1:
 		return driver.Grant{}, &driver.HeldError{Left: -1}
 	case token < 0:
-		return driver.Grant{}, &driver.HeldError{Left: millisToDuration(-2 - token)}
+		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(-2 - token)}
 	case token == 1:
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
 	default:

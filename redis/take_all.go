@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // maxAtOnce is how many locks one script may take. The server does nothing else meanwhile.
@@ -29,7 +30,8 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		owners[i] = r.Owner
 		oneSlot = oneSlot && n.slot() == first.slot()
 		keys = append(keys, n.valueAndToken()...)
-		args = append(args, r.Owner+"\n", toMillis(r.TTL), max(r.Tokens, 1), withoutNUL(r.Holder)+"\n")
+		args = append(args,
+			r.Owner+"\n", luascript.Millis(r.TTL), max(r.Tokens, 1), luascript.WithoutNUL(r.Holder)+"\n")
 	}
 	if err := e.awaitServer(ctx, first, owners...); err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func (e *Engine) readTakeAll(answer any, batch []driver.Request) ([]driver.Grant
 		e.contended.Add(batch[at-1].Key, contendedFor)
 		return nil, driver.ErrHeld
 	}
-	list, err := readIntegers(answer, 2*len(batch))
+	list, err := replies.Integers(answer, 2*len(batch))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // errNoAnswer ends a request that the server leaves unanswered.
@@ -98,12 +99,12 @@ func (e *Engine) onMessage(message string) {
 	case w == nil: // it has given up; the core releases
 	case words[0] == "g" && len(words) == 7:
 		g, err := newGrant(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], maxTokensPerGrant))})
-		if g.TTL = millisToDuration(numbers[4]); err != nil || g.TTL <= 0 {
+		if g.TTL = luascript.Duration(numbers[4]); err != nil || g.TTL <= 0 {
 			w.wakeUp() // no script has sent that: polling tells
 			return
 		}
 		w.noteGranted(messageGrant{grant: g, wantedByOthers: numbers[6] > 0}, numbers[5])
 	case words[0] == "h":
-		w.notePollIn(millisToDuration(numbers[2]))
+		w.notePollIn(luascript.Duration(numbers[2]))
 	}
 }

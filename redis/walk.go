@@ -10,6 +10,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/paging"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // namesPerRead is how many names are read at once.
@@ -33,7 +34,7 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 		keys, q.Limit = keys[n:], q.Limit-len(piece)
 	}
 	if err != nil {
-		return noEffect(err)
+		return reply.NoEffect(err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/fence"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Guard reads and writes what a mark protects. [Raise] returns it. Each call compares and raises the mark again, in the
@@ -114,7 +115,7 @@ func (g *Guard) Eval(ctx context.Context, script string, keys []string, args ...
 }
 
 // run runs a script that uses mark.lua, and reads its answer.
-func (g *Guard) run(ctx context.Context, s script, keys []string, args ...any) (any, error) {
+func (g *Guard) run(ctx context.Context, s *luascript.Script, keys []string, args ...any) (any, error) {
 	if g == nil || g.client == nil {
 		return nil, &fence.ValueError{Field: "guard", Value: "nil", Allowed: "one that Raise has returned"}
 	}
@@ -125,7 +126,7 @@ func (g *Guard) run(ctx context.Context, s script, keys []string, args ...any) (
 	if err := g.mark.checkKeys(g.client, keys); err != nil {
 		return nil, err
 	}
-	answer, err := send(ctx, g.client, s,
+	answer, err := s.Run(ctx, g.client, false,
 		append([]string{g.mark.Key}, keys...), append([]any{g.token, g.mark.Field}, args...))
 	if err != nil {
 		return nil, explainError(err)

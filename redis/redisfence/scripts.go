@@ -1,10 +1,11 @@
 package redisfence
 
 import (
-	"crypto/sha1" // by which Redis names scripts
+	// by which Redis names scripts
 	_ "embed"
-	"encoding/hex"
 	"strings"
+
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 var (
@@ -18,19 +19,11 @@ var (
 	scriptLua string
 )
 
-// script is a script with the hash by which servers know it.
-type script struct{ text, hash string }
-
 var (
-	raiseScript   = newScript(withMark(raiseLua))
-	commandScript = newScript(withMark(commandLua))
+	raiseScript   = luascript.New(withMark(raiseLua))
+	commandScript = luascript.New(withMark(commandLua))
 	wrapperLua    = withMark(scriptLua)
 )
-
-func newScript(text string) script {
-	sum := sha1.Sum([]byte(text)) // see above
-	return script{text, hex.EncodeToString(sum[:])}
-}
 
 // withMark puts mark.lua into a script that uses it.
 func withMark(text string) string {
@@ -38,6 +31,6 @@ func withMark(text string) string {
 }
 
 // wrapScript returns the script that runs one of the user's. The newline after it ends a comment in its last line.
-func wrapScript(text string) script {
-	return newScript(strings.Replace(wrapperLua, "-- the script\n", text+"\n", 1))
+func wrapScript(text string) *luascript.Script {
+	return luascript.New(strings.Replace(wrapperLua, "-- the script\n", text+"\n", 1))
 }

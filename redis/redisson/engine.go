@@ -12,6 +12,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
@@ -49,7 +50,7 @@ var errNoClient = errors.New("redisson engine: the client is nil: " +
 var errClosed = driver.Permanent(errors.New("the redisson engine has been closed: open another one"))
 
 // replies explains what servers reply to this engine.
-var replies = reply.Engine{Name: "redisson", Page: "docs/redisson.md"}
+var replies = reply.Engine{Name: "redisson", Page: "docs/redisson.md", Unexpected: errReply}
 
 // NewEngine returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a
 // Cluster. The caller owns the client, and closes it after the engine. NewEngine sends nothing.
@@ -143,9 +144,9 @@ func (e *Engine) run(ctx context.Context, build func(publish string) call) (any,
 func (e *Engine) send(ctx context.Context, build func(publish string) call) (any, error) {
 	publish, err := e.publishCommand(ctx)
 	if err != nil {
-		return nil, noEffect(err)
+		return nil, reply.NoEffect(err)
 	}
-	answer, err := build(publish).eval(ctx, e.client)
+	answer, err := build(publish).run(ctx, e.client)
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, explain(err)
 	}
@@ -199,15 +200,15 @@ func (e *Engine) take(
 	if err != nil {
 		return driver.Grant{}, 0, err
 	}
-	list, err := readIntegers(answer, 2)
+	list, err := replies.Integers(answer, 2)
 	switch {
 	case err != nil:
 		return driver.Grant{}, 0, err
 	case list[0] == 0:
-		left := fromMillis(list[1])
+		left := luascript.Duration(list[1])
 		again = left
 		if len(list) > 2 {
-			again = fromMillis(list[2])
+			again = luascript.Duration(list[2])
 		}
 		return driver.Grant{}, again, &driver.HeldError{Left: left}
 	case list[0] == 2:
@@ -228,21 +229,6 @@ func newGrant(last int64, r driver.Request) (driver.Grant, error) {
 		return driver.Grant{}, errReply
 	}
 	return driver.Grant{Token: uint64(first), Tokens: int(tokens)}, nil
-}
-
-// readIntegers reads a list of at least that many integers.
-func readIntegers(answer any, minCount int) ([]int64, error) {
-	items, ok := answer.([]any)
-	if !ok || len(items) < minCount {
-		return nil, errReply
-	}
-	list := make([]int64, len(items))
-	for i, item := range items {
-		if list[i], ok = item.(int64); !ok {
-			return nil, errReply
-		}
-	}
-	return list, nil
 }
 
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
@@ -272,7 +258,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
-	return readHeld(e.run(ctx, func(publish string) call { return p.release(name, r, publish) }))
+	return replies.Held(e.run(ctx, func(publish string) call { return p.release(name, r, publish) }))
 }
 
 // Downgrade implements [driver.Engine].
@@ -284,20 +270,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	if err != nil {
 		return err
 	}
-	return readHeld(e.run(ctx, func(publish string) call { return p.downgrade(name, h, publish) }))
-}
-
-// readHeld reads the answer of a script that says 1 (held, or done) or 0.
-func readHeld(answer any, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case answer == int64(1):
-		return nil
-	case answer == int64(0):
-		return driver.ErrNotHeld
-	}
-	return errReply
+	return replies.Held(e.run(ctx, func(publish string) call { return p.downgrade(name, h, publish) }))
 }
 
 // ForceRelease implements [driver.Operator]. Token 0 stands for a holder without a token, such as a program in Java.
@@ -309,5 +282,5 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	if err != nil {
 		return err
 	}
-	return readHeld(e.run(ctx, func(publish string) call { return p.force(name, token, publish) }))
+	return replies.Held(e.run(ctx, func(publish string) call { return p.force(name, token, publish) }))
 }

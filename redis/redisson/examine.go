@@ -37,7 +37,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	defer cancel()
 	x, err := detach.Do(limited, &e.workers, e.examine, nil)
 	if err != nil {
-		return driver.Examination{}, noEffect(err)
+		return driver.Examination{}, reply.NoEffect(err)
 	}
 	return x, nil
 }

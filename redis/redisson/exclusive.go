@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // exclusiveLock is the protocol of RLock and RFencedLock.
@@ -19,16 +20,17 @@ func (p exclusiveLock) take(name string, r driver.Request, _ bool, _ string) cal
 	if p.tokens {
 		keys = append(keys, tokenKey(name))
 	}
-	return call{lockTake, keys, []any{ownerID(r.Owner), toMillis(r.TTL), max(r.Tokens, 1), withoutNUL(r.Holder)}}
+	return call{lockTake, keys,
+		[]any{ownerID(r.Owner), luascript.Millis(r.TTL), max(r.Tokens, 1), luascript.WithoutNUL(r.Holder)}}
 }
 
 func (p exclusiveLock) release(name string, r driver.Release, publish string) call {
 	return call{lockRelease, []string{name, lockChannel(name)},
-		[]any{ownerID(r.Owner), publish, toMillis(r.Keep), ownerID("keep " + r.Owner)}}
+		[]any{ownerID(r.Owner), publish, luascript.Millis(r.Keep), ownerID("keep " + r.Owner)}}
 }
 
 func (p exclusiveLock) renew(name string, r driver.Renewal) call {
-	return call{lockRenew, []string{name}, []any{ownerID(r.Owner), toMillis(r.TTL)}}
+	return call{lockRenew, []string{name}, []any{ownerID(r.Owner), luascript.Millis(r.TTL)}}
 }
 
 func (p exclusiveLock) downgrade(string, driver.Hold, string) call { return call{} }
@@ -57,7 +59,7 @@ func (p exclusiveLock) readStatus(answer any) (st driver.Status, _ error) {
 	}
 	h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1}
 	if millis >= 0 {
-		h.TTL = fromMillis(millis)
+		h.TTL = luascript.Duration(millis)
 	}
 	holders, ours := 0, false
 	for i := 0; i+1 < len(fields); i += 2 {

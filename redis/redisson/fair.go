@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 const (
@@ -19,11 +20,12 @@ const (
 // kept.
 type fairLock struct{}
 
-func (p fairLock) newCall(script *script, name, publish string, moreKeys []string, args ...any) call {
+func (p fairLock) newCall(script *luascript.Script, name, publish string, moreKeys []string, args ...any) call {
 	keys := []string{name, withPrefix("redisson_lock_queue", name), withPrefix("redisson_lock_timeout", name),
 		withPrefix("leasehold_waiters", name), lockChannel(name)}
 	now := time.Now().UnixMilli() // as Redisson does: the server does not compare it with its own clock
-	return call{script, append(keys, moreKeys...), append([]any{now, toMillis(waiterLifetime), publish}, args...)}
+	return call{script, append(keys, moreKeys...),
+		append([]any{now, luascript.Millis(waiterLifetime), publish}, args...)}
 }
 
 func (p fairLock) channel(name, owner string) string { return lockChannel(name) + ":" + ownerID(owner) }
@@ -33,12 +35,13 @@ func (p fairLock) take(name string, r driver.Request, join bool, publish string)
 	if join {
 		joins = 1
 	}
-	return p.newCall(fairTake, name, publish, []string{tokenKey(name)}, ownerID(r.Owner), toMillis(r.TTL),
-		max(r.Tokens, 1), withoutNUL(r.Holder), joins, r.MaxWaiters, toMillis(fairWait))
+	return p.newCall(fairTake, name, publish, []string{tokenKey(name)}, ownerID(r.Owner), luascript.Millis(r.TTL),
+		max(r.Tokens, 1), luascript.WithoutNUL(r.Holder), joins, r.MaxWaiters, luascript.Millis(fairWait))
 }
 
 func (p fairLock) release(name string, r driver.Release, publish string) call {
-	return p.newCall(fairRelease, name, publish, nil, ownerID(r.Owner), toMillis(r.Keep), ownerID("keep "+r.Owner))
+	return p.newCall(fairRelease, name, publish, nil,
+		ownerID(r.Owner), luascript.Millis(r.Keep), ownerID("keep "+r.Owner))
 }
 
 func (p fairLock) renew(name string, r driver.Renewal) call { return exclusiveLock{}.renew(name, r) }

@@ -3,11 +3,11 @@ package redisson
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // A latch is an RCountDownLatch: a number that is gone at zero. Programs in Java know neither generations nor a time to
@@ -62,8 +62,8 @@ func (e *Engine) runLatch(
 
 // TrySet implements [driver.Latcher].
 func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
-	err := readHeld(e.runLatch(ctx, s.Name, func(keys []string, publish string) call {
-		return call{latchSet, keys, []any{s.ID, publish, s.Count, toMillis(s.TTL)}}
+	err := replies.Held(e.runLatch(ctx, s.Name, func(keys []string, publish string) call {
+		return call{latchSet, keys, []any{s.ID, publish, s.Count, luascript.Millis(s.TTL)}}
 	}))
 	if errors.Is(err, driver.ErrNotHeld) {
 		return false, nil
@@ -73,8 +73,8 @@ func (e *Engine) TrySet(ctx context.Context, s driver.LatchSet) (bool, error) {
 
 // CountDown implements [driver.Latcher].
 func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.LatchState, error) {
-	return readLatch(e.runLatch(ctx, d.Name, func(keys []string, publish string) call {
-		return call{latchDown, keys, []any{d.ID, publish, toMillis(d.TTL)}}
+	return replies.Latch(e.runLatch(ctx, d.Name, func(keys []string, publish string) call {
+		return call{latchDown, keys, []any{d.ID, publish, luascript.Millis(d.TTL)}}
 	}))
 }
 
@@ -89,34 +89,9 @@ func (e *Engine) latchState(ctx context.Context, name string, usedOnly bool) (dr
 	if usedOnly {
 		used = 1
 	}
-	return readLatch(e.runLatch(ctx, name, func(keys []string, _ string) call {
+	return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {
 		return call{latchStatus, keys[:3], []any{used}}
 	}))
-}
-
-func readLatch(answer any, err error) (st driver.LatchState, _ error) {
-	if err != nil {
-		return st, err
-	}
-	if answer == int64(0) {
-		return st, driver.ErrNotSet
-	}
-	items, ok := answer.([]any)
-	if !ok || len(items) != 3 {
-		return st, errReply
-	}
-	text, _ := items[0].(string)
-	st.Generation, err = strconv.ParseUint(text, 10, 64)
-	count, isCount := items[1].(int64)
-	left, isLeft := items[2].(int64)
-	if err != nil || !isCount || !isLeft || count < 0 {
-		return driver.LatchState{}, errReply
-	}
-	st.Count, st.TTL = int(count), driver.NoTTL
-	if left >= 0 {
-		st.TTL = fromMillis(left)
-	}
-	return st, nil
 }
 
 // WaitLatch implements [driver.Latcher].

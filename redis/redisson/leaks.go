@@ -5,16 +5,18 @@ import (
 	"math"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // What a lock without an end has as its mark, and a check before the scripts that take a lock away.
 var (
-	leakOf     = newScript(leakMarkText + "return leak_mark(KEYS[1])")
+	leakOf     = luascript.New(leakMarkText + "return leak_mark(KEYS[1])")
 	checkLeaks = leakMarkText + "if leak_mark(KEYS[1]) ~= ARGV[#ARGV] then return 0 end\n"
-	sweeps     = map[*script]*script{
-		lockForce:      newScript(checkLeaks + ownerText + lockForceText),
-		fairForce:      newScript(checkLeaks + ownerText + fairText + fairForceText),
-		readWriteForce: newScript(checkLeaks + ownerText + readWriteText + readWriteForceText),
+	sweeps     = map[*luascript.Script]*luascript.Script{
+		lockForce:      luascript.New(checkLeaks + ownerText + lockForceText),
+		fairForce:      luascript.New(checkLeaks + ownerText + fairText + fairForceText),
+		readWriteForce: luascript.New(checkLeaks + ownerText + readWriteText + readWriteForceText),
 	}
 )
 
@@ -30,7 +32,7 @@ func (e *Engine) Leaks(ctx context.Context, q driver.Query, visit func(driver.Le
 			}
 			mark, err := e.leakMark(ctx, st.Key)
 			if err != nil {
-				failed = noEffect(err)
+				failed = reply.NoEffect(err)
 				return false
 			}
 			h := st.Holders[0]
@@ -71,7 +73,7 @@ func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 	if err != nil {
 		return err
 	}
-	return readHeld(e.run(ctx, func(publish string) call {
+	return replies.Held(e.run(ctx, func(publish string) call {
 		c := p.force(name, l.Token, publish)
 		c.script, c.args = sweeps[c.script], append(c.args, l.Mark)
 		return c

@@ -14,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/paging"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // scanCount is how many keys a server looks through in one step of a search. During a step it does nothing else for
@@ -45,7 +46,7 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 	if q.Name == "" {
 		var err error
 		if keys, err = e.search(ctx, q); err != nil {
-			return noEffect(err)
+			return reply.NoEffect(err)
 		}
 	}
 	for _, k := range keys {
@@ -55,7 +56,7 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 		st, found, err := e.status(ctx, k)
 		switch {
 		case err != nil:
-			return noEffect(err)
+			return reply.NoEffect(err)
 		case !found:
 			continue
 		case !q.Queue:
@@ -67,14 +68,6 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 		q.Limit--
 	}
 	return nil
-}
-
-// noEffect marks the error of a request that had no effect, unless it is marked already.
-func noEffect(err error) error {
-	if driver.HadNoEffect(err) {
-		return err
-	}
-	return driver.NoEffect(err)
 }
 
 // search returns the sorted keys of all names that may be held.

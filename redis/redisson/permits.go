@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // permitSemaphore is the protocol of RPermitExpirableSemaphore. It has no watchdog and no owners: each permit has an
@@ -47,17 +48,17 @@ func (permitSemaphore) channel(name, _ string) string { return permitChannel(nam
 
 func (permitSemaphore) take(name string, r driver.Request, _ bool, publish string) call {
 	return call{permitsTake, permitKeys(name, permitChannel(name), permitNumbers(name), latchHash(name)),
-		permitArgs(permitOwner(r.Owner), publish, toMillis(r.TTL), max(r.Tokens, 1), r.Weight, r.Size,
-			withoutNUL(r.Holder))}
+		permitArgs(permitOwner(r.Owner), publish, luascript.Millis(r.TTL), max(r.Tokens, 1), r.Weight, r.Size,
+			luascript.WithoutNUL(r.Holder))}
 }
 
 func (permitSemaphore) release(name string, r driver.Release, publish string) call {
 	return call{permitsRelease, permitKeys(name, permitChannel(name)),
-		permitArgs(permitOwner(r.Owner), publish, toMillis(r.Keep), permitOwner("keep "+r.Owner))}
+		permitArgs(permitOwner(r.Owner), publish, luascript.Millis(r.Keep), permitOwner("keep "+r.Owner))}
 }
 
 func (permitSemaphore) renew(name string, r driver.Renewal) call {
-	return call{permitsRenew, permitKeys(name), permitArgs(permitOwner(r.Owner), toMillis(r.TTL))}
+	return call{permitsRenew, permitKeys(name), permitArgs(permitOwner(r.Owner), luascript.Millis(r.TTL))}
 }
 
 func (permitSemaphore) downgrade(string, driver.Hold, string) call { return call{} }

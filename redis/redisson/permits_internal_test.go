@@ -22,7 +22,7 @@ func TestPermitsAndWrongClocks(t *testing.T) {
 	run := func(c call, wrong time.Duration) int64 {
 		t.Helper()
 		c.args[0] = time.Now().Add(wrong).UnixMilli()
-		answer, err := c.eval(t.Context(), client)
+		answer, err := c.run(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // endlessLease is the end of a permit's lease that has none, in milliseconds since 1970.
@@ -62,7 +63,7 @@ func (permitSemaphore) readStatus(answer any) (st driver.Status, _ error) {
 		}
 		h.Weight, h.TTL = 1, driver.NoTTL
 		if millis < endlessLease {
-			h.TTL = fromMillis(int64(millis) - now)
+			h.TTL = luascript.Duration(int64(millis) - now)
 		}
 		all = append(all, h)
 	}

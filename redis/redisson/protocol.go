@@ -1,15 +1,17 @@
 package redisson
 
 import (
-	"strings"
-	"time"
+	"context"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // call is one script with its keys and arguments. The first key is the name of the object.
 type call struct {
-	script *script
+	script *luascript.Script
 	keys   []string
 	args   []any
 }
@@ -21,6 +23,16 @@ func (c call) isRead() bool {
 		return true
 	}
 	return false
+}
+
+// command returns the command that runs the script of a call by its hash.
+func (c call) command(ctx context.Context) luascript.SingleCommand {
+	return c.script.Command(ctx, c.isRead(), c.keys, c.args) // the user may have no right to write
+}
+
+// run runs the script of a call.
+func (c call) run(ctx context.Context, client redis.UniversalClient) (any, error) {
+	return c.script.Run(ctx, client, c.isRead(), c.keys, c.args)
 }
 
 // protocol is how one kind of Redisson's objects is locked: the calls that go to the server. Takes are answered with
@@ -40,12 +52,3 @@ type protocol interface {
 	status(name string) call
 	readStatus(answer any) (driver.Status, error)
 }
-
-// toMillis converts a duration for the scripts, rounded up.
-func toMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
-
-// withoutNUL removes NUL bytes, at which the scripts would cut a text.
-func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
-
-// fromMillis converts a time that another program may have set, so it may be too long for a duration.
-func fromMillis(n int64) time.Duration { return time.Duration(min(n, 1<<43)) * time.Millisecond }

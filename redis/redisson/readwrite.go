@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // DefaultWatchdogTimeout is Redisson's default of lockWatchdogTimeout.
@@ -36,7 +37,7 @@ func readWriteChannel(name string) string { return withPrefix("redisson_rwlock",
 func notesKey(name string) string { return withPrefix("leasehold_holders", name) }
 
 // newCall makes a call of a script. A key that is empty is left out.
-func (p readWriteLock) newCall(script *script, name, key string, args ...any) call {
+func (p readWriteLock) newCall(script *luascript.Script, name, key string, args ...any) call {
 	keys := []string{name, notesKey(name)}
 	if key != "" {
 		keys = append(keys, key)
@@ -52,16 +53,16 @@ func (p readWriteLock) take(name string, r driver.Request, _ bool, _ string) cal
 		isReader = 1
 	}
 	return p.newCall(readWriteTake, name, tokenKey(name),
-		ownerID(r.Owner), isReader, toMillis(r.TTL), max(r.Tokens, 1), withoutNUL(r.Holder))
+		ownerID(r.Owner), isReader, luascript.Millis(r.TTL), max(r.Tokens, 1), luascript.WithoutNUL(r.Holder))
 }
 
 func (p readWriteLock) release(name string, r driver.Release, publish string) call {
 	return p.newCall(readWriteRelease, name, readWriteChannel(name),
-		ownerID(r.Owner), publish, toMillis(r.Keep), ownerID("keep "+r.Owner))
+		ownerID(r.Owner), publish, luascript.Millis(r.Keep), ownerID("keep "+r.Owner))
 }
 
 func (p readWriteLock) renew(name string, r driver.Renewal) call {
-	return p.newCall(readWriteRenew, name, "", ownerID(r.Owner), toMillis(r.TTL))
+	return p.newCall(readWriteRenew, name, "", ownerID(r.Owner), luascript.Millis(r.TTL))
 }
 
 func (p readWriteLock) downgrade(name string, h driver.Hold, publish string) call {
@@ -89,7 +90,7 @@ func (p readWriteLock) readStatus(answer any) (st driver.Status, _ error) {
 		}
 		h := driver.Holder{Weight: 1, TTL: driver.NoTTL, Age: -1, Holder: foreignHolder(owner)}
 		if left >= 0 {
-			h.TTL = fromMillis(left)
+			h.TTL = luascript.Duration(left)
 		}
 		if mode == "read" {
 			h.Mode = driver.Shared

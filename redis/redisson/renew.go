@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // renewalsTogether is how many renewals go to a server together.
@@ -61,10 +62,10 @@ func (e *Engine) masterOf(ctx context.Context, name string) *redis.Client {
 func (e *Engine) renewTogether(
 	ctx context.Context, client redis.UniversalClient, calls []call, some []int, report func(i int, err error),
 ) {
-	cmds := make([]singleCommand, len(some))
+	cmds := make([]luascript.SingleCommand, len(some))
 	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each has its own error
 		for j, i := range some {
-			cmds[j] = calls[i].command(ctx, false)
+			cmds[j] = calls[i].command(ctx)
 			_ = pipe.Process(ctx, cmds[j])
 		}
 		return nil
@@ -73,10 +74,10 @@ func (e *Engine) renewTogether(
 		answer, err := cmds[j].Val(), cmds[j].Err()
 		for _, word := range []string{"NOSCRIPT", "MOVED", "ASK"} {
 			if redis.HasErrorPrefix(err, word) {
-				answer, err = calls[i].eval(ctx, e.client)
+				answer, err = calls[i].run(ctx, e.client)
 				break
 			}
 		}
-		report(i, readHeld(answer, explain(err)))
+		report(i, replies.Held(answer, explain(err)))
 	}
 }

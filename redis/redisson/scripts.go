@@ -2,6 +2,8 @@ package redisson
 
 import (
 	_ "embed"
+
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // The scripts do what Redisson's own do to the same keys. docs/redisson.md lists where they differ on purpose.
@@ -58,12 +60,12 @@ var (
 	//go:embed scripts/rw_status.lua
 	readWriteStatusText string
 
-	readWriteTake      = newScript(ownerText + readWriteText + readWriteTakeText)
-	readWriteRelease   = newScript(ownerText + readWriteText + readWriteReleaseText)
-	readWriteRenew     = newScript(ownerText + readWriteText + readWriteRenewText)
-	readWriteDowngrade = newScript(ownerText + readWriteText + readWriteDowngradeText)
-	readWriteForce     = newScript(ownerText + readWriteText + readWriteForceText)
-	readWriteStatus    = newScript(ownerText + readWriteText + readWriteStatusText)
+	readWriteTake      = luascript.New(ownerText + readWriteText + readWriteTakeText)
+	readWriteRelease   = luascript.New(ownerText + readWriteText + readWriteReleaseText)
+	readWriteRenew     = luascript.New(ownerText + readWriteText + readWriteRenewText)
+	readWriteDowngrade = luascript.New(ownerText + readWriteText + readWriteDowngradeText)
+	readWriteForce     = luascript.New(ownerText + readWriteText + readWriteForceText)
+	readWriteStatus    = luascript.New(ownerText + readWriteText + readWriteStatusText)
 
 	//go:embed scripts/fair_common.lua
 	fairText string
@@ -76,24 +78,24 @@ var (
 	//go:embed scripts/fair_status.lua
 	fairStatusText string
 
-	fairTake    = newScript(fairText + fairTakeText)
-	fairRelease = newScript(fairText + fairReleaseText)
-	fairForce   = newScript(ownerText + fairText + fairForceText)
-	fairStatus  = newScript(fairText + fairStatusText)
+	fairTake    = luascript.New(fairText + fairTakeText)
+	fairRelease = luascript.New(fairText + fairReleaseText)
+	fairForce   = luascript.New(ownerText + fairText + fairForceText)
+	fairStatus  = luascript.New(fairText + fairStatusText)
 
-	lockTake    = newScript(lockTakeText)
-	lockRelease = newScript(lockReleaseText)
-	lockRenew   = newScript(lockRenewText)
-	lockForce   = newScript(ownerText + lockForceText)
-	lockStatus  = newScript(lockStatusText)
+	lockTake    = luascript.New(lockTakeText)
+	lockRelease = luascript.New(lockReleaseText)
+	lockRenew   = luascript.New(lockRenewText)
+	lockForce   = luascript.New(ownerText + lockForceText)
+	lockStatus  = luascript.New(lockStatusText)
 
-	latchSet    = newScript(latchText + latchSetText)
-	latchDown   = newScript(latchText + latchDownText)
-	latchStatus = newScript(latchText + latchStatusText)
+	latchSet    = luascript.New(latchText + latchSetText)
+	latchDown   = luascript.New(latchText + latchDownText)
+	latchStatus = luascript.New(latchText + latchStatusText)
 
-	permitsTake    = newScript(permitsText + permitsTakeText)
-	permitsRelease = newScript(permitsText + permitsReleaseText)
-	permitsRenew   = newScript(permitsText + permitsRenewText)
-	permitsForce   = newScript(permitsText + permitsForceText)
-	permitsStatus  = newScript(permitsText + permitsStatusText)
+	permitsTake    = luascript.New(permitsText + permitsTakeText)
+	permitsRelease = luascript.New(permitsText + permitsReleaseText)
+	permitsRenew   = luascript.New(permitsText + permitsRenewText)
+	permitsForce   = luascript.New(permitsText + permitsForceText)
+	permitsStatus  = luascript.New(permitsText + permitsStatusText)
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Semaphore is a number of permits, which is called RSemaphore in Redisson, from getSemaphore. Nobody owns a permit,
@@ -44,11 +45,11 @@ var (
 	//go:embed scripts/semaphore_drain.lua
 	semaphoreDrainText string
 
-	semaphoreTake    = newScript(semaphoreTakeText)
-	semaphoreUndo    = newScript(semaphoreUndoText)
-	semaphoreRelease = newScript(semaphoreReleaseText)
-	semaphoreSet     = newScript(semaphoreSetText)
-	semaphoreDrain   = newScript(semaphoreDrainText)
+	semaphoreTake    = luascript.New(semaphoreTakeText)
+	semaphoreUndo    = luascript.New(semaphoreUndoText)
+	semaphoreRelease = luascript.New(semaphoreReleaseText)
+	semaphoreSet     = luascript.New(semaphoreSetText)
+	semaphoreDrain   = luascript.New(semaphoreDrainText)
 )
 
 // requestRecordTime is for how long the server remembers a request.

@@ -19,6 +19,8 @@ type Engine struct {
 	Name string
 	// Page is the page of the documentation that lists the rights which a user needs.
 	Page string
+	// Unexpected is the error for an answer that a script does not give.
+	Unexpected error
 }
 
 // noEffect are the first words of replies with which a server refuses a request before it has changed anything. A later
