@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -62,12 +63,7 @@ func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]driver.Key, 0, len(found))
-	for k := range found {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, driver.Key.Compare)
-	return keys, nil
+	return slices.SortedFunc(maps.Keys(found), driver.Key.Compare), nil
 }
 
 // statuses returns the statuses of keys, and leaves out those without any. It asks for all at once, and again for those

@@ -100,43 +100,29 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	if err != nil {
 		return err
 	}
-	w := e.channels.add(latchChannel(full))
-	defer func() {
-		e.channels.remove(w)
-		e.connections.Unsubscribe(&w.subscriber)
-	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for polls := 0; ; polls++ {
-		notified := e.subscribe(ctx, w)
-		st, err := e.pollLatch(ctx, name, false)
+	ended := e.pollUntil(ctx, latchChannel(full), false, func() (again time.Duration, done bool) {
+		var st driver.LatchState
+		st, err = e.pollLatch(ctx, name, false)
 		switch {
 		case errors.Is(err, driver.ErrNotSet) && generation == 0:
-			return nil // a program in Java had set it, so it is gone because it came down to zero
+			err = nil // a program in Java had set it, so it is gone because it came down to zero
+			return 0, true
 		case err != nil:
-			return err
-		case st.Count == 0 || st.Generation != generation:
-			return nil
+			return 0, true
 		}
-		timer.Reset(pollPause(st.TTL, notified, polls))
-		select {
-		case <-w.wake:
-		case <-timer.C:
-		case <-ctx.Done():
-			return driver.NoEffect(ctx.Err())
-		}
+		return st.TTL, st.Count == 0 || st.Generation != generation
+	})
+	if ended != nil {
+		return driver.NoEffect(ended)
 	}
+	return err
 }
 
 // pollLatch reads a latch within the time of one step of waiting or listing.
 func (e *Engine) pollLatch(ctx context.Context, name string, usedOnly bool) (driver.LatchState, error) {
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	st, err := e.latchState(limited, name, usedOnly)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = errNoAnswer
-	}
-	return st, err
+	return within(ctx, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
+		return e.latchState(ctx, name, usedOnly)
+	})
 }
 
 // latchStatus reads a latch for a listing.

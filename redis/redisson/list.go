@@ -3,6 +3,7 @@ package redisson
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -98,12 +99,7 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 			return nil, err
 		}
 	}
-	keys := make([]driver.Key, 0, len(found))
-	for k := range found {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, driver.Key.Compare)
-	return keys, nil
+	return slices.SortedFunc(maps.Keys(found), driver.Key.Compare), nil
 }
 
 // scan calls collect with the keys of a type whose text contains part, and with how many keys it has searched since the
@@ -179,12 +175,9 @@ func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, fou
 	if err != nil {
 		return driver.Status{}, false, err
 	}
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	answer, err := e.run(limited, func(string) call { return p.status(name) })
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = errNoAnswer
-	}
+	answer, err := within(ctx, answerTimeout, func(ctx context.Context) (any, error) {
+		return e.run(ctx, func(string) call { return p.status(name) })
+	})
 	if err != nil || answer == nil {
 		return driver.Status{}, false, err
 	}

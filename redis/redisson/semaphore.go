@@ -134,32 +134,16 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 	if err := s.check(n); err != nil {
 		return err
 	}
-	w := s.e.channels.add(permitChannel(s.name))
-	defer func() {
-		s.e.channels.remove(w)
-		s.e.connections.Unsubscribe(&w.subscriber)
-	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for polls := 0; ; polls++ {
-		notified := s.e.subscribe(ctx, w)
-		limited, cancel := context.WithTimeout(ctx, answerTimeout)
-		ok, err := s.TryAcquire(limited, n)
-		if err != nil && limited.Err() != nil && ctx.Err() == nil {
-			err = errNoAnswer
-		}
-		cancel()
-		if ok || err != nil {
-			return err
-		}
-		timer.Reset(pollPause(-1, notified, polls))
-		select {
-		case <-w.wake:
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	var err error
+	ended := s.e.pollUntil(ctx, permitChannel(s.name), false, func() (again time.Duration, done bool) {
+		var ok bool
+		ok, err = within(ctx, answerTimeout, func(ctx context.Context) (bool, error) { return s.TryAcquire(ctx, n) })
+		return -1, ok || err != nil
+	})
+	if ended != nil {
+		return ended
 	}
+	return err
 }
 
 // Release gives n permits back, or adds n: nobody counts who has taken them. If it returns an error that is not marked

@@ -43,7 +43,24 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return driver.Grant{}, err
 	}
 	r.Join, r.MaxWaiters = true, 0 // it has joined already, and keeps its place or joins again
-	w := e.channels.add(p.channel(name, r.Owner))
+	var g driver.Grant
+	ended := e.pollUntil(ctx, p.channel(name, r.Owner), e.lock == Spin, func() (again time.Duration, done bool) {
+		g, again, err = e.pollOnce(ctx, p, name, r)
+		return again, !errors.Is(err, driver.ErrHeld)
+	})
+	if ended != nil {
+		return driver.Grant{}, driver.NoEffect(ended)
+	}
+	return g, err
+}
+
+// pollUntil calls poll until it is done: when a message may have come on the channel, and at the latest when again has
+// passed. A negative again stands for a lease that never ends. With spin, there are no messages. It returns an error
+// only if ctx ends between two polls.
+func (e *Engine) pollUntil(
+	ctx context.Context, channel string, spin bool, poll func() (again time.Duration, done bool),
+) error {
+	w := e.channels.add(channel)
 	defer func() {
 		e.channels.remove(w)
 		e.connections.Unsubscribe(&w.subscriber)
@@ -51,13 +68,13 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for polls := 0; ; polls++ {
-		notified := e.lock != Spin && e.subscribe(ctx, w)
-		g, again, err := e.pollOnce(ctx, p, name, r)
-		if !errors.Is(err, driver.ErrHeld) {
-			return g, err
+		notified := !spin && e.subscribe(ctx, w)
+		again, done := poll()
+		if done {
+			return nil
 		}
 		pause := pollPause(again, notified, polls)
-		if e.lock == Spin {
+		if spin {
 			pause = rand.N(min(minSpin<<min(polls, 10), maxSpin)) + minSpin
 		}
 		timer.Reset(pause)
@@ -65,7 +82,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 		case <-w.wake:
 		case <-timer.C:
 		case <-ctx.Done():
-			return driver.Grant{}, driver.NoEffect(ctx.Err())
+			return ctx.Err()
 		}
 	}
 }
@@ -87,22 +104,34 @@ func pollPause(again time.Duration, notified bool, polls int) time.Duration {
 func (e *Engine) pollOnce(
 	ctx context.Context, p protocol, name string, r driver.Request,
 ) (driver.Grant, time.Duration, error) {
-	limited, cancel := context.WithTimeout(ctx, min(answerTimeout, max(r.TTL/2, 100*time.Millisecond)))
-	defer cancel()
+	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
 	type answer struct {
 		grant driver.Grant
 		again time.Duration
 	}
 	sent := driver.Now()
-	a, err := detach.Do(limited, &e.workers, func(ctx context.Context) (a answer, err error) {
-		a.grant, a.again, err = e.take(ctx, p, name, r)
-		a.grant.Start = sent
-		return a, err
-	}, func(a answer, err error) { e.releaseLate(r)(a.grant, err) })
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = driver.Spent(errNoAnswer) // releaseLate may yet release the owner
+	a, err := within(ctx, limit, func(ctx context.Context) (answer, error) {
+		return detach.Do(ctx, &e.workers, func(ctx context.Context) (a answer, err error) {
+			a.grant, a.again, err = e.take(ctx, p, name, r)
+			a.grant.Start = sent
+			return a, err
+		}, func(a answer, err error) { e.releaseLate(r)(a.grant, err) })
+	})
+	if err == errNoAnswer {
+		err = driver.Spent(err) // releaseLate may yet release the owner
 	}
 	return a.grant, a.again, err
+}
+
+// within calls f with a limit, after which the error is errNoAnswer.
+func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	value, err := f(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = errNoAnswer
+	}
+	return value, err
 }
 
 // waiter is a caller of Wait.

@@ -4,14 +4,7 @@
 -- Returns 1 if that holder held it, else 0.
 local lock, channel = KEYS[1], KEYS[2]
 local publish, token = ARGV[1], ARGV[2]
-if (redis.call('hget', lock, 'leasehold:token') or '0') ~= token or redis.call('hlen', lock) > 3 then
-  return 0
-end
-local held = false
-for _, field in ipairs(redis.call('hkeys', lock)) do
-  held = held or isOwner(field)
-end
-if not held then -- it is no lock
+if not isHeldWith(lock, token) then
   return 0
 end
 redis.call('del', lock)

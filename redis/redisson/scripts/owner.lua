@@ -3,3 +3,16 @@
 local function isOwner(field)
   return string.match(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$') ~= nil and string.find(field, ':') == 37
 end
+
+-- isHeldWith reports whether a key is an exclusive lock that somebody holds with a token, or "0" for none.
+local function isHeldWith(lock, token)
+  if (redis.call('hget', lock, 'leasehold:token') or '0') ~= token or redis.call('hlen', lock) > 3 then
+    return false
+  end
+  for _, field in ipairs(redis.call('hkeys', lock)) do
+    if isOwner(field) then
+      return true
+    end
+  end
+  return false -- it is no lock
+end
