@@ -26,7 +26,7 @@ import (
 func newEngine(t *testing.T, s *redisserver.Server, opts ...redisson.Option) *redisson.Engine {
 	t.Helper()
 	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
-	e, err := redisson.NewEngine(rdb, opts...)
+	e, err := redisson.New(rdb, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestHammerOfBothSides(t *testing.T) {
 				})
 				var holds, refused atomic.Int64
 				for i := range 4 {
-					engine := newEngine(t, s, redisson.WithLock(lock), redisson.WithWatchdogTimeout(watchdog))
+					engine := newEngine(t, s, redisson.WithLock(lock), redisson.WithJavaWatchdogTimeout(watchdog))
 					hammer := goHammer{who: fmt.Sprint("go", i), name: kind, register: r}
 					hammer.holds, hammer.refused = &holds, &refused
 					client := leasehold.New(engine)

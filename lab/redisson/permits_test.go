@@ -58,7 +58,7 @@ func onServers(t *testing.T, tests map[string]func(s *shared)) {
 // openEngine returns an engine for a test, which closes it and its client.
 func openEngine(t *testing.T, rdb goredis.UniversalClient) *redisson.Engine {
 	t.Helper()
-	engine, err := redisson.NewEngine(rdb)
+	engine, err := redisson.New(rdb)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // Redis server, of servers that Sentinels watch, or of a Redis Cluster. Programs in Go and in Java exclude each other,
 // and an unlock wakes the waiters of both. It needs Redis 7.0 or later.
 //
-//	engine, err := redisson.NewEngine(rdb) // rdb is a client of go-redis
+//	engine, err := redisson.New(rdb) // rdb is a client of go-redis
 //	if err != nil {
 //		return err
 //	}

@@ -43,7 +43,7 @@ var (
 	_ driver.Latcher  = (*Engine)(nil)
 )
 
-// errNoClient is returned by NewEngine without a client.
+// errNoClient is returned by New without a client.
 var errNoClient = errors.New("redisson engine: the client is nil: " +
 	"make one with redis.NewClient, NewFailoverClient or NewClusterClient of go-redis")
 
@@ -52,16 +52,16 @@ var errClosed = driver.Permanent(errors.New("the redisson engine has been closed
 // replies explains what servers reply to this engine.
 var replies = reply.Engine{Name: "redisson", Page: "docs/redisson.md", Unexpected: errReply}
 
-// NewEngine returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a
-// Cluster. The caller owns the client, and closes it after the engine. NewEngine sends nothing.
+// New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a
+// Cluster. The caller owns the client, and closes it after the engine. New sends nothing.
 //
 // An invalid option is an *OptionError.
-func NewEngine(client redis.UniversalClient, opts ...Option) (*Engine, error) {
+func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	if client == nil {
 		return nil, errNoClient
 	}
 	e := &Engine{client: client}
-	e.watchdogTimeout = DefaultWatchdogTimeout
+	e.javaWatchdog = DefaultJavaWatchdogTimeout
 	switch client.(type) {
 	case *redis.Client:
 	case *redis.ClusterClient:
@@ -104,7 +104,7 @@ func (e *Engine) Abilities() driver.Abilities {
 	a := driver.Abilities{Name: "redisson", Semaphores: true, Walk: true}
 	switch e.lock {
 	case ReadWrite:
-		a.Shared, a.MaxTTL = true, e.watchdogTimeout
+		a.Shared, a.MaxTTL = true, e.javaWatchdog
 	case Fair:
 		a.Fair, a.Waiters, a.Semaphores = true, true, false // Redisson's semaphores know no order
 	}

@@ -33,7 +33,7 @@ func TestRequestsToAStalledServerEnd(t *testing.T) {
 			s := redisserver.ForTest(t, redisserver.Config{})
 			drivertest.RunStalled(t,
 				func(t *testing.T) driver.Engine {
-					return open(t, standalone(s), redisson.WithLock(lock), redisson.WithWatchdogTimeout(time.Hour))
+					return open(t, standalone(s), redisson.WithLock(lock), redisson.WithJavaWatchdogTimeout(time.Hour))
 				},
 				func(t *testing.T) {
 					if err := s.Pause(); err != nil {

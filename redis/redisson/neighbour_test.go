@@ -73,7 +73,7 @@ func FuzzWhatNeighboursWriteToPermitsAndLatches(f *testing.F) {
 	s := redisserver.ForTest(f, redisserver.Config{})
 	client := goredis.NewClient(&goredis.Options{Addr: s.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	engine := func() *redisson.Engine {
-		e, err := redisson.NewEngine(client, redisson.WithSemaphorePrefix("s:"), redisson.WithLatchPrefix("l:"))
+		e, err := redisson.New(client, redisson.WithSemaphorePrefix("s:"), redisson.WithLatchPrefix("l:"))
 		if err != nil {
 			f.Fatal(err)
 		}

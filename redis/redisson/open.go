@@ -20,7 +20,7 @@ import (
 // with redissons instead of redisson for TLS. These parameters may follow a question mark, each at most once:
 //
 //	lock                  fenced, plain, spin, readwrite or fair; see WithLock
-//	watchdog              see WithWatchdogTimeout
+//	java_watchdog         see WithJavaWatchdogTimeout
 //	messages              auto, sharded or unsharded; see WithMessages
 //	prefix                see WithPrefix
 //	semaphore_prefix      see WithSemaphorePrefix
@@ -40,7 +40,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := NewEngine(opened.Redis, t.opts...)
+	e, err := New(opened.Redis, t.opts...)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -77,14 +77,14 @@ var urlSyntax = redisurl.Syntax[target]{
 	Own: []engineurl.Parameter[target]{
 		engineurl.Text("lock", word(WithLock, lockTypes)),
 		engineurl.Text("messages", word(WithMessages, messageKinds)),
-		engineurl.Duration("watchdog", option(WithWatchdogTimeout)),
+		engineurl.Duration("java_watchdog", option(WithJavaWatchdogTimeout)),
 		engineurl.Text("prefix", option(WithPrefix)),
 		engineurl.Text("semaphore_prefix", option(WithSemaphorePrefix)),
 		engineurl.Text("latch_prefix", option(WithLatchPrefix)),
 	},
 }
 
-// option keeps an option for NewEngine. It returns what is valid if the option is not.
+// option keeps an option for New. It returns what is valid if the option is not.
 func option[V any](with func(V) Option) func(*target, V) (allowed string) {
 	return func(t *target, value V) string {
 		o := with(value)

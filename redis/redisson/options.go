@@ -15,7 +15,7 @@ type config struct {
 
 	lock LockType
 
-	watchdogTimeout time.Duration
+	javaWatchdog time.Duration // bounds the ttl of ReadWrite
 
 	messages  Messages
 	isCluster bool
@@ -49,7 +49,7 @@ const (
 	// holders notify nobody either, so all that wait behind them should be of this type.
 	Spin
 	// ReadWrite is RReadWriteLock. Waiters are served in no order: as in Java, writers may wait for as long as readers
-	// keep coming. No lease may be longer than [WithWatchdogTimeout].
+	// keep coming. No lease may be longer than [WithJavaWatchdogTimeout] says.
 	//
 	// Tokens and texts about holders are in one more key, "leasehold_holders:{name}". Programs in Java have no token.
 	ReadWrite
@@ -72,6 +72,17 @@ const (
 
 // lockTypes are the types as words of a URL.
 var lockTypes = []string{Fenced: "fenced", Plain: "plain", Spin: "spin", ReadWrite: "readwrite", Fair: "fair"}
+
+// String returns the word for the type in a URL, such as "fenced".
+func (t LockType) String() string { return wordOf(lockTypes, t, "LockType") }
+
+// wordOf returns the word for a value, or its number if there is none.
+func wordOf[V ~int](words []string, value V, kind string) string {
+	if value < 0 || int(value) >= len(words) {
+		return fmt.Sprintf("%s(%d)", kind, value)
+	}
+	return words[value]
+}
 
 // WithLock sets as which object of Redisson the engine keeps its locks. Defaults to Fenced.
 func WithLock(t LockType) Option {
@@ -127,12 +138,34 @@ const (
 // messageKinds are the kinds of messages as words of a URL.
 var messageKinds = []string{Auto: "auto", Sharded: "sharded", Unsharded: "unsharded"}
 
+// String returns the word for the kind in a URL, such as "auto".
+func (m Messages) String() string { return wordOf(messageKinds, m, "Messages") }
+
 // WithMessages sets how waiters in a Cluster are notified. Defaults to Auto.
 func WithMessages(m Messages) Option {
 	return func(c *config) error {
 		c.messages = m
 		if m < Auto || m > Unsharded {
 			return &OptionError{"WithMessages", "Auto, Sharded or Unsharded"}
+		}
+		return nil
+	}
+}
+
+// DefaultJavaWatchdogTimeout is Redisson's default of lockWatchdogTimeout.
+const DefaultJavaWatchdogTimeout = 30 * time.Second
+
+// WithJavaWatchdogTimeout says which lockWatchdogTimeout programs in Java have that share [ReadWrite] locks with the
+// engine: the shortest, if they differ. No lease of those locks may be longer. The keys of all readers end together,
+// and the watchdog of a reader in Java makes them end after its own timeout, however long the leases of others last.
+// At least 1 second. Defaults to 30 seconds, as in Java.
+//
+// It renews nothing. How long leases last in Go is set by leasehold.TTL, or by WithWatchdogTimeout of package objects.
+func WithJavaWatchdogTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		c.javaWatchdog = d
+		if d < time.Second {
+			return &OptionError{"WithJavaWatchdogTimeout", "at least 1s"}
 		}
 		return nil
 	}

@@ -5,28 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
-
-// DefaultWatchdogTimeout is Redisson's default of lockWatchdogTimeout.
-const DefaultWatchdogTimeout = 30 * time.Second
-
-// WithWatchdogTimeout says which lockWatchdogTimeout the programs in Java have with which the engine shares ReadWrite
-// locks: the shortest, if they differ. It limits the ttl of those locks. The reason is that the keys of all readers end
-// together, and that the watchdog of a Java reader makes them end after its own timeout, however long the leases of
-// others last. Defaults to DefaultWatchdogTimeout.
-func WithWatchdogTimeout(d time.Duration) Option {
-	return func(c *config) error {
-		c.watchdogTimeout = d
-		if d < time.Second {
-			return &OptionError{"WithWatchdogTimeout", "at least 1s"}
-		}
-		return nil
-	}
-}
 
 // readWriteLock is the protocol of RReadWriteLock.
 type readWriteLock struct{}

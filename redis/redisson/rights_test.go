@@ -123,7 +123,7 @@ func TestEachSetOfRights(t *testing.T) {
 		defer client.Close()
 		var engines []*redisson.Engine
 		for _, lock := range []redisson.LockType{redisson.Fenced, redisson.Fair, redisson.ReadWrite} {
-			e, err := redisson.NewEngine(client, redisson.WithPrefix("app:"), redisson.WithLock(lock),
+			e, err := redisson.New(client, redisson.WithPrefix("app:"), redisson.WithLock(lock),
 				redisson.WithSemaphorePrefix("s:"), redisson.WithLatchPrefix("l:"))
 			if err != nil {
 				t.Fatal(err)

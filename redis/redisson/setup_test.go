@@ -52,7 +52,7 @@ func cluster(c *redisserver.Cluster) newClient {
 // open opens an engine for a test, which closes it.
 func open(t *testing.T, client newClient, opts ...redisson.Option) *redisson.Engine {
 	t.Helper()
-	e, err := redisson.NewEngine(client(t), opts...)
+	e, err := redisson.New(client(t), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestContractOnACluster(t *testing.T) {
 // readWrite are the options of the suite for ReadWrite.
 var readWrite = []redisson.Option{
 	redisson.WithLock(redisson.ReadWrite),
-	redisson.WithWatchdogTimeout(10 * time.Minute), // what the suite takes for long
+	redisson.WithJavaWatchdogTimeout(10 * time.Minute), // what the suite takes for long
 }
 
 func TestReadWriteContractOnOneServer(t *testing.T) {

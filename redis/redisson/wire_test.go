@@ -78,7 +78,7 @@ type wireSide struct {
 
 func (s *wireSide) Open(_ context.Context, client string, _ map[string]string) error {
 	rdb := goredis.NewClient(&goredis.Options{Addr: s.server.Addr(), ClientName: client, ContextTimeoutEnabled: true})
-	e, err := redisson.NewEngine(rdb, redisson.WithLock(s.lock))
+	e, err := redisson.New(rdb, redisson.WithLock(s.lock))
 	if err != nil {
 		return err
 	}

@@ -130,8 +130,8 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced}, {&c.spin, redisson.Spin},
 		{&c.readWrite, redisson.ReadWrite}, {&c.fair, redisson.Fair},
 	} {
-		opts := append([]redisson.Option{redisson.WithWatchdogTimeout(max(c.watchdog, time.Second))}, c.engine...)
-		e, err := redisson.NewEngine(client, append(opts, redisson.WithLock(each.lock))...)
+		opts := append([]redisson.Option{redisson.WithJavaWatchdogTimeout(max(c.watchdog, time.Second))}, c.engine...)
+		e, err := redisson.New(client, append(opts, redisson.WithLock(each.lock))...)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
