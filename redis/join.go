@@ -10,6 +10,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -110,7 +111,7 @@ func (e *Engine) takeFully(
 		r.Owner, luascript.Millis(r.TTL), max(r.Tokens, 1), tokenFloor(r), luascript.WithoutNUL(r.Holder),
 		mode, weight, size,
 		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
-	short, unconfirmed := errors.AsType[*shortfallError](err)
+	short, unconfirmed := errors.AsType[*replicas.ShortfallError](err)
 	if err != nil && !unconfirmed {
 		return driver.Grant{}, refusal{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // Option configures an engine when it is made.
@@ -93,8 +95,8 @@ func WithoutFailoverGuard() Option {
 func WithReplicas(n int, within time.Duration) Option {
 	return func(c *config) error {
 		c.replicas, c.replicasWithin = n, within
-		if n < 0 || n > 100 || n > 0 && (within < time.Millisecond || within > 5*time.Second) {
-			return &OptionError{"WithReplicas", "0 to 100 replicas within 1ms to 5s"}
+		if !(replicas.Confirmation{Replicas: n, Within: within}).IsValid() {
+			return &OptionError{"WithReplicas", replicas.Allowed}
 		}
 		return nil
 	}

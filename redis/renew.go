@@ -243,13 +243,8 @@ func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) 
 		_, _ = e.client.Pipelined(ctx, send) // each call has its own error
 		return nil
 	}
-	var count *redis.Cmd
-	err := e.onConnectionOf(ctx, calls[0].keys[0], func(p redis.Pipeliner) error {
-		_ = send(p)
-		count = e.askReplicas(ctx, p)
-		return nil
-	})
-	if count == nil { // the server was not even reached
+	sent, err := e.sendConfirmed(ctx, calls[0].keys[0], func(p redis.Pipeliner) { _ = send(p) })
+	if !sent { // the server was not even reached
 		e.router.reloadSlotMapIfStale(calls[0].names, err)
 		if isMoving(err) && len(calls) > 1 { // another slot may still lead to it
 			calls[0].cmd = redis.NewCmd(ctx)
@@ -258,7 +253,7 @@ func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) 
 		}
 		return explainError(err)
 	}
-	return e.checkReplicas(count)
+	return err
 }
 
 // submitCalls sends calls along with the commands of other goroutines. Unlike a pipeline of its own, they can be

@@ -3,22 +3,13 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
-
-// shortfallError says that too few replicas confirmed a change in time.
-type shortfallError struct{ confirmed, wanted int }
-
-// Error implements error.
-func (e *shortfallError) Error() string {
-	return fmt.Sprintf("%d of %d replicas confirmed in time: look at the replication, or ask for fewer",
-		e.confirmed, e.wanted)
-}
 
 // runConfirmed sends one script, and then waits until enough replicas have confirmed its changes. It returns the answer
 // of the script even if too few did.
@@ -26,52 +17,35 @@ func (e *Engine) runConfirmed(ctx context.Context, cmd luascript.SingleCommand) 
 	if e.replicas == 0 {
 		return e.send(ctx, cmd)
 	}
-	var count *redis.Cmd
-	sent := false
-	send := func(p redis.Pipeliner) error {
-		sent = true
+	sent, err := e.sendConfirmed(ctx, *cmd.Args()[3].(*string), func(p redis.Pipeliner) {
 		_ = p.Process(ctx, cmd) // a pipeline only queues it
-		count = e.askReplicas(ctx, p)
-		return nil
-	}
-	err := e.onConnectionOf(ctx, *cmd.Args()[3].(*string), send)
+	})
 	switch {
 	case !sent: // the server was not even reached
 		return nil, err
 	case cmd.Err() != nil:
 		return nil, cmd.Err()
 	}
-	return cmd.Val(), e.checkReplicas(count)
+	return cmd.Val(), err
 }
 
-// askReplicas asks how many replicas have confirmed the changes of the connection. See
-// https://redis.io/docs/latest/commands/wait/.
-func (e *Engine) askReplicas(ctx context.Context, p redis.Pipeliner) *redis.Cmd {
-	return p.Do(ctx, "wait", e.replicas, e.replicasWithin.Milliseconds())
+// sendConfirmed sends what queue adds to a pipeline to the server of a key, and asks how many replicas have confirmed
+// it. sent reports whether it was sent.
+func (e *Engine) sendConfirmed(ctx context.Context, key string, queue func(redis.Pipeliner)) (sent bool, err error) {
+	c := replicas.Confirmation{Replicas: e.replicas, Within: e.replicasWithin}
+	sent, err = c.Send(ctx, e.onConnectionOf, key, queue)
+	if _, short := errors.AsType[*replicas.ShortfallError](err); !sent || short {
+		return sent, err
+	}
+	return true, explainError(err)
 }
 
-// checkReplicas checks that enough replicas confirmed.
-func (e *Engine) checkReplicas(count *redis.Cmd) error {
-	if count == nil {
-		return errNoAnswer // the commands before it were refused
-	}
-	n, err := count.Int()
-	if err != nil {
-		return explainError(err)
-	}
-	if n < e.replicas {
-		return &shortfallError{n, e.replicas}
-	}
-	return nil
-}
-
-// onConnectionOf sends commands one after the other on one connection to the server of a key.
+// onConnectionOf sends a pipeline on one connection to the server of a key.
 func (e *Engine) onConnectionOf(ctx context.Context, key string, send func(redis.Pipeliner) error) error {
 	if !e.router.isCluster() {
 		_, err := e.client.Pipelined(ctx, send)
 		return err
 	}
-	// WAIT has no key, so the client would send it to any server.
 	return e.router.onOneConnection(ctx, key, func(tx *redis.Tx) error {
 		_, err := tx.Pipelined(ctx, send)
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // maxAtOnce is how many locks one script may take. The server does nothing else meanwhile.
@@ -58,7 +59,7 @@ func (e *Engine) takeAtOnce(
 	ctx context.Context, batch []driver.Request, first names, call scriptCall,
 ) ([]driver.Grant, error) {
 	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptTakeAll, first, call)
-	short, unconfirmed := errors.AsType[*shortfallError](err)
+	short, unconfirmed := errors.AsType[*replicas.ShortfallError](err)
 	if err != nil && !unconfirmed {
 		return nil, err
 	}

@@ -1,12 +1,12 @@
 package redis
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // URLError says what is wrong with a URL given to [Open]. Its field Part says which part, such as "scheme" or
@@ -28,12 +28,9 @@ const (
 // target is a URL, parsed and checked. It holds passwords and must not be printed.
 type target struct {
 	redisurl.Target
-	replicas     int           // -1: not given
-	replicasWait time.Duration // 0: not given
-	opts         []Option
+	replicas replicas.InURL
+	opts     []Option
 }
-
-const defaultReplicasWait = time.Second
 
 var urlSyntax = redisurl.Syntax[target]{
 	Engine: "redis",
@@ -46,17 +43,19 @@ var urlSyntax = redisurl.Syntax[target]{
 		engineurl.Text("prefix", option(WithPrefix)),
 		engineurl.Duration("max_ttl", option(WithMaxTTL)),
 		engineurl.Switch("guard", "off", func(t *target) { t.option(WithoutFailoverGuard()) }),
-		engineurl.NumberTo("replicas", 0, 100, func(t *target) *int { return &t.replicas }),
-		engineurl.DurationTo("replicas_wait", func(t *target) *time.Duration { return &t.replicasWait }),
+		replicas.Number(func(t *target) *replicas.InURL { return &t.replicas }),
+		replicas.Wait(func(t *target) *replicas.InURL { return &t.replicas }),
 		engineurl.Duration("retention", option(WithTokenRetention)),
 		engineurl.Switch("polling", "on", func(t *target) { t.option(WithPolling()) }),
 	},
-	Check: (*target).setReplicas,
+	Check: func(t *target, u *engineurl.URL) error {
+		return t.replicas.Set(u, func(n int, within time.Duration) string { return t.option(WithReplicas(n, within)) })
+	},
 }
 
 // parseURL parses and checks a URL.
 func parseURL(raw string, getenv func(string) string) (*target, error) {
-	t := &target{replicas: -1}
+	t := &target{}
 	if err := urlSyntax.Parse(raw, getenv, t); err != nil {
 		return nil, err
 	}
@@ -74,19 +73,4 @@ func (t *target) option(o Option) (allowed string) {
 
 func option[V any](with func(V) Option) func(*target, V) (allowed string) {
 	return func(t *target, value V) string { return t.option(with(value)) }
-}
-
-// setReplicas keeps the option of two parameters.
-func (t *target) setReplicas(u *engineurl.URL) error {
-	if t.replicas < 0 {
-		if t.replicasWait != 0 {
-			return u.BadParameter("replicas_wait", "left out, or next to replicas")
-		}
-		return nil
-	}
-	within := cmp.Or(t.replicasWait, defaultReplicasWait)
-	if allowed := t.option(WithReplicas(t.replicas, within)); allowed != "" {
-		return u.BadParameter("replicas_wait", allowed)
-	}
-	return nil
 }
