@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
@@ -28,7 +27,7 @@ func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 }
 
 func (e *Engine) examine(ctx context.Context) (driver.Examination, error) {
-	ctx, cancel := withTimeToReport(ctx)
+	ctx, cancel := health.TimeToReport(ctx)
 	defer cancel()
 	masters, findings, err := e.examineMasters(ctx)
 	if err != nil {
@@ -69,16 +68,3 @@ func (e *Engine) judgeConnection(address string) []driver.Finding {
 	}
 	return health.JudgeConnection(address, *weak, "rediss or redlocks instead of redis or redlock")
 }
-
-// withTimeToReport returns a context that ends before its parent, at most 3 s from now, so that time is left to report
-// servers that did not answer.
-func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := maxExamineTime
-	if end, limited := ctx.Deadline(); limited {
-		limit = min(limit, time.Until(end)/3*2)
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
-// maxExamineTime is how long an examination waits for servers.
-const maxExamineTime = 3 * time.Second

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -196,19 +195,6 @@ type replyError string
 
 func (e replyError) Error() string { return string(e) }
 func (replyError) RedisError()     {}
-
-func TestReplicasAreRead(t *testing.T) {
-	t.Parallel()
-	got := readReplicas(map[string]string{
-		"slave0": "ip=10.0.0.2,port=6379,state=online,offset=7,lag=1",
-		"slave1": "ip=::1,port=7000,state=wait_bgsave,offset=0",
-		"slave3": "ip=no,port=1",
-	})
-	want := []replicaInfo{{"10.0.0.2:6379", "online", time.Second}, {"[::1]:7000", "wait_bgsave", -time.Second}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
 
 func TestExamineTellsOfConnectionsThatOthersCanHear(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/health"
 )
 
 // examineMasters examines all servers that grant leases. It fails if the only server does not answer, or if no node
@@ -39,9 +39,6 @@ func (e *Engine) examineMasters(ctx context.Context) ([]*serverReport, []driver.
 	return []*serverReport{r}, nil, nil
 }
 
-// failoverAddress is what go-redis has as address if Sentinels know the real one.
-const failoverAddress = "FailoverClient"
-
 // serverName returns the name of the only server: its address, as far as it is known.
 func (e *Engine) serverName(r *serverReport) string {
 	if e.opened != nil {
@@ -49,7 +46,7 @@ func (e *Engine) serverName(r *serverReport) string {
 			return name
 		}
 	}
-	if c, ok := e.client.(*redis.Client); ok && c.Options().Addr != failoverAddress {
+	if c, ok := e.client.(*redis.Client); ok && c.Options().Addr != health.FailoverAddress {
 		return c.Options().Addr
 	}
 	return "port " + r.infoFields["tcp_port"]
@@ -100,12 +97,5 @@ func (e *Engine) judgeCoverage(nodes []node) []driver.Finding {
 	for _, n := range nodes {
 		covered += n.slotCount()
 	}
-	if covered >= slots {
-		return nil
-	}
-	return []driver.Finding{{Severity: driver.Critical, Code: "cluster-not-covered",
-		Text: fmt.Sprintf("%d of the %d slots of the Cluster are kept by no master: "+
-			"locks whose names are there cannot be granted, and with "+
-			"cluster-require-full-coverage none at all", slots-covered, slots),
-		Fix: "give the slots to masters: redis-cli --cluster fix"}}
+	return health.JudgeCoverage(covered)
 }

@@ -1,6 +1,7 @@
 package redisson
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,23 +20,14 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
-// maxExamineTime is how long an examination waits for servers.
-const maxExamineTime = 3 * time.Second
-
-// Examine implements [driver.Operator]. It lists the servers that grant leases. Of their replicas it knows what these
-// servers say of them. It leaves a small script in the cache of each server, as all requests do, and changes nothing
-// else.
+// Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
+// the replicas, too. An engine of NewEngine knows of them only what their master says. It leaves a small script in the
+// cache of each server, as all requests do, and changes nothing else.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.connections.IsClosed() {
 		return driver.Examination{}, errClosed
 	}
-	limit := maxExamineTime
-	if end, limited := ctx.Deadline(); limited { // time is left to report servers that did not answer
-		limit = min(limit, time.Until(end)/3*2)
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	x, err := detach.Do(limited, &e.workers, e.examine, nil)
+	x, err := detach.Do(ctx, &e.workers, e.examine, nil)
 	if err != nil {
 		return driver.Examination{}, reply.NoEffect(err)
 	}
@@ -48,19 +40,26 @@ type examined struct {
 	server         driver.Server
 	rights         rights
 	passwordUnused bool
+	errNotAsked    error // why only its master was asked about this replica
+}
+
+func newExamined(name string) *examined {
+	return &examined{server: driver.Server{Name: name, Votes: true, Uptime: -1, RoundTrip: -1}}
 }
 
 func (e *Engine) examine(ctx context.Context) (x driver.Examination, _ error) {
+	ctx, cancel := health.TimeToReport(ctx)
+	defer cancel()
 	var mu sync.Mutex
 	var all []*examined
 	err := e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
-		s := &examined{server: driver.Server{Name: e.serverName(c), Votes: true, Uptime: -1, RoundTrip: -1}}
-		if err := s.ask(ctx, e, c); err != nil {
-			if !e.isCluster {
-				return explain(err)
-			}
-			s.server.Err = health.SilentError(explain(err))
+		s := newExamined("")
+		err := s.ask(ctx, e, c)
+		if err != nil && !e.isCluster {
+			return explain(err)
 		}
+		s.server.Err = health.SilentError(explain(err))
+		s.server.Name = e.serverName(c, s)
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, s)
@@ -78,9 +77,21 @@ func (e *Engine) examine(ctx context.Context) (x driver.Examination, _ error) {
 		return x, err
 	}
 	slices.SortFunc(all, func(a, b *examined) int { return strings.Compare(a.server.Name, b.server.Name) })
-	for _, s := range all {
+	var asked []health.Asked
+	add := func(s *examined) {
 		x.Servers = append(x.Servers, s.server)
 		x.Findings = append(x.Findings, e.judge(s)...)
+		asked = append(asked, health.Asked{Server: s.server, Err: s.errNotAsked})
+	}
+	for i, replicas := range e.examineReplicas(ctx, all) {
+		add(all[i])
+		for _, r := range replicas {
+			add(r)
+		}
+	}
+	x.Findings = append(x.Findings, health.JudgeTogether(asked)...)
+	if c, ok := e.client.(*redis.ClusterClient); ok {
+		x.Findings = append(x.Findings, judgeCoverage(ctx, c)...)
 	}
 	if e.opened != nil {
 		x.Findings = append(x.Findings, exposure.FindReadable(e.opened.SecretFiles()...)...)
@@ -88,20 +99,64 @@ func (e *Engine) examine(ctx context.Context) (x driver.Examination, _ error) {
 	return x, nil
 }
 
-// serverName returns the address of a server, as far as it is known.
-func (e *Engine) serverName(c redis.Cmdable) string {
-	if e.isCluster {
-		if c, ok := c.(*redis.Client); ok {
-			return c.Options().Addr
+// judgeCoverage finds slots of a Cluster that no master has.
+func judgeCoverage(ctx context.Context, c *redis.ClusterClient) []driver.Finding {
+	ranges, err := c.Do(ctx, "cluster", "slots").Slice() // the client asks for the same, so the user may
+	if err != nil {
+		return nil
+	}
+	covered := int64(0)
+	for _, r := range ranges {
+		if ends, _ := r.([]any); len(ends) >= 2 {
+			first, _ := ends[0].(int64)
+			last, _ := ends[1].(int64)
+			covered += last - first + 1
 		}
 	}
-	if e.opened != nil {
-		return e.opened.LastAddress() // behind Sentinels it is not in the options
+	return health.JudgeCoverage(int(covered))
+}
+
+// examineReplicas examines the replicas of all masters.
+func (e *Engine) examineReplicas(ctx context.Context, masters []*examined) [][]*examined {
+	all := make([][]*examined, len(masters))
+	var work sync.WaitGroup
+	for i, m := range masters {
+		replicas := m.Replicas()
+		all[i] = make([]*examined, len(replicas))
+		for j, r := range replicas {
+			work.Go(func() { all[i][j] = e.examineReplica(ctx, r.Address) })
+		}
 	}
-	if c, ok := e.client.(*redis.Client); ok {
+	work.Wait()
+	return all
+}
+
+func (e *Engine) examineReplica(ctx context.Context, address string) *examined {
+	s, err := newExamined(address), health.ErrReplicasUnreachable
+	if e.opened != nil {
+		c := e.opened.ToServer(address)
+		defer func() { _ = c.Close() }() // it was only read from
+		if err = health.SilentError(explain(s.ask(ctx, e, c))); err != nil {
+			s = newExamined(address)
+		}
+	}
+	s.IsReplica, s.errNotAsked = true, err
+	s.server.Role, s.server.Votes = "replica", false
+	return s
+}
+
+// serverName returns the address of a server that was asked, as far as it is known.
+func (e *Engine) serverName(client redis.Cmdable, s *examined) string {
+	if !e.isCluster {
+		if e.opened != nil && e.opened.LastAddress() != "" {
+			return e.opened.LastAddress() // behind Sentinels it is not in the options
+		}
+		client = e.client
+	}
+	if c, ok := client.(*redis.Client); ok && c.Options().Addr != health.FailoverAddress {
 		return c.Options().Addr
 	}
-	return ""
+	return "port " + s.Info["tcp_port"]
 }
 
 // ask asks a server everything. What the user may not read is no error.
@@ -110,6 +165,22 @@ func (s *examined) ask(ctx context.Context, e *Engine, c redis.Cmdable) error {
 	if err != nil && !isDenial(err) {
 		return err
 	}
+	s.noteInfo(text)
+	if err := health.MeasureClock(ctx, c, &s.server); err != nil && !isDenial(err) {
+		return err
+	}
+	if s.Config, err = health.ReadSettings(ctx, c); err != nil {
+		return err
+	}
+	s.passwordUnused = e.opened != nil && e.opened.IsPasswordUnused(ctx, c)
+	if s.mode() == "sentinel" || s.isTooOld() || s.Info["loading"] == "1" {
+		return nil // it runs no scripts
+	}
+	return s.rights.ask(ctx, e, c)
+}
+
+// noteInfo takes in the reply of INFO.
+func (s *examined) noteInfo(text string) {
 	s.Info = health.ReadInfo(text)
 	s.server.Version = s.Info["redis_version"]
 	if valkey := s.Info["valkey_version"]; valkey != "" {
@@ -124,17 +195,16 @@ func (s *examined) ask(ctx context.Context, e *Engine, c redis.Cmdable) error {
 	if seconds, err := strconv.Atoi(s.Info["uptime_in_seconds"]); err == nil {
 		s.server.Uptime = time.Duration(seconds) * time.Second
 	}
-	if err := health.MeasureClock(ctx, c, &s.server); err != nil && !isDenial(err) {
-		return err
-	}
-	if s.Config, err = health.ReadSettings(ctx, c); err != nil {
-		return err
-	}
-	s.passwordUnused = e.opened != nil && e.opened.IsPasswordUnused(ctx, c)
-	if s.Info["redis_mode"] == "sentinel" || s.Info["loading"] == "1" {
-		return nil // it runs no scripts
-	}
-	return s.rights.ask(ctx, e, c)
+}
+
+// mode returns what kind of server it is. Valkey has a word of its own for that.
+func (s *examined) mode() string { return cmp.Or(s.Info["redis_mode"], s.Info["server_mode"]) }
+
+// isTooOld reports whether the server lacks commands of Redis 7.0. Valkey says with which Redis it is compatible.
+func (s *examined) isTooOld() bool {
+	major, _, _ := strings.Cut(s.Info["redis_version"], ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 7
 }
 
 // isDenial reports whether the server refused something because the user lacks a right.
@@ -150,9 +220,11 @@ func (e *Engine) judge(s *examined) []driver.Finding {
 	}
 	f := &health.Findings{Server: s.server.Name}
 	if e.judgeUsable(f, s) {
-		s.rights.judge(f)
+		s.rights.judge(f, !s.IsReplica)
 		if len(s.Info) > 0 {
 			s.JudgeMemory(f, "locks, queues and permits")
+		}
+		if len(s.Info) > 0 && !s.IsReplica {
 			s.JudgeSettings(f)
 			s.JudgePersistence(f, "Others are then granted what is still held")
 			s.JudgeClients(f)
@@ -172,23 +244,30 @@ func (e *Engine) judge(s *examined) []driver.Finding {
 
 // judgeUsable finds out whether locks can be kept on a server at all, and reports whether the rest is worth examining.
 func (e *Engine) judgeUsable(f *health.Findings, s *examined) bool {
-	const then = "no lock can be granted"
+	severity, then := driver.Critical, "no lock can be granted"
+	if s.IsReplica {
+		severity, then = driver.Warning, "no lock can be granted once it is promoted"
+	}
 	switch {
-	case s.Info["redis_mode"] == "sentinel":
-		f.Add(driver.Critical, "wrong-mode", "it is a Sentinel, which keeps no data: "+then,
+	case s.mode() == "sentinel":
+		f.Add(severity, "wrong-mode", "it is a Sentinel, which keeps no data: "+then,
 			"use a redisson+sentinel:// URL, or NewFailoverClient")
 		return false
-	case s.Info["redis_mode"] == "cluster" && !e.isCluster:
-		f.Add(driver.Critical, "wrong-mode", "it is part of a Cluster, and the client is for one server: "+
+	case s.mode() == "cluster" && !e.isCluster:
+		f.Add(severity, "wrong-mode", "it is part of a Cluster, and the client is for one server: "+
 			"locks whose names are on other servers cannot be granted",
 			"use a redisson+cluster:// URL, or NewClusterClient")
 		return false
+	case s.isTooOld():
+		f.Add(severity, "old-version", fmt.Sprintf("it has version %s, without commands that are needed: %s",
+			s.server.Version, then), "update it to 7.0 or later")
+		return false
 	case s.Info["loading"] == "1":
-		f.Add(driver.Critical, "loading", "it is loading its data, and refuses requests until that is done: "+then,
+		f.Add(severity, "loading", "it is loading its data, and refuses requests until that is done: "+then,
 			"wait")
 		return false
-	case s.server.Role == "replica":
-		f.Add(driver.Critical, "replica-as-node", fmt.Sprintf("it is a replica of %s:%s, and refuses all changes: %s",
+	case s.server.Role == "replica" && !s.IsReplica:
+		f.Add(severity, "replica-as-node", fmt.Sprintf("it is a replica of %s:%s, and refuses all changes: %s",
 			s.Info["master_host"], s.Info["master_port"], then), "name the master, or the Sentinels that know it")
 		return false
 	}
@@ -197,7 +276,10 @@ func (e *Engine) judgeUsable(f *health.Findings, s *examined) bool {
 
 // judgeNoGuard says what a restart or a failover means, as Redisson's keys have no failover guard.
 func (e *Engine) judgeNoGuard(f *health.Findings, s *examined) {
-	replicas, _ := strconv.Atoi(s.Info["connected_slaves"])
+	_, replicas := s.JudgeReplicas(f)
+	if replicas > 0 && len(s.Config) > 0 && !e.isCluster {
+		_ = s.JudgeMinReplicas(f, e.client)
+	}
 	const fix = "nothing, if locks only save work; else give resources the token, or use the engine redis"
 	switch {
 	case replicas > 0:

@@ -91,8 +91,8 @@ func (r *rights) ask(ctx context.Context, e *Engine, c redis.Cmdable) error {
 	return nil
 }
 
-// judge finds rights that the user lacks.
-func (r *rights) judge(f *health.Findings) {
+// judge finds rights that the user lacks. A server that grants needs them now, a replica once it is promoted.
+func (r *rights) judge(f *health.Findings, granting bool) {
 	const fix = "see the rights in docs/redisson.md; give these with ACL SETUSER: "
 	list := func(words []string) string { return strings.Join(words, " ") }
 	switch {
@@ -110,10 +110,14 @@ func (r *rights) judge(f *health.Findings) {
 			"nothing, or the words of *lock* in docs/redisson.md#rights")
 	case len(r.read)+len(r.write) > 0:
 		missing := append(slices.Clone(r.read), r.write...)
-		f.Add(driver.Critical, "rights", "the user lacks "+list(missing)+": no lock can be granted, or not all of them",
-			fix+list(missing))
+		severity, when := driver.Critical, ""
+		if !granting {
+			severity, when = driver.Warning, " once it is promoted (rights are not copied from the master)"
+		}
+		f.Add(severity, "rights",
+			"the user lacks "+list(missing)+": no lock can be granted, or not all of them"+when, fix+list(missing))
 	}
-	if len(r.listing) > 0 {
+	if len(r.listing) > 0 && granting {
 		f.Add(driver.Warning, "rights-listing", "the user lacks "+list(r.listing)+": locks work, but cannot be listed",
 			fix+list(r.listing))
 	}

@@ -60,6 +60,9 @@ func TestLocksWithoutAnEndAreSwept(t *testing.T) {
 	}
 }
 
+// always is the configuration of a server that forgets nothing.
+var always = redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
+
 func codes(x driver.Examination) string {
 	var all []string
 	for _, f := range x.Findings {
@@ -71,7 +74,7 @@ func codes(x driver.Examination) string {
 // The doctor tells what it means that there is no failover guard, and what else the server says.
 func TestExamine(t *testing.T) {
 	t.Parallel()
-	safe := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+	safe := redisserver.ForTest(t, always)
 	forgetful := redisserver.ForTest(t, redisserver.Config{})
 	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
 	for name, it := range map[string]struct {
@@ -103,5 +106,88 @@ func TestExamine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is wrong with a replica is reported, because it counts after a promotion.
+func TestExamineFindsFaultsOfReplicas(t *testing.T) {
+	t.Parallel()
+	r := redisserver.ReplicatedForTest(t, 1, always)
+	sentinels := redisserver.SentinelsForTest(t, 1, r)
+	master, replica := r.Master.Addr(), r.Replicas[0].Addr()
+	behind := "redisson+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + redisserver.MasterName
+	user := "redisson://locks:secret@" + master
+	set := func(s *redisserver.Server, args ...string) {
+		t.Helper()
+		if _, err := s.Command(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newUser := func(s *redisserver.Server, more ...string) {
+		t.Helper()
+		set(s, append([]string{"ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all"}, more...)...)
+	}
+	newUser(r.Master)
+	plain := "redisson://" + master
+	for _, step := range []struct {
+		before func()
+		url    string
+		want   string // the findings about the replica, and those about how they copy
+	}{
+		{func() {}, plain, "note min-replicas"},
+		{func() {}, behind, "warning min-replicas"},
+		{func() {
+			set(r.Replicas[0], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "volatile-lru")
+		}, plain, "note min-replicas, warning eviction-policy"},
+		{func() { set(r.Replicas[0], "CONFIG", "SET", "maxmemory-policy", "noeviction") }, user,
+			"note min-replicas, warning replica-rights"},
+		{func() { newUser(r.Replicas[0], "-hset") }, user, "note min-replicas, warning rights"},
+		{func() { set(r.Master, "CONFIG", "SET", "min-replicas-to-write", "1") }, plain, ""},
+		{func() { must(t, r.Replicas[0].Pause()) }, plain, "note replica-not-looked-at"},
+	} {
+		step.before()
+		e, err := redisson.Open(step.url)
+		must(t, err)
+		x, err := e.Examine(t.Context())
+		must(t, err)
+		must(t, e.Close())
+		var found []string
+		for _, f := range x.Findings {
+			wanted := map[bool]string{true: master, false: replica}[f.Code == "min-replicas"]
+			switch f.Code {
+			case "no-guard", "tls-off":
+				continue
+			}
+			found = append(found, f.Severity.String()+" "+f.Code)
+			if f.Server != wanted {
+				t.Errorf("%s: %+v", step.url, f)
+			}
+		}
+		if got := strings.Join(found, ", "); got != step.want {
+			t.Errorf("%s: found %q, want %q", step.url, got, step.want)
+		}
+		if len(x.Servers) != 2 || x.Servers[0].Name != master || x.Servers[1].Name != replica ||
+			x.Servers[1].Role != "replica" || x.Servers[1].Votes {
+			t.Errorf("%s: servers %+v", step.url, x.Servers)
+		}
+	}
+}
+
+// A client of the program's own leads to masters only.
+func TestExamineSaysThatReplicasWereNotAsked(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 1, always)
+	opened, err := redisson.Open("redisson+cluster://" + strings.Join(c.Addrs(), ","))
+	must(t, err)
+	defer opened.Close()
+	const guards = "warning no-guard, warning no-guard, warning no-guard"
+	for e, want := range map[*redisson.Engine]string{
+		open(t, cluster(c)): guards + ", note replica-not-looked-at", opened: guards,
+	} {
+		x, err := e.Examine(t.Context())
+		must(t, err)
+		if got := codes(x); got != want || len(x.Servers) != 6 {
+			t.Errorf("found %q on %d servers, want %q on 6", got, len(x.Servers), want)
+		}
 	}
 }

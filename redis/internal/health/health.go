@@ -88,6 +88,19 @@ func MeasureClock(ctx context.Context, c redis.Cmdable, s *driver.Server) error 
 	return nil
 }
 
+// maxExamineTime is how long an examination waits for servers.
+const maxExamineTime = 3 * time.Second
+
+// TimeToReport returns a context that ends before its parent, at most 3 s from now, so that time is left to report
+// servers that did not answer.
+func TimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := maxExamineTime
+	if end, limited := ctx.Deadline(); limited {
+		limit = min(limit, time.Until(end)/3*2)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
 // SilentError returns the error for a server that did not answer, as the contract of engines defines it.
 func SilentError(err error) error {
 	var timeout interface{ Timeout() bool }
