@@ -21,7 +21,7 @@ import (
 )
 
 // Examine implements [driver.Operator]. It lists the masters, each followed by its replicas. An engine of [Open] asks
-// the replicas, too. An engine of NewEngine knows of them only what their master says. It leaves a small script in the
+// the replicas, too. An engine of New knows of them only what their master says. It leaves a small script in the
 // cache of each server, as all requests do, and changes nothing else.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.connections.IsClosed() {

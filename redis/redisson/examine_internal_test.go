@@ -70,7 +70,7 @@ func TestExamineJudges(t *testing.T) {
 			}
 			client := redis.NewClient(o)
 			defer client.Close()
-			e, err := NewEngine(client)
+			e, err := New(client)
 			if err != nil {
 				t.Fatal(err)
 			}
