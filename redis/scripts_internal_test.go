@@ -26,3 +26,18 @@ func TestScriptsAreSplitAtConstants(t *testing.T) {
 		}
 	}
 }
+
+// In scripts, words of capital letters are constants; variables have other names.
+func TestCapitalsInScriptsAreConstants(t *testing.T) {
+	t.Parallel()
+	c := config{prefix: DefaultPrefix, guard: true}
+	noCode := regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|--.*`)
+	word := regexp.MustCompile(`\b[A-Z][A-Z_]+\b`)
+	for i, text := range c.newScriptSet("server", true).text {
+		for _, found := range word.FindAllString(noCode.ReplaceAllString(text, ""), -1) {
+			if found != "KEYS" && found != "ARGV" {
+				t.Errorf("script %d: %s is not replaced by a value", i, found)
+			}
+		}
+	}
+}

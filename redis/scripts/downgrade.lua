@@ -3,19 +3,19 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, floor (the client's clock, us), closed
 --   Answers 1 if the owner is a shared holder now, 0 if it does not hold.
-local OWNER, FLOOR, CLOSED = ARGV[1], ARGV[2], ARGV[3]
+local owner, floor, closed = ARGV[1], ARGV[2], ARGV[3]
 
 -- use lock.lua
 
 expireShared()
-if not holds(OWNER) then return sharedUntil(OWNER) and 1 or 0 end
-local ms = call('PTTL', VALUE)
+if not holds(owner) then return sharedUntil(owner) and 1 or 0 end
+local ms = call('PTTL', valueKey)
 if ms <= 0 then ms = FIRST_LEASE end -- somebody removed the ttl
-local detail = string.gsub(string.sub(value, #OWNER + 2), '\nq?$', '')
+local detail = string.gsub(string.sub(value, #owner + 2), '\nq?$', '')
 value = false
 expireShared() -- drop what is left of earlier shared holders
-call('HSET', INFO, 'h' .. OWNER, '1 ' .. detail)
-call('ZADD', HOLDERS, now + ms, OWNER)
+call('HSET', infoKey, 'h' .. owner, '1 ' .. detail)
+call('ZADD', holdersKey, now + ms, owner)
 setShared(1)
 handOver(nil, true)
 updateMarks()

@@ -4,7 +4,7 @@
 --         among shared holders: the end of a lease (ms) after which to begin, and how many to check,
 --         floor (the client's clock, us), closed
 --   Answers {1 if there was such a holder, else 0, the end of the last lease checked, or nothing if none follows}.
-local AFTER, COUNT, FLOOR, CLOSED = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local after, count, floor, closed = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 -- use lock.lua
 
@@ -18,7 +18,7 @@ end
 -- removeFrom removes the shared holder with the token, if it is among these owners.
 local function removeFrom(owners)
   for _, owner in ipairs(owners) do
-    if hasToken(string.match(call('HGET', INFO, 'h' .. owner) or '', '^%d+ (%d+) (%d+) ')) then
+    if hasToken(string.match(call('HGET', infoKey, 'h' .. owner) or '', '^%d+ (%d+) (%d+) ')) then
       setShared(sharedWeight() - removeShared(owner))
       found, last = 1, ''
       return
@@ -30,14 +30,14 @@ expireShared()
 if value and not sharedWeight() then
   if hasToken(string.match(value, '\n(%d+) (%d+) ')) then
     value, found = false, 1
-    call('DEL', VALUE)
+    call('DEL', valueKey)
   end
 elseif value then -- a lease that is renewed meanwhile ends later, so it is not missed
-  removeFrom(call('ZRANGEBYSCORE', HOLDERS, '(' .. AFTER, '+inf', 'LIMIT', 0, COUNT))
-  local behind = call('ZRANGEBYSCORE', HOLDERS, '(' .. AFTER, '+inf', 'WITHSCORES', 'LIMIT', COUNT - 1, 1)
+  removeFrom(call('ZRANGEBYSCORE', holdersKey, '(' .. after, '+inf', 'LIMIT', 0, count))
+  local behind = call('ZRANGEBYSCORE', holdersKey, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', count - 1, 1)
   if found == 0 and behind[2] then -- the next part must begin after all leases that end at the same moment
     last = behind[2]
-    removeFrom(call('ZRANGEBYSCORE', HOLDERS, last, last))
+    removeFrom(call('ZRANGEBYSCORE', holdersKey, last, last))
   end
 end
 handOver(nil, found == 1)

@@ -25,9 +25,9 @@ local function exists(key) return call('EXISTS', key) == 1 end
 local leaks = {}
 
 function leaks.value()
-  if not value or not isEndless(VALUE) then return end
+  if not value or not isEndless(valueKey) then return end
   if sharedWeight() then
-    if call('ZRANGEBYSCORE', HOLDERS, '(' .. now, '+inf', 'LIMIT', 0, 1)[1] then return end
+    if call('ZRANGEBYSCORE', holdersKey, '(' .. now, '+inf', 'LIMIT', 0, 1)[1] then return end
     return 'remains', 1, 'shared'
   end
   local token, text = string.match(value, '^[^\n]*\n(%d+) %d+ %d+\n(.*)$')
@@ -36,16 +36,16 @@ function leaks.value()
 end
 
 function leaks.token()
-  local ms = call('PTTL', TOKEN)
-  if (ms == -1 or ms > tokenTTL(counter()) + 60000) and string.find(call('GET', TOKEN), '^%d+q?$') then
+  local ms = call('PTTL', tokenKey)
+  if (ms == -1 or ms > tokenTTL(counter()) + 60000) and string.find(call('GET', tokenKey), '^%d+q?$') then
     return 'token', 1, ''
   end
 end
 
 -- queue checks that many places after one, and also returns the last place checked if there are more.
 function leaks.queue(after, limit)
-  if isEndless(QUEUE) and not exists(INFO) then return 'remains', call('ZCARD', QUEUE), '' end
-  local places = call('ZRANGEBYSCORE', QUEUE, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+  if isEndless(queueKey) and not exists(infoKey) then return 'remains', call('ZCARD', queueKey), '' end
+  local places = call('ZRANGEBYSCORE', queueKey, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
   local dead = {}
   for i = 1, #places, 2 do
     if isGone(places[i]) then table.insert(dead, places[i]) end
@@ -54,17 +54,17 @@ function leaks.queue(after, limit)
 end
 
 function leaks.holders()
-  if isEndless(HOLDERS) and not (sharedWeight() and value) then return 'remains', 1, '' end
+  if isEndless(holdersKey) and not (sharedWeight() and value) then return 'remains', 1, '' end
 end
 
 function leaks.info()
-  if isEndless(INFO) and not exists(HOLDERS) and not exists(QUEUE) and not (sharedWeight() and value) then
+  if isEndless(infoKey) and not exists(holdersKey) and not exists(queueKey) and not (sharedWeight() and value) then
     return 'remains', 1, ''
   end
 end
 
 -- Fails if a key has another type.
-call('GET', TOKEN)
-call('ZCARD', QUEUE)
-call('ZCARD', HOLDERS)
-call('HEXISTS', INFO, '')
+call('GET', tokenKey)
+call('ZCARD', queueKey)
+call('ZCARD', holdersKey)
+call('HEXISTS', infoKey, '')

@@ -4,7 +4,7 @@
 --         for the queue also the place after which to begin, and how many places to check
 --   Answers {} for no leak, or {sort, how many, mark}. For a lease {..., token, holder text} follow; the text is false
 --   for another kind of holder. For waiters, the last place replaces the mark, or nothing if no place follows.
-local FLOOR, CLOSED = '0', '1'
+local floor, closed = '0', '1'
 
 -- use lock.lua
 -- use leak_checks.lua

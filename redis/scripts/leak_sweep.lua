@@ -4,14 +4,14 @@
 --   ARGV  part, sort and mark as in leak_find.lua; for the queue also the place after which to begin, and how many
 --         places to check; then floor (the client's clock, us), how many earlier steps removed, closed
 --   Answers {how many were removed, the last place checked, or nothing if no place follows}.
-local PART, FLOOR, BEFORE, CLOSED = ARGV[1], ARGV[6], tonumber(ARGV[7]), ARGV[8]
+local part, floor, before, closed = ARGV[1], ARGV[6], tonumber(ARGV[7]), ARGV[8]
 
 -- use lock.lua
 -- use leak_checks.lua
-local sort, count, found, dead = leaks[PART](ARGV[4], ARGV[5])
+local sort, count, found, dead = leaks[part](ARGV[4], ARGV[5])
 if sort ~= ARGV[2] or sort ~= 'waiters' and found ~= ARGV[3] then return {0, ''} end
 if sort == 'token' then -- the token itself is kept: later ones must be larger
-  call('PEXPIRE', TOKEN, tokenTTL(counter()))
+  call('PEXPIRE', tokenKey, tokenTTL(counter()))
   return {1, ''}
 end
 if sort == 'waiters' then
@@ -20,14 +20,14 @@ if sort == 'waiters' then
   if found ~= '' then return {count, found} end
 elseif sort == 'lease' then
   value = false
-  call('DEL', VALUE)
-elseif PART == 'value' then
+  call('DEL', valueKey)
+elseif part == 'value' then
   expireShared()
 else
-  call('DEL', PART == 'queue' and QUEUE or PART == 'holders' and HOLDERS or INFO)
-  if leaks.info() then call('DEL', INFO) end
+  call('DEL', part == 'queue' and queueKey or part == 'holders' and holdersKey or infoKey)
+  if leaks.info() then call('DEL', infoKey) end
 end
-if BEFORE + count > 0 then
+if before + count > 0 then
   handOver(nil, true)
   updateMarks()
 end

@@ -1,8 +1,8 @@
 -- lock.lua: what the scripts share about one name. Other scripts include it with "-- use lock.lua". They must define
--- CLOSED ("1" if no lease may be granted now, else "") and FLOOR (the smallest token allowed, as text) above it.
+-- closed ("1" if no lease may be granted now, else "") and floor (the smallest token allowed, as text) above it.
 --
 -- Constants of all scripts. Before a script is loaded, scripts.go (newScriptSet) replaces each of these words by its
--- value, and drops all lines that are only a comment. Other words of capital letters are variables.
+-- value, and drops all lines that are only a comment.
 --   PREFIX                text: WithPrefix, the begin of all value keys
 --   IDENTITY              text: the identity of the server for which this script is made
 --   FIRST_LEASE           ms: the first lease of a waiter that another's release granted (Go: firstLease)
@@ -16,25 +16,25 @@
 --   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
 --
 -- Keys of a name, all in one slot:
---   VALUE    string: who holds.  "<owner>\n<token> <tokens> <granted>\n<text>\n" (exclusive),
---                                followed by "q" while somebody waits
---                                "\n<token> ..." (released, but kept for a while)
---                                "shared\n<total weight>" (see HOLDERS)
---                                anything else: another kind of client
---            <token> is the first of <tokens> tokens. <granted> is when it was granted, in us: by this server's clock,
---            or by the client's if take_free.lua, batch.lua or take_all.lua granted it. It is only for display.
---            It expires with the lease, or with the last lease of shared holders.
---            A moved slot takes along the time that is left. The times in HOLDERS then are those of the old server's
---            clock: see rebase.
---   TOKEN    string: the last token given, followed by "q" while somebody waits
---   QUEUE    zset:   the waiters in order: the place of each call, which is its first owner
---   HOLDERS  zset:   shared holders: owner, by the end of its lease (ms)
---   INFO     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted>\n<text>"
---                    "w<place>" of waiters:
---                    "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
---                    (ttl, joined and seen in ms; way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
---                    "o<place>" the owner that waits there, if it is not the first one of the call;
---                    or "!" and the previous owner, until the next one has come
+--   valueKey    string: who holds.  "<owner>\n<token> <tokens> <granted>\n<text>\n" (exclusive),
+--                                   followed by "q" while somebody waits
+--                                   "\n<token> ..." (released, but kept for a while)
+--                                   "shared\n<total weight>" (see holdersKey)
+--                                   anything else: another kind of client
+--               <token> is the first of <tokens> tokens. <granted> is when it was granted, in us: by this server's
+--               clock, or by the client's if take_free.lua, batch.lua or take_all.lua granted it. It is only for
+--               display. The key expires with the lease, or with the last lease of shared holders.
+--               A moved slot takes along the time that is left. The times in holdersKey then are those of the old
+--               server's clock: see rebase.
+--   tokenKey    string: the last token given, followed by "q" while somebody waits
+--   queueKey    zset:   the waiters in order: the place of each call, which is its first owner
+--   holdersKey  zset:   shared holders: owner, by the end of its lease (ms)
+--   infoKey     hash:   "h<owner>" of shared holders: "<weight> <token> <tokens> <granted>\n<text>"
+--                       "w<place>" of waiters:
+--                       "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
+--                       (ttl, joined and seen in ms; way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
+--                       "o<place>" the owner that waits there, if it is not the first one of the call;
+--                       or "!" and the previous owner, until the next one has come
 --
 -- Messages. Those to a waiter go to the channel of its process: PREFIX .. "wake:<process>", or in a Cluster "wake:" in
 -- the slot of the name. onMessage in wait.go receives them, and finds the waiter by its ticket.
@@ -48,11 +48,11 @@
 --           behind a polling head: when that counts as gone. The rest of the ticket stays secret until the grant.
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
 --           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (connection.go).
-local VALUE, TOKEN, QUEUE, HOLDERS, INFO = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local valueKey, tokenKey, queueKey, holdersKey, infoKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, pcall = redis.call, redis.pcall
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local value = call('GET', VALUE)
+local value = call('GET', valueKey)
 
 -- holds tells whether owner holds exclusively.
 local function holds(owner)
@@ -77,24 +77,24 @@ end
 
 -- counter returns the last token given, and whether it is marked.
 local function counter()
-  local last, marked = string.match(call('GET', TOKEN) or '', '^(%d+)(q?)')
+  local last, marked = string.match(call('GET', tokenKey) or '', '^(%d+)(q?)')
   return tonumber(last or 0), marked == 'q'
 end
 
 -- use token_ttl.lua
 local function setCounter(last, marked)
-  call('SET', TOKEN, string.format(marked and '%.0fq' or '%.0f', last), 'PX', tokenTTL(last))
+  call('SET', tokenKey, string.format(marked and '%.0fq' or '%.0f', last), 'PX', tokenTTL(last))
 end
 
 -- hasWaiters tells whether anybody waits.
 local function hasWaiters()
-  return call('EXISTS', QUEUE) == 1
+  return call('EXISTS', queueKey) == 1
 end
 
 -- nextToken returns the first of n new tokens.
 local function nextToken(n)
   local last, marked = counter()
-  local token = math.max(last + 1, tonumber(FLOOR))
+  local token = math.max(last + 1, tonumber(floor))
   if token > MAX_TOKEN - n + 1 then error('EXHAUSTED') end
   setCounter(token + n - 1, marked)
   return token
@@ -104,35 +104,35 @@ end
 -- nobody does look there only. Call it last in each script that may change that. A semaphore shares its last token with
 -- the lock of its name, and no request looks for its marks.
 local function updateMarks()
-  if not string.find(QUEUE, ':queue$') then return end
+  if not string.find(queueKey, ':queue$') then return end
   local waiting = hasWaiters()
   local last, marked = counter()
   if marked ~= waiting then setCounter(last, waiting) end
   if value and not sharedWeight() and not isForeign() and (string.sub(value, -1) == 'q') ~= waiting then
     value = waiting and value .. 'q' or string.sub(value, 1, -2)
-    call('SET', VALUE, value, 'KEEPTTL')
+    call('SET', valueKey, value, 'KEEPTTL')
   end
 end
 
 -- setShared stores that the shared holders have a total weight of n.
 local function setShared(n)
-  local last = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2]
+  local last = call('ZREVRANGE', holdersKey, 0, 0, 'WITHSCORES')[2]
   if last then
     value = 'shared\n' .. n
-    call('SET', VALUE, value, 'PXAT', last)
-    call('PEXPIREAT', HOLDERS, last)
-    extendKey(INFO, last - now)
+    call('SET', valueKey, value, 'PXAT', last)
+    call('PEXPIREAT', holdersKey, last)
+    extendKey(infoKey, last - now)
   else
     value = false
-    call('DEL', VALUE)
+    call('DEL', valueKey)
   end
 end
 
 -- removeShared removes a shared holder and returns its weight. Call setShared afterwards.
 local function removeShared(owner)
-  local weight = string.match(call('HGET', INFO, 'h' .. owner) or '0 ', '^(%d+) ')
-  call('ZREM', HOLDERS, owner)
-  call('HDEL', INFO, 'h' .. owner)
+  local weight = string.match(call('HGET', infoKey, 'h' .. owner) or '0 ', '^(%d+) ')
+  call('ZREM', holdersKey, owner)
+  call('HDEL', infoKey, 'h' .. owner)
   return tonumber(weight)
 end
 
@@ -140,11 +140,11 @@ end
 -- the millisecond, unless the slot was moved from a server with another clock: a move keeps the time that is left of
 -- the expiry.
 local function rebase()
-  local last, expiry = call('ZREVRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2], call('PEXPIRETIME', VALUE)
+  local last, expiry = call('ZREVRANGE', holdersKey, 0, 0, 'WITHSCORES')[2], call('PEXPIRETIME', valueKey)
   if not last or expiry < 0 or expiry == tonumber(last) then return end
-  call('PEXPIREAT', HOLDERS, expiry) -- needs no memory: see extendShared
-  local all = call('ZRANGE', HOLDERS, 0, -1, 'WITHSCORES')
-  for i = 1, #all, 2 do call('ZADD', HOLDERS, string.format('%.0f', all[i + 1] + expiry - last), all[i]) end
+  call('PEXPIREAT', holdersKey, expiry) -- needs no memory: see extendShared
+  local all = call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do call('ZADD', holdersKey, string.format('%.0f', all[i + 1] + expiry - last), all[i]) end
 end
 
 -- expireShared removes shared holders whose lease has ended. Call it before looking at holders.
@@ -152,21 +152,21 @@ local function expireShared()
   local n = sharedWeight()
   if n == nil then return end
   if value then rebase() end
-  local ended = call('ZRANGEBYSCORE', HOLDERS, '-inf', value and now or '+inf')
+  local ended = call('ZRANGEBYSCORE', holdersKey, '-inf', value and now or '+inf')
   for _, owner in ipairs(ended) do n = n - removeShared(owner) end
-  if value and (#ended > 0 or call('EXISTS', HOLDERS) == 0) then setShared(n) end -- the list may be lost, too
+  if value and (#ended > 0 or call('EXISTS', holdersKey) == 0) then setShared(n) end -- the list may be lost, too
 end
 
 -- sharedUntil returns the end of the owner's shared lease, or nil.
 local function sharedUntil(owner)
-  return sharedWeight() and tonumber(call('ZSCORE', HOLDERS, owner) or nil)
+  return sharedWeight() and tonumber(call('ZSCORE', holdersKey, owner) or nil)
 end
 
 -- extendShared makes the lease of a shared holder last until a moment. Its first step needs no memory: when the server
 -- has none left, it allows all steps that follow the first change of a script.
 local function extendShared(owner, moment)
-  call('PEXPIREAT', HOLDERS, moment, 'GT')
-  call('ZADD', HOLDERS, moment, owner)
+  call('PEXPIREAT', holdersKey, moment, 'GT')
+  call('ZADD', holdersKey, moment, owner)
   setShared(sharedWeight())
 end
 
@@ -182,12 +182,12 @@ local function setHolder(owner, mode, weight, tokens, ms, token, text)
   local detail = string.format('%.0f %d %.0f\n%s', token, tokens, now * 1000, text)
   if mode == 'x' then
     value = owner .. '\n' .. detail .. (hasWaiters() and '\nq' or '\n')
-    call('SET', VALUE, value, 'PX', ms)
+    call('SET', valueKey, value, 'PX', ms)
   else
     if not value then expireShared() end -- drop what is left of earlier shared holders
     local n = sharedWeight() + weight
-    call('HSET', INFO, 'h' .. owner, weight .. ' ' .. detail)
-    call('ZADD', HOLDERS, now + ms, owner)
+    call('HSET', infoKey, 'h' .. owner, weight .. ' ' .. detail)
+    call('ZADD', holdersKey, now + ms, owner)
     setShared(n)
   end
 end
@@ -195,15 +195,16 @@ end
 -- endsIn returns in how many ms the next lease ends: 0 if nobody holds, -1 if never.
 local function endsIn()
   if not value then return 0 end
-  if sharedWeight() then return math.max(call('ZRANGE', HOLDERS, 0, 0, 'WITHSCORES')[2] - now, 0) end
-  return call('PTTL', VALUE)
+  if sharedWeight() then return math.max(call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')[2] - now, 0) end
+  return call('PTTL', valueKey)
 end
 
 -- readWaiter returns the record of the waiter at a place, or nil.
 local function readWaiter(place)
   local w = {}
   w.mode, w.weight, w.size, w.ttl, w.tokens, w.joined, w.seen, w.way, w.ticket, w.process, w.text = string.match(
-    call('HGET', INFO, 'w' .. place) or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+[-%x]*) (%S+)\n(.*)$')
+    call('HGET', infoKey, 'w' .. place) or '',
+    '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S) (%d+[-%x]*) (%S+)\n(.*)$')
   if not w.mode then return nil end
   w.number = string.match(w.ticket, '^%d+') -- the rest of the ticket is secret
   for _, field in ipairs({'weight', 'size', 'ttl', 'tokens', 'seen'}) do w[field] = tonumber(w[field]) end
@@ -217,20 +218,20 @@ end
 local function noteSeen(place, w)
   if w.seen <= now then return end
   w.seen = now
-  local record = string.gsub(call('HGET', INFO, 'w' .. place),
+  local record = string.gsub(call('HGET', infoKey, 'w' .. place),
     '^(%a %d+ %d+ %d+ %d+ %d+) %d+', '%1 ' .. string.format('%.0f', now))
-  call('HSET', INFO, 'w' .. place, record)
+  call('HSET', infoKey, 'w' .. place, record)
 end
 
 -- ownerAt returns the owner that waits at a place.
 local function ownerAt(place)
-  return call('HGET', INFO, 'o' .. place) or place
+  return call('HGET', infoKey, 'o' .. place) or place
 end
 
 -- leaveQueue removes a place from the queue, and tells whether it was there.
 local function leaveQueue(place)
-  call('HDEL', INFO, 'w' .. place, 'o' .. place)
-  return call('ZREM', QUEUE, place) == 1
+  call('HDEL', infoKey, 'w' .. place, 'o' .. place)
+  return call('ZREM', queueKey, place) == 1
 end
 
 -- notify sends a message to a waiter. It returns how many received it, or nil if nothing can be sent.
@@ -239,7 +240,7 @@ local function notify(w, message)
   if w.way == 'P' then
     receivers = pcall('PUBLISH', PREFIX .. 'wake:' .. w.process, message)
   else
-    receivers = pcall('SPUBLISH', string.gsub(TOKEN, 'token$', 'wake:') .. w.process, message)
+    receivers = pcall('SPUBLISH', string.gsub(tokenKey, 'token$', 'wake:') .. w.process, message)
   end
   return type(receivers) == 'number' and receivers or nil
 end
@@ -248,7 +249,7 @@ end
 -- that the name is free. It does not notify the place me, whose owner is running this script.
 local function notifySecond(me, ms)
   while true do
-    local second = call('ZRANGE', QUEUE, 1, 1)[1]
+    local second = call('ZRANGE', queueKey, 1, 1)[1]
     if not second or second == me then return end
     local w = readWaiter(second)
     if w and (w.way == '-' or notify(w, string.format('h %s %.0f', w.number, ms)) ~= 0) then return end
@@ -264,8 +265,8 @@ end
 -- A message may also reach subscribers that this server does not count, because they subscribed at a replica. So
 -- before it grants, it asks the waiter with "?" whether it listens. What it tells a waiter has already been done.
 local function handOver(me, changed)
-  while CLOSED ~= '1' do
-    local place = call('ZRANGE', QUEUE, 0, 0)[1]
+  while closed ~= '1' do
+    local place = call('ZRANGE', queueKey, 0, 0)[1]
     if not place or place == me then return end
     local w = readWaiter(place)
     if not w then
@@ -289,7 +290,7 @@ local function handOver(me, changed)
       if receivers > 0 then
         local token, ms = nextToken(w.tokens), math.min(w.ttl, FIRST_LEASE)
         setHolder(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
-        notify(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', QUEUE)))
+        notify(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', queueKey)))
       end
     end
     changed = true

@@ -2,14 +2,14 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, ttl (ms)
 --   Answers 1 if it is renewed, 0 if the owner does not hold.
-local FLOOR, CLOSED = '0', '1'
+local floor, closed = '0', '1'
 
 -- use lock.lua
 
 local owner, ttl = ARGV[1], tonumber(ARGV[2])
 expireShared()
 if holds(owner) then
-  extendKey(VALUE, ttl)
+  extendKey(valueKey, ttl)
   return 1
 end
 local endsAt = sharedUntil(owner)

@@ -5,12 +5,12 @@
 --   Answers {the missing commands, 1 if messages to waiters may be sent}.
 -- use permitted.lua
 local missing = missingCommands({
-  {'TIME'}, {'EXISTS', QUEUE}, {'GET', VALUE}, {'MGET', VALUE}, {'SET', VALUE, ''}, {'DEL', VALUE},
-  {'PTTL', VALUE}, {'PEXPIRE', VALUE, '1'}, {'PEXPIREAT', HOLDERS, '1'}, {'PEXPIRETIME', VALUE},
-  {'HGET', INFO, ''}, {'HSET', INFO, '', ''}, {'HDEL', INFO, ''}, {'HMGET', INFO, ''}, {'HEXISTS', INFO, ''},
-  {'HINCRBY', INFO, '', '1'},
-  {'ZADD', QUEUE, '1', ''}, {'ZREM', QUEUE, ''}, {'ZCARD', QUEUE}, {'ZRANGE', QUEUE, '0', '0'},
-  {'ZREVRANGE', QUEUE, '0', '0'},
-  {'ZRANGEBYSCORE', HOLDERS, '0', '0'}, {'ZRANK', QUEUE, ''}, {'ZSCORE', QUEUE, ''},
+  {'TIME'}, {'EXISTS', queueKey}, {'GET', valueKey}, {'MGET', valueKey}, {'SET', valueKey, ''}, {'DEL', valueKey},
+  {'PTTL', valueKey}, {'PEXPIRE', valueKey, '1'}, {'PEXPIREAT', holdersKey, '1'}, {'PEXPIRETIME', valueKey},
+  {'HGET', infoKey, ''}, {'HSET', infoKey, '', ''}, {'HDEL', infoKey, ''}, {'HMGET', infoKey, ''},
+  {'HEXISTS', infoKey, ''}, {'HINCRBY', infoKey, '', '1'},
+  {'ZADD', queueKey, '1', ''}, {'ZREM', queueKey, ''}, {'ZCARD', queueKey}, {'ZRANGE', queueKey, '0', '0'},
+  {'ZREVRANGE', queueKey, '0', '0'},
+  {'ZRANGEBYSCORE', holdersKey, '0', '0'}, {'ZRANK', queueKey, ''}, {'ZSCORE', queueKey, ''},
 })
 return {missing, mayPublish() and 1 or 0}

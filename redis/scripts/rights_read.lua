@@ -4,9 +4,9 @@
 --   Answers {the missing commands, 1 if messages to waiters may be sent, 1 if scripts that send them may be run}.
 -- use permitted.lua
 local missing = missingCommands({
-  {'TIME'}, {'EXISTS', QUEUE}, {'GET', VALUE}, {'PTTL', VALUE}, {'PEXPIRETIME', VALUE},
-  {'HGET', INFO, ''}, {'HMGET', INFO, ''}, {'HEXISTS', INFO, ''},
-  {'ZCARD', QUEUE}, {'ZREVRANGE', QUEUE, '0', '0'}, {'ZRANGEBYSCORE', HOLDERS, '0', '0'},
+  {'TIME'}, {'EXISTS', queueKey}, {'GET', valueKey}, {'PTTL', valueKey}, {'PEXPIRETIME', valueKey},
+  {'HGET', infoKey, ''}, {'HMGET', infoKey, ''}, {'HEXISTS', infoKey, ''},
+  {'ZCARD', queueKey}, {'ZREVRANGE', queueKey, '0', '0'}, {'ZRANGEBYSCORE', holdersKey, '0', '0'},
 })
 local publishes = mayPublish()
-return {missing, publishes and 1 or 0, publishes and isAllowed('EVALSHA', '', '1', QUEUE) and 1 or 0}
+return {missing, publishes and 1 or 0, publishes and isAllowed('EVALSHA', '', '1', queueKey) and 1 or 0}

@@ -7,7 +7,7 @@
 --   Answers {now (ms), what is left of the lease (ms, -1 for ever, -2 not held), the value without its owner or false,
 --            1 for another kind of holder, {end (ms), record} of shared holders,
 --            number of waiters, {score, record} of waiters}.
-local call, limit, TIED = redis.call, ARGV[1], 4000 -- TIED: HMGET cannot take more fields than that
+local call, limit, maxTied = redis.call, ARGV[1], 4000 -- maxTied: HMGET cannot take more fields than that
 local now = call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 
@@ -20,7 +20,7 @@ local function readBehind(key, after, fieldPrefix, formatScore)
       if members[i + 1] ~= last then break end
       members[i], members[i + 1] = nil, nil
     end
-    local tied = call('ZRANGEBYSCORE', key, last, last, 'WITHSCORES', 'LIMIT', 0, TIED)
+    local tied = call('ZRANGEBYSCORE', key, last, last, 'WITHSCORES', 'LIMIT', 0, maxTied)
     for _, word in ipairs(tied) do table.insert(members, word) end
   end
   local list, fields = {}, {}

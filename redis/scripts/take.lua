@@ -8,55 +8,55 @@
 --   {0, now (ms), when the next lease ends (ms from now, -1 never), position in the queue (0 is the head, -1 not
 --    queued), 1 for another kind of holder} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
-local OWNER, FLOOR, PLACE, CLOSED = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
-if PLACE == '' then PLACE = OWNER end
+local owner, floor, place, closed = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
+if place == '' then place = owner end
 
 -- use lock.lua
 
 local ttl, tokens = tonumber(ARGV[2]), tonumber(ARGV[3])
 local mode, weight, size = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 expireShared()
-if holds(OWNER) then
-  extendKey(VALUE, ttl)
+if holds(owner) then
+  extendKey(valueKey, ttl)
   local token, n = string.match(value, '\n(%d+) (%d+) ')
-  return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
+  return {tonumber(token), tonumber(n), call('ZCARD', queueKey)}
 end
-local mine = sharedUntil(OWNER)
+local mine = sharedUntil(owner)
 if mine then
-  if now + ttl > mine then extendShared(OWNER, now + ttl) end
-  local token, n = string.match(call('HGET', INFO, 'h' .. OWNER) or '', '^%d+ (%d+) (%d+) ')
-  return {tonumber(token), tonumber(n), call('ZCARD', QUEUE)}
+  if now + ttl > mine then extendShared(owner, now + ttl) end
+  local token, n = string.match(call('HGET', infoKey, 'h' .. owner) or '', '^%d+ (%d+) (%d+) ')
+  return {tonumber(token), tonumber(n), call('ZCARD', queueKey)}
 end
 
-handOver(PLACE, false)
+handOver(place, false)
 -- The request is late if another owner of the call has been at its place or is about to come: the first owner then
 -- does not wait any more. The same holds for later owners: those of a call come one after the other, with growing
 -- tickets.
-local previous = readWaiter(PLACE)
-local late = PLACE == OWNER and call('HEXISTS', INFO, 'o' .. PLACE) == 1
-late = late or ownerAt(PLACE) == '!' .. OWNER
+local previous = readWaiter(place)
+local late = place == owner and call('HEXISTS', infoKey, 'o' .. place) == 1
+late = late or ownerAt(place) == '!' .. owner
 if previous and previous.process == ARGV[11] then
   local mine, its = tonumber(string.match(ARGV[10], '^%d+')), tonumber(string.match(previous.ticket, '^%d+'))
-  late = late or mine < its or mine == its and ownerAt(PLACE) ~= OWNER
+  late = late or mine < its or mine == its and ownerAt(place) ~= owner
 end
-local head = call('ZRANGE', QUEUE, 0, 0)[1]
-if CLOSED ~= '1' and not late and (not head or head == PLACE) and fits(mode, weight, size) then
-  if head then leaveQueue(PLACE) end
+local head = call('ZRANGE', queueKey, 0, 0)[1]
+if closed ~= '1' and not late and (not head or head == place) and fits(mode, weight, size) then
+  if head then leaveQueue(place) end
   local token = nextToken(tokens)
-  setHolder(OWNER, mode, weight, tokens, ttl, token, ARGV[5])
+  setHolder(owner, mode, weight, tokens, ttl, token, ARGV[5])
   handOver(nil, true)
   updateMarks()
-  return {token, tokens, call('ZCARD', QUEUE)}
+  return {token, tokens, call('ZCARD', queueKey)}
 end
 -- isQueueFull tells whether there is no room for one more waiter. It checks whether a few waiters are gone, others each
 -- time: nothing else does while a lock is held for long, and they would fill the queue for ever.
 local function isQueueFull()
   local maxWaiters = tonumber(ARGV[13])
   if maxWaiters == 0 then return false end
-  local n = call('ZCARD', QUEUE)
+  local n = call('ZCARD', queueKey)
   if n < maxWaiters then return false end
   local from = now % n
-  for _, place in ipairs(call('ZRANGE', QUEUE, from, from + 7)) do
+  for _, place in ipairs(call('ZRANGE', queueKey, from, from + 7)) do
     local w = readWaiter(place)
     local isGone = not w or now - w.seen >= QUEUE_KEPT_FOR and (w.way == '-' or notify(w, '?') == 0)
     if isGone and leaveQueue(place) then n = n - 1 end
@@ -67,15 +67,15 @@ end
 if ARGV[9] ~= '' and not late then
   local joined = now
   if previous then joined = previous.joined end
-  if not call('ZSCORE', QUEUE, PLACE) then
+  if not call('ZSCORE', queueKey, place) then
     if isQueueFull() then return 0 end
-    call('ZADD', QUEUE, (call('ZREVRANGE', QUEUE, 0, 0, 'WITHSCORES')[2] or 0) + 1, PLACE)
+    call('ZADD', queueKey, (call('ZREVRANGE', queueKey, 0, 0, 'WITHSCORES')[2] or 0) + 1, place)
   end
-  call('HSET', INFO, 'w' .. PLACE, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
+  call('HSET', infoKey, 'w' .. place, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
     mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
-  if PLACE ~= OWNER then call('HSET', INFO, 'o' .. PLACE, OWNER) end
-  extendKey(QUEUE, QUEUE_KEPT_FOR)
-  extendKey(INFO, QUEUE_KEPT_FOR)
+  if place ~= owner then call('HSET', infoKey, 'o' .. place, owner) end
+  extendKey(queueKey, QUEUE_KEPT_FOR)
+  extendKey(infoKey, QUEUE_KEPT_FOR)
   updateMarks()
 end
-return {0, now, endsIn(), call('ZRANK', QUEUE, PLACE) or -1, isForeign() and 1 or 0}
+return {0, now, endsIn(), call('ZRANK', queueKey, place) or -1, isForeign() and 1 or 0}

@@ -7,9 +7,9 @@
 --
 -- It checks all names before it changes anything, as an error does not undo what a script has done. See lock.lua for
 -- the contents of the keys, and take_steps.lua for the expiry of the token's key.
-local call, FLOOR, CLOSED = redis.call, ARGV[#ARGV - 1], ARGV[#ARGV]
+local call, floorText, closed = redis.call, ARGV[#ARGV - 1], ARGV[#ARGV]
 -- use token_ttl.lua
-local floor, answer, before = tonumber(FLOOR), {}, {}
+local floor, answer, before = tonumber(floorText), {}, {}
 for i = 1, #KEYS, 2 do
   local owner, n = ARGV[2 * i - 1], tonumber(ARGV[2 * i + 1])
   -- last is nil while somebody waits
@@ -17,7 +17,7 @@ for i = 1, #KEYS, 2 do
   if value and string.sub(value, 1, #owner) == owner then
     local token, tokens = string.match(value, '\n(%d+) (%d+) ')
     answer[i], answer[i + 1] = tonumber(token), tonumber(tokens)
-  elseif value or not last or CLOSED == '1' then
+  elseif value or not last or closed == '1' then
     return (i + 1) / 2
   else
     answer[i], answer[i + 1], before[i] = math.max(last + 1, floor), n, last
@@ -27,7 +27,7 @@ end
 for i = 1, #KEYS, 2 do
   local token, n, last = answer[i], answer[i + 1], before[i]
   if last then
-    local value = string.format('%s%.0f %d %s\n%s', ARGV[2 * i - 1], token, n, FLOOR, ARGV[2 * i + 2])
+    local value = string.format('%s%.0f %d %s\n%s', ARGV[2 * i - 1], token, n, floorText, ARGV[2 * i + 2])
     call('SET', KEYS[i], value, 'PX', ARGV[2 * i])
     local to = string.format('%.0f', token + n - 1)
     if token > floor or last == 0 or floor - floor % EXTENSION_PERIOD > last then

@@ -37,7 +37,7 @@ var plantedFaults = map[string]plantedFault{
 		{"lock.lua", "return value and string.sub(value, 1, #owner + 1) == owner .. '\\n'", "return value"},
 	},
 	"a lost counter begins at one": {
-		{"lock.lua", "math.max(last + 1, tonumber(FLOOR))", "last + 1"},
+		{"lock.lua", "math.max(last + 1, tonumber(floor))", "last + 1"},
 		{"take_steps.lua", "if last and last < floor then", "if false then"},
 	},
 }
