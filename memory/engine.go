@@ -40,12 +40,12 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine     = (*Engine)(nil)
-	_ driver.Operator   = (*Engine)(nil)
-	_ driver.AllTaker   = (*Engine)(nil)
-	_ quorumnode.Raiser = (*Engine)(nil)
-	_ driver.Wanter     = (*Engine)(nil)
-	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.Engine   = (*Engine)(nil)
+	_ driver.Operator = (*Engine)(nil)
+	_ driver.AllTaker = (*Engine)(nil)
+	_ quorumnode.Node = (*Engine)(nil)
+	_ driver.Wanter   = (*Engine)(nil)
+	_ driver.Latcher  = (*Engine)(nil)
 )
 
 // Option changes an engine when it is created.
@@ -88,7 +88,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// TakeFrom implements [quorumnode.Raiser].
+// TakeFrom implements [quorumnode.Node].
 func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)

@@ -21,7 +21,7 @@ func (e *Engine) Downgrade(_ context.Context, h driver.Hold) error {
 	return nil
 }
 
-// Raise implements [quorumnode.Raiser].
+// Raise implements [quorumnode.Node].
 func (e *Engine) Raise(_ context.Context, r quorumnode.Raise) error {
 	s := e.shard(r.Key)
 	s.mu.Lock()

@@ -13,7 +13,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.WaitFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// WaitFrom implements [quorumnode.Raiser].
+// WaitFrom implements [quorumnode.Node].
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	s := e.shard(r.Key)

@@ -15,12 +15,12 @@ import (
 	"github.com/leasehold-go/leasehold/internal/batch"
 )
 
-// batcher sends the requests of many goroutines to one server, several in one script.
+// batcher sends the requests of many goroutines to one server, several in one script: see runFree.
 //
 // A sender whose batch is still unanswered when all of its requests are useless is given up: the outcome of the batch
 // is unknown, and another sender takes over.
 type batcher struct {
-	batch.Batcher[*batchRequest]
+	batch.Batcher[*freeRequest]
 	engine *Engine
 	pool   sync.Pool    // of answered *waitedRequest
 	calls  sync.Pool    // of *scriptCall, whose memory may be used again
@@ -42,25 +42,26 @@ const (
 func (b *batcher) init(e *Engine) {
 	b.engine = e
 	b.calls.New = func() any { return new(scriptCall) }
-	b.Batcher = batch.Batcher[*batchRequest]{
+	b.Batcher = batch.Batcher[*freeRequest]{
 		MaxSenders: maxSenders,
 		MaxOverdue: maxOverdue,
 		MaxBatch:   maxBatch,
 		Go:         e.workers.Go,
 		Send:       b.send,
-		Fail:       func(r *batchRequest, err error) { r.onAnswer(nil, err) },
+		Fail:       func(r *freeRequest, err error) { r.onAnswer(nil, err) },
 		ErrClosed:  errClosed,
 		ErrBusy:    errBusy,
 	}
 }
 
-// beginDirect reports whether the caller may send its own request, because hardly anybody else sends one. If so, the
-// caller must call endDirect.
-func (b *batcher) beginDirect() bool {
-	if _, busy, _ := b.Load(); busy > 0 {
-		return false
+// beginDirect reports whether a caller may send a request in a script of its own: if the batcher cannot send it, or if
+// hardly anybody else sends one. If so, the caller must call endDirect.
+func (b *batcher) beginDirect(r *freeRequest) bool {
+	count := b.direct.Add(1)
+	if !b.engine.router.isSingle() || r.lastText != "" {
+		return true
 	}
-	if b.direct.Add(1) <= maxDirect {
+	if _, busy, _ := b.Load(); busy == 0 && count <= maxDirect {
 		return true
 	}
 	b.endDirect()
@@ -70,10 +71,10 @@ func (b *batcher) beginDirect() bool {
 func (b *batcher) endDirect() { b.direct.Add(-1) }
 
 // send sends those requests of a batch that are not past their deadlines. It reports false if they were given up.
-func (b *batcher) send(requests []*batchRequest) bool {
+func (b *batcher) send(requests []*freeRequest) bool {
 	now := time.Now()
 	var end time.Time
-	requests = slices.DeleteFunc(requests, func(r *batchRequest) bool {
+	requests = slices.DeleteFunc(requests, func(r *freeRequest) bool {
 		if !now.Before(r.deadline) {
 			r.onAnswer(nil, driver.NoEffect(context.DeadlineExceeded))
 			return true
@@ -87,7 +88,7 @@ func (b *batcher) send(requests []*batchRequest) bool {
 		return true
 	}
 	// The releases come first. Sort before the timer runs: after that, giveUp may read the batch at any time.
-	slices.SortStableFunc(requests, func(x, y *batchRequest) int { return cmp.Compare(x.kind, y.kind) })
+	slices.SortStableFunc(requests, func(x, y *freeRequest) int { return cmp.Compare(x.kind, y.kind) })
 	s := &sentBatch{
 		Context: context.Background(), batcher: b, requests: requests, deadline: end, done: make(chan struct{}),
 	}
@@ -100,7 +101,7 @@ func (b *batcher) send(requests []*batchRequest) bool {
 type sentBatch struct {
 	context.Context // for its values alone: the batch has a deadline of its own
 	batcher         *batcher
-	requests        []*batchRequest
+	requests        []*freeRequest
 	deadline        time.Time // when it is given up
 	done            chan struct{}
 	timer           *time.Timer // calls giveUp
@@ -151,7 +152,7 @@ func (b *sentBatch) run() bool {
 // The batch had no effect then.
 func mustSendOneByOne(err error) bool {
 	var reply redis.Error
-	if errors.Is(err, errUseFullScript) {
+	if errors.Is(err, errGrantsClosed) {
 		return true
 	}
 	return errors.As(err, &reply) && (driver.IsPermanent(err) || redis.HasErrorPrefix(err, "CROSSSLOT"))

@@ -56,7 +56,7 @@ var (
 	_ driver.Engine      = (*Engine)(nil)
 	_ driver.Operator    = (*Engine)(nil)
 	_ driver.AllTaker    = (*Engine)(nil)
-	_ quorumnode.Raiser  = (*Engine)(nil)
+	_ quorumnode.Node    = (*Engine)(nil)
 	_ driver.Router      = (*Engine)(nil)
 	_ driver.Wanter      = (*Engine)(nil)
 	_ driver.Latcher     = (*Engine)(nil)
@@ -162,7 +162,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return replies.Held(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
 }
 
-// Raise implements [quorumnode.Raiser].
+// Raise implements [quorumnode.Node].
 func (e *Engine) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (e *Engine) Raise(ctx context.Context, r quorumnode.Raise) error {
 	first, last := strconv.FormatUint(r.Token, 10), strconv.FormatUint(r.Token+uint64(r.Tokens)-1, 10)
 	call := newScriptCall(n.valueAndToken(), r.Owner, first, last, r.Tokens)
 	return replies.Held(inTime(ctx, e, func(ctx context.Context) (any, error) {
-		answer, _, err := e.runScript(ctx, e.runConfirmed, scriptRaise, n, call)
+		answer, _, err := e.runScript(ctx, e.sendWithReplicas, scriptRaise, n, call)
 		return answer, err
 	}, nil))
 }

@@ -25,21 +25,23 @@ type refusal struct {
 // contendedFor is how long a name counts as contended after it was found held.
 const contendedFor = 2 * time.Second
 
-// joinInTime joins the queue, and returns when ctx ends. It is a function of its own because what its closure captures
-// is allocated on the heap when the function begins.
-func (e *Engine) joinInTime(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
-	return inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+// takeOrJoin decides a take with take.lua, and joins the queue if the request asks for that and the name is refused.
+// known is errUndecided, a refusal by take_free.lua, or errContended. It returns when ctx ends: a caller of Take leaves
+// its requests here, or in runFree.
+func (e *Engine) takeOrJoin(ctx context.Context, r quorumnode.Request, n names, known error) (driver.Grant, error) {
+	var refused atomic.Bool // by an answer to this request
+	g, err := inTime(ctx, e, func(ctx context.Context) (g driver.Grant, err error) {
+		if err = known; errors.Is(err, errUndecided) {
+			g, _, err = e.takeFully(ctx, r, n, nil)
+		}
+		if !errors.Is(err, errContended) {
+			if isDecided(r, err) {
+				return g, err
+			}
+			refused.Store(true)
+			e.contended.Add(r.Key, contendedFor)
+		}
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
-	}, e.releaseLate(r.Request))
-}
-
-// takeOrJoinInTime is takeOrJoin, but returns when ctx ends.
-func (e *Engine) takeOrJoinInTime(
-	ctx context.Context, r quorumnode.Request, n names, answer error,
-) (driver.Grant, error) {
-	var refused atomic.Bool
-	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
-		return e.takeOrJoin(ctx, r, n, answer, &refused)
 	}, e.releaseLate(r.Request))
 	if refused.Load() && !driver.IsNo(err) {
 		err = driver.KnownHeld(err)
@@ -47,23 +49,7 @@ func (e *Engine) takeOrJoinInTime(
 	return g, err
 }
 
-// takeOrJoin goes on with a take whose first answer is not final. It sets refused if it joins the queue, because the
-// name was refused.
-func (e *Engine) takeOrJoin(
-	ctx context.Context, r quorumnode.Request, n names, err error, refused *atomic.Bool,
-) (g driver.Grant, _ error) {
-	if errors.Is(err, errUseFullScript) {
-		g, _, err = e.takeFully(ctx, r, n, nil)
-	}
-	if r.Join && isRefused(err) {
-		refused.Store(true)
-		e.contended.Add(r.Key, contendedFor)
-		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
-	}
-	return g, err
-}
-
-// join takes the name, or joins its queue.
+// join subscribes, and takes the name or joins its queue as w.
 func (e *Engine) join(ctx context.Context, r quorumnode.Request, n names, w *waiter) (driver.Grant, error) {
 	if err := e.subscribe(ctx, w, n); err != nil {
 		e.dropWaiter(r.Owner, w) // it had no effect, so nobody will release it
@@ -92,7 +78,7 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 	w.wakeUp()
 }
 
-// takeFully runs the full script. With w, the owner joins the queue as w.
+// takeFully runs take.lua. With w, the owner joins the queue as w.
 func (e *Engine) takeFully(
 	ctx context.Context, r quorumnode.Request, n names, w *waiter,
 ) (driver.Grant, refusal, error) {
@@ -107,7 +93,7 @@ func (e *Engine) takeFully(
 	if w != nil {
 		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.process, r.MaxWaiters
 	}
-	answer, srv, err := e.runScript(ctx, e.runConfirmed, scriptTake, n, newScriptCall(n.allKeys(),
+	answer, srv, err := e.runScript(ctx, e.sendWithReplicas, scriptTake, n, newScriptCall(n.allKeys(),
 		r.Owner, luascript.Millis(r.TTL), max(r.Tokens, 1), tokenFloor(r), luascript.WithoutNUL(r.Holder),
 		mode, weight, size,
 		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
@@ -153,7 +139,7 @@ func closedAnswer(joined bool, closed *ClosedError) error {
 	return driver.NoEffect(closed)
 }
 
-// readTake reads the answer of the full script.
+// readTake reads the answer of take.lua.
 func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refused refusal, err error) {
 	if answer == any(int64(0)) {
 		return g, false, refused, driver.ErrTooManyWaiters

@@ -37,7 +37,7 @@ func canReleaseFree(r driver.Release) bool {
 // releaseFree releases a lock that nobody waits for, as is mostly so, and reports whether it did. Its script,
 // release_free.lua, has two steps only.
 func (e *Engine) releaseFree(ctx context.Context, owner string, n names) (bool, error) {
-	answer, err := e.runRequest(ctx, &batchRequest{kind: releaseRequest, names: n, value: owner})
+	answer, err := e.runFree(ctx, &freeRequest{kind: releaseRequest, names: n, value: owner})
 	return answer == int64(1), err
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
-// runConfirmed sends one script, and then waits until enough replicas have confirmed its changes. It returns the answer
-// of the script even if too few did.
-func (e *Engine) runConfirmed(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
+// sendWithReplicas sends one script, and then waits until enough replicas have confirmed its changes. It returns the
+// answer of the script even if too few did.
+func (e *Engine) sendWithReplicas(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
 	if e.replicas == 0 {
 		return e.send(ctx, cmd)
 	}

@@ -102,7 +102,10 @@ func (rt *router) cachedServer(n names) *server {
 	if routes == nil {
 		return nil
 	}
-	slot := int(rt.slotOf(n))
+	if len(*routes) == 1 {
+		return (*routes)[0].Load()
+	}
+	slot := int(n.slot())
 	route := &(*routes)[slot]
 	if s := route.Load(); s != nil {
 		return s

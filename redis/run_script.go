@@ -3,25 +3,23 @@ package redis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // How a script is run, from the outside in:
 //
 //   - run: any script with all keys of one name, for callers that may leave when their context ends.
-//   - runRequest: a take or release of a name that is likely to be free. It gives the request to the batcher, which
-//     sends many in one script, or calls runDirect.
-//   - runDirect: such a request in a script of its own.
+//   - runFree (free_request.go): a take or release of a name that is likely to be free.
 //   - runScript: runScriptOnce, and again while the slot of the name is moving.
 //   - runScriptOnce: finds the server and checks that it may grant. If another server answers, it finds that one, and
 //     sends again.
-//   - send, or runConfirmed (replicas.go), which also waits for replicas to confirm: one command to the server.
+//   - send, or sendWithReplicas (replicas.go), which also waits for replicas to confirm: one command to the server.
 
 // run runs a script with all keys of one name, on the server that has the name.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
@@ -31,34 +29,7 @@ func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, 
 	}, nil)
 }
 
-// runRequest has the batcher handle a request, or sends it at once if hardly anybody else sends one. It returns when
-// ctx ends.
-func (e *Engine) runRequest(ctx context.Context, r *batchRequest) (any, error) {
-	if e.router.isSingle() {
-		if !e.returnsInTime(ctx) || !e.batcher.beginDirect() {
-			return e.batcher.wait(ctx, r)
-		}
-		defer e.batcher.endDirect()
-	}
-	if !e.returnsInTime(ctx) {
-		return e.runDetached(ctx, *r)
-	}
-	return e.runDirect(ctx, *r)
-}
-
-// runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
-func (e *Engine) runDetached(ctx context.Context, r batchRequest) (any, error) {
-	run := func(ctx context.Context) (any, error) { return e.runDirect(ctx, r) }
-	return detach.Do(ctx, &e.workers, run, func(answer any, err error) { e.releaseGrant(&r, answer, err) })
-}
-
-// runDirect sends a request in a script of its own.
-func (e *Engine) runDirect(ctx context.Context, r batchRequest) (any, error) {
-	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
-	return answer, err
-}
-
-// sendFunc sends one script, as send or runConfirmed do.
+// sendFunc sends one script, as send or sendWithReplicas do.
 type sendFunc func(ctx context.Context, cmd luascript.SingleCommand) (any, error)
 
 // send sends one script.
@@ -124,7 +95,7 @@ func (e *Engine) runScriptOnce(
 		case err != nil:
 			return nil, srv, err
 		case closed && policy == grantsAlways:
-			return nil, srv, errUseFullScript
+			return nil, srv, errGrantsClosed
 		case policy == grantsUnlessClosed:
 			call[len(call)-1] = flagArg(closed)
 		}
@@ -154,6 +125,9 @@ func (e *Engine) runScriptOnce(
 	}
 	return nil, nil, errScripts
 }
+
+// errGrantsClosed says that a script was not sent, because it would grant, and grants are closed.
+var errGrantsClosed = driver.NoEffect(errors.New("redis: grants are closed"))
 
 // areGrantsClosed reports whether a server grants nothing now, as far as is known, to a script that may grant.
 func (e *Engine) areGrantsClosed(ctx context.Context, s script, n names, srv *server) (closed bool, err error) {

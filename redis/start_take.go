@@ -15,18 +15,18 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 		go t.runTake(e.TakeFrom)
 		return
 	}
-	if err := e.unsent.NoteSent(r.Owner); err != nil {
+	err := e.unsent.NoteSent(r.Owner)
+	if err != nil {
 		done(driver.Grant{}, err)
 		return
 	}
-	t.floor = t.setTake(r, e.names(r.Key))
-	if t.floor > driver.MaxToken {
-		t.continueInBackground(errUseFullScript)
+	if t.floor, err = t.setTake(r, e.names(r.Key)); err != nil {
+		t.continueInBackground(err)
 		return
 	}
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = t.noteAnswer
-	e.batcher.Add(&t.batchRequest)
+	e.batcher.Add(&t.freeRequest)
 }
 
 // canBatch reports whether a take may go with others in one script.
@@ -36,7 +36,7 @@ func (e *Engine) canBatch(r quorumnode.Request) bool {
 
 // startedTake is a take that StartTake has begun.
 type startedTake struct {
-	batchRequest
+	freeRequest
 	engine  *Engine
 	ctx     context.Context
 	request quorumnode.Request
@@ -46,8 +46,8 @@ type startedTake struct {
 
 // noteAnswer takes the answer of the script.
 func (t *startedTake) noteAnswer(answer any, err error) {
-	g, err := t.engine.readTakeFree(answer, err, t.floor, t.request.Request)
-	if t.engine.isUndecided(t.request, err) {
+	g, err := readTakeFree(answer, err, t.floor, t.request.Request)
+	if !isDecided(t.request, err) {
 		t.continueInBackground(err)
 		return
 	}
@@ -57,7 +57,7 @@ func (t *startedTake) noteAnswer(answer any, err error) {
 // continueInBackground goes on with a take that the first script could not decide.
 func (t *startedTake) continueInBackground(err error) {
 	go t.runTake(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-		return t.engine.takeOrJoinInTime(ctx, r, t.names, err)
+		return t.engine.takeOrJoin(ctx, r, t.names, err)
 	})
 }
 
@@ -88,7 +88,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		go wait(e.releaseFully)
 		return
 	}
-	t := &batchRequest{kind: releaseRequest, names: e.names(r.Key), value: r.Owner}
+	t := &freeRequest{kind: releaseRequest, names: e.names(r.Key), value: r.Owner}
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = func(answer any, err error) {
 		if err == nil && answer != int64(1) {

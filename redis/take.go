@@ -17,7 +17,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// TakeFrom implements [quorumnode.Raiser].
+// TakeFrom implements [quorumnode.Node].
 func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)
@@ -31,18 +31,18 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		return driver.Grant{}, err
 	}
 	if r.Join && e.contended.Has(r.Key) && e.canJoinAtOnce(n) {
-		return e.joinInTime(ctx, r, n)
+		return e.takeOrJoin(ctx, r, n, errContended)
 	}
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
 	var g driver.Grant
-	err := errUseFullScript
+	err := errUndecided
 	if e.canTakeFree(r) {
 		g, err = e.takeFree(ctx, r, n)
 	}
-	if !e.isUndecided(r, err) {
+	if isDecided(r, err) {
 		return g, err
 	}
-	return e.takeOrJoinInTime(ctx, r, n, err)
+	return e.takeOrJoin(ctx, r, n, err)
 }
 
 // canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
@@ -51,13 +51,16 @@ func (e *Engine) canTakeFree(r quorumnode.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
-// isUndecided reports whether the answer to a take is not final.
-func (e *Engine) isUndecided(r quorumnode.Request, err error) bool {
-	return errors.Is(err, errUseFullScript) || r.Join && isRefused(err)
-}
+// What is known of a name before takeOrJoin, besides a refusal.
+var (
+	errUndecided = errors.New("only take.lua can decide")
+	errContended = errors.New("found held a short while ago")
+)
 
-// errUseFullScript says that only the full script can decide.
-var errUseFullScript = errors.New("ask again")
+// isDecided reports whether the answer to a take is final.
+func isDecided(r quorumnode.Request, err error) bool {
+	return !errors.Is(err, errUndecided) && !(r.Join && isRefused(err))
+}
 
 // isRefused reports whether err says that the name is not granted now, but may be later.
 func isRefused(err error) bool {
@@ -66,29 +69,34 @@ func isRefused(err error) bool {
 }
 
 // takeFree takes a lock that nobody holds or waits for, as most are when they are asked for. Its script, take_free.lua,
-// has two steps only. It returns errUseFullScript if only the full script can decide, see takeOrJoin.
+// has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
 func (e *Engine) takeFree(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
-	var t batchRequest
-	first := t.setTake(r, n)
-	switch tokens := int64(max(r.Tokens, 1)); {
-	case first > driver.MaxToken-tokens+1:
-		return driver.Grant{}, errUseFullScript // it will say that there are no more tokens
-	case tokens > 1:
-		return e.takeFreeRange(ctx, r.Request, t, first)
+	var t freeRequest
+	first, err := t.setTake(r, n)
+	if err != nil {
+		return driver.Grant{}, err
 	}
-	answer, err := e.runRequest(ctx, &t)
-	return e.readTakeFree(answer, err, first, r.Request)
+	answer, err := e.runFree(ctx, &t)
+	return readTakeFree(answer, err, first, r.Request)
 }
 
-// setTake makes t the batch request for a take, and returns the smallest token that it accepts.
-func (t *batchRequest) setTake(r quorumnode.Request, n names) (first int64) {
+// setTake makes t a take, and returns the smallest token that it accepts.
+func (t *freeRequest) setTake(r quorumnode.Request, n names) (first int64, _ error) {
+	t.kind, t.names = takeRequest, n
 	first = tokenFloor(r)
+	tokens := int64(max(r.Tokens, 1))
+	if first > driver.MaxToken-tokens+1 {
+		return 0, errUndecided // take.lua will say that there are no more tokens
+	}
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)
-	t.kind, t.names, t.ttlMillis = takeRequest, n, luascript.Millis(r.TTL)
-	t.value = lockValue(r.Owner, text, int64(max(r.Tokens, 1)), luascript.WithoutNUL(r.Holder))
+	t.ttlMillis = luascript.Millis(r.TTL)
+	t.value = lockValue(r.Owner, text, tokens, luascript.WithoutNUL(r.Holder))
 	t.floorText = t.value[len(r.Owner)+1:][:len(text)]
-	return first
+	if tokens > 1 {
+		t.lastText = strconv.FormatInt(first+tokens-1, 10)
+	}
+	return first, nil
 }
 
 // tokenFloor returns the smallest token that may be granted to a request.
@@ -117,32 +125,31 @@ func lockValue(owner string, firstToken []byte, tokens int64, text string) strin
 	return b.String()
 }
 
-// takeFreeRange is takeFree for several tokens.
-func (e *Engine) takeFreeRange(
-	ctx context.Context, r driver.Request, t batchRequest, first int64,
-) (driver.Grant, error) {
-	last := strconv.FormatInt(first+int64(r.Tokens)-1, 10)
-	answer, err := inTime(ctx, e, func(ctx context.Context) (any, error) {
-		answer, _, err := e.runScript(ctx, e.send, scriptTakeFree, t.names, append(t.command(), &last))
-		return answer, err
-	}, func(answer any, err error) { e.releaseGrant(&t, answer, err) })
-	return e.readTakeFree(answer, err, first, r)
-}
+// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than freeHeldUntil is freeHeldUntil - ms.
+const (
+	freeUndecided   = 0  // only take.lua can decide
+	freeGranted     = 1  // granted, with the smallest token that the request accepts
+	freeHeldForever = -1 // held, without expiry
+	freeHeldUntil   = -2 // held for a time
+)
 
 // readTakeFree reads the answer of take_free.lua.
-func (e *Engine) readTakeFree(answer any, err error, first int64, r driver.Request) (driver.Grant, error) {
+func readTakeFree(answer any, err error, first int64, r driver.Request) (driver.Grant, error) {
+	if errors.Is(err, errGrantsClosed) {
+		err = errUndecided // take.lua says for how long, and can join
+	}
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	switch token, _ := answer.(int64); {
-	case token == 0:
-		return driver.Grant{}, errUseFullScript
-	case token == -1:
-		return driver.Grant{}, &driver.HeldError{Left: -1}
-	case token < 0:
-		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(-2 - token)}
-	case token == 1:
+	case token == freeUndecided:
+		return driver.Grant{}, errUndecided
+	case token == freeGranted:
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
+	case token == freeHeldForever:
+		return driver.Grant{}, &driver.HeldError{Left: -1}
+	case token <= freeHeldUntil:
+		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(freeHeldUntil - token)}
 	default:
 		return newGrant(token, int64(max(r.Tokens, 1)), r)
 	}

@@ -58,7 +58,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 func (e *Engine) takeAtOnce(
 	ctx context.Context, batch []driver.Request, first names, call scriptCall,
 ) ([]driver.Grant, error) {
-	answer, _, err := e.runScript(ctx, e.runConfirmed, scriptTakeAll, first, call)
+	answer, _, err := e.runScript(ctx, e.sendWithReplicas, scriptTakeAll, first, call)
 	short, unconfirmed := errors.AsType[*replicas.ShortfallError](err)
 	if err != nil && !unconfirmed {
 		return nil, err

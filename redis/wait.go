@@ -23,7 +23,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.WaitFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// WaitFrom implements [quorumnode.Raiser].
+// WaitFrom implements [quorumnode.Node].
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	if err := e.unsent.NoteSent(r.Owner); err != nil {
@@ -80,31 +80,64 @@ func (e *Engine) pollOnce(
 	return g, err
 }
 
-// onMessage handles a message to this process. The table of messages is in lock.lua.
-func (e *Engine) onMessage(message string) {
-	words := strings.Fields(message)
-	if len(words) < 3 {
+// onMessage handles a message to this process.
+func (e *Engine) onMessage(text string) {
+	m, ok := parseMessage(text)
+	if !ok {
 		return
 	}
-	numbers := make([]int64, len(words))
+	w := e.waiters.findTicket(m.ticket, m.isGrant)
+	switch {
+	case w == nil: // it has given up; the core releases
+	case !m.isGrant:
+		w.notePollIn(m.pollIn)
+	case m.grant.Tokens == 0:
+		w.wakeUp() // no script has sent that: polling tells
+	default:
+		w.noteGranted(messageGrant{grant: m.grant, wantedByOthers: m.wantedByOthers}, m.grantedAt)
+	}
+}
+
+// message is what another's release tells a waiter: that it is granted the name, or when to poll. The table of messages
+// is in lock.lua.
+type message struct {
+	isGrant bool
+	ticket  string // of a grant; otherwise only its number
+
+	grant          driver.Grant // its Tokens are 0 if it is not valid
+	grantedAt      int64        // ms, on the server's clock
+	wantedByOthers bool         // others wait behind the waiter
+
+	pollIn time.Duration // negative is as late as it may be
+}
+
+// parseMessage reads a message, and reports whether it is one to a waiter.
+func parseMessage(text string) (m message, ok bool) {
+	words := strings.Fields(text)
+	if len(words) < 3 {
+		return m, false
+	}
+	numbers := make([]int64, len(words)-2)
 	for i, word := range words[2:] {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return
+			return m, false
 		}
-		numbers[i+2] = n
+		numbers[i] = n
 	}
-	w := e.waiters.findTicket(words[1], words[0] == "g")
-	switch {
-	case w == nil: // it has given up; the core releases
-	case words[0] == "g" && len(words) == 7:
-		g, err := newGrant(numbers[2], numbers[3], driver.Request{Tokens: int(min(numbers[3], maxTokensPerGrant))})
-		if g.TTL = luascript.Duration(numbers[4]); err != nil || g.TTL <= 0 {
-			w.wakeUp() // no script has sent that: polling tells
-			return
-		}
-		w.noteGranted(messageGrant{grant: g, wantedByOthers: numbers[6] > 0}, numbers[5])
-	case words[0] == "h":
-		w.notePollIn(luascript.Duration(numbers[2]))
+	m.isGrant, m.ticket = words[0] == "g", words[1]
+	if !m.isGrant {
+		m.pollIn = luascript.Duration(numbers[0])
+		return m, words[0] == "h"
 	}
+	if len(numbers) != 5 {
+		return m, false
+	}
+	ttl := luascript.Duration(numbers[2])
+	g, err := newGrant(numbers[0], numbers[1], driver.Request{Tokens: int(min(numbers[1], maxTokensPerGrant))})
+	if err == nil && ttl > 0 {
+		m.grant, m.grant.TTL = g, ttl
+	}
+	m.grantedAt, m.wantedByOthers = numbers[3], numbers[4] > 0
+	return m, true
 }

@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	_ driver.AllTaker   = (*Faulty)(nil)
-	_ quorumnode.Raiser = (*Faulty)(nil)
-	_ driver.Wanter     = (*Faulty)(nil)
-	_ driver.Latcher    = (*Faulty)(nil)
+	_ driver.AllTaker = (*Faulty)(nil)
+	_ quorumnode.Node = (*Faulty)(nil)
+	_ driver.Wanter   = (*Faulty)(nil)
+	_ driver.Latcher  = (*Faulty)(nil)
 )
 
 // innerAs returns the wrapped engine as one of the optional interfaces.
@@ -45,9 +45,9 @@ func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		})
 }
 
-// TakeFrom implements [quorumnode.Raiser]. It meets the faults of Take.
+// TakeFrom implements [quorumnode.Node]. It meets the faults of Take.
 func (f *Faulty) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-	inner, err := innerAs[quorumnode.Raiser](f)
+	inner, err := innerAs[quorumnode.Node](f)
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -56,9 +56,9 @@ func (f *Faulty) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 	})
 }
 
-// WaitFrom implements [quorumnode.Raiser]. It meets the faults of Wait.
+// WaitFrom implements [quorumnode.Node]. It meets the faults of Wait.
 func (f *Faulty) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-	inner, err := innerAs[quorumnode.Raiser](f)
+	inner, err := innerAs[quorumnode.Node](f)
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -69,9 +69,9 @@ func (f *Faulty) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		func(ctx context.Context, r driver.Request) (driver.Grant, error) { return inner.WaitFrom(ctx, from(r)) })
 }
 
-// Raise implements [quorumnode.Raiser].
+// Raise implements [quorumnode.Node].
 func (f *Faulty) Raise(ctx context.Context, r quorumnode.Raise) error {
-	inner, err := innerAs[quorumnode.Raiser](f)
+	inner, err := innerAs[quorumnode.Node](f)
 	if err != nil {
 		return err
 	}

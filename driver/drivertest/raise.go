@@ -21,10 +21,10 @@ var raise = []check{
 // raiser is an engine that can raise tokens.
 type raiser interface {
 	driver.Engine
-	quorumnode.Raiser
+	quorumnode.Node
 }
 
-// raiser opens an engine as a Raiser.
+// raiser opens an engine as a node.
 func (e *env) raiser() raiser {
 	e.Helper()
 	r, ok := e.open().(raiser)
@@ -32,7 +32,7 @@ func (e *env) raiser() raiser {
 	return r
 }
 
-func (e *env) mustRaise(engine quorumnode.Raiser, r driver.Request, token uint64, tokens int) {
+func (e *env) mustRaise(engine quorumnode.Node, r driver.Request, token uint64, tokens int) {
 	e.Helper()
 	err := engine.Raise(e.ctx, quorumnode.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: tokens})
 	if err != nil {
@@ -40,7 +40,7 @@ func (e *env) mustRaise(engine quorumnode.Raiser, r driver.Request, token uint64
 	}
 }
 
-func (e *env) mustNotRaise(engine quorumnode.Raiser, r driver.Request, token uint64) {
+func (e *env) mustNotRaise(engine quorumnode.Node, r driver.Request, token uint64) {
 	e.Helper()
 	err := engine.Raise(e.ctx, quorumnode.Raise{Key: r.Key, Owner: r.Owner, Token: token, Tokens: 1})
 	if !errors.Is(err, driver.ErrNotHeld) {
@@ -49,7 +49,7 @@ func (e *env) mustNotRaise(engine quorumnode.Raiser, r driver.Request, token uin
 }
 
 // takeFrom takes a free name with a floor for the token.
-func (e *env) takeFrom(engine quorumnode.Raiser, r driver.Request, floor uint64) driver.Grant {
+func (e *env) takeFrom(engine quorumnode.Node, r driver.Request, floor uint64) driver.Grant {
 	e.Helper()
 	g, err := engine.TakeFrom(e.ctx, quorumnode.Request{Request: r, Floor: floor})
 	if err != nil {

@@ -19,10 +19,17 @@ import (
 func Do[T any](
 	ctx context.Context, p *Pool, f func(context.Context) (T, error), late func(T, error),
 ) (value T, err error) {
-	var none T
 	if err := ctx.Err(); err != nil {
-		return none, driver.NoEffect(err)
+		return value, driver.NoEffect(err)
 	}
+	return Call(ctx, p, f, late)
+}
+
+// Call is [Do] for an f that must be called even if ctx has ended before, because it also ends what its caller began.
+func Call[T any](
+	ctx context.Context, p *Pool, f func(context.Context) (T, error), late func(T, error),
+) (value T, err error) {
+	var none T
 	var settled atomic.Bool // f has returned, or the caller has left
 	w := p.get()
 	w.tasks <- func() {

@@ -16,8 +16,8 @@ type Request struct {
 	Floor uint64
 }
 
-// Raiser is an engine that can agree on a token with other nodes.
-type Raiser interface {
+// Node is an engine that can be one of several nodes: it agrees on a token with the others.
+type Node interface {
 	// TakeFrom is Take, and WaitFrom is Wait, with a floor for the token.
 	TakeFrom(ctx context.Context, r Request) (driver.Grant, error)
 	WaitFrom(ctx context.Context, r Request) (driver.Grant, error)
@@ -31,7 +31,7 @@ type Raiser interface {
 	Raise(ctx context.Context, r Raise) error
 }
 
-// Raise is what [Raiser.Raise] is given.
+// Raise is what [Node.Raise] is given.
 type Raise struct {
 	driver.Key
 	Owner string

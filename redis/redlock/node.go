@@ -60,7 +60,7 @@ func (n *node) Take(ctx context.Context, r driver.Request) (driver.Grant, error)
 	return n.TakeFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// TakeFrom implements quorumnode.Raiser.
+// TakeFrom implements quorumnode.Node.
 func (n *node) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if err := n.beginTake(r.Owner)(ctx); err != nil {
 		return driver.Grant{}, err
@@ -72,7 +72,7 @@ func (n *node) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant
 	return g, nil
 }
 
-// Raise implements quorumnode.Raiser.
+// Raise implements quorumnode.Node.
 func (n *node) Raise(ctx context.Context, r quorumnode.Raise) error {
 	return n.checkVote(ctx, n.Engine.Raise(ctx, r))
 }

@@ -39,7 +39,7 @@ import (
 type Node interface {
 	driver.Engine
 	quorumnode.Starter
-	quorumnode.Raiser
+	quorumnode.Node
 	driver.Operator
 	driver.Wanter
 }

@@ -1,0 +1,120 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/detach"
+)
+
+// freeRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait. Its scripts
+// are short: take_free.lua and release_free.lua, or batch.lua for the requests of several callers.
+type freeRequest struct {
+	kind      requestKind
+	names     names     // the scripts need the value's key and, for a take, the token's key
+	value     string    // take: what to store; release: the owner
+	ttlMillis int64     // ms
+	floorText string    // take: the smallest token allowed
+	lastText  string    // take of several tokens: the last one, if the first is the smallest
+	deadline  time.Time // the request is useless after this
+
+	// onAnswer is called once, from any goroutine, with the script's answer. It must not block.
+	onAnswer func(answer any, err error)
+}
+
+// requestKind is the kind of a request. The order of the constants is the order that batch.lua expects.
+type requestKind int
+
+const (
+	releaseRequest requestKind = iota
+	takeRequest
+)
+
+// script returns the script that handles this request alone.
+func (r *freeRequest) script() script {
+	if r.kind == takeRequest {
+		return scriptTakeFree
+	}
+	return scriptReleaseFree
+}
+
+// keys appends the request's keys to a script call.
+func (r *freeRequest) keys(call scriptCall) scriptCall {
+	if call = append(call, &r.names.value); r.kind == takeRequest {
+		call = append(call, &r.names.token)
+	}
+	return call
+}
+
+// args appends the request's arguments to a script call.
+func (r *freeRequest) args(call scriptCall) scriptCall {
+	if call = append(call, &r.value); r.kind == takeRequest {
+		call = append(call, &r.ttlMillis, &r.floorText)
+	}
+	if r.lastText != "" {
+		call = append(call, &r.lastText)
+	}
+	return call
+}
+
+// command returns the call of the script that handles this request alone.
+func (r *freeRequest) command() scriptCall {
+	call := r.keys(make(scriptCall, 3, 10))
+	call[2] = len(call) - 3
+	return r.args(call)
+}
+
+// runFree sends a take or release in a script of its own, or has the batcher send it with those of others. It returns
+// when ctx ends.
+func (e *Engine) runFree(ctx context.Context, r *freeRequest) (any, error) {
+	if !e.batcher.beginDirect(r) {
+		return e.batcher.wait(ctx, r)
+	}
+	own := *r // on the heap, unlike that of a caller that waits for the batcher
+	if !e.returnsInTime(ctx) {
+		return e.runDetached(ctx, &own)
+	}
+	defer e.batcher.endDirect()
+	return e.runDirect(ctx, &own)
+}
+
+// runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
+func (e *Engine) runDetached(ctx context.Context, r *freeRequest) (any, error) {
+	return detach.Call(ctx, &e.workers, func(ctx context.Context) (any, error) {
+		defer e.batcher.endDirect() // a call that was left still counts
+		if err := ctx.Err(); err != nil {
+			return nil, driver.NoEffect(err)
+		}
+		return e.runDirect(ctx, r)
+	}, func(answer any, err error) { e.releaseGrant(r, answer, err) })
+}
+
+// runDirect sends a request in a script of its own.
+func (e *Engine) runDirect(ctx context.Context, r *freeRequest) (any, error) {
+	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
+	return answer, err
+}
+
+// releaseGrant releases what r, a take whose caller has left, was granted. Otherwise the core's clean-up would do so at
+// its next repetition. An engine that is one of several nodes releases nothing by itself, because its late vote may
+// count by then.
+func (e *Engine) releaseGrant(r *freeRequest, answer any, err error) {
+	token, _ := answer.(int64)
+	if r.kind != takeRequest || e.nodeList != nil || err != nil || token <= 0 {
+		return
+	}
+	owner, _, _ := strings.Cut(r.value, "\n")
+	release := &freeRequest{
+		kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
+		onAnswer: func(any, error) {},
+	}
+	if e.router.isSingle() {
+		e.batcher.Add(release)
+		return
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), release.deadline)
+	defer cancel()
+	_, _ = e.runDirect(ctx, release)
+}
