@@ -9,12 +9,17 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 	"github.com/leasehold-go/leasehold/lab/redisson/register"
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
+
+// versions are those of Redisson that the tests run with.
+var versions = []string{javaside.Newest, javaside.Oldest}
 
 // sidesEach is how many threads of Java and how many clients in Go contend for an object.
 const sidesEach = 4
@@ -225,4 +230,20 @@ func hammerInGo(
 		pause()
 	}
 	return holds, refused, nil
+}
+
+// newClient returns a client for a test, which closes it.
+func newClient(t *testing.T, s *redisserver.Server) *objects.Client {
+	t.Helper()
+	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
+	c, err := objects.New(rdb, objects.WithWatchdogTimeout(watchdog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), rdb.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
 }

@@ -45,7 +45,7 @@ var setups = map[string]func(t *testing.T) (javaside.Config, []*redisserver.Serv
 
 func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range beside {
 		if *update && version != javaside.Newest {
 			continue
 		}

@@ -30,9 +30,13 @@ type Error string
 // Error implements error.
 func (e Error) Error() string { return string(e) }
 
-// Class returns the class of the exception, such as "IllegalMonitorStateException".
+// Class returns the class of the exception, such as "IllegalMonitorStateException". A thread that is interrupted while
+// it waits for a server's answer also gets an InterruptedException, in a RedisException.
 func (e Error) Class() string {
-	class, _, _ := strings.Cut(string(e), ":")
+	class, message, _ := strings.Cut(string(e), ":")
+	if class == "RedisException" && strings.Contains(message, "java.lang.InterruptedException") {
+		return "InterruptedException"
+	}
 	return class
 }
 

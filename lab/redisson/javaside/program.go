@@ -37,31 +37,37 @@ type Program struct {
 // Java or the program is missing, the test is skipped, or fails if servers are needed: see package needed.
 func Start(t needed.TB, version string) *Program {
 	t.Helper()
-	p, err := start(version)
+	found, err := find(version)
+	if err != nil {
+		needed.Started(t, err, ErrMissing)
+	}
+	return StartCommand(t, "javaside: Redisson "+version, exec.Command(found.java, found.arguments()...))
+}
+
+// StartCommand starts a program that answers calls as the one in Java does. It is killed at the end of the test.
+func StartCommand(t needed.TB, name string, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p, err := start(name, cmd)
 	needed.Started(t, err, ErrMissing)
 	p.t = t
 	needed.End(t, p)
 	return p
 }
 
-func start(version string) (*Program, error) {
-	found, err := find(version)
-	if err != nil {
-		return nil, err
-	}
-	s, err := process.NewServer("javaside: Redisson "+version, "", "redisson-", func() {})
+func start(name string, cmd *exec.Cmd) (*Program, error) {
+	s, err := process.NewServer(name, "", "redisson-", func() {})
 	if err != nil {
 		return nil, err
 	}
 	p := &Program{Server: s, pending: map[int64]*Pending{}}
-	if err := p.launch(found); err != nil {
+	if err := p.launch(cmd); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return p, nil
 }
 
 // launch starts the process with a pipe for requests and one for answers.
-func (p *Program) launch(found program) error {
+func (p *Program) launch(cmd *exec.Cmd) error {
 	in, requests, err := os.Pipe()
 	if err != nil {
 		return err
@@ -70,7 +76,6 @@ func (p *Program) launch(found program) error {
 	if err != nil {
 		return errors.Join(err, in.Close(), requests.Close())
 	}
-	cmd := exec.Command(found.java, found.arguments()...)
 	cmd.Stdin, cmd.Stdout = in, out
 	_, err = p.Launch(cmd)
 	_, _ = in.Close(), out.Close() // the process has copies

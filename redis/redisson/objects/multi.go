@@ -81,6 +81,8 @@ func (m *MultiLock) take(ctx context.Context, r request, wait bool) (bool, error
 		return false, err
 	}
 	defer m.calls.end()
+	ctx, letGo := newTakeContext(ctx)
+	defer letGo()
 	try := m.tryAll
 	if m.need < len(m.locks) {
 		try = m.tryMajority
@@ -217,15 +219,23 @@ func (m *MultiLock) Unlock() error {
 	m.holds = m.holds[:len(m.holds)-1]
 	m.mu.Unlock()
 	lost := context.Cause(h.ctx)
-	err := unlockAll(h.locks)
+	held, errs, gone := len(h.locks), []error{}, []error{}
+	for _, l := range h.locks {
+		if err := l.Unlock(); errors.Is(err, ErrNotHeld) {
+			held--
+			gone = append(gone, err)
+		} else {
+			errs = append(errs, err)
+		}
+	}
 	h.end(leasehold.ErrReleased)
-	if lost != nil {
+	switch {
+	case lost != nil:
 		return fmt.Errorf("%w: %w", ErrNotHeld, lost)
+	case held < m.need: // it was lost without notice until now
+		return errors.Join(gone...)
 	}
-	if errors.Is(err, ErrNotHeld) { // a minority was lost
-		return nil
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Context returns a context for the work under the lock. It is cancelled when so many locks are lost that the rest is

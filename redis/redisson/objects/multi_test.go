@@ -52,6 +52,58 @@ func TestMultiLock(t *testing.T) {
 	must(t, errors.Join(x.Unlock(), y.Unlock()))
 }
 
+// A lock of several that was waited for is held after the wait's limit, and after its context has ended.
+func TestMultiLockOutlivesItsTake(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, redisserver.ForTest(t, redisserver.Config{}))
+	type maker = func(...*objects.Lock) (*objects.MultiLock, error)
+	for _, make := range []maker{objects.NewMultiLock, objects.NewRedLock} {
+		m := multi(t, make, c.Lock("x"), c.Lock("y"))
+		ctx, cancel := context.WithCancel(t.Context())
+		if ok, err := m.TryLock(ctx, objects.WaitTime(time.Minute)); !ok || err != nil {
+			t.Fatalf("TryLock that waits: %v, %v", ok, err)
+		}
+		cancel()
+		select {
+		case <-m.Context().Done():
+			t.Errorf("held %d times: %v", m.HoldCount(), context.Cause(m.Context()))
+		case <-time.After(50 * time.Millisecond): // it would end at once
+		}
+		must(t, m.Unlock())
+	}
+	x := c.Lock("x")
+	must(t, x.Lock(t.Context()))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := multi(t, objects.NewMultiLock, c.Lock("x")).Lock(short)
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("Lock until a deadline: %v", err)
+	}
+}
+
+// An unlock tells that the lock was lost, even if nobody has noticed before.
+func TestMultiLockThatWasTakenAway(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, redisserver.ForTest(t, redisserver.Config{}))
+	for i, lost := range map[int]bool{0: false, 1: false, 2: true} {
+		all := multi(t, objects.NewMultiLock, c.Lock("x"), c.Lock("y"), c.Lock("z"))
+		most := multi(t, objects.NewRedLock, c.Lock("a"), c.Lock("b"), c.Lock("c"))
+		must(t, errors.Join(all.Lock(t.Context()), most.Lock(t.Context())))
+		for _, name := range []string{"x", "y"}[:i] {
+			mustForce(t, c.Lock(name))
+		}
+		for _, name := range []string{"a", "b"}[:i] {
+			mustForce(t, c.Lock(name))
+		}
+		if err := all.Unlock(); errors.Is(err, objects.ErrNotHeld) != (i > 0) {
+			t.Errorf("Unlock after %d of 3 locks were taken away: %v", i, err)
+		}
+		if err := most.Unlock(); errors.Is(err, objects.ErrNotHeld) != lost {
+			t.Errorf("Unlock of a majority after %d of 3 locks were taken away: %v", i, err)
+		}
+	}
+}
+
 func mustForce(t *testing.T, l *objects.Lock) {
 	t.Helper()
 	if ok, err := l.ForceUnlock(t.Context()); !ok || err != nil {

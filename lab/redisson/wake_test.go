@@ -1,0 +1,145 @@
+package redisson
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// wakes is how often it is measured how soon an unlock wakes a waiter: the machine may be busy.
+const wakes = 5
+
+// wakeLimit is how long it may take at best.
+const wakeLimit = 50 * time.Millisecond
+
+// testWaiters checks that nobody asks again while a lock is held for long, and that an unlock then wakes the other
+// side.
+func (b *both) testWaiters(t *testing.T, holder, rival *side) {
+	var pairs []*pair
+	took := map[*pair][]time.Duration{}
+	for _, k := range kinds {
+		p := b.newPair(t, k, holder, rival)
+		p.a.patient, p.b.patient = true, true
+		pairs = append(pairs, p)
+	}
+	for round := range wakes {
+		quiet := slices.DeleteFunc(slices.Clone(pairs), func(p *pair) bool { return p.polls })
+		done := b.beginToWait(quiet)
+		if round == 0 {
+			b.mustBeQuiet(t)
+		}
+		polling := slices.DeleteFunc(slices.Clone(pairs), func(p *pair) bool { return !p.polls })
+		pairs, done := append(quiet, polling...), append(done, b.beginToWait(polling)...)
+		for i, p := range pairs {
+			began := time.Now()
+			p.must(p.a.Unlock(t.Context()))
+			p.must(<-done[i])
+			took[p] = append(took[p], time.Since(began))
+			p.must(p.b.Unlock(t.Context()))
+		}
+	}
+	for _, p := range pairs {
+		slices.Sort(took[p])
+		t.Logf("%-10v the waiter had it %v after the unlock began, at best; the median is %v", p.kind,
+			took[p][0].Round(100*time.Microsecond), took[p][wakes/2].Round(100*time.Microsecond))
+		limit := wakeLimit
+		if p.polls {
+			limit = time.Second // it may be woken just after it has asked
+		}
+		if took[p][0] > limit {
+			t.Errorf("%v: the waiter had it %v after the unlock, at best", p.kind, took[p][0])
+		}
+	}
+}
+
+// beginToWait lets all first sides hold, and all others wait. It returns when those that are notified will be. Nobody
+// is renewed soon.
+func (b *both) beginToWait(pairs []*pair) (done []<-chan error) {
+	for _, p := range pairs {
+		p.must(p.a.Lock(p.Context()))
+	}
+	for _, p := range pairs {
+		locked := make(chan error, 1)
+		go func() { locked <- p.b.Lock(p.Context()) }()
+		done = append(done, locked)
+	}
+	for _, p := range pairs {
+		if channel := p.channel(); channel != "" {
+			p.must(b.awaitSubscriber(p.Context(), channel))
+		}
+	}
+	return done
+}
+
+// channel returns a pattern of the channel on which a waiter is notified.
+func (p *pair) channel() string {
+	prefix := map[string]string{
+		"lock": "redisson_lock__channel:{%s}", "fenced": "redisson_lock__channel:{%s}",
+		"fair": "redisson_lock__channel:{%s}:*", "multi": "redisson_lock__channel:{%s *}",
+		"write": "redisson_rwlock:{%s}", "read": "redisson_rwlock:{%s}",
+		"semaphore": "redisson_sc:{%s}", "permits": "redisson_sc:{%s}",
+	}[p.wants]
+	if prefix == "" {
+		return ""
+	}
+	return fmt.Sprintf(prefix, p.b.name)
+}
+
+func (b *both) awaitSubscriber(ctx context.Context, pattern string) error {
+	for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		answer, err := b.servers[0].Command("PUBSUB", "CHANNELS", pattern)
+		if err != nil {
+			return err
+		}
+		if list, _ := answer.([]any); len(list) > 0 {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// scriptCalls are the statistics of the commands that run scripts.
+var scriptCalls = regexp.MustCompile(`cmdstat_eval\w*:calls=(\d+)`)
+
+// countScripts returns how many scripts have run on the servers.
+func (b *both) countScripts(t *testing.T) (n int) {
+	t.Helper()
+	for _, s := range b.servers {
+		text, err := s.Command("INFO", "commandstats")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range scriptCalls.FindAllStringSubmatch(fmt.Sprint(text), -1) {
+			calls, _ := strconv.Atoi(m[1]) // it is digits
+			n += calls
+		}
+	}
+	if n == 0 {
+		t.Fatal("the servers have counted no scripts")
+	}
+	return n
+}
+
+// mustBeQuiet waits until those that wait ask no more, and checks that it stays so: a take, like a renewal, is a
+// script.
+func (b *both) mustBeQuiet(t *testing.T) {
+	t.Helper()
+	const window = time.Second
+	count := b.countScripts(t)
+	for began := time.Now(); ; {
+		time.Sleep(window)
+		now := b.countScripts(t)
+		if now == count {
+			return
+		}
+		if time.Since(began) > 3*window {
+			t.Errorf("%d scripts have run within %v while everybody waits", now-count, window)
+			return
+		}
+		count = now
+	}
+}

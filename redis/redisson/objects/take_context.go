@@ -1,0 +1,24 @@
+package objects
+
+import "context"
+
+// takeContext ends with another context until it is let go. The contexts of leases are derived from the one that the
+// locks were taken with: a limit of the take must not end them once they are held.
+type takeContext struct {
+	context.Context
+	limits context.Context
+}
+
+func newTakeContext(limits context.Context) (_ context.Context, letGo func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(limits))
+	stop := context.AfterFunc(limits, func() { cancel(context.Cause(limits)) })
+	return takeContext{ctx, limits}, func() { stop() }
+}
+
+// Err implements [context.Context]: a deadline has passed, or there was a cancellation.
+func (c takeContext) Err() error {
+	if c.Context.Err() == nil {
+		return nil
+	}
+	return c.limits.Err()
+}
