@@ -80,18 +80,18 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
-	return e.latchState(ctx, name, false)
+	return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {
+		return newLatchState(keys, false)
+	}))
 }
 
-// latchState reads a latch. A latch that programs in Go have not used looks like any other number.
-func (e *Engine) latchState(ctx context.Context, name string, usedOnly bool) (driver.LatchState, error) {
+// newLatchState makes a call that reads a latch. A latch that programs in Go have not used looks like any other number.
+func newLatchState(keys []string, usedOnly bool) call {
 	used := 0
 	if usedOnly {
 		used = 1
 	}
-	return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {
-		return call{latchStatus, keys[:3], []any{used}}
-	}))
+	return call{latchStatus, keys[:3], []any{used}}
 }
 
 // WaitLatch implements [driver.Latcher].
@@ -102,7 +102,7 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	}
 	ended := e.pollUntil(ctx, latchChannel(full), false, func() (again time.Duration, done bool) {
 		var st driver.LatchState
-		st, err = e.pollLatch(ctx, name, false)
+		st, err = e.pollLatch(ctx, name)
 		switch {
 		case errors.Is(err, driver.ErrNotSet) && generation == 0:
 			err = nil // a program in Java had set it, so it is gone because it came down to zero
@@ -118,18 +118,27 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	return err
 }
 
-// pollLatch reads a latch within the time of one step of waiting or listing.
-func (e *Engine) pollLatch(ctx context.Context, name string, usedOnly bool) (driver.LatchState, error) {
+// pollLatch reads a latch within the time of one step of waiting.
+func (e *Engine) pollLatch(ctx context.Context, name string) (driver.LatchState, error) {
 	return within(ctx, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
-		return e.latchState(ctx, name, usedOnly)
+		return e.LatchState(ctx, name)
 	})
 }
 
-// latchStatus reads a latch for a listing.
-func (e *Engine) latchStatus(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
-	st, err := e.pollLatch(ctx, k.Name, true)
-	if _, refused := errors.AsType[*NameError](err); refused || errors.Is(err, driver.ErrNotSet) {
-		return driver.Status{}, false, nil
+// latchQuestion returns what a listing asks about a latch.
+func (e *Engine) latchQuestion(k driver.Key) (*question, error) {
+	name, err := e.latchName(k.Name)
+	if _, refused := errors.AsType[*NameError](err); refused {
+		return nil, nil
 	}
-	return driver.Status{Key: k, Latch: &st}, err == nil, err
+	if err != nil {
+		return nil, err
+	}
+	return &question{newLatchState(latchKeys(name), true), func(answer any) (driver.Status, bool, error) {
+		st, err := replies.Latch(answer, nil)
+		if errors.Is(err, driver.ErrNotSet) {
+			return driver.Status{}, false, nil
+		}
+		return driver.Status{Key: k, Latch: &st}, err == nil, err
+	}}, nil
 }

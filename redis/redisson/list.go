@@ -41,54 +41,71 @@ func (e *Engine) Walk(ctx context.Context, q driver.Query, visit func(piece []dr
 	return e.walk(ctx, q, visit)
 }
 
-// walk calls visit with what matches the query, one by one, up to the query's limit.
+// namesTogether is how many names are read in one request to a server.
+const namesTogether = 100
+
+// walk calls visit with what matches the query, piece by piece, up to the query's limit.
 func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []driver.Status) bool) error {
-	keys := paging.Keys(q)
+	keys, searched := paging.Keys(q), 0
 	if q.Name == "" {
 		var err error
-		if keys, err = e.search(ctx, q); err != nil {
+		if keys, searched, err = e.search(ctx, q); err != nil {
 			return reply.NoEffect(err)
 		}
 	}
-	for _, k := range keys {
-		if q.Limit == 0 {
-			return nil
-		}
-		st, found, err := e.status(ctx, k)
+	for len(keys) > 0 && q.Limit > 0 {
+		n := min(len(keys), namesTogether, q.Limit)
+		piece, err := e.statuses(ctx, keys[:n])
 		switch {
 		case err != nil:
 			return reply.NoEffect(err)
-		case !found:
-			continue
+		case len(piece) == 0:
+			if q.Progress != nil && q.Name == "" {
+				q.Progress(searched)
+			}
 		case !q.Queue:
-			st.Queue = nil
+			for i := range piece {
+				piece[i].Queue = nil
+			}
+			fallthrough
+		default:
+			if !visit(piece) {
+				return nil
+			}
 		}
-		if !visit([]driver.Status{st}) {
-			return nil
-		}
-		q.Limit--
+		keys, q.Limit = keys[n:], q.Limit-len(piece)
 	}
 	return nil
 }
 
-// search returns the sorted keys of all names that may be held.
-func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, error) {
+// search returns the sorted keys of all names that may be held, and how many keys it has searched. It asks only for
+// keys of the types that the kinds have: hashes for locks and latches, sorted sets for semaphores.
+func (e *Engine) search(ctx context.Context, q driver.Query) (_ []driver.Key, searched int, _ error) {
+	kinds := map[string][]search{}
+	for kind := range paging.Kinds(q) {
+		if where, ok := e.searches()[kind]; ok {
+			kinds[where.keyType] = append(kinds[where.keyType], where)
+		}
+	}
 	var mu sync.Mutex
 	found := map[driver.Key]struct{}{}
-	searched := 0
-	for kind := range paging.Kinds(q) {
-		where, ok := e.searches()[kind]
-		if !ok {
-			continue
+	for keyType, kinds := range kinds {
+		begin := kinds[0].prefix + q.Prefix
+		for _, where := range kinds[1:] {
+			for other := where.prefix + q.Prefix; !strings.HasPrefix(other, begin); {
+				begin = begin[:len(begin)-1]
+			}
 		}
-		err := e.scan(ctx, where.prefix+q.Prefix, where.keyType, func(keys []string, steps int) {
+		err := e.scan(ctx, begin, keyType, func(keys []string, steps int) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, key := range keys {
-				name, ok := where.parse(key)
-				k := driver.Key{Kind: kind, Name: name}
-				if _, err := e.name(k); ok && err == nil && paging.Matches(q, k) {
-					found[k] = struct{}{}
+				for _, where := range kinds {
+					name, ok := where.parse(key)
+					k := driver.Key{Kind: where.kind, Name: name}
+					if _, err := e.name(k); ok && err == nil && paging.Matches(q, k) {
+						found[k] = struct{}{}
+					}
 				}
 			}
 			if searched += steps; q.Progress != nil {
@@ -96,10 +113,10 @@ func (e *Engine) search(ctx context.Context, q driver.Query) ([]driver.Key, erro
 			}
 		})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), driver.Key.Compare), nil
+	return slices.SortedFunc(maps.Keys(found), driver.Key.Compare), searched, nil
 }
 
 // scan calls collect with the keys of a type whose text contains part, and with how many keys it has searched since the
@@ -108,11 +125,14 @@ func (e *Engine) scan(ctx context.Context, part, keyType string, collect func(ke
 	pattern := "*" + escapePattern(part) + "*"
 	return e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
 		for cursor := uint64(0); ; {
-			keys, next, err := c.ScanType(ctx, cursor, pattern, scanCount, keyType).Result()
+			keys, err := within(ctx, answerTimeout, func(ctx context.Context) (keys []string, err error) {
+				keys, cursor, err = c.ScanType(ctx, cursor, pattern, scanCount, keyType).Result()
+				return keys, err
+			})
 			if err != nil {
 				return explain(err)
 			}
-			if cursor = next; cursor == 0 {
+			if cursor == 0 {
 				collect(keys, len(keys))
 				return nil
 			}
@@ -138,6 +158,7 @@ func (e *Engine) onEachMaster(ctx context.Context, f func(context.Context, redis
 
 // search says how the names of a kind are found.
 type search struct {
+	kind    driver.Kind
 	keyType string // the type of a key that each of them has while it is held
 	nameOf  func(key string) (name string, ok bool)
 	prefix  string // of all names
@@ -146,9 +167,9 @@ type search struct {
 // searches returns how to find the names of each kind.
 func (e *Engine) searches() map[driver.Kind]search {
 	return map[driver.Kind]search{
-		driver.Lock:      {"hash", lockOf, e.prefix},
-		driver.Semaphore: {"zset", semaphoreOf, e.prefix + e.semaphorePrefix},
-		driver.Latch:     {"hash", latchOf, e.prefix + e.latchPrefix},
+		driver.Lock:      {driver.Lock, "hash", lockOf, e.prefix},
+		driver.Semaphore: {driver.Semaphore, "zset", semaphoreOf, e.prefix + e.semaphorePrefix},
+		driver.Latch:     {driver.Latch, "hash", latchOf, e.prefix + e.latchPrefix},
 	}
 }
 
@@ -163,27 +184,78 @@ func (s search) parse(key string) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// status reads what is known about a name.
-func (e *Engine) status(ctx context.Context, k driver.Key) (_ driver.Status, found bool, _ error) {
+// question is what a listing asks about a name.
+type question struct {
+	call
+	read func(answer any) (_ driver.Status, found bool, _ error)
+}
+
+// question returns what to ask about a name; nothing if there can be none of its kind.
+func (e *Engine) question(k driver.Key) (*question, error) {
 	if k.Kind == driver.Latch {
-		return e.latchStatus(ctx, k)
+		return e.latchQuestion(k)
 	}
 	p, name, err := e.object(k)
 	if errors.Is(err, driver.ErrUnsupported) {
-		return driver.Status{}, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return driver.Status{}, false, err
+		return nil, err
 	}
-	answer, err := within(ctx, answerTimeout, func(ctx context.Context) (any, error) {
-		return e.run(ctx, func(string) call { return p.status(name) })
+	return &question{p.status(name), func(answer any) (st driver.Status, found bool, err error) {
+		if answer != nil {
+			st, err = p.readStatus(answer)
+		}
+		st.Key = k
+		return st, len(st.Holders) > 0 || st.Waiting > 0, err
+	}}, nil
+}
+
+// statuses reads what is known about some names, and leaves out those of which nothing is.
+func (e *Engine) statuses(ctx context.Context, keys []driver.Key) (all []driver.Status, _ error) {
+	var questions []*question
+	var calls []call
+	for _, k := range keys {
+		q, err := e.question(k)
+		if err != nil {
+			return nil, err
+		}
+		if q != nil {
+			questions, calls = append(questions, q), append(calls, q.call)
+		}
+	}
+	answers, err := e.readTogether(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	for i, q := range questions {
+		st, found, err := q.read(answers[i])
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			all = append(all, st)
+		}
+	}
+	return all, nil
+}
+
+// readTogether returns the answers to calls that only read.
+func (e *Engine) readTogether(ctx context.Context, calls []call) ([]any, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return within(ctx, answerTimeout, func(ctx context.Context) ([]any, error) {
+		return detach.Do(ctx, &e.workers, func(ctx context.Context) (_ []any, failed error) {
+			answers := make([]any, len(calls))
+			e.runTogether(ctx, e.client, calls, func(i int, answer any, err error) {
+				if answers[i] = answer; failed == nil {
+					failed = err
+				}
+			})
+			return answers, failed
+		}, nil)
 	})
-	if err != nil || answer == nil {
-		return driver.Status{}, false, err
-	}
-	st, err := p.readStatus(answer)
-	st.Key = k
-	return st, len(st.Holders) > 0 || st.Waiting > 0, err
 }
 
 var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 
@@ -33,6 +34,34 @@ func (c call) command(ctx context.Context) luascript.SingleCommand {
 // run runs the script of a call.
 func (c call) run(ctx context.Context, client redis.UniversalClient) (any, error) {
 	return c.script.Run(ctx, client, c.isRead(), c.keys, c.args)
+}
+
+// runTogether sends calls together, and reports the answer to each. Those that a server has not run, as it does not
+// know the script, or as another server has the name by now, are sent again, one by one.
+func (e *Engine) runTogether(
+	ctx context.Context, client redis.UniversalClient, calls []call, report func(i int, answer any, err error),
+) {
+	cmds := make([]luascript.SingleCommand, len(calls))
+	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each has its own error
+		for i, c := range calls {
+			cmds[i] = c.command(ctx)
+			_ = pipe.Process(ctx, cmds[i])
+		}
+		return nil
+	})
+	for i, cmd := range cmds {
+		answer, err := cmd.Result()
+		for _, word := range []string{"NOSCRIPT", "MOVED", "ASK"} {
+			if redis.HasErrorPrefix(err, word) {
+				answer, err = calls[i].run(ctx, e.client)
+				break
+			}
+		}
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		report(i, answer, explain(err))
+	}
 }
 
 // protocol is how one kind of Redisson's objects is locked: the calls that go to the server. Takes are answered with

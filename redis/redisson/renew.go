@@ -9,7 +9,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
-	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // renewalsTogether is how many renewals go to a server together.
@@ -41,7 +40,15 @@ func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, report func(
 			client = server
 		}
 		for some := range slices.Chunk(all, renewalsTogether) {
-			work.Go(func() { e.renewTogether(ctx, client, calls, some, report) })
+			work.Go(func() {
+				together := make([]call, len(some))
+				for j, i := range some {
+					together[j] = calls[i]
+				}
+				e.runTogether(ctx, client, together, func(j int, answer any, err error) {
+					report(some[j], replies.Held(answer, err))
+				})
+			})
 		}
 	}
 	work.Wait()
@@ -55,29 +62,4 @@ func (e *Engine) masterOf(ctx context.Context, name string) *redis.Client {
 		}
 	}
 	return nil
-}
-
-// renewTogether sends some renewals to a server. Those that it has not run, as it does not know the script, or as
-// another server has the name by now, are sent again, one by one.
-func (e *Engine) renewTogether(
-	ctx context.Context, client redis.UniversalClient, calls []call, some []int, report func(i int, err error),
-) {
-	cmds := make([]luascript.SingleCommand, len(some))
-	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each has its own error
-		for j, i := range some {
-			cmds[j] = calls[i].command(ctx)
-			_ = pipe.Process(ctx, cmds[j])
-		}
-		return nil
-	})
-	for j, i := range some {
-		answer, err := cmds[j].Val(), cmds[j].Err()
-		for _, word := range []string{"NOSCRIPT", "MOVED", "ASK"} {
-			if redis.HasErrorPrefix(err, word) {
-				answer, err = calls[i].run(ctx, e.client)
-				break
-			}
-		}
-		report(i, replies.Held(answer, explain(err)))
-	}
 }
