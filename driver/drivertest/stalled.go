@@ -14,6 +14,22 @@ import (
 // test ends. Patience is how long after its context a method may return; zero means 5 seconds.
 func RunStalled(t *testing.T, open func(t *testing.T) driver.Engine, stall func(t *testing.T), patience time.Duration) {
 	t.Helper()
+	runStalled(t, open, stall, patience, false)
+}
+
+// RunStalledAtFirst is [RunStalled] for an engine that is opened when the servers do not answer already, so it knows
+// nothing about them.
+func RunStalledAtFirst(
+	t *testing.T, open func(t *testing.T) driver.Engine, stall func(t *testing.T), patience time.Duration,
+) {
+	t.Helper()
+	runStalled(t, open, stall, patience, true)
+}
+
+func runStalled(
+	t *testing.T, open func(t *testing.T) driver.Engine, stall func(t *testing.T), patience time.Duration, atFirst bool,
+) {
+	t.Helper()
 	if patience == 0 {
 		patience = 5 * time.Second
 	}
@@ -33,6 +49,9 @@ func RunStalled(t *testing.T, open func(t *testing.T) driver.Engine, stall func(
 		e.take(engine, reader)
 	}
 	stall(t)
+	if atFirst {
+		engine = open(t)
+	}
 	for name, call := range e.stalledCalls(engine, held, waiter, reader) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -190,16 +190,37 @@ func (c *channels) onMessage(channel, _ string) {
 
 // subscribe subscribes a waiter, and reports whether it will be notified.
 func (e *Engine) subscribe(ctx context.Context, w *waiter) bool {
-	publish, err := e.publishCommand(ctx)
+	r, err := e.route(ctx, w.channel)
 	if err != nil {
 		return false
 	}
-	var server any
-	sharded := publish == "SPUBLISH"
-	if c, ok := e.client.(*redis.ClusterClient); ok && sharded {
-		if server, err = c.MasterForKey(ctx, w.channel); err != nil {
-			return false
-		}
+	return e.connections.Subscribe(ctx, &w.subscriber, w.channel, r.server, r.sharded) == nil
+}
+
+// route says where a channel is.
+type route struct {
+	server  any // of a Cluster, if the channel is sharded
+	sharded bool
+}
+
+// routeTimeout limits the search for a channel. A waiter that has not found it polls.
+const routeTimeout = 300 * time.Millisecond
+
+// route finds a channel. The client may have to ask a Cluster, and does not return when ctx ends.
+func (e *Engine) route(ctx context.Context, channel string) (route, error) {
+	cluster, ok := e.client.(*redis.ClusterClient)
+	if !ok {
+		return route{}, nil
 	}
-	return e.connections.Subscribe(ctx, &w.subscriber, w.channel, server, sharded) == nil
+	return within(ctx, routeTimeout, func(ctx context.Context) (route, error) {
+		return detach.Do(ctx, &e.workers, func(ctx context.Context) (r route, err error) {
+			publish, err := e.publishCommand(ctx)
+			if err != nil || publish != "SPUBLISH" {
+				return r, err
+			}
+			r.sharded = true
+			r.server, err = cluster.MasterForKey(ctx, channel)
+			return r, err
+		}, nil)
+	})
 }
