@@ -87,8 +87,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. Later
-// requests fail. Close may be called more than once.
+// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. If permits
+// of a [Semaphore] may have been taken for an answer that got lost, it waits up to a second until they are given back.
+// Later requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
 	e.connections.Close()
 	e.background.Close()

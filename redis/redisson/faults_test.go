@@ -95,7 +95,8 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 			left := ""
 			for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
 				left = w.keys(nil)
-				if left == "" || strings.HasPrefix(left, "redisson_lock_token:{order}") && !strings.Contains(left, "\n") {
+				isToken := strings.HasPrefix(left, "redisson_lock_token:{order}")
+				if left == "" || isToken && !strings.Contains(left, "\n") {
 					return
 				}
 			}

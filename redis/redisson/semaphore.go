@@ -23,9 +23,9 @@ import (
 //
 // It is safe for concurrent use.
 //
-// A TryAcquire or Acquire whose answer was lost is undone, and takes nothing if it arrives late: the server remembers
-// each request for 20 seconds, in a key of its own. No request is sent twice. After a lost answer to one of the other
-// methods, look at AvailablePermits.
+// A TryAcquire or Acquire that fails as its answer was lost is undone, and takes nothing if it arrives late: the server
+// remembers each call for 20 seconds, in a key of its own, so that an Acquire which asks again takes permits once.
+// After a lost answer to one of the other methods, look at AvailablePermits.
 type Semaphore struct {
 	e    *Engine
 	name string
@@ -93,57 +93,102 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
 	if err := s.check(n); err != nil {
 		return false, err
 	}
-	record := s.recordKey()
-	undo := func(int64, error) { s.undo(n, record) }
-	answer, err := detach.Do(ctx, &s.e.workers, func(ctx context.Context) (int64, error) {
-		return readInteger(s.e.send(ctx, func(string) call {
-			return call{semaphoreTake, []string{s.name, record}, []any{n, requestRecordTime.Milliseconds()}}
-		}))
-	}, undo)
-	if err != nil && !driver.HadNoEffect(err) && !driver.IsSpent(err) { // late undoes what is spent
-		undo(0, nil)
-	}
-	return answer == 1, err
+	a := s.newAttempt(n)
+	defer a.end()
+	return a.take(ctx)
 }
 
-// undo makes sure that a request takes nothing. It returns at once, and repeats its request until the server answers,
-// or forgets the other one.
-func (s *Semaphore) undo(n int, record string) {
-	s.e.background.Go(func(life context.Context) {
-		ctx, cancel := context.WithTimeout(life, requestRecordTime)
-		defer cancel()
-		for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-			_, err := s.e.run(ctx, func(publish string) call {
-				return call{semaphoreUndo, []string{s.name, permitChannel(s.name), record},
-					[]any{n, requestRecordTime.Milliseconds(), publish}}
-			})
-			if err == nil || driver.IsPermanent(err) {
-				return
-			}
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-}
-
-// Acquire takes n permits, and waits until there are so many, or until ctx ends.
+// Acquire takes n permits, and waits until there are so many, or until ctx ends. It waits on while the server cannot be
+// reached. If there is an error, none are taken, as with TryAcquire.
 func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 	if err := s.check(n); err != nil {
 		return err
 	}
-	var err error
+	a := s.newAttempt(n)
+	defer a.end()
+	var err, failed error // failed is that of the last poll, unless the server has answered it
+	failures := 0
 	ended := s.e.pollUntil(ctx, permitChannel(s.name), false, func() (again time.Duration, done bool) {
+		if err = s.check(n); err != nil {
+			return 0, true // closed meanwhile
+		}
 		var ok bool
-		ok, err = within(ctx, answerTimeout, func(ctx context.Context) (bool, error) { return s.TryAcquire(ctx, n) })
-		return -1, ok || err != nil
+		ok, err = within(ctx, answerTimeout, a.take)
+		switch {
+		case err == nil:
+			failures, failed = 0, nil
+			return -1, ok
+		case driver.IsPermanent(err) || errors.Is(err, ctx.Err()):
+			return 0, true
+		}
+		failures, failed = failures+1, err
+		return min(minPollInterval<<min(failures, 10), pollUnnotified), ctx.Err() != nil
 	})
-	if ended != nil {
-		return ended
+	switch {
+	case ended == nil && (err == nil || driver.IsPermanent(err)):
+		return err
+	case failed != nil:
+		return fmt.Errorf("%w; the last request failed: %w", ctx.Err(), failed)
 	}
-	return err
+	return ctx.Err()
+}
+
+// attempt takes permits at most once, however often it asks.
+type attempt struct {
+	s         *Semaphore
+	n         int
+	record    string
+	uncertain bool // a request may have taken permits, or may do so later
+	done      func()
+}
+
+func (s *Semaphore) newAttempt(n int) *attempt {
+	return &attempt{s: s, n: n, record: s.recordKey(), done: s.e.background.Begin()}
+}
+
+// take asks once, and reports whether the permits are taken, now or by an earlier request.
+func (a *attempt) take(ctx context.Context) (bool, error) {
+	answer, err := readInteger(a.s.e.run(ctx, func(string) call {
+		return call{semaphoreTake, []string{a.s.name, a.record}, []any{a.n, requestRecordTime.Milliseconds()}}
+	}))
+	switch {
+	case answer == 1:
+		a.uncertain = false
+	case err != nil && !driver.HadNoEffect(err):
+		a.uncertain = true
+	}
+	return answer == 1, err
+}
+
+// end makes sure that nothing is taken if it is not known whether anything was. It returns at once.
+func (a *attempt) end() {
+	if a.uncertain {
+		a.s.e.background.Go(a.undo)
+	}
+	a.done()
+}
+
+// undo makes sure that the requests of an attempt take nothing. It repeats its own until the server answers, or forgets
+// those.
+func (a *attempt) undo(life context.Context) {
+	ctx, cancel := context.WithTimeout(life, requestRecordTime)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		_, err := within(ctx, answerTimeout, func(ctx context.Context) (any, error) {
+			return a.s.e.run(ctx, func(publish string) call {
+				return call{semaphoreUndo, []string{a.s.name, permitChannel(a.s.name), a.record},
+					[]any{a.n, requestRecordTime.Milliseconds(), publish}}
+			})
+		})
+		if err == nil || driver.IsPermanent(err) {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Release gives n permits back, or adds n: nobody counts who has taken them. If it returns an error that is not marked

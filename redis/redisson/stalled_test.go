@@ -112,6 +112,12 @@ var semaphoreCalls = map[string]func(ctx context.Context, s *redisson.Semaphore)
 		_, err := s.TrySetPermits(ctx, 1)
 		return err
 	},
-	"DrainPermits":     func(ctx context.Context, s *redisson.Semaphore) error { _, err := s.DrainPermits(ctx); return err },
-	"AvailablePermits": func(ctx context.Context, s *redisson.Semaphore) error { _, err := s.AvailablePermits(ctx); return err },
+	"DrainPermits": func(ctx context.Context, s *redisson.Semaphore) error {
+		_, err := s.DrainPermits(ctx)
+		return err
+	},
+	"AvailablePermits": func(ctx context.Context, s *redisson.Semaphore) error {
+		_, err := s.AvailablePermits(ctx)
+		return err
+	},
 }
