@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,9 +21,8 @@ import (
 type batcher struct {
 	batch.Batcher[*freeRequest]
 	engine *Engine
-	pool   sync.Pool    // of answered *waitedRequest
-	calls  sync.Pool    // of *scriptCall, whose memory may be used again
-	direct atomic.Int32 // callers that send their own request
+	pool   sync.Pool // of answered *waitedRequest
+	calls  sync.Pool // of *scriptCall, whose memory may be used again
 }
 
 const (
@@ -35,8 +33,6 @@ const (
 	maxOverdue = 16
 	// maxBatch is how many requests go in one batch. The server does nothing else while it handles them.
 	maxBatch = 64
-	// maxDirect is how many callers may send their own requests at the same time, while no sender is busy.
-	maxDirect = 2
 )
 
 func (b *batcher) init(e *Engine) {
@@ -53,22 +49,6 @@ func (b *batcher) init(e *Engine) {
 		ErrBusy:    errBusy,
 	}
 }
-
-// beginDirect reports whether a caller may send a request in a script of its own: if the batcher cannot send it, or if
-// hardly anybody else sends one. If so, the caller must call endDirect.
-func (b *batcher) beginDirect(r *freeRequest) bool {
-	count := b.direct.Add(1)
-	if !b.engine.router.isSingle() || r.lastText != "" {
-		return true
-	}
-	if _, busy, _ := b.Load(); busy == 0 && count <= maxDirect {
-		return true
-	}
-	b.endDirect()
-	return false
-}
-
-func (b *batcher) endDirect() { b.direct.Add(-1) }
 
 // send sends those requests of a batch that are not past their deadlines. It reports false if they were given up.
 func (b *batcher) send(requests []*freeRequest) bool {

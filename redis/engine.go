@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,6 +35,7 @@ type Engine struct {
 
 	workers detach.Pool   // for calls of the client that their callers may leave
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
+	alone   atomic.Int32  // requests in flight that were not given to the batcher
 	batcher batcher
 	waiters waiters
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release

@@ -69,30 +69,49 @@ func (r *freeRequest) command() scriptCall {
 // runFree sends a take or release in a script of its own, or has the batcher send it with those of others. It returns
 // when ctx ends.
 func (e *Engine) runFree(ctx context.Context, r *freeRequest) (any, error) {
-	if !e.batcher.beginDirect(r) {
+	if !e.beginAlone(r) {
 		return e.batcher.wait(ctx, r)
 	}
 	own := *r // on the heap, unlike that of a caller that waits for the batcher
 	if !e.returnsInTime(ctx) {
-		return e.runDetached(ctx, &own)
+		return e.runAloneDetached(ctx, &own)
 	}
-	defer e.batcher.endDirect()
-	return e.runDirect(ctx, &own)
+	defer e.endAlone()
+	return e.runAlone(ctx, &own)
 }
 
-// runDetached is runDirect in a goroutine that the caller leaves when ctx ends.
-func (e *Engine) runDetached(ctx context.Context, r *freeRequest) (any, error) {
+// maxAlone is how many callers may send their requests alone at the same time, while no sender of the batcher is busy.
+const maxAlone = 2
+
+// beginAlone reports whether a caller may send a request in a script of its own: if the batcher cannot send it, or if
+// hardly anybody else sends one. If so, endAlone must be called when that has ended.
+func (e *Engine) beginAlone(r *freeRequest) bool {
+	count := e.alone.Add(1)
+	if !e.router.isSingle() || r.lastText != "" {
+		return true
+	}
+	if _, busy, _ := e.batcher.Load(); busy == 0 && count <= maxAlone {
+		return true
+	}
+	e.endAlone()
+	return false
+}
+
+func (e *Engine) endAlone() { e.alone.Add(-1) }
+
+// runAloneDetached is runAlone in a goroutine that the caller leaves when ctx ends.
+func (e *Engine) runAloneDetached(ctx context.Context, r *freeRequest) (any, error) {
 	return detach.Call(ctx, &e.workers, func(ctx context.Context) (any, error) {
-		defer e.batcher.endDirect() // a call that was left still counts
+		defer e.endAlone() // a call that was left still counts
 		if err := ctx.Err(); err != nil {
 			return nil, driver.NoEffect(err)
 		}
-		return e.runDirect(ctx, r)
+		return e.runAlone(ctx, r)
 	}, func(answer any, err error) { e.releaseGrant(r, answer, err) })
 }
 
-// runDirect sends a request in a script of its own.
-func (e *Engine) runDirect(ctx context.Context, r *freeRequest) (any, error) {
+// runAlone sends a request in a script of its own.
+func (e *Engine) runAlone(ctx context.Context, r *freeRequest) (any, error) {
 	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
 	return answer, err
 }
@@ -116,5 +135,5 @@ func (e *Engine) releaseGrant(r *freeRequest, answer any, err error) {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), release.deadline)
 	defer cancel()
-	_, _ = e.runDirect(ctx, release)
+	_, _ = e.runAlone(ctx, release)
 }

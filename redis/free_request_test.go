@@ -28,8 +28,8 @@ func TestFreeRequestsThatWereLeftCount(t *testing.T) {
 				t.Errorf("the caller left with %v, want an error that is spent or had no effect", err)
 			}
 		}
-		if n := len(bt.sent()); n != maxDirect+maxSenders {
-			t.Errorf("%d requests were sent, want %d", n, maxDirect+maxSenders)
+		if n := len(bt.sent()); n != maxAlone+maxSenders {
+			t.Errorf("%d requests were sent, want %d", n, maxAlone+maxSenders)
 		}
 		close(thaw)
 		synctest.Wait()
@@ -37,10 +37,10 @@ func TestFreeRequestsThatWereLeftCount(t *testing.T) {
 		for _, n := range bt.sent() {
 			requests += n
 		}
-		if released := requests - maxDirect - maxSenders; released != maxDirect+maxSenders {
-			t.Errorf("%d of %d late grants were released", released, maxDirect+maxSenders)
+		if released := requests - maxAlone - maxSenders; released != maxAlone+maxSenders {
+			t.Errorf("%d of %d late grants were released", released, maxAlone+maxSenders)
 		}
-		if n := bt.e.batcher.direct.Load(); n != 0 {
+		if n := bt.e.alone.Load(); n != 0 {
 			t.Errorf("%d calls still count after all have ended", n)
 		}
 		bt.close()
@@ -54,13 +54,13 @@ func TestFreeRequestOfAnEndedContext(t *testing.T) {
 		bt := newBatcherTest(t, granted)
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		for range 3 * maxDirect {
+		for range 3 * maxAlone {
 			if _, err := bt.e.Take(ctx, newRequest()); !driver.HadNoEffect(err) && !driver.IsSpent(err) {
 				t.Errorf("the error is %v, want one that is spent or had no effect", err)
 			}
 			synctest.Wait()
 		}
-		if n, sent := bt.e.batcher.direct.Load(), len(bt.sent()); n != 0 || sent != 0 {
+		if n, sent := bt.e.alone.Load(), len(bt.sent()); n != 0 || sent != 0 {
 			t.Errorf("%d requests count, and %d were sent", n, sent)
 		}
 		bt.close()

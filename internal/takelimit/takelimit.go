@@ -73,7 +73,7 @@ type Limit struct {
 	process *process
 
 	mu              sync.Mutex
-	limit           int       // maximum of inFlight; 0: initialTakes
+	maxInFlight     int       // 0: initialTakes
 	inFlight        int       // takes that were admitted
 	waiters         list.List // of chan struct{}: takes that are not admitted yet
 	pendingRenewals agenda.Agenda[*Renewals]
@@ -123,11 +123,11 @@ func (l *Limit) NoteLate(d time.Duration) {
 	l.lateUntil = max(l.lateUntil, until)
 }
 
-// checkLateLocked reports whether renewals are late, and lowers the limit if they are. It does not read the clock while
+// checkLateLocked reports whether renewals are late, and lowers the maximum if they are. It does not read the clock while
 // none can be, as each take calls it twice.
 func (l *Limit) checkLateLocked() bool {
-	if l.limit == 0 {
-		l.limit = initialTakes
+	if l.maxInFlight == 0 {
+		l.maxInFlight = initialTakes
 	}
 	next, any := l.pendingRenewals.Next()
 	lateUntil := max(l.lateUntil, time.Duration(l.process.lateUntil.Load()))
@@ -137,7 +137,7 @@ func (l *Limit) checkLateLocked() bool {
 	if now := l.process.now(); now >= lateUntil && !(any && next < now) {
 		return false
 	}
-	l.limit = minTakes
+	l.maxInFlight = minTakes
 	return true
 }
 
@@ -187,22 +187,22 @@ func (l *Limit) admitOrQueue() *list.Element {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.checkLateLocked()
-	if l.inFlight < l.limit && l.waiters.Len() == 0 {
+	if l.inFlight < l.maxInFlight && l.waiters.Len() == 0 {
 		l.inFlight++
 		return nil
 	}
 	return l.waiters.PushBack(make(chan struct{}, 1))
 }
 
-// Done ends a take that was admitted. If the engine has answered it in time, the limit grows by one.
+// Done ends a take that was admitted. If the engine has answered it in time, maxInFlight grows by one.
 func (l *Limit) Done(answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
 	if late := l.checkLateLocked(); answered && !late && l.waiters.Len() > 0 {
-		l.limit++
+		l.maxInFlight++
 	}
-	for l.inFlight < l.limit && l.waiters.Len() > 0 {
+	for l.inFlight < l.maxInFlight && l.waiters.Len() > 0 {
 		l.inFlight++
 		l.waiters.Remove(l.waiters.Front()).(chan struct{}) <- struct{}{}
 	}

@@ -81,16 +81,16 @@ func TestTheLimitGrowsWhileCallersWait(t *testing.T) {
 		}
 		synctest.Wait()
 		l.Done(true)
-		if l.limit != initialTakes+1 || l.waiters.Len() != 8 {
-			t.Errorf("limit %d, %d wait", l.limit, l.waiters.Len())
+		if l.maxInFlight != initialTakes+1 || l.waiters.Len() != 8 {
+			t.Errorf("limit %d, %d wait", l.maxInFlight, l.waiters.Len())
 		}
 		for range 8 {
 			l.Done(false)
 		}
 		synctest.Wait()
 		l.Done(true) // nobody waits
-		if l.limit != initialTakes+1 {
-			t.Errorf("limit %d", l.limit)
+		if l.maxInFlight != initialTakes+1 {
+			t.Errorf("limit %d", l.maxInFlight)
 		}
 	})
 }
