@@ -1,6 +1,11 @@
 package redisson
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,64 +14,170 @@ import (
 	"github.com/leasehold-go/leasehold/lab/redisson/register"
 )
 
-// hammered are the kinds of objects that are hammered, each under one name.
-var hammered = map[string]javaside.Hammer{
-	"lock":      {Kinds: []string{"lock"}, Again: 20},
-	"fair":      {Kinds: []string{"fair"}, Again: 20},
-	"spin":      {Kinds: []string{"spin"}, Again: 20},
-	"fenced":    {Kinds: []string{"fenced"}},
-	"readwrite": {Kinds: []string{"read", "read", "write"}, Again: 20},
-	"semaphore": {Kinds: []string{"semaphore"}, Permits: 2},
-	"permits":   {Kinds: []string{"permits"}},
-}
+// versions are those of Redisson that the tests run with.
+var versions = []string{javaside.Newest, javaside.Oldest}
+
+// sidesEach is how many threads of Java and how many clients in Go contend for an object.
+const sidesEach = 4
 
 // capacity is how many permits the semaphores have.
 const capacity = 3
 
-// Redisson's own clients exclude each other, as the register sees it: what it finds later beside clients of ours is
-// ours.
-func TestRedissonExcludesItself(t *testing.T) {
-	t.Parallel()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	java := javaside.Start(t, javaside.Newest)
-	// Now and then all waiters of a fair lock wait although it is free, until a lease would have ended.
-	c := javaside.Single(s.URL())
-	c.Watchdog = 3 * time.Second
-	java.MustOpen("a", c)
-	java.MustOpen("b", c)
-	for kind, h := range hammered {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			r := register.New()
-			r.SetCapacity(kind, capacity)
-			if kind == "semaphore" || kind == "permits" {
-				java.MustCall("a", kind+".trySetPermits", kind, capacity)
+// hammer lets threads and clients contend for an object.
+type hammer struct {
+	javaside.Hammer
+	name   string
+	object string                                // what Java calls it. Default: the name.
+	takes  []func(c *goClient, name string) take // how clients in Go take it, each in one of these ways
+
+	register *register.Register
+}
+
+// hammers are all objects that are held.
+var hammers = []hammer{
+	{name: "lock", Hammer: javaside.Hammer{Kinds: []string{"lock"}, Again: 20},
+		takes: []func(*goClient, string) take{takeLock, takePlain}},
+	{name: "fenced", Hammer: javaside.Hammer{Kinds: []string{"fenced"}},
+		takes: []func(*goClient, string) take{takeFenced, takeFencedEngine}},
+	{name: "same", Hammer: javaside.Hammer{Kinds: []string{"lock", "fenced", "spin"}, Again: 20},
+		takes: []func(*goClient, string) take{takeLock, takeFenced, takeSpin}},
+	{name: "spin", Hammer: javaside.Hammer{Kinds: []string{"spin"}, Again: 20},
+		takes: []func(*goClient, string) take{takeSpin, takeSpinEngine}},
+	{name: "fair", Hammer: javaside.Hammer{Kinds: []string{"fair"}, Again: 20},
+		takes: []func(*goClient, string) take{takeFair, takeFairEngine}},
+	{name: "readwrite", Hammer: javaside.Hammer{Kinds: []string{"read", "read", "write"}, Again: 20},
+		takes: []func(*goClient, string) take{takeReadWrite, takeReadWriteEngine}},
+	{name: "multi", Hammer: javaside.Hammer{Kinds: []string{"multi"}, Again: 20},
+		object: "client1.lock.multi1+client1.lock.multi2", takes: []func(*goClient, string) take{takeMulti}},
+	{name: "red", Hammer: javaside.Hammer{Kinds: []string{"red"}, Again: 20},
+		object: "client1.lock.red+client2.lock.red+client3.lock.red", takes: []func(*goClient, string) take{takeRed}},
+	{name: "semaphore", Hammer: javaside.Hammer{Kinds: []string{"semaphore"}, Permits: 2},
+		takes: []func(*goClient, string) take{takeSemaphore}},
+	{name: "permits", Hammer: javaside.Hammer{Kinds: []string{"permits"}},
+		takes: []func(*goClient, string) take{takePermits}},
+}
+
+// begin sets the object and its register up.
+func (h *hammer) begin(t *testing.T, java *javaside.Program) {
+	if h.object == "" {
+		h.object = h.name
+	}
+	h.register = register.New()
+	h.register.SetCapacity(h.object, capacity)
+	if h.name == "semaphore" || h.name == "permits" {
+		java.MustCall("client1", h.name+".trySetPermits", h.name, capacity)
+	}
+	h.Threads, h.For, h.Seed = sidesEach, hammerTime, time.Now().UnixNano()%1000
+	h.Hold, h.Pause, h.Wait = 5*time.Millisecond, 5*time.Millisecond, 100*time.Millisecond
+	h.Hammer.Register = h.register.Listen(t).Addr()
+}
+
+// inJava lets threads of some clients in Java take and hold it.
+func (h *hammer) inJava(t *testing.T, java *javaside.Program, clients ...string) {
+	var work sync.WaitGroup
+	for _, client := range clients {
+		work.Go(func() {
+			did, err := java.Hammer(t.Context(), client, h.object, h.Hammer)
+			t.Logf("Java: %d holds, %d refused", did.Holds, did.Refused)
+			for _, f := range did.Failures {
+				t.Errorf("Java: %s", f)
 			}
-			h.Threads, h.For, h.Seed = 2, hammerTime, time.Now().UnixNano()%1000
-			h.Hold, h.Pause, h.Wait = 5*time.Millisecond, 5*time.Millisecond, 100*time.Millisecond
-			h.Register = r.Listen(t).Addr()
-			outcome := make(chan error, 2)
-			for _, client := range []string{"a", "b"} {
-				go func() {
-					did, err := java.Hammer(t.Context(), client, kind, h)
-					t.Logf("%s: %d holds, %d refused", client, did.Holds, did.Refused)
-					for _, f := range did.Failures {
-						t.Errorf("%s: %s", client, f)
-					}
-					if err == nil && did.Holds == 0 {
-						t.Errorf("%s has held nothing", client)
-					}
-					outcome <- err
-				}()
-			}
-			for range 2 {
-				if err := <-outcome; err != nil {
-					t.Error(err)
-				}
-			}
-			for _, o := range r.Overlaps() {
-				t.Error(o)
+			if err != nil || did.Holds == 0 {
+				t.Errorf("Java has held %d times: %v", did.Holds, err)
 			}
 		})
 	}
+	work.Wait()
+}
+
+// inGo lets clients in Go take and hold it.
+func (h *hammer) inGo(t *testing.T, servers []*redisserver.Server) {
+	end := time.Now().Add(hammerTime)
+	var work sync.WaitGroup
+	var all, allRefused atomic.Int64
+	for i := range sidesEach {
+		c := newGoClient(t, servers)
+		work.Go(func() {
+			who := fmt.Sprintf("go%d", i)
+			random := rand.New(rand.NewPCG(uint64(h.Seed), uint64(i)))
+			w := goWorker{h.register, h.object, who, h.takes[i%len(h.takes)](c, h.name), random}
+			holds, refused, err := w.run(t.Context(), end)
+			all.Add(int64(holds))
+			allRefused.Add(int64(refused))
+			if err != nil {
+				t.Errorf("%s: %v", who, err)
+			}
+		})
+	}
+	work.Wait()
+	t.Logf("Go: %d holds, %d refused", all.Load(), allRefused.Load())
+}
+
+func (h *hammer) mustNotOverlap(t *testing.T) {
+	for _, o := range h.register.Overlaps() {
+		t.Error(o)
+	}
+}
+
+// Four threads of Java and four clients in Go take and hold each object at random, and no two holds overlap that must
+// not. Nothing is left behind.
+func TestBothLanguagesExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	for _, version := range beside {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			java := javaside.Start(t, version)
+			var servers []*redisserver.Server
+			for i := range 3 {
+				s := redisserver.ForTest(t, redisserver.Config{})
+				c := javaside.Single(s.URL())
+				c.Watchdog = watchdog
+				java.MustOpen(fmt.Sprint("client", i+1), c)
+				servers = append(servers, s)
+			}
+			t.Run("objects", func(t *testing.T) {
+				for _, h := range hammers {
+					t.Run(h.name, func(t *testing.T) {
+						t.Parallel()
+						h.begin(t, java)
+						var work sync.WaitGroup
+						work.Go(func() { h.inJava(t, java, "client1") })
+						work.Go(func() { h.inGo(t, servers) })
+						work.Wait()
+						h.mustNotOverlap(t)
+					})
+				}
+			})
+			for _, s := range servers {
+				checkNothingIsLeft(t, s)
+			}
+		})
+	}
+}
+
+// checkNothingIsLeft checks that no key of a lock is left but the counters of tokens, and what both sides remember for
+// some seconds: Redisson its last unlocks, and leasehold to which waiters in Java it has given more time.
+func checkNothingIsLeft(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	var left []any
+	// What is left of dead waiters expires within 10 s.
+	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+		answer, err := s.Command("EVAL", `return redis.call('keys', '*')`, "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = nil
+		for _, key := range answer.([]any) {
+			text := fmt.Sprint(key)
+			remembered := strings.Contains(text, "unlock_latch:") || strings.Contains(text, "waiters:{fair}:") ||
+				strings.HasPrefix(text, "redisson_lock_token:")
+			if !remembered && !strings.Contains(text, "semaphore") && !strings.Contains(text, "permits") {
+				left = append(left, text)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("left behind: %v", left)
 }

@@ -9,7 +9,7 @@ import (
 // Hammer says how threads of a client take and hold one name at random.
 type Hammer struct {
 	// Kinds are those of which each hold takes one at random: lock, fair, spin, fenced, nonReentrant, read, write,
-	// semaphore or permits.
+	// multi, red, semaphore or permits.
 	Kinds   []string
 	Threads int
 	For     time.Duration

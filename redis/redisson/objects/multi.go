@@ -89,11 +89,15 @@ func (m *MultiLock) take(ctx context.Context, r request, wait bool) (bool, error
 	}
 	for first := 0; ; {
 		held, refused, err := try(ctx, r, first, wait)
-		if err != nil || held != nil {
-			if held != nil {
-				m.noteHeld(held)
-			}
-			return held != nil, err
+		switch {
+		case held != nil && letGo():
+			m.noteHeld(held)
+			return true, nil
+		case held != nil: // ctx has ended in the last moment
+			unlockAll(held)
+			return false, ctx.Err()
+		case err != nil:
+			return false, err
 		}
 		if !wait {
 			return false, nil

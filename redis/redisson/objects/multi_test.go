@@ -3,10 +3,12 @@ package objects_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
@@ -70,6 +72,17 @@ func TestMultiLockOutlivesItsTake(t *testing.T) {
 		case <-time.After(50 * time.Millisecond): // it would end at once
 		}
 		must(t, m.Unlock())
+	}
+	for range 500 { // the limit passes at any time: what is held then stays so
+		m := multi(t, objects.NewRedLock, c.Lock("x"), c.Lock("y"))
+		ok, err := m.TryLock(t.Context(), objects.WaitTime(100*time.Microsecond+rand.N(900*time.Microsecond)))
+		if err != nil && !errors.Is(err, leasehold.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		if ok {
+			time.Sleep(time.Millisecond) // it would end at once
+			must(t, m.Unlock())
+		}
 	}
 	x := c.Lock("x")
 	must(t, x.Lock(t.Context()))

@@ -9,10 +9,11 @@ type takeContext struct {
 	limits context.Context
 }
 
-func newTakeContext(limits context.Context) (_ context.Context, letGo func()) {
+// newTakeContext returns such a context. letGo reports whether it has not ended, and then will not.
+func newTakeContext(limits context.Context) (_ context.Context, letGo func() bool) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(limits))
 	stop := context.AfterFunc(limits, func() { cancel(context.Cause(limits)) })
-	return takeContext{ctx, limits}, func() { stop() }
+	return takeContext{ctx, limits}, stop
 }
 
 // Err implements [context.Context]: a deadline has passed, or there was a cancellation.

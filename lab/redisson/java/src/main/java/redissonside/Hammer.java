@@ -6,22 +6,21 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisTimeoutException;
 
 /** Threads that take and hold one name at random for a while, and tell a register when they enter and leave. */
 final class Hammer {
-    private final RedissonClient client;
-    private final String who;
+    private final Objects objects;
+    private final String client;
     private final String name;
     private final HammerConfig config;
     private final AtomicLong holds = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
-    Hammer(RedissonClient client, String who, String name, HammerConfig config) {
+    Hammer(Objects objects, String client, String name, HammerConfig config) {
+        this.objects = objects;
         this.client = client;
-        this.who = who;
         this.name = name;
         this.config = config;
     }
@@ -31,7 +30,7 @@ final class Hammer {
         long end = System.nanoTime() + config.runFor * 1_000_000;
         Thread[] threads = new Thread[config.threads];
         for (int i = 0; i < threads.length; i++) {
-            String me = who + "-java" + i;
+            String me = client + "-java" + i;
             Random random = new Random(config.seed * 1000 + i);
             threads[i] = new Thread(() -> work(me, random, end), me);
             threads[i].setDaemon(true);
@@ -51,7 +50,7 @@ final class Hammer {
         try (Register register = new Register(config.register)) {
             while (System.nanoTime() < end) {
                 String kind = config.kinds.get(random.nextInt(config.kinds.size()));
-                Hold hold = Hold.of(client, kind, name, config, random);
+                Hold hold = Hold.of(objects, client, kind, name, config, random);
                 if (!took(hold)) {
                     refused.incrementAndGet();
                 } else {

@@ -6,7 +6,6 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
-import org.redisson.api.RedissonClient;
 
 /** One take of a hammer, and what it got. */
 abstract class Hold {
@@ -18,17 +17,18 @@ abstract class Hold {
         this.random = random;
     }
 
-    static Hold of(RedissonClient c, String kind, String name, HammerConfig config, Random random) {
+    static Hold of(Objects objects, String client, String kind, String name, HammerConfig config, Random random) {
+        Object o = objects.make(client, kind, name);
         switch (kind) {
             case "semaphore":
-                return new OfSemaphore(c.getSemaphore(name), config, random);
+                return new OfSemaphore((RSemaphore) o, config, random);
             case "permits":
-                return new OfPermits(c.getPermitExpirableSemaphore(name), config, random);
+                return new OfPermits((RPermitExpirableSemaphore) o, config, random);
             case "fenced":
-                return new OfFenced(c.getFencedLock(name), config, random);
+                return new OfFenced((RFencedLock) o, config, random);
             default:
                 String mode = kind.equals("read") ? "shared" : "exclusive";
-                return new OfLock(Objects.lock(c, kind, name), mode, kind.startsWith("nonReentrant"), config, random);
+                return new OfLock((RLock) o, mode, kind.startsWith("nonReentrant"), config, random);
         }
     }
 
@@ -53,35 +53,44 @@ abstract class Hold {
         return null;
     }
 
-    private static final class OfLock extends Hold {
+    private static class OfLock extends Hold {
         private final RLock lock;
         private final String mode;
         private final boolean once;
+        final long lease;
 
         OfLock(RLock lock, String mode, boolean once, HammerConfig config, Random random) {
             super(config, random);
             this.lock = lock;
             this.mode = mode;
             this.once = once;
+            lease = config.lease == 0 ? -1 : config.lease;
         }
 
         @Override
         boolean take() throws InterruptedException {
-            long lease = config.lease == 0 ? -1 : config.lease;
             switch (random.nextInt(3)) {
                 case 0:
-                    return lock.tryLock(0, lease, TimeUnit.MILLISECONDS);
+                    return takeWithin(0);
                 case 1:
-                    return lock.tryLock(1 + random.nextInt(config.wait), lease, TimeUnit.MILLISECONDS);
+                    return takeWithin(1 + random.nextInt(config.wait));
                 default:
-                    lock.lock(lease, TimeUnit.MILLISECONDS);
+                    await();
                     return true;
             }
         }
 
+        boolean takeWithin(long wait) throws InterruptedException {
+            return lock.tryLock(wait, lease, TimeUnit.MILLISECONDS);
+        }
+
+        void await() {
+            lock.lock(lease, TimeUnit.MILLISECONDS);
+        }
+
         @Override
         boolean again() throws InterruptedException {
-            return !once && lock.tryLock(0, config.lease == 0 ? -1 : config.lease, TimeUnit.MILLISECONDS);
+            return !once && lock.tryLock(0, lease, TimeUnit.MILLISECONDS);
         }
 
         @Override
@@ -95,34 +104,25 @@ abstract class Hold {
         }
     }
 
-    private static final class OfFenced extends Hold {
+    /** With the token of the first of several holds. Locking again would take another one. */
+    private static final class OfFenced extends OfLock {
         private final RFencedLock lock;
         private Long token;
 
         OfFenced(RFencedLock lock, HammerConfig config, Random random) {
-            super(config, random);
+            super(lock, "exclusive", true, config, random);
             this.lock = lock;
         }
 
         @Override
-        boolean take() {
-            long lease = config.lease == 0 ? -1 : config.lease;
-            switch (random.nextInt(3)) {
-                case 0:
-                    token = lock.tryLockAndGetToken(0, lease, TimeUnit.MILLISECONDS); // without arguments it waits
-                    break;
-                case 1:
-                    token = lock.tryLockAndGetToken(1 + random.nextInt(config.wait), lease, TimeUnit.MILLISECONDS);
-                    break;
-                default:
-                    token = lock.lockAndGetToken();
-            }
+        boolean takeWithin(long wait) {
+            token = lock.tryLockAndGetToken(wait, lease, TimeUnit.MILLISECONDS); // without arguments it waits
             return token != null;
         }
 
         @Override
-        void release() {
-            lock.unlock();
+        void await() {
+            token = lock.lockAndGetToken();
         }
 
         @Override

@@ -34,7 +34,8 @@ final class Objects {
         known.keySet().removeIf(key -> key.startsWith(client + " "));
     }
 
-    private Object make(String client, String kind, String name) {
+    /** A new object, but for the locks of which it consists. */
+    Object make(String client, String kind, String name) {
         RedissonClient c = clients.get(client);
         switch (kind) {
             case "client":
@@ -59,7 +60,7 @@ final class Objects {
         }
     }
 
-    static RLock lock(RedissonClient c, String kind, String name) {
+    private static RLock lock(RedissonClient c, String kind, String name) {
         switch (kind) {
             case "lock":
                 return c.getLock(name);

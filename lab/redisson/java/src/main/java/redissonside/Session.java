@@ -54,7 +54,7 @@ final class Session {
             case "owner":
                 return clients.get(r.client).getId() + ":" + Thread.currentThread().getId();
             case "hammer":
-                return new Hammer(clients.get(r.client), r.client, r.name, gson.fromJson(r.args, HammerConfig.class)).run();
+                return new Hammer(objects, r.client, r.name, gson.fromJson(r.args, HammerConfig.class)).run();
             default:
                 int dot = r.op.indexOf('.');
                 if (dot < 0) {
