@@ -2,13 +2,13 @@ package redis
 
 import (
 	"context"
-	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/keypattern"
 )
 
 // scanCount is how many keys a server looks through in one step of a search. During a step it does nothing else for
@@ -34,7 +34,7 @@ func (e *Engine) search(
 ) error {
 	s := &keySearch{
 		router: &e.readRouter, onKeys: each, progress: make(chan struct{}),
-		pattern: "*" + escapePattern(e.prefix+q.Prefix) + "*",
+		pattern: "*" + keypattern.Escape(e.prefix+q.Prefix) + "*",
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,8 +125,3 @@ func repeatProgress(q driver.Query) (_ driver.Query, repeat func()) {
 		}
 	}
 }
-
-var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)
-
-// escapePattern makes a pattern that matches a text literally.
-func escapePattern(text string) string { return patternChars.ReplaceAllString(text, `\$0`) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/paging"
+	"github.com/leasehold-go/leasehold/redis/internal/keypattern"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
@@ -122,7 +122,7 @@ func (e *Engine) search(ctx context.Context, q driver.Query) (_ []driver.Key, se
 // scan calls collect with the keys of a type whose text contains part, and with how many keys it has searched since the
 // last call. In a Cluster, calls overlap.
 func (e *Engine) scan(ctx context.Context, part, keyType string, collect func(keys []string, searched int)) error {
-	pattern := "*" + escapePattern(part) + "*"
+	pattern := "*" + keypattern.Escape(part) + "*"
 	return e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
 		for cursor := uint64(0); ; {
 			keys, err := within(ctx, answerTimeout, func(ctx context.Context) (keys []string, err error) {
@@ -257,8 +257,3 @@ func (e *Engine) readTogether(ctx context.Context, calls []call) ([]any, error) 
 		}, nil)
 	})
 }
-
-var patternChars = regexp.MustCompile(`[\\*?\[\]^-]`)
-
-// escapePattern makes a pattern that matches a text literally.
-func escapePattern(text string) string { return patternChars.ReplaceAllString(text, `\$0`) }
