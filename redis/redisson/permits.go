@@ -16,6 +16,11 @@ import (
 // The number of permits is that of Redisson's object: a program in Java may set it, and a take sets it to its size if
 // it is missing. A number that takes have set follows the largest size. A number that a program in Java has set stays,
 // whatever the sizes; a take is granted only within both, its own size and that number.
+//
+// That takes have set it, and the last token, are two numbers in a hash beside, permitNumbers. It has no end: as with
+// the counter of RFencedLock, no token may come twice, however long nobody asks for permits. And Redisson's number has
+// no end either: if the hash were forgotten before it, that number would be taken for one that a program in Java has
+// set, and never follow a larger size again.
 type permitSemaphore struct{}
 
 // maxWeight is how many permits one owner may hold: each is an entry of its own on the server.

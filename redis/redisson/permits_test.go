@@ -87,6 +87,9 @@ func TestNumberOfPermits(t *testing.T) {
 	p.command("DECR", "changed") // as setPermits(2) of Java
 	p.take(permits("changed", 5, 1))
 	p.mustBeRefused(permits("changed", 5, 1))
+	p.command("INCR", "changed") // as setPermits(3) of Java: the number is that of Java still
+	p.take(permits("changed", 5, 1))
+	p.mustBeRefused(permits("changed", 5, 1))
 }
 
 func TestPermitsOfJava(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 var (
 	//go:embed scripts/owner.lua
 	ownerText string
+	//go:embed scripts/tokens.lua
+	tokensText string
 
 	//go:embed scripts/lock_take.lua
 	lockTakeText string
@@ -60,7 +62,7 @@ var (
 	//go:embed scripts/rw_status.lua
 	readWriteStatusText string
 
-	readWriteTake      = luascript.New(ownerText + readWriteText + readWriteTakeText)
+	readWriteTake      = luascript.New(ownerText + tokensText + readWriteText + readWriteTakeText)
 	readWriteRelease   = luascript.New(ownerText + readWriteText + readWriteReleaseText)
 	readWriteRenew     = luascript.New(ownerText + readWriteText + readWriteRenewText)
 	readWriteDowngrade = luascript.New(ownerText + readWriteText + readWriteDowngradeText)
@@ -78,12 +80,12 @@ var (
 	//go:embed scripts/fair_status.lua
 	fairStatusText string
 
-	fairTake    = luascript.New(fairText + fairTakeText)
+	fairTake    = luascript.New(tokensText + fairText + fairTakeText)
 	fairRelease = luascript.New(fairText + fairReleaseText)
 	fairForce   = luascript.New(ownerText + fairText + fairForceText)
 	fairStatus  = luascript.New(fairText + fairStatusText)
 
-	lockTake    = luascript.New(lockTakeText)
+	lockTake    = luascript.New(tokensText + lockTakeText)
 	lockRelease = luascript.New(lockReleaseText)
 	lockRenew   = luascript.New(lockRenewText)
 	lockForce   = luascript.New(ownerText + lockForceText)
@@ -93,7 +95,7 @@ var (
 	latchDown   = luascript.New(latchText + latchDownText)
 	latchStatus = luascript.New(latchText + latchStatusText)
 
-	permitsTake    = luascript.New(permitsText + permitsTakeText)
+	permitsTake    = luascript.New(tokensText + permitsText + permitsTakeText)
 	permitsRelease = luascript.New(permitsText + permitsReleaseText)
 	permitsRenew   = luascript.New(permitsText + permitsRenewText)
 	permitsForce   = luascript.New(permitsText + permitsForceText)

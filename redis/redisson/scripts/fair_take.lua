@@ -19,11 +19,8 @@ local head = livingHead()
 local left = redis.call('pttl', lock)
 if left == -2 and (not head or head == owner) then
   local last = redis.call('incrby', counter, tokens)
-  if last > 9007199254740991 then
-    return redis.error_reply('EXHAUSTED the tokens of this lock are used up')
-  elseif last < tokens then
-    return redis.error_reply('DAMAGED the counter of tokens is not positive')
-  end
+  local damaged = tokenError(last, tokens)
+  if damaged then return damaged end
   leave(owner)
   redis.call('hset', lock, 'leasehold:token', last, 'leasehold:holder', text, owner, 1)
   redis.call('pexpire', lock, lease)

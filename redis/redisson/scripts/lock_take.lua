@@ -8,11 +8,8 @@ if redis.call('exists', lock) == 0 then
   local last = 0
   if counter then
     last = redis.call('incrby', counter, tokens)
-    if last > 9007199254740991 then
-      return redis.error_reply('EXHAUSTED the tokens of this lock are used up')
-    elseif last < tokens then
-      return redis.error_reply('DAMAGED the counter of tokens is not positive')
-    end
+    local damaged = tokenError(last, tokens)
+    if damaged then return damaged end
     -- Redisson looks for the field of its own thread only, so these are in nobody's way.
     redis.call('hset', lock, 'leasehold:token', last, 'leasehold:holder', ARGV[4])
   end

@@ -24,7 +24,7 @@ if ended > 0 and count then count = give(ended, command, channel) end
 
 local ids, known, ends = find(owner)
 local last = tonumber(string.match(known or '', '^%d+ (%d+)'))
-if ends and last and last >= tokens and last <= 9007199254740991 then
+if ends and last and last >= tokens and last <= mostTokens then
   keep(ids, lease)
   return {1, last}
 elseif #ids > 0 then -- some of its permits are gone, so the owner has lost them all
@@ -42,6 +42,8 @@ elseif ours == count + used and size > ours then -- nobody else has set a number
   count = redis.call('incrby', available, size - ours)
   redis.call('hset', numbers, 'size', size)
   publish(command, channel, count)
+elseif set[1] and ours ~= count + used then -- somebody else has set a number: it stays, even if it becomes this one
+  redis.call('hdel', numbers, 'size')
 end
 
 if count < weight or used + weight > size then
@@ -51,11 +53,8 @@ if count < weight or used + weight > size then
 end
 
 last = redis.call('hincrby', numbers, 'token', tokens)
-if last > 9007199254740991 then
-  return redis.error_reply('EXHAUSTED the tokens of this semaphore are used up')
-elseif last < tokens then
-  return redis.error_reply('DAMAGED the counter of tokens is not positive')
-end
+local damaged = tokenError(last, tokens)
+if damaged then return damaged end
 redis.call('decrby', available, weight)
 ids = {}
 for i = 1, weight do ids[i] = permit(owner, i) end

@@ -49,11 +49,8 @@ elseif mode and not isReader then
 end
 
 local last = redis.call('incrby', counter, tokens)
-if last > 9007199254740991 then
-  return redis.error_reply('EXHAUSTED the tokens of this lock are used up')
-elseif last < tokens then
-  return redis.error_reply('DAMAGED the counter of tokens is not positive')
-end
+local damaged = tokenError(last, tokens)
+if damaged then return damaged end
 if not mode then
   redis.call('del', notes)
 elseif redis.call('hlen', notes) >= redis.call('hlen', lock) then
