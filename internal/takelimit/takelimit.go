@@ -123,7 +123,7 @@ func (l *Limit) NoteLate(d time.Duration) {
 	l.lateUntil = max(l.lateUntil, until)
 }
 
-// checkLateLocked reports whether renewals are late, and lowers the maximum if they are. It does not read the clock while
+// checkLateLocked reports whether renewals are late, and lowers maxInFlight then. It does not read the clock while
 // none can be, as each take calls it twice.
 func (l *Limit) checkLateLocked() bool {
 	if l.maxInFlight == 0 {
