@@ -283,5 +283,15 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	if err != nil {
 		return err
 	}
-	return replies.Held(e.run(ctx, func(publish string) call { return p.force(name, token, publish) }))
+	var owners []string
+	if token == 0 { // one who takes it later may have no token, either
+		status, err := e.run(ctx, func(string) call { return p.status(name) })
+		if err != nil {
+			return reply.NoEffect(err)
+		}
+		if owners = p.ownersWithoutToken(status); owners != nil && len(owners) == 0 {
+			return driver.ErrNotHeld
+		}
+	}
+	return replies.Held(e.run(ctx, func(publish string) call { return p.force(name, token, owners, publish) }))
 }

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
@@ -29,14 +30,31 @@ func (p exclusiveLock) release(name string, r driver.Release, publish string) ca
 		[]any{ownerID(r.Owner), publish, luascript.Millis(r.Keep), ownerID("keep " + r.Owner)}}
 }
 
-func (p exclusiveLock) renew(name string, r driver.Renewal) call {
+func (p exclusiveLock) renew(name string, r driver.Renewal, _ string) call {
 	return call{lockRenew, []string{name}, []any{ownerID(r.Owner), luascript.Millis(r.TTL)}}
 }
 
 func (p exclusiveLock) downgrade(string, driver.Hold, string) call { return call{} }
 
-func (p exclusiveLock) force(name string, token uint64, publish string) call {
-	return call{lockForce, []string{name, lockChannel(name)}, []any{publish, token}}
+func (p exclusiveLock) force(name string, token uint64, owners []string, publish string) call {
+	return call{lockForce, []string{name, lockChannel(name)}, []any{publish, token, strings.Join(owners, ",")}}
+}
+
+func (p exclusiveLock) ownersWithoutToken(status any) []string {
+	owners := []string{}
+	items, _ := status.([]any)
+	if len(items) < 2 {
+		return owners
+	}
+	fields, _ := items[1].([]any)
+	for i := 0; i < len(fields); i += 2 {
+		if field, _ := fields[i].(string); field == fieldToken {
+			return []string{}
+		} else if isOwnerID(field) {
+			owners = append(owners, field)
+		}
+	}
+	return owners
 }
 
 // Fields that the engine adds to the hash of a lock that it holds.

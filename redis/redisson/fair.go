@@ -1,6 +1,7 @@
 package redisson
 
 import (
+	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -44,12 +45,18 @@ func (p fairLock) release(name string, r driver.Release, publish string) call {
 		ownerID(r.Owner), luascript.Millis(r.Keep), ownerID("keep "+r.Owner))
 }
 
-func (p fairLock) renew(name string, r driver.Renewal) call { return exclusiveLock{}.renew(name, r) }
+func (p fairLock) renew(name string, r driver.Renewal, publish string) call {
+	return p.newCall(fairRenew, name, publish, nil, ownerID(r.Owner), luascript.Millis(r.TTL))
+}
 
 func (p fairLock) downgrade(string, driver.Hold, string) call { return call{} }
 
-func (p fairLock) force(name string, token uint64, publish string) call {
-	return p.newCall(fairForce, name, publish, nil, token)
+func (p fairLock) force(name string, token uint64, owners []string, publish string) call {
+	return p.newCall(fairForce, name, publish, nil, token, strings.Join(owners, ","))
+}
+
+func (p fairLock) ownersWithoutToken(status any) []string {
+	return exclusiveLock{}.ownersWithoutToken(status)
 }
 
 func (p fairLock) status(name string) call { return p.newCall(fairStatus, name, "", nil) }

@@ -74,7 +74,7 @@ func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 		return err
 	}
 	return replies.Held(e.run(ctx, func(publish string) call {
-		c := p.force(name, l.Token, publish)
+		c := p.force(name, l.Token, nil, publish) // the mark says who holds it
 		c.script, c.args = sweeps[c.script], append(c.args, l.Mark)
 		return c
 	}))

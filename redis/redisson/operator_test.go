@@ -1,10 +1,13 @@
 package redisson_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
@@ -62,6 +65,64 @@ func TestLocksWithoutAnEndAreSwept(t *testing.T) {
 
 // always is the configuration of a server that forgets nothing.
 var always = redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
+
+// beforeWrites is a hook of go-redis that runs a function before each script that may write.
+type beforeWrites func(ctx context.Context)
+
+func (beforeWrites) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (beforeWrites) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func (run beforeWrites) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			run(ctx)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A forced release from a holder without a token arrives late: another one without a token holds the lock by then. It
+// keeps it.
+func TestLateForcedReleaseWithoutAToken(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]redisson.LockType{
+		"plain": redisson.Plain, "fenced": redisson.Fenced, "fair": redisson.Fair, "readwrite": redisson.ReadWrite,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWire(t)
+			mode, field := []any{"HSET", "a"}, func(owner string) string { return owner }
+			if lock == redisson.ReadWrite {
+				mode, field = append(mode, "mode", "write"), func(owner string) string { return owner + ":write" }
+			}
+			hold := func(owner string) { w.do(append(mode, field(owner), 1)...) }
+			hold(javaOwner)
+			w.do("PEXPIRE", "a", 60_000)
+			client := standalone(w.server)(t)
+			e := open(t, func(*testing.T) goredis.UniversalClient { return client }, redisson.WithLock(lock))
+			client.AddHook(beforeWrites(func(context.Context) {
+				w.do("HDEL", "a", field(javaOwner))
+				hold(another)
+			}))
+			key := driver.Key{Kind: driver.Lock, Name: "a"}
+			if err := e.ForceRelease(t.Context(), key, 0); !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("a late ForceRelease: %v", err)
+			}
+			if w.do("HGET", "a", field(another)) != "1" {
+				t.Error("the next holder has lost the lock")
+			}
+			if err := e.ForceRelease(t.Context(), key, 0); err != nil {
+				t.Errorf("ForceRelease: %v", err)
+			}
+			if err := e.ForceRelease(t.Context(), key, 0); !errors.Is(err, driver.ErrNotHeld) {
+				t.Errorf("ForceRelease of a free lock: %v", err)
+			}
+		})
+	}
+}
 
 func codes(x driver.Examination) string {
 	var all []string

@@ -57,13 +57,19 @@ const (
 	// client of the library, one is in the queue at a time.
 	//
 	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter
-	// in Go delays those behind it by no more than 5 s once the lock is free; a dead waiter in Java by up to the time
-	// that it wanted to wait (fairLockWaitTimeout, 5 minutes by default), as others in Java must find it in its place.
+	// in Go delays those behind it by no more than 5 s once the lock is free; one in Java by up to the time that it
+	// wanted to wait (fairLockWaitTimeout, 5 minutes by default). Who unlocks in Go, and who waits there, also sees
+	// whether the next waiter listens for messages. If it does not, it delays the others by 2 s if it is in Go, and
+	// 15 s if it is in Java: Redisson may take 10 s to connect again.
 	// If the clock of a client is ahead of that of a waiter in Go by 5 s or more, the client takes the waiter for dead,
 	// and the waiter joins again at the end of the queue. If it is behind, dead waiters delay it by so much longer.
 	// Clocks never decide who holds: only the order and these delays depend on them.
 	//
 	// A waiter in Go asks again each second. It loses its place if it cannot reach the server for 5 s.
+	//
+	// A waiter in Java removes itself from the queue when its deadline has passed, even if it waits for a lock that is
+	// held. While programs in Go hold the lock or wait for it, they raise the deadlines of those in Java that listen.
+	// They do not see listeners in a Cluster whose messages are not sharded, or at replicas (subscriptionMode SLAVE).
 	//
 	// An engine of this type has no semaphores, as those of Redisson serve waiters in no order: use another engine for
 	// them.

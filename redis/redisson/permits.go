@@ -62,15 +62,17 @@ func (permitSemaphore) release(name string, r driver.Release, publish string) ca
 		permitArgs(permitOwner(r.Owner), publish, luascript.Millis(r.Keep), permitOwner("keep "+r.Owner))}
 }
 
-func (permitSemaphore) renew(name string, r driver.Renewal) call {
+func (permitSemaphore) renew(name string, r driver.Renewal, _ string) call {
 	return call{permitsRenew, permitKeys(name), permitArgs(permitOwner(r.Owner), luascript.Millis(r.TTL))}
 }
 
 func (permitSemaphore) downgrade(string, driver.Hold, string) call { return call{} }
 
-func (permitSemaphore) force(name string, token uint64, publish string) call {
+func (permitSemaphore) force(name string, token uint64, _ []string, publish string) call {
 	return call{permitsForce, permitKeys(name, permitChannel(name)), permitArgs(publish, token)}
 }
+
+func (permitSemaphore) ownersWithoutToken(any) []string { return nil }
 
 func (permitSemaphore) status(name string) call {
 	return call{permitsStatus, permitKeys(name), permitArgs()}

@@ -48,7 +48,7 @@ func TestPermitsAndWrongClocks(t *testing.T) {
 		}
 		renewal := driver.Renewal{Hold: driver.Hold{Owner: "a"}, TTL: time.Minute}
 		for _, clock := range []time.Duration{0, -wrong, wrong} {
-			if run(permitSemaphore{}.renew(name, renewal), clock) != 1 {
+			if run(permitSemaphore{}.renew(name, renewal, "PUBLISH"), clock) != 1 {
 				t.Errorf("a permit of a clock wrong by %v was lost for one wrong by %v", wrong, clock)
 			}
 		}

@@ -71,9 +71,13 @@ type protocol interface {
 	// take tries once to take what the request asks for. With join, a refused owner is in the queue, if there is one.
 	take(name string, r driver.Request, join bool, publish string) call
 	release(name string, r driver.Release, publish string) call
-	renew(name string, r driver.Renewal) call
+	renew(name string, r driver.Renewal, publish string) call
 	downgrade(name string, h driver.Hold, publish string) call
-	force(name string, token uint64, publish string) call
+	// force takes the object away from the holder with a token; or from those without one, if it is 0: from those
+	// owners, or all if owners is empty.
+	force(name string, token uint64, owners []string, publish string) call
+	// ownersWithoutToken reads them from the answer to status. nil stands for a protocol that cannot tell.
+	ownersWithoutToken(status any) []string
 	// channel returns where a waiting owner is notified.
 	channel(name, owner string) string
 	// status reads who holds and waits, and readStatus reads the answer. It returns nobody if something else is stored

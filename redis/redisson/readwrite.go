@@ -43,7 +43,7 @@ func (p readWriteLock) release(name string, r driver.Release, publish string) ca
 		ownerID(r.Owner), publish, luascript.Millis(r.Keep), ownerID("keep "+r.Owner))
 }
 
-func (p readWriteLock) renew(name string, r driver.Renewal) call {
+func (p readWriteLock) renew(name string, r driver.Renewal, _ string) call {
 	return p.newCall(readWriteRenew, name, "", ownerID(r.Owner), luascript.Millis(r.TTL))
 }
 
@@ -51,8 +51,20 @@ func (p readWriteLock) downgrade(name string, h driver.Hold, publish string) cal
 	return p.newCall(readWriteDowngrade, name, readWriteChannel(name), ownerID(h.Owner), publish)
 }
 
-func (p readWriteLock) force(name string, token uint64, publish string) call {
-	return p.newCall(readWriteForce, name, readWriteChannel(name), publish, token)
+func (p readWriteLock) force(name string, token uint64, owners []string, publish string) call {
+	return p.newCall(readWriteForce, name, readWriteChannel(name), publish, token, strings.Join(owners, ","))
+}
+
+func (p readWriteLock) ownersWithoutToken(status any) []string {
+	owners := []string{}
+	list, _ := status.([]any)
+	for ; len(list) >= 4; list = list[4:] {
+		owner, _ := list[0].(string)
+		if note, _ := list[3].(string); note == "" && isOwnerID(owner) {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
 }
 
 func (p readWriteLock) status(name string) call { return p.newCall(readWriteStatus, name, "") }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
 // renewalsTogether is how many renewals go to a server together.
@@ -21,15 +22,19 @@ func (e *Engine) Renew(ctx context.Context, batch []driver.Renewal, report func(
 
 // renew sends the renewals of each server together, and those of all servers at the same time.
 func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {
+	publish, unknown := e.publishCommand(ctx) // any take has asked already
 	calls := make([]call, len(batch))
 	servers := map[*redis.Client][]int{} // indexes of the renewals for each; nil stands for the whole client
 	for i, r := range batch {
 		p, name, err := e.object(r.Key)
+		if err == nil {
+			err = reply.NoEffect(unknown)
+		}
 		if err != nil {
 			report(i, err)
 			continue
 		}
-		calls[i] = p.renew(name, r)
+		calls[i] = p.renew(name, r, publish)
 		server := e.masterOf(ctx, name)
 		servers[server] = append(servers[server], i)
 	}

@@ -75,6 +75,8 @@ var (
 	fairTakeText string
 	//go:embed scripts/fair_release.lua
 	fairReleaseText string
+	//go:embed scripts/fair_renew.lua
+	fairRenewText string
 	//go:embed scripts/fair_force.lua
 	fairForceText string
 	//go:embed scripts/fair_status.lua
@@ -82,6 +84,7 @@ var (
 
 	fairTake    = luascript.New(tokensText + fairText + fairTakeText)
 	fairRelease = luascript.New(fairText + fairReleaseText)
+	fairRenew   = luascript.New(fairText + fairRenewText)
 	fairForce   = luascript.New(ownerText + fairText + fairForceText)
 	fairStatus  = luascript.New(fairText + fairStatusText)
 

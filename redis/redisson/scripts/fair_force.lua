@@ -1,12 +1,9 @@
 -- Takes a fair lock away from its holder.
--- ARGV: ..., the holder's last token, or 0 for a holder without one, such as a program in Java.
+-- ARGV: ..., the holder's last token, or 0 for a holder without one, such as a program in Java; its owner or ''.
 -- Returns 1 if that holder held it, else 0.
-if not isHeldWith(lock, ARGV[4]) then
+if not isHeldWith(lock, ARGV[4], ARGV[5]) then
   return 0
 end
 redis.call('del', lock)
-local head = livingHead()
-if head then
-  wake(head)
-end
+livingHead()
 return 1

@@ -2,20 +2,23 @@
 -- ARGV: ..., owner, for how many milliseconds to leave the lock taken, by which owner.
 -- Returns 1 if the owner held it, else 0.
 local owner, keep, keeper = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local held = redis.call('hexists', lock, owner) == 1
-local ends = held
-if held and keep > 0 then
+if redis.call('hexists', lock, owner) == 0 then
+  local wasNext = redis.call('lindex', queue, 0) == owner
+  leave(owner)
+  if wasNext then
+    livingHead()
+  end
+  return 0
+end
+if keep > 0 then
   redis.call('hdel', lock, owner)
   redis.call('hset', lock, keeper, 1)
   redis.call('pexpire', lock, keep)
-elseif held then
-  redis.call('del', lock)
 else
-  ends = redis.call('lindex', queue, 0) == owner and redis.call('exists', lock) == 0
-  leave(owner)
+  redis.call('del', lock)
 end
-local head = ends and livingHead()
-if head then
-  wake(head)
+local head = livingHead()
+if head and keep > 0 then
+  wake(head) -- it does not know yet when the lock will be free
 end
-return held and 1 or 0
+return 1

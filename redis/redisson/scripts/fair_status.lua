@@ -7,7 +7,7 @@ if kind ~= 'none' and (kind ~= 'hash' or redis.call('hlen', lock) > 3) then
 end
 local alive = {}
 for _, owner in ipairs(redis.call('lrange', queue, 0, -1)) do
-  local aliveUntil, _, text = waiter(owner)
+  local aliveUntil, text = waiter(owner)
   if (aliveUntil or deadline(owner) or now + 1) > now then
     alive[#alive + 1] = owner
     alive[#alive + 1] = text or false

@@ -15,7 +15,7 @@ if redis.call('hexists', lock, owner) == 1 then
   end
   return {1, tonumber(redis.call('hget', lock, 'leasehold:token') or 0)}
 end
-local head = livingHead()
+local head, hasMore = livingHead(owner, not join)
 local left = redis.call('pttl', lock)
 if left == -2 and (not head or head == owner) then
   local last = redis.call('incrby', counter, tokens)
@@ -24,6 +24,7 @@ if left == -2 and (not head or head == owner) then
   leave(owner)
   redis.call('hset', lock, 'leasehold:token', last, 'leasehold:holder', text, owner, 1)
   redis.call('pexpire', lock, lease)
+  keepPlaces(lease)
   return {1, last}
 end
 
@@ -32,18 +33,17 @@ if left > 0 then
   soon = math.min(soon, left)
 elseif left == -2 then -- the lock is free, and the head late
   left = 0
-  if join then
-    wake(head)
-  end
   soon = math.max(math.min(soon, (deadline(head) or now + soon) - now + 1), math.ceil(lifetime / 50))
+  soon = hasMore and 1 or soon
 end
 if not join then
   return {0, left, soon}
 end
 
-local function leaveIfTooMany()
+-- joinIsRefused reports whether too many wait, after it has removed those that have died.
+local function joinIsRefused()
   if redis.call('llen', queue) >= maxWaiters then
-    for _, other in ipairs(redis.call('lrange', queue, 0, -1)) do
+    for _, other in ipairs(redis.call('lrange', queue, 0, many - 1)) do
       local aliveUntil = waiter(other)
       if aliveUntil and aliveUntil <= now then
         leave(other)
@@ -53,39 +53,48 @@ local function leaveIfTooMany()
   return redis.call('llen', queue) >= maxWaiters
 end
 
-local _, wait = waiter(owner)
-local time = deadline(owner)
+-- others counts those in the queue that are not of leasehold, up to an owner, and reports whether it has found that.
+local function others(owner)
+  local first = redis.call('lrange', queue, 0, some - 1)
+  local known = redis.call('hmget', waiters, unpack(first))
+  local count = 0
+  for i, other in ipairs(first) do
+    if other == owner then
+      return count, true
+    elseif not known[i] then
+      count = count + 1
+    end
+  end
+  return count, false
+end
+
+local time, aliveUntil = deadline(owner), waiter(owner)
+local subtracted = 0 -- what those before the owner may subtract from its deadline
 if not time then
   redis.call('lrem', queue, 0, owner)
-  if maxWaiters > 0 and leaveIfTooMany() then
+  if maxWaiters > 0 and joinIsRefused() then
     return {2, 0}
   end
   local last = redis.call('lindex', queue, -1)
-  local _, waitOfLast = waiter(last or '')
-  wait = (not last or waitOfLast == 0) and 0 or longWait
-  time = math.max(last and deadline(last) or 0, now + left) + wait
-  setDeadline(owner, time)
+  local timeOfLast, lastAliveUntil = deadline(last or ''), waiter(last or '')
+  if lastAliveUntil then
+    subtracted = (timeOfLast or 0) - lastAliveUntil
+  elseif last then
+    local count = redis.call('llen', queue) - redis.call('hlen', waiters)
+    subtracted = math.max((timeOfLast or 0) - now, longWait * math.max(count, 1))
+  end
   redis.call('rpush', queue, owner)
-elseif wait ~= 0 then
-  local others = 0
-  for _, other in ipairs(redis.call('lrange', queue, 0, -1)) do
-    if other == owner then
-      break
-    end
-    others = others + (waiter(other) and 0 or 1)
+elseif not aliveUntil or time > aliveUntil then
+  local count, isAll = others(owner)
+  if count > 0 or not isAll then
+    subtracted = math.max(time - (aliveUntil or now + lifetime), longWait * count)
   end
-  if others == 0 then
-    subtractWait(owner, wait or longWait)
-    wait = 0
-  else
-    wait = wait or longWait
-    if time < now + lifetime + others * longWait then
-      setDeadline(owner, now + lifetime + others * longWait)
-    end
-  end
+elseif time < aliveUntil then
+  subtracted = longWait * others(owner) -- somebody has subtracted more than expected
 end
-setWaiter(owner, now + lifetime, wait, text)
-if wait == 0 then
-  setDeadline(owner, now + lifetime)
+setWaiter(owner, now + lifetime, text)
+setDeadline(owner, now + lifetime + math.max(subtracted, 0))
+if head == owner then
+  keepPlaces(left)
 end
 return {0, left, soon}

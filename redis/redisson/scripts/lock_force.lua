@@ -1,10 +1,11 @@
 -- Takes a lock away from its holder.
 -- KEYS: the lock, its channel.
--- ARGV: PUBLISH or SPUBLISH, the holder's last token, or 0 for a holder without one, such as a program in Java.
+-- ARGV: PUBLISH or SPUBLISH, the holder's last token, or 0 for a holder without one, such as a program in Java; its
+-- owner or ''.
 -- Returns 1 if that holder held it, else 0.
 local lock, channel = KEYS[1], KEYS[2]
 local publish, token = ARGV[1], ARGV[2]
-if not isHeldWith(lock, token) then
+if not isHeldWith(lock, token, ARGV[3]) then
   return 0
 end
 redis.call('del', lock)

@@ -4,9 +4,13 @@ local function isOwner(field)
   return string.match(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$') ~= nil and string.find(field, ':') == 37
 end
 
--- isHeldWith reports whether a key is an exclusive lock that somebody holds with a token, or "0" for none.
-local function isHeldWith(lock, token)
+-- isHeldWith reports whether a key is an exclusive lock that somebody holds with a token, or "0" for none: in that case
+-- its owner is given if it is known, else '': another one without a token may hold it by now.
+local function isHeldWith(lock, token, owner)
   if (redis.call('hget', lock, 'leasehold:token') or '0') ~= token or redis.call('hlen', lock) > 3 then
+    return false
+  end
+  if owner ~= '' and redis.call('hexists', lock, owner) == 0 then
     return false
   end
   for _, field in ipairs(redis.call('hkeys', lock)) do
