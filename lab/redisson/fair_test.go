@@ -1,170 +1,217 @@
 package redisson
 
 import (
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/lab/redisson/goside"
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
-	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
-// newEngine returns an engine for a test, which closes it.
-func newEngine(t *testing.T, s *redisserver.Server, opts ...redisson.Option) *redisson.Engine {
-	t.Helper()
-	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
-	e, err := redisson.New(rdb, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(e.Close(), rdb.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-// fairSides are a program in each language that share the fair lock "orders".
+// fairSides are programs in both languages that share the fair locks of a server.
 type fairSides struct {
 	*testing.T
 	server *redisserver.Server
-	java   *javaside.Program
-	engine *redisson.Engine
+	sides  map[string]*side // by language, and "killed" before those that the test kills
 }
 
-func newFairSides(t *testing.T, version string) *fairSides {
+func newFairSides(t *testing.T, version string, fairWait time.Duration, languages ...string) *fairSides {
 	t.Helper()
-	s := redisserver.ForTest(t, redisserver.Config{})
-	java := javaside.Start(t, version)
-	java.MustOpen("java", javaside.Single(s.URL()))
-	return &fairSides{t, s, java, newEngine(t, s, redisson.WithLock(redisson.Fair))}
-}
-
-func (s *fairSides) request(owner string) driver.Request {
-	return driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "orders"}, Owner: owner, Size: 1, Weight: 1,
-		TTL: 30 * time.Second, Tokens: 1}
-}
-
-func (s *fairSides) release(r driver.Request) {
-	s.Helper()
-	if err := s.engine.Release(s.Context(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}}); err != nil {
-		s.Errorf("release by %s: %v", r.Owner, err)
+	s := &fairSides{t, redisserver.ForTest(t, redisserver.Config{}), map[string]*side{}}
+	for _, language := range languages {
+		started := &side{language: language}
+		if language == "Go" || language == "killed Go" {
+			started.Program = goside.Start(t)
+		} else {
+			started.Program = javaside.Start(t, version)
+		}
+		c := javaside.Single(s.server.URL())
+		c.Watchdog, c.FairWait = watchdog, fairWait
+		started.MustOpen("client1", c)
+		s.sides[language] = started
 	}
+	return s
 }
 
-// joinInGo joins the queue. It returns when the place is taken.
-func (s *fairSides) joinInGo(owner string) driver.Request {
-	s.Helper()
-	r := s.request(owner)
-	r.Join = true
-	if _, err := s.engine.Take(s.Context(), r); !errors.Is(err, driver.ErrHeld) {
-		s.Fatalf("take by %s: %v", owner, err)
-	}
-	return r
+// thread returns a lock in the hands of a thread.
+func (s *fairSides) thread(language, thread, name string) *lock {
+	return &lock{side: s.sides[language], kind: "fair", thread: name + " " + thread, name: name}
 }
 
-// joinInJava joins the queue from a thread of its own, which waits. It returns when the place is taken.
-func (s *fairSides) joinInJava(thread string) *javaside.Pending {
+func (s *fairSides) must(err error) {
 	s.Helper()
-	before := s.waiting()
-	p := s.java.Go(javaside.Call{Client: "java", Thread: thread, Op: "fair.lock", Name: "orders"})
-	for s.waiting() == before && s.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	return p
-}
-
-func (s *fairSides) waiting() int64 {
-	s.Helper()
-	n, err := s.server.Command("LLEN", "redisson_lock_queue:{orders}")
 	if err != nil {
 		s.Fatal(err)
 	}
-	return n.(int64)
 }
 
-// Waiters in both languages are served in the order of the queue.
-func TestFairOrderOfBothSides(t *testing.T) {
-	t.Parallel()
+// wait lets a thread wait for a lock, and returns when it is in the queue and listens. The channel tells when it has
+// locked.
+func (s *fairSides) wait(l *lock) (locked <-chan time.Time) {
+	s.Helper()
+	before := len(s.queue(l.name))
+	at := make(chan time.Time, 1)
+	go func() {
+		if l.Lock(s.Context()) == nil {
+			at <- time.Now()
+		}
+	}()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if queue := s.queue(l.name); len(queue) > before {
+			channel := "redisson_lock__channel:{" + l.name + "}:" + queue[len(queue)-1]
+			answer, err := s.server.Command("PUBSUB", "NUMSUB", channel)
+			s.must(err)
+			if list, _ := answer.([]any); len(list) == 2 && list[1] != int64(0) {
+				return at
+			}
+		}
+	}
+	s.Fatalf("a thread of %s has not joined the queue of %s", l.side.language, l.name)
+	return nil
+}
+
+func (s *fairSides) queue(name string) (owners []string) {
+	s.Helper()
+	answer, err := s.server.Command("LRANGE", "redisson_lock_queue:{"+name+"}", "0", "-1")
+	s.must(err)
+	list, _ := answer.([]any)
+	for _, owner := range list {
+		owners = append(owners, fmt.Sprint(owner))
+	}
+	return owners
+}
+
+// mustLock returns how long after began a waiter had the lock.
+func (s *fairSides) mustLock(locked <-chan time.Time, began time.Time, within time.Duration) time.Duration {
+	s.Helper()
+	select {
+	case at := <-locked:
+		return at.Sub(began).Round(time.Millisecond)
+	case <-time.After(time.Until(began.Add(within))):
+		s.Errorf("a waiter has no lock after %v", within)
+		return 0
+	}
+}
+
+// Waiters of both languages get a fair lock in the order in which they have joined the queue.
+func TestFairLocksKeepTheOrderOfBothLanguages(t *testing.T) {
 	for _, version := range beside {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			s := newFairSides(t, version)
-			holder := s.request("holder")
-			if _, err := s.engine.Take(t.Context(), holder); err != nil {
-				t.Fatal(err)
-			}
-			var mu sync.Mutex
-			var served, joined []string
-			serve := func(who string) {
-				mu.Lock()
-				defer mu.Unlock()
-				served = append(served, who)
-			}
-			var work sync.WaitGroup
-			for i := range 12 {
-				who := fmt.Sprint("waiter", i)
-				joined = append(joined, who)
-				if i%3 == 1 {
-					pending := s.joinInJava(who)
+			s := newFairSides(t, version, 0, "Java", "Go")
+			const rounds = 6
+			for round := range rounds {
+				languages := []string{"Java", "Java", "Java", "Go", "Go", "Go"}
+				rand.Shuffle(len(languages), func(i, j int) {
+					languages[i], languages[j] = languages[j], languages[i]
+				})
+				holder := s.thread([]string{"Java", "Go"}[round%2], "holder", "order")
+				s.must(holder.Lock(t.Context()))
+				granted := make(chan int, len(languages))
+				var work sync.WaitGroup
+				for i, language := range languages {
+					l := s.thread(language, fmt.Sprint(i), "order")
+					locked := s.wait(l)
 					work.Go(func() {
-						if _, err := pending.Wait(t.Context()); err != nil {
-							t.Errorf("lock by %s: %v", who, err)
-						}
-						serve(who)
-						unlock := javaside.Call{Client: "java", Thread: who, Op: "fair.unlock", Name: "orders"}
-						if _, err := s.java.Call(t.Context(), unlock); err != nil {
-							t.Errorf("unlock by %s: %v", who, err)
+						<-locked
+						granted <- i
+						if err := l.Unlock(t.Context()); err != nil {
+							t.Error(err)
 						}
 					})
-					continue
 				}
-				r := s.joinInGo(who)
-				work.Go(func() {
-					if _, err := s.engine.Wait(t.Context(), r); err != nil {
-						t.Errorf("wait by %s: %v", who, err)
+				s.must(holder.Unlock(t.Context()))
+				var order []int
+				for range languages {
+					select {
+					case i := <-granted:
+						order = append(order, i)
+					case <-time.After(20 * time.Second):
+						t.Fatalf("round %d: of %v, %v got the lock", round, languages, order)
 					}
-					serve(who)
-					s.release(r)
-				})
-			}
-			began := time.Now()
-			s.release(holder)
-			work.Wait()
-			t.Logf("%d waiters were served in %v", len(served), time.Since(began).Round(time.Millisecond))
-			if !slices.Equal(served, joined) {
-				t.Errorf("served %q, want %q", served, joined)
+				}
+				work.Wait()
+				if !slices.IsSorted(order) {
+					t.Errorf("round %d: %v got the lock in the order %v", round, languages, order)
+				}
 			}
 		})
 	}
 }
 
-// A waiter in Java gets the lock soon after one in Go that was before it has gone without a word.
-func TestFairJavaBehindADeadWaiterInGo(t *testing.T) {
+// A thread of Java keeps its place for as long as programs in Go hold the lock, though it counts on no more than
+// fairLockWaitTimeout, which is a second here. It asks again when the lease that it knows would have ended, and would
+// remove itself then.
+func TestFairLocksKeepThePlacesOfJava(t *testing.T) {
+	for _, version := range beside {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := newFairSides(t, version, time.Second, "Java", "Go")
+			const name, hold = "place", 4 * watchdog
+			holder, second := s.thread("Go", "holder", name), s.thread("Go", "second", name)
+			s.must(holder.Lock(t.Context()))
+			secondLocked := s.wait(second)
+			java, last := s.thread("Java", "waiter", name), s.thread("Go", "last", name)
+			javaLocked := s.wait(java)
+			lastLocked := s.wait(last)
+			queue := s.queue(name)
+			for _, next := range []<-chan time.Time{secondLocked, javaLocked} {
+				time.Sleep(hold)
+				if got := s.queue(name); !slices.Equal(got, queue) {
+					t.Fatalf("the queue was %v, and is %v", queue, got)
+				}
+				s.must(holder.Unlock(t.Context()))
+				t.Logf("the next had the lock %v after the unlock", s.mustLock(next, time.Now(), 2*time.Second))
+				holder, queue = second, queue[1:]
+			}
+			s.must(java.Unlock(t.Context()))
+			s.mustLock(lastLocked, time.Now(), 2*time.Second)
+			s.must(last.Unlock(t.Context()))
+		})
+	}
+}
+
+// A program that is killed while it waits for a fair lock delays the next one by the times that docs/redisson.md
+// states.
+func TestFairLocksOfKilledWaiters(t *testing.T) {
 	t.Parallel()
-	s := newFairSides(t, javaside.Newest)
-	holder := s.request("holder")
-	if _, err := s.engine.Take(t.Context(), holder); err != nil {
-		t.Fatal(err)
+	s := newFairSides(t, javaside.Newest, 0, "Java", "Go", "killed Java", "killed Go")
+	cases := []struct {
+		holder, killed, next string
+		limit                time.Duration
+	}{
+		{"Go", "killed Go", "Go", 2 * time.Second},
+		{"Go", "killed Go", "Java", 2 * time.Second},
+		// A waiter in Go asks once a second.
+		{"Java", "killed Go", "Go", (2 + 1) * time.Second},
+		// No program in Go is left: a waiter in Java asks when the lease would have ended.
+		{"Java", "killed Go", "Java", 5*time.Second + watchdog},
+		{"Go", "killed Java", "Go", 15 * time.Second},
+		{"Go", "killed Java", "Java", 15 * time.Second},
+		{"Java", "killed Java", "Go", (15 + 1) * time.Second},
 	}
-	s.joinInGo("dead")
-	pending := s.joinInJava("waiter")
-	s.release(holder)
-	began := time.Now()
-	if _, err := pending.Wait(t.Context()); err != nil {
-		t.Fatal(err)
+	held, next := make([]*lock, len(cases)), make([]<-chan time.Time, len(cases))
+	for i, c := range cases {
+		name := fmt.Sprint("killed ", i)
+		held[i] = s.thread(c.holder, "holder", name)
+		s.must(held[i].Lock(t.Context()))
+		s.wait(s.thread(c.killed, "waiter", name))
+		next[i] = s.wait(s.thread(c.next, "next", name))
 	}
-	took := time.Since(began)
-	t.Logf("the waiter had the lock after %v", took.Round(time.Millisecond))
-	if took > 8*time.Second {
-		t.Error("that is too long")
+	s.sides["killed Java"].Kill()
+	s.sides["killed Go"].Kill()
+	began := make([]time.Time, len(cases))
+	for i := range cases {
+		began[i] = time.Now()
+		s.must(held[i].Unlock(t.Context()))
+	}
+	for i, c := range cases {
+		took := s.mustLock(next[i], began[i], c.limit+slack)
+		t.Logf("%s unlocks, behind a waiter in %s: %s had the lock after %v", c.holder, c.killed, c.next, took)
 	}
 }

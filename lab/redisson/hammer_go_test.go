@@ -304,3 +304,19 @@ func (w goWorker) hold(ctx context.Context, h *held) error {
 	}
 	return h.end()
 }
+
+// newEngine returns an engine for a test, which closes it.
+func newEngine(t *testing.T, s *redisserver.Server, opts ...redisson.Option) *redisson.Engine {
+	t.Helper()
+	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
+	e, err := redisson.New(rdb, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(e.Close(), rdb.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
