@@ -197,7 +197,8 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 func (e *Engine) take(
 	ctx context.Context, p protocol, name string, r driver.Request,
 ) (_ driver.Grant, again time.Duration, _ error) {
-	answer, err := e.send(ctx, func(publish string) call { return p.take(name, r, r.Join, publish) })
+	answer, unconfirmed, err := e.sendConfirmed(ctx,
+		func(publish string) call { return p.take(name, r, r.Join, publish) })
 	if err != nil {
 		return driver.Grant{}, 0, err
 	}
@@ -214,6 +215,8 @@ func (e *Engine) take(
 		return driver.Grant{}, again, &driver.HeldError{Left: left}
 	case list[0] == 2:
 		return driver.Grant{}, 0, driver.ErrTooManyWaiters
+	case unconfirmed != nil:
+		return driver.Grant{}, 0, e.undoTake(ctx, p, name, r, unconfirmed)
 	}
 	g, err := newGrant(list[1], r)
 	return g, 0, err

@@ -58,6 +58,9 @@ func (r *rights) ask(ctx context.Context, e *Engine, c redis.Cmdable) error {
 	add("+evalsha", &r.write, "evalsha", "", "0")
 	add("+eval", &r.write, "eval", "", "0")
 	add("+time", &r.read, "time")
+	if e.confirm.Replicas > 0 {
+		add("+wait", &r.write, "wait", "1", "1")
+	}
 	add("+evalsha_ro", &r.read, "evalsha_ro", "", "0")
 	add("+eval_ro", &r.read, "eval_ro", "", "0")
 	add("+scan", &r.listing, "scan", "0")

@@ -15,6 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/paging"
 	"github.com/leasehold-go/leasehold/redis/internal/keypattern"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
@@ -248,7 +249,8 @@ func (e *Engine) readTogether(ctx context.Context, calls []call) ([]any, error) 
 	return within(ctx, answerTimeout, func(ctx context.Context) ([]any, error) {
 		return detach.Do(ctx, &e.workers, func(ctx context.Context) (_ []any, failed error) {
 			answers := make([]any, len(calls))
-			e.runTogether(ctx, e.client, calls, func(i int, answer any, err error) {
+			var none replicas.Confirmation
+			e.runTogether(ctx, none, onOneServer(e.client), calls, func(i int, answer any, _, err error) {
 				if answers[i] = answer; failed == nil {
 					failed = err
 				}

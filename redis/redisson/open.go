@@ -5,9 +5,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // Open makes an engine with a client of its own, which [Engine.Close] closes. The URL is one of
@@ -25,6 +27,7 @@ import (
 //	prefix                see WithPrefix
 //	semaphore_prefix      see WithSemaphorePrefix
 //	latch_prefix          see WithLatchPrefix
+//	replicas, replicas_wait   see WithReplicas; the wait is 1s by default
 //
 // and those of [github.com/leasehold-go/leasehold/redis.Open] that are about the connection: db, dial_timeout, timeout,
 // pool, ca, cert, key, server_name, sentinel_user and sentinel_password. What is said there about passwords, errors and
@@ -64,7 +67,8 @@ const (
 // target is a URL, parsed and checked. It holds passwords and must not be printed.
 type target struct {
 	redisurl.Target
-	opts []Option
+	replicas replicas.InURL
+	opts     []Option
 }
 
 var urlSyntax = redisurl.Syntax[target]{
@@ -81,6 +85,13 @@ var urlSyntax = redisurl.Syntax[target]{
 		engineurl.Text("prefix", option(WithPrefix)),
 		engineurl.Text("semaphore_prefix", option(WithSemaphorePrefix)),
 		engineurl.Text("latch_prefix", option(WithLatchPrefix)),
+		replicas.Number(func(t *target) *replicas.InURL { return &t.replicas }),
+		replicas.Wait(func(t *target) *replicas.InURL { return &t.replicas }),
+	},
+	Check: func(t *target, u *engineurl.URL) error {
+		return t.replicas.Set(u, func(n int, within time.Duration) (allowed string) {
+			return option(func(n int) Option { return WithReplicas(n, within) })(t, n)
+		})
 	},
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // Option configures an engine when it is made.
@@ -16,6 +18,8 @@ type config struct {
 	lock LockType
 
 	javaWatchdog time.Duration // bounds the ttl of ReadWrite
+
+	confirm replicas.Confirmation // of leases; see WithReplicas
 
 	messages  Messages
 	isCluster bool

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // call is one script with its keys and arguments. The first key is the name of the object.
@@ -31,36 +32,46 @@ func (c call) command(ctx context.Context) luascript.SingleCommand {
 	return c.script.Command(ctx, c.isRead(), c.keys, c.args) // the user may have no right to write
 }
 
+// commandByText is command for a server that does not know the script.
+func (c call) commandByText(ctx context.Context) luascript.SingleCommand {
+	return c.script.CommandByText(ctx, c.isRead(), c.keys, c.args)
+}
+
 // run runs the script of a call.
 func (c call) run(ctx context.Context, client redis.UniversalClient) (any, error) {
 	return c.script.Run(ctx, client, c.isRead(), c.keys, c.args)
 }
 
-// runTogether sends calls together, and reports the answer to each. Those that a server has not run, as it does not
-// know the script, or as another server has the name by now, are sent again, one by one.
+// runTogether sends calls together, and reports the answer to each, and why it may not count. Those that a server has
+// not run, as it does not know the script, or as another server has the name by now, are sent again, one by one.
 func (e *Engine) runTogether(
-	ctx context.Context, client redis.UniversalClient, calls []call, report func(i int, answer any, err error),
+	ctx context.Context, confirm replicas.Confirmation, on replicas.Connection, calls []call,
+	report func(i int, answer any, unconfirmed, err error),
 ) {
 	cmds := make([]luascript.SingleCommand, len(calls))
-	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each has its own error
+	sent, together := confirm.Send(ctx, on, calls[0].keys[0], func(pipe redis.Pipeliner) {
 		for i, c := range calls {
 			cmds[i] = c.command(ctx)
-			_ = pipe.Process(ctx, cmds[i])
+			_ = pipe.Process(ctx, cmds[i]) // a pipeline only queues it
 		}
-		return nil
 	})
 	for i, cmd := range cmds {
+		if !sent {
+			report(i, nil, nil, explain(together))
+			continue
+		}
 		answer, err := cmd.Result()
+		unconfirmed := together
 		for _, word := range []string{"NOSCRIPT", "MOVED", "ASK"} {
 			if redis.HasErrorPrefix(err, word) {
-				answer, err = calls[i].run(ctx, e.client)
+				answer, unconfirmed, err = e.runConfirmed(ctx, confirm, calls[i])
 				break
 			}
 		}
 		if errors.Is(err, redis.Nil) {
 			err = nil
 		}
-		report(i, answer, explain(err))
+		report(i, answer, unconfirmed, explain(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -40,9 +41,12 @@ func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, report func(
 	}
 	var work sync.WaitGroup
 	for server, all := range servers {
-		var client redis.UniversalClient = e.client
-		if server != nil {
-			client = server
+		on := onOneServer(e.client)
+		switch {
+		case server != nil:
+			on = onOneServer(server)
+		case e.confirm.Replicas > 0:
+			on = e.onServerOf // a whole Cluster has no connection on which WAIT counts
 		}
 		for some := range slices.Chunk(all, renewalsTogether) {
 			work.Go(func() {
@@ -50,8 +54,12 @@ func (e *Engine) renew(ctx context.Context, batch []driver.Renewal, report func(
 				for j, i := range some {
 					together[j] = calls[i]
 				}
-				e.runTogether(ctx, client, together, func(j int, answer any, err error) {
-					report(some[j], replies.Held(answer, err))
+				e.runTogether(ctx, e.confirm, on, together, func(j int, answer any, unconfirmed, err error) {
+					err = replies.Held(answer, err)
+					if err == nil && unconfirmed != nil {
+						err = fmt.Errorf("redisson: %w", unconfirmed) // it may have had an effect
+					}
+					report(some[j], err)
 				})
 			})
 		}

@@ -186,6 +186,51 @@ func TestEachSetOfRights(t *testing.T) {
 	}
 }
 
+// WithReplicas needs one more right. Without it no lease is granted, and the doctor says so.
+func TestRightOfReplicas(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/redisson.md")
+	if err != nil || !strings.Contains(string(page), "With `WithReplicas`, add `+wait`.") {
+		t.Errorf("the page does not name the right: %v", err)
+	}
+	s := redisserver.ReplicatedForTest(t, 1, redisserver.Config{}).Master
+	words := documentedRights(t, "lock")
+	for user, words := range map[string][]string{"without": words, "with": append(slices.Clone(words), "+wait")} {
+		rules := append([]string{"ACL", "SETUSER", user, "on", ">secret", "resetkeys", "resetchannels"}, words...)
+		if _, err := s.Command(rules...); err != nil {
+			t.Fatal(err)
+		}
+		client := goredis.NewClient(&goredis.Options{Addr: s.Addr(), Username: user, Password: "secret",
+			ContextTimeoutEnabled: true, MaxRetries: -1})
+		defer client.Close()
+		e, err := redisson.New(client, redisson.WithPrefix("app:"), redisson.WithReplicas(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		x, err := e.Examine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := slices.ContainsFunc(x.Findings, func(f driver.Finding) bool {
+			return f.Code == "rights" && strings.Contains(f.Text, "+wait")
+		})
+		all := asLocker(t.Context(), []*redisson.Engine{e}, user)
+		if user == "with" {
+			if err := errors.Join(all...); err != nil || missing {
+				t.Errorf("%v, %v", err, x.Findings)
+			}
+			continue
+		}
+		if !driver.IsPermanent(all[0]) || !strings.Contains(all[0].Error(), "this user lacks +wait") || !missing {
+			t.Errorf("%v, %v", all[0], x.Findings)
+		}
+		if left, err := s.Command("EXISTS", "app:"+user+"0"); left != int64(0) {
+			t.Errorf("the lock is left behind: %v, %v", left, err)
+		}
+	}
+}
+
 // The sets of rights have all commands of the scripts.
 func TestRightsHaveAllCommandsOfTheScripts(t *testing.T) {
 	t.Parallel()

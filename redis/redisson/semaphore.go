@@ -148,10 +148,14 @@ func (s *Semaphore) newAttempt(n int) *attempt {
 
 // take asks once, and reports whether the permits are taken, now or by an earlier request.
 func (a *attempt) take(ctx context.Context) (bool, error) {
-	answer, err := readInteger(a.s.e.run(ctx, func(string) call {
+	answer, err := a.s.e.runForPermits(ctx, func(string) call {
 		return call{semaphoreTake, []string{a.s.name, a.record}, []any{a.n, requestRecordTime.Milliseconds()}}
-	}))
-	switch {
+	})
+	switch _, unconfirmed := errors.AsType[*unconfirmedError](err); {
+	case unconfirmed:
+		made := *a
+		a.s.e.background.Go(made.undo)
+		a.record, a.uncertain = a.s.recordKey(), false
 	case answer == 1:
 		a.uncertain = false
 	case err != nil && !driver.HadNoEffect(err):
@@ -238,9 +242,7 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int, error) {
 	if err := s.check(1); err != nil {
 		return 0, err
 	}
-	answer, err := readInteger(s.e.run(ctx, func(string) call {
-		return call{semaphoreDrain, []string{s.name}, nil}
-	}))
+	answer, err := s.e.runForPermits(ctx, func(string) call { return call{semaphoreDrain, []string{s.name}, nil} })
 	return int(answer), err
 }
 

@@ -38,6 +38,11 @@ func (s *Script) Command(ctx context.Context, readOnly bool, keys []string, args
 	return newCommand(ctx, byHash, s.hash, readOnly, keys, args)
 }
 
+// CommandByText returns the command that runs the script by its text, for a server that does not know the hash.
+func (s *Script) CommandByText(ctx context.Context, readOnly bool, keys []string, args []any) SingleCommand {
+	return newCommand(ctx, byText, s.text, readOnly, keys, args)
+}
+
 func newCommand(
 	ctx context.Context, command, script string, readOnly bool, keys []string, args []any,
 ) SingleCommand {
@@ -60,7 +65,7 @@ func (s *Script) Run(
 ) (any, error) {
 	answer, err := process(ctx, client, s.Command(ctx, readOnly, keys, args))
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		answer, err = process(ctx, client, newCommand(ctx, byText, s.text, readOnly, keys, args))
+		answer, err = process(ctx, client, s.CommandByText(ctx, readOnly, keys, args))
 	}
 	return answer, err
 }

@@ -37,20 +37,25 @@ func (e *ShortfallError) Error() string {
 // connection, and has no key, so a client of a Cluster would send it to any server.
 type Connection func(ctx context.Context, key string, send func(redis.Pipeliner) error) error
 
-// Send sends the commands that queue adds to a pipeline, and then WAIT. sent reports whether they were sent: each has a
-// result of its own then, and err is that of WAIT, such as a *ShortfallError. See
+// Send sends the commands that queue adds to a pipeline, and then WAIT, if replicas must confirm. sent reports whether
+// they were sent: each has a result of its own then, and err is that of WAIT, such as a *ShortfallError. See
 // https://redis.io/docs/latest/commands/wait/.
 func (c Confirmation) Send(
 	ctx context.Context, on Connection, key string, queue func(redis.Pipeliner),
 ) (sent bool, err error) {
-	var count *redis.Cmd
+	count := redis.NewCmd(ctx, "wait", c.Replicas, c.Within.Milliseconds())
 	err = on(ctx, key, func(p redis.Pipeliner) error {
 		queue(p)
-		count = p.Do(ctx, "wait", c.Replicas, c.Within.Milliseconds())
+		if sent = true; c.Replicas > 0 {
+			_ = p.Process(ctx, count) // a pipeline only queues it
+		}
 		return nil
 	})
-	if count == nil {
+	switch {
+	case !sent:
 		return false, err
+	case c.Replicas == 0:
+		return true, nil
 	}
 	n, err := count.Int()
 	if err == nil && n < c.Replicas {
