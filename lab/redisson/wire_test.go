@@ -18,7 +18,8 @@ import (
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 )
 
-var update = flag.Bool("update", false, "write what Redisson "+javaside.Newest+" does into "+recordings)
+var update = flag.Bool("update", false, "write what Redisson "+javaside.Newest+" does into "+
+	recordings+", and what each object can do into "+abilitiesFile)
 
 // recordings are the files that the tests of redis/redisson compare with, too.
 const recordings = "../../redis/redisson/testdata/wire"
