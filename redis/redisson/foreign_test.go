@@ -1,7 +1,9 @@
 package redisson_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,9 +41,13 @@ func TestHashesOfOtherPrograms(t *testing.T) {
 				_, err := e.Take(t.Context(), driver.Request{
 					Key: k, Owner: "owner", Mode: mode, Size: 1, Weight: 1, TTL: time.Minute, Tokens: 1,
 				})
-				if err == nil || !driver.HadNoEffect(err) {
+				if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "use another prefix or name") {
 					t.Errorf("%s: Take of %s: %v", kind, name, err)
 				}
+			}
+			_, err := e.List(t.Context(), driver.Query{Name: name})
+			if !driver.IsPermanent(err) || !strings.Contains(err.Error(), "use another prefix or name") {
+				t.Errorf("%s: List of %s: %v", kind, name, err)
 			}
 			if err := e.ForceRelease(t.Context(), k, 0); err != driver.ErrNotHeld {
 				t.Errorf("%s: ForceRelease of %s: %v", kind, name, err)
@@ -54,8 +60,48 @@ func TestHashesOfOtherPrograms(t *testing.T) {
 				t.Errorf("%s: %v fields of %s are left, which ends in %v ms", kind, left, name, ends)
 			}
 		}
+		for _, words := range [][]string{{"SET", "word", "x"}, {"ZADD", "scores", "1", "x"}, {"SET", "number", "7"}} {
+			_, err := s.Command(words...)
+			must(t, err)
+			_, err = e.List(t.Context(), driver.Query{Name: words[1]})
+			if number := words[1] == "number"; driver.IsPermanent(err) == number || number != (err == nil) {
+				t.Errorf("%s: List of %s: %v", kind, words[1], err)
+			}
+		}
 		if all, err := e.List(t.Context(), driver.Query{Kind: driver.Lock}); err != nil || len(all) != 0 {
 			t.Errorf("%s: listed %v, %v, want nothing", kind, all, err)
+		}
+	}
+}
+
+// A lock of another type is held, and not something of another program.
+func TestLocksOfOtherTypesAreHeld(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	for name, fields := range map[string][]string{
+		"plain":   {javaOwner, "1"},
+		"fenced":  {javaOwner, "1", "leasehold:token", "7", "leasehold:holder", "somebody"},
+		"writer":  {"mode", "write", javaOwner + ":write", "1"},
+		"readers": {"mode", "read", javaOwner, "1", another, "2"},
+	} {
+		_, err := s.Command(append([]string{"HSET", name}, fields...)...)
+		must(t, err)
+		_, err = s.Command("PEXPIRE", name, "60000")
+		must(t, err)
+	}
+	for kind, lock := range lockTypes {
+		e := open(t, standalone(s), redisson.WithLock(lock))
+		for _, name := range []string{"plain", "fenced", "writer", "readers"} {
+			if lock == redisson.ReadWrite && name == "readers" {
+				continue // its readers have no leases of their own
+			}
+			_, err := e.Take(t.Context(), driver.Request{
+				Key: driver.Key{Kind: driver.Lock, Name: name}, Owner: "owner", Size: 1, Weight: 1, TTL: time.Minute,
+				Tokens: 1,
+			})
+			if !errors.Is(err, driver.ErrHeld) {
+				t.Errorf("%s: Take of %s: %v", kind, name, err)
+			}
 		}
 	}
 }

@@ -60,6 +60,10 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 		switch {
 		case err != nil:
 			return reply.NoEffect(err)
+		case len(piece) == 0 && q.Name != "" && keys[0].Kind == driver.Lock:
+			if err := e.refuseForeign(ctx, keys[0]); err != nil {
+				return reply.NoEffect(err)
+			}
 		case len(piece) == 0:
 			if q.Progress != nil && q.Name == "" {
 				q.Progress(searched)
@@ -77,6 +81,15 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 		keys, q.Limit = keys[n:], q.Limit-len(piece)
 	}
 	return nil
+}
+
+// refuseForeign returns an error if the key of a lock holds something of another program: the lock is not free then.
+func (e *Engine) refuseForeign(ctx context.Context, k driver.Key) error {
+	_, name, err := e.object(k)
+	if err == nil {
+		_, err = e.readTogether(ctx, []call{{lockRefusal, []string{name}, nil}})
+	}
+	return err
 }
 
 // search returns the sorted keys of all names that may be held, and how many keys it has searched. It asks only for

@@ -21,7 +21,7 @@ type call struct {
 // isRead reports whether the call only reads.
 func (c call) isRead() bool {
 	switch c.script {
-	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus, leakOf:
+	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus, leakOf, lockRefusal:
 		return true
 	}
 	return false

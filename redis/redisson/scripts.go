@@ -26,6 +26,9 @@ var (
 	//go:embed scripts/lock_status.lua
 	lockStatusText string
 
+	//go:embed scripts/lock_refusal.lua
+	lockRefusalText string
+
 	//go:embed scripts/latch.lua
 	latchText string
 	//go:embed scripts/latch_set.lua
@@ -82,17 +85,18 @@ var (
 	//go:embed scripts/fair_status.lua
 	fairStatusText string
 
-	fairTake    = luascript.New(tokensText + fairText + fairTakeText)
+	fairTake    = luascript.New(ownerText + tokensText + fairText + fairTakeText)
 	fairRelease = luascript.New(fairText + fairReleaseText)
 	fairRenew   = luascript.New(fairText + fairRenewText)
 	fairForce   = luascript.New(ownerText + fairText + fairForceText)
 	fairStatus  = luascript.New(fairText + fairStatusText)
 
-	lockTake    = luascript.New(tokensText + lockTakeText)
+	lockTake    = luascript.New(ownerText + tokensText + lockTakeText)
 	lockRelease = luascript.New(lockReleaseText)
 	lockRenew   = luascript.New(lockRenewText)
 	lockForce   = luascript.New(ownerText + lockForceText)
 	lockStatus  = luascript.New(lockStatusText)
+	lockRefusal = luascript.New(ownerText + lockRefusalText)
 
 	latchSet    = luascript.New(latchText + latchSetText)
 	latchDown   = luascript.New(latchText + latchDownText)

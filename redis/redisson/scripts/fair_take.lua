@@ -15,8 +15,11 @@ if redis.call('hexists', lock, owner) == 1 then
   end
   return {1, tonumber(redis.call('hget', lock, 'leasehold:token') or 0)}
 end
-local head, hasMore = livingHead(owner, not join)
 local left = redis.call('pttl', lock)
+if left ~= -2 and isOfOthers(lock) then
+  return refuseHash()
+end
+local head, hasMore = livingHead(owner, not join)
 if left == -2 and (not head or head == owner) then
   local last = redis.call('incrby', counter, tokens)
   local damaged = tokenError(last, tokens)

@@ -24,4 +24,7 @@ if redis.call('hexists', lock, owner) == 1 then
   end
   return {1, tonumber(redis.call('hget', lock, 'leasehold:token') or 0)}
 end
+if isOfOthers(lock) then
+  return refuseHash()
+end
 return {0, redis.call('pttl', lock)}

@@ -20,10 +20,13 @@ local function held()
 end
 
 if mode and isForeign() then
-  return redis.error_reply('DAMAGED the key of this lock holds something else')
+  return refuseHash()
 elseif not mode then
-  if redis.call('exists', lock) == 1 then -- a lock of another type
-    return {0, redis.call('pttl', lock)}
+  if redis.call('exists', lock) == 1 then
+    if isOfOthers(lock) then
+      return refuseHash()
+    end
+    return {0, redis.call('pttl', lock)} -- a lock of another type
   end
 elseif redis.call('hexists', lock, owner .. ':write') == 1 then
   return held()
