@@ -86,15 +86,6 @@ func (c replicaTest) pause() (resume func()) {
 	return resume
 }
 
-func (c replicaTest) eventually(what string, is func() bool) {
-	c.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 // keys are the keys of a server but those that outlast a hold: counters of tokens, and numbers of permits.
 func (c replicaTest) keys(s *redisserver.Server) (keys []string) {
 	c.Helper()
@@ -165,7 +156,7 @@ func (c replicaTest) takeIsConfirmed() {
 			_, err := e.Take(context.Background(), r.Request)
 			taken <- err
 		}()
-		c.eventually("the master has granted "+name, func() bool { return len(c.keys(c.master)) > 0 })
+		eventually(c.T, "the master has granted "+name, func() bool { return len(c.keys(c.master)) > 0 })
 		select {
 		case err := <-taken:
 			c.Fatalf("%s: Take has not waited for the replica: %v", name, err)
@@ -230,7 +221,7 @@ func (c replicaTest) renewalIsUnknown() {
 			c.Errorf("%s: renewal by a stranger: %v", name, err)
 		}
 		resume()
-		c.eventually("the replica confirms again", func() bool { return renew(r.Request) == nil })
+		eventually(c.T, "the replica confirms again", func() bool { return renew(r.Request) == nil })
 		c.release(e, r.Request)
 	}
 }
@@ -264,7 +255,7 @@ func (c replicaTest) waitIsConfirmed() {
 			c.Errorf("%s: %v", name, err)
 		}
 	}
-	c.eventually("all is released", func() bool { return len(c.keys(c.master)) == 0 })
+	eventually(c.T, "all is released", func() bool { return len(c.keys(c.master)) == 0 })
 }
 
 // waitObserver is told when a caller waits.
@@ -295,7 +286,7 @@ func (c replicaTest) permitsAreUndone() {
 	if ok, err := s.TryAcquire(c.Context(), 2); ok || !isShortfall(err) {
 		c.Errorf("TryAcquire: %v, %v, want a shortfall", ok, err)
 	}
-	c.eventually("the permits are back", func() bool {
+	eventually(c.T, "the permits are back", func() bool {
 		n, err := s.AvailablePermits(c.Context())
 		return err == nil && n == 2
 	})
@@ -317,7 +308,7 @@ func (c replicaTest) permitsAreUndone() {
 		c.Errorf("DrainPermits: %d, %v, want a shortfall", n, err)
 	}
 	resume()
-	c.eventually("the records expire", func() bool {
+	eventually(c.T, "the records expire", func() bool {
 		_, err := c.master.Command("FLUSHALL")
 		return err == nil
 	})
@@ -343,7 +334,7 @@ func (c replicaTest) leaseIsNotExtended() {
 	}
 	resume()
 	_ = lease.Release()
-	c.eventually("the lock is free", func() bool { return len(c.keys(c.master)) == 0 })
+	eventually(c.T, "the lock is free", func() bool { return len(c.keys(c.master)) == 0 })
 }
 
 // Objects get the option by WithEngine.

@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
 
-// client is what one Redisson client has: all objects, on one server or a Cluster.
+// client is what one Redisson client has: all objects, on one server, behind Sentinels or on a Cluster.
 type client struct {
 	*objects.Client
 	rdb     goredis.UniversalClient
@@ -26,10 +26,12 @@ type client struct {
 
 func (s *session) open(r request) error {
 	var c struct {
-		Mode      string
-		Addresses []string
-		Password  string
-		Watchdog  int64
+		Mode       string
+		Addresses  []string
+		MasterName string
+		Password   string
+		Watchdog   int64
+		Sharded    string
 	}
 	if err := json.Unmarshal(r.Args, &c); err != nil {
 		return err
@@ -39,9 +41,13 @@ func (s *session) open(r request) error {
 	}
 	o := &goredis.UniversalOptions{
 		Addrs: c.Addresses, Password: c.Password, ContextTimeoutEnabled: true, IsClusterMode: c.Mode == "cluster",
+		MasterName: c.MasterName,
 	}
 	opened := &client{rdb: goredis.NewUniversalClient(o)}
-	var opts []objects.Option
+	messages := redisson.WithMessages(map[string]redisson.Messages{
+		"ON": redisson.Sharded, "OFF": redisson.Unsharded, // else Auto
+	}[c.Sharded])
+	opts := []objects.Option{objects.WithEngine(messages)}
 	if c.Watchdog != 0 {
 		opts = append(opts, objects.WithWatchdogTimeout(time.Duration(c.Watchdog)*time.Millisecond))
 	}
@@ -49,7 +55,7 @@ func (s *session) open(r request) error {
 	if opened.Client, err = objects.New(opened.rdb, opts...); err != nil {
 		return err
 	}
-	if opened.engine, err = redisson.New(opened.rdb); err != nil {
+	if opened.engine, err = redisson.New(opened.rdb, messages); err != nil {
 		return err
 	}
 	opened.latches = leasehold.New(opened.engine)

@@ -1,0 +1,210 @@
+package redisson
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/lab/redisson/goside"
+	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
+)
+
+// newProgram starts a program in Go, or one in Java with a version of Redisson. Its clients are opened by the test.
+func newProgram(t *testing.T, version string) *side {
+	if version == "" {
+		return &side{goside.Start(t), "Go"}
+	}
+	return &side{javaside.Start(t, version), "Java"}
+}
+
+// thread is a thread of a program that uses one object.
+type thread struct {
+	*testing.T
+	side               *side
+	client, kind, name string
+}
+
+func (th thread) must(method string, args ...any) {
+	th.Helper()
+	if _, err := th.call(method, args...); err != nil {
+		th.Fatalf("%s of %s in %s: %v", method, th.name, th.side.language, err)
+	}
+}
+
+func (th thread) call(method string, args ...any) (any, error) {
+	return th.side.Call(th.Context(), javaside.Call{
+		Client: th.client, Thread: th.name, Op: th.kind + "." + method, Name: th.name, Args: args,
+	})
+}
+
+// lock waits until the object is held.
+func (th thread) lock() <-chan error {
+	method := "lock"
+	if th.kind == "semaphore" {
+		method = "acquire"
+	}
+	held := make(chan error, 1)
+	go func() {
+		_, err := th.call(method)
+		held <- err
+	}()
+	return held
+}
+
+func (th thread) unlock() {
+	th.Helper()
+	if th.kind == "semaphore" {
+		th.must("release")
+		return
+	}
+	th.must("unlock")
+}
+
+// channelOf returns a pattern of the channels on which waiters for an object are notified.
+func channelOf(kind, name string) string {
+	switch kind {
+	case "fair":
+		return "redisson_lock__channel:{" + name + "}:*"
+	case "write":
+		return "redisson_rwlock:{" + name + "}"
+	case "semaphore":
+		return "redisson_sc:{" + name + "}"
+	}
+	return "redisson_lock__channel:{" + name + "}"
+}
+
+// awaitSubscriber returns when somebody has subscribed on one of the servers. which is CHANNELS or SHARDCHANNELS.
+func awaitSubscriber(t *testing.T, servers []*redisserver.Server, which, pattern string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for _, s := range servers {
+			answer, err := s.Command("PUBSUB", which, pattern)
+			if list, _ := answer.([]any); err == nil && len(list) > 0 {
+				return
+			}
+		}
+	}
+	t.Fatalf("nobody has subscribed to %s", pattern)
+}
+
+// In a Cluster, an unlock wakes the other side whatever shardedSubscriptionMode is, as long as both agree.
+func TestMessagesInACluster(t *testing.T) {
+	for _, version := range beside {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+			java, golang := newProgram(t, version), newProgram(t, "")
+			for mode, which := range map[string]string{"AUTO": "SHARDCHANNELS", "ON": "SHARDCHANNELS", "OFF": "CHANNELS"} {
+				config := javaside.Several("cluster", c.Addrs()...)
+				config.Sharded = mode
+				java.MustOpen(mode, config)
+				golang.MustOpen(mode, config)
+				for _, sides := range [][2]*side{{java, golang}, {golang, java}} {
+					for _, kind := range []string{"lock", "fenced", "fair", "write", "semaphore"} {
+						name := strings.Join([]string{mode, kind, sides[0].language}, " ")
+						t.Run(strings.ReplaceAll(name, " ", "/")+"First", func(t *testing.T) {
+							a := thread{t, sides[0], mode, kind, name}
+							b := thread{t, sides[1], mode, kind, name}
+							if kind == "semaphore" {
+								a.must("trySetPermits", 1)
+							}
+							var took []time.Duration
+							for range wakes {
+								if err := <-a.lock(); err != nil {
+									t.Fatal(err)
+								}
+								held := b.lock()
+								awaitSubscriber(t, c.Nodes, which, channelOf(kind, name))
+								began := time.Now()
+								a.unlock()
+								if err := <-held; err != nil {
+									t.Fatal(err)
+								}
+								took = append(took, time.Since(began))
+								b.unlock()
+							}
+							slices.Sort(took)
+							t.Logf("%s: %v at best, the median is %v", name, took[0], took[wakes/2])
+							if took[0] > wakeLimit {
+								t.Errorf("the waiter had it %v after the unlock, at best", took[0])
+							}
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+// failoverWatchdog is the watchdog timeout of a test with a failover, which takes some seconds.
+const failoverWatchdog = 10 * time.Second
+
+// Behind Sentinels, each side keeps what it holds through a failover to a replica that knows it, and the other side
+// waits on, and is woken by the unlock on the new master.
+func TestFailoverWhileBothSidesWait(t *testing.T) {
+	for _, version := range beside {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			r := redisserver.ReplicatedForTest(t, 2, redisserver.Config{})
+			s := redisserver.SentinelsForTest(t, 3, r)
+			config := javaside.Several("sentinel", s.Addrs()...)
+			config.MasterName, config.Watchdog = redisserver.MasterName, failoverWatchdog
+			java, golang := newProgram(t, version), newProgram(t, "")
+			java.MustOpen("c", config)
+			golang.MustOpen("c", config)
+			type pair struct {
+				a, b thread
+				held <-chan error
+			}
+			var pairs []*pair
+			for _, sides := range [][2]*side{{java, golang}, {golang, java}} {
+				for _, kind := range []string{"lock", "fenced", "fair", "write"} {
+					name := fmt.Sprintf("%s in %s", kind, sides[0].language)
+					p := &pair{a: thread{t, sides[0], "c", kind, name}, b: thread{t, sides[1], "c", kind, name}}
+					p.a.must("lock")
+					p.held = p.b.lock()
+					pairs = append(pairs, p)
+				}
+			}
+			for _, p := range pairs {
+				awaitSubscriber(t, []*redisserver.Server{r.Master}, "CHANNELS", channelOf(p.b.kind, p.b.name))
+			}
+			for _, replica := range r.Replicas {
+				if err := replica.AwaitReplicaOf(r.Master); err != nil {
+					t.Fatal(err)
+				}
+			}
+			killed := time.Now()
+			r.Master.Kill()
+			promoted, err := s.AwaitMaster(r.Master)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("the new master was there after %v", time.Since(killed))
+			for _, p := range pairs {
+				awaitSubscriber(t, []*redisserver.Server{promoted}, "CHANNELS", channelOf(p.b.kind, p.b.name))
+			}
+			t.Logf("all were subscribed after %v", time.Since(killed))
+			time.Sleep(time.Until(killed.Add(failoverWatchdog * 3 / 2))) // what nobody renews ends meanwhile
+			for _, p := range pairs {
+				select {
+				case err := <-p.held:
+					t.Errorf("%s is held by both sides: %v", p.a.name, err)
+					continue
+				default:
+				}
+				began := time.Now()
+				p.a.unlock()
+				if err := <-p.held; err != nil {
+					t.Errorf("%s: %v", p.b.name, err)
+					continue
+				}
+				t.Logf("%s: the waiter had it %v after the unlock", p.b.name, time.Since(began))
+				p.b.unlock()
+			}
+		})
+	}
+}
