@@ -97,7 +97,9 @@ func TestMessagesInACluster(t *testing.T) {
 			t.Parallel()
 			c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
 			java, golang := newProgram(t, version), newProgram(t, "")
-			for mode, which := range map[string]string{"AUTO": "SHARDCHANNELS", "ON": "SHARDCHANNELS", "OFF": "CHANNELS"} {
+			for mode, which := range map[string]string{
+				"AUTO": "SHARDCHANNELS", "ON": "SHARDCHANNELS", "OFF": "CHANNELS",
+			} {
 				config := javaside.Several("cluster", c.Addrs()...)
 				config.Sharded = mode
 				java.MustOpen(mode, config)

@@ -16,8 +16,8 @@ import (
 )
 
 // Behind Sentinels, a lock that the new master knows is kept through a failover, and its waiter is notified of the
-// unlock there. A lock that the new master does not know is granted again, and who held it is told. The engine is opened
-// by a URL, and objects have a client of their own.
+// unlock there. A lock that the new master does not know is granted again, and who held it is told. The engine is
+// opened by a URL, and objects have a client of their own.
 func TestFailoverBySentinels(t *testing.T) {
 	t.Parallel()
 	r := redisserver.ReplicatedForTest(t, 1, redisserver.Config{})
