@@ -291,7 +291,8 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 		case tooMany:
 			callErr = l.tooManyWaitersError(a.op, "on the engine")
 		case !a.knownHeld || driver.IsPermanent(err) || time.Since(a.outageSince) > l.ttl:
-			callErr = l.newError(a.op, ErrUnavailable, err)
+			sentinel, cause := fromEngine(err)
+			callErr = l.newError(a.op, sentinel, cause)
 		default:
 			// A caller that is waiting already, here or in the local queue, waits through an outage of up to one ttl.
 			failures++

@@ -62,8 +62,8 @@ var (
 	// ErrClosed: the client has been closed.
 	ErrClosed = errors.New("client closed")
 
-	// ErrInvalid: an argument is not allowed. errors.As finds the *ValueError, which says which one and why. Nothing
-	// has been sent to the engine.
+	// ErrInvalid: an argument is not allowed, or the engine cannot use the name. errors.As finds the *ValueError, or the
+	// engine's own error, which says why. Nothing has been sent.
 	ErrInvalid = errors.New("invalid value")
 
 	// ErrNotSet: the latch was never set, or it was forgotten because nobody counted it down for as long as its TTL.
@@ -137,6 +137,8 @@ func fromEngine(err error) (sentinel, cause error) {
 		return ErrNotSet, nil
 	case errors.Is(err, driver.ErrUnsupported): // by an engine that wraps another
 		return ErrUnsupported, nil
+	case errors.Is(err, driver.ErrInvalid):
+		return ErrInvalid, err
 	}
 	return ErrUnavailable, err
 }

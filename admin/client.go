@@ -155,6 +155,8 @@ func (c call) failWith(ctx context.Context, err error) error {
 		return c.fail(leasehold.ErrLost, nil)
 	case errors.Is(err, driver.ErrUnsupported):
 		return c.fail(leasehold.ErrUnsupported, nil)
+	case errors.Is(err, driver.ErrInvalid):
+		return c.fail(leasehold.ErrInvalid, err)
 	case timelimit.ErrAtDeadline(ctx) != nil:
 		return c.failIfEnded(ctx)
 	case !errors.Is(err, context.DeadlineExceeded):

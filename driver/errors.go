@@ -27,6 +27,10 @@ var (
 	// ErrUnsupported answers a call of what the engine cannot do. Nothing was sent.
 	ErrUnsupported = Permanent(errors.New("the engine cannot do this"))
 
+	// ErrInvalid answers a call with a value that the engine cannot use, such as a name. The error says why, and wraps
+	// this one. Nothing was sent.
+	ErrInvalid = Permanent(errors.New("a value is not allowed"))
+
 	// ErrSilent says in a Vote or a Server that the server did not answer in time.
 	ErrSilent = errors.New("no answer")
 

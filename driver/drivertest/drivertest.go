@@ -48,8 +48,8 @@ type Harness struct {
 	// Examiner may report them.
 	KnownFindings []string
 
-	// Refuses reports whether the engine must refuse a name, with an error marked with [driver.Permanent] and before it
-	// sends anything: for keys that others have defined, for example. Nil means that it refuses none.
+	// Refuses reports whether the engine must refuse a name, with a [driver.ErrInvalid] and before it sends anything:
+	// for keys that others have defined, for example. Nil means that it refuses none.
 	Refuses func(name string) bool
 }
 

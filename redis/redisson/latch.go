@@ -43,8 +43,8 @@ func (e *Engine) latchName(name string) (string, error) {
 	}
 	name, err := e.name(driver.Key{Kind: driver.Latch, Name: name})
 	if err == nil && e.isCluster && slotTag(latchChannel(name)) != slotTag(name) {
-		err = driver.Permanent(&NameError{name, "Redisson puts key and channel of such a latch into two slots of a " +
-			"Cluster: use a name without braces"})
+		err = &NameError{name, "Redisson puts key and channel of such a latch into two slots of a " +
+			"Cluster: use a name without braces"}
 	}
 	return name, err
 }

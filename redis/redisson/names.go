@@ -27,7 +27,8 @@ func withSuffix(name, suffix string) string {
 	return "{" + name + "}:" + suffix
 }
 
-// NameError says that a name cannot be used. Nothing was sent.
+// NameError says that a name cannot be used. It is a [driver.ErrInvalid], and calls of the library that fail with it
+// also match leasehold.ErrInvalid. Nothing was sent.
 type NameError struct {
 	// Name is the name.
 	Name string
@@ -37,6 +38,9 @@ type NameError struct {
 
 // Error implements error.
 func (e *NameError) Error() string { return fmt.Sprintf("redisson: name %q: %s", e.Name, e.Reason) }
+
+// Unwrap returns driver.ErrInvalid.
+func (e *NameError) Unwrap() error { return driver.ErrInvalid }
 
 // name returns the name under which Redisson knows a key.
 func (c *config) name(k driver.Key) (string, error) {
@@ -55,13 +59,13 @@ func (c *config) checkName(name string) error {
 	inner, begins := strings.CutPrefix(name, "{")
 	inner, ends := strings.CutSuffix(inner, "}")
 	if begins && ends && !strings.ContainsAny(inner, "{}") {
-		return driver.Permanent(&NameError{name, fmt.Sprintf(
+		return &NameError{name, fmt.Sprintf(
 			"Redisson keeps queue, tokens and messages of this name and of %q in the same keys: use only one of them, "+
-				"the one without braces", inner)})
+				"the one without braces", inner)}
 	}
 	if c.isCluster && slotTag(withPrefix("p", name)) != slotTag(name) {
-		return driver.Permanent(&NameError{name, "Redisson puts its keys into two slots of a Cluster: " +
-			"use a name without braces, or with one pair of them around the part that names belong together by"})
+		return &NameError{name, "Redisson puts its keys into two slots of a Cluster: " +
+			"use a name without braces, or with one pair of them around the part that names belong together by"}
 	}
 	return nil
 }

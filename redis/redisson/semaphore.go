@@ -55,13 +55,16 @@ var (
 // requestRecordTime is for how long the server remembers a request.
 const requestRecordTime = 20 * time.Second
 
-// PermitError says that a number of permits cannot be asked for. Nothing was sent.
+// PermitError says that a number of permits cannot be asked for. It is a [driver.ErrInvalid]. Nothing was sent.
 type PermitError struct{ Permits int }
 
 // Error implements error.
 func (e *PermitError) Error() string {
 	return fmt.Sprintf("redisson: %d permits: give a number from 1 to %d", e.Permits, math.MaxInt32)
 }
+
+// Unwrap returns driver.ErrInvalid.
+func (e *PermitError) Unwrap() error { return driver.ErrInvalid }
 
 // Semaphore returns the semaphore with a name.
 func (e *Engine) Semaphore(name string) *Semaphore {
@@ -77,7 +80,7 @@ func (s *Semaphore) check(permits int) error {
 	case s.e.connections.IsClosed():
 		return errClosed
 	case permits < 1 || permits > math.MaxInt32:
-		return driver.Permanent(&PermitError{permits})
+		return &PermitError{permits}
 	}
 	return nil
 }
