@@ -62,8 +62,8 @@ var (
 	// ErrClosed: the client has been closed.
 	ErrClosed = errors.New("client closed")
 
-	// ErrInvalid: an argument is not allowed, or the engine cannot use the name. errors.As finds the *ValueError, or the
-	// engine's own error, which says why. Nothing has been sent.
+	// ErrInvalid: an argument is not allowed, or the engine cannot use the name. errors.As finds the *ValueError, or
+	// the engine's own error, which says why. Nothing has been sent.
 	ErrInvalid = errors.New("invalid value")
 
 	// ErrNotSet: the latch was never set, or it was forgotten because nobody counted it down for as long as its TTL.

@@ -147,6 +147,7 @@ func TestSweepHasThreeOutcomes(t *testing.T) {
 			context.DeadlineExceeded:       leasehold.ErrUnavailable,
 			driver.Permanent(permanent):    leasehold.ErrUnavailable,
 			errors.Join(driver.ErrNotHeld): leasehold.ErrLost,
+			driver.ErrInvalid:              leasehold.ErrInvalid,
 		} {
 			answer = got
 			err := c.Sweep(t.Context(), someLeaks[0])

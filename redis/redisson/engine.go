@@ -298,3 +298,6 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	}
 	return replies.Held(e.run(ctx, func(publish string) call { return p.force(name, token, owners, publish) }))
 }
+
+// LockType returns the type of the engine's locks, as [WithLock] has set it.
+func (e *Engine) LockType() LockType { return e.lock }

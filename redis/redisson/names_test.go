@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/admin"
-	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
@@ -21,13 +19,13 @@ func TestNamesThatAreRefused(t *testing.T) {
 	for call, f := range map[string]func(ctx context.Context, name string) error{
 		"Lock":    func(ctx context.Context, n string) error { _, err := c.Mutex(n).Lock(ctx); return err },
 		"TryLock": func(ctx context.Context, n string) error { _, err := c.Mutex(n).TryLock(ctx); return err },
-		"Acquire": func(ctx context.Context, n string) error { _, err := c.Semaphore(n, 2).Acquire(ctx, 1); return err },
+		"Acquire": func(ctx context.Context, n string) error {
+			_, err := c.Semaphore(n, 2).Acquire(ctx, 1)
+			return err
+		},
 		"LockAll": func(ctx context.Context, n string) error { _, err := c.LockAll(ctx, "x", n); return err },
 		"Count":   func(ctx context.Context, n string) error { _, err := c.Latch(n).Count(ctx); return err },
 		"Wait":    func(ctx context.Context, n string) error { return c.Latch(n).Wait(ctx) },
-		"ForceRelease": func(ctx context.Context, n string) error {
-			return admin.New(e).ForceRelease(ctx, driver.Lock, n, 1)
-		},
 	} {
 		err := f(t.Context(), "{a}")
 		refused, ok := errors.AsType[*redisson.NameError](err)

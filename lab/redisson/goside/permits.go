@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/redis/redisson"
+	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
 
 // number returns the first argument, or 1.
@@ -21,7 +21,7 @@ func number(args []any) int {
 }
 
 // semaphore calls a semaphore without leases.
-type semaphore struct{ *redisson.Semaphore }
+type semaphore struct{ *objects.Semaphore }
 
 func (s semaphore) call(ctx context.Context, method string, args []any) (any, error) {
 	switch n := number(args); method {

@@ -3,12 +3,12 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+	"weak"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -39,14 +39,17 @@ func WithWatchdogTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.watchdog = d
 		if d < leasehold.MinTTL || d > leasehold.MaxTTL {
-			return fmt.Errorf("redisson: the watchdog timeout must be between %s and %s",
-				leasehold.MinTTL, leasehold.MaxTTL)
+			return &redisson.OptionError{Option: "WithWatchdogTimeout", Allowed: "between 100ms and 24h"}
 		}
 		return nil
 	}
 }
 
-// WithEngine sets options of the engine, such as the prefix of all names, which a NameMapper sets in Java.
+// WithPrefix sets what precedes each name in its key, as a NameMapper does in Java. Defaults to nothing.
+func WithPrefix(prefix string) Option { return WithEngine(redisson.WithPrefix(prefix)) }
+
+// WithEngine sets options of the engine, such as redisson.WithMessages. It takes no redisson.WithLock: the methods of
+// [Client] choose the type of a lock.
 func WithEngine(opts ...redisson.Option) Option {
 	return func(c *config) error {
 		c.engine = append(c.engine, opts...)
@@ -70,54 +73,31 @@ type Client struct {
 	config
 	plain, fenced, spin, readWrite, fair *engine
 
-	running sync.WaitGroup // calls that lock; see begin
+	lifetime    context.Context // ends with Close
+	endLifetime context.CancelFunc
+	running     sync.WaitGroup // calls; see begin
 
-	mu      sync.Mutex
-	waiting map[*leasehold.Client]struct{} // one for each fair lock; nil after Close
+	mu     sync.Mutex
+	closed bool
+	// ofFair are the clients of fair locks. One that nobody uses any more, and that holds nothing, is garbage.
+	ofFair map[weak.Pointer[leasehold.Client]]struct{}
 }
 
 // engine is one type of locks, and the client of the library that locks them.
 type engine struct {
 	*redisson.Engine
-	client *leasehold.Client
-}
-
-// holders asks the server for the holders of a lock.
-func (e *engine) holders(ctx context.Context, name string) ([]driver.Holder, error) {
-	ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
-	defer cancel()
-	all, err := e.List(ctx, driver.Query{Kind: driver.Lock, Name: name})
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return all[0].Holders, nil
-}
-
-// forceUnlock takes a lock away from all that hold it now, and reports whether anybody did.
-func (e *engine) forceUnlock(ctx context.Context, name string) (found bool, _ error) {
-	holders, err := e.holders(ctx, name)
-	for _, h := range holders {
-		ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
-		err = e.ForceRelease(ctx, driver.Key{Kind: driver.Lock, Name: name}, h.Token)
-		cancel()
-		switch {
-		case err == nil:
-			found = true
-		case errors.Is(err, driver.ErrNotHeld): // it has unlocked meanwhile
-			err = nil
-		default:
-			return found, err
-		}
-	}
-	return found, err
+	client   *leasehold.Client
+	watchdog time.Duration // how long a lock without a lease time stays taken after its holder has died
 }
 
 // New returns a client on one of go-redis, for a single server, for servers that Sentinels watch, or for a Cluster. The
-// caller owns the client of go-redis, and closes it afterwards. New sends nothing.
+// caller owns the client of go-redis, and closes it afterwards. New sends nothing. An invalid option is a
+// *[redisson.OptionError].
 func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 	c := &Client{
-		config: config{watchdog: DefaultWatchdogTimeout}, waiting: map[*leasehold.Client]struct{}{},
+		config: config{watchdog: DefaultWatchdogTimeout}, ofFair: map[weak.Pointer[leasehold.Client]]struct{}{},
 	}
+	c.lifetime, c.endLifetime = context.WithCancel(context.Background())
 	for _, opt := range opts {
 		if err := opt(&c.config); err != nil {
 			return nil, err
@@ -130,32 +110,62 @@ func New(client goredis.UniversalClient, opts ...Option) (*Client, error) {
 		{&c.plain, redisson.Plain}, {&c.fenced, redisson.Fenced}, {&c.spin, redisson.Spin},
 		{&c.readWrite, redisson.ReadWrite}, {&c.fair, redisson.Fair},
 	} {
-		opts := append([]redisson.Option{redisson.WithJavaWatchdogTimeout(max(c.watchdog, time.Second))}, c.engine...)
-		e, err := redisson.New(client, append(opts, redisson.WithLock(each.lock))...)
+		e, err := c.newEngine(client, each.lock)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
-		*each.to = &engine{e, leasehold.New(e, c.client...)}
+		*each.to = e
 	}
 	return c, nil
 }
 
-// Close releases the locks that are still held, and ends background work. All calls fail afterwards. Permits of a
-// [redisson.Semaphore] have no owner: they stay taken.
+// newEngine makes the engine of one type of locks.
+func (c *Client) newEngine(client goredis.UniversalClient, lock redisson.LockType) (*engine, error) {
+	opts := []redisson.Option{redisson.WithLock(lock), redisson.WithJavaWatchdogTimeout(max(c.watchdog, time.Second))}
+	e, err := redisson.New(client, append(opts, c.engine...)...)
+	if err != nil {
+		return nil, err
+	}
+	watchdog := c.watchdog
+	if limit := e.Abilities().MaxTTL; limit > 0 {
+		watchdog = min(watchdog, limit)
+	}
+	made := &engine{e, leasehold.New(e, c.client...), watchdog}
+	if e.LockType() != lock {
+		return nil, errors.Join(&redisson.OptionError{
+			Option: "WithEngine", Allowed: "without WithLock: Lock, FairLock and the like choose the type",
+		}, made.close())
+	}
+	return made, nil
+}
+
+func (e *engine) close() error { return errors.Join(e.client.Close(), e.Engine.Close()) }
+
+// Close releases the locks that are still held, and ends background work. Calls that wait end, and later ones fail,
+// with leasehold.ErrClosed. If a server does not answer, Close gives up after 5 s. Permits of a [Semaphore] have no
+// owner: they stay taken.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	fair := c.waiting
-	c.waiting = nil
-	c.mu.Unlock()
-	var errs []error
-	for each := range fair {
-		errs = append(errs, each.Close())
+	c.closed = true
+	var clients []*leasehold.Client
+	for each := range c.ofFair {
+		if own := each.Value(); own != nil {
+			clients = append(clients, own)
+		}
 	}
+	c.mu.Unlock()
+	c.endLifetime()
 	engines := slices.DeleteFunc([]*engine{c.plain, c.fenced, c.spin, c.readWrite, c.fair},
 		func(e *engine) bool { return e == nil })
 	for _, e := range engines {
-		errs = append(errs, e.client.Close())
+		clients = append(clients, e.client)
 	}
+	errs := make([]error, len(clients))
+	var closing sync.WaitGroup
+	for i, each := range clients {
+		closing.Go(func() { errs[i] = each.Close() })
+	}
+	closing.Wait()
 	c.running.Wait() // those that waited leave the queues now
 	for _, e := range engines {
 		errs = append(errs, e.Engine.Close())
@@ -163,86 +173,119 @@ func (c *Client) Close() error {
 	return errors.Join(errs...)
 }
 
-// begin counts a call that locks, until running is done. It fails after Close.
+// begin counts a call, until running is done. It fails after Close.
 func (c *Client) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting == nil {
+	if c.closed {
 		return leasehold.ErrClosed
 	}
 	c.running.Add(1)
 	return nil
 }
 
-// Lock returns a lock that is called RLock in Redisson, from getLock.
-func (c *Client) Lock(name string) *Lock { return c.newLock(name, c.plain, lockMutex) }
-
-// FencedLock returns a lock with tokens, which is called RFencedLock in Redisson, from getFencedLock. It excludes locks
-// of the same name from [Client.Lock].
-func (c *Client) FencedLock(name string) *Lock {
-	l := c.newLock(name, c.fenced, lockMutex)
-	l.fenced = true
-	return l
+// work calls f in a goroutine, for which Close waits.
+func (c *Client) work(f func()) {
+	if c.begin() != nil {
+		go f() // it ends at once
+		return
+	}
+	go func() {
+		defer c.running.Done()
+		f()
+	}()
 }
 
-// SpinLock returns a lock whose waiters poll, which is called RSpinLock in Redisson, from getSpinLock. It excludes
-// locks of the same name from [Client.Lock].
-func (c *Client) SpinLock(name string) *Lock { return c.newLock(name, c.spin, lockMutex) }
+// ask calls f, which sends one request, and turns its error into one of the library. The context of f also ends after
+// the time that a request may take.
+func (c *Client) ask(
+	ctx context.Context, op string, kind driver.Kind, name string, f func(context.Context) error,
+) error {
+	return c.call(ctx, op, kind, name, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, leasehold.DefaultRequestTimeout)
+		defer cancel()
+		return f(ctx)
+	})
+}
 
-// FairLock returns a lock that is granted in the order in which it was asked for, in Java and in Go: RFairLock in
-// Redisson, from getFairLock. Each FairLock has a place of its own in the queue. What the clocks of programs have to do
-// with it is told at [redisson.Fair].
-func (c *Client) FairLock(name string) *Lock {
-	// In one client of the library, only the first of several callers would be in the queue of the server.
-	own := leasehold.New(c.fair.Engine, c.client...)
-	c.mu.Lock()
-	closed := c.waiting == nil
-	if !closed {
-		c.waiting[own] = struct{}{}
+// call calls f, which talks with the server, and turns its error into one of the library. The context of f also ends
+// with Close.
+func (c *Client) call(
+	ctx context.Context, op string, kind driver.Kind, name string, f func(context.Context) error,
+) error {
+	fail := func(err, cause error) error {
+		return &leasehold.Error{Op: op, Kind: kind, Name: name, Err: err, Cause: cause}
 	}
+	if ctx.Err() != nil {
+		return fail(ctx.Err(), context.Cause(ctx))
+	}
+	if err := c.begin(); err != nil {
+		return fail(err, nil)
+	}
+	defer c.running.Done()
+	living, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.lifetime, cancel)()
+	err := f(living)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, driver.ErrInvalid):
+		return fail(leasehold.ErrInvalid, err)
+	case ctx.Err() != nil:
+		return fail(ctx.Err(), context.Cause(ctx))
+	case c.lifetime.Err() != nil:
+		return fail(leasehold.ErrClosed, nil)
+	}
+	return fail(leasehold.ErrUnavailable, err)
+}
+
+// newFairClient returns a client of the library for one value of a fair lock.
+func (c *Client) newFairClient() *leasehold.Client {
+	own := leasehold.New(c.fair.Engine, c.client...)
+	key := weak.Make(own)
+	c.mu.Lock()
+	closed := c.closed
+	c.ofFair[key] = struct{}{}
 	c.mu.Unlock()
 	if closed {
-		_ = own.Close() // nothing is held
+		_ = own.Close() // it holds nothing
 	}
-	l := c.newLock(name, &engine{c.fair.Engine, own}, lockMutex)
-	runtime.AddCleanup(l, c.forget, own)
-	return l
+	runtime.AddCleanup(own, c.forget, key)
+	return own
 }
 
-// forget drops the client of a fair lock that is not used any more.
-func (c *Client) forget(own *leasehold.Client) {
+// forget forgets a client that is garbage.
+func (c *Client) forget(key weak.Pointer[leasehold.Client]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.waiting, own)
+	delete(c.ofFair, key)
 }
 
-// Semaphore returns a semaphore without leases, which is called RSemaphore in Redisson, from getSemaphore.
-func (c *Client) Semaphore(name string) *redisson.Semaphore { return c.plain.Engine.Semaphore(name) }
+// Lock returns an RLock of Redisson, from getLock.
+func (c *Client) Lock(name string) *Lock { return c.newLock(c.plain, name) }
 
-// PermitExpirableSemaphore returns a semaphore whose permits have leases: RPermitExpirableSemaphore in Redisson, from
-// getPermitExpirableSemaphore. permits is how many there are if no program has set another number, as trySetPermits
-// does. The permits of a lease are renewed, as the watchdog does with locks, which Redisson itself does not offer for
-// permits.
+// FencedLock returns a lock with tokens: an RFencedLock of Redisson, from getFencedLock. It excludes locks of the same
+// name from [Client.Lock].
+func (c *Client) FencedLock(name string) *Lock { return c.newLock(c.fenced, name) }
+
+// SpinLock returns a lock whose waiters poll: an RSpinLock of Redisson, from getSpinLock. It excludes locks of the same
+// name from [Client.Lock].
+func (c *Client) SpinLock(name string) *Lock { return c.newLock(c.spin, name) }
+
+// FairLock returns a lock that is granted in the order in which it was asked for, in Java and in Go: an RFairLock of
+// Redisson, from getFairLock. Each FairLock has a place of its own in the queue. [redisson.Fair] tells what the clocks
+// of programs have to do with it.
+func (c *Client) FairLock(name string) *Lock { return c.newLock(c.fair, name) }
+
+func (c *Client) newLock(e *engine, name string) *Lock {
+	return &Lock{c.newHolder(e, name), driver.Exclusive}
+}
+
+// PermitExpirableSemaphore returns a semaphore whose permits have leases: an RPermitExpirableSemaphore of Redisson,
+// from getPermitExpirableSemaphore. permits is how many there are if no program has set another number, as
+// trySetPermits does. The permits of a lease are renewed, as the watchdog does with locks, which Redisson itself does
+// not offer for permits: give leasehold.NoRenew and leasehold.TTL for permits with a lease time.
 func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leasehold.Option) *leasehold.Semaphore {
 	return c.plain.client.Semaphore(name, permits, append([]leasehold.Option{leasehold.TTL(c.watchdog)}, opts...)...)
-}
-
-// newLock returns a lock of a type.
-func (c *Client) newLock(name string, e *engine, lock lockFunc) *Lock {
-	return &Lock{name: name, engine: e, watchdog: c.watchdog, lock: lock, calls: newTurn(), owner: c}
-}
-
-// lockFunc takes a lock, or tries to.
-type lockFunc func(ctx context.Context, c *leasehold.Client, name string, wait bool, opts []leasehold.Option) (
-	*leasehold.Lease, error)
-
-// lockMutex locks exclusively.
-func lockMutex(
-	ctx context.Context, c *leasehold.Client, name string, wait bool, opts []leasehold.Option,
-) (*leasehold.Lease, error) {
-	m := c.Mutex(name, opts...)
-	if wait {
-		return m.Lock(ctx)
-	}
-	return m.TryLock(ctx)
 }

@@ -3,38 +3,25 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// Lock is a lock of Redisson, and one thread that may hold it: a holder may lock again, and must unlock as often. The
-// hold count is kept here, and the server is asked only for the first lock and the last unlock.
+// Lock is an RLock of Redisson, or one of the locks that have its methods, and a thread that may hold it: the value
+// that holds the lock may lock it again, and must unlock it as often. Another Lock of the same name is another thread,
+// and does not get it. The hold count is kept here, so that only the first lock and the last unlock ask the server.
 //
-// It is safe for concurrent use, but all goroutines that use it count as one holder. A call waits for an earlier one on
-// the same Lock.
+// Making a Lock costs little: it sends nothing, and needs no Close. It is safe for concurrent use, but all goroutines
+// that use it count as one thread, and a call waits for an earlier one on the same Lock.
 type Lock struct {
-	name     string
-	engine   *engine
-	watchdog time.Duration
-	lock     lockFunc
-	fenced   bool
-	owner    *Client
-
-	calls turn // one call after the other
-
-	mu    sync.Mutex
-	lease *leasehold.Lease // nil if it is not held
-	count int
-	// leaseTime is how long it was taken for, or 0 if the watchdog keeps it.
-	leaseTime time.Duration
+	h    *holder
+	mode driver.Mode
 }
 
-// ErrNotHeld is returned by Unlock if this Lock does not hold it, or not any more: IllegalMonitorStateException in
-// Redisson.
+// ErrNotHeld is returned by Unlock if this value does not hold the lock, or not any more:
+// IllegalMonitorStateException in Redisson.
 var ErrNotHeld = errors.New("redisson: the lock is not held by this value")
 
 // LockOption says how to lock.
@@ -44,40 +31,32 @@ type LockOption func(*request)
 type request struct {
 	lease time.Duration // 0: the watchdog renews
 	wait  time.Duration
+
+	outlives bool // the lease goes on when the context of the call ends, and so does its own context
 }
+
+// outlive is for the locks of a MultiLock: what limits its attempts must not end what they have locked.
+func outlive(r *request) { r.outlives = true }
 
 // LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is
 // 0, the lock is renewed until it is unlocked or lost. A holder that locks again makes its lease last for d more, but
 // never shortens it, nor ends the renewals of a lock that is renewed.
 func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
 
-// WaitTime lets TryLock wait for as long as d: waitTime in Redisson.
+// WaitTime limits how long the call waits: waitTime of tryLock in Redisson. TryLock then waits, and reports false when
+// it was too long. Lock returns leasehold.ErrTimeout. A deadline of ctx limits the wait, too, but TryLock returns it as
+// an error.
 func WaitTime(d time.Duration) LockOption { return func(r *request) { r.wait = d } }
 
-// Lock waits until the lock is held, or until ctx ends. A ctx that comes from the Context of another Lock of the same
-// name and client counts as its holder: do not pass it. Errors are those of [leasehold.Mutex.Lock].
-func (l *Lock) Lock(ctx context.Context, opts ...LockOption) error {
-	r := newRequest(opts)
-	_, err := l.take(ctx, r, true)
-	return err
-}
-
-// TryLock reports whether the lock is held now. It does not wait, unless [WaitTime] says so.
-func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
-	r := newRequest(opts)
-	_, err := l.take(ctx, r, r.wait > 0)
-	return r.isHeld(ctx, err)
-}
-
-// isHeld turns the error of a try into its result: that somebody else holds the lock is none.
-func (r request) isHeld(ctx context.Context, err error) (bool, error) {
-	if errors.Is(err, leasehold.ErrHeld) || r.wait > 0 && errors.Is(err, leasehold.ErrTimeout) && ctx.Err() == nil {
-		return false, nil
+// newRequest reads the options of a call.
+func newRequest(opts []LockOption) (r request) {
+	for _, opt := range opts {
+		opt(&r)
 	}
-	return err == nil, err
+	return r
 }
 
-// options returns how a lock is taken. Without a lease, the watchdog keeps it.
+// options returns how the library takes a lock. Without a lease time, the watchdog keeps it.
 func (r request) options(watchdog time.Duration) []leasehold.Option {
 	opts := []leasehold.Option{leasehold.TTL(watchdog)}
 	if r.lease != 0 {
@@ -89,161 +68,68 @@ func (r request) options(watchdog time.Duration) []leasehold.Option {
 	return opts
 }
 
-func newRequest(opts []LockOption) (r request) {
-	for _, opt := range opts {
-		opt(&r)
+// isHeld turns the error of a try into its result: that somebody else holds the lock is none.
+func (r request) isHeld(ctx context.Context, err error) (bool, error) {
+	if errors.Is(err, leasehold.ErrHeld) || r.wait > 0 && errors.Is(err, leasehold.ErrTimeout) && ctx.Err() == nil {
+		return false, nil
 	}
-	return r
+	return err == nil, err
 }
 
-// take takes the lock, or counts that it is held once more.
-func (l *Lock) take(ctx context.Context, r request, wait bool) (*leasehold.Lease, error) {
-	if err := l.calls.take(ctx); err != nil {
-		return nil, err
-	}
-	defer l.calls.end()
-	if err := l.owner.begin(); err != nil {
-		return nil, err
-	}
-	defer l.owner.running.Done()
-	if lease := l.heldLease(); lease != nil {
-		if err := r.extend(ctx, lease, l.leaseTime, l.watchdog); err != nil {
-			return nil, err
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.count++
-		return lease, nil
-	}
-	lease, err := l.lock(ctx, l.engine.client, l.name, wait, r.options(l.watchdog))
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lease, l.count, l.leaseTime = lease, 1, r.lease
-	return lease, nil
+// Name returns the name of the lock: getName in Redisson.
+func (l *Lock) Name() string { return l.h.name }
+
+// Lock waits until the lock is held, or until ctx ends: lock and lockInterruptibly in Redisson. Errors are those of
+// [leasehold.Mutex.Lock].
+func (l *Lock) Lock(ctx context.Context, opts ...LockOption) error {
+	return l.h.lock(ctx, newRequest(opts), l.mode, true)
 }
 
-// extend makes the lease of a lock that is locked again last as long as this request wants. had is the lease time that
-// it was taken with.
-func (r request) extend(ctx context.Context, lease *leasehold.Lease, had, watchdog time.Duration) error {
-	wanted := r.lease
-	if had != 0 && wanted == 0 {
-		wanted = watchdog
-	}
-	if wanted == 0 {
-		return nil
-	}
-	return lease.Extend(ctx, wanted)
-}
-
-// heldLease returns the lease, or nil if the lock is not held.
-func (l *Lock) heldLease() *leasehold.Lease {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.count == 0 || l.lease.Err() != nil {
-		return nil
-	}
-	return l.lease
+// TryLock reports whether the lock is held now. It does not wait, unless [WaitTime] says so. That somebody else holds
+// the lock is no error.
+func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
+	r := newRequest(opts)
+	return r.isHeld(ctx, l.h.lock(ctx, r, l.mode, r.wait > 0))
 }
 
 // Unlock ends one Lock or TryLock, and frees the lock if it was the last one. It takes at most 5 s. It
 // returns [ErrNotHeld] if the lock is not held, along with leasehold.ErrLost if it was lost, and leasehold.ErrUnknown
 // if the server did not confirm: the unlock is repeated in the background then.
-func (l *Lock) Unlock() error {
-	_ = l.calls.take(context.Background()) // never fails
-	defer l.calls.end()
-	l.mu.Lock()
-	lease := l.lease
-	if l.count > 0 {
-		l.count--
-	}
-	if l.count == 0 {
-		l.lease = nil
-	}
-	last := l.count == 0
-	l.mu.Unlock()
-	if lease == nil {
-		return ErrNotHeld
-	}
-	err := lease.Err()
-	if last {
-		err = lease.Release()
-	}
-	if err != nil && !errors.Is(err, leasehold.ErrUnknown) {
-		return fmt.Errorf("%w: %w", ErrNotHeld, err)
-	}
-	return err
-}
+func (l *Lock) Unlock() error { return l.h.unlock(l.mode) }
 
 // Context returns a context for the work under the lock. It is cancelled when the lock is lost or unlocked: its cause
 // says which. If the lock is not held, the context has ended.
-func (l *Lock) Context() context.Context {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lease == nil {
-		return notHeld
-	}
-	return l.lease.Context()
-}
+func (l *Lock) Context() context.Context { return l.h.contextOf(l.mode) }
 
-// notHeld is the context of a lock that is not held.
-var notHeld = func() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(ErrNotHeld)
-	return ctx
-}()
+// HoldCount returns how often this Lock holds the lock: 0 if it does not, or has lost it. It asks no server.
+// getHoldCount in Redisson, and isHeldByCurrentThread if it is above 0.
+func (l *Lock) HoldCount() int { return l.h.holdCount(l.mode) }
 
-// HoldCount returns how often this Lock holds the lock: 0 if it does not, or has lost it.
-func (l *Lock) HoldCount() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lease == nil || l.lease.Err() != nil {
-		return 0
-	}
-	return l.count
-}
+// Token returns the token of a hold of a FencedLock, a FairLock or a ReadWriteLock, larger than those of earlier holds
+// with a token: getToken in Redisson. Send it with each write, and let the resource refuse a token that is smaller than
+// one it has seen. It is 0 for all other locks, and if this Lock does not hold it.
+func (l *Lock) Token() uint64 { return l.h.token(l.mode) }
 
 // IsLocked asks the server whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
-	holder, err := l.holder(ctx)
-	return holder != nil, err
+	holders, err := l.h.holders(ctx, "ask whether locked", l.mode)
+	return len(holders) > 0, err
 }
 
-// RemainingTime asks the server how much is left of the holder's lease: 0 if the lock is free, and [driver.NoTTL] if
-// the lease never ends, which only a damaged lock has.
-func (l *Lock) RemainingTime(ctx context.Context) (time.Duration, error) {
-	holder, err := l.holder(ctx)
-	if holder == nil {
-		return 0, err
+// RemainingTime asks the server how much is left of the lease of the holder, or of the longest lease of all readers:
+// remainTimeToLive in Redisson. It is 0 if nobody holds the lock, and [driver.NoTTL] if the lease never ends, which
+// only a damaged lock has.
+func (l *Lock) RemainingTime(ctx context.Context) (left time.Duration, _ error) {
+	holders, err := l.h.holders(ctx, "ask for the remaining time", l.mode)
+	for _, h := range holders {
+		if h.TTL == driver.NoTTL {
+			return driver.NoTTL, nil
+		}
+		left = max(left, h.TTL)
 	}
-	return holder.TTL, nil
+	return left, err
 }
 
-// holder asks the server for the holder, nil if there is none.
-func (l *Lock) holder(ctx context.Context) (*driver.Holder, error) {
-	all, err := l.engine.holders(ctx, l.name)
-	if len(all) == 0 {
-		return nil, err
-	}
-	return &all[0], nil
-}
-
-// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. A holder in Go notices at its next
-// renewal.
-func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
-	return l.engine.forceUnlock(ctx, l.name)
-}
-
-// Token returns the token of a hold of a fenced lock, larger than those of earlier holds. Send it with each write, and
-// let the resource refuse a token that is smaller than one it has seen. It is 0 for all other locks, and if this Lock
-// does not hold it.
-func (l *Lock) Token() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.fenced || l.lease == nil || l.lease.Err() != nil {
-		return 0
-	}
-	return l.lease.Token()
-}
+// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did: forceUnlock in Redisson. A holder in
+// Go notices at its next renewal.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.h.forceUnlock(ctx, l.mode) }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // MultiLock holds several locks as one: all of them, or with [NewRedLock] a majority. They may be on different servers,
@@ -18,17 +20,10 @@ type MultiLock struct {
 	locks []*Lock
 	need  int
 
-	calls turn // one call after the other
+	calls turn
 
 	mu    sync.Mutex
-	holds []multiHold // one for each time it is held
-}
-
-// multiHold is what one Lock or TryLock has locked.
-type multiHold struct {
-	locks []*Lock
-	ctx   context.Context
-	end   context.CancelCauseFunc
+	holds []*multiHold // one for each time it is held
 }
 
 // NewMultiLock returns a lock that is held while all of the given locks are: getMultiLock in Redisson. At least one.
@@ -38,8 +33,15 @@ type multiHold struct {
 func NewMultiLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(locks), locks) }
 
 // NewRedLock returns a lock that is held while a majority of the given locks is, each on a server of its own:
-// getRedLock in Redisson, where it is deprecated. It is for programs that share such locks with Java. Package
+// RedissonRedLock in Java, where it is deprecated. It is for programs that share such locks with Java. Package
 // redis/redlock is the better engine otherwise: it knows servers that have lost their data, and has tokens.
+//
+// All servers are asked at the same time, and the majority decides: servers that fail, or hang, delay nobody as long as
+// they are a minority. One that grants later joins the lock, or is unlocked in the background. If without it no
+// majority is found, an attempt waits for its answer for a tenth of the lease, 50 ms to 1 s.
+//
+// Each server's lease counts from before its own request, less 1 % and 2 ms for clocks of different speed, and the lock
+// is lost when those that are left are no majority.
 func NewRedLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(locks)/2+1, locks) }
 
 func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
@@ -47,7 +49,7 @@ func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 		return nil, errors.New("redisson: no locks are given: name at least one")
 	}
 	for i, l := range locks {
-		same := func(other *Lock) bool { return l == other || l.name == other.name && l.engine == other.engine }
+		same := func(other *Lock) bool { return l.h.name == other.h.name && l.h.engine == other.h.engine }
 		if l == nil || slices.ContainsFunc(locks[:i], same) {
 			return nil, fmt.Errorf("redisson: lock %d is nil, or named twice: name each lock once", i+1)
 		}
@@ -55,118 +57,111 @@ func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 	return &MultiLock{locks: slices.Clone(locks), need: need, calls: newTurn()}, nil
 }
 
-// Lock waits until enough of the locks are held, or until ctx ends. It ignores [WaitTime].
-func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) error {
-	_, err := m.take(ctx, newRequest(opts), true)
-	return err
+// fail returns an error of the library.
+func (m *MultiLock) fail(op string, err, cause error) error {
+	names := make([]string, len(m.locks))
+	for i, l := range m.locks {
+		names[i] = l.h.name
+	}
+	slices.Sort(names)
+	return &leasehold.Error{
+		Op: op, Kind: driver.Lock, Name: strings.Join(slices.Compact(names), ", "), Err: err, Cause: cause,
+	}
 }
 
-// TryLock reports whether enough of the locks are held now. It does not wait, unless [WaitTime] says so.
+// Lock waits until enough of the locks are held, or until ctx ends. If so many servers fail that the others are not
+// enough, it tries for 5 s, and returns their errors.
+func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) error {
+	return m.take(ctx, newRequest(opts), "lock", true)
+}
+
+// TryLock reports whether enough of the locks are held now. It does not wait, unless [WaitTime] says so. It returns an
+// error only if so many servers fail that the others are not enough.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
 	r := newRequest(opts)
+	return r.isHeld(ctx, m.take(ctx, r, "try lock", r.wait > 0))
+}
+
+// take locks. Between two attempts it pauses.
+func (m *MultiLock) take(ctx context.Context, r request, op string, wait bool) error {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if r.wait > 0 {
 		limited, cancel = context.WithTimeout(ctx, r.wait)
 	}
 	defer cancel()
-	ok, err := m.take(limited, r, r.wait > 0)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return false, nil
-	}
-	return ok, err
-}
-
-func (m *MultiLock) take(ctx context.Context, r request, wait bool) (bool, error) {
-	if err := m.calls.take(ctx); err != nil {
-		return false, err
+	if m.calls.take(limited, 0) != nil {
+		return m.ended(ctx, op, nil)
 	}
 	defer m.calls.end()
-	ctx, letGo := newTakeContext(ctx)
-	defer letGo()
 	try := m.tryAll
 	if m.need < len(m.locks) {
 		try = m.tryMajority
 	}
+	var outage time.Time // since when too many servers fail
 	for first := 0; ; {
-		held, refused, err := try(ctx, r, first, wait)
+		h := newMultiHold(m.need)
+		refused, err := try(limited, h, r, first, wait)
+		if h.isComplete() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.holds = append(m.holds, h)
+			return nil
+		}
+		_ = h.unlock(m.answerLimit(r))
 		switch {
-		case held != nil && letGo():
-			m.noteHeld(held)
-			return true, nil
-		case held != nil: // ctx has ended in the last moment
-			unlockAll(held)
-			return false, ctx.Err()
-		case err != nil:
-			return false, err
+		case limited.Err() != nil:
+			return m.ended(ctx, op, err)
+		case err == nil && !wait:
+			return m.fail(op, leasehold.ErrHeld, nil)
+		case err == nil:
+			outage = time.Time{}
+		case outage.IsZero():
+			outage = time.Now()
 		}
-		if !wait {
-			return false, nil
+		if err != nil && (!wait || m.need == len(m.locks) || !errors.Is(err, leasehold.ErrUnavailable) ||
+			driver.IsPermanent(err) || time.Since(outage) > leasehold.DefaultRequestTimeout) {
+			return err
 		}
-		if err := pause(ctx); err != nil {
-			return false, err
+		if pause(limited) != nil {
+			return m.ended(ctx, op, err)
 		}
 		first = refused
 	}
 }
 
-// tryAll takes the first lock, waits for it if it may, and then tries the others. If one of them is refused, it
-// releases all and says which.
-func (m *MultiLock) tryAll(ctx context.Context, r request, first int, wait bool) (held []*Lock, refused int, _ error) {
+// ended returns the error of a call whose context or WaitTime has ended. err is that of its last attempt.
+func (m *MultiLock) ended(ctx context.Context, op string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return m.fail(op, ctx.Err(), context.Cause(ctx))
+	case errors.Is(err, leasehold.ErrUnavailable):
+		return m.fail(op, leasehold.ErrUnavailable, err)
+	}
+	return m.fail(op, leasehold.ErrTimeout, nil)
+}
+
+// tryAll takes the first lock, waits for it if it may, and then tries the others. It says which one was refused.
+func (m *MultiLock) tryAll(
+	ctx context.Context, h *multiHold, r request, first int, wait bool,
+) (refused int, _ error) {
 	for i := range m.locks {
 		at := (first + i) % len(m.locks)
 		l, ok, err := m.locks[at], true, error(nil)
 		if wait && i == 0 {
-			err = l.Lock(ctx, LeaseTime(r.lease))
+			err = l.Lock(ctx, LeaseTime(r.lease), outlive)
 		} else {
-			ok, err = l.TryLock(ctx, LeaseTime(r.lease))
+			ok, err = l.TryLock(ctx, LeaseTime(r.lease), outlive)
 		}
 		if err != nil || !ok {
-			unlockAll(held)
-			return nil, at, err
+			return at, err
 		}
-		held = append(held, l)
+		h.join(l)
 	}
-	for at, l := range m.locks {
-		if l.HoldCount() == 0 { // its lease has ended meanwhile
-			unlockAll(held)
-			return nil, at, nil
-		}
-	}
-	return held, 0, nil
+	return first, nil
 }
 
 // minPause and maxPause limit the pause between two attempts.
 const minPause, maxPause = 5 * time.Millisecond, 50 * time.Millisecond
-
-// tryMajority tries all locks at the same time. If too few are granted, it releases them.
-func (m *MultiLock) tryMajority(ctx context.Context, r request, _ int, _ bool) (held []*Lock, _ int, _ error) {
-	granted, errs := make([]bool, len(m.locks)), make([]error, len(m.locks))
-	var work sync.WaitGroup
-	for i, l := range m.locks {
-		work.Go(func() { granted[i], errs[i] = l.TryLock(ctx, LeaseTime(r.lease)) })
-	}
-	work.Wait()
-	failed := 0
-	for i, l := range m.locks {
-		switch {
-		case granted[i] && l.HoldCount() > 0:
-			held = append(held, l)
-		case errs[i] != nil:
-			failed++
-		}
-	}
-	if len(held) >= m.need {
-		return held, 0, nil
-	}
-	unlockAll(held)
-	if err := ctx.Err(); err != nil {
-		return nil, 0, err
-	}
-	if failed > len(m.locks)-m.need {
-		return nil, 0, errors.Join(errs...)
-	}
-	return nil, 0, nil
-}
 
 // pause waits a little between two attempts, so that others who want the same locks come through.
 func pause(ctx context.Context) error {
@@ -180,39 +175,10 @@ func pause(ctx context.Context) error {
 	}
 }
 
-func unlockAll(locks []*Lock) error {
-	var errs []error
-	for _, l := range locks {
-		errs = append(errs, l.Unlock())
-	}
-	return errors.Join(errs...)
-}
-
-// noteHeld notes a hold of some locks. Its context ends when too many of them are lost.
-func (m *MultiLock) noteHeld(locks []*Lock) {
-	h := multiHold{locks: locks}
-	h.ctx, h.end = context.WithCancelCause(context.Background())
-	var mu sync.Mutex
-	left := len(locks)
-	for _, l := range locks {
-		ctx := l.Context()
-		stop := context.AfterFunc(ctx, func() {
-			mu.Lock()
-			defer mu.Unlock()
-			if left--; left < m.need {
-				h.end(context.Cause(ctx))
-			}
-		})
-		context.AfterFunc(h.ctx, func() { stop() })
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.holds = append(m.holds, h)
-}
-
-// Unlock ends one Lock or TryLock. It returns [ErrNotHeld] if the lock is not held, also if it was lost meanwhile.
+// Unlock ends one Lock or TryLock. It returns [ErrNotHeld] if the lock is not held, also if it was lost meanwhile. It
+// returns when so many servers have confirmed that others can have the lock; the rest goes on in the background.
 func (m *MultiLock) Unlock() error {
-	_ = m.calls.take(context.Background()) // never fails
+	_ = m.calls.take(context.Background(), 0) // never fails
 	defer m.calls.end()
 	m.mu.Lock()
 	if len(m.holds) == 0 {
@@ -222,24 +188,11 @@ func (m *MultiLock) Unlock() error {
 	h := m.holds[len(m.holds)-1]
 	m.holds = m.holds[:len(m.holds)-1]
 	m.mu.Unlock()
-	lost := context.Cause(h.ctx)
-	held, errs, gone := len(h.locks), []error{}, []error{}
-	for _, l := range h.locks {
-		if err := l.Unlock(); errors.Is(err, ErrNotHeld) {
-			held--
-			gone = append(gone, err)
-		} else {
-			errs = append(errs, err)
-		}
-	}
-	h.end(leasehold.ErrReleased)
-	switch {
-	case lost != nil:
+	if lost := h.lostCause(); lost != nil {
+		_ = h.unlock(0)
 		return fmt.Errorf("%w: %w", ErrNotHeld, lost)
-	case held < m.need: // it was lost without notice until now
-		return errors.Join(gone...)
 	}
-	return errors.Join(errs...)
+	return h.unlock(0)
 }
 
 // Context returns a context for the work under the lock. It is cancelled when so many locks are lost that the rest is
@@ -257,7 +210,7 @@ func (m *MultiLock) Context() context.Context {
 func (m *MultiLock) HoldCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n := len(m.holds); n > 0 && m.holds[n-1].ctx.Err() == nil {
+	if n := len(m.holds); n > 0 && m.holds[n-1].lostCause() == nil {
 		return n
 	}
 	return 0

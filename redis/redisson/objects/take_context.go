@@ -2,8 +2,8 @@ package objects
 
 import "context"
 
-// takeContext ends with another context until it is let go. The contexts of leases are derived from the one that the
-// locks were taken with: a limit of the take must not end them once they are held.
+// takeContext ends with another context until it is let go. The context of a lease is derived from that of its take: a
+// limit of the take must not end it once the lock is held.
 type takeContext struct {
 	context.Context
 	limits context.Context

@@ -1,0 +1,96 @@
+package objects
+
+import (
+	"context"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/redisson"
+)
+
+// Semaphore is an RSemaphore of Redisson: a number of permits. Nobody owns a permit, and none has a lease: the permits
+// of a program that dies are gone until somebody adds some, and anybody may. [Client.PermitExpirableSemaphore] has
+// owners and leases. It is safe for concurrent use.
+//
+// Errors are *[leasehold.Error], which match leasehold.ErrInvalid for a name or a number of permits that is not
+// allowed, leasehold.ErrUnavailable if the server did not answer or refused, leasehold.ErrClosed, or an error of ctx.
+//
+// A TryAcquire or Acquire that fails has taken nothing, or is undone in the background. After an ErrUnavailable of
+// another method, it may have taken effect: look at AvailablePermits.
+type Semaphore struct {
+	client *Client
+	name   string
+	inner  *redisson.Semaphore
+}
+
+// Semaphore returns a semaphore without leases, from getSemaphore in Redisson.
+func (c *Client) Semaphore(name string) *Semaphore {
+	return &Semaphore{c, name, c.plain.Engine.Semaphore(name)}
+}
+
+func (s *Semaphore) ask(ctx context.Context, op string, f func(context.Context) error) error {
+	return s.client.ask(ctx, op, driver.Semaphore, s.name, f)
+}
+
+// Name returns the name of the semaphore.
+func (s *Semaphore) Name() string { return s.name }
+
+// Acquire takes n permits, and waits until there are so many, or until ctx ends.
+func (s *Semaphore) Acquire(ctx context.Context, n int) error {
+	return s.client.call(ctx, "acquire", driver.Semaphore, s.name, func(ctx context.Context) error {
+		return s.inner.Acquire(ctx, n)
+	})
+}
+
+// TryAcquire takes n permits if there are so many now, and reports whether it did.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int) (ok bool, _ error) {
+	err := s.ask(ctx, "try acquire", func(ctx context.Context) (err error) {
+		ok, err = s.inner.TryAcquire(ctx, n)
+		return err
+	})
+	return ok, err
+}
+
+// Release gives n permits back. Nobody counts who has taken them, so it can also add permits, and makes the semaphore
+// if it does not exist: addPermits in Redisson.
+func (s *Semaphore) Release(ctx context.Context, n int) error {
+	return s.ask(ctx, "release", func(ctx context.Context) error { return s.inner.Release(ctx, n) })
+}
+
+// ReleaseIfExists is Release if the semaphore exists, and reports whether it does.
+func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int) (exists bool, _ error) {
+	err := s.ask(ctx, "release", func(ctx context.Context) (err error) {
+		exists, err = s.inner.ReleaseIfExists(ctx, n)
+		return err
+	})
+	return exists, err
+}
+
+// AddPermits is Release, under the name that Redisson has for it.
+func (s *Semaphore) AddPermits(ctx context.Context, n int) error { return s.Release(ctx, n) }
+
+// TrySetPermits makes the semaphore with n permits, and reports whether it did: if it exists, nothing changes.
+func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (made bool, _ error) {
+	err := s.ask(ctx, "set permits", func(ctx context.Context) (err error) {
+		made, err = s.inner.TrySetPermits(ctx, n)
+		return err
+	})
+	return made, err
+}
+
+// DrainPermits takes all permits that are available, and returns how many they were.
+func (s *Semaphore) DrainPermits(ctx context.Context) (n int, _ error) {
+	err := s.ask(ctx, "drain", func(ctx context.Context) (err error) {
+		n, err = s.inner.DrainPermits(ctx)
+		return err
+	})
+	return n, err
+}
+
+// AvailablePermits returns how many permits are available: 0 if the semaphore does not exist.
+func (s *Semaphore) AvailablePermits(ctx context.Context) (n int, _ error) {
+	err := s.ask(ctx, "ask for the permits", func(ctx context.Context) (err error) {
+		n, err = s.inner.AvailablePermits(ctx)
+		return err
+	})
+	return n, err
+}
