@@ -3,7 +3,6 @@ package redisson
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -24,11 +23,7 @@ func latchHash(name string) string    { return withPrefix("leasehold_latch", nam
 
 // latchOf returns the name of the latch that has a hash beside.
 func latchOf(key string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(key, "leasehold_latch:")
-	if inner, begins := strings.CutPrefix(name, "{"); begins {
-		name, _ = strings.CutSuffix(inner, "}")
-	}
-	return name, ok && latchHash(name) == key
+	return nameBehind("leasehold_latch", key)
 }
 
 // latchKeys are the keys of all scripts of latches.

@@ -136,7 +136,13 @@ func (e *Engine) search(ctx context.Context, q driver.Query) (_ []driver.Key, se
 // scan calls collect with the keys of a type whose text contains part, and with how many keys it has searched since the
 // last call. In a Cluster, calls overlap.
 func (e *Engine) scan(ctx context.Context, part, keyType string, collect func(keys []string, searched int)) error {
-	pattern := "*" + keypattern.Escape(part) + "*"
+	return e.scanPattern(ctx, "*"+keypattern.Escape(part)+"*", keyType, collect)
+}
+
+// scanPattern is scan with a pattern of the server's.
+func (e *Engine) scanPattern(
+	ctx context.Context, pattern, keyType string, collect func(keys []string, searched int),
+) error {
 	return e.onEachMaster(ctx, func(ctx context.Context, c redis.Cmdable) error {
 		for cursor := uint64(0); ; {
 			keys, err := within(ctx, answerTimeout, func(ctx context.Context) (keys []string, err error) {

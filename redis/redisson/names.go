@@ -19,6 +19,17 @@ func withPrefix(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
+// nameBehind returns the name of the object whose key withPrefix has made.
+func nameBehind(prefix, key string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(key, prefix+":")
+	if inner, begins := strings.CutPrefix(name, "{"); begins {
+		if inner, ends := strings.CutSuffix(inner, "}"); ends && !strings.Contains(inner, "{") {
+			name = inner
+		}
+	}
+	return name, ok && withPrefix(prefix, name) == key
+}
+
 // withSuffix returns the key of an object that ends with a suffix.
 func withSuffix(name, suffix string) string {
 	if strings.Contains(name, "{") {

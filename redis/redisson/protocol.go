@@ -21,7 +21,8 @@ type call struct {
 // isRead reports whether the call only reads.
 func (c call) isRead() bool {
 	switch c.script {
-	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus, leakOf, lockRefusal:
+	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus,
+		leakOf, lockRefusal, fairDead, remainsFind:
 		return true
 	}
 	return false

@@ -82,6 +82,10 @@ var (
 	fairRenewText string
 	//go:embed scripts/fair_force.lua
 	fairForceText string
+	//go:embed scripts/fair_dead.lua
+	fairDeadText string
+	//go:embed scripts/remains.lua
+	remainsText string
 	//go:embed scripts/fair_status.lua
 	fairStatusText string
 
@@ -89,13 +93,18 @@ var (
 	fairRelease = luascript.New(fairText + fairReleaseText)
 	fairRenew   = luascript.New(fairText + fairRenewText)
 	fairForce   = luascript.New(ownerText + fairText + fairForceText)
+	fairDead    = luascript.New(fairText + "local remove = false\n" + fairDeadText)
+	fairBury    = luascript.New(fairText + "local remove = true\n" + fairDeadText)
 	fairStatus  = luascript.New(fairText + fairStatusText)
 
-	lockTake    = luascript.New(ownerText + tokensText + lockTakeText)
-	lockRelease = luascript.New(lockReleaseText)
-	lockRenew   = luascript.New(lockRenewText)
-	lockForce   = luascript.New(ownerText + lockForceText)
-	lockStatus  = luascript.New(lockStatusText)
+	lockTake     = luascript.New(ownerText + tokensText + lockTakeText)
+	lockRelease  = luascript.New(lockReleaseText)
+	lockRenew    = luascript.New(lockRenewText)
+	lockForce    = luascript.New(ownerText + lockForceText)
+	lockStatus   = luascript.New(lockStatusText)
+	remainsFind  = luascript.New(remainsText)
+	remainsSweep = luascript.New(remainsText + "-- sweeps")
+
 	lockRefusal = luascript.New(ownerText + lockRefusalText)
 
 	latchSet    = luascript.New(latchText + latchSetText)
