@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +53,14 @@ const (
 		local head = redis.call('lindex', KEYS[2], 0)
 		if head then redis.call('publish', ARGV[4] .. head, '0') end
 		return 1`
+	javaGivesUp = `
+		local behind = false
+		for _, other in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+			if behind then redis.call('zincrby', KEYS[3], -tonumber(ARGV[3]), other) end
+			behind = behind or other == ARGV[2]
+		end
+		redis.call('zrem', KEYS[3], ARGV[2])
+		return redis.call('lrem', KEYS[2], 0, ARGV[2])`
 )
 
 // javaSide is a program in Java with one thread: a player of its scripts.
@@ -59,25 +69,25 @@ type javaSide struct {
 	client *goredis.Client
 	owner  string
 	wait   time.Duration // fairLockWaitTimeout
-	ahead  time.Duration // of its clock
+	lease  time.Duration
 }
 
 func (w *wire) newJavaSide(thread int, wait time.Duration) *javaSide {
 	w.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: w.server.Addr(), ContextTimeoutEnabled: true})
 	w.Cleanup(func() { _ = client.Close() })
-	return &javaSide{w, client, fmt.Sprintf("285475da-9417-4c3a-a9f2-c4bd18f81b%02x:42", thread), wait, 0}
+	return &javaSide{w, client, fmt.Sprintf("285475da-9417-4c3a-a9f2-c4bd18f81b%02x:42", thread), wait, 20 * time.Second}
 }
 
 func (j *javaSide) run(ctx context.Context, script string, last any) (int64, error) {
-	now := time.Now().Add(j.ahead).UnixMilli()
+	now := time.Now().UnixMilli()
 	return j.client.Eval(ctx, script, []string{"order", queueKey, deadlinesKey}, now, j.owner, j.wait.Milliseconds(),
 		last).Int64()
 }
 
-// take asks once, for a lease of 20 s. It returns for how long to wait, or a negative time if it was granted.
+// take asks once. It returns for how long to wait, or a negative time if it was granted.
 func (j *javaSide) take(ctx context.Context) (time.Duration, error) {
-	ms, err := j.run(ctx, javaTake, 20_000)
+	ms, err := j.run(ctx, javaTake, j.lease.Milliseconds())
 	return time.Duration(ms) * time.Millisecond, err
 }
 
@@ -112,30 +122,35 @@ func (j *javaSide) lock() (locked <-chan struct{}, kill func()) {
 	if _, err := sub.Receive(ctx); err != nil {
 		j.Fatal(err)
 	}
-	messages := sub.Channel()
 	work.Go(func() {
 		defer sub.Close()
-		for {
-			left, err := j.take(ctx)
-			switch {
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				j.Errorf("a waiter in Java: %v", err)
-				return
-			case left < 0:
-				close(result)
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-messages:
-			case <-time.After(min(max(left, time.Millisecond), 100*time.Millisecond)):
-			}
+		if j.askUntilGranted(ctx, sub.Channel()) {
+			close(result)
 		}
 	})
 	return result, kill
+}
+
+// askUntilGranted asks again and again. It returns false if ctx ends.
+func (j *javaSide) askUntilGranted(ctx context.Context, messages <-chan *goredis.Message) bool {
+	for {
+		left, err := j.take(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err != nil:
+			j.Errorf("a waiter in Java: %v", err)
+			return false
+		case left < 0:
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-messages:
+		case <-time.After(min(max(left, time.Millisecond), 100*time.Millisecond)):
+		}
+	}
 }
 
 func (j *javaSide) mustLock(locked <-chan struct{}, within time.Duration) {
@@ -262,6 +277,29 @@ func TestFairEachStepKeepsWaitersInJava(t *testing.T) {
 	}
 }
 
+// Those behind a waiter in Java whose deadline is raised keep their distance, unless they have died: it subtracts its
+// wait from theirs.
+func TestFairWaitersInJavaKeepTheirDistance(t *testing.T) {
+	t.Parallel()
+	w := newFairWire(t)
+	a := fairRequest("a")
+	w.mustTake(a)
+	var all []*javaSide
+	for i := range 3 {
+		java := w.newJavaSide(i, 5*time.Minute)
+		_, kill := java.lock()
+		if i == 1 {
+			kill()
+		}
+		w.do("ZADD", deadlinesKey, time.Now().UnixMilli()+3000+int64(i)*javaWait, java.owner)
+		all = append(all, java)
+	}
+	w.renew(a)
+	w.checkDeadline(all[0].owner, 50_000)
+	w.checkDeadline(all[1].owner, 3000+javaWait)
+	w.checkDeadline(all[2].owner, 50_000+2*javaWait)
+}
+
 // A waiter in Java that has died gets no more time than beside others in Java, and less once the lock is free.
 func TestFairDeadWaiterInJava(t *testing.T) {
 	t.Parallel()
@@ -327,22 +365,30 @@ func TestFairDeadWaiterInGo(t *testing.T) {
 // Nobody in a queue of both languages is removed who is alive, whoever goes first.
 func TestFairMixedQueue(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []time.Duration{300 * time.Millisecond, 5 * time.Minute, time.Hour} {
-		t.Run(wait.String(), func(t *testing.T) {
+	for _, it := range []struct {
+		wait  time.Duration
+		sides string
+	}{
+		{300 * time.Millisecond, "java go java java go go java go"},
+		{5 * time.Minute, "java go java java go go java go"},
+		{time.Hour, "java go java java go go java go"},
+		{5 * time.Minute, "java go go java go"},
+	} {
+		t.Run(fmt.Sprint(it.wait, it.sides), func(t *testing.T) {
 			t.Parallel()
 			w := newFairWire(t)
 			a := fairRequest("a")
 			w.mustTake(a)
 			var order []string
 			var next []func()
-			for i, side := range strings.Fields("java go java java go go java go") {
+			for i, side := range strings.Fields(it.sides) {
 				if side == "java" {
-					java := w.newJavaSide(i, wait)
+					java := w.newJavaSide(i, it.wait)
 					locked, _ := java.lock()
 					order = append(order, java.owner)
 					next = append(next, func() {
 						java.mustLock(locked, 3*time.Second)
-						time.Sleep(300 * time.Millisecond)
+						time.Sleep(250 * time.Millisecond)
 						java.unlock()
 					})
 				} else {
@@ -351,7 +397,7 @@ func TestFairMixedQueue(t *testing.T) {
 					order = append(order, redisson.OwnerID(r.Owner))
 					next = append(next, func() {
 						w.mustBeGranted(granted, 3*time.Second)
-						time.Sleep(300 * time.Millisecond)
+						time.Sleep(250 * time.Millisecond)
 						w.mustRelease(r)
 					})
 				}
@@ -369,4 +415,137 @@ func TestFairMixedQueue(t *testing.T) {
 			w.checkQueue()
 		})
 	}
+}
+
+// fairOrder checks in which order those that have joined a queue get the lock.
+type fairOrder struct {
+	mu      sync.Mutex
+	waiting []string
+	leaving map[string]bool
+	grants  int
+	wrong   []string
+}
+
+// join calls f, which reports whether it has the lock at once.
+func (o *fairOrder) join(who string, f func() bool) (granted bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if granted = f(); !granted {
+		o.waiting = append(o.waiting, who)
+		o.leaving[who] = false
+	}
+	return granted
+}
+
+func (o *fairOrder) leave(who string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.leaving[who] = true
+}
+
+// left says that who is not in the queue any more.
+func (o *fairOrder) left(who string, granted bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.Index(o.waiting, who)
+	for _, other := range o.waiting[:i] {
+		if granted && !o.leaving[other] {
+			o.wrong = append(o.wrong, fmt.Sprintf("%s had the lock before %s", who, other))
+		}
+	}
+	if granted {
+		o.grants++
+	}
+	o.waiting = slices.Delete(o.waiting, i, i+1)
+}
+
+// Waiters of both languages join, wait, hold and give up at random. Time passes fast for waiters in Java: again and
+// again, their deadlines are 2 s ahead. Those that stay get the lock in the order of the queue.
+func TestFairOrderAtRandom(t *testing.T) {
+	t.Parallel()
+	w := newFairWire(t)
+	o := &fairOrder{leaving: map[string]bool{}}
+	end := time.Now().Add(12 * time.Second)
+	const lease = 3 * time.Second
+	var work sync.WaitGroup
+	var owners []any // in Java
+	patience := func() time.Duration {
+		if rand.N(4) == 0 {
+			return rand.N(time.Second)
+		}
+		return time.Hour
+	}
+	hold := func() { time.Sleep(rand.N(900 * time.Millisecond)) }
+	for i := range 8 {
+		java := w.newJavaSide(i, time.Second)
+		java.lease = lease
+		owners = append(owners, java.owner)
+		work.Go(func() {
+			sub := java.client.Subscribe(t.Context(), fairChannel+java.owner)
+			defer sub.Close()
+			if _, err := sub.Receive(t.Context()); err != nil {
+				t.Error(err)
+			}
+			for time.Now().Before(end) {
+				granted := o.join(java.owner, func() bool {
+					left, err := java.take(t.Context())
+					return err == nil && left < 0
+				})
+				if !granted {
+					ctx, cancel := context.WithTimeout(t.Context(), patience())
+					context.AfterFunc(ctx, func() { o.leave(java.owner) })
+					granted = java.askUntilGranted(ctx, sub.Channel())
+					o.left(java.owner, granted)
+					cancel()
+				}
+				if granted {
+					hold()
+					java.unlock()
+				} else if _, err := java.run(t.Context(), javaGivesUp, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		work.Go(func() {
+			for n := 0; time.Now().Before(end); n++ {
+				r := fairRequest(fmt.Sprint("go", i, " ", n))
+				r.TTL, r.Join = lease, true
+				granted := o.join(r.Owner, func() bool {
+					_, err := w.Take(t.Context(), r)
+					return err == nil
+				})
+				if !granted {
+					ctx, cancel := context.WithTimeout(t.Context(), patience())
+					context.AfterFunc(ctx, func() { o.leave(r.Owner) })
+					_, err := w.Wait(ctx, r)
+					granted = err == nil
+					o.left(r.Owner, granted)
+					cancel()
+				}
+				if granted {
+					hold()
+				}
+				_ = w.Release(t.Context(), driver.Release{Hold: holdOf(r)})
+			}
+		})
+	}
+	work.Go(func() {
+		for ; time.Now().Before(end); time.Sleep(3 * time.Second) {
+			soon := goredis.Z{Score: float64(time.Now().UnixMilli() + 2000)}
+			for _, soon.Member = range owners {
+				if err := w.client.ZAddXX(t.Context(), deadlinesKey, soon).Err(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	work.Wait()
+	t.Logf("%d waiters got the lock", o.grants)
+	if o.grants < 10 {
+		t.Error("that is too few to be of use")
+	}
+	for _, wrong := range o.wrong {
+		t.Error(wrong)
+	}
+	w.checkQueue()
 }
