@@ -87,8 +87,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. If permits
-// of a [Semaphore] may have been taken for an answer that got lost, it waits up to a second until they are given back.
+// Close ends the engine's subscriptions. It releases no lock: what is held is free when its ttl has passed. If
+// something may have been taken for a caller that did not wait for the answer, it waits up to a second until that is
+// given back.
 // Later requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
 	e.connections.Close()
@@ -186,10 +187,37 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	if err := e.awaitServer(ctx, name, r.Owner); err != nil {
 		return driver.Grant{}, err
 	}
-	return detach.Do(ctx, &e.workers, func(ctx context.Context) (driver.Grant, error) {
-		g, _, err := e.take(ctx, p, name, r)
-		return g, err
-	}, e.releaseLate(r))
+	g, _, err := e.takeInTime(ctx, p, name, r)
+	return g, err
+}
+
+// takeInTime is take that returns when ctx ends. What it is granted after that is released, for which Close waits.
+func (e *Engine) takeInTime(
+	ctx context.Context, p protocol, name string, r driver.Request,
+) (driver.Grant, time.Duration, error) {
+	type answer struct {
+		grant    driver.Grant
+		again    time.Duration
+		returned bool // the caller has not left
+	}
+	settled := make(chan struct{})
+	a, err := detach.Do(ctx, &e.workers, func(ctx context.Context) (a answer, err error) {
+		a.returned = true
+		a.grant, a.again, err = e.take(ctx, p, name, r)
+		return a, err
+	}, func(_ answer, err error) {
+		defer close(settled)
+		e.releaseLate(p, name, r, err)
+	})
+	if !a.returned && !driver.HadNoEffect(err) {
+		e.background.Go(func(life context.Context) {
+			select {
+			case <-settled:
+			case <-life.Done():
+			}
+		})
+	}
+	return a.grant, a.again, err
 }
 
 // take asks once. If it is refused, again is how long to wait at most before asking again; negative if the holder's
@@ -238,19 +266,17 @@ func newGrant(last int64, r driver.Request) (driver.Grant, error) {
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
 const leftTakeTimeout = 5 * time.Second
 
-// releaseLate returns a function that releases what was granted to a take whose caller had left, or its place.
-func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
-	return func(_ driver.Grant, err error) {
-		if joined := r.Join && errors.Is(err, driver.ErrHeld); driver.HadNoEffect(err) && !joined {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
-		defer cancel()
-		_ = e.Release(ctx, driver.Release{
-			Hold:  driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode},
-			Place: r.Place,
-		})
+// releaseLate releases what was granted to a take whose caller had left, or its place. err is the error of the take.
+func (e *Engine) releaseLate(p protocol, name string, r driver.Request, err error) {
+	if joined := r.Join && errors.Is(err, driver.ErrHeld); driver.HadNoEffect(err) && !joined {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
+	defer cancel()
+	_ = e.release(ctx, p, name, driver.Release{
+		Hold:  driver.Hold{Key: r.Key, Owner: r.Owner, Mode: r.Mode},
+		Place: r.Place,
+	})
 }
 
 // Release implements [driver.Engine].
@@ -262,6 +288,10 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
+	return e.release(ctx, p, name, r)
+}
+
+func (e *Engine) release(ctx context.Context, p protocol, name string, r driver.Release) error {
 	return replies.Held(e.run(ctx, func(publish string) call { return p.release(name, r, publish) }))
 }
 

@@ -19,16 +19,6 @@ import (
 // onePoll is less than what passes between two polls of a waiter that hears of no release.
 const onePoll = 9 * time.Second
 
-// eventually waits for something that another goroutine or process does.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(onePoll); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never happened that %s", what)
-		}
-	}
-}
-
 // command sends a command to a server. It must succeed.
 func command(t *testing.T, s *redisserver.Server, words ...string) any {
 	t.Helper()
@@ -37,15 +27,25 @@ func command(t *testing.T, s *redisserver.Server, words ...string) any {
 	return answer
 }
 
-// leftover returns the keys of a server that nobody needs when nothing is held: all but counters, what remembers
-// latches and requests for a while, and the numbers of permits, which have a name of their own.
+// persistent configures servers that keep everything over a crash.
+var persistent = redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
+
+// restart kills a server, and starts it again with what it has kept.
+func restart(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	s.Kill()
+	must(t, s.Restart())
+}
+
+// leftover returns the keys of a server that nobody needs when nothing is held: all but counters, latches that have an
+// end, what remembers requests for a while, and the numbers of permits, which have a name of their own.
 func leftover(t *testing.T, s *redisserver.Server) (keys []string) {
 	t.Helper()
 	for _, key := range command(t, s, "KEYS", "*").([]any) {
 		key := key.(string)
-		stays := slices.ContainsFunc([]string{"redisson_lock_token:", "leasehold_permits_set:", "leasehold_latch:",
-			"leasehold_semaphore:", "permits "}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-		if !stays {
+		stays := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
+		if !slices.ContainsFunc([]string{"redisson_lock_token:", "leasehold_permits_set:", "leasehold_latch:",
+			"leasehold_semaphore:", "permits ", "latch:"}, stays) {
 			keys = append(keys, key)
 		}
 	}
@@ -159,8 +159,6 @@ var everythingWaitedFor = map[string]waitedFor{
 // for, and nothing is left behind.
 func TestWaitersOutliveFaults(t *testing.T) {
 	t.Parallel()
-	persistent := redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}}
-	restart := func(t *testing.T, s *redisserver.Server) { s.Kill(); must(t, s.Restart()) }
 	for name, fault := range map[string]struct {
 		config redisserver.Config
 		strike func(t *testing.T, s *redisserver.Server)
@@ -188,7 +186,9 @@ func TestWaitersOutliveFaults(t *testing.T) {
 				t.Parallel()
 				s := redisserver.ForTest(t, fault.config)
 				client := func(t *testing.T) goredis.UniversalClient {
-					return closed(t, goredis.NewClient(&goredis.Options{Addr: s.Addr(), MaxRetries: -1, DialerRetries: 1}))
+					return closed(t, goredis.NewClient(&goredis.Options{
+						Addr: s.Addr(), MaxRetries: -1, DialerRetries: 1,
+					}))
 				}
 				holder, waiter := open(t, client, redisson.WithLock(x.lock)), open(t, client, redisson.WithLock(x.lock))
 				c := leasehold.New(waiter)

@@ -105,22 +105,17 @@ func (e *Engine) pollOnce(
 	ctx context.Context, p protocol, name string, r driver.Request,
 ) (driver.Grant, time.Duration, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
-	type answer struct {
-		grant driver.Grant
-		again time.Duration
-	}
 	sent := driver.Now()
-	a, err := within(ctx, limit, func(ctx context.Context) (answer, error) {
-		return detach.Do(ctx, &e.workers, func(ctx context.Context) (a answer, err error) {
-			a.grant, a.again, err = e.take(ctx, p, name, r)
-			a.grant.Start = sent
-			return a, err
-		}, func(a answer, err error) { e.releaseLate(r)(a.grant, err) })
+	var again time.Duration
+	g, err := within(ctx, limit, func(ctx context.Context) (g driver.Grant, err error) {
+		g, again, err = e.takeInTime(ctx, p, name, r)
+		g.Start = sent
+		return g, err
 	})
 	if err == errNoAnswer {
 		err = driver.Spent(err) // releaseLate may yet release the owner
 	}
-	return a.grant, a.again, err
+	return g, again, err
 }
 
 // within calls f with a limit, after which the error is errNoAnswer.
