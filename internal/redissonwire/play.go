@@ -53,6 +53,9 @@ type Options struct {
 	Version string
 	// Skip tells which lines are not compared, of the file and of what was recorded. Default: all are.
 	Skip func(part, line string) bool
+	// Rewrite changes the lines of a step before they are compared, those of the file and those that were recorded, to
+	// what they have in common. Default: none.
+	Rewrite func(lines []string) []string
 	// Parts tells which parts are played. Default: all.
 	Parts func(title string) bool
 }
@@ -334,12 +337,14 @@ func (pl *player) awaited(result, want []string) (did []string, problem string) 
 
 // compared returns the lines that are compared.
 func (pl *player) compared(lines []string) []string {
-	if pl.options.Skip == nil {
-		return lines
+	lines = slices.Clone(lines)
+	if pl.options.Skip != nil {
+		lines = slices.DeleteFunc(lines, func(line string) bool { return pl.options.Skip(pl.part.title, line) })
 	}
-	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return pl.options.Skip(pl.part.title, line)
-	})
+	if pl.options.Rewrite != nil {
+		lines = pl.options.Rewrite(lines)
+	}
+	return lines
 }
 
 // parseCall reads a step such as "a/t1 lock.tryLock x 0 10000 ms &".

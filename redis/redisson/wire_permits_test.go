@@ -29,6 +29,11 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 		}, nil},
 		// Redisson's permits without a lease have one in Go, and ids that were not granted count there.
 		"permits ": {[]string{"several permits", "a waiter gets a permit"}, []string{"}:timeout zset {", "<permit"}},
+		"semaphore": {[]string{
+			"permits are taken and released", "permits of a semaphore that does not exist", "releaseIfExists",
+			"a waiter gets a permit", "a waiter with a limit gets two permits", "a waiter is interrupted",
+			"names with braces",
+		}, nil},
 		// Latches that Go has set have a time to live.
 		"latch": {[]string{
 			"a count goes down", "a waiter", "a waiter with a limit", "a waiter gives up", "delete",
@@ -65,10 +70,65 @@ func (s *wirePermits) Call(ctx context.Context, c redissonwire.Call) (any, error
 	s.interrupts[c.Client+":"+c.Thread] = cancel
 	s.mu.Unlock()
 	kind, method, _ := strings.Cut(c.Op, ".")
-	if kind == "latch" {
+	switch kind {
+	case "latch":
 		return s.callLatch(ctx, e, method, c)
+	case "semaphore":
+		return callSemaphore(ctx, e.Semaphore(c.Name), method, c)
 	}
 	return s.callPermits(ctx, e, method, c)
+}
+
+// callSemaphore calls a semaphore without leases. Its calls have the arguments [permits] [wait "ms"].
+func callSemaphore(ctx context.Context, s *redisson.Semaphore, method string, c redissonwire.Call) (any, error) {
+	n, wait := 1, time.Duration(0)
+	var numbers []int64
+	for _, a := range c.Args {
+		if number, ok := a.(int64); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	if len(numbers) > 0 && slices.Contains(c.Args, any("ms")) {
+		wait = time.Duration(numbers[len(numbers)-1]) * time.Millisecond
+		numbers = numbers[:len(numbers)-1]
+	}
+	if len(numbers) > 0 {
+		n = int(numbers[0])
+	}
+	switch method {
+	case "trySetPermits":
+		return s.TrySetPermits(ctx, n)
+	case "addPermits":
+		return nil, s.AddPermits(ctx, n)
+	case "drainPermits":
+		drained, err := s.DrainPermits(ctx)
+		return int64(drained), err
+	case "availablePermits":
+		available, err := s.AvailablePermits(ctx)
+		return int64(available), err
+	case "release":
+		return nil, s.Release(ctx, n)
+	case "releaseIfExists":
+		return s.ReleaseIfExists(ctx, n)
+	case "tryAcquire":
+		if n == 0 { // Go refuses that; Redisson sends nothing
+			return true, nil
+		} else if wait == 0 {
+			return s.TryAcquire(ctx, n)
+		}
+		limited, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		err := s.Acquire(limited, n)
+		if limited.Err() != nil && ctx.Err() == nil {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	err := s.Acquire(ctx, n)
+	if ctx.Err() != nil {
+		err = redissonwire.Failure("InterruptedException")
+	}
+	return nil, err
 }
 
 func (s *wirePermits) callPermits(

@@ -29,12 +29,6 @@ func TestKeysAndMessagesAreRedissons(t *testing.T) {
 		leftOut []string
 		differs func(line string) bool // on purpose
 	}{
-		"readwrite": {redisson.ReadWrite, []string{
-			"a reader again", "a writer again", "a writer becomes a reader", "a writer reads for a while",
-			"a reader waits for a writer who becomes a reader",
-			"forceUnlock of a reader",                         // its timeout key goes at once
-			"a writer", "a reader", "forceUnlock of a writer", // who unlocks what is gone notifies nobody
-		}, func(string) bool { return false }},
 		"fair": {redisson.Fair, []string{
 			"a free lock", "a lease expires", "unlock of a lock that is gone",
 			"a waiter is interrupted",        // it leaves the queue at once
@@ -135,7 +129,7 @@ func (s *wireSide) Call(ctx context.Context, c redissonwire.Call) (any, error) {
 		mode = driver.Shared
 	}
 	switch method {
-	case "lock", "tryLock", "lockInterruptibly":
+	case "lock", "tryLock", "lockInterruptibly", "lockAndGetToken", "tryLockAndGetToken":
 		r = s.newRequest(thread, c.Name, mode)
 		err := s.take(ctx, e, r, method, c.Args)
 		if err == nil {
@@ -180,13 +174,14 @@ func (s *wireSide) take(ctx context.Context, e *redisson.Engine, r driver.Reques
 	if len(times) > 0 {
 		r.TTL = times[len(times)-1]
 	}
-	waits := method != "tryLock" || len(times) > 1 && times[0] > 0
+	tries := strings.HasPrefix(method, "try")
+	waits := !tries || len(times) > 1 && times[0] > 0
 	r.Join = waits
 	_, err := e.Take(ctx, r)
 	if !errors.Is(err, driver.ErrHeld) || !waits {
 		return err
 	}
-	if method == "tryLock" {
+	if tries {
 		limited, cancel := context.WithTimeout(ctx, times[0])
 		defer cancel()
 		ctx = limited
