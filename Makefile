@@ -140,7 +140,7 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 
 # Without etcd, PostgreSQL or ZooKeeper, their rows are left out.
 .PHONY: bench
-bench: redis ## Compare with other libraries and write docs/performance.md (takes nine minutes)
+bench: redis ## Compare with other libraries and write docs/performance.md (takes a quarter of an hour)
 	@scripts/need.sh etcd etcd-server || true
 	@scripts/need.sh '/usr/lib/postgresql/*/bin/postgres' postgresql || true
 	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java default-jre-headless || true

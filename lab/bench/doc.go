@@ -1,7 +1,7 @@
 // Bench compares leasehold with the bare commands of a lock, and with other lock libraries, in one run on one machine.
 //
-//	go run ./lab/bench                         # everything: about nine minutes
-//	go run ./lab/bench -short                  # everything, within two minutes
+//	go run ./lab/bench                         # everything: about a quarter of an hour
+//	go run ./lab/bench -short                  # everything, within three minutes
 //	go run ./lab/bench -run '^crowd'           # one workload; also ^crowd/leasehold, or 'many/.* auto'
 //	go run ./lab/bench -run '^etcd'            # all workloads on etcd; also ^postgres, ^zookeeper, ^five
 //	go run ./lab/bench -json FILE              # also write all figures of all rounds
@@ -25,6 +25,10 @@
 //     5 ms. A hand-over is a release and the next grant, whoever gets it; libraries without a queue often grant to the
 //     same client again. The ideal wait is that of a queue: 64 times 5 ms plus the median hand-over. Client commands
 //     are counted on the connections, server commands by the server, including those that scripts call.
+//   - turns-one, turns-many, turns-held: 8 clients want one name, or each of many names in a goroutine of its own,
+//     again and again. They release at once, or after 5 ms. What a turn costs server and client counts, and whether all
+//     get as many: a library that polls often grants to the same client again, and lets others starve. The same on the
+//     other kinds of servers: postgres-turns-one and so on.
 //   - process: 64 goroutines of one process hand one name around.
 //   - second: the same beside a second process that asks for the name from time to time.
 //   - burst: 1,000 goroutines, spread over ten clients, come at once to a name that is held and then released. Each

@@ -53,7 +53,7 @@ func parse(args []string) (options, error) {
 			o.only, err = regexp.Compile(text)
 			return err
 		})
-	f.BoolVar(&o.short, "short", false, "run all within two minutes: fewer and shorter rounds")
+	f.BoolVar(&o.short, "short", false, "run all within three minutes: fewer and shorter rounds")
 	f.StringVar(&o.json, "json", "", "write everything to `FILE`, too")
 	f.BoolVar(&o.check, "check", false, "exit with 1 if a target is missed")
 	f.StringVar(&o.redis, "redis", "",

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
@@ -17,7 +18,7 @@ var (
 // engineWorkloads returns the workloads of such a server. Their names begin with the server's name.
 // Rounds are longer than on Redis, as most of these servers sync to disk.
 func engineWorkloads(server string, all, waiting []lib.Library, base string) []Workload {
-	return []Workload{
+	return slices.Concat([]Workload{
 		{
 			Name:      server,
 			About:     "one goroutine, with a context that never ends, locks and releases a free name",
@@ -55,5 +56,5 @@ func engineWorkloads(server string, all, waiting []lib.Library, base string) []W
 			Main:  idleCommands, Base: base,
 			Open: openIdle,
 		},
-	}
+	}, turnWorkloads(server, "", base, waiting, 16, 50))
 }

@@ -1,13 +1,14 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 )
 
 // Five lists the workloads on five Redis servers, of which a majority decides.
-var Five = []Workload{
+var Five = slices.Concat([]Workload{
 	{
 		Name:      "five",
 		About:     "five nodes: one goroutine locks and releases a free name",
@@ -56,4 +57,4 @@ var Five = []Workload{
 		Main:      "p50", Base: "floor five",
 		Open: openBlackholed,
 	},
-}
+}, turnWorkloads("five", "five nodes: ", "leasehold five", lib.WaitingOnFive, 32, 100))

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
@@ -8,7 +9,7 @@ import (
 
 // Redis lists the workloads on one Redis server. Where a ratio is wanted, rounds are short and
 // many, because the load on the machine changes from one moment to the next.
-var Redis = []Workload{
+var Redis = slices.Concat([]Workload{
 	{
 		Name:      "free",
 		About:     "one goroutine, with a context that never ends, locks and releases a free name",
@@ -110,4 +111,4 @@ var Redis = []Workload{
 		Main:      waiterMemory, Base: "leasehold",
 		Open: openWaiters,
 	},
-}
+}, turnWorkloads("", "", "leasehold", lib.WaitingOnRedis, 64, 200))

@@ -170,6 +170,10 @@ const (
 	pairs          = "pairs of lock and release"
 	clientTime     = "processor time of a pair: client"
 	serverTime     = "processor time of a pair: server"
+	turnRate       = "turns"
+	turnClientTime = "processor time of a turn: client"
+	turnServerTime = "processor time of a turn: server"
+	turnCommands   = "server commands per turn"
 	handOvers      = "hand-overs" // to any client
 	rateToIdeal    = "hand-overs, to one each 5 ms"
 	splitVotes     = "takes whose votes are split"

@@ -37,6 +37,10 @@ type Plan struct {
 	Round time.Duration `json:"round_ns"`
 	// Size is the number of goroutines, clients, leases or waiters.
 	Size int `json:"size"`
+	// Names is how many names each client wants at the same time, in the workloads where that is more than one.
+	Names int `json:"names,omitempty"`
+	// Hold is how long a name is held. Zero releases it at once, or leaves it to the workload.
+	Hold time.Duration `json:"hold_ns,omitempty"`
 	// TTL is how long leases last. Zero leaves it to the library.
 	TTL time.Duration `json:"ttl_ns"`
 }
