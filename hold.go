@@ -58,7 +58,7 @@ type hold struct {
 	// A take of unknown outcome may have effect until then: the lease that it got by now has expired.
 	uncertainUntil time.Duration
 	cleanUpUntil   time.Duration // the clean-up gives up then, whatever the engine has answered
-	isFirstLease   bool          // the lease is the short one of a hand-over, and is renewed to the whole ttl
+	firstLease     time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
 	inDanger       bool          // the InDanger event was observed
 	dropped        bool          // all leases were garbage collected without a release
 }
@@ -218,9 +218,11 @@ func (h *hold) accept(g driver.Grant, start driver.Instant) error {
 	h.setPhaseLocked(phaseHeld)
 	h.openLeases, h.failures = 1, 0
 	h.handles.Store(1)
-	h.nextRequest = h.renewAfter(start)
-	if h.isFirstLease = ttl < l.ttl; h.isFirstLease {
-		h.nextRequest = 0 // renew at once
+	if h.firstLease = 0; ttl < l.ttl {
+		h.firstLease = ttl
+	}
+	if h.nextRequest = h.renewAfterLocked(start); l.noRenew {
+		h.nextRequest = 0 // a first lease is then extended once, at once: the lease lasts for one ttl from the grant
 	}
 	if !h.scheduleLocked(now) {
 		h.setPhaseLocked(phaseTaking)

@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -18,13 +19,7 @@ const maxBatch = 512
 
 // handleAllDue handles each hold when it is due: it renews it, warns, ends it at its deadline, or cleans up after it.
 func (c *Client) handleAllDue(due []*hold, now driver.Instant) {
-	var renew []*hold
-	for _, h := range due {
-		if h.handleDue(now) {
-			renew = append(renew, h)
-		}
-	}
-	c.renew(renew)
+	c.renew(slices.DeleteFunc(due, func(h *hold) bool { return !h.handleDue(now) }))
 }
 
 // handleDue does what is due for h, and reports whether to renew it.
@@ -65,7 +60,7 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func
 		h.dropped = true
 		after = h.logDropped
 	}
-	if h.failures > 0 && !h.inDanger && left-h.dangerTime() < schedule.Tick {
+	if h.failures > 0 && !h.inDanger && left-h.dangerTimeLocked() < schedule.Tick {
 		h.inDanger = true
 		observe, log := h.dangerEventLocked(left), after
 		after = func() { log(); observe() }
@@ -73,11 +68,11 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, open bool, after func
 	at := h.lock.client.schedule.At(now)
 	if h.isRenewedLocked() && h.nextRequest-at < schedule.Tick {
 		renew = true
-		if lateAfter := renewalLateAfter(h.renewLimit()); at-h.nextRequest > lateAfter && !h.isFirstLease {
-			h.lock.client.takeLimits.NoteProcessLate(lateAfter) // this process is late
+		if h.firstLease == 0 {
+			h.lock.client.takeLimits.NoteDelay(at-h.nextRequest, h.renewLimitLocked())
 		}
 		// Unless it is answered before, the renewal counts as failed, and is repeated then.
-		h.nextRequest = at + h.renewLimit() + h.retryAfterLocked()
+		h.nextRequest = at + h.renewLimitLocked() + h.retryAfterLocked()
 		h.failures++
 	}
 	return renew, h.scheduleLocked(now), after
@@ -92,29 +87,35 @@ func (h *hold) scheduleLocked(now driver.Instant) bool {
 		at = min(at, h.nextRequest)
 	}
 	if h.failures > 0 && !h.inDanger {
-		at = min(at, deadline-h.dangerTime())
+		at = min(at, deadline-h.dangerTimeLocked())
 	}
 	return s.Set(&h.entry, at)
 }
 
-// renewAfter returns when to renew a lease that began at start. It rounds, so that renewals that are due at about the
-// same time go together.
-func (h *hold) renewAfter(start driver.Instant) time.Duration {
-	at := h.lock.client.schedule.At(start) + h.lock.ttl/3
-	return at - at%max(h.lock.ttl/64, schedule.Tick)
+// renewAfterLocked returns when to renew a lease that began at start. It rounds, so that renewals that are due at about
+// the same time go together.
+func (h *hold) renewAfterLocked(start driver.Instant) time.Duration {
+	ttl := h.currentTTLLocked()
+	at := h.lock.client.schedule.At(start) + ttl/3
+	return at - at%max(ttl/64, schedule.Tick)
 }
 
-func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.isFirstLease) && !h.dropped }
+// currentTTLLocked returns how long the current lease lasts in whole.
+func (h *hold) currentTTLLocked() time.Duration { return cmp.Or(h.firstLease, h.lock.ttl) }
 
-// dangerTime returns how much of a lease is left when it is in danger.
-func (h *hold) dangerTime() time.Duration { return h.lock.ttl / 3 }
+func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.firstLease > 0) && !h.dropped }
 
-// renewLimit returns how long one renewal may take: short enough for several within the lease.
-func (h *hold) renewLimit() time.Duration { return h.lock.client.requests.Limit(h.lock.ttl / 6) }
+// dangerTimeLocked returns how much of a lease is left when it is in danger.
+func (h *hold) dangerTimeLocked() time.Duration { return h.currentTTLLocked() / 3 }
+
+// renewLimitLocked returns how long one renewal may take: short enough for several within the lease.
+func (h *hold) renewLimitLocked() time.Duration {
+	return h.lock.client.requests.Limit(h.currentTTLLocked() / 6)
+}
 
 // retryAfterLocked returns the time from a failed renewal to the next.
 func (h *hold) retryAfterLocked() time.Duration {
-	return h.lock.client.pause(h.lock.ttl/32, h.failures, h.lock.ttl/8)
+	return h.lock.client.pause(h.currentTTLLocked()/32, h.failures, h.currentTTLLocked()/8)
 }
 
 func (h *hold) dangerEventLocked(left time.Duration) func() {
@@ -150,7 +151,9 @@ func (c *Client) renew(holds []*hold) {
 	groups := map[renewalGroup][]*hold{}
 	var order []renewalGroup // in order, so that a seed reproduces its schedule
 	for _, h := range holds {
-		g := renewalGroup{h.renewLimit(), c.takeLimits.For(h.lock.key)}
+		h.mu.Lock()
+		g := renewalGroup{h.renewLimitLocked(), c.takeLimits.For(h.lock.key)}
+		h.mu.Unlock()
 		if groups[g] == nil {
 			order = append(order, g)
 		}
@@ -163,14 +166,11 @@ func (c *Client) renew(holds []*hold) {
 				c.renewBatch(c.lifetime, batch, doNothing)
 				continue
 			}
-			pending := takes.ExpectRenewals(renewalLateAfter(limit))
+			pending := takes.ExpectRenewals(limit)
 			go func() {
 				ctx, cancel := context.WithTimeoutCause(c.lifetime, limit, timelimit.ErrNoAnswer)
 				defer cancel()
-				defer pending.Finish()
-				if halfAnswered := c.renewBatch(ctx, batch, pending.Finish); !halfAnswered {
-					takes.NoteLate(limit)
-				}
+				pending.End(c.renewBatch(ctx, batch, pending.NoteAnswered))
 			}()
 		}
 	}
@@ -212,10 +212,6 @@ func (c *Client) renewBatch(ctx context.Context, batch []*hold, onHalf func()) (
 	return certain.Load() >= half
 }
 
-// renewalLateAfter returns when a renewal without an answer counts as late, given its limit: long before its lease is
-// in danger.
-func renewalLateAfter(limit time.Duration) time.Duration { return limit / 8 }
-
 // noteRenewal takes the outcome of a renewal. An answer that is late, but within the request, counts like any other:
 // success extends the lease from the moment when the request was sent, and a refusal is final.
 func (h *hold) noteRenewal(sent driver.Instant, err error) {
@@ -245,8 +241,8 @@ func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (event Renewed,
 	case err == nil:
 		h.extendLocked(sent, h.lock.ttl)
 		if h.remainingLocked(now) > 0 {
-			h.failures, h.inDanger, h.isFirstLease = 0, false, false
-			h.nextRequest = h.renewAfter(sent)
+			h.failures, h.inDanger, h.firstLease = 0, false, 0
+			h.nextRequest = h.renewAfterLocked(sent)
 		}
 		h.scheduleLocked(now)
 	case driver.IsNo(err):

@@ -124,7 +124,7 @@ type Grant struct {
 
 	// TTL is how long the lease lasts counted from Start, if that differs from Request.TTL: a
 	// waiter that is granted the lock by another's release may first get a short lease, which the
-	// core renews at once. Zero means Request.TTL.
+	// core renews when a third of it has passed. Zero means Request.TTL.
 	TTL time.Duration
 
 	// Start is a moment that is certainly not later than the one from which the engine counts TTL:

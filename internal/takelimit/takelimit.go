@@ -57,8 +57,16 @@ func (s *Servers) For(k driver.Key) *Limit {
 	return &s.perServer[s.route(k)%maxServers]
 }
 
-// NoteProcessLate notes that this process was late to send renewals, and counts it as late for a time.
-func (s *Servers) NoteProcessLate(d time.Duration) {
+// lateAfter returns when a renewal counts as late, given the limit of its request: long before its lease is in danger.
+func lateAfter(limit time.Duration) time.Duration { return limit / 8 }
+
+// NoteDelay notes by how much this process was late to send a renewal, given the limit of the request. If that is too
+// much, the process counts as late for a time, for all servers.
+func (s *Servers) NoteDelay(delay, limit time.Duration) {
+	d := lateAfter(limit)
+	if delay <= d {
+		return
+	}
 	until := int64(s.process.now() + d)
 	for {
 		before := s.process.lateUntil.Load()
@@ -93,34 +101,39 @@ var errRefused = driver.NoEffect(errors.New("not sent within its time: " +
 
 // Renewals is a batch of renewals that is in flight.
 type Renewals struct {
-	entry agenda.Entry[*Renewals]
-	limit *Limit
+	entry   agenda.Entry[*Renewals]
+	takes   *Limit
+	maxTime time.Duration
 }
 
-// ExpectRenewals notes that a batch of renewals was sent, which is late if it is not answered within d.
-func (l *Limit) ExpectRenewals(d time.Duration) *Renewals {
-	r := &Renewals{limit: l}
+// ExpectRenewals notes that a batch of renewals was sent, which may take maxTime. The caller must call End.
+func (l *Limit) ExpectRenewals(maxTime time.Duration) *Renewals {
+	r := &Renewals{takes: l, maxTime: maxTime}
 	r.entry.Value = r
-	late := l.process.now() + d
+	late := l.process.now() + lateAfter(maxTime)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pendingRenewals.Set(&r.entry, late)
 	return r
 }
 
-// Finish notes that the batch was answered, or is no longer waited for.
-func (r *Renewals) Finish() {
-	r.limit.mu.Lock()
-	defer r.limit.mu.Unlock()
-	r.limit.pendingRenewals.Remove(&r.entry)
+// NoteAnswered notes that enough of the batch was answered, so that it cannot be late any more.
+func (r *Renewals) NoteAnswered() {
+	r.takes.mu.Lock()
+	defer r.takes.mu.Unlock()
+	r.takes.pendingRenewals.Remove(&r.entry)
 }
 
-// NoteLate notes that renewals are late, and counts them as late for a time.
-func (l *Limit) NoteLate(d time.Duration) {
-	until := l.process.now() + d
+// End notes that the batch is over. If it was not answered, renewals count as late for a time.
+func (r *Renewals) End(answered bool) {
+	l := r.takes
+	until := l.process.now() + r.maxTime
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lateUntil = max(l.lateUntil, until)
+	l.pendingRenewals.Remove(&r.entry)
+	if !answered {
+		l.lateUntil = max(l.lateUntil, until)
+	}
 }
 
 // checkLateLocked reports whether renewals are late, and lowers maxInFlight then. It does not read the clock while

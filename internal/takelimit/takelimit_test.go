@@ -99,15 +99,15 @@ func TestTheLimitGrowsWhileCallersWait(t *testing.T) {
 func TestLateRenewalsLowerTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, makeLate := range map[string]func(*Servers, *Limit) func(){
-		"in flight": func(_ *Servers, l *Limit) func() { return l.ExpectRenewals(time.Second).Finish },
+		"in flight": func(_ *Servers, l *Limit) func() { return l.ExpectRenewals(time.Minute).NoteAnswered },
 		"failed": func(_ *Servers, l *Limit) func() {
-			l.NoteLate(time.Minute)
+			l.ExpectRenewals(time.Minute).End(false)
 			return func() { time.Sleep(time.Minute) }
 		},
 		"process": func(s *Servers, _ *Limit) func() {
-			s.NoteProcessLate(time.Minute)
-			s.NoteProcessLate(time.Second) // no longer than before
-			return func() { time.Sleep(time.Minute) }
+			s.NoteDelay(lateAfter(time.Hour)+1, time.Hour)
+			s.NoteDelay(time.Minute, time.Minute) // no longer than before
+			return func() { time.Sleep(time.Hour) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestLateRenewalsLowerTheLimit(t *testing.T) {
 				s := newServers(nil)
 				l := s.For(driver.Key{})
 				end := makeLate(s, l)
-				time.Sleep(2 * time.Second)
+				time.Sleep(10 * time.Second)
 				admit(t, l, minTakes)
 				expectRefused(t, l)
 				end()
@@ -133,11 +133,15 @@ func TestLateRenewalsLowerTheLimit(t *testing.T) {
 func TestRenewalsThatAreAnsweredInTimeChangeNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newServers(nil).For(driver.Key{})
-		r := l.ExpectRenewals(time.Second)
-		time.Sleep(time.Second / 2)
-		r.Finish()
-		r.Finish()
+		s := newServers(nil)
+		l := s.For(driver.Key{})
+		s.NoteDelay(lateAfter(time.Minute), time.Minute)
+		r := l.ExpectRenewals(time.Minute)
+		time.Sleep(lateAfter(time.Minute))
+		r.NoteAnswered()
+		r.NoteAnswered()
+		time.Sleep(time.Minute)
+		r.End(true)
 		time.Sleep(time.Minute)
 		admit(t, l, initialTakes)
 	})
@@ -170,7 +174,7 @@ func TestEachServerHasItsOwnLimit(t *testing.T) {
 		if one == two || one != s.For(driver.Key{Name: "x"}) {
 			t.Fatal("the limits do not follow the servers")
 		}
-		one.NoteLate(time.Minute)
+		one.ExpectRenewals(time.Minute).End(false)
 		admit(t, one, minTakes)
 		expectRefused(t, one)
 		admit(t, two, initialTakes)
