@@ -20,6 +20,10 @@ var (
 	lockLua string
 	//go:embed scripts/take_steps.lua
 	takeStepsLua string
+	//go:embed scripts/join_queue.lua
+	joinQueueLua string
+	//go:embed scripts/hand_over.lua
+	handOverLua string
 	//go:embed scripts/exclusive.lua
 	exclusiveLua string
 	//go:embed scripts/latch.lua
@@ -316,6 +320,8 @@ var includes = strings.NewReplacer(
 	"-- use lock.lua\n", lockLua,
 	"-- use take_steps.lua\n", takeStepsLua,
 	"-- use exclusive.lua\n", exclusiveLua,
+	"-- use join_queue.lua\n", joinQueueLua,
+	"-- use hand_over.lua\n", handOverLua,
 	"-- use leak_checks.lua\n", leakChecksLua,
 	"-- use token_ttl.lua\n", tokenTTLLua,
 	"-- use latch.lua\n", latchLua,

@@ -25,6 +25,7 @@ type waiter struct {
 	sentBefore        driver.Instant
 	updatedAt         driver.Instant // when refusal was last updated; endsIn counts from here
 	refusal           refusal        // the latest answer; its serverMillis is 0 if there is none
+	hasPolled         bool           // it has asked again since it joined
 	foreignPolls      int            // polls in a row that found another kind of holder
 	granted           *messageGrant
 	pollPutOff        bool // do not poll when woken: there is nothing new yet
@@ -91,6 +92,7 @@ func (w *waiter) noteRequest(sent driver.Instant) {
 func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.hasPolled = w.hasPolled || w.refusal.serverMillis != 0
 	w.sentBefore, w.updatedAt, w.refusal, w.pollPutOff, w.messagesMayBeLost = sent, driver.Now(), refused, false, false
 	if refused.foreign {
 		w.foreignPolls++
@@ -192,6 +194,9 @@ func (w *waiter) pollPause() time.Duration {
 	case position > 0:
 		d = max(d+min(time.Duration(position)*20*time.Millisecond, time.Second), minPollInterval)
 		d += jitter(d / 8)
+		if !w.hasPolled { // hand_over.lua relies on it
+			d = min(d, firstLease-firstLease/10-jitter(firstLease/4))
+		}
 	case w.refusal.foreign:
 		d = min(d, pollInitial<<min(w.foreignPolls, 10)/2, pollMaxForeign)
 		d += jitter(d / 2)

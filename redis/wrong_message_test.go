@@ -71,6 +71,8 @@ func TestOverheardMessages(t *testing.T) {
 	holder := lasting("a", time.Minute)
 	mustTake(t, beside, holder)
 	first, second := mustJoin(t, x, lasting("a", time.Minute)), mustJoin(t, y, lasting("a", time.Minute))
+	time.Sleep(2 * time.Millisecond) // so that the server's clock shows a later time
+	mustJoin(t, y, second)           // a waiter that has polled is told when to poll next
 	firstGot, secondGot := startWait(t, x, first), startWait(t, y, second)
 	spy := standalone(s)(t)
 	heard := spy.PSubscribe(t.Context(), "lock:wake:*")

@@ -11,6 +11,7 @@
 local owner, floor, place, closed = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
 if place == '' then place = owner end
 
+-- use join_queue.lua
 -- use lock.lua
 
 local ttl, tokens = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -90,8 +90,14 @@ var commands = map[string]func(s *server, args []string) any{
 		if v.zset == nil {
 			v.zset = map[string]float64{}
 		}
+		onlyNew := a[1] == "NX"
+		if onlyNew {
+			a = a[1:]
+		}
 		_, there := v.zset[a[2]]
-		v.zset[a[2]] = float(a[1])
+		if !there || !onlyNew {
+			v.zset[a[2]] = float(a[1])
+		}
 		return truth(!there)
 	},
 	"ZREM": func(s *server, a []string) any {
