@@ -29,30 +29,43 @@ func Do[T any](
 func Call[T any](
 	ctx context.Context, p *Pool, f func(context.Context) (T, error), late func(T, error),
 ) (value T, err error) {
-	var none T
-	var settled atomic.Bool // f has returned, or the caller has left
-	w := p.get()
-	w.tasks <- func() {
-		v, failed := f(ctx)
-		if settled.CompareAndSwap(false, true) {
-			value, err = v, failed
-			w.done <- struct{}{}
-		} else if late != nil {
-			late(v, failed)
-		}
-	}
+	c := &call[T]{f: f, late: late, ctx: ctx, worker: p.get()}
+	w := c.worker
+	w.tasks <- c.run
 	select {
 	case <-w.done:
 	case <-ctx.Done():
 		p.awaitGrace(w)
-		if settled.CompareAndSwap(false, true) {
+		if c.settled.CompareAndSwap(false, true) {
 			close(w.tasks) // the goroutine ends when f returns
-			return none, driver.Spent(ctx.Err())
+			return value, driver.Spent(ctx.Err())
 		}
 		<-w.done
 	}
 	p.put(w)
-	return value, err
+	return c.value, c.err
+}
+
+// call is a call that runs in a worker. It is one piece of memory, as calls are frequent.
+type call[T any] struct {
+	ctx     context.Context
+	f       func(context.Context) (T, error)
+	late    func(T, error)
+	worker  *worker
+	settled atomic.Bool // f has returned, or the caller has left
+	value   T
+	err     error
+}
+
+// run runs in the worker.
+func (c *call[T]) run() {
+	value, err := c.f(c.ctx)
+	if c.settled.CompareAndSwap(false, true) {
+		c.value, c.err = value, err
+		c.worker.done <- struct{}{}
+	} else if c.late != nil {
+		c.late(value, err)
+	}
 }
 
 // awaitGrace returns when the call of w has returned, at the latest after the grace time.
