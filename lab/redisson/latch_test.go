@@ -24,7 +24,8 @@ func (s *shared) countDown(latch *leasehold.Latch, want int) {
 
 func TestLatchesOfBothSides(t *testing.T) {
 	t.Parallel()
-	onServers(t, map[string]func(*shared){"AreShared": latchIsShared, "ThatAreGone": latchThatIsGone})
+	onServers(t, map[string]func(*shared){"AreShared": latchIsShared, "ThatAreGone": latchThatIsGone,
+		"DeletedInGo": latchDeletedInGo})
 }
 
 // A latch set by either side is counted down by both, and wakes the waiters of both, whoever counts last.
@@ -86,4 +87,28 @@ func latchThatIsGone(s *shared) {
 	s.inJava(true, "latch.delete", "gone")
 	s.mustEnd(waits)
 	s.trySet(true, latch, 2)
+}
+
+// Deleting a latch in Go is what delete in Java is: waiters of both go on, and both may set it again.
+func latchDeletedInGo(s *shared) {
+	latch := s.golang.Latch("deleted")
+	for _, setter := range []string{"Java", "Go"} {
+		if setter == "Java" {
+			s.inJava(true, "latch.trySetCount", "deleted", 2)
+		} else {
+			s.trySet(true, latch, 2)
+		}
+		inGo := s.waitInGo(latch.Wait)
+		inJava := s.waitInJava("latch.await", "deleted", 60000, javaside.Milliseconds)
+		for _, want := range []bool{true, false} {
+			if deleted, err := s.engine.DeleteLatch(s.Context(), "deleted"); deleted != want || err != nil {
+				s.Fatalf("DeleteLatch: %v, %v, want %v", deleted, err, want)
+			}
+		}
+		s.mustEnd(inGo)
+		if s.mustReturn(inJava) != true {
+			s.Error("await in Java ended without the count at zero")
+		}
+		s.inJava(int64(0), "latch.getCount", "deleted")
+	}
 }

@@ -73,6 +73,15 @@ func (e *Engine) CountDown(ctx context.Context, d driver.LatchDown) (driver.Latc
 	}))
 }
 
+// DeleteLatch deletes a latch, as delete of RCountDownLatch does, and reports whether it was above zero. Those that
+// wait go on as if it had come down to zero. After an error without driver.NoEffect it may be deleted.
+func (e *Engine) DeleteLatch(ctx context.Context, name string) (bool, error) {
+	answer, err := readInteger(e.runLatch(ctx, name, func(keys []string, publish string) call {
+		return call{latchDelete, keys, []any{publish}}
+	}))
+	return answer == 1, err
+}
+
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {

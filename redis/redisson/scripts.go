@@ -35,6 +35,8 @@ var (
 	latchSetText string
 	//go:embed scripts/latch_down.lua
 	latchDownText string
+	//go:embed scripts/latch_delete.lua
+	latchDeleteText string
 	//go:embed scripts/latch_status.lua
 	latchStatusText string
 	//go:embed scripts/permits.lua
@@ -109,6 +111,7 @@ var (
 
 	latchSet    = luascript.New(latchText + latchSetText)
 	latchDown   = luascript.New(latchText + latchDownText)
+	latchDelete = luascript.New(latchText + latchDeleteText)
 	latchStatus = luascript.New(latchText + latchStatusText)
 
 	permitsTake    = luascript.New(tokensText + permitsText + permitsTakeText)

@@ -10,7 +10,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
@@ -18,10 +17,8 @@ import (
 // client is what one Redisson client has: all objects, on one server, behind Sentinels or on a Cluster.
 type client struct {
 	*objects.Client
-	rdb     goredis.UniversalClient
-	engine  *redisson.Engine
-	latches *leasehold.Client
-	sizes   sync.Map // of semaphores whose permits have leases, by name
+	rdb   goredis.UniversalClient
+	sizes sync.Map // of semaphores whose permits have leases, by name
 }
 
 func (s *session) open(r request) error {
@@ -55,10 +52,6 @@ func (s *session) open(r request) error {
 	if opened.Client, err = objects.New(opened.rdb, opts...); err != nil {
 		return err
 	}
-	if opened.engine, err = redisson.New(opened.rdb, messages); err != nil {
-		return err
-	}
-	opened.latches = leasehold.New(opened.engine)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clients[r.Client] != nil {
@@ -78,5 +71,5 @@ func (s *session) client(name string) (*client, error) {
 }
 
 func (c *client) close() error {
-	return errors.Join(c.Client.Close(), c.latches.Close(), c.engine.Close(), c.rdb.Close())
+	return errors.Join(c.Client.Close(), c.rdb.Close())
 }

@@ -21,37 +21,6 @@ type forcer interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
-// writeLock is one half of a read-write lock.
-type writeLock struct{ *objects.ReadWriteLock }
-
-// HoldCount returns how often it is held.
-func (l writeLock) HoldCount() int {
-	writes, _ := l.HoldCounts()
-	return writes
-}
-
-// readLock is the other half.
-type readLock struct{ *objects.ReadWriteLock }
-
-// Lock locks for reading.
-func (l readLock) Lock(ctx context.Context, opts ...objects.LockOption) error {
-	return l.RLock(ctx, opts...)
-}
-
-// TryLock tries to lock for reading.
-func (l readLock) TryLock(ctx context.Context, opts ...objects.LockOption) (bool, error) {
-	return l.TryRLock(ctx, opts...)
-}
-
-// Unlock ends one Lock.
-func (l readLock) Unlock() error { return l.RUnlock() }
-
-// HoldCount returns how often it is held.
-func (l readLock) HoldCount() int {
-	_, reads := l.HoldCounts()
-	return reads
-}
-
 // lock calls a lock.
 type lock struct{ locker }
 

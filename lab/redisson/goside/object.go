@@ -57,15 +57,15 @@ func (s *session) make(t *thread, client, kind, name string) (object, error) {
 		return lock{c.FairLock(name)}, nil
 	case "read", "write": // both are one value
 		l := c.ReadWriteLock(name)
-		t.objects[client+" write "+name] = lock{writeLock{l}}
-		t.objects[client+" read "+name] = lock{readLock{l}}
+		t.objects[client+" write "+name] = lock{l.WriteLock()}
+		t.objects[client+" read "+name] = lock{l.ReadLock()}
 		return t.objects[client+" "+kind+" "+name], nil
 	case "semaphore":
 		return semaphore{c.Semaphore(name)}, nil
 	case "permits":
 		return &permits{client: c, name: name}, nil
 	case "latch":
-		return latch{c.latches.Latch(name)}, nil
+		return latch{c.CountDownLatch(name)}, nil
 	}
 	return nil, fmt.Errorf("goside: there is no kind %s", kind)
 }

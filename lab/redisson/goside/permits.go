@@ -99,19 +99,21 @@ func (p *permits) take(ctx context.Context, wait bool, times []time.Duration) (a
 }
 
 // latch calls a latch.
-type latch struct{ *leasehold.Latch }
+type latch struct{ *objects.CountDownLatch }
 
 func (l latch) call(ctx context.Context, method string, args []any) (any, error) {
 	switch method {
 	case "trySetCount":
-		return l.TrySet(ctx, number(args))
+		return l.TrySetCount(ctx, number(args))
 	case "countDown":
 		_, err := l.CountDown(ctx)
 		return nil, err
 	case "getCount":
 		return l.Count(ctx)
 	case "await":
-		return true, l.Wait(ctx)
+		return true, l.Await(ctx)
+	case "delete":
+		return l.Delete(ctx)
 	}
 	return nil, errMethod(method, args)
 }
