@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
 // proxied makes a client that goes through a proxy and never retries. It does not observe contexts.
@@ -184,5 +186,56 @@ func TestAcquireTellsWhyItWaited(t *testing.T) {
 	}
 	if _, lost := errors.AsType[*net.OpError](err); !lost {
 		t.Errorf("Acquire: %v, want that no server can be reached", err)
+	}
+}
+
+// At whatever request a connection is cut, before it arrives or before its answer, or a caller gives up: who was given
+// no permit has taken none, and who was given one has taken one. Closing the engine suffices.
+func TestFaultsTakeNoPermits(t *testing.T) {
+	t.Parallel()
+	for method, call := range map[string]func(ctx context.Context, s *redisson.Semaphore) error{
+		"TryAcquire": semaphoreCalls["TryAcquire"], "Acquire": semaphoreCalls["Acquire"],
+	} {
+		for _, action := range []redisserver.Action{redisserver.CutBefore, redisserver.CutAfter, redisserver.Hold} {
+			t.Run(fmt.Sprint(method, action), func(t *testing.T) {
+				t.Parallel()
+				server := redisserver.ForTest(t, redisserver.Config{})
+				proxy := redisserver.ProxyForTest(t, server.Addr())
+				direct := open(t, standalone(server)).Semaphore("pool")
+				must(t, direct.AddPermits(t.Context(), 2))
+				for at := int64(1); ; at++ {
+					rdb := goredis.NewClient(&goredis.Options{Addr: proxy.Addr(), MaxRetries: -1, DialerRetries: 1})
+					e := open(t, func(*testing.T) goredis.UniversalClient { return rdb })
+					ctx, cancel := context.WithCancel(t.Context())
+					var count atomic.Int64
+					proxy.Intercept(func([]byte) redisserver.Action {
+						switch {
+						case count.Add(1) != at:
+							return redisserver.Pass
+						case action == redisserver.Hold:
+							cancel()
+						}
+						return action
+					})
+					err := call(ctx, e.Semaphore("pool"))
+					proxy.Intercept(nil)
+					proxy.Release()
+					must(t, errors.Join(e.Close(), rdb.Close()))
+					if err == nil {
+						must(t, direct.Release(t.Context(), 1))
+					}
+					if n, err2 := direct.AvailablePermits(t.Context()); n != 2 || err2 != nil {
+						t.Fatalf("%d permits are there after a fault at request %d, want 2: %v, %v", n, at, err, err2)
+					}
+					cancel()
+					if count.Load() < at {
+						if at < 3 {
+							t.Error("there were too few requests")
+						}
+						return
+					}
+				}
+			})
+		}
 	}
 }
