@@ -76,7 +76,8 @@ func (w *wire) newJavaSide(thread int, wait time.Duration) *javaSide {
 	w.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: w.server.Addr(), ContextTimeoutEnabled: true})
 	w.Cleanup(func() { _ = client.Close() })
-	return &javaSide{w, client, fmt.Sprintf("285475da-9417-4c3a-a9f2-c4bd18f81b%02x:42", thread), wait, 20 * time.Second}
+	owner := fmt.Sprintf("285475da-9417-4c3a-a9f2-c4bd18f81b%02x:42", thread)
+	return &javaSide{w, client, owner, wait, 20 * time.Second}
 }
 
 func (j *javaSide) run(ctx context.Context, script string, last any) (int64, error) {
