@@ -37,7 +37,7 @@ func BenchmarkHandOverScripts(b *testing.B) {
 	const key, waiting = "leasehold:{name}", 8
 	keys := []string{key, key + ":token", key + ":queue", key + ":holders", key + ":info"}
 	owner := func(i int) string { return fmt.Sprintf("owner-that-is-31-bytes-%08d", i) }
-	floor := 1_700_000_000_000_000
+	floor := int64(1_700_000_000_000_000)
 	join := func(p redis.Pipeliner, i int) {
 		floor++
 		p.EvalSha(b.Context(), set.sha[scriptTake], keys, owner(i), 30000, 1, floor, "host app pid 4711",

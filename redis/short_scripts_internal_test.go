@@ -67,7 +67,7 @@ type randomRequests struct {
 	*rand.Rand
 	dead   bool // some waiters are
 	owners []string
-	floor  int
+	floor  int64
 }
 
 // one returns one of the words; the first most of the time.
@@ -87,7 +87,7 @@ func (r *randomRequests) next(holder string) (script, []any) {
 		n = r.IntN(n)
 	}
 	keep, keepHead, place := r.one(0, 60_000), r.one("", "", "1"), r.one("", "", r.owners[r.IntN(len(r.owners))])
-	floor := r.one(1_700_000_000_000_000+r.floor, 1, 1<<52)
+	floor := r.one(1_700_000_000_000_000+r.floor, 1, int64(1)<<52)
 	closed := r.one("", "", "1")
 	mode, process := r.one("x", "s"), "alive"
 	if r.dead {
