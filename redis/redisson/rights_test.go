@@ -231,6 +231,99 @@ func TestRightOfReplicas(t *testing.T) {
 	}
 }
 
+// moreRights are the words that the documentation adds in a special case.
+func moreRights(t *testing.T, when string) []string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/redisson.md")
+	must(t, err)
+	found := regexp.MustCompile(when + "[^\n]*, add `([^`]+)`").FindStringSubmatch(string(page))
+	if found == nil {
+		t.Fatalf("the page says nothing about %q", when)
+	}
+	return strings.Fields(found[1])
+}
+
+// The documented rights suffice in a Cluster, also for names with braces, and none of them is needless there.
+func TestRightsInACluster(t *testing.T) {
+	t.Parallel()
+	c := redisserver.ClusterForTest(t, 3, 0, redisserver.Config{})
+	users := 0
+	symptoms := func(tag string, words []string) (all []string) {
+		users++
+		user := fmt.Sprint("user", users)
+		for _, n := range c.Nodes {
+			_, err := n.Command(append([]string{"ACL", "SETUSER", user, "on", ">secret", "resetkeys", "resetchannels"},
+				words...)...)
+			must(t, err)
+		}
+		client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: c.Addrs(), Username: user, Password: "secret",
+			ContextTimeoutEnabled: true, MaxRetries: -1, DisableRoutingPolicies: true})
+		defer client.Close()
+		for _, lock := range []redisson.LockType{redisson.Fenced, redisson.Fair, redisson.ReadWrite} {
+			e, err := redisson.New(client, redisson.WithPrefix("app:"), redisson.WithLock(lock))
+			must(t, err)
+			defer e.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			id := fmt.Sprint(tag, user, "-", lock)
+			k := driver.Key{Kind: driver.Lock, Name: id}
+			r := driver.Request{Key: k, Owner: "1", Weight: 1, Size: 1, TTL: time.Minute, Join: true}
+			_, err = e.Take(ctx, r)
+			all = append(all, fmt.Sprint(err))
+			if err != nil {
+				continue
+			}
+			// Some releases send messages only if somebody listens.
+			released := make(chan error, 1)
+			time.AfterFunc(5*time.Millisecond, func() {
+				released <- e.Release(ctx, driver.Release{Hold: driver.Hold{Key: k, Owner: "1"}})
+			})
+			r.Owner = "2"
+			_, err = e.Wait(ctx, r)
+			all = append(all, fmt.Sprint(err, <-released))
+			found, err := e.List(ctx, driver.Query{Prefix: id})
+			all = append(all, fmt.Sprint(len(found), err, e.Leaks(ctx, driver.Query{Prefix: id},
+				func(driver.Leak) bool { return true })))
+		}
+		for _, n := range c.Nodes {
+			entries, err := n.Command("ACL", "LOG", "128")
+			must(t, err)
+			for _, entry := range entries.([]any) {
+				text := fmt.Sprint(entry)
+				object := regexp.MustCompile(`object (\S+)`).FindStringSubmatch(text)
+				if strings.Contains(text, "username "+user+" ") && object != nil && object[1] != "hello" &&
+					!strings.HasPrefix(object[1], "client|") {
+					all = append(all, "refused "+object[1])
+				}
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	inCluster, withBraces := moreRights(t, "In a Cluster"), moreRights(t, "For names with braces")
+	words := slices.Concat(documentedRights(t, "look"), documentedRights(t, "lock"), inCluster)
+	const well = "1 <nil> <nil>, <nil>, <nil> <nil>"
+	if got := strings.Join(symptoms("", words), ", "); got != well {
+		t.Errorf("with all rights: %s", got)
+	}
+	if got := strings.Join(symptoms("{a}", append(slices.Clone(words), withBraces...)), ", "); got != well {
+		t.Errorf("with all rights, and names with braces: %s", got)
+	}
+	for i, word := range inCluster {
+		without := append(slices.Clone(words[:len(words)-len(inCluster)]), slices.Delete(slices.Clone(inCluster), i,
+			i+1)...)
+		if got := strings.Join(symptoms("", without), ", "); got == well {
+			t.Errorf("nothing shows that %s is missing", word)
+		}
+	}
+	for i, word := range withBraces {
+		without := append(slices.Clone(words), slices.Delete(slices.Clone(withBraces), i, i+1)...)
+		if got := strings.Join(symptoms("{a}", without), ", "); got == well {
+			t.Errorf("names with braces: nothing shows that %s is missing", word)
+		}
+	}
+}
+
 // The sets of rights have all commands of the scripts.
 func TestRightsHaveAllCommandsOfTheScripts(t *testing.T) {
 	t.Parallel()
