@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/internal/etcdserver"
 	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
@@ -158,6 +159,10 @@ var stoppableServers = map[string]func(*testing.T) stoppableServer{
 		f.url = "redlock://" + strings.Join(at, ",") + "?timeout=10m&node_timeout=10s&" + unguarded
 		return f
 	},
+	"redisson": func(t *testing.T) stoppableServer {
+		s := redisserver.ForTest(t, redisserver.Config{})
+		return stoppableServer{"redisson://" + s.Addr() + "?timeout=10m&lock=fair", []func() error{s.Pause}}
+	},
 	"postgres": func(t *testing.T) stoppableServer {
 		s := postgresserver.ForTest(t, postgresserver.Config{TCP: true})
 		return stoppableServer{s.URL(), []func() error{s.Pause}}
@@ -170,6 +175,22 @@ var stoppableServers = map[string]func(*testing.T) stoppableServer{
 		s := zookeeperserver.ForTest(t, zookeeperserver.Config{Unsynced: true})
 		return stoppableServer{"zookeeper://" + s.Addr(), []func() error{s.Pause}}
 	},
+}
+
+// Each engine on a server is in the tests of servers that stand still.
+func TestEachServerCanBeStopped(t *testing.T) {
+	t.Parallel()
+	for _, form := range engine.Forms() {
+		scheme, _, _ := strings.Cut(form, ":")
+		name := strings.TrimPrefix(strings.TrimPrefix(scheme, "redis+"), "redisson+")
+		switch name {
+		case "memory", "sqlite", "unix", "sentinel":
+			continue
+		}
+		if stoppableServers[name] == nil {
+			t.Errorf("no server of %s:", scheme)
+		}
+	}
 }
 
 // A waiter has a place in the queue of a server that no longer answers, and may be granted the lock later. The command

@@ -216,17 +216,20 @@ func TestExporterOnAFile(t *testing.T) {
 // A server that is down when the exporter starts may come up later.
 func TestExporterStartsWithoutItsServer(t *testing.T) {
 	t.Parallel()
-	for scheme, n := range map[string]int{"redis": 1, "redlock": 3} {
+	for scheme, c := range map[string]struct {
+		servers int
+		setting string
+	}{"redis": {1, unguarded}, "redlock": {3, unguarded}, "redisson": {1, "lock=fair"}} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			var addresses []string
 			var servers []*redisserver.Server
-			for range n {
+			for range c.servers {
 				s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
 				s.Kill()
 				servers, addresses = append(servers, s), append(addresses, s.Addr())
 			}
-			m := newMachine(t).use(scheme + "://" + withPassword("") + strings.Join(addresses, ",") + "?" + unguarded)
+			m := newMachine(t).use(scheme + "://" + withPassword("") + strings.Join(addresses, ",") + "?" + c.setting)
 			s := m.export()
 			m.until("the failure", func() bool { return strings.Contains(s.stderr(), "fails") })
 			s.awaitMetrics("leasehold_up 0")

@@ -258,6 +258,10 @@ func TestTopOnOtherEngines(t *testing.T) {
 	}{
 		"memory":  {func(*testing.T) string { return "memory:" }, []string{"nothing is held, and nobody waits"}, nil},
 		"cluster": {redisForms["cluster"], []string{"servers 3", "3 ok", "deploy"}, []string{"held by"}},
+		"redisson": {func(t *testing.T) string {
+			s := redisserver.ForTest(t, redisserver.Config{Password: geheim})
+			return "redisson://" + withPassword("") + s.Addr()
+		}, []string{"servers 1", "1 ok", "deploy"}, []string{"held by"}},
 		"majority with a frozen server": {func(t *testing.T) string {
 			var addresses []string
 			for i := range 3 {
