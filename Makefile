@@ -111,7 +111,7 @@ redisson: redis java ## Run all tests against a real Redisson (gets Java and Mav
 	go test -count 1 -tags redisson -timeout 30m ./lab/redisson/...
 
 .PHONY: matrix
-matrix: compiler redis etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes more than an hour)
+matrix: compiler redis java etcd postgresql pgbouncer zookeeper ## Test the engines on servers of several versions and write docs/engines/versions.md (takes more than an hour)
 	scripts/matrix.sh
 
 .PHONY: models

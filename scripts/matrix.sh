@@ -4,7 +4,7 @@
 #   scripts/matrix.sh [SERVER...]
 #
 # SERVER is a name of the list below, and all of them if none is given: that takes more than an hour. The page has the latest result of each, also of those
-# that are not run this time; bin/matrix keeps them, so it may be run for one server after the other. It fails if a test does, after the page was written.
+# that are not run this time; bin/matrix or the page itself keeps them, so it may be run for one server after the other. It fails if a test does, after the page was written.
 # LEASEHOLD_MATRIX_RUN is a pattern of tests, as for go test -run, if not all are wanted: the page says so. The race detector is left to make race, where
 # these tests are compiled from the same code.
 set -euo pipefail
@@ -17,18 +17,21 @@ mkdir -p "$results"
 
 redis_torture='TestFaultsOfTwoLinksCostNothing|TestMajoritiesWithOneServerInCommon|TestHolderThatIsCutOff|TestGrantsWithLostRepliesAreReleased|TestAnswersThatComeAfterTheLease|TestHistoriesOfAQuorumWithFaults|TestStopped|TestRestartedServer|TestClocks|TestClockThat'
 # Of the packages that test several engines, those tests are run that this server has a part in.
-declare -A torture=([redis]=$redis_torture [etcd]='Etcd|TestHistoriesOfAClusterWithFaults' [postgres]='Postgres|Guard' [zookeeper]='ZooKeeper|Ensemble')
-declare -A scripts=([redis]='TestScripts/(redis|cluster|redlock)' [etcd]='TestScripts/etcd' [postgres]='TestScripts/postgres' [zookeeper]='TestScripts/zookeeper')
-declare -A packages=([redis]='./redis ./redis/redlock ./redis/redisfence' [etcd]='./etcd' [postgres]='./postgres ./fence' [zookeeper]='./zookeeper')
+declare -A torture=([redis]=$redis_torture [etcd]='Etcd|TestHistoriesOfAClusterWithFaults' [postgres]='Postgres|Guard' [zookeeper]='ZooKeeper|Ensemble' [redisson]='')
+declare -A scripts=([redis]='TestScripts/(redis|cluster|redlock)' [etcd]='TestScripts/etcd' [postgres]='TestScripts/postgres' [zookeeper]='TestScripts/zookeeper' [redisson]='TestScripts/redisson')
+declare -A packages=([redis]='./redis ./redis/redlock ./redis/redisfence' [etcd]='./etcd' [postgres]='./postgres ./fence' [zookeeper]='./zookeeper' [redisson]='./redis/redisson ./redis/redisson/objects ./lab/redisson')
 
 # What was built without TLS is tested without.
-declare -A plain=([redis-8.2]=1 [valkey-8.1]=1)
+declare -A plain=([redis-8.2]=1 [valkey-8.1]=1 [redis-8.2-redisson]=1 [valkey-8.1-redisson]=1)
 
-all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1 etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
+# The engine redisson has lines of its own: its tests also need Java.
+all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1 redis-installed-redisson redis-8.2-redisson valkey-8.1-redisson etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
 
 # get makes a server ready, and sets folder to what must be first in PATH, or to nothing for the one that the system has.
 get() {
 	folder=
+	[[ $1 != *-redisson ]] || scripts/build-redisson.sh 4.7.0 3.52.0 >&2
+	set -- "${1%-redisson}"
 	case $1 in
 	*-installed) ;;
 	etcd-*)
@@ -73,6 +76,7 @@ listed() { sed 's/.*/`&`/; s/|/\\|/g' | paste -sd, | sed 's/,/, /g'; }
 run() {
 	local name=$1 kind=${1%%-*} log=$results/$1.json line=$results/$1.line ran
 	[ "$kind" != valkey ] || kind=redis
+	[[ $name != *-redisson ]] || kind=redisson
 	if ! get "$name"; then
 		printf '| %s | – | nothing | left out: it could not be had |\n' "$name" >"$line"
 		return
@@ -84,7 +88,7 @@ run() {
 	else
 		ran=${packages[$kind]}
 		tests "$log" "" ${packages[$kind]}
-		tests "$log" "${torture[$kind]}" ./lab/torture
+		[ -z "${torture[$kind]}" ] || tests "$log" "${torture[$kind]}" ./lab/torture
 		tests "$log" "${scripts[$kind]}" ./cmd/leasehold
 	fi
 	local failed passed skipped result
@@ -112,6 +116,7 @@ for name; do
 	esac
 done
 
+page=$(cat docs/engines/versions.md)
 {
 	cat <<'TEXT'
 # Versions of servers
@@ -119,13 +124,14 @@ done
 `make matrix` runs the tests of the engines on servers of these versions, without the race detector, and writes this page. "Installed" is the package
 of Debian 12. Each also runs the tests of ./lab/torture and ./cmd/leasehold that use it. "Passed" counts tests and their parts, except parts about
 what an engine cannot do. "Not run" are those that need what a server does not have: these builds of Redis 8.2 and Valkey 8.1, from a package
-registry, are without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`).
+registry, are without TLS, and only Valkey 9 moves a slot of a Cluster at once (`CLUSTER MIGRATESLOTS`). Lines that end in "-redisson" are the
+engine redisson, alone and beside Redisson 4.7.0 in Java.
 
 | Server | Version | What was run | Result |
 |---|---|---|---|
 TEXT
 	for name in "${all[@]}"; do
-		cat "$results/$name.line" 2>/dev/null || printf '| %s | – | nothing | not run yet |\n' "$name"
+		cat "$results/$name.line" 2>/dev/null || grep -F "| $name |" <<<"$page" || printf '| %s | – | nothing | not run yet |\n' "$name"
 	done
 } >docs/engines/versions.md
 ! grep -qF '**failed**' "$results"/*.line
