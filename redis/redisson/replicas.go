@@ -23,7 +23,7 @@ import (
 // are. Keep the time below a sixth of the ttl and below the ReadTimeout of the client. Defaults to 0.
 func WithReplicas(n int, within time.Duration) Option {
 	return func(c *config) error {
-		c.confirm = replicas.Confirmation{Replicas: n, Within: within}
+		c.confirm = replicas.Confirmation{Replicas: n, Within: within, Write: writeBeside}
 		if !c.confirm.IsValid() {
 			return &OptionError{"WithReplicas", replicas.Allowed}
 		}
@@ -48,6 +48,11 @@ func (e *Engine) sendConfirmed(
 		err = nil
 	}
 	return answer, unconfirmed, explain(err)
+}
+
+// writeBeside writes to the server of a name, and leaves nothing.
+func writeBeside(ctx context.Context, p redis.Pipeliner, name string) redis.Cmder {
+	return p.Eval(ctx, confirmText, []string{withPrefix("leasehold_confirm", name)})
 }
 
 // unconfirmedError says why permits that nobody owns do not count, although they were taken.

@@ -207,13 +207,20 @@ func (c replicaTest) renewalIsUnknown() {
 		must(c.T, err)
 		stranger := r.Request
 		stranger.Owner = "stranger"
-		renew := func(r driver.Request) (err error) {
-			e.Renew(c.Context(), []driver.Renewal{{Hold: holdOf(r), TTL: 2 * time.Minute}},
-				func(_ int, e error) { err = e })
+		renewBy := func(e *redisson.Engine, r driver.Request, ttl time.Duration) (err error) {
+			e.Renew(c.Context(), []driver.Renewal{{Hold: holdOf(r), TTL: ttl}}, func(_ int, e error) { err = e })
 			return err
 		}
-		must(c.T, renew(r.Request))
+		renew := func(r driver.Request) error { return renewBy(e, r, 3*time.Minute) }
+		must(c.T, renewBy(e, r.Request, 2*time.Minute))
+		others := open(c.T, c.client, r.opts...)
+		_, err = others.LatchState(c.Context(), "none")
+		if !errors.Is(err, driver.ErrNotSet) {
+			c.Fatal(err)
+		}
 		resume := c.pause()
+		// The replica does not know this. The script of the next renewal has nothing to write.
+		must(c.T, renewBy(others, r.Request, 4*time.Minute))
 		if err := renew(r.Request); !isShortfall(err) || driver.HadNoEffect(err) {
 			c.Errorf("%s: %v, want a shortfall of unknown outcome", name, err)
 		}

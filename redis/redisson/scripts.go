@@ -29,6 +29,9 @@ var (
 	//go:embed scripts/lock_refusal.lua
 	lockRefusalText string
 
+	//go:embed scripts/confirm.lua
+	confirmText string
+
 	//go:embed scripts/latch.lua
 	latchText string
 	//go:embed scripts/latch_set.lua

@@ -3,6 +3,7 @@ package replicas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 type Confirmation struct {
 	Replicas int
 	Within   time.Duration
+	// Write adds a write to the server of a key. It is needed if the commands before may have nothing to write: since
+	// Redis 7.2, WAIT waits for the last write of its own connection only. nil if each of them writes.
+	Write func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder
 }
 
 // Allowed says which confirmations are valid.
@@ -44,11 +48,16 @@ func (c Confirmation) Send(
 	ctx context.Context, on Connection, key string, queue func(redis.Pipeliner),
 ) (sent bool, err error) {
 	count := redis.NewCmd(ctx, "wait", c.Replicas, c.Within.Milliseconds())
+	var write redis.Cmder = redis.NewCmd(ctx)
 	err = on(ctx, key, func(p redis.Pipeliner) error {
 		queue(p)
-		if sent = true; c.Replicas > 0 {
-			_ = p.Process(ctx, count) // a pipeline only queues it
+		if sent = true; c.Replicas == 0 {
+			return nil
 		}
+		if c.Write != nil {
+			write = c.Write(ctx, p, key)
+		}
+		_ = p.Process(ctx, count) // a pipeline only queues it
 		return nil
 	})
 	switch {
@@ -56,6 +65,8 @@ func (c Confirmation) Send(
 		return false, err
 	case c.Replicas == 0:
 		return true, nil
+	case write.Err() != nil && !errors.Is(write.Err(), redis.Nil):
+		return true, write.Err()
 	}
 	n, err := count.Int()
 	if err == nil && n < c.Replicas {
