@@ -98,7 +98,8 @@ func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (bool, error) {
 func (l *Lock) Unlock() error { return l.h.unlock(l.mode) }
 
 // Context returns a context for the work under the lock. It is cancelled when the lock is lost or unlocked: its cause
-// says which. If the lock is not held, the context has ended.
+// says which. It comes from the ctx that the lock was taken with, and ends with that, too: limit only the wait with
+// [WaitTime]. If the lock is not held, the context has ended.
 func (l *Lock) Context() context.Context { return l.h.contextOf(l.mode) }
 
 // HoldCount returns how often this Lock holds the lock: 0 if it does not, or has lost it. It asks no server.

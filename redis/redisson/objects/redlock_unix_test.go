@@ -3,10 +3,13 @@
 package objects_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
@@ -135,4 +138,31 @@ func TestRedLockWithoutAMajorityOfServers(t *testing.T) {
 	}
 	must(t, errors.Join(servers[0].Resume(), servers[1].Resume()))
 	must(t, errors.Join(a.Lock(t.Context()), a.Unlock()))
+}
+
+// A call ends with its context, whatever the client of go-redis is set to.
+func TestCallsEndWithTheirContextWithoutSettings(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+	c, err := objects.New(rdb)
+	must(t, err)
+	lock := c.Lock("orders")
+	must(t, errors.Join(lock.Lock(t.Context()), lock.Unlock()))
+	must(t, s.Pause())
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, lockedErr := lock.IsLocked(ctx)
+	_, drainErr := c.Semaphore("permits").DrainPermits(ctx)
+	for _, err := range []error{lock.Lock(ctx), lockedErr, drainErr, c.CountDownLatch("x").Await(ctx)} {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the calls took %v", took)
+	}
+	must(t, s.Resume())
+	must(t, errors.Join(c.Close(), rdb.Close()))
 }
