@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 )
 
 // slack is how much later than the end of a lease a waiter may have the lock.
@@ -40,7 +42,9 @@ func (b *both) testDeath(t *testing.T, version string, holder, rival *side) {
 	}
 
 	pairs = b.newPairs(t, "killed", victim, rival)
+	latch := b.waitAtLatch(t, victim, rival)
 	b.takeOver(t, pairs, victim.Kill)
+	latch()
 	for _, p := range pairs {
 		p.mustTry(p.third(), false)
 		p.must(p.b.Unlock(t.Context()))
@@ -58,6 +62,39 @@ func (b *both) newPairs(t *testing.T, name string, holder, rival *side) (pairs [
 		pairs = append(pairs, p)
 	}
 	return pairs
+}
+
+// waitAtLatch lets both programs wait at a latch of two, which the one that dies has counted down once. The returned
+// function counts it down again when that has died.
+func (b *both) waitAtLatch(t *testing.T, victim, rival *side) (pass func()) {
+	t.Helper()
+	name := "latch of " + t.Name()
+	call := func(s *side, thread, method string, args ...any) *javaside.Pending {
+		return s.Go(javaside.Call{Client: "client1", Thread: thread, Op: "latch." + method, Name: name, Args: args})
+	}
+	must := func(p *javaside.Pending, want any) {
+		t.Helper()
+		if v, err := p.Wait(t.Context()); err != nil || v != want {
+			t.Errorf("the latch: %v, %v, want %v", v, err, want)
+		}
+	}
+	must(call(victim, "latch", "trySetCount", 2), true)
+	must(call(victim, "latch", "countDown"), nil)
+	call(victim, "latch", "await")
+	waits := call(rival, "waits", "await")
+	return func() {
+		t.Helper()
+		select {
+		case <-waits.Done():
+			t.Error("a thread has passed a latch that is at one")
+		default:
+		}
+		must(call(rival, "counts", "getCount"), int64(1))
+		must(call(rival, "counts", "countDown"), nil)
+		if _, err := waits.Wait(t.Context()); err != nil {
+			t.Errorf("await: %v", err)
+		}
+	}
 }
 
 // third returns a thread beside the one that has taken over, which wants what nobody else may hold meanwhile.

@@ -13,28 +13,16 @@ import (
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 )
 
-// Four threads of each language meet at one latch again and again: one of them sets it, each counts down once, and
-// nobody passes before all have.
-func TestBothLanguagesMeetAtALatch(t *testing.T) {
-	t.Parallel()
-	for _, version := range beside {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			config := javaside.Single(redisserver.ForTest(t, redisserver.Config{}).URL())
-			sides := []*side{
-				{javaside.Start(t, version), "Java"},
-				{goside.Start(t), "Go"},
-			}
-			for _, s := range sides {
-				s.MustOpen("client", config)
-			}
-			rounds := 0
-			for end := time.Now().Add(hammerTime); time.Now().Before(end) && !t.Failed(); rounds++ {
-				meetAtALatch(t, fmt.Sprint("latch", rounds%3), sides)
-			}
-			t.Logf("%d rounds of %d threads", rounds, len(sides)*sidesEach)
-		})
+// hammerLatch lets four threads of each language meet at one latch again and again: one of them sets it, each counts
+// down once, and nobody passes before all have.
+func hammerLatch(t *testing.T, java *javaside.Program, server *redisserver.Server) {
+	sides := []*side{{java, "Java"}, {goside.Start(t), "Go"}}
+	sides[1].MustOpen("client1", javaside.Single(server.URL()))
+	rounds := 0
+	for end := time.Now().Add(hammerTime); time.Now().Before(end) && !t.Failed(); rounds++ {
+		meetAtALatch(t, fmt.Sprint("latch", rounds%3), sides)
 	}
+	t.Logf("%d rounds of %d threads", rounds, len(sides)*sidesEach)
 }
 
 // meetAtALatch lets the threads of all sides pass a latch that is at zero or not set.
@@ -47,7 +35,7 @@ func meetAtALatch(t *testing.T, name string, sides []*side) {
 		for i := range sidesEach {
 			call := func(method string, args ...any) any {
 				v, err := s.Call(t.Context(), javaside.Call{
-					Client: "client", Thread: fmt.Sprint("t", i), Op: "latch." + method, Name: name, Args: args,
+					Client: "client1", Thread: fmt.Sprint("t", i), Op: "latch." + method, Name: name, Args: args,
 				})
 				if err != nil {
 					t.Errorf("%s in %s: %v", method, s.language, err)

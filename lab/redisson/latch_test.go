@@ -2,7 +2,6 @@ package redisson
 
 import (
 	"errors"
-	"testing"
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
@@ -20,12 +19,6 @@ func (s *shared) countDown(latch *leasehold.Latch, want int) {
 	if left, err := latch.CountDown(s.Context()); left != want || err != nil {
 		s.Fatalf("CountDown: %d, %v; want %d", left, err, want)
 	}
-}
-
-func TestLatchesOfBothSides(t *testing.T) {
-	t.Parallel()
-	onServers(t, map[string]func(*shared){"AreShared": latchIsShared, "ThatAreGone": latchThatIsGone,
-		"DeletedInGo": latchDeletedInGo})
 }
 
 // A latch set by either side is counted down by both, and wakes the waiters of both, whoever counts last.

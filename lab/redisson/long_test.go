@@ -18,7 +18,6 @@ var beside = versions
 
 // Redisson's own clients exclude each other, as the register sees it: what it finds beside clients of ours is ours.
 func TestRedissonExcludesItself(t *testing.T) {
-	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
 	java := javaside.Start(t, javaside.Newest)
 	// Now and then all waiters of a fair lock wait although it is free, until a lease would have ended.

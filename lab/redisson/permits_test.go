@@ -148,13 +148,17 @@ func (s *shared) release(lease *leasehold.Lease) {
 	}
 }
 
-func TestPermitsOfBothSides(t *testing.T) {
+// They are one test, as a Java process takes seconds to start.
+func TestPermitsAndLatchesOfBothSides(t *testing.T) {
 	t.Parallel()
 	onServers(t, map[string]func(*shared){
-		"AreShared":                       permitsAreShared,
-		"AreSetByGo":                      permitsAreSetByGo,
-		"WakeTheOtherSideWhenReleased":    releasedPermitsWakeTheOtherSide,
-		"ComeBackToTheOtherSideWhenEnded": expiredPermitsComeBackToTheOtherSide,
+		"PermitsAreShared":                       permitsAreShared,
+		"PermitsAreSetByGo":                      permitsAreSetByGo,
+		"PermitsWakeTheOtherSideWhenReleased":    releasedPermitsWakeTheOtherSide,
+		"PermitsComeBackToTheOtherSideWhenEnded": expiredPermitsComeBackToTheOtherSide,
+		"LatchesAreShared":                       latchIsShared,
+		"LatchesThatAreGone":                     latchThatIsGone,
+		"LatchesDeletedInGo":                     latchDeletedInGo,
 	})
 }
 

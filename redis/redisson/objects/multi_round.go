@@ -64,7 +64,7 @@ func (m *MultiLock) tryMajority(ctx context.Context, h *multiHold, r request, _ 
 	if h.isComplete() {
 		return 0, nil
 	}
-	stop()
+	// The others mostly answer at once. To leave them would cost a release each.
 	return 0, rd.failure(len(m.locks) - m.need)
 }
 
