@@ -48,7 +48,7 @@ type use struct {
 // grip is a hold of an object.
 type grip struct {
 	ctx       context.Context // ends when it is lost; nil if nobody tells
-	token     uint64
+	tokens    []uint64        // of each lock, 0 for one that a majority of others does without
 	downgrade func(context.Context) error
 	end       func() error
 }
@@ -172,11 +172,25 @@ func (p *probe) tellsLoss() bool {
 // hasTokens: the server counts them.
 func (p *probe) hasTokens() bool {
 	g, ok := p.hold()
-	if !ok || g.token == 0 || g.end() != nil {
+	if !ok || g.end() != nil {
 		return false
 	}
 	next, err := p.b.take(p.limited(probeLimit))
-	return err == nil && next.token > g.token && next.token < 1000 // the clock is more
+	if err != nil {
+		return false
+	}
+	inBoth := 0
+	for i, token := range g.tokens {
+		later := next.tokens[i]
+		if token == 0 || later == 0 {
+			continue
+		}
+		if later <= token || later >= 1000 { // the clock is more
+			return false
+		}
+		inBoth++
+	}
+	return inBoth > 0
 }
 
 // entersAgain: a holder may lock once more.
@@ -360,7 +374,7 @@ func grips(take func(context.Context) (*leasehold.Lease, error)) func(context.Co
 		if err != nil {
 			return nil, err
 		}
-		return &grip{l.Context(), l.Token(), l.Downgrade, l.Release}, nil
+		return &grip{l.Context(), []uint64{l.Token()}, l.Downgrade, l.Release}, nil
 	}
 }
 
@@ -397,8 +411,11 @@ func (p *program) useReadWrite() use {
 // useMulti uses three locks as one.
 func (p *program) useMulti(newMulti func(...*objects.Lock) (*objects.MultiLock, error)) use {
 	e, _ := p.engine()
-	first := p.objects.FencedLock(p.name)
-	m, err := newMulti(first, p.objects.FencedLock(p.name+" 2"), p.objects.FencedLock(p.name+" 3"))
+	var locks []*objects.Lock
+	for _, suffix := range []string{"", " 2", " 3"} {
+		locks = append(locks, p.objects.FencedLock(p.name+suffix))
+	}
+	m, err := newMulti(locks...)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -407,7 +424,11 @@ func (p *program) useMulti(newMulti func(...*objects.Lock) (*objects.MultiLock, 
 			if err := m.Lock(ctx); err != nil {
 				return nil, err
 			}
-			return &grip{ctx: m.Context(), token: first.Token(), end: m.Unlock}, nil
+			g := &grip{ctx: m.Context(), end: m.Unlock}
+			for _, l := range locks {
+				g.tokens = append(g.tokens, l.Token())
+			}
+			return g, nil
 		},
 		again:  func(ctx context.Context, _ *grip) error { return m.Lock(ctx) },
 		engine: e, key: driver.Key{Kind: driver.Lock, Name: p.name},
