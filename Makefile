@@ -138,7 +138,7 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 	GOOS=windows go vet $(LIBRARY)
 	GOARCH=386 go vet $(LIBRARY)
 
-# Without etcd, PostgreSQL or ZooKeeper, their rows are left out.
+# Without etcd, PostgreSQL or ZooKeeper, their rows are left out. So are those of Redisson without "make java".
 .PHONY: bench
 bench: redis ## Compare with other libraries and write docs/performance.md (takes a quarter of an hour)
 	@scripts/need.sh etcd etcd-server || true
@@ -147,6 +147,10 @@ bench: redis ## Compare with other libraries and write docs/performance.md (take
 	@mkdir -p bin
 	go run ./lab/bench -json bin/bench.json
 	go run ./lab/bench -from bin/bench.json -page docs/performance.md -figures lab/bench/figures.md >/dev/null
+
+.PHONY: bench-redisson
+bench-redisson: redis java ## Compare locks of Redisson in Go and in Java (gets Java and Maven; takes two minutes)
+	go run ./lab/bench -run '^redisson'
 
 .PHONY: microbench
 microbench: ## Measure the library alone and write docs/performance-library.md (takes some minutes)

@@ -43,6 +43,12 @@ func parseCommand(line string) (command, error) {
 	return c, nil
 }
 
+// Arguments returns the arguments of a line of MONITOR, and whether a client has sent the command, and not a script.
+func Arguments(line string) (args []string, sent bool, err error) {
+	c, err := parseCommand(line)
+	return c.args, !c.inScript(), err
+}
+
 // escapes are the escapes of MONITOR, but for \xHH.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'a': '\a', 'b': '\b', '"': '"', '\\': '\\'}
 

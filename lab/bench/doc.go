@@ -3,7 +3,7 @@
 //	go run ./lab/bench                         # everything: about a quarter of an hour
 //	go run ./lab/bench -short                  # everything, within three minutes
 //	go run ./lab/bench -run '^crowd'           # one workload; also ^crowd/leasehold, or 'many/.* auto'
-//	go run ./lab/bench -run '^etcd'            # all workloads on etcd; also ^postgres, ^zookeeper, ^five
+//	go run ./lab/bench -run '^etcd'            # all workloads on etcd; also ^postgres, ^zookeeper, ^five, ^redisson
 //	go run ./lab/bench -json FILE              # also write all figures of all rounds
 //	go run ./lab/bench -check                  # exit with 1 if a target is missed
 //	go run ./lab/bench -redis localhost:6379   # use a server that is running already
@@ -14,8 +14,9 @@
 //
 // It starts the servers that it needs, on the loopback: redis-server, which must be in the PATH, without persistence;
 // and PostgreSQL, etcd and ZooKeeper (the packages postgresql, etcd-server and zookeeper of Debian), as durable as they
-// are by default. If one of those three is not installed, its rows are left out. On a Redis server that is given, it
-// deletes the keys that it has made, which have "leasehold-bench" in their names.
+// are by default. If one of those three is not installed, its rows are left out. So are those of Redisson if Java
+// or the program that "make java" builds is missing; "make bench-redisson" has them. On a Redis server that is given,
+// it deletes the keys that it has made, which have "leasehold-bench" in their names.
 //
 // # What is measured
 //
@@ -41,6 +42,12 @@
 //     page and listing, the slowest count.
 //   - memory: the memory of client and server for one lease.
 //   - waiters: 10,000 goroutines of one process wait for a name that another client holds.
+//   - redisson-pair: as free, for locks of Redisson, in Java and in Go. Java measures its own pairs, so its pipe costs
+//     nothing. It warms up for four seconds, and keeps Redisson's and Java's defaults. The slower a client, the more
+//     processor time the server needs for each pair, as it sleeps in between. Therefore the bare commands of both are
+//     recorded, and sent in one way: those rows, which begin with raw, say what pairs cost the server.
+//   - redisson-crowd: contention of 16 clients for an RLock and for a fair lock: in Java, in Go, and 8 of each. A
+//     register (lab/redisson/register) is told of each hold of both languages. All Java clients are in one process.
 //   - postgres, etcd, zookeeper: one goroutine locks and releases a free name, on that kind of server.
 //   - postgres-many, etcd-many, zookeeper-many: 64 goroutines of one process, each with a name of its own.
 //   - postgres-crowd, etcd-crowd, zookeeper-crowd: contention of 16 clients.

@@ -5,6 +5,7 @@ go 1.26.0
 replace (
 	github.com/leasehold-go/leasehold => ../..
 	github.com/leasehold-go/leasehold/etcd => ../../etcd
+	github.com/leasehold-go/leasehold/lab/redisson => ../redisson
 	github.com/leasehold-go/leasehold/postgres => ../../postgres
 	github.com/leasehold-go/leasehold/redis => ../../redis
 	github.com/leasehold-go/leasehold/zookeeper => ../../zookeeper
@@ -20,6 +21,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/leasehold-go/leasehold v0.0.0
 	github.com/leasehold-go/leasehold/etcd v0.0.0
+	github.com/leasehold-go/leasehold/lab/redisson v0.0.0
 	github.com/leasehold-go/leasehold/postgres v0.0.0
 	github.com/leasehold-go/leasehold/redis v0.0.0
 	github.com/leasehold-go/leasehold/zookeeper v0.0.0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
+	"github.com/leasehold-go/leasehold/lab/redisson/register"
 )
 
 func TestRedissonFindsServersInEveryWay(t *testing.T) {
@@ -89,5 +90,35 @@ func TestJavaThreadsAreInterruptedPausedAndKilled(t *testing.T) {
 	}
 	if held, err := s.Command("EXISTS", "x"); held != int64(1) || err != nil {
 		t.Errorf("the lock of a program that was killed: %v: %v", held, err)
+	}
+}
+
+func TestTurnsOfAThreadAreMeasuredAndRegistered(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	java := javaside.Start(t, javaside.Newest)
+	java.MustOpen("a", javaside.Single(server.URL()))
+	java.MustOpen("b", javaside.Single(server.URL()))
+	r := register.New()
+	spec := javaside.Turns{Kind: "lock", For: 200 * time.Millisecond, Hold: time.Millisecond,
+		Register: r.Listen(t).Addr()}
+	turns, finished, err := java.Turns(t.Context(), "a", "x", spec)
+	if err != nil || !finished || len(turns) == 0 || r.Holds("x")["a"] != len(turns) || len(r.Overlaps()) > 0 {
+		t.Fatalf("%d turns, finished %v, %v; registered: %v, %q", len(turns), finished, err, r.Holds("x"), r.Overlaps())
+	}
+	for _, turn := range turns {
+		if turn.Waited <= 0 || turn.Took < turn.Waited+spec.Hold || time.Since(turn.Granted) > time.Minute {
+			t.Errorf("a turn: %+v", turn)
+		}
+	}
+	fenced := javaside.Turns{Kind: "fenced", For: 20 * time.Millisecond}
+	if turns, _, err := java.Turns(t.Context(), "a", "y", fenced); err != nil || len(turns) == 0 {
+		t.Errorf("without a register: %d turns, %v", len(turns), err)
+	}
+	java.MustCall("b", "lock.lock", "x")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if turns, finished, err := java.Turns(ctx, "a", "x", spec); err != nil || finished || len(turns) > 0 {
+		t.Errorf("while another client holds it: %d turns, finished %v, %v", len(turns), finished, err)
 	}
 }

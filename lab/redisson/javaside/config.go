@@ -40,6 +40,9 @@ type Config struct {
 	RetryDelay          time.Duration
 	// RetryAttempts is how often a request is sent again. nil stands for the default.
 	RetryAttempts *int
+	// Defaults keeps Redisson's defaults for threads, connections and pings, too. Otherwise there are as few as
+	// possible.
+	Defaults bool
 }
 
 // Single is the configuration for one server, from its URL with or without a password: "redis://:PASSWORD@HOST:PORT".
@@ -88,6 +91,9 @@ func (c Config) fields() map[string]any {
 	}
 	if c.WholeScripts {
 		m["scriptCache"] = false
+	}
+	if c.Defaults {
+		m["defaults"] = true
 	}
 	if c.RetryAttempts != nil {
 		m["retryAttempts"] = *c.RetryAttempts

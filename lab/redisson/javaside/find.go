@@ -43,7 +43,7 @@ func find(version string) (program, error) {
 	}
 	top, err := findTop()
 	if err != nil {
-		return program{}, err
+		return program{}, fmt.Errorf("%w (%w)", ErrMissing, err)
 	}
 	in := filepath.Join(top, folder, version)
 	built, err := os.ReadFile(filepath.Join(in, "sources"))
@@ -102,12 +102,14 @@ func sumOfSources(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// arguments returns the arguments of Java: a small heap and a quick start.
-func (p program) arguments() []string {
-	return []string{
-		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData",
-		"-Djava.awt.headless=true", "-Dio.netty.tryReflectionSetAccessible=false",
+// quick are arguments of Java for a small heap and a quick start.
+var quick = []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"}
+
+// arguments returns the arguments of Java.
+func (p program) arguments(first []string) []string {
+	return slices.Concat(first, []string{
+		"-XX:-UsePerfData", "-Djava.awt.headless=true", "-Dio.netty.tryReflectionSetAccessible=false",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-cp", p.jars, "redissonside.Main",
-	}
+	})
 }

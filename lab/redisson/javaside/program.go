@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,7 +24,8 @@ var errEnded = errors.New("javaside: the program has ended")
 type Program struct {
 	*process.Server
 
-	t        needed.TB
+	t        needed.TB // nil outside tests
+	logf     func(format string, args ...any)
 	requests io.WriteCloser
 	sending  sync.Mutex
 
@@ -41,25 +43,35 @@ func Start(t needed.TB, version string) *Program {
 	if err != nil {
 		needed.Started(t, err, ErrMissing)
 	}
-	return StartCommand(t, "javaside: Redisson "+version, exec.Command(found.java, found.arguments()...))
+	return StartCommand(t, "javaside: Redisson "+version, exec.Command(found.java, found.arguments(quick)...))
 }
 
 // StartCommand starts a program that answers calls as the one in Java does. It is killed at the end of the test.
 func StartCommand(t needed.TB, name string, cmd *exec.Cmd) *Program {
 	t.Helper()
-	p, err := start(name, cmd)
+	p, err := start(name, t.Logf, cmd)
 	needed.Started(t, err, ErrMissing)
 	p.t = t
 	needed.End(t, p)
 	return p
 }
 
-func start(name string, cmd *exec.Cmd) (*Program, error) {
+// Run starts the program outside tests, with Java's defaults, so that it can be measured. The caller closes it, and
+// does not use methods that end tests. If Java or the program is missing, the error is an [ErrMissing].
+func Run(version string) (*Program, error) {
+	found, err := find(version)
+	if err != nil {
+		return nil, err
+	}
+	return start("javaside: Redisson "+version, log.Printf, exec.Command(found.java, found.arguments(nil)...))
+}
+
+func start(name string, logf func(format string, args ...any), cmd *exec.Cmd) (*Program, error) {
 	s, err := process.NewServer(name, "", "redisson-", func() {})
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{Server: s, pending: map[int64]*Pending{}}
+	p := &Program{Server: s, logf: logf, pending: map[int64]*Pending{}}
 	if err := p.launch(cmd); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -113,7 +125,7 @@ func (p *Program) read(answers io.ReadCloser) {
 		}
 		var a answer
 		if err := json.Unmarshal(line, &a); err != nil {
-			p.t.Logf("%v: an answer that is no JSON: %q: %v", p, line, err)
+			p.logf("%v: an answer that is no JSON: %q: %v", p, line, err)
 			continue
 		}
 		p.mu.Lock()

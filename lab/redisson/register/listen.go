@@ -25,14 +25,23 @@ type Listener struct {
 // Listen serves a register on a port of this machine until the end of the test.
 func (r *Register) Listen(t needed.TB) *Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := r.Serve()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Serve serves a register on a port of this machine until Close.
+func (r *Register) Serve() (*Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
 	s := &Listener{register: r, listener: l, conns: map[net.Conn]bool{}}
 	s.done.Go(s.serve)
-	t.Cleanup(s.close)
-	return s
+	return s, nil
 }
 
 // Addr returns the address, "127.0.0.1:PORT".
@@ -58,7 +67,8 @@ func (s *Listener) serve() {
 	}
 }
 
-func (s *Listener) close() {
+// Close ends all connections.
+func (s *Listener) Close() {
 	_ = s.listener.Close() // it ends serve
 	s.mu.Lock()
 	for c := range s.conns {

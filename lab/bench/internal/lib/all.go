@@ -39,5 +39,13 @@ var OnEtcd = []Library{LeaseholdEtcd, Etcd}
 // ZooKeeper lists the libraries on one ZooKeeper server.
 var ZooKeeper = []Library{LeaseholdZooKeeper, ZKRecipe}
 
+// RedissonPairs lists libraries that lock as Redisson does, and the floor. Those that use the same object are
+// neighbours.
+var RedissonPairs = []Library{Floor, RawRLock, RawPlain, JavaRLock, GoPlain, GoObjectsLock,
+	RawRFencedLock, RawFenced, JavaRFencedLock, GoFenced, GoObjectsFencedLock}
+
+// RedissonCrowds lists contenders for locks of Redisson in one language, and in both.
+var RedissonCrowds = []Library{LocksJava, LocksGo, LocksBoth, FairJava, FairGo, FairBoth}
+
 // All lists all libraries.
-var All = slices.Concat(Redis, Five, Postgres, OnEtcd, ZooKeeper)
+var All = slices.Concat(Redis, Five, Postgres, OnEtcd, ZooKeeper, RedissonPairs[1:], RedissonCrowds)

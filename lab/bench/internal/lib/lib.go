@@ -4,18 +4,20 @@ package lib
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/wire"
+	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 )
 
 // Library is a lock library, configured in one way.
 type Library struct {
 	// Name is the library's name in reports.
 	Name string
-	// Module is the path of the module whose version is reported.
-	Module string
+	// Module is the path of the module whose version is reported. Version is that of what is no module of Go.
+	Module, Version string
 	// On is the kind of server that it uses.
 	On servers.Kind
 	// Ours: the benchmark is about this library, and fails if it hangs. Other libraries are left
@@ -25,7 +27,12 @@ type Library struct {
 	Config string
 	// Open returns a new session: one client with its own connections, as a process has.
 	Open func(Config) (Session, error)
+	// Beside is another way to open sessions: where several contend, half of them are opened like this. Nil means none.
+	Beside func(Config) (Session, error)
 }
+
+// Missing reports whether a session could not be opened because a program is not installed that the library needs.
+func Missing(err error) bool { return errors.Is(err, javaside.ErrMissing) }
 
 // Config configures a session.
 type Config struct {
@@ -54,6 +61,23 @@ type Session interface {
 // Preparer is a Session that needs to know how many goroutines will use it at the same time.
 type Preparer interface {
 	Prepare(goroutines int) error
+}
+
+// Turner is a Session in a process of another language, which takes turns there: a pipe would slow them down.
+type Turner interface {
+	Session
+	// Turns locks and unlocks a name again and again, and returns what it has measured. It ends with ctx, too: then it
+	// is unfinished if it waited for one more turn.
+	Turns(ctx context.Context, name string, t Turns) (turns []javaside.Turn, finished bool, err error)
+	// ProcessorTime returns what the process has used so far, together with all other sessions in it.
+	ProcessorTime() time.Duration
+}
+
+// Turns says how to take turns.
+type Turns struct {
+	For, Hold time.Duration
+	// Register is the address of a register that is told of each hold, unless it is empty.
+	Register string
 }
 
 // Held is a lock that was granted.

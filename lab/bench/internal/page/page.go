@@ -95,7 +95,8 @@ const introduction = `# Performance
 
 Leasehold beside the bare commands of a lock (the floor) and other lock libraries, on each kind of server.
 ` + "`make bench`" + ` writes this page; [bench](../lab/bench/doc.go) says how it measures. The
-[library without a network](performance-library.md) has a page of its own.
+[library without a network](performance-library.md) has a page of its own, and
+[Redisson in Java](redisson.md#speed) is compared on its own page.
 
 Run it on your own machine: only ratios travel. Clients and servers share the processors here, so a library that needs
 less of them is faster.

@@ -3,6 +3,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -70,7 +71,8 @@ func (d *Document) Finish(
 	versions := versions()
 	for _, l := range libraries {
 		if slices.ContainsFunc(results, func(r work.Result) bool { return r.Has(l.Name) }) {
-			d.Libraries = append(d.Libraries, Library{l.Name, l.Module, versions[l.Module], l.On, l.Config})
+			version := cmp.Or(l.Version, versions[l.Module])
+			d.Libraries = append(d.Libraries, Library{l.Name, l.Module, version, l.On, l.Config})
 		}
 	}
 }

@@ -4,5 +4,5 @@ package servers
 
 import "time"
 
-// processorTime is not available on this system.
-func processorTime(int) time.Duration { return 0 }
+// ProcessorTime is not available on this system.
+func ProcessorTime(int) time.Duration { return 0 }

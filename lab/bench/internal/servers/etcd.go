@@ -61,7 +61,7 @@ func (e *Etcd) Load(context.Context) (Load, error) {
 		return Load{}, err
 	}
 	l, err := etcdLoad(text)
-	if exact := processorTime(e.server.PID()); exact > 0 {
+	if exact := ProcessorTime(e.server.PID()); exact > 0 {
 		l.CPU = exact
 	}
 	return l, err

@@ -60,7 +60,7 @@ func (p *Postgres) Load(ctx context.Context) (Load, error) {
 	}
 	l := Load{Commands: math.NaN()}
 	for _, pid := range processes {
-		p.spent[pid] = max(p.spent[pid], processorTime(pid))
+		p.spent[pid] = max(p.spent[pid], ProcessorTime(pid))
 	}
 	for _, d := range p.spent {
 		l.CPU += d

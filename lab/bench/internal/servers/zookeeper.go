@@ -82,7 +82,7 @@ func (z *ZooKeeper) Load(context.Context) (Load, error) {
 		return Load{}, err
 	}
 	received, err := strconv.ParseInt(said, 10, 64)
-	return Load{Commands: float64(received), CPU: processorTime(z.server.PID())}, err
+	return Load{Commands: float64(received), CPU: ProcessorTime(z.server.PID())}, err
 }
 
 // RemoveKeys deletes all nodes that have mark in their names, and what is below them.

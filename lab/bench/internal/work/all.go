@@ -5,6 +5,7 @@ import "slices"
 // All lists the workloads in the order in which they run.
 var All = slices.Concat(
 	inSection("one Redis server", Redis),
+	inSection("locks of Redisson", Redisson),
 	inSection("a majority of five Redis servers", Five),
 	inSection("PostgreSQL", Postgres),
 	inSection("etcd", Etcd),

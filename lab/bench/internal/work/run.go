@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/stat"
 )
@@ -106,6 +107,7 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 	for _, left := range result.LeftOut {
 		r.Log("%s: left out: %s", w.Name, left)
 	}
+	started := len(result.LeftOut)
 	if len(participants) == 0 {
 		return result, len(result.LeftOut) > 0, nil
 	}
@@ -117,6 +119,9 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 		}
 		result.take(e, w.Name)
 	}
+	for _, left := range result.LeftOut[started:] {
+		r.Log("%s: left out: %s", w.Name, left)
+	}
 	return result, true, errors.Join(ctx.Err(), r.Pool.RemoveKeys(ctx, r.Mark))
 }
 
@@ -124,7 +129,7 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 func (r *Result) take(e *participant, workload string) {
 	l := e.env.Library
 	switch {
-	case errors.Is(e.failed, errHung) && !l.Ours:
+	case lib.Missing(e.failed), errors.Is(e.failed, errHung) && !l.Ours:
 		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: %v", l.Name, e.failed))
 	case e.failed != nil:
 		r.Failures = append(r.Failures, fmt.Sprintf("%s/%s: %v", workload, l.Name, e.failed))
@@ -177,7 +182,9 @@ func (r *Runner) round(ctx context.Context, e *participant, label string, d time
 func (e *participant) fail(err error) {
 	if e.failed == nil && err != nil {
 		e.failed = err
-		e.env.Log("failed: %v", err)
+		if !lib.Missing(err) {
+			e.env.Log("failed: %v", err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
+	"github.com/leasehold-go/leasehold/lab/redisson/javaside"
 )
 
 // scripted is a workload that only records its rounds.
@@ -48,6 +50,24 @@ func TestLibrariesTakeTurns(t *testing.T) {
 	// The first round was the warm-up: the second and third count.
 	if f := result.Rows[0].Figures[0]; f.Metric != "round" || f.Low != 2 || f.High != 3 || f.Median != 2.5 {
 		t.Errorf("figure: %+v", f)
+	}
+}
+
+func TestLibraryWithoutItsProgramIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var rounds []string
+	w := scripted(&rounds, "")
+	open := w.Open
+	w.Open = func(e Env) (*Bench, error) {
+		if e.Library.Name == "a" {
+			return nil, fmt.Errorf("%w: no Java", javaside.ErrMissing)
+		}
+		return open(e)
+	}
+	result := mustRun(t, runner(t), w)
+	if result.Has("a") || !result.Has("b") || len(result.Failures) != 0 || len(result.LeftOut) != 1 ||
+		!strings.Contains(result.LeftOut[0], "no Java") {
+		t.Errorf("rows %v, failures %q, left out %q", result.Rows, result.Failures, result.LeftOut)
 	}
 }
 

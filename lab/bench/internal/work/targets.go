@@ -56,6 +56,23 @@ var RedisTargets = []Target{
 		Value: figure("leasehold", waiterMemory)},
 }
 
+// RedissonTargets are the targets of leasehold on Redisson's locks: they cost the server no more than Redisson's own,
+// and contenders of neither language starve. A lock without a queue often goes to the same client again, in both
+// languages, so the turns of a short round are far from even.
+var RedissonTargets = []Target{
+	serverTimeTo("raw plain", "raw RLock"),
+	serverTimeTo("raw fenced", "raw RFencedLock"),
+	{Workload: "redisson-crowd", Claim: "lock: turns of the language that had fewer, to the other", Bound: atLeast(0.2),
+		Value: figure("lock Java+Go", languages)},
+	{Workload: "redisson-crowd", Claim: "fair: turns of the language that had fewer, to the other", Bound: atLeast(0.9),
+		Value: figure("fair Java+Go", languages)},
+}
+
+func serverTimeTo(ours, theirs string) Target {
+	return Target{Workload: "redisson-pair", Claim: serverTime + ", " + ours + " to " + theirs, Bound: atMost(1.1),
+		Value: func(f *Finder) stat.Summary { return stat.Ratio(f.of(ours, serverTime), f.of(theirs, serverTime)) }}
+}
+
 // PostgresTargets are the targets of leasehold on PostgreSQL: with leases, tokens and a queue, it
 // must not cost much more than a lock without them.
 var PostgresTargets = slices.Concat(
@@ -106,7 +123,7 @@ var FiveTargets = []Target{
 }
 
 // Targets lists all targets.
-var Targets = slices.Concat(RedisTargets, FiveTargets, PostgresTargets, EtcdTargets, ZooKeeperTargets)
+var Targets = slices.Concat(RedisTargets, RedissonTargets, FiveTargets, PostgresTargets, EtcdTargets, ZooKeeperTargets)
 
 // pairsTo returns the targets for the rate of one goroutine, and of many: at least the given times
 // the rate of a peer.
@@ -182,6 +199,9 @@ const (
 	clientCommands = "client commands per hand-over"
 	serverCommands = "server commands per hand-over"
 	unfairness     = "most/fewest turns"
+	languages      = "turns of the language with fewer, to the other"
+	turnServerTime = "processor time of a turn: server"
+	shareOfJava    = "turns in Java"
 	waitToIdeal    = "wait p99/ideal"
 	secondsLongest = "longest wait of the second process"
 	clientShare    = "client: share of one core, at 100,000 of 30 s"

@@ -18,15 +18,22 @@ type usage struct {
 
 // measure runs do, and returns its cost.
 func measure(ctx context.Context, p servers.Backend, do func() error) (usage, error) {
+	return measureClient(ctx, p, processorTime, do)
+}
+
+// measureClient is measure for a client whose processor time clock tells.
+func measureClient(
+	ctx context.Context, p servers.Backend, clock func() time.Duration, do func() error,
+) (usage, error) {
 	load, err := p.Load(ctx)
 	if err != nil {
 		return usage{}, err
 	}
-	client, began := processorTime(), time.Now()
+	client, began := clock(), time.Now()
 	if err := do(); err != nil {
 		return usage{}, err
 	}
-	u := usage{time: time.Since(began), client: processorTime() - client}
+	u := usage{time: time.Since(began), client: clock() - client}
 	after, err := p.Load(ctx)
 	u.server, u.commands = after.CPU-load.CPU, after.Commands-load.Commands
 	return u, err

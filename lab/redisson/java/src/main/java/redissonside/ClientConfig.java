@@ -25,6 +25,9 @@ final class ClientConfig {
     Integer retryAttempts;
     Integer retryDelay;
 
+    /** Keeps Redisson's defaults for threads, connections and pings. Otherwise there are as few as possible. */
+    boolean defaults;
+
     /** AUTO, ON or OFF, in a cluster. */
     String sharded;
 }

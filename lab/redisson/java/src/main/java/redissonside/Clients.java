@@ -49,8 +49,10 @@ final class Clients {
 
     private static Config config(ClientConfig c) {
         Config config = new Config();
-        config.setThreads(4);
-        config.setNettyThreads(4);
+        if (!c.defaults) {
+            config.setThreads(4);
+            config.setNettyThreads(4);
+        }
         if (c.watchdog != null) config.setLockWatchdogTimeout(c.watchdog);
         if (c.watchdogBatch != null) config.setLockWatchdogBatchSize(c.watchdogBatch);
         if (c.fairWait != null) config.setFairLockWaitTimeout(c.fairWait);
@@ -67,8 +69,10 @@ final class Clients {
             case "single":
                 SingleServerConfig single = config.useSingleServer();
                 single.setAddress(c.addresses.get(0));
-                single.setConnectionMinimumIdleSize(1);
-                single.setSubscriptionConnectionMinimumIdleSize(1);
+                if (!c.defaults) {
+                    single.setConnectionMinimumIdleSize(1);
+                    single.setSubscriptionConnectionMinimumIdleSize(1);
+                }
                 common(single, c);
                 return;
             case "sentinel":
@@ -94,14 +98,16 @@ final class Clients {
     }
 
     private static void several(BaseMasterSlaveServersConfig<?> servers, ClientConfig c) {
-        servers.setMasterConnectionMinimumIdleSize(1);
-        servers.setSlaveConnectionMinimumIdleSize(1);
-        servers.setSubscriptionConnectionMinimumIdleSize(1);
+        if (!c.defaults) {
+            servers.setMasterConnectionMinimumIdleSize(1);
+            servers.setSlaveConnectionMinimumIdleSize(1);
+            servers.setSubscriptionConnectionMinimumIdleSize(1);
+        }
         common(servers, c);
     }
 
     private static void common(BaseConfig<?> servers, ClientConfig c) {
-        servers.setPingConnectionInterval(0); // no requests but those of locks
+        if (!c.defaults) servers.setPingConnectionInterval(0); // no requests but those of locks
         if (c.password != null) servers.setPassword(c.password);
         if (c.clientName != null) servers.setClientName(c.clientName);
         if (c.timeout != null) servers.setTimeout(c.timeout);

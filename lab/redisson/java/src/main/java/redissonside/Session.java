@@ -55,6 +55,8 @@ final class Session {
                 return clients.get(r.client).getId() + ":" + Thread.currentThread().getId();
             case "hammer":
                 return new Hammer(objects, r.client, r.name, gson.fromJson(r.args, HammerConfig.class)).run();
+            case "turns":
+                return new Turns(objects, r.client, r.name, gson.fromJson(r.args, TurnsConfig.class)).run();
             default:
                 int dot = r.op.indexOf('.');
                 if (dot < 0) {
