@@ -200,7 +200,6 @@ const (
 	serverCommands = "server commands per hand-over"
 	unfairness     = "most/fewest turns"
 	languages      = "turns of the language with fewer, to the other"
-	turnServerTime = "processor time of a turn: server"
 	shareOfJava    = "turns in Java"
 	waitToIdeal    = "wait p99/ideal"
 	secondsLongest = "longest wait of the second process"
