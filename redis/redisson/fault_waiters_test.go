@@ -155,8 +155,8 @@ var everythingWaitedFor = map[string]waitedFor{
 	},
 }
 
-// Whatever happens to a server, to its scripts, and to connections: who waits goes on within one poll of what it waits
-// for, and nothing is left behind.
+// Whatever happens to a server, to its scripts, and to connections, and whatever messages come: who waits goes on
+// within one poll of what it waits for, not before, and nothing is left behind.
 func TestWaitersOutliveFaults(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct {
@@ -171,6 +171,13 @@ func TestWaitersOutliveFaults(t *testing.T) {
 		"AllConnectionsKilled": {strike: func(t *testing.T, s *redisserver.Server) {
 			command(t, s, "CLIENT", "KILL", "TYPE", "pubsub")
 			command(t, s, "CLIENT", "KILL", "TYPE", "normal")
+		}},
+		"StrangeMessages": {strike: func(t *testing.T, s *redisserver.Server) {
+			for _, channel := range command(t, s, "PUBSUB", "CHANNELS").([]any) {
+				for _, message := range []string{"", "x", "-1", "1e9", "99999999999999999999", "\x00\xff"} {
+					command(t, s, "PUBLISH", channel.(string), message)
+				}
+			}
 		}},
 		"ScriptsFlushed":     {strike: func(t *testing.T, s *redisserver.Server) { command(t, s, "SCRIPT", "FLUSH") }},
 		"Restart":            {config: persistent, strike: restart},
@@ -208,6 +215,9 @@ func TestWaitersOutliveFaults(t *testing.T) {
 				fault.strike(t, s)
 				began := time.Now()
 				if !fault.loses || !x.freeWhenLost {
+					if len(waited) > 0 {
+						t.Errorf("the waiter went on before it was free: %v", <-waited)
+					}
 					x.free(t, holder)
 				}
 				select {
