@@ -26,9 +26,9 @@
 //
 // Our clients are compared with that in two ways. All that other programs can see of a script are the keys that it
 // leaves, with their types, ttl and values, and its messages in their order, as a server runs nothing else meanwhile.
-// That is compared after each call, for every object. For locks that are no queues, the commands that write to
-// Redisson's keys are compared, too, but for listed deviations: see redis/redisson/wire_exclusive_test.go. The scripts
-// of fair locks, permits and latches store more beside each write, so there the effects alone say whether it is right.
+// That is compared after each call, for every object. The commands that write to these keys are compared, too, but for
+// a list of deviations. Only those of fair locks are not: to keep waiters in their places, one call in Go writes what
+// several calls of Redisson do, so there the effects alone say whether it is right.
 //
 // What differs from run to run has a fixed form. "a:t1" is the owner of thread t1 of client a, and "a" alone the id of
 // the client. "~30000" is a time that is shorter the later it is looked at, or a sum of such times, in milliseconds;
