@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"testing"
@@ -23,6 +24,7 @@ type shared struct {
 	client string // of Java
 	engine *redisson.Engine
 	golang *leasehold.Client
+	rdb    goredis.UniversalClient
 }
 
 // onServers runs tests with each version of Redisson, on one server and on a Cluster. The tests of each share one Java
@@ -46,7 +48,7 @@ func onServers(t *testing.T, tests map[string]func(s *shared)) {
 						t.Run(name, func(t *testing.T) {
 							golang := leasehold.New(engine)
 							defer golang.Close()
-							test(&shared{t, java, client, engine, golang})
+							test(&shared{t, java, client, engine, golang, rdb})
 						})
 					}
 				})
@@ -156,6 +158,7 @@ func TestPermitsAndLatchesOfBothSides(t *testing.T) {
 		"PermitsAreSetByGo":                      permitsAreSetByGo,
 		"PermitsWakeTheOtherSideWhenReleased":    releasedPermitsWakeTheOtherSide,
 		"PermitsComeBackToTheOtherSideWhenEnded": expiredPermitsComeBackToTheOtherSide,
+		"PermitsAreTakenAway":                    permitsAreTakenAway,
 		"LatchesAreShared":                       latchIsShared,
 		"LatchesThatAreGone":                     latchThatIsGone,
 		"LatchesDeletedInGo":                     latchDeletedInGo,
@@ -243,4 +246,40 @@ func expiredPermitsComeBackToTheOtherSide(s *shared) {
 		s.Errorf("Release after the lease has ended: %v", err)
 	}
 	s.inJava(int64(0), "permits.availablePermits", "expired slots")
+}
+
+// Each side may take permits away from the other, which notices, and gives back none.
+func permitsAreTakenAway(s *shared) {
+	const name = "forced slots"
+	s.inJava(true, "permits.trySetPermits", name, 1)
+	id := s.java.MustCall(s.client, "permits.acquire", name, 60000, javaside.Milliseconds)
+	key := driver.Key{Kind: driver.Semaphore, Name: name}
+	var lease *leasehold.Lease
+	waits := s.waitInGo(func(ctx context.Context) (err error) {
+		lease, err = s.golang.Semaphore(name, 1, leasehold.TTL(time.Second)).Acquire(ctx, 1)
+		return err
+	})
+	if err := s.engine.ForceRelease(s.Context(), key, 0); err != nil {
+		s.Fatal(err)
+	}
+	s.mustEnd(waits)
+	s.inJava(false, "permits.tryRelease", name, id)
+	s.inJava(int64(0), "permits.availablePermits", name)
+
+	ids, err := s.rdb.ZRange(s.Context(), "{"+name+"}:timeout", 0, -1).Result()
+	if err != nil || len(ids) != 1 {
+		s.Fatalf("%d permits are held, %v", len(ids), err)
+	}
+	java := s.waitInJava("permits.acquire", name, 60000, javaside.Milliseconds)
+	s.inJava(nil, "permits.release", name, hex.EncodeToString([]byte(ids[0])))
+	s.mustReturn(java)
+	select {
+	case <-lease.Context().Done():
+	case <-time.After(2 * time.Second):
+		s.Error("the holder in Go was not told")
+	}
+	if err := lease.Release(); !errors.Is(err, leasehold.ErrLost) {
+		s.Errorf("Release of a permit that was taken away: %v", err)
+	}
+	s.inJava(int64(0), "permits.availablePermits", name)
 }

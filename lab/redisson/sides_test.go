@@ -23,6 +23,8 @@ type kind struct {
 	anonymous bool
 	// polls: waiters ask again and again.
 	polls bool
+	// notified: and yet an unlock wakes them.
+	notified bool
 }
 
 func (k kind) String() string {
@@ -39,7 +41,7 @@ var kinds = []kind{
 	{holds: "lock", wants: "fenced"},
 	{holds: "spin", wants: "spin", polls: true},
 	{holds: "lock", wants: "spin", polls: true},
-	{holds: "fair", wants: "fair", polls: true}, // once a second, in Go
+	{holds: "fair", wants: "fair", polls: true, notified: true}, // once a second, in Go
 	{holds: "write", wants: "write"},
 	{holds: "write", wants: "read"},
 	{holds: "read", wants: "write"},

@@ -59,15 +59,21 @@ func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 					if err != nil || len(files) == 0 {
 						t.Errorf("no recordings in folder %s of %s: %v", folder, recordings, err)
 					}
-					for _, file := range files {
-						name := strings.TrimSuffix(filepath.Base(file), ".txt")
-						t.Run(name, func(t *testing.T) {
-							t.Parallel()
-							config, servers := setup(t)
-							side := &player{java: java, file: name, config: config, labels: map[string]string{}}
-							o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
-							redissonwire.Play(t, file, side, o, servers...)
-						})
+					for _, codec := range codecs {
+						if codec != "" && (folder != "." || *update) {
+							continue
+						}
+						for _, file := range files {
+							name := strings.TrimSuffix(filepath.Base(file), ".txt") + codec
+							t.Run(name, func(t *testing.T) {
+								t.Parallel()
+								config, servers := setup(t)
+								config.Codec = codec
+								side := &player{java: java, file: name, config: config, labels: map[string]string{}}
+								o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
+								redissonwire.Play(t, file, side, o, servers...)
+							})
+						}
 					}
 				}
 			})

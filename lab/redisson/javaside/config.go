@@ -20,6 +20,8 @@ type Config struct {
 	Protocol string
 	// Prefix is put in front of all names by a NameMapper.
 	Prefix string
+	// Codec is the class of the codec for values.
+	Codec string
 	// Watchdog is lockWatchdogTimeout, and WatchdogBatch is lockWatchdogBatchSize.
 	Watchdog      time.Duration
 	WatchdogBatch int
@@ -69,7 +71,7 @@ func (c Config) fields() map[string]any {
 	m := map[string]any{"addresses": c.Addresses}
 	for name, text := range map[string]string{
 		"mode": c.Mode, "masterName": c.MasterName, "password": c.Password, "protocol": c.Protocol, "prefix": c.Prefix,
-		"sharded": c.Sharded, "clientName": c.Name,
+		"sharded": c.Sharded, "clientName": c.Name, "codec": c.Codec,
 	} {
 		if text != "" {
 			m[name] = text

@@ -13,6 +13,10 @@ final class ClientConfig {
     String clientName;
     String protocol;
     String prefix;
+
+    /** The class of a codec. */
+    String codec;
+
     Long watchdog;
     Long fairWait;
     Long slavesSyncTimeout;

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.Codec;
 import org.redisson.config.BaseConfig;
 import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.ClusterServersConfig;
@@ -60,8 +61,17 @@ final class Clients {
         if (c.checkSyncedSlaves != null) config.setCheckLockSyncedSlaves(c.checkSyncedSlaves);
         if (c.scriptCache != null) config.setUseScriptCache(c.scriptCache);
         if (c.protocol != null) config.setProtocol(Protocol.valueOf(c.protocol));
+        if (c.codec != null) config.setCodec(codec(c.codec));
         servers(config, c);
         return config;
+    }
+
+    private static Codec codec(String name) {
+        try {
+            return (Codec) Class.forName(name).getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException(e);
+        }
     }
 
     private static void servers(Config config, ClientConfig c) {
