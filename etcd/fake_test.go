@@ -30,6 +30,7 @@ type fake struct {
 	written     int64  // revisions since the start
 	lastSession int64  // the last session that was granted
 	nextBase    int64  // the base of the next session; 0 makes 7 the ID of all sessions and bases
+	goneSession string // the key of a session that has ended
 
 	keepalives func() (*pb.LeaseKeepAliveResponse, error) // answers keepalives
 	// reads answers reads of a queue; nil forbids them.
@@ -118,7 +119,10 @@ func (f *fake) Txn(_ context.Context, r *pb.TxnRequest, opts ...grpc.CallOption)
 	}
 	t, err := writes(r) // it may take a while
 	if err == nil {
-		t.Responses = withSessions(r, t.Succeeded, t.Responses)
+		f.mu.Lock()
+		gone := f.goneSession
+		f.mu.Unlock()
+		t.Responses = withSessions(r, t.Succeeded, t.Responses, gone)
 	}
 	return t, err
 }
@@ -147,8 +151,8 @@ func (f *fake) answerReads(r *pb.TxnRequest) (*pb.TxnResponse, error) {
 	return t, nil
 }
 
-// withSessions adds to a test's answers that the requested sessions exist.
-func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp) []*pb.ResponseOp {
+// withSessions adds to a test's answers that the requested sessions exist, except the one with the key gone.
+func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp, gone string) []*pb.ResponseOp {
 	asked := r.Failure
 	if succeeded {
 		asked = r.Success
@@ -156,11 +160,14 @@ func withSessions(r *pb.TxnRequest, succeeded bool, some []*pb.ResponseOp) []*pb
 	for i, op := range asked {
 		if inner := op.GetRequestTxn(); inner != nil && i < len(some) {
 			if t := some[i].GetResponseTxn(); t != nil {
-				t.Responses = withSessions(inner, t.Succeeded, t.Responses)
+				t.Responses = withSessions(inner, t.Succeeded, t.Responses, gone)
 			}
 		}
 		if key := string(op.GetRequestRange().GetKey()); strings.HasPrefix(key, DefaultPrefix+"session/") {
 			there := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(key)}}}
+			if key == gone {
+				there.Kvs = nil
+			}
 			answer := &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: there}}
 			some = slices.Insert(some, min(i, len(some)), answer)
 		}

@@ -100,6 +100,47 @@ func TestJoinedEntryIsNotForgotten(t *testing.T) {
 	})
 }
 
+// A transaction that joins may also find that the session for a grant has ended. If the call ends before the next
+// request, the place in the queue is not forgotten.
+func TestJoinedEntryIsNotForgottenWithoutASession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newFakeEngine(t)
+		f.nextBase = 100 // each session has an ID of its own
+		r := shortRequest()
+		r.Kind, r.Size, r.Weight, r.Join, r.TTL = driver.Semaphore, 2, 2, true, 30*time.Second
+		ctx, cancel := context.WithCancel(t.Context())
+		var removed atomic.Bool
+		f.keepalives = func() (*pb.LeaseKeepAliveResponse, error) { return nil, context.DeadlineExceeded }
+		f.writes = func(q *pb.TxnRequest) (*pb.TxnResponse, error) {
+			if len(q.Compare) == 0 {
+				removed.Store(true)
+				return &pb.TxnResponse{Succeeded: true}, nil
+			}
+			put := q.Failure[0].GetRequestTxn().Success[0].GetRequestPut()
+			f.mu.Lock()
+			f.goneSession = string(q.Failure[1].GetRequestRange().Key)
+			f.mu.Unlock()
+			cancel()
+			there := []*mvccpb.KeyValue{
+				{Key: []byte("other"), CreateRevision: 1, Lease: 1, Value: newRecord(r, "other").encode()},
+				{Key: put.Key, CreateRevision: 9, Lease: put.Lease, Value: put.Value},
+			}
+			return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: 9}, Responses: []*pb.ResponseOp{
+				{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: there}}},
+			}}, nil
+		}
+		if _, err := e.Take(ctx, r); err == nil || driver.HadNoEffect(err) {
+			t.Errorf("Take: %v", err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if !removed.Load() {
+			t.Error("the key is left there")
+		}
+	})
+}
+
 // The report that a lease has expired may call the engine, since observers are called from there.
 func TestExpiryIsReportedWithoutTheMutex(t *testing.T) {
 	t.Parallel()

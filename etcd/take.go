@@ -105,6 +105,9 @@ func (a *takeAttempt) send(ctx context.Context) (g driver.Grant, again bool, err
 	}
 	q := readQueue(answers[len(answers)-1].GetResponseRange().Kvs)
 	if !granted && len(answers[len(answers)-2].GetResponseRange().Kvs) == 0 { // the session has ended
+		if err := a.noteJoined(q, t.Header.Revision); err != nil {
+			return g, false, err
+		}
 		return g, true, a.e.sessions.verify(ctx, a.holdSession)
 	}
 	if i := q.indexOfPath(a.path); i >= 0 && q[i].mark == a.owned.mark && q.indexOfOwner(a.owned.mark) != i {
@@ -117,6 +120,17 @@ func (a *takeAttempt) send(ctx context.Context) (g driver.Grant, again bool, err
 		return a.newGrant(t.Header.Revision)
 	}
 	return a.readRefusal(ctx, q, t.Header.Revision)
+}
+
+// noteJoined notes the place in the queue that the transaction at a revision has made, if any, before another one is
+// sent: the call may end in between.
+func (a *takeAttempt) noteJoined(q queue, revision int64) error {
+	i := q.indexOfPath(a.path)
+	if i < 0 || q[i].created != revision {
+		return nil
+	}
+	a.joined = true
+	return a.e.ownedKeys.noteStored(a.owned, q[i].keyState(), a.queueSession, false, idleWaiterTTL)
 }
 
 // newGrant makes the grant of a transaction at a revision.
@@ -242,14 +256,14 @@ func (a *takeAttempt) readRefusal(
 // joined earlier keeps its place. When several join at once, each sees those before it, so never too many stay; for a
 // moment there are more.
 func (a *takeAttempt) hasTooManyBefore(q queue, own *entry, revision int64) bool {
-	justJoined := a.queueSession != nil && own.created == revision
+	justJoined := a.joined || a.queueSession != nil && own.created == revision
 	return a.MaxWaiters > 0 && justJoined && q.indexOfOwner(a.owned.mark)-q.holderCount(a.Kind) >= a.MaxWaiters
 }
 
 // finalError is the error of the whole attempt. That the last request had no effect does not mean that an earlier one
 // had none.
 func (a *takeAttempt) finalError(err error) error {
-	if a.joined && err != nil && driver.HadNoEffect(err) {
+	if a.joined && driver.HadNoEffect(err) && !driver.IsNo(err) {
 		return unmarked{err}
 	}
 	return err

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -321,4 +322,71 @@ func TestTakeIsSentInTheNextSession(t *testing.T) {
 	if left := nodes(t, e, r.Key); len(left) != 0 {
 		t.Errorf("%+v are left", left)
 	}
+}
+
+// endedContext ends when it is told to, for those that look: a request that is in flight is answered before.
+type endedContext struct {
+	context.Context
+	ended atomic.Bool
+}
+
+func (c *endedContext) Err() error {
+	if c.ended.Load() {
+		return context.Canceled
+	}
+	return c.Context.Err()
+}
+
+func (c *endedContext) Done() <-chan struct{} { return nil }
+
+// callBefore is a connection that calls before, once, when a request about a path is about to be sent.
+type callBefore struct {
+	net.Conn
+	path   *atomic.Pointer[string]
+	before func()
+}
+
+func (c callBefore) Write(b []byte) (int, error) {
+	if path := c.path.Load(); path != nil && bytes.Contains(b, []byte(*path)) && c.path.CompareAndSwap(path, nil) {
+		c.before()
+	}
+	return c.Conn.Write(b)
+}
+
+// A take has joined, and then finds the holder gone that it was to wait for. It asks again, but its call ends before
+// that. Its error says that it may have an effect, so that its place is given up: by now, that holds the lock.
+func TestTakeThatEndsAfterItHasJoinedMayHaveAnEffect(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	other := openAt(t, s)
+	held := lock(t, "a")
+	mustTake(t, other, held)
+	blocker, _ := other.owned.find(ownerKey{held.Key, ownerID(held.Owner)})
+
+	ctx := &endedContext{Context: t.Context()}
+	var path atomic.Pointer[string]
+	e := openAt(t, s, WithDialer(func(dialCtx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(dialCtx, network, address)
+		return callBefore{c, &path, func() {
+			if err := other.Release(context.Background(), driver.Release{Hold: hold(held)}); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+			ctx.ended.Store(true)
+		}}, err
+	}))
+	r := lock(t, "a")
+	r.Join, r.Mode = true, driver.Shared // so that it reads whether the writer before it has downgraded
+	at := blocker.path()
+	path.Store(&at)
+	_, err := e.Take(ctx, r)
+	if !ctx.ended.Load() || len(nodes(t, other, r.Key)) != 1 {
+		t.Fatalf("Take: %v, while the entries are %+v", err, nodes(t, other, r.Key))
+	}
+	if err == nil || driver.HadNoEffect(err) {
+		t.Errorf("Take: %v, and the entry is there", err)
+	}
+	if err := e.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil && !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("Release: %v", err) // what was not granted is not held
+	}
+	mustTake(t, other, lock(t, "a"))
 }

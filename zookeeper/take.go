@@ -29,13 +29,26 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 		return driver.Grant{}, err
 	}
 	key := ownerKey{r.Key, ownerID(r.Owner)}
-	for range maxTries {
+	for try := range maxTries {
 		g, err := e.take(ctx, &r, key, from)
-		if !errors.Is(err, errGone) {
-			return g, asUnexpected(err)
+		if errors.Is(err, errGone) {
+			continue
 		}
+		if err = asUnexpected(err); try > 0 {
+			err = e.asUnknownIfJoined(key, err)
+		}
+		return g, err
 	}
-	return driver.Grant{}, errNodeChanging
+	return driver.Grant{}, e.asUnknownIfJoined(key, errNodeChanging)
+}
+
+// asUnknownIfJoined is for the error of a later try of a take: an earlier one may have joined, and found then that what
+// it was to wait for is gone.
+func (e *Engine) asUnknownIfJoined(key ownerKey, err error) error {
+	if node, _ := e.owned.find(key); node == nil || driver.IsNo(err) {
+		return err
+	}
+	return asUnknown(err)
 }
 
 // take is one attempt, for a lease that starts at from. It returns errGone if what it has read is gone meanwhile.
