@@ -161,35 +161,53 @@ func (b *batcher) stop() {
 	b.running.Wait()
 }
 
-// send sends a batch and reads the answers.
+// send sends a batch and reads the answers. What was not sent, since the connection broke before, is sent over another
+// one.
 func (b *batcher) send(ctx context.Context, requests []*request) {
+	unsent, err := b.sendOver(ctx, requests)
+	if len(unsent) > 0 {
+		unsent, err = b.sendOver(ctx, unsent)
+	}
+	for _, r := range unsent {
+		r.end(explainNotSent(err))
+	}
+}
+
+// sendOver sends a batch over one connection and reads the answers. If the connection breaks, it returns the requests
+// that were not sent, and why.
+func (b *batcher) sendOver(ctx context.Context, requests []*request) (unsent []*request, err error) {
 	conn, err := b.engine.pool.Acquire(ctx)
 	if err != nil {
 		for _, r := range requests {
 			r.end(explainNotSent(err))
 		}
-		return
+		return nil, nil
 	}
 	defer conn.Release()
 	prepared := requests[:0:0]
-	for _, r := range b.runAtOnce(ctx, conn.Conn(), requests) {
-		if r.statement, err = conn.Conn().Prepare(ctx, r.query, r.query); err != nil {
+	rest := b.runAtOnce(ctx, conn.Conn(), requests)
+	for i, r := range rest {
+		r.statement, err = conn.Conn().Prepare(ctx, r.query, r.query)
+		switch {
+		case err == nil:
+			prepared = append(prepared, r)
+		case conn.Conn().IsClosed():
+			return append(prepared, rest[i:]...), err
+		default:
 			r.end(explainNotSent(err))
-			continue
 		}
-		prepared = append(prepared, r)
 	}
-	if len(prepared) == 0 {
-		return
-	}
-	if len(prepared) == 1 {
+	switch len(prepared) {
+	case 0:
+	case 1:
 		prepared[0].sendAlone(ctx, conn.Conn())
-	} else {
+	default:
 		sendAll(ctx, conn.Conn(), prepared)
 	}
 	for _, r := range prepared {
 		forgetStatement(ctx, conn.Conn(), r.query, r.serverErr)
 	}
+	return nil, nil
 }
 
 // forgetStatement deallocates a prepared statement that has become invalid, so that the next request prepares it again.

@@ -3,7 +3,9 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -66,6 +68,68 @@ func TestBatchedRequestsAreIndependent(t *testing.T) {
 	}
 	if values[4] != "\x01" {
 		t.Errorf("the last one was answered %q", values[4])
+	}
+}
+
+// garbled is a connection that turns the next message of the server into nonsense, once it is told to.
+type garbled struct {
+	net.Conn
+	next *atomic.Bool
+}
+
+func (c garbled) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n >= 5 && c.next.CompareAndSwap(true, false) {
+		copy(b, "\x01\xff\xff\xff\xff")
+	}
+	return n, err
+}
+
+// After a message that makes no sense, the requests that were not sent on that connection are sent on another one.
+func TestRequestsAfterAGarbledMessage(t *testing.T) {
+	t.Parallel()
+	_, schema := newTables(t)
+	c, err := pgxpool.ParseConfig(shared(t).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // that would be garbled
+	var next atomic.Bool
+	dial := c.ConnConfig.DialFunc
+	c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return garbled{conn, &next}, err
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	e := open(t, pool, schema)
+	mustTake(t, e, lock("first"))
+
+	next.Store(true)
+	_, errs := e.Together(t.Context(), "SELECT true", "SELECT NOT false", "SELECT 1 = 1")
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	if next.Load() {
+		t.Error("no message was garbled")
+	}
+	for i := range 3 {
+		mustTake(t, e, lock(fmt.Sprintf("before-%d", i))) // so that the statement is prepared
+		next.Store(true)
+		r := lock(fmt.Sprintf("name-%d", i))
+		if _, err := e.Take(t.Context(), r); err == nil || driver.HadNoEffect(err) {
+			t.Errorf("Take whose answer was garbled: %v", err)
+		}
+		mustTake(t, e, r)
+		mustRelease(t, e, r)
+		if _, err := e.List(t.Context(), driver.Query{}); err != nil {
+			t.Errorf("List: %v", err)
+		}
 	}
 }
 

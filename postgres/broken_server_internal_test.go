@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -48,6 +49,53 @@ func brokenServer(t *testing.T, answer string) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// Without a deadline, Open gives up a server that lets clients in, and then is silent.
+func TestOpenWithoutADeadlineGivesUp(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Open(context.WithoutCancel(t.Context()), "postgres://anna@"+brokenServer(t, "")+"/db?sslmode=disable")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errOpenTimeout) || !driver.HadNoEffect(err) || driver.IsPermanent(err) {
+			t.Errorf("Open: %v", err)
+		}
+		if took := time.Since(began); took < openTimeout {
+			t.Errorf("Open gave up after %v", took)
+		}
+	case <-time.After(openTimeout + 10*time.Second):
+		t.Fatal("Open does not end")
+	}
+}
+
+// A server that accepts connections and says nothing, as one that was stopped, is given up sooner.
+func TestOpenOfASilentServerGivesUp(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for parameters, limit := range map[string]time.Duration{
+		"sslmode=disable":                   connectTimeout,
+		"sslmode=disable&connect_timeout=1": time.Second,
+	} {
+		t.Run(parameters, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			_, err := Open(ctx, "postgres://anna@"+l.Addr().String()+"/db?"+parameters)
+			if took := time.Since(began); err == nil || took < limit || took > limit+10*time.Second {
+				t.Errorf("Open took %v: %v", took, err)
+			}
+		})
+	}
 }
 
 // A server whose answers make no sense, or that leaves requests unanswered, holds up neither Open nor Close: pgx would

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -33,6 +35,9 @@ import (
 // PGPASSWORD, PGPASSFILE and so on), as in pgx. Files of passwords, services and certificates that other users could
 // write or replace are refused.
 //
+// A server that does not answer is given up after connect_timeout, which is 3 s by default, and Open as a whole after
+// 10 s unless ctx has a deadline.
+//
 // A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine. They are marked with
 // [driver.Permanent] if trying again is pointless, for example because the password is wrong or the tables are of a
 // newer version. No error shows a password.
@@ -44,6 +49,8 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	if t.pool.ConnConfig.RuntimeParams["application_name"] == "" {
 		t.pool.ConnConfig.RuntimeParams["application_name"] = "leasehold"
 	}
+	ctx, cancel := withOpenTimeout(ctx)
+	defer cancel()
 	pool, err := pgxpool.NewWithConfig(ctx, t.pool)
 	if err != nil {
 		return nil, driver.NoEffect(fmt.Errorf("postgres engine: %w", err))
@@ -54,10 +61,37 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	}
 	if err != nil {
 		closePool(pool)
-		return nil, err
+		return nil, explainTimeout(ctx, err)
 	}
 	e.ownsPool, e.secretFiles = true, t.secretFiles
 	return e, nil
+}
+
+const (
+	// openTimeout limits Open if its context has no deadline.
+	openTimeout = 10 * time.Second
+	// connectTimeout is how long a connection may take to be made, unless the URL or the environment says otherwise.
+	// Within the usual limit of a request, it leaves time for another host.
+	connectTimeout = 3 * time.Second
+)
+
+// errOpenTimeout is the cause of a context that openTimeout has ended.
+var errOpenTimeout = fmt.Errorf("the server has not answered within %v: find out whether it hangs, or open the "+
+	"engine with a context that has a deadline", openTimeout)
+
+func withOpenTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); bounded {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, openTimeout, errOpenTimeout)
+}
+
+// explainTimeout adds to an error of Open that its own limit has ended it.
+func explainTimeout(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errOpenTimeout) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }
 
 // New makes an engine that sends its requests over the caller's pool, which Close leaves open. The listening connection

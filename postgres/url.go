@@ -121,6 +121,9 @@ func parseURL(raw string) (*parsedURL, error) {
 	if !t.isSet("require_auth") {
 		protectPassword(t.pool.ConnConfig)
 	}
+	if t.pool.ConnConfig.ConnectTimeout == 0 && !t.isSet("connect_timeout") {
+		t.pool.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	if t.pooled && !t.isSet("default_query_exec_mode") {
 		// A pooler may give each request another connection, which does not know the statements that were prepared on
 		// another.

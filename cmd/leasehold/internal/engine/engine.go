@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/etcd"
 	"github.com/leasehold-go/leasehold/internal/engineurl"
@@ -108,9 +108,9 @@ func opened[E interface {
 	return e, e.Close, nil
 }
 
-// openLimit is how long opening may take for an engine that sends requests before it can be used. It leaves time for a
-// second server if the first one hangs.
-const openLimit = 10 * time.Second
+// openLimit is how long opening may take for an engine that sends requests before it can be used: as long as a request.
+// It leaves time for a second server if the first one hangs.
+const openLimit = leasehold.DefaultRequestTimeout
 
 // openPostgres opens a database, and creates the tables if they are missing.
 func openPostgres(raw string) (driver.Engine, func() error, error) {

@@ -63,6 +63,26 @@ func TestGivingUpOnAServerThatSaysNothing(t *testing.T) {
 	}
 }
 
+// Engines that ask a server before they can be used give up one that says nothing as soon as others do.
+func TestOpeningAServerThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"postgres": "postgres://user@%s/db", "zookeeper": "zookeeper://%s"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			began := time.Now()
+			_, _, err = Open(fmt.Sprintf(url, l.Addr()))
+			if took := time.Since(began); err == nil || took > leasehold.DefaultRequestTimeout+4*time.Second {
+				t.Errorf("Open took %v: %v", took, err)
+			}
+		})
+	}
+}
+
 func begin(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
