@@ -10,7 +10,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/lab/redisson/register"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
@@ -19,21 +18,23 @@ import (
 // goClient is one program in Go: objects on some servers, and engines on the first.
 type goClient struct {
 	t       *testing.T
-	server  *redisserver.Server
+	addr    string // of the first server
 	objects []*objects.Client
 }
 
-func newGoClient(t *testing.T, servers []*redisserver.Server) *goClient {
+// newGoClient returns a client for servers at some addresses. With faults, what it releases at the end may be lost.
+func newGoClient(t *testing.T, addrs []string, faults bool) *goClient {
 	t.Helper()
-	c := &goClient{t: t, server: servers[0]}
-	for _, s := range servers {
-		rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
+	c := &goClient{t: t, addr: addrs[0]}
+	for _, addr := range addrs {
+		rdb := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
 		o, err := objects.New(rdb, objects.WithWatchdogTimeout(watchdog))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := errors.Join(o.Close(), rdb.Close()); err != nil {
+			err := errors.Join(o.Close(), rdb.Close())
+			if err != nil && (!faults || !errors.Is(err, leasehold.ErrUnknown)) {
 				t.Error(err)
 			}
 		})
@@ -46,7 +47,7 @@ func newGoClient(t *testing.T, servers []*redisserver.Server) *goClient {
 func (c *goClient) engine(lock redisson.LockType) *leasehold.Client {
 	c.t.Helper()
 	opts := []redisson.Option{redisson.WithLock(lock), redisson.WithJavaWatchdogTimeout(watchdog)}
-	client := leasehold.New(newEngine(c.t, c.server, opts...), leasehold.WithDefaults(leasehold.TTL(watchdog)))
+	client := leasehold.New(newEngine(c.t, c.addr, opts...), leasehold.WithDefaults(leasehold.TTL(watchdog)))
 	c.t.Cleanup(func() { _ = client.Close() }) // all is released
 	return client
 }
@@ -252,6 +253,13 @@ type goWorker struct {
 	name, who string
 	take      take
 	random    *rand.Rand
+	faults    bool // some requests and answers are lost
+}
+
+// isFault reports whether an error may come from a lost request or answer.
+func (w goWorker) isFault(err error) bool {
+	return w.faults && (errors.Is(err, leasehold.ErrUnavailable) || errors.Is(err, leasehold.ErrUnknown) ||
+		errors.Is(err, context.DeadlineExceeded))
 }
 
 func (w goWorker) pause() { time.Sleep(time.Duration(w.random.Int64N(int64(5 * time.Millisecond)))) }
@@ -261,7 +269,7 @@ func (w goWorker) run(ctx context.Context, end time.Time) (holds, refused int, _
 	for holds == 0 || time.Now().Before(end) {
 		h, err := w.take(ctx, w.random)
 		switch {
-		case errors.Is(err, leasehold.ErrUnavailable): // its wait was over before the server had answered
+		case errors.Is(err, leasehold.ErrUnavailable), w.isFault(err): // or its wait was over before the answer
 			refused++
 			continue
 		case err != nil:
@@ -272,7 +280,7 @@ func (w goWorker) run(ctx context.Context, end time.Time) (holds, refused int, _
 			continue
 		}
 		holds++
-		if err := w.hold(ctx, h); err != nil {
+		if err := w.hold(ctx, h); err != nil && !w.isFault(err) {
 			return holds, refused, err
 		}
 		w.pause()
@@ -291,7 +299,7 @@ func (w goWorker) hold(ctx context.Context, h *held) error {
 	}
 	if h.downgrade != nil {
 		if err := h.downgrade(ctx); err != nil {
-			return err
+			return errors.Join(err, h.end())
 		}
 		enter.Mode = register.Shared
 		if err := w.register.Enter(enter); err != nil {
@@ -306,9 +314,9 @@ func (w goWorker) hold(ctx context.Context, h *held) error {
 }
 
 // newEngine returns an engine for a test, which closes it.
-func newEngine(t *testing.T, s *redisserver.Server, opts ...redisson.Option) *redisson.Engine {
+func newEngine(t *testing.T, addr string, opts ...redisson.Option) *redisson.Engine {
 	t.Helper()
-	rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
+	rdb := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
 	e, err := redisson.New(rdb, opts...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package redisson
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -78,7 +79,7 @@ func (h *hammer) inJava(t *testing.T, java *javaside.Program, clients ...string)
 	for _, client := range clients {
 		work.Go(func() {
 			did, err := java.Hammer(t.Context(), client, h.object, h.Hammer)
-			t.Logf("Java: %d holds, %d refused", did.Holds, did.Refused)
+			t.Logf("%s: Java: %d holds, %d refused", h.name, did.Holds, did.Refused)
 			for _, f := range did.Failures {
 				t.Errorf("Java: %s", f)
 			}
@@ -90,17 +91,17 @@ func (h *hammer) inJava(t *testing.T, java *javaside.Program, clients ...string)
 	work.Wait()
 }
 
-// inGo lets clients in Go take and hold it.
-func (h *hammer) inGo(t *testing.T, servers []*redisserver.Server) {
+// inGo lets clients in Go take and hold it, which reach the servers at some addresses.
+func (h *hammer) inGo(t *testing.T, addrs []string, faults bool) {
 	end := time.Now().Add(hammerTime)
 	var work sync.WaitGroup
 	var all, allRefused atomic.Int64
 	for i := range sidesEach {
-		c := newGoClient(t, servers)
+		c := newGoClient(t, addrs, faults)
 		work.Go(func() {
 			who := fmt.Sprintf("go%d", i)
 			random := rand.New(rand.NewPCG(uint64(h.Seed), uint64(i)))
-			w := goWorker{h.register, h.object, who, h.takes[i%len(h.takes)](c, h.name), random}
+			w := goWorker{h.register, h.object, who, h.takes[i%len(h.takes)](c, h.name), random, faults}
 			holds, refused, err := w.run(t.Context(), end)
 			all.Add(int64(holds))
 			allRefused.Add(int64(refused))
@@ -110,7 +111,7 @@ func (h *hammer) inGo(t *testing.T, servers []*redisserver.Server) {
 		})
 	}
 	work.Wait()
-	t.Logf("Go: %d holds, %d refused", all.Load(), allRefused.Load())
+	t.Logf("%s: Go: %d holds, %d refused", h.name, all.Load(), allRefused.Load())
 }
 
 func (h *hammer) mustNotOverlap(t *testing.T) {
@@ -122,6 +123,48 @@ func (h *hammer) mustNotOverlap(t *testing.T) {
 // Four threads of Java and four clients in Go take and hold each object at random, and no two holds overlap that must
 // not. Nothing is left behind.
 func TestBothLanguagesExcludeEachOther(t *testing.T) {
+	hammerBoth(t, func(t *testing.T, java *javaside.Program, servers []*redisserver.Server) (addrs []string) {
+		t.Run("latch", func(t *testing.T) {
+			t.Parallel()
+			hammerLatch(t, java, servers[0])
+		})
+		for _, s := range servers {
+			addrs = append(addrs, s.Addr())
+		}
+		return addrs
+	}, false)
+}
+
+// The same while one of 20 requests of Go or its answer is lost, and the servers forget their scripts again and again:
+// threads of Java work on, and get back what they do not hold.
+func TestFaultsOfGoHarmNobody(t *testing.T) {
+	hammerBoth(t, func(t *testing.T, _ *javaside.Program, servers []*redisserver.Server) (addrs []string) {
+		for _, s := range servers {
+			p := redisserver.ProxyForTest(t, s.Addr())
+			p.Intercept(func(request []byte) redisserver.Action {
+				if !bytes.Contains(request, []byte("eval")) || rand.N(20) > 0 {
+					return redisserver.Pass
+				}
+				return []redisserver.Action{redisserver.CutBefore, redisserver.CutAfter}[rand.N(2)]
+			})
+			addrs = append(addrs, p.Addr())
+			t.Run("forget", func(t *testing.T) {
+				t.Parallel()
+				for began := time.Now(); time.Since(began) < hammerTime; time.Sleep(50 * time.Millisecond) {
+					if _, err := s.Command("SCRIPT", "FLUSH"); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		return addrs
+	}, true)
+}
+
+// hammerBoth hammers all objects. setup returns where clients in Go reach the servers.
+func hammerBoth(
+	t *testing.T, setup func(t *testing.T, java *javaside.Program, servers []*redisserver.Server) []string, faults bool,
+) {
 	if hammerTime < time.Minute { // a long hammer leaves no time to tests that measure it
 		t.Parallel()
 	}
@@ -133,22 +176,19 @@ func TestBothLanguagesExcludeEachOther(t *testing.T) {
 			for i := range 3 {
 				s := redisserver.ForTest(t, redisserver.Config{})
 				c := javaside.Single(s.URL())
-				c.Watchdog = watchdog
+				c.Watchdog, c.WholeScripts = watchdog, faults // Java fails if a script is forgotten twice in a row
 				java.MustOpen(fmt.Sprint("client", i+1), c)
 				servers = append(servers, s)
 			}
 			t.Run("objects", func(t *testing.T) {
-				t.Run("latch", func(t *testing.T) {
-					t.Parallel()
-					hammerLatch(t, java, servers[0])
-				})
+				addrs := setup(t, java, servers)
 				for _, h := range hammers {
 					t.Run(h.name, func(t *testing.T) {
 						t.Parallel()
 						h.begin(t, java)
 						var work sync.WaitGroup
 						work.Go(func() { h.inJava(t, java, "client1") })
-						work.Go(func() { h.inGo(t, servers) })
+						work.Go(func() { h.inGo(t, addrs, faults) })
 						work.Wait()
 						h.mustNotOverlap(t)
 					})
@@ -157,7 +197,25 @@ func TestBothLanguagesExcludeEachOther(t *testing.T) {
 			for _, s := range servers {
 				checkNothingIsLeft(t, s)
 			}
+			checkPermitsAreBack(t, java)
 		})
+	}
+}
+
+// checkPermitsAreBack checks that the semaphores have all of their permits, also those that were taken for answers
+// which got lost.
+func checkPermitsAreBack(t *testing.T, java *javaside.Program) {
+	t.Helper()
+	for _, kind := range []string{"semaphore", "permits"} {
+		var n any
+		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+			if n = java.MustCall("client1", kind+".availablePermits", kind); n == int64(capacity) {
+				break
+			}
+		}
+		if n != int64(capacity) {
+			t.Errorf("%s: %v permits are available, want %d", kind, n, capacity)
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func permitsHaveNoName(s wireSide) {
 	if all := s.dump("p"); strings.Contains(all, uuid) || len(fmt.Sprint(id)) != 32 {
 		s.Errorf("permit %v of %s: %s", id, owner, all)
 	}
-	e := newEngine(s.T, s.server, redisson.WithLock(redisson.Plain))
+	e := newEngine(s.T, s.server.Addr(), redisson.WithLock(redisson.Plain))
 	list, err := e.List(s.Context(), driver.Query{Kind: driver.Semaphore, Name: "p"})
 	if err != nil || len(list) != 1 || len(list[0].Holders) != 2 {
 		s.Fatalf("listed %+v, %v", list, err)
@@ -191,7 +191,7 @@ func latchesAreNumbers(s wireSide) {
 	if got := s.dump("l"); got != "[[l string 2]]" {
 		s.Errorf("the keys of a latch: %s", got)
 	}
-	e := newEngine(s.T, s.server)
+	e := newEngine(s.T, s.server.Addr())
 	list, err := e.List(s.Context(), driver.Query{Kind: driver.Latch, Limit: 10})
 	if err != nil || len(list) != 0 {
 		s.Errorf("listed %+v, %v", list, err)
