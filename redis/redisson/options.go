@@ -47,10 +47,10 @@ const (
 	// Fenced is RFencedLock, the default: an RLock with tokens.
 	Fenced LockType = iota
 	// Plain is RLock: as Fenced, but nothing is stored beside the lock. The tokens of its leases are the client's clock
-	// in microseconds. So they grow only as long as the clocks of clients agree, and a resource must not rely on them.
+	// in microseconds: they grow only as long as the clocks of clients agree, so a resource must not rely on them.
 	Plain
-	// Spin is RSpinLock: the same as Plain, but waiters poll with growing pauses instead of being notified. In Java its
-	// holders notify nobody either, so all that wait behind them should be of this type.
+	// Spin is RSpinLock: the same as Plain, but waiters poll with growing pauses instead of being notified. Its holders
+	// in Java notify nobody, so whoever waits behind them should use this type, too.
 	Spin
 	// ReadWrite is RReadWriteLock. Waiters are served in no order: as in Java, writers may wait for as long as readers
 	// keep coming. No lease may be longer than [WithJavaWatchdogTimeout] says.
@@ -60,23 +60,24 @@ const (
 	// Fair is RFairLock. Waiters in Go and Java are served in the order in which they joined. Of the callers of one
 	// client of the library, one is in the queue at a time.
 	//
-	// Redisson judges by the clocks of clients whether a waiter is still there, and so does this type. A dead waiter
-	// in Go delays those behind it by no more than 5 s once the lock is free; one in Java by up to the time that it
-	// wanted to wait (fairLockWaitTimeout, 5 minutes by default). Who unlocks in Go, and who waits there, also sees
-	// whether the next waiter listens for messages. If it does not, it delays the others by 2 s if it is in Go, and
-	// 15 s if it is in Java: Redisson may take 10 s to connect again.
-	// If the clock of a client is ahead of that of a waiter in Go by 5 s or more, the client takes the waiter for dead,
-	// and the waiter joins again at the end of the queue. If it is behind, dead waiters delay it by so much longer.
-	// Clocks never decide who holds: only the order and these delays depend on them.
+	// As in Redisson, clients judge by their clocks whether a waiter is still there. So the order and the delays below
+	// depend on clocks; who holds does not. A waiter that has died delays those behind it:
 	//
-	// A waiter in Go asks again each second. It loses its place if it cannot reach the server for 5 s.
+	//   - in Go, by up to 5 s from when the lock is free;
+	//   - in Java, by up to the time that it wanted to wait (fairLockWaitTimeout, 5 minutes by default);
+	//   - by 2 s in Go and 15 s in Java if a program in Go unlocks or waits behind it: that sees that nobody listens
+	//     for the waiter's messages. Redisson may take 10 s to connect again;
+	//   - by so much longer as the clock of the client that judges is behind.
+	//
+	// A client whose clock is 5 s or more ahead of that of a waiter in Go takes the waiter for dead; the waiter then
+	// joins again, at the end of the queue. A waiter in Go asks again each second, and loses its place if it cannot
+	// reach the server for 5 s.
 	//
 	// A waiter in Java removes itself from the queue when its deadline has passed, even if it waits for a lock that is
 	// held. While programs in Go hold the lock or wait for it, they raise the deadlines of those in Java that listen.
 	// They do not see listeners in a Cluster whose messages are not sharded, or at replicas (subscriptionMode SLAVE).
 	//
-	// An engine of this type has no semaphores, as those of Redisson serve waiters in no order: use another engine for
-	// them.
+	// An engine of this type has no semaphores, since Redisson's serve waiters in no order: use another engine.
 	Fair
 )
 

@@ -42,10 +42,19 @@
 //	isLocked(), remainTimeToLive()                     IsLocked(ctx), RemainingTime(ctx)
 //	isHeldByCurrentThread(), getHoldCount()            HoldCount()
 //	forceUnlock()                                      ForceUnlock(ctx)
+//	acquire(), release(id) of permits with leases      Acquire(ctx, 1), and Release of the lease that it returns
+//	await(time, unit) of a latch                       Await(ctx), with a deadline
+//	lockAsync() and the like                           the same methods, in a goroutine
 //	IllegalMonitorStateException                       ErrNotHeld
 //	Config.lockWatchdogTimeout, NameMapper             WithWatchdogTimeout, WithPrefix
 //
 // A ctx that ends also ends the wait: a deadline is as good as a wait time.
+//
+// # Errors
+//
+// Unless said otherwise, an error is a *[leasehold.Error], and matches leasehold.ErrUnavailable if the server did not
+// answer, or refused; leasehold.ErrInvalid if a name or a value is not allowed; leasehold.ErrClosed after Close; or the
+// error of ctx. That somebody else holds a lock is an error of no TryLock.
 //
 // What the locks promise, and how they differ from those in Java, is on the page docs/redisson.md of the project.
 //

@@ -228,6 +228,33 @@ func ExampleClient_ReadWriteLock() {
 	// Output: a writer beside two readers: false <nil>
 }
 
+// A writer locks for reading, too, and goes on as a reader when it has unlocked for writing. Nobody writes in between.
+func ExampleReadWriteLock() {
+	r, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	lock := r.ReadWriteLock("prices")
+	for _, each := range []*objects.Lock{lock.WriteLock(), lock.ReadLock()} {
+		if err := each.Lock(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := lock.WriteLock().Unlock(); err != nil {
+		log.Fatal(err)
+	}
+	defer lock.ReadLock().Unlock()
+	fmt.Println(lock.HoldCounts())
+	written, err := r.ReadWriteLock("prices").WriteLock().IsLocked(ctx)
+	fmt.Println("a writer holds it:", written, err)
+	read, err := r.ReadWriteLock("prices").ReadLock().IsLocked(ctx)
+	fmt.Println("a reader holds it:", read, err)
+	// Output:
+	// 0 1
+	// a writer holds it: false <nil>
+	// a reader holds it: true <nil>
+}
+
 // All of the locks, or none.
 func ExampleNewMultiLock() {
 	r, stop := connect()

@@ -15,7 +15,10 @@ import (
 )
 
 // MultiLock holds several locks as one: all of them, or with [NewRedLock] a majority. They may be on different servers,
-// of different clients. It is safe for concurrent use, as a [Lock] is. The locks must not be used otherwise meanwhile.
+// of different clients. It is safe for concurrent use, as a [Lock] is.
+//
+// Use the locks otherwise only to ask, for a token or whether they are locked: a MultiLock has no methods for that, as
+// in Redisson.
 type MultiLock struct {
 	locks []*Lock
 	need  int
