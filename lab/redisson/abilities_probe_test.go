@@ -425,7 +425,11 @@ func (p *program) useMulti(newMulti func(...*objects.Lock) (*objects.MultiLock, 
 				return nil, err
 			}
 			g := &grip{ctx: m.Context(), end: m.Unlock}
+			late := time.Now().Add(2 * time.Second) // one of the servers may have refused
 			for _, l := range locks {
+				for l.HoldCount() == 0 && time.Now().Before(late) { // a majority is held before the last one
+					time.Sleep(time.Millisecond)
+				}
 				g.tokens = append(g.tokens, l.Token())
 			}
 			return g, nil

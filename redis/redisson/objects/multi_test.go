@@ -106,6 +106,7 @@ func TestMultiLockThatWasTakenAway(t *testing.T) {
 			mustForce(t, c.Lock(name))
 		}
 		for _, name := range []string{"a", "b"}[:i] {
+			awaitLocked(t, c.Lock(name)) // a majority is held before the last one
 			mustForce(t, c.Lock(name))
 		}
 		if err := all.Unlock(); errors.Is(err, objects.ErrNotHeld) != (i > 0) {
@@ -113,6 +114,20 @@ func TestMultiLockThatWasTakenAway(t *testing.T) {
 		}
 		if err := most.Unlock(); errors.Is(err, objects.ErrNotHeld) != lost {
 			t.Errorf("Unlock of a majority after %d of 3 locks were taken away: %v", i, err)
+		}
+	}
+}
+
+func awaitLocked(t *testing.T, l *objects.Lock) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		locked, err := l.IsLocked(t.Context())
+		must(t, err)
+		if locked {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nobody has locked %q", l.Name())
 		}
 	}
 }
