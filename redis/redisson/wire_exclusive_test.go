@@ -2,9 +2,7 @@ package redisson_test
 
 import (
 	"context"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -13,91 +11,32 @@ import (
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
-// deviation is a difference in what scripts write, on purpose.
-type deviation struct {
-	why  string
-	line string // a pattern for parts of lines, of Redisson or of ours
-	to   string // what is left of such a part to compare. If the line is then empty, it is left out.
-}
-
 // deviations are those of RLock, RFencedLock and RSpinLock. docs/redisson.md says what they are for.
-var deviations = []deviation{
-	{"No script is sent twice, so none notes that it has run.", `^[kw] .*redisson_unlock_latch:.*`, ""},
-	{"The program counts how often it has locked, so an unlock does not count down before it deletes.",
-		`^w hincrby \S+ \S+ -1$`, ""},
-	{"Locks with tokens have fields of their own.", `^w hset \S+ leasehold:.*`, ""},
-	{"Locks with tokens have fields of their own.", `, leasehold:holder: "[^"]*", leasehold:token: \d+`, ""},
-	{"A client may take several tokens at once.", `^w incr (redisson_lock_token:\S+)$`, "w incrby $1 1"},
+var deviations = []redissonwire.Deviation{
+	{Why: "No script is sent twice, so none notes that it has run.", Line: `^[kw] .*redisson_unlock_latch:.*`},
+	{Why: "The program counts how often it has locked, so an unlock does not count down before it deletes.",
+		Line: `^w hincrby \S+ \S+ -1$`},
+	{Why: "Locks with tokens have fields of their own.", Line: `^w hset \S+ leasehold:.*`},
+	{Why: "Locks with tokens have fields of their own.", Line: `, leasehold:holder: "[^"]*", leasehold:token: \d+`},
+	{Why: "A client may take several tokens at once.", Line: `^w incr (redisson_lock_token:\S+)$`, To: "w incrby $1 1"},
 }
 
 // ofSpin are those of RSpinLock alone.
-var ofSpin = []deviation{
-	{"An unlock notifies waiters of an RLock.", `^(m|w publish) redisson_lock__channel:.*`, ""},
+var ofSpin = []redissonwire.Deviation{
+	{Why: "An unlock notifies waiters of an RLock.", Line: `^(m|w publish) redisson_lock__channel:.*`},
 }
 
 // ofReadWrite are those of RReadWriteLock alone.
-var ofReadWrite = []deviation{
-	{"Tokens and texts about holders are in a key that is deleted with the lock.",
-		`^(w del \S+) leasehold_holders:\S+$`, "$1"},
-	{"Tokens and texts about holders are in a key of their own.", `^[kw] .*leasehold_holders:.*`, ""},
-	{"It has tokens, as an RFencedLock has.", `^[kw] .*redisson_lock_token:.*`, ""},
-	{"A reader holds once.", `^w hincrby (\S+ \S+ 1)$`, "w hset $1"},
-	{"A ttl is set only if it grows. In Redisson, a shorter lease sets what is left.", `^w pexpire \S+ ~\d+$`, ""},
-	{"A reader's key and its ttl are set by one command. The ttl is that of the key that is left.",
-		`^w (pexpire \S+:rwlock_timeout:1 \d+|set \S+:rwlock_timeout:1 1( px \d+)?)$`, ""},
-}
-
-// rewriter changes lines to what is compared of them: what commands write, in any order within a script, what they
-// publish, and the keys that they leave.
-type rewriter struct {
-	kinds      string // of lines that are compared, by their first characters
-	deviations []deviation
-	patterns   []*regexp.Regexp
-	used       []bool
-}
-
-func newRewriter(deviations []deviation) *rewriter {
-	w := &rewriter{kinds: "wmk", deviations: deviations, used: make([]bool, len(deviations))}
-	for _, d := range deviations {
-		w.patterns = append(w.patterns, regexp.MustCompile(d.line))
-	}
-	return w
-}
-
-func (w *rewriter) rewrite(lines []string) (left []string) {
-	nothing := slices.Contains(lines, "= false")
-	counts := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "w decr ") })
-	tells := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "m ") })
-	deletes := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "w del ") })
-	for _, line := range lines {
-		if !strings.ContainsAny(line[:1], w.kinds) {
-			continue
-		}
-		// Of a lock or a latch that is free, or a latch that is at zero.
-		if (nothing || counts && deletes && !tells) && strings.HasPrefix(line, "w de") {
-			continue
-		}
-		for i, p := range w.patterns {
-			changed := p.ReplaceAllString(line, w.deviations[i].to)
-			w.used[i] = w.used[i] || changed != line
-			line = changed
-		}
-		if line != "" {
-			left = append(left, line)
-		}
-	}
-	slices.Sort(left)
-	return left
-}
-
-// checkUsed checks that there is a line for each deviation.
-func (w *rewriter) checkUsed(t *testing.T) {
-	t.Helper()
-	for i, d := range w.deviations {
-		if !w.used[i] && !t.Failed() {
-			t.Errorf("there is no line %s", d.line)
-		}
-	}
+var ofReadWrite = []redissonwire.Deviation{
+	{Why: "Tokens and texts about holders are in a key that is deleted with the lock.",
+		Line: `^(w del \S+) leasehold_holders:\S+$`, To: "$1"},
+	{Why: "Tokens and texts about holders are in a key of their own.", Line: `^[kw] .*leasehold_holders:.*`},
+	{Why: "It has tokens, as an RFencedLock has.", Line: `^[kw] .*redisson_lock_token:.*`},
+	{Why: "A reader holds once.", Line: `^w hincrby (\S+ \S+ 1)$`, To: "w hset $1"},
+	{Why: "A ttl is set only if it grows. In Redisson, a shorter lease sets what is left.",
+		Line: `^w pexpire \S+ ~\d+$`},
+	{Why: "A reader's key and its ttl are set by one command. The ttl is that of the key that is left.",
+		Line: `^w (pexpire \S+:rwlock_timeout:1 \d+|set \S+:rwlock_timeout:1 1( px \d+)?)$`},
 }
 
 // TestWritesOfLocksAreRedissons plays what was recorded of locks without a queue. The scripts write the same
@@ -106,7 +45,7 @@ func TestWritesOfLocksAreRedissons(t *testing.T) {
 	t.Parallel()
 	for file, recorded := range map[string]struct {
 		lock       redisson.LockType
-		deviations []deviation
+		deviations []redissonwire.Deviation
 		leftOut    []string
 	}{
 		"lock": {redisson.Plain, deviations, []string{
@@ -135,13 +74,13 @@ func TestWritesOfLocksAreRedissons(t *testing.T) {
 			side := &wireSide{t: t, server: s, lock: recorded.lock,
 				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
 				interrupts: map[string]context.CancelFunc{}}
-			w := newRewriter(recorded.deviations)
+			w := redissonwire.NewRewriter(recorded.deviations)
 			redissonwire.Play(t, "testdata/wire/"+file+".txt", side, redissonwire.Options{
 				Parts:   func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
-				Rewrite: w.rewrite,
+				Rewrite: w.Rewrite,
 			}, s)
 			if file != "lock" { // which has no tokens
-				w.checkUsed(t)
+				w.CheckUsed(t)
 			}
 		})
 	}

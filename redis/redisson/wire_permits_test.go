@@ -18,29 +18,32 @@ import (
 )
 
 // ofSemaphore are the deviations of RSemaphore.
-var ofSemaphore = []deviation{
-	{"Each request is remembered for some seconds.", `^[kw] .*leasehold_semaphore:.*`, ""},
-	{"Permits are added, and not the sum written. The key shows the sum.", `^w (set|incrby) (\S+) \d+$`, "w number $2"},
+var ofSemaphore = []redissonwire.Deviation{
+	{Why: "Each request is remembered for some seconds.", Line: `^[kw] .*leasehold_semaphore:.*`},
+	{Why: "Permits are added, and not the sum written. The key shows the sum.",
+		Line: `^w (set|incrby) (\S+) \d+$`, To: "w number $2"},
 }
 
 // ofPermits are those of RPermitExpirableSemaphore.
-var ofPermits = []deviation{
-	{"Tokens, and texts about holders, are in keys of their own.", `^[kw] .*leasehold_permits(_set)?:.*`, ""},
-	{"What has ended is removed by its end, not by its id, and a permit that is gone is not removed again. The key " +
-		"shows what is left.", `^w zrem(rangebyscore)? .*`, ""},
-	{"Permits without a lease have one.", `\b922337203685477\b|\bnow\+60000\b`, "END"},
+var ofPermits = []redissonwire.Deviation{
+	{Why: "Tokens, and texts about holders, are in keys of their own.", Line: `^[kw] .*leasehold_permits(_set)?:.*`},
+	{Why: "What has ended is removed by its end, not by its id; a permit that is gone is not removed again. The key " +
+		"shows what is left.", Line: `^w zrem(rangebyscore)? .*`},
+	{Why: "Permits without a lease have one.", Line: `\b922337203685477\b|\bnow\+60000\b`, To: "END"},
 }
 
 // ofRefusedPermits are more of those.
 var ofRefusedPermits = append(slices.Clone(ofPermits),
-	deviation{"A waiter does not make new ids for each request, which count.", `<permit\d+>`, "<permit>"})
+	redissonwire.Deviation{
+		Why: "A waiter does not make new ids for each request, which count.", Line: `<permit\d+>`, To: "<permit>",
+	})
 
 // ofLatch are those of RCountDownLatch.
-var ofLatch = []deviation{
-	{"Who has set it, and who has counted, is in a key of its own.", `^[kw] .*leasehold_latch:.*`, ""},
-	{"A latch that was set in Go ends some time.", `^w pexpireat .*`, ""},
-	{"A latch that was set in Go ends some time.", `^(k \S+ string) ttl ~\d+`, "$1"},
-	{"A delete notifies waiters, who would sleep on.", `^(m|w publish) (\S+{deleted}) [01]$`, "$1 $2"},
+var ofLatch = []redissonwire.Deviation{
+	{Why: "Who has set it, and who has counted, is in a key of its own.", Line: `^[kw] .*leasehold_latch:.*`},
+	{Why: "A latch that was set in Go ends some time.", Line: `^w pexpireat .*`},
+	{Why: "A latch that was set in Go ends some time.", Line: `^(k \S+ string) ttl ~\d+`, To: "$1"},
+	{Why: "A delete notifies waiters, who would sleep on.", Line: `^(m|w publish) (\S+{deleted}) [01]$`, To: "$1 $2"},
 }
 
 // TestPermitsAndLatchesAreRedissons is TestWritesOfLocksAreRedissons for semaphores and latches. It compares what the
@@ -49,7 +52,7 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 	t.Parallel()
 	for file, recorded := range map[string]struct {
 		played     []string
-		deviations []deviation
+		deviations []redissonwire.Deviation
 	}{
 		"permits": {[]string{
 			"permits are taken and released", "a permit expires", "a permit expires and is released",
@@ -76,13 +79,13 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
 				interrupts: map[string]context.CancelFunc{}}}
 			path := "testdata/wire/" + strings.TrimSpace(file) + ".txt"
-			w := newRewriter(recorded.deviations)
-			w.kinds += "=!"
+			w := redissonwire.NewRewriter(recorded.deviations)
+			w.Kinds += "=!"
 			redissonwire.Play(t, path, side, redissonwire.Options{
 				Parts:   func(title string) bool { return slices.Contains(recorded.played, title) },
-				Rewrite: w.rewrite,
+				Rewrite: w.Rewrite,
 			}, s)
-			w.checkUsed(t)
+			w.CheckUsed(t)
 		})
 	}
 }
