@@ -17,7 +17,7 @@ const hammerTime = time.Minute
 var beside = versions
 
 // codecs are those with which Java plays the recordings: "" is the default. None makes a difference.
-var codecs = []string{"", "org.redisson.codec.JsonJacksonCodec", "org.redisson.client.codec.StringCodec"}
+var codecs = []string{"", "org.redisson.codec.SerializationCodec", "org.redisson.client.codec.StringCodec"}
 
 // Redisson's own clients exclude each other, as the register sees it: what it finds beside clients of ours is ours.
 func TestRedissonExcludesItself(t *testing.T) {

@@ -64,13 +64,17 @@ func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 							continue
 						}
 						for _, file := range files {
-							name := strings.TrimSuffix(filepath.Base(file), ".txt") + codec
+							_, class, _ := strings.Cut(codec, "codec.")
+							name := strings.TrimSuffix(filepath.Base(file), ".txt") + class
 							t.Run(name, func(t *testing.T) {
 								t.Parallel()
 								config, servers := setup(t)
 								config.Codec = codec
 								side := &player{java: java, file: name, config: config, labels: map[string]string{}}
 								o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
+								if codec != "" { // this object is not in Go, and encodes the names of the locks
+									o.Parts = func(title string) bool { return title != "a multi-lock in one key" }
+								}
 								redissonwire.Play(t, file, side, o, servers...)
 							})
 						}
