@@ -21,7 +21,7 @@ import (
 // and none has a lease: the permits of a program that dies are gone for good, and anybody may add some. The semaphores
 // of the library have owners and leases: the engine keeps those as RPermitExpirableSemaphore.
 //
-// It is safe for concurrent use.
+// It is safe for concurrent use. If its name cannot be used, each call returns a *[NameError].
 //
 // A TryAcquire or Acquire that fails as its answer was lost is undone, and takes nothing if it arrives late: the server
 // remembers each call for 20 seconds, in a key of its own, so that an Acquire which asks again takes permits once.

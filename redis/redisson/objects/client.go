@@ -283,9 +283,9 @@ func (c *Client) newLock(e *engine, name string) *Lock {
 }
 
 // PermitExpirableSemaphore returns a semaphore whose permits have leases: an RPermitExpirableSemaphore of Redisson,
-// from getPermitExpirableSemaphore. permits is how many there are if no program has set another number, as
-// trySetPermits does. The permits of a lease are renewed, as the watchdog does with locks, which Redisson itself does
-// not offer for permits: give leasehold.NoRenew and leasehold.TTL for permits with a lease time.
+// from getPermitExpirableSemaphore. permits is how many there are, unless some program has set another number, as
+// trySetPermits does in Java. Permits that are held are renewed, as locks are by the watchdog, which Java does not have
+// for permits. For permits with a lease time, give leasehold.NoRenew and leasehold.TTL.
 func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leasehold.Option) *leasehold.Semaphore {
 	return c.plain.client.Semaphore(name, permits, append([]leasehold.Option{leasehold.TTL(c.watchdog)}, opts...)...)
 }

@@ -39,8 +39,8 @@ type request struct {
 func outlive(r *request) { r.outlives = true }
 
 // LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is
-// 0, the lock is renewed until it is unlocked or lost. A holder that locks again makes its lease last for d more, but
-// never shortens it, nor ends the renewals of a lock that is renewed.
+// 0, the lock is renewed until it is unlocked or lost. If the holder locks again, the lease lasts for at least d from
+// then on: that never shortens it, and a lock that is renewed stays so.
 func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
 
 // WaitTime limits how long the call waits: waitTime of tryLock in Redisson. TryLock then waits, and reports false when
@@ -118,8 +118,8 @@ func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 }
 
 // RemainingTime asks the server how much is left of the lease of the holder, or of the longest lease of all readers:
-// remainTimeToLive in Redisson. It is 0 if nobody holds the lock, and [driver.NoTTL] if the lease never ends, which
-// only a damaged lock has.
+// remainTimeToLive in Redisson. It is 0 if nobody holds the lock, and [driver.NoTTL] if the lease never ends, as only
+// that of a damaged lock does.
 func (l *Lock) RemainingTime(ctx context.Context) (left time.Duration, _ error) {
 	holders, err := l.h.holders(ctx, "ask for the remaining time", l.mode)
 	for _, h := range holders {

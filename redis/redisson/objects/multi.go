@@ -40,8 +40,8 @@ func NewMultiLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(
 // redis/redlock is the better engine otherwise: it knows servers that have lost their data, and has tokens.
 //
 // All servers are asked at the same time, and the majority decides: servers that fail, or hang, delay nobody as long as
-// they are a minority. One that grants later joins the lock, or is unlocked in the background. If without it no
-// majority is found, an attempt waits for its answer for a tenth of the lease, 50 ms to 1 s.
+// they are a minority. One that grants later joins the lock, or is unlocked in the background. If those that have
+// answered do not decide, an attempt waits for the others for a tenth of the lease, 50 ms to 1 s.
 //
 // Each server's lease counts from before its own request, less 1 % and 2 ms for clocks of different speed, and the lock
 // is lost when those that are left are no majority.

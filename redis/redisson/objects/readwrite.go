@@ -26,7 +26,7 @@ func (c *Client) ReadWriteLock(name string) *ReadWriteLock {
 // WriteLock returns the lock for writing: writeLock in Redisson. It counts as the same thread as the one for reading.
 //
 // If the lock is still held for reading after the last Unlock, other readers may hold it, too, from then on. If the
-// server does not answer to that, the lock is still held for writing, and Unlock may be called again.
+// server does not answer then, the lock is still held for writing, and Unlock may be called again.
 func (l *ReadWriteLock) WriteLock() *Lock { return &l.write }
 
 // ReadLock returns the lock for reading: readLock in Redisson. Its methods speak of readers only: IsLocked does not
