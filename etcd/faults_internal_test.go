@@ -141,6 +141,45 @@ func TestJoinedEntryIsNotForgottenWithoutASession(t *testing.T) {
 	})
 }
 
+// A waiter that has joined without a session for a grant, and finds too many before it, leaves again.
+func TestJoinedEntryWithoutASessionLeavesAFullQueue(t *testing.T) {
+	t.Parallel()
+	f, e := newFakeEngine(t)
+	f.nextBase = 100
+	r := shortRequest()
+	r.Kind, r.Size, r.Weight, r.Join, r.MaxWaiters, r.TTL = driver.Semaphore, 2, 2, true, 1, 30*time.Second
+	var joined []*mvccpb.KeyValue
+	revision, removed := int64(8), false
+	f.writes = func(q *pb.TxnRequest) (*pb.TxnResponse, error) {
+		if del := q.Success[0].GetRequestDeleteRange(); del != nil {
+			removed = string(del.Key) == string(joined[2].Key)
+			return &pb.TxnResponse{Succeeded: true}, nil
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.goneSession = ""
+		if joined == nil {
+			put := q.Failure[0].GetRequestTxn().Success[0].GetRequestPut()
+			joined = []*mvccpb.KeyValue{
+				{Key: []byte("holder"), CreateRevision: 1, Lease: 1, Value: newRecord(r, "holder").encode()},
+				{Key: []byte("waiter"), CreateRevision: 2, Lease: 1, Value: newRecord(r, "waiter").encode()},
+				{Key: put.Key, CreateRevision: 9, Lease: put.Lease, Value: put.Value},
+			}
+			f.goneSession = string(q.Failure[1].GetRequestRange().Key)
+		}
+		revision++
+		return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: revision}, Responses: []*pb.ResponseOp{
+			{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: joined}}},
+		}}, nil
+	}
+	if _, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrTooManyWaiters) {
+		t.Errorf("Take: %v", err)
+	}
+	if !removed || e.ownedKeys.findLocked(r.Key, r.Owner) != nil {
+		t.Error("the entry is there, or not forgotten")
+	}
+}
+
 // The report that a lease has expired may call the engine, since observers are called from there.
 func TestExpiryIsReportedWithoutTheMutex(t *testing.T) {
 	t.Parallel()

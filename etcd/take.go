@@ -144,8 +144,10 @@ func (a *takeAttempt) removeEntry(ctx context.Context, en entry) error {
 	_, err := a.e.txn(ctx, all(compareCreatedAt(en.path, en.created)), ops(opDelete(en.path)), nil)
 	if err != nil {
 		a.e.ownedKeys.noteUnknownPut(a.owned, a.TTL)
+		return err
 	}
-	return err
+	a.e.ownedKeys.noteGone(a.owned, en.created)
+	return nil
 }
 
 // prepare gets sessions that last.
