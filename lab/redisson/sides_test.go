@@ -164,7 +164,12 @@ func (l *lock) ForceUnlock(ctx context.Context) (bool, error) {
 	}
 	for _, c := range l.parts() {
 		c.Thread, c.Op = l.thread, "lock.forceUnlock"
-		if v, err := l.side.Call(ctx, c); v != true || err != nil {
+		v, err := l.side.Call(ctx, c)
+		// A majority of a red lock is held before the last one is.
+		for late := time.Now().Add(woken); v == false && err == nil && time.Now().Before(late); {
+			v, err = l.side.Call(ctx, c)
+		}
+		if v != true || err != nil {
 			return false, err
 		}
 	}
