@@ -124,6 +124,35 @@ func TestLateForcedReleaseWithoutAToken(t *testing.T) {
 	}
 }
 
+// So does a permit that another program has taken since.
+func TestLateForcedReleaseOfAPermit(t *testing.T) {
+	t.Parallel()
+	w := newWire(t)
+	const id, next = "0123456789abcdef", "fedcba9876543210"
+	hold := func(id string) { w.do("ZADD", "{a}:timeout", "922337203685477", id) }
+	w.do("SET", "a", 0)
+	hold(id)
+	client := standalone(w.server)(t)
+	e := open(t, func(*testing.T) goredis.UniversalClient { return client })
+	client.AddHook(beforeWrites(func(context.Context) {
+		w.do("ZREM", "{a}:timeout", id)
+		hold(next)
+	}))
+	key := driver.Key{Kind: driver.Semaphore, Name: "a"}
+	if err := e.ForceRelease(t.Context(), key, 0); !errors.Is(err, driver.ErrNotHeld) {
+		t.Errorf("a late ForceRelease: %v", err)
+	}
+	if w.do("GET", "a") != "0" {
+		t.Error("the next holder has lost its permit")
+	}
+	if err := e.ForceRelease(t.Context(), key, 0); err != nil {
+		t.Errorf("ForceRelease: %v", err)
+	}
+	if w.do("GET", "a") != "1" {
+		t.Error("the permit did not come back")
+	}
+}
+
 func codes(x driver.Examination) string {
 	var all []string
 	for _, f := range x.Findings {

@@ -68,11 +68,35 @@ func (permitSemaphore) renew(name string, r driver.Renewal, _ string) call {
 
 func (permitSemaphore) downgrade(string, driver.Hold, string) call { return call{} }
 
-func (permitSemaphore) force(name string, token uint64, _ []string, publish string) call {
-	return call{permitsForce, permitKeys(name, permitChannel(name)), permitArgs(publish, token)}
+func (permitSemaphore) force(name string, token uint64, ids []string, publish string) call {
+	id := ""
+	if len(ids) == 1 {
+		id = ids[0]
+	}
+	return call{permitsForce, permitKeys(name, permitChannel(name)), permitArgs(publish, token, id)}
 }
 
-func (permitSemaphore) ownersWithoutToken(any) []string { return nil }
+// ownersWithoutToken returns the ids of the permits whose holders have no token.
+func (permitSemaphore) ownersWithoutToken(status any) []string {
+	ids := []string{}
+	items, _ := status.([]any)
+	if len(items) < 3 {
+		return ids
+	}
+	held, _ := items[1].([]any)
+	known, _ := items[2].([]any)
+	holders := map[string]bool{}
+	for i := 0; i < len(known); i += 2 {
+		owner, _ := known[i].(string)
+		holders[owner] = true
+	}
+	for i := 0; i < len(held); i += 2 {
+		if id, _ := held[i].(string); !holders[id[:min(permitOwnerSize, len(id))]] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
 
 func (permitSemaphore) status(name string) call {
 	return call{permitsStatus, permitKeys(name), permitArgs()}
