@@ -94,11 +94,10 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 type wirePermits struct{ *wireSide }
 
 func (s *wirePermits) Call(ctx context.Context, c redissonwire.Call) (any, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, end := s.begin(ctx, c)
+	defer end()
 	s.mu.Lock()
 	e := s.engines[c.Client]
-	s.interrupts[c.Client+":"+c.Thread] = cancel
 	s.mu.Unlock()
 	kind, method, _ := strings.Cut(c.Op, ".")
 	switch kind {

@@ -96,10 +96,31 @@ func (s *wireSide) Labels() map[string]string {
 }
 
 func (s *wireSide) Interrupt(_ context.Context, client, thread string) error {
+	for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		cancel := s.interrupts[client+":"+thread]
+		s.mu.Unlock()
+		if cancel != nil { // else its call has not begun yet
+			cancel()
+			return nil
+		}
+	}
+	return fmt.Errorf("thread %s makes no call", thread)
+}
+
+// begin begins a call that can be interrupted until it has ended.
+func (s *wireSide) begin(ctx context.Context, c redissonwire.Call) (_ context.Context, end func()) {
+	thread := c.Client + ":" + c.Thread
+	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.interrupts[client+":"+thread]()
-	return nil
+	s.interrupts[thread] = cancel
+	return ctx, func() {
+		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.interrupts, thread)
+	}
 }
 
 // newRequest returns the request of a thread, by a new owner.
@@ -114,13 +135,12 @@ func (s *wireSide) newRequest(thread, name string, mode driver.Mode) driver.Requ
 }
 
 func (s *wireSide) Call(ctx context.Context, c redissonwire.Call) (any, error) {
+	ctx, end := s.begin(ctx, c)
+	defer end()
 	s.mu.Lock()
 	e, thread := s.engines[c.Client], c.Client+":"+c.Thread
 	slot := thread + " " + c.Op[:1] + " " + c.Name
 	r, holds := s.held[slot]
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.interrupts[thread] = cancel
 	s.mu.Unlock()
 
 	kind, method, _ := strings.Cut(c.Op, ".")

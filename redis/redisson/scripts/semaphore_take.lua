@@ -9,7 +9,10 @@ if state == 'done' then
 elseif state then
   return -1
 end
-if tonumber(redis.call('get', semaphore) or 0) < tonumber(ARGV[1]) then
+local value = redis.call('get', semaphore) or '0'
+if not string.match(value, '^-?%d+$') or #value > 16 then
+  return redis.error_reply('DAMAGED the number of permits is none')
+elseif tonumber(value) < tonumber(ARGV[1]) then
   return 0
 end
 redis.call('decrby', semaphore, ARGV[1])
