@@ -144,6 +144,105 @@ func TestMessagesInACluster(t *testing.T) {
 // failoverWatchdog is the watchdog timeout of a test with a failover, which takes some seconds.
 const failoverWatchdog = 10 * time.Second
 
+// heldAndWanted are objects that one side holds, and the other waits for.
+type heldAndWanted struct {
+	a, b thread
+	held <-chan error
+}
+
+// holdAndWant lets each side hold some kinds of objects, and the other wait until it is notified by a server.
+func holdAndWant(t *testing.T, java, golang *side, s *redisserver.Server, kinds ...string) (pairs []*heldAndWanted) {
+	for _, sides := range [][2]*side{{java, golang}, {golang, java}} {
+		for _, kind := range kinds {
+			name := fmt.Sprintf("%s in %s", kind, sides[0].language)
+			p := &heldAndWanted{a: thread{t, sides[0], "c", kind, name}, b: thread{t, sides[1], "c", kind, name}}
+			if kind == "semaphore" {
+				p.a.must("trySetPermits", 1)
+			}
+			if err := <-p.a.lock(); err != nil {
+				t.Fatal(err)
+			}
+			p.held = p.b.lock()
+			pairs = append(pairs, p)
+		}
+	}
+	awaitAll(t, s, pairs)
+	return pairs
+}
+
+// awaitAll returns when all that wait are subscribed.
+func awaitAll(t *testing.T, s *redisserver.Server, pairs []*heldAndWanted) {
+	for _, p := range pairs {
+		awaitSubscriber(t, []*redisserver.Server{s}, "CHANNELS", channelOf(p.b.kind, p.b.name))
+	}
+}
+
+// mustPass checks that nobody has got what the other side holds, and gets it after the unlock.
+func mustPass(t *testing.T, pairs []*heldAndWanted) {
+	for _, p := range pairs {
+		select {
+		case err := <-p.held:
+			t.Errorf("%s is held by both sides: %v", p.a.name, err)
+			continue
+		default:
+		}
+		began := time.Now()
+		p.a.unlock()
+		if err := <-p.held; err != nil {
+			t.Errorf("%s: %v", p.b.name, err)
+			continue
+		}
+		t.Logf("%s: the waiter had it %v after the unlock", p.b.name, time.Since(began))
+		p.b.unlock()
+	}
+}
+
+// Each side keeps what it holds when the server is killed and comes back, or when it ends subscriptions, or all
+// connections. The other side waits on, and is woken by the unlock.
+func TestServerFaultsWhileBothSidesWait(t *testing.T) {
+	for _, version := range beside {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := redisserver.ForTest(t, redisserver.Config{Lines: []string{"appendonly yes", "appendfsync always"}})
+			config := javaside.Single(s.URL())
+			config.Watchdog = failoverWatchdog
+			java, golang := newProgram(t, version), newProgram(t, "")
+			java.MustOpen("c", config)
+			golang.MustOpen("c", config)
+			command := func(words ...string) {
+				if _, err := s.Command(words...); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, fault := range []struct {
+				name   string
+				strike func()
+			}{
+				{"subscriptions", func() { command("CLIENT", "KILL", "TYPE", "pubsub") }},
+				{"connections", func() {
+					command("CLIENT", "KILL", "TYPE", "pubsub")
+					command("CLIENT", "KILL", "TYPE", "normal")
+				}},
+				{"restart", func() {
+					s.Kill()
+					if err := s.Restart(); err != nil {
+						t.Fatal(err)
+					}
+				}},
+			} {
+				t.Run(fault.name, func(t *testing.T) {
+					pairs := holdAndWant(t, java, golang, s, "lock", "fenced", "fair", "write", "semaphore")
+					began := time.Now()
+					fault.strike()
+					awaitAll(t, s, pairs)
+					t.Logf("all were subscribed after %v", time.Since(began))
+					mustPass(t, pairs)
+				})
+			}
+		})
+	}
+}
+
 // Behind Sentinels, each side keeps what it holds through a failover to a replica that knows it, and the other side
 // waits on, and is woken by the unlock on the new master.
 func TestFailoverWhileBothSidesWait(t *testing.T) {
@@ -157,23 +256,7 @@ func TestFailoverWhileBothSidesWait(t *testing.T) {
 			java, golang := newProgram(t, version), newProgram(t, "")
 			java.MustOpen("c", config)
 			golang.MustOpen("c", config)
-			type pair struct {
-				a, b thread
-				held <-chan error
-			}
-			var pairs []*pair
-			for _, sides := range [][2]*side{{java, golang}, {golang, java}} {
-				for _, kind := range []string{"lock", "fenced", "fair", "write"} {
-					name := fmt.Sprintf("%s in %s", kind, sides[0].language)
-					p := &pair{a: thread{t, sides[0], "c", kind, name}, b: thread{t, sides[1], "c", kind, name}}
-					p.a.must("lock")
-					p.held = p.b.lock()
-					pairs = append(pairs, p)
-				}
-			}
-			for _, p := range pairs {
-				awaitSubscriber(t, []*redisserver.Server{r.Master}, "CHANNELS", channelOf(p.b.kind, p.b.name))
-			}
+			pairs := holdAndWant(t, java, golang, r.Master, "lock", "fenced", "fair", "write")
 			for _, replica := range r.Replicas {
 				if err := replica.AwaitReplicaOf(r.Master); err != nil {
 					t.Fatal(err)
@@ -186,27 +269,10 @@ func TestFailoverWhileBothSidesWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("the new master was there after %v", time.Since(killed))
-			for _, p := range pairs {
-				awaitSubscriber(t, []*redisserver.Server{promoted}, "CHANNELS", channelOf(p.b.kind, p.b.name))
-			}
+			awaitAll(t, promoted, pairs)
 			t.Logf("all were subscribed after %v", time.Since(killed))
 			time.Sleep(time.Until(killed.Add(failoverWatchdog * 3 / 2))) // what nobody renews ends meanwhile
-			for _, p := range pairs {
-				select {
-				case err := <-p.held:
-					t.Errorf("%s is held by both sides: %v", p.a.name, err)
-					continue
-				default:
-				}
-				began := time.Now()
-				p.a.unlock()
-				if err := <-p.held; err != nil {
-					t.Errorf("%s: %v", p.b.name, err)
-					continue
-				}
-				t.Logf("%s: the waiter had it %v after the unlock", p.b.name, time.Since(began))
-				p.b.unlock()
-			}
+			mustPass(t, pairs)
 		})
 	}
 }
