@@ -3,6 +3,8 @@ package objects_test
 import (
 	"errors"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,5 +105,32 @@ func TestCloseFreesAFairLockThatWasDropped(t *testing.T) {
 	must(t, c.Close())
 	for _, name := range []string{"orders", "stock"} {
 		mustTry(t, newClient(t, s).FairLock(name), true)
+	}
+}
+
+// On the server, each value is a thread of its own: a UUID, and a positive number as Java has it.
+func TestEachValueIsAThread(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	c := newClient(t, s)
+	const values = 50
+	for range values {
+		l := c.ReadWriteLock("orders")
+		for range 2 { // once more, it is the same
+			must(t, l.RLock(t.Context()))
+		}
+		defer func() { must(t, errors.Join(l.RUnlock(), l.RUnlock())) }()
+	}
+	fields, err := s.Command("HKEYS", "orders")
+	must(t, err)
+	threads := 0
+	for _, field := range fields.([]any) {
+		_, number, _ := strings.Cut(ownerIDs.FindString(field.(string)), ":")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > 0 {
+			threads++
+		}
+	}
+	if threads != values || len(fields.([]any)) != values+1 {
+		t.Errorf("%d threads hold the lock, want %d: %q", threads, values, fields)
 	}
 }
