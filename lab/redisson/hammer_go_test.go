@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,13 +21,15 @@ type goClient struct {
 	t       *testing.T
 	addr    string // of the first server
 	objects []*objects.Client
+	direct  *objects.Client // for the first server, without faults
 }
 
-// newGoClient returns a client for servers at some addresses. With faults, what it releases at the end may be lost.
-func newGoClient(t *testing.T, addrs []string, faults bool) *goClient {
+// newGoClient returns a client for servers at some addresses. With faults, what it releases at the end may be lost, but
+// not at the address direct.
+func newGoClient(t *testing.T, addrs []string, direct string, faults bool) *goClient {
 	t.Helper()
 	c := &goClient{t: t, addr: addrs[0]}
-	for _, addr := range addrs {
+	for _, addr := range append(slices.Clone(addrs), direct) {
 		rdb := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
 		o, err := objects.New(rdb, objects.WithWatchdogTimeout(watchdog))
 		if err != nil {
@@ -38,6 +41,10 @@ func newGoClient(t *testing.T, addrs []string, faults bool) *goClient {
 				t.Error(err)
 			}
 		})
+		if len(c.objects) == len(addrs) {
+			c.direct = o
+			break
+		}
 		c.objects = append(c.objects, o)
 	}
 	return c
@@ -153,11 +160,13 @@ func takeReadWrite(c *goClient, name string) take {
 	}
 }
 
+// takeSemaphore gives permits back without faults: nobody else would, as they have no lease.
 func takeSemaphore(c *goClient, name string) take {
-	s := c.objects[0].Semaphore(name)
+	s, direct := c.objects[0].Semaphore(name), c.direct.Semaphore(name)
 	return func(ctx context.Context, random *rand.Rand) (*held, error) {
 		n := 1 + random.IntN(2)
-		h := &held{mode: register.Permit, weight: n, end: func() error { return s.Release(context.Background(), n) }}
+		h := &held{mode: register.Permit, weight: n}
+		h.end = func() error { return direct.Release(context.Background(), n) }
 		if _, forever := waits(random); forever {
 			return h, s.Acquire(ctx, n)
 		}

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -91,18 +92,20 @@ func (h *hammer) inJava(t *testing.T, java *javaside.Program, clients ...string)
 	work.Wait()
 }
 
-// inGo lets clients in Go take and hold it, which reach the servers at some addresses.
-func (h *hammer) inGo(t *testing.T, addrs []string, faults bool) {
+// inGo lets clients in Go take and hold it, which reach the servers at some addresses, and the first also directly.
+func (h *hammer) inGo(t *testing.T, addrs []string, direct string, faults bool) {
 	end := time.Now().Add(hammerTime)
+	ctx, cancel := context.WithDeadline(t.Context(), end.Add(time.Minute)) // who then waits still, waits in vain
+	defer cancel()
 	var work sync.WaitGroup
 	var all, allRefused atomic.Int64
 	for i := range sidesEach {
-		c := newGoClient(t, addrs, faults)
+		c := newGoClient(t, addrs, direct, faults)
 		work.Go(func() {
 			who := fmt.Sprintf("go%d", i)
 			random := rand.New(rand.NewPCG(uint64(h.Seed), uint64(i)))
 			w := goWorker{h.register, h.object, who, h.takes[i%len(h.takes)](c, h.name), random, faults}
-			holds, refused, err := w.run(t.Context(), end)
+			holds, refused, err := w.run(ctx, end)
 			all.Add(int64(holds))
 			allRefused.Add(int64(refused))
 			if err != nil {
@@ -111,6 +114,9 @@ func (h *hammer) inGo(t *testing.T, addrs []string, faults bool) {
 		})
 	}
 	work.Wait()
+	if ctx.Err() != nil {
+		t.Error("Go: somebody waited for a minute more")
+	}
 	t.Logf("%s: Go: %d holds, %d refused", h.name, all.Load(), allRefused.Load())
 }
 
@@ -188,7 +194,7 @@ func hammerBoth(
 						h.begin(t, java)
 						var work sync.WaitGroup
 						work.Go(func() { h.inJava(t, java, "client1") })
-						work.Go(func() { h.inGo(t, addrs, faults) })
+						work.Go(func() { h.inGo(t, addrs, servers[0].Addr(), faults) })
 						work.Wait()
 						h.mustNotOverlap(t)
 					})
