@@ -55,7 +55,6 @@ var kinds = []kind{
 type lock struct {
 	side               *side
 	patient            bool // with a long watchdog timeout
-	alone              bool // with a client that has no other lock
 	kind, thread, name string
 	id                 string // of the permit that is held
 }
@@ -68,9 +67,6 @@ type side struct {
 
 // client returns the client for one of the servers, "1" to "3".
 func (l *lock) client(server string) string {
-	if l.alone {
-		return "alone" + server
-	}
 	if l.patient {
 		return "patient" + server
 	}
@@ -210,9 +206,6 @@ func (b *both) start(t *testing.T, version string) *side {
 		c := javaside.Single(server.URL())
 		c.Watchdog = watchdog
 		s.MustOpen(fmt.Sprint("client", i+1), c)
-		if i == 0 {
-			s.MustOpen("alone1", c)
-		}
 		c.Watchdog = time.Minute
 		s.MustOpen(fmt.Sprint("patient", i+1), c)
 	}

@@ -209,19 +209,34 @@ func (w *wire) endLease(name, owner string) {
 	w.do("DEL", "{"+name+"}:"+owner+":rwlock_timeout:1")
 }
 
-// A reader of which a crash has left only the field excludes no writer, although the watchdog of another one has made
-// the lock last.
+// A reader in Go of which a crash has left only the field excludes no writer, although another one has made the lock
+// last.
 func TestDeadReaderExcludesNobody(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, redisson.WithLock(redisson.ReadWrite))
 	writer := request("a", "order", driver.Exclusive)
-	w.javaReads("order")
+	w.mustTake(request("dead", "order", driver.Shared))
 	w.mustBeRefused(writer)
-	w.endLease("order", javaThread)
+	w.endLease("order", redisson.OwnerID("dead"))
 	w.mustTake(writer)
 	w.checkKeys(map[string]string{redisson.OwnerID("a"): "A"}, "order A:write=1 mode=write, 20s",
-		"leasehold_holders:{order} A=1 host a, 20s", "redisson_lock_token:{order} 1, for ever")
+		"leasehold_holders:{order} A=2 host a, 20s", "redisson_lock_token:{order} 2, for ever")
 	w.mustBeRefused(request("b", "order", driver.Shared))
+}
+
+// A reader in Java excludes writers as long as the lock lasts, even if its own lease is not renewed, as by the watchdog
+// of Redisson 3.52.0.
+func TestReaderInJavaLastsAsLongAsTheLock(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, redisson.WithLock(redisson.ReadWrite))
+	writer, reader := request("a", "order", driver.Exclusive), request("b", "order", driver.Shared)
+	w.javaReads("order")
+	w.mustTake(reader)
+	w.endLease("order", javaThread)
+	w.endLease("order", redisson.OwnerID("b"))
+	w.mustBeRefused(writer)
+	w.do("DEL", "order") // its lease ends
+	w.mustTake(writer)
 }
 
 // A reader that leaves takes the dead ones along, but leaves the live ones of Java.
