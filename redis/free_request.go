@@ -73,67 +73,52 @@ func (e *Engine) runFree(ctx context.Context, r *freeRequest) (any, error) {
 		return e.batcher.wait(ctx, r)
 	}
 	own := *r // on the heap, unlike that of a caller that waits for the batcher
-	if !e.returnsInTime(ctx) {
-		return e.runAloneDetached(ctx, &own)
+	if e.returnsInTime(ctx) {
+		return e.runAlone(ctx, &own)
 	}
-	defer e.endAlone()
-	return e.runAlone(ctx, &own)
+	return detach.Call(ctx, &e.workers, func(ctx context.Context) (any, error) {
+		return e.runAlone(ctx, &own)
+	}, func(answer any, err error) { e.releaseGrant(&own, answer, err) })
 }
 
 // maxAlone is how many callers may send their requests alone at the same time, while no sender of the batcher is busy.
 const maxAlone = 2
 
 // beginAlone reports whether a caller may send a request in a script of its own: if the batcher cannot send it, or if
-// hardly anybody else sends one. If so, endAlone must be called when that has ended.
+// hardly anybody else sends one. If so, the caller must call runAlone.
 func (e *Engine) beginAlone(r *freeRequest) bool {
 	count := e.alone.Add(1)
-	if !e.router.isSingle() || r.lastText != "" {
-		return true
-	}
-	if _, busy, _ := e.batcher.Load(); busy == 0 && count <= maxAlone {
-		return true
-	}
-	e.endAlone()
-	return false
-}
-
-func (e *Engine) endAlone() { e.alone.Add(-1) }
-
-// runAloneDetached is runAlone in a goroutine that the caller leaves when ctx ends.
-func (e *Engine) runAloneDetached(ctx context.Context, r *freeRequest) (any, error) {
-	return detach.Call(ctx, &e.workers, func(ctx context.Context) (any, error) {
-		defer e.endAlone() // a call that was left still counts
-		if err := ctx.Err(); err != nil {
-			return nil, driver.NoEffect(err)
+	if e.router.isSingle() && r.lastText == "" {
+		if _, busy, _ := e.batcher.Load(); busy > 0 || count > maxAlone {
+			e.alone.Add(-1)
+			return false
 		}
-		return e.runAlone(ctx, r)
-	}, func(answer any, err error) { e.releaseGrant(r, answer, err) })
+	}
+	return true
 }
 
-// runAlone sends a request in a script of its own.
+// runAlone sends a request in a script of its own. It counts until it returns, even if its caller has left.
 func (e *Engine) runAlone(ctx context.Context, r *freeRequest) (any, error) {
+	defer e.alone.Add(-1)
+	if err := ctx.Err(); err != nil {
+		return nil, driver.NoEffect(err)
+	}
 	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
 	return answer, err
 }
 
-// releaseGrant releases what r, a take whose caller has left, was granted. Otherwise the core's clean-up would do so at
-// its next repetition. An engine that is one of several nodes releases nothing by itself, because its late vote may
-// count by then.
+// releaseGrant releases in the background what r, a take whose caller has left, was granted. Otherwise the core's
+// clean-up would do so at its next repetition. An engine that is one of several nodes releases nothing by itself,
+// because its late vote may count by then.
 func (e *Engine) releaseGrant(r *freeRequest, answer any, err error) {
 	token, _ := answer.(int64)
 	if r.kind != takeRequest || e.nodeList != nil || err != nil || token <= 0 {
 		return
 	}
 	owner, _, _ := strings.Cut(r.value, "\n")
-	release := &freeRequest{
-		kind: releaseRequest, names: r.names, value: owner, deadline: time.Now().Add(leftTakeTimeout),
-		onAnswer: func(any, error) {},
-	}
-	if e.router.isSingle() {
-		e.batcher.Add(release)
-		return
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), release.deadline)
-	defer cancel()
-	_, _ = e.runAlone(ctx, release)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
+		defer cancel()
+		_ = e.releaseFree(ctx, r.names, driver.Release{Hold: driver.Hold{Owner: owner}})
+	}()
 }

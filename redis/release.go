@@ -15,12 +15,11 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
-	if wantedByOthers := e.forgetOwner(r); !wantedByOthers && canReleaseFree(r) && !e.spentAtHead.Has(r.Owner) {
-		if done, err := e.releaseFree(ctx, r.Owner, e.names(r.Key)); done || err != nil {
-			return err
-		}
+	n := e.names(r.Key)
+	if wantedByOthers := e.forgetOwner(r); wantedByOthers || !canReleaseFree(r) || e.spentAtHead.Has(r.Owner) {
+		return e.releaseFully(ctx, n, r)
 	}
-	return e.releaseFully(ctx, r)
+	return e.releaseFree(ctx, n, r)
 }
 
 // forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
@@ -34,17 +33,20 @@ func canReleaseFree(r driver.Release) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
 }
 
-// releaseFree releases a lock that nobody waits for, as is mostly so, and reports whether it did. Its script,
-// release_free.lua, has two steps only.
-func (e *Engine) releaseFree(ctx context.Context, owner string, n names) (bool, error) {
-	answer, err := e.runFree(ctx, &freeRequest{kind: releaseRequest, names: n, value: owner})
-	return answer == int64(1), err
+// releaseFree releases a lock that nobody waits for, as is mostly so. Its script, release_free.lua, has two steps only,
+// and decides nothing if somebody waits.
+func (e *Engine) releaseFree(ctx context.Context, n names, r driver.Release) error {
+	answer, err := e.runFree(ctx, &freeRequest{kind: releaseRequest, names: n, value: r.Owner})
+	if err != nil || answer == int64(1) {
+		return err
+	}
+	return e.releaseFully(ctx, n, r)
 }
 
 // releaseFully releases whatever the owner holds, or its place in the queue.
-func (e *Engine) releaseFully(ctx context.Context, r driver.Release) error {
+func (e *Engine) releaseFully(ctx context.Context, n names, r driver.Release) error {
 	keepHead := e.spentAtHead.Has(r.Owner)
-	err := replies.Held(e.run(ctx, scriptRelease, e.names(r.Key),
+	err := replies.Held(e.run(ctx, scriptRelease, n,
 		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
 	if keepHead && (err == nil || driver.IsNo(err)) {
 		e.spentAtHead.Remove(r.Owner)

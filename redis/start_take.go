@@ -74,25 +74,25 @@ func (t *startedTake) runTake(take func(context.Context, quorumnode.Request) (dr
 
 // StartRelease implements [quorumnode.Starter]. See StartTake.
 func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(error)) {
-	wait := func(release func(context.Context, driver.Release) error) {
-		_, err := beforeDeadline(ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, release(ctx, r)
-		})
+	wait := func(release func(context.Context) error) {
+		_, err := beforeDeadline(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, release(ctx) })
 		done(err)
 	}
 	if !e.router.isSingle() || !canReleaseFree(r) || checkOwner(r.Owner) != nil {
-		go wait(e.Release)
+		go wait(func(ctx context.Context) error { return e.Release(ctx, r) })
 		return
 	}
+	n := e.names(r.Key)
+	fully := func(ctx context.Context) error { return e.releaseFully(ctx, n, r) }
 	if wantedByOthers := e.forgetOwner(r); wantedByOthers || e.spentAtHead.Has(r.Owner) { // as in Release
-		go wait(e.releaseFully)
+		go wait(fully)
 		return
 	}
-	t := &freeRequest{kind: releaseRequest, names: e.names(r.Key), value: r.Owner}
+	t := &freeRequest{kind: releaseRequest, names: n, value: r.Owner}
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = func(answer any, err error) {
 		if err == nil && answer != int64(1) {
-			go wait(e.releaseFully)
+			go wait(fully)
 			return
 		}
 		done(err)
