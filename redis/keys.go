@@ -1,9 +1,8 @@
 package redis
 
 import (
-	"strconv"
+	"errors"
 	"strings"
-	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -56,9 +55,6 @@ func (e *Engine) names(k driver.Key) names {
 // partPrefix returns what begins all keys but that of the value of a lock.
 func (n names) partPrefix() string { return n.token[:strings.LastIndexByte(n.token, ':')+1] }
 
-// slot returns the hash slot of the keys in a Cluster.
-func (n names) slot() uint16 { return crc16(hashTag(n.token)) % slots }
-
 // allKeys returns the keys for scripts that include lock.lua.
 func (n names) allKeys() []string {
 	p := n.partPrefix()
@@ -70,65 +66,6 @@ func (n names) allKeys() []string {
 
 // valueAndToken returns the keys of the value and the token.
 func (n names) valueAndToken() []string { return []string{n.value, n.token} }
-
-// hashTagFor returns a hash tag that leads to the slot of key.
-func hashTagFor(key string) string {
-	tag := hashTag(key)
-	if strings.Contains(tag, "}") { // the key has no tag, and cannot be a tag
-		return slotTags()[crc16(tag)%slots]
-	}
-	return tag
-}
-
-// slots is how many hash slots a Cluster has.
-const slots = 16384
-
-// hashTag returns the part of a key that determines its slot: what is between the first { and the next }, unless that
-// is empty. See https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags.
-func hashTag(key string) string {
-	if _, after, found := strings.Cut(key, "{"); found {
-		if tag, _, found := strings.Cut(after, "}"); found && tag != "" {
-			return tag
-		}
-	}
-	return key
-}
-
-// crc16 is CRC-16/XMODEM.
-func crc16(s string) (crc uint16) {
-	for i := range len(s) {
-		crc = crc<<8 ^ crcTable[byte(crc>>8)^s[i]]
-	}
-	return crc
-}
-
-var crcTable = func() (table [256]uint16) {
-	for i := range table {
-		crc := uint16(i) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-		table[i] = crc
-	}
-	return table
-}()
-
-// slotTags are short hash tags, one for each slot.
-var slotTags = sync.OnceValue(func() *[slots]string {
-	var table [slots]string
-	for i, missing := 0, slots; missing > 0; i++ {
-		s := strconv.Itoa(i)
-		if at := crc16(s) % slots; table[at] == "" {
-			table[at] = s
-			missing--
-		}
-	}
-	return &table
-})
 
 // parseKey returns the name that a Redis key belongs to, and the key's last part, which is "" for the value of a lock.
 func parseKey(prefix, key string) (k driver.Key, part string, ok bool) {
@@ -162,4 +99,22 @@ func parseKey(prefix, key string) (k driver.Key, part string, ok bool) {
 		}
 	}
 	return k, part, true
+}
+
+// errOwner refuses an owner that the scripts could not tell from others. An empty one would be nobody's, like what a
+// release keeps.
+var errOwner = driver.Permanent(errors.New("redis: the owner is empty or not printable ASCII: " +
+	"give each attempt an owner as the contract of engines says"))
+
+// checkOwner refuses an owner that is empty or does not fit on one line.
+func checkOwner(owner string) error {
+	for i := range len(owner) {
+		if owner[i] < ' ' || owner[i] > '~' {
+			return errOwner
+		}
+	}
+	if owner == "" {
+		return errOwner
+	}
+	return nil
 }

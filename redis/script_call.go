@@ -51,3 +51,19 @@ func (call scriptCall) commandBy(ctx context.Context, by string, set *scriptSet,
 	cmd.SetFirstKeyPos(3)
 	return luascript.SingleCommand{Cmd: cmd}
 }
+
+// placeArg converts a place in the queue for the scripts.
+func placeArg(place, owner string) string {
+	if place == owner {
+		return ""
+	}
+	return place
+}
+
+// flagArg converts a bool for the scripts.
+func flagArg(b bool) string {
+	if b {
+		return "1"
+	}
+	return ""
+}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
-	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Take implements [driver.Engine].
@@ -78,81 +75,6 @@ func (e *Engine) takeFree(ctx context.Context, r quorumnode.Request, n names) (d
 	}
 	answer, err := e.runFree(ctx, &t)
 	return readTakeFree(answer, err, first, r.Request)
-}
-
-// setTake makes t a take, and returns the smallest token that it accepts.
-func (t *freeRequest) setTake(r quorumnode.Request, n names) (first int64, _ error) {
-	t.kind, t.names = takeRequest, n
-	first = tokenFloor(r)
-	tokens := int64(max(r.Tokens, 1))
-	if first > driver.MaxToken-tokens+1 {
-		return 0, errUndecided // take.lua will say that there are no more tokens
-	}
-	var number [20]byte
-	text := strconv.AppendInt(number[:0], first, 10)
-	t.ttlMillis = luascript.Millis(r.TTL)
-	t.value = lockValue(r.Owner, text, tokens, luascript.WithoutNUL(r.Holder))
-	t.floorText = t.value[len(r.Owner)+1:][:len(text)]
-	if tokens > 1 {
-		t.lastText = strconv.FormatInt(first+tokens-1, 10)
-	}
-	return first, nil
-}
-
-// tokenFloor returns the smallest token that may be granted to a request.
-func tokenFloor(r quorumnode.Request) int64 {
-	if r.Floor != 0 {
-		return int64(r.Floor)
-	}
-	return nowMicros()
-}
-
-// lockValue returns the value of a lock: owner, first token, number of tokens, time of the grant, and holder text. That
-// time is the client's clock, as the first token is. See lock.lua.
-func lockValue(owner string, firstToken []byte, tokens int64, text string) string {
-	var b strings.Builder
-	b.Grow(len(owner) + 2*len(firstToken) + len(text) + 24)
-	b.WriteString(owner)
-	b.WriteByte('\n')
-	b.Write(firstToken)
-	b.WriteByte(' ')
-	b.WriteString(strconv.FormatInt(tokens, 10))
-	b.WriteByte(' ')
-	b.Write(firstToken)
-	b.WriteByte('\n')
-	b.WriteString(text)
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than freeHeldUntil is freeHeldUntil - ms.
-const (
-	freeUndecided   = 0  // only take.lua can decide
-	freeGranted     = 1  // granted, with the smallest token that the request accepts
-	freeHeldForever = -1 // held, without expiry
-	freeHeldUntil   = -2 // held for a time
-)
-
-// readTakeFree reads the answer of take_free.lua.
-func readTakeFree(answer any, err error, first int64, r driver.Request) (driver.Grant, error) {
-	if errors.Is(err, errGrantsClosed) {
-		err = errUndecided // take.lua says for how long, and can join
-	}
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	switch token, _ := answer.(int64); {
-	case token == freeUndecided:
-		return driver.Grant{}, errUndecided
-	case token == freeGranted:
-		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
-	case token == freeHeldForever:
-		return driver.Grant{}, &driver.HeldError{Left: -1}
-	case token <= freeHeldUntil:
-		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(freeHeldUntil - token)}
-	default:
-		return newGrant(token, int64(max(r.Tokens, 1)), r)
-	}
 }
 
 // newGrant checks and converts the token of a grant.
