@@ -160,15 +160,14 @@ func (c *Client) renew(holds []*hold) {
 		groups[g] = append(groups[g], h)
 	}
 	for _, g := range order {
-		limit, takes := g.limit, g.takes
 		for batch := range slices.Chunk(groups[g], maxSize) {
 			if c.abilities.Local {
 				c.renewBatch(c.lifetime, batch, doNothing)
 				continue
 			}
-			pending := takes.ExpectRenewals(limit)
+			pending := g.takes.ExpectRenewals(g.limit)
 			go func() {
-				ctx, cancel := context.WithTimeoutCause(c.lifetime, limit, timelimit.ErrNoAnswer)
+				ctx, cancel := context.WithTimeoutCause(c.lifetime, g.limit, timelimit.ErrNoAnswer)
 				defer cancel()
 				pending.End(c.renewBatch(ctx, batch, pending.NoteAnswered))
 			}()
