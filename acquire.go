@@ -15,12 +15,14 @@ type acquisition struct {
 	mode         driver.Mode
 	weight       int // permits; 0 for locks
 	try          bool
-	hasTurn      bool      // the call has the turn of the local queue; a hold that is granted takes it over
+	hasTurn      bool      // the call has the turn of the local queue; a hold that is granted takes it over (accept)
 	began        time.Time // start of the call; zero until an observer needs it
 	waitObserved bool      // a Waiting event was observed, and its end was not
 	knownHeld    bool      // since the call began, the engine or a holder here has said that the name is held
 	counted      bool      // a hold is counted among the leases of the client, instead of the call
 	outageSince  time.Time // start of the engine's outage; zero if it has answered or was not asked yet
+	joined       bool      // the engine has said that the name is held, and the call waits there
+	waitReason   error     // why it waits, if the engine has said more than that
 }
 
 var (
@@ -93,32 +95,35 @@ func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, er
 	return lease, err
 }
 
-// acquireInTurn gets a lease from the local queue or from the engine.
+// acquireInTurn gets a lease from the local queue or from the engine. Who needs the turn of the local queue:
+//
+//	          an exclusive lock                    a read lock, permits
+//	no try    waits for it                         waits for it, until the caller before has been answered
+//	a try     waits, unless the name is held       asks without it: only the engine knows whether there is room
 func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
-	waiting := ctx
-	if !a.try {
-		var cancel context.CancelFunc
-		waiting, cancel = l.withWaitLimit(ctx)
-		defer cancel()
-	}
-
-	// A try for a name that several callers of this process can hold at once does not ask them: only the engine knows
-	// whether there is room.
 	needsTurn := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	if needsTurn && !a.hasTurn && !c.queue.Try(l.key) {
-		if a.try {
-			var cancel context.CancelFunc
-			waiting, cancel = context.WithTimeoutCause(ctx, c.requests.Limit(validity(l.ttl)), errTryTimeout)
-			defer cancel()
-			if err := l.tryForTurn(waiting, a); err != nil {
-				return nil, err
-			}
-		} else if lease, err := l.waitForTurn(ctx, waiting, a); lease != nil || err != nil {
-			return lease, err
+	a.hasTurn = a.hasTurn || needsTurn && c.queue.Try(l.key)
+	mustWait := needsTurn && !a.hasTurn
+	limit, cause := l.waitLimit, errWaitLimit
+	if a.try {
+		if limit, cause = 0, errTryTimeout; mustWait { // else it waits for one request only, which has a limit
+			limit = c.requests.TimeFor(validFor(l.ttl))
 		}
 	}
-	a.hasTurn = needsTurn
+	waiting, cancel := withTimeout(ctx, limit, cause)
+	defer cancel()
+	var lease *Lease
+	var err error
+	switch {
+	case mustWait && a.try:
+		err = l.tryForTurn(waiting, a)
+	case mustWait:
+		lease, err = l.waitForTurn(ctx, waiting, a)
+	}
+	if lease != nil || err != nil {
+		return lease, err
+	}
 	h, err := l.acquireFromEngine(waiting, a)
 	if err != nil {
 		return nil, err
@@ -127,11 +132,12 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 	return l.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false), nil
 }
 
-func (l *lock) withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if l.waitLimit == 0 {
+// withTimeout returns a context that ends with ctx, or with that cause after limit. 0 is no limit.
+func withTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	if limit == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, l.waitLimit, errWaitLimit)
+	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
 // waitForTurn waits in the local queue. It returns a lease if the previous holder has handed its hold over. It returns
@@ -239,82 +245,104 @@ func (l *lock) tooManyWaitersError(op, where string) error {
 		"find out who holds it for so long, or why so many want it, or raise the limit", where, l.client.maxWaiters))
 }
 
-// acquireFromEngine asks the engine until it grants or the call ends. It keeps its owner until a release has named that
-// owner, and then goes on with a new one at the same place in the queue.
+// acquireFromEngine asks the engine until it grants or the call ends. This is what follows an error of Take or Wait,
+// and whether the owner is cleaned up if the call ends there. The marks are those of driver/errors.go.
+//
+//	error                           next, if the call goes on      clean-up, if it ends
+//	ErrHeld                         Wait; a try ends               yes, the owner has joined; not for a try
+//	ErrTooManyWaiters, Permanent    the call always ends           if an earlier request may have had an effect
+//	NoEffect                        Take                           likewise
+//	Spent and NoEffect              Take with a fresh owner        likewise, and if the call goes on, too
+//	Spent, or a grant came late     Take with a fresh owner        yes, and if the call goes on, too
+//	without a mark, as no answer    Take                           yes
+//
+// A fresh owner has the place of the one before in the queue. Whether the call goes on: see endOfCall.
 func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, error) {
 	c := l.client
 	h := newHold(l, a)
-	r := h.takeRequest()
+	r := h.takeRequest(a.hasTurn)
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
-	var (
-		refused  bool  // the engine has said at least once that the name is held
-		reason   error // why the call waits, if the engine says more than that the name is held
-		mayHold  bool  // the engine may have something of this owner
-		failures int
-	)
-	for {
+	mayHold := false // the engine may have something of this owner
+	for failures := 1; ; failures++ {
 		g, err := h.take(ctx, r)
-		mayHold = mayHold || !driver.HadNoEffect(err)
-		for errors.Is(err, driver.ErrHeld) { // Wait says so, too, if the reason has changed
+		mayHold = mayHold || driver.MayHaveEffect(err)
+		if errors.Is(err, driver.ErrHeld) {
 			a.knownHeld, a.outageSince = true, time.Time{}
 			if a.hasTurn {
 				c.queue.SetHeld(l.key, true)
 			}
-			if a.try {
-				if callErr := l.callError(ctx, a.op, nil); callErr != nil {
-					return nil, callErr
-				}
-				return nil, l.newError(a.op, ErrHeld, heldReason(err))
+			if !a.try {
+				mayHold, failures = true, 1
+				r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
+				g, err = l.waitWhileHeld(ctx, a, h, r, err)
 			}
-			before := reason
-			if reason = heldReason(err); !refused || (reason == nil) != (before == nil) {
-				l.observeWaiting(ctx, a, Waiting{Reason: reason})
-			}
-			refused, mayHold, failures = true, true, 0
-			r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
-			g, err = h.wait(ctx, r)
 		}
 		if err == nil {
-			if err = h.accept(g, g.Start); err == nil {
+			if err = h.accept(g, g.Start, a.hasTurn); err == nil {
 				return h, nil
 			}
 			err = driver.Spent(err) // a grant that came too late is released
 		}
-		a.knownHeld = a.knownHeld || driver.IsKnownHeld(err)
-		tooMany := errors.Is(err, driver.ErrTooManyWaiters)
-		if a.outageSince.IsZero() && !tooMany {
-			a.outageSince = time.Now()
-		}
-		callErr := withReason(l.callError(ctx, a.op, a.unlessKnownHeld(errNotKnownHeld)), reason)
-		switch {
-		case callErr != nil:
-		case tooMany:
-			callErr = l.tooManyWaitersError(a.op, "on the engine")
-		case !a.knownHeld || driver.IsPermanent(err) || time.Since(a.outageSince) > l.ttl:
-			sentinel, cause := fromEngine(err)
-			callErr = l.newError(a.op, sentinel, cause)
-		default:
-			// A caller that is waiting already, here or in the local queue, waits through an outage of up to one ttl.
-			failures++
-			if a.hasTurn {
-				c.queue.SetHeld(l.key, false)
+		if callErr := l.endOfCall(ctx, a, err); callErr != nil {
+			if mayHold {
+				h.cleanUp()
 			}
-			if driver.IsSpent(err) {
-				next := h.withFreshOwner(a)
-				if mayHold {
-					h.cleanUp()
-				}
-				h, mayHold = next, false
-				r.Owner = h.owner
+			return nil, callErr
+		}
+		if a.hasTurn {
+			c.queue.SetHeld(l.key, false)
+		}
+		if driver.IsSpent(err) {
+			spent := h
+			h = newHold(l, a)
+			h.place, r.Owner = spent.place, h.owner
+			if mayHold {
+				spent.cleanUp()
 			}
-			c.waitBeforeRetry(ctx, failures)
-			continue
+			mayHold = false
 		}
-		if mayHold {
-			h.cleanUp()
-		}
-		return nil, callErr
+		c.waitBeforeRetry(ctx, failures)
 	}
+}
+
+// waitWhileHeld waits on the engine for as long as it says that the name is held. Wait says so again if the reason has
+// changed.
+func (l *lock) waitWhileHeld(
+	ctx context.Context, a *acquisition, h *hold, r driver.Request, err error,
+) (g driver.Grant, _ error) {
+	for errors.Is(err, driver.ErrHeld) {
+		reason := heldReason(err)
+		if !a.joined || (reason == nil) != (a.waitReason == nil) {
+			l.observeWaiting(ctx, a, Waiting{Reason: reason})
+		}
+		a.joined, a.waitReason = true, reason
+		g, err = h.wait(ctx, r)
+	}
+	return g, err
+}
+
+// endOfCall returns the error that ends a call after the engine has answered err, or nil if the call goes on. It goes
+// on if the name is known to be held, so that the caller is a waiter, here or in the local queue, and the engine has
+// not failed for longer than one ttl.
+func (l *lock) endOfCall(ctx context.Context, a *acquisition, err error) error {
+	a.knownHeld = a.knownHeld || driver.IsKnownHeld(err)
+	isHeld, tooMany := errors.Is(err, driver.ErrHeld), errors.Is(err, driver.ErrTooManyWaiters)
+	if a.outageSince.IsZero() && !isHeld && !tooMany {
+		a.outageSince = time.Now()
+	}
+	callErr := withReason(l.callError(ctx, a.op, a.unlessKnownHeld(errNotKnownHeld)), a.waitReason)
+	switch {
+	case callErr != nil:
+		return callErr
+	case isHeld: // a try
+		return l.newError(a.op, ErrHeld, heldReason(err))
+	case tooMany:
+		return l.tooManyWaitersError(a.op, "on the engine")
+	case !a.knownHeld || driver.IsPermanent(err) || time.Since(a.outageSince) > l.ttl:
+		sentinel, cause := fromEngine(err)
+		return l.newError(a.op, sentinel, cause)
+	}
+	return nil
 }
 
 func (l *lock) observeWaiting(ctx context.Context, a *acquisition, event Waiting) {
@@ -345,13 +373,13 @@ func withReason(callErr, reason error) error {
 }
 
 // takeRequest returns the request that takes the lock for the owner without waiting.
-func (h *hold) takeRequest() driver.Request {
+func (h *hold) takeRequest(hasTurn bool) driver.Request {
 	l := h.lock
 	r := driver.Request{
 		Key: l.key, Owner: h.owner, Place: h.place, Mode: h.requestedMode, Size: l.size, Weight: h.weight, TTL: l.ttl,
 		Tokens: 1, Holder: l.holder,
 	}
-	if h.hasTurn && l.isPlain() {
+	if hasTurn && l.isPlain() {
 		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.handOver)
 	}
 	return r

@@ -9,10 +9,13 @@ import (
 	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
-// The clean-up makes sure that nothing is left of an owner whose requests had unknown outcomes. A request that was
-// given up may still be in flight, so one answer to a release is not enough: the release is repeated until the request
-// can no longer take effect, or until what it took has expired. After an outage there may be as many clean-ups as there
-// were leases; they must not keep the client from other work, so few are in flight.
+// The clean-up undoes what an owner's requests of unknown outcome may have done. A request that was given up may still
+// be in flight, so one answer to a release is not enough: the release is repeated for one ttl, until one that was sent
+// after that is answered. A take that has effect still later keeps the name for one ttl, for nobody. Nobody relies on
+// it, as its owner is never used again.
+//
+// After an outage there may be as many clean-ups as there were leases; they must not keep the client from other work,
+// so few are in flight.
 
 // maxCleanups is how many clean-up requests may be in flight at once.
 const maxCleanups = 32
@@ -36,7 +39,7 @@ func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
 	s := &h.lock.client.schedule
 	at := s.At(now)
 	h.setPhaseLocked(phaseCleaning)
-	h.failures, h.nextRequest = 0, at
+	h.cleanUps = 0
 	h.cleanUpUntil = max(at, h.uncertainUntil) + h.lock.ttl + h.lock.client.requests.Timeout
 	return s.Set(&h.entry, at)
 }
@@ -78,7 +81,7 @@ func (h *hold) cleanUpOnce() {
 	case giveUp:
 		h.setPhaseLocked(phaseEnded)
 	default:
-		h.failures++
+		h.cleanUps++
 		r = h.releaseRequestLocked(h.keepForLocked())
 	}
 	h.mu.Unlock()
@@ -94,7 +97,7 @@ func (h *hold) cleanUpOnce() {
 	h.noteCleanup(at, c.sendRelease(c.lifetime, r))
 }
 
-// noteCleanup takes the answer to a release of the clean-up that was sent at the time sent.
+// noteCleanup handles the answer to a release of the clean-up that was sent at the time sent.
 func (h *hold) noteCleanup(sent time.Duration, err error) {
 	h.mu.Lock()
 	open := h.noteCleanupLocked(sent, err)
@@ -116,7 +119,7 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 		h.setPhaseLocked(phaseEnded)
 		return true
 	}
-	next := at + c.pause(50*time.Millisecond, h.failures, max(h.lock.ttl/4, time.Second))
+	next := at + c.pause(50*time.Millisecond, h.cleanUps, max(h.lock.ttl/4, time.Second))
 	if answered {
 		next = min(next, max(h.uncertainUntil, at+10*time.Millisecond))
 	}
@@ -128,31 +131,15 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 func (h *hold) endOnClose() error {
 	silent := h.lock.client.closeErrs.hasNoAnswer()
 	h.mu.Lock()
-	rest := h.endOnCloseLocked(silent)
-	h.mu.Unlock()
-	return rest()
-}
-
-// endOnCloseLocked ends the hold. If silent is set, no request is sent. The caller unlocks mu and then calls rest.
-func (h *hold) endOnCloseLocked(silent bool) (rest func() error) {
+	var rest afterUnlock
 	switch h.phase {
 	case phaseHeld:
-		r := h.releaseLocked(ErrClosed)
-		r.silent = silent
-		return r.finish
+		rest = h.releaseLocked(ErrClosed)
 	case phaseCleaning:
 		h.setPhaseLocked(phaseEnded)
-		r := h.releaseRequestLocked(h.keepForLocked())
-		return func() error {
-			err := timelimit.ErrNoAnswer
-			if !silent {
-				err = h.releaseOrCleanUp(r)
-			}
-			if err != nil && !driver.IsNo(err) {
-				return h.lock.newError("clean up", ErrUnknown, err)
-			}
-			return nil
-		}
+		rest = afterUnlock{hold: h, op: opCleanUp, request: h.releaseRequestLocked(h.keepForLocked())}
 	}
-	return func() error { return nil }
+	h.mu.Unlock()
+	rest.silent = silent
+	return rest.run()
 }

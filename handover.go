@@ -42,7 +42,7 @@ func (h *hold) handOverLocked() bool {
 		return false
 	}
 	now := driver.Now()
-	if now.Since(h.grantedAt) > maxHandOverTime || h.remainingLocked(now) < l.ttl/3 {
+	if now.Since(h.grantedAt) > maxHandOverTime || h.validity.remaining(now) < l.ttl/3 {
 		return false
 	}
 	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {
@@ -55,7 +55,7 @@ func (h *hold) handOverLocked() bool {
 		h.tenure++
 		h.token++
 		h.spareTokens--
-		h.openLeases, h.tenureStart, h.contextEnds = 1, now, nil
+		h.openLeases, h.validity.tenureStart, h.contextEnds = 1, now, nil
 		h.handles.Store(1)
 		return turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true
 	})

@@ -1,12 +1,12 @@
 package leasehold
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +20,7 @@ import (
 // inside the process, from one caller to the next. Each caller's part of it is a tenure.
 //
 // Mutexes are locked in the order hold.mu, and then that of the local queue, the schedule or the clean-ups. None is
-// held during a request to the engine or a call of an observer.
+// held during a request to the engine or a call of an observer: see afterUnlock.
 type hold struct {
 	lock          *lock
 	place         string // place in the engine's queue: the first owner of the call
@@ -32,31 +32,30 @@ type hold struct {
 	handles atomic.Int32
 
 	mu          sync.Mutex
-	owner       string
 	phase       phase
+	tenure      uint32 // number of the current tenure
+	owner       string
 	mode        driver.Mode
-	hasTurn     bool           // the hold has the turn of the local queue
-	tenure      uint32         // number of the current tenure; here it needs no memory of its own
-	start       driver.Instant // start of the lease
-	validity    time.Duration  // how long the lease lasts from start
+	hasTurn     bool           // a granted hold has the turn of the local queue; before, the call has it
 	grantedAt   driver.Instant // when the engine granted the hold
 	firstToken  uint64         // first token of the grant
 	spareTokens int            // reserved tokens after the current one
 
+	// The current tenure.
+	validity     validity
 	token        uint64
-	openLeases   int // leases of the tenure that are not released
-	tenureStart  driver.Instant
+	openLeases   int           // leases that are not released
 	unwatchedBuf [1]*Lease     // memory for the first of unwatched
-	unwatched    []*Lease      // leases of the tenure that the garbage collector does not watch yet
-	contextEnds  []*contextEnd // for leases of the tenure whose Context was called
+	unwatched    []*Lease      // leases that the garbage collector does not watch yet
+	contextEnds  []*contextEnd // for leases whose Context was called
 	cause        error         // why the hold ended
 
-	// State of the renewer and the clean-up. Times are on the clock of the schedule.
-	entry       schedule.Entry[*hold]
-	nextRequest time.Duration // when the next request is due
-	failures    int           // renewals in a row without an answer, or still without one
-	// A take of unknown outcome may have effect until then: the lease that it got by now has expired.
-	uncertainUntil time.Duration
+	// The renewer and the clean-up. Times without a date are on the clock of the schedule.
+	entry          schedule.Entry[*hold]
+	nextRenewal    time.Duration // when the next renewal is due
+	unanswered     int           // renewals in a row without an answer, or still without one
+	cleanUps       int           // releases of the clean-up
+	uncertainUntil time.Duration // until then one answer is not enough for the clean-up: a take may be in flight
 	cleanUpUntil   time.Duration // the clean-up gives up then, whatever the engine has answered
 	firstLease     time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
 	inDanger       bool          // the InDanger event was observed
@@ -83,7 +82,7 @@ func newOwner() string {
 
 func newHold(l *lock, a *acquisition) *hold {
 	h := &hold{lock: l, owner: newOwner(), mode: a.mode, requestedMode: a.mode, weight: max(a.weight, 1)}
-	h.place, h.hasTurn = h.owner, a.hasTurn
+	h.place, h.validity.maxHold = h.owner, l.maxHold
 	h.entry.Value, h.unwatched = h, h.unwatchedBuf[:0]
 	return h
 }
@@ -98,17 +97,6 @@ func (h *hold) setPhaseLocked(p phase) {
 		h.lock.client.leaseCount.Add(-1)
 	}
 	h.phase = p
-}
-
-// withFreshOwner returns the hold with which a call goes on when the owner of h must not be used in a take again. The
-// new hold has the place and the turn of h.
-func (h *hold) withFreshOwner(a *acquisition) *hold {
-	next := newHold(h.lock, a)
-	next.place = h.place
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.hasTurn = false
-	return next
 }
 
 func (h *hold) refLocked() driver.Hold {
@@ -132,7 +120,7 @@ func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error)
 		return g, err
 	}
 	limiter := c.takeLimits.For(r.Key)
-	limit, err := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(r.TTL)))
+	limit, err := limiter.Admit(ctx, c.lifetime, c.requests.TimeFor(validFor(r.TTL)))
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -193,8 +181,8 @@ func checkTokens(g driver.Grant) error {
 }
 
 // accept makes a lease of a grant. It returns an error if the grant came too late or is not valid; the caller then
-// releases what was granted.
-func (h *hold) accept(g driver.Grant, start driver.Instant) error {
+// releases what was granted. Otherwise the hold takes over the turn of the call, if that has it.
+func (h *hold) accept(g driver.Grant, start driver.Instant, hasTurn bool) error {
 	l := h.lock
 	ttl := l.ttl
 	if g.TTL > 0 {
@@ -203,7 +191,8 @@ func (h *hold) accept(g driver.Grant, start driver.Instant) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := driver.Now()
-	h.start, h.validity, h.grantedAt, h.tenureStart = start, validity(ttl), now, now
+	h.validity.start, h.validity.length = start, validFor(ttl)
+	h.validity.tenureStart, h.grantedAt = now, now
 	h.firstToken = g.Token
 	if g.Owner != "" {
 		h.owner = g.Owner
@@ -211,112 +200,60 @@ func (h *hold) accept(g driver.Grant, start driver.Instant) error {
 	if err := checkTokens(g); err != nil {
 		return err
 	}
-	if h.remainingLocked(now) < schedule.Tick {
+	if h.validity.remaining(now) < schedule.Tick {
 		return errGrantTooLate
 	}
 	h.token, h.spareTokens = g.Token, max(g.Tokens-1, 0)
 	h.setPhaseLocked(phaseHeld)
-	h.openLeases, h.failures = 1, 0
+	h.openLeases = 1
 	h.handles.Store(1)
-	if h.firstLease = 0; ttl < l.ttl {
+	if ttl < l.ttl {
 		h.firstLease = ttl
 	}
-	if h.nextRequest = h.renewAfterLocked(start); l.noRenew {
-		h.nextRequest = 0 // a first lease is then extended once, at once: the lease lasts for one ttl from the grant
+	if h.nextRenewal = h.renewAtLocked(start); l.noRenew {
+		h.nextRenewal = 0 // a first lease is then extended once, at once: the lease lasts for one ttl from the grant
 	}
 	if !h.scheduleLocked(now) {
 		h.setPhaseLocked(phaseTaking)
 		return ErrClosed
 	}
-	if h.hasTurn && (h.mode == driver.Shared || l.key.Kind != driver.Lock) {
-		h.hasTurn = false // others of this process may succeed as well
-		l.client.queue.EndTurn(l.key)
-	}
-	if h.hasTurn {
+	switch {
+	case !hasTurn:
+	case h.mode == driver.Shared || l.key.Kind != driver.Lock:
+		l.client.queue.EndTurn(l.key) // others of this process may succeed as well
+	default:
+		h.hasTurn = true
 		l.client.queue.SetHeld(l.key, true)
 	}
 	return nil
 }
 
-func (h *hold) remainingLocked(now driver.Instant) time.Duration {
-	left := h.validity - now.Since(h.start)
-	if limit := h.lock.maxHold; limit > 0 {
-		left = min(left, limit-now.Since(h.tenureStart))
+// scheduleLocked schedules a hold in phaseHeld for when it is due next, and reports false if the client is closed.
+func (h *hold) scheduleLocked(now driver.Instant) bool {
+	s := &h.lock.client.schedule
+	deadline := s.At(now) + h.validity.remaining(now)
+	at := deadline
+	if h.isRenewedLocked() {
+		at = min(at, h.nextRenewal)
 	}
-	return left
+	if h.unanswered > 0 && !h.inDanger {
+		at = min(at, deadline-h.dangerTimeLocked())
+	}
+	return s.Set(&h.entry, at)
 }
 
-// checkHeld ends the hold if its deadline has passed, and reports whether it is held.
-func (h *hold) checkHeld() (isHeld bool) {
-	h.mu.Lock()
-	after := doNothing
-	if isHeld = h.phase == phaseHeld; isHeld {
-		if now := driver.Now(); h.remainingLocked(now) <= 0 {
-			isHeld, after = false, h.expireLocked(now)
-		}
-	}
-	h.mu.Unlock()
-	after()
-	return isHeld
+// renewAtLocked returns when to renew a lease that began at start. It rounds, so that renewals that are due at about
+// the same time go together.
+func (h *hold) renewAtLocked(start driver.Instant) time.Duration {
+	ttl := h.currentTTLLocked()
+	at := h.lock.client.schedule.At(start) + ttl/3
+	return at - at%max(ttl/64, schedule.Tick)
 }
 
-// expireLocked ends a hold whose deadline has passed. The caller unlocks mu and then calls after.
-func (h *hold) expireLocked(now driver.Instant) (after func()) {
-	l := h.lock
-	how := LossDeadline
-	switch {
-	case l.maxHold > 0 && now.Since(h.tenureStart) >= l.maxHold-schedule.Tick:
-		how = LossMaxHold
-	case h.dropped:
-		how = LossDropped
-	case l.noRenew:
-		how = LossNotRenewed
-	}
-	return h.loseLocked(how, true)
-}
+// currentTTLLocked returns how long the current lease lasts in whole.
+func (h *hold) currentTTLLocked() time.Duration { return cmp.Or(h.firstLease, h.lock.ttl) }
 
-// loseLocked ends a hold that was not released. If cleanUp is set, the engine may still have it, and is asked to
-// release it. The caller unlocks mu and then calls after.
-func (h *hold) loseLocked(how Loss, cleanUp bool) (after func()) {
-	l := h.lock
-	c := l.client
-	now := driver.Now()
-	event := Lost{
-		About: l.about(h.mode), Token: h.token, Cause: how.cause(), How: how, Reason: losses[how].reason,
-		Held: now.Since(h.tenureStart),
-	}
-	afterEnd := h.endLocked(event.Cause)
-	if cleanUp {
-		h.scheduleCleanupLocked(now)
-	}
-	return func() {
-		afterEnd()
-		c.log.Write(slog.LevelWarn, "lease lost", "kind", event.Kind.String(), "name", event.Name, "token", event.Token,
-			"cause", event.Cause.Error(), "reason", event.Reason, "held", event.Held)
-		for _, o := range c.observers.lost {
-			o.ObserveLost(event)
-		}
-	}
-}
+func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.firstLease > 0) && !h.dropped }
 
-func doNothing() {}
-
-// endLocked ends the hold here, for whatever cause. What the engine may still have is the matter of the caller, which
-// also unlocks mu and then calls after.
-func (h *hold) endLocked(cause error) (after func()) {
-	ends, hadTurn := h.contextEnds, h.hasTurn
-	h.setPhaseLocked(phaseEnded)
-	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
-	h.lock.client.schedule.Remove(&h.entry)
-	if len(ends) == 0 && !hadTurn {
-		return doNothing
-	}
-	return func() {
-		for _, e := range ends {
-			e.cancel(cause)
-		}
-		if hadTurn {
-			h.lock.client.queue.EndTurn(h.lock.key)
-		}
-	}
-}
+// dangerTimeLocked returns how much of a lease is left when it is in danger.
+func (h *hold) dangerTimeLocked() time.Duration { return h.currentTTLLocked() / 3 }

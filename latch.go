@@ -60,7 +60,7 @@ func (l *Latch) state(ctx context.Context, op string) (driver.LatchState, error)
 // answer for longer than a request may take or has said nothing within WaitLimit, or an error of ctx.
 func (l *Latch) Wait(ctx context.Context) error {
 	k := l.lock
-	waiting, cancel := k.withWaitLimit(ctx)
+	waiting, cancel := withTimeout(ctx, k.waitLimit, errWaitLimit)
 	defer cancel()
 	state, err := l.state(waiting, "wait for")
 	if err != nil || state.Count == 0 {

@@ -80,7 +80,7 @@ func (l *Lease) Deadline() time.Time {
 	if l.released || h.tenure != l.tenure {
 		return l.lastDeadline
 	}
-	return h.deadlineLocked()
+	return h.validity.deadline()
 }
 
 // Err returns why the lease has ended: ErrLost, ErrReleased, ErrMaxHold or ErrClosed. It returns nil while the lease is
@@ -96,16 +96,6 @@ func (l *Lease) Err() error {
 		end.cancel(err)
 	}
 	return err
-}
-
-func (h *hold) deadlineLocked() time.Time {
-	deadline := h.start.Add(h.validity).Time()
-	if maxHold := h.lock.maxHold; maxHold > 0 {
-		if limit := h.tenureStart.Add(maxHold).Time(); limit.Before(deadline) {
-			return limit
-		}
-	}
-	return deadline
 }
 
 // Context returns a context for the work under the lease. It is derived from the context that was passed to Lock. It is
@@ -226,7 +216,7 @@ func (l *Lease) sendFor(
 	}
 	h.checkHeld()
 	h.mu.Lock()
-	err, ref, left := l.errLocked(), h.refLocked(), h.remainingLocked(driver.Now())
+	err, ref, left := l.errLocked(), h.refLocked(), h.validity.remaining(driver.Now())
 	if err == nil && prepare != nil {
 		err = prepare()
 	}
@@ -234,7 +224,7 @@ func (l *Lease) sendFor(
 	if err != nil {
 		return h.lock.newError(op, err, nil)
 	}
-	limit := c.requests.Limit(max(left, time.Millisecond))
+	limit := c.requests.TimeFor(max(left, time.Millisecond))
 	_, err = timelimit.Send(ctx, &c.requests, limit, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, ref)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/argument"
@@ -50,12 +49,6 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 	}
 	return l
 }
-
-// drift is taken off a lease because the rates of clocks differ: 1 % + 2 ms.
-func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
-
-// validity is how long after its start a lease may be relied on.
-func validity(ttl time.Duration) time.Duration { return ttl - drift(ttl) }
 
 func (l *lock) about(mode driver.Mode) About {
 	return About{Kind: l.key.Kind, Name: l.key.Name, Label: l.label, Shared: mode == driver.Shared}

@@ -134,7 +134,7 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 		}
 	}
 	a.hasTurn = true // of each name
-	waiting, cancel := first.withWaitLimit(ctx)
+	waiting, cancel := withTimeout(ctx, first.waitLimit, errWaitLimit)
 	defer cancel()
 	holds := make([]*hold, len(locks))
 	for i, l := range locks {
@@ -147,7 +147,7 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 		a.knownHeld = errors.Is(err, driver.ErrHeld)
 		return nil, nil
 	}
-	mayHold := !driver.HadNoEffect(err)
+	mayHold := driver.MayHaveEffect(err)
 	set, err := acceptAll(ctx, a, holds, grants, start, err)
 	uncounted -= len(set.leases)
 	if err == nil {
@@ -178,7 +178,7 @@ func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds 
 	batch := make([]driver.Request, len(holds))
 	ttl := MaxTTL
 	for i, h := range holds {
-		batch[i] = h.takeRequest()
+		batch[i] = h.takeRequest(true)
 		ttl = min(ttl, batch[i].TTL)
 	}
 	var grants []driver.Grant
@@ -187,7 +187,7 @@ func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds 
 		grants, err = engine.TakeAll(ctx, batch)
 	} else {
 		limiter := c.takeLimits.For(batch[0].Key) // an engine takes only names of one server in one step
-		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.Limit(validity(ttl)))
+		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.TimeFor(validFor(ttl)))
 		if refused != nil {
 			return nil, refused
 		}
@@ -219,7 +219,7 @@ func acceptAll(
 		if !grants[i].Start.IsZero() {
 			from = grants[i].Start
 		}
-		if err := h.accept(grants[i], from); err != nil {
+		if err := h.accept(grants[i], from, true); err != nil {
 			return set, err
 		}
 		lease := h.lock.newGrantedLease(ctx, a, turnTransfer{hold: h, tenure: h.tenure, token: h.token}, false)

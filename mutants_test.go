@@ -17,25 +17,25 @@ type edit struct{ file, from, to string }
 
 var mutants = []mutant{
 	{name: "no allowance for drift", edits: []edit{
-		{"lock.go", "return ttl - drift(ttl)", "return ttl"},
+		{"validity.go", "return ttl - drift(ttl)", "return ttl"},
 	}},
 	{name: "deadline counted from the reply", edits: []edit{
-		{"hold.go", "h.start, h.validity, h.grantedAt, h.tenureStart = start,",
-			"_, h.start, h.validity, h.grantedAt, h.tenureStart = start, now,"},
+		{"hold.go", "h.validity.start, h.validity.length = start,", "h.validity.start, h.validity.length = now,"},
 	}},
 	{name: "renewal counted from its reply", edits: []edit{
-		{"renewal.go", "h.extendLocked(sent, h.lock.ttl)", "h.extendLocked(now, h.lock.ttl)"},
+		{"renewal.go", "h.validity.extend(sent, h.lock.ttl)", "h.validity.extend(now, h.lock.ttl)"},
 	}},
 	{name: "late grant accepted", edits: []edit{
-		{"hold.go", "if h.remainingLocked(now) < schedule.Tick {\n\t\treturn errGrantTooLate",
+		{"hold.go", "if h.validity.remaining(now) < schedule.Tick {\n\t\treturn errGrantTooLate",
 			"if false {\n\t\treturn errGrantTooLate"},
-		{"hold.go", "start, validity(ttl), now, now", "now, validity(ttl), now, now"},
+		{"hold.go", "length = start, validFor(ttl)", "length = now, validFor(ttl)"},
 	}},
 	{name: "renewal after release", edits: []edit{
-		{"release.go", "\tr.after = h.endLocked(cause)\n", "\tr.after = doNothing\n"},
-		{"release.go", "\t\tr.err = r.sendRequest()\n",
-			"\t\tr.err = r.sendRequest()\n\t\tr.hold.mu.Lock()\n\t\tafter := r.hold.endLocked(ErrReleased)\n" +
-				"\t\tr.hold.mu.Unlock()\n\t\tafter()\n"},
+		{"end.go", "\trest := h.endLocked(cause)\n",
+			"\trest := afterUnlock{hold: h, endTurn: h.hasTurn}\n\th.hasTurn = false\n"},
+		{"end.go", "\t\tr.err = r.send()\n",
+			"\t\tr.err = r.send()\n\t\tr.hold.mu.Lock()\n\trest := r.hold.endLocked(ErrReleased)\n" +
+				"\t\tr.hold.mu.Unlock()\n\t\trest.run()\n"},
 		{"renewal.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // this alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
@@ -66,13 +66,14 @@ var mutants = []mutant{
 		{"renewal.go", "case driver.IsNo(err):\n\t\tevent.Err = ErrLost", "case false:\n\t\tevent.Err = ErrLost"},
 	}, test: "TestNoFromTheEngineEndsTheLeaseAtOnce"},
 	{name: "no answer counts as a yes", edits: []edit{
-		{"renewal.go", "\tcase err == nil:\n\t\th.extendLocked", "\tcase !driver.IsNo(err):\n\t\th.extendLocked"},
+		{"renewal.go", "\tcase err == nil:\n\t\th.validity.extend",
+			"\tcase !driver.IsNo(err):\n\t\th.validity.extend"},
 	}},
 	{name: "turn of a failed caller kept", edits: []edit{
 		{"acquire.go", "\t\tl.endTurn(a)\n", ""},
 	}},
 	{name: "owner used again after it was released", edits: []edit{
-		{"hold.go", "	next.place = h.place\n", "	next.place, next.owner = h.place, h.owner\n"},
+		{"acquire.go", "h.place, r.Owner = spent.place, h.owner", "h.place, h.owner = spent.place, spent.owner"},
 	}},
 	{name: "waiter of the local queue counts as one that has not waited", edits: []edit{
 		{"acquire.go", "a.knownHeld = a.knownHeld || turn.Held", ""},
@@ -84,8 +85,8 @@ var mutants = []mutant{
 		{"lease.go", "if err != nil && end != nil {", "if false {"},
 	}, test: "TestContextIsDoneOnceTheLeaseIsOver"},
 	{name: "take of unknown outcome forgotten", edits: []edit{
-		{"acquire.go", "\t\tif mayHold {\n\t\t\th.cleanUp()\n\t\t}\n\t\treturn nil, callErr",
-			"\t\treturn nil, callErr"},
+		{"acquire.go", "\t\t\tif mayHold {\n\t\t\t\th.cleanUp()\n\t\t\t}\n\t\t\treturn nil, callErr",
+			"\t\t\treturn nil, callErr"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 	{name: "locks taken in one step although one is held", edits: []edit{
 		{"memory/all.go", "en.queue == nil && en.fits(r)", "true"},

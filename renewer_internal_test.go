@@ -33,12 +33,12 @@ func TestALeaseThatIsDroppedAndInDanger(t *testing.T) {
 		time.Sleep(DefaultTTL * 3 / 4)
 		h := lease.hold
 		h.mu.Lock()
-		h.failures = 1
+		h.unanswered = 1
 		handles := h.handles.Swap(0)
-		_, _, after := h.handleDueLocked(driver.Now())
+		_, _, rest := h.handleDueLocked(driver.Now())
 		h.handles.Store(handles)
 		h.mu.Unlock()
-		after()
+		rest.run()
 		if danger != 1 {
 			t.Errorf("danger was observed %d times", danger)
 		}

@@ -90,6 +90,10 @@ func HadNoEffect(err error) bool {
 	return errors.As(err, &m)
 }
 
+// MayHaveEffect reports whether a request that was answered with err may have, or may yet have, an
+// effect: unless HadNoEffect, but a grant, an err of nil, is one, too.
+func MayHaveEffect(err error) bool { return !HadNoEffect(err) }
+
 // IsPermanent reports whether err is marked with Permanent.
 func IsPermanent(err error) bool {
 	var m *marked

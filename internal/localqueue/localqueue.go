@@ -30,7 +30,7 @@ type keyQueue[W, V any] struct {
 	first, last   *waiter[W, V]
 	length        int
 	held          bool // the key is known to be held
-	heldCount     int  // how often held has become true
+	heldCount     int  // how often held has become true: counted, as marking each waiter would visit all
 	leaversIfHeld int  // waiters with leavesIfHeld
 }
 

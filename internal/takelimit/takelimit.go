@@ -16,19 +16,19 @@ import (
 	"github.com/leasehold-go/leasehold/internal/agenda"
 )
 
-// Servers has a Limit for each server, as far as the engine tells servers apart. A server that is frozen answers
+// Servers has a Limiter for each server, as far as the engine tells servers apart. A server that is frozen answers
 // neither renewals nor takes; that must not slow down takes on the other servers.
 type Servers struct {
-	route     func(driver.Key) uint32 // nil if there is one limit for all servers
-	single    Limit
-	perServer *[maxServers]Limit
+	route     func(driver.Key) uint32 // nil if there is one limiter for all servers
+	single    Limiter
+	perServer *[maxServers]Limiter
 	process   process
 }
 
-// maxServers is the number of limits. Servers beyond that share them.
+// maxServers is the number of limiters. Servers beyond that share them.
 const maxServers = 64
 
-// process is what all limits of a client have in common.
+// process is what all limiters of a client have in common.
 type process struct {
 	origin    time.Time
 	lateUntil atomic.Int64 // the process is late with its renewals until then, for all servers
@@ -36,21 +36,21 @@ type process struct {
 
 func (p *process) now() time.Duration { return time.Since(p.origin) }
 
-// Init makes the limits. route returns a number for the server of a key; nil means that there is one server.
+// Init makes the limiters. route returns a number for the server of a key; nil means that there is one server.
 func (s *Servers) Init(route func(driver.Key) uint32) {
 	s.process.origin = time.Now()
 	s.single.process = &s.process
 	if route == nil {
 		return
 	}
-	s.route, s.perServer = route, new([maxServers]Limit)
+	s.route, s.perServer = route, new([maxServers]Limiter)
 	for i := range s.perServer {
 		s.perServer[i].process = &s.process
 	}
 }
 
-// For returns the limit for the server of a key.
-func (s *Servers) For(k driver.Key) *Limit {
+// For returns the limiter for the server of a key.
+func (s *Servers) For(k driver.Key) *Limiter {
 	if s.route == nil {
 		return &s.single
 	}
@@ -76,8 +76,8 @@ func (s *Servers) NoteDelay(delay, limit time.Duration) {
 	}
 }
 
-// Limit limits the takes to one server. It is safe for concurrent use. Times are on the clock of the process.
-type Limit struct {
+// Limiter limits the takes to one server. It is safe for concurrent use. Times are on the clock of the process.
+type Limiter struct {
 	process *process
 
 	mu              sync.Mutex
@@ -99,17 +99,20 @@ const (
 var errRefused = driver.NoEffect(errors.New("not sent within its time: " +
 	"this process asks for more locks than the engine can grant, and renewals of its leases go first"))
 
-// Renewals is a batch of renewals that is in flight.
+// Renewals is a batch of renewals that is in flight. It is not late once half of it was answered: where leases are kept
+// on several servers, one of them may be down.
 type Renewals struct {
 	entry   agenda.Entry[*Renewals]
-	takes   *Limit
+	takes   *Limiter
 	maxTime time.Duration
+	missing atomic.Int64 // answers to half of the batch
 }
 
-// ExpectRenewals notes that a batch of renewals was sent, which may take maxTime. The caller must call End.
-func (l *Limit) ExpectRenewals(maxTime time.Duration) *Renewals {
+// ExpectRenewals notes that a batch of n renewals was sent, which may take maxTime. The caller must call End.
+func (l *Limiter) ExpectRenewals(maxTime time.Duration, n int) *Renewals {
 	r := &Renewals{takes: l, maxTime: maxTime}
 	r.entry.Value = r
+	r.missing.Store(int64(n+1) / 2)
 	late := l.process.now() + lateAfter(maxTime)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,28 +120,31 @@ func (l *Limit) ExpectRenewals(maxTime time.Duration) *Renewals {
 	return r
 }
 
-// NoteAnswered notes that enough of the batch was answered, so that it cannot be late any more.
-func (r *Renewals) NoteAnswered() {
+// NoteAnswer notes that one renewal of the batch was answered.
+func (r *Renewals) NoteAnswer() {
+	if r.missing.Add(-1) != 0 {
+		return
+	}
 	r.takes.mu.Lock()
 	defer r.takes.mu.Unlock()
 	r.takes.pendingRenewals.Remove(&r.entry)
 }
 
-// End notes that the batch is over. If it was not answered, renewals count as late for a time.
-func (r *Renewals) End(answered bool) {
+// End notes that the batch is over. If less than half of it was answered, renewals count as late for a time.
+func (r *Renewals) End() {
 	l := r.takes
 	until := l.process.now() + r.maxTime
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pendingRenewals.Remove(&r.entry)
-	if !answered {
+	if r.missing.Load() > 0 {
 		l.lateUntil = max(l.lateUntil, until)
 	}
 }
 
 // checkLateLocked reports whether renewals are late, and lowers maxInFlight then. It does not read the clock while
 // none can be, as each take calls it twice.
-func (l *Limit) checkLateLocked() bool {
+func (l *Limiter) checkLateLocked() bool {
 	if l.maxInFlight == 0 {
 		l.maxInFlight = initialTakes
 	}
@@ -156,7 +162,7 @@ func (l *Limit) checkLateLocked() bool {
 
 // Admit waits until a take may be sent that may last for d: for at most half of d, and until ctx or lifetime, that of
 // the client, ends. It returns the rest of d. The caller of an admitted take must call Done.
-func (l *Limit) Admit(ctx, lifetime context.Context, d time.Duration) (time.Duration, error) {
+func (l *Limiter) Admit(ctx, lifetime context.Context, d time.Duration) (time.Duration, error) {
 	waiter := l.admitOrQueue()
 	if waiter == nil {
 		return d, nil
@@ -172,7 +178,7 @@ func (l *Limit) Admit(ctx, lifetime context.Context, d time.Duration) (time.Dura
 }
 
 // wait waits until a take that was queued is admitted.
-func (l *Limit) wait(ctx, lifetime context.Context, waiter *list.Element, maxWait time.Duration) error {
+func (l *Limiter) wait(ctx, lifetime context.Context, waiter *list.Element, maxWait time.Duration) error {
 	admitted := waiter.Value.(chan struct{})
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
@@ -196,7 +202,7 @@ func (l *Limit) wait(ctx, lifetime context.Context, waiter *list.Element, maxWai
 }
 
 // admitOrQueue admits a take and returns nil, or queues it and returns its element of waiters.
-func (l *Limit) admitOrQueue() *list.Element {
+func (l *Limiter) admitOrQueue() *list.Element {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.checkLateLocked()
@@ -208,7 +214,7 @@ func (l *Limit) admitOrQueue() *list.Element {
 }
 
 // Done ends a take that was admitted. If the engine has answered it in time, maxInFlight grows by one.
-func (l *Limit) Done(answered bool) {
+func (l *Limiter) Done(answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--

@@ -17,7 +17,7 @@ func newServers(route func(driver.Key) uint32) *Servers {
 }
 
 // admit admits n takes, which must not wait.
-func admit(t *testing.T, l *Limit, n int) {
+func admit(t *testing.T, l *Limiter, n int) {
 	t.Helper()
 	for range n {
 		began := time.Now()
@@ -31,7 +31,7 @@ func admit(t *testing.T, l *Limit, n int) {
 }
 
 // expectRefused checks that a take is refused after half of its time.
-func expectRefused(t *testing.T, l *Limit) {
+func expectRefused(t *testing.T, l *Limiter) {
 	t.Helper()
 	began := time.Now()
 	if _, err := l.Admit(t.Context(), t.Context(), time.Second); err != errRefused || !driver.HadNoEffect(err) {
@@ -98,13 +98,15 @@ func TestTheLimitGrowsWhileCallersWait(t *testing.T) {
 // A late renewal lowers the limit, whether it is in flight, has failed, or was not sent in time.
 func TestLateRenewalsLowerTheLimit(t *testing.T) {
 	t.Parallel()
-	for name, makeLate := range map[string]func(*Servers, *Limit) func(){
-		"in flight": func(_ *Servers, l *Limit) func() { return l.ExpectRenewals(time.Minute).NoteAnswered },
-		"failed": func(_ *Servers, l *Limit) func() {
-			l.ExpectRenewals(time.Minute).End(false)
+	for name, makeLate := range map[string]func(*Servers, *Limiter) func(){
+		"in flight": func(_ *Servers, l *Limiter) func() { return l.ExpectRenewals(time.Minute, 1).NoteAnswer },
+		"failed": func(_ *Servers, l *Limiter) func() {
+			r := l.ExpectRenewals(time.Minute, 3)
+			r.NoteAnswer()
+			r.End()
 			return func() { time.Sleep(time.Minute) }
 		},
-		"process": func(s *Servers, _ *Limit) func() {
+		"process": func(s *Servers, _ *Limiter) func() {
 			s.NoteDelay(lateAfter(time.Hour)+1, time.Hour)
 			s.NoteDelay(time.Minute, time.Minute) // no longer than before
 			return func() { time.Sleep(time.Hour) }
@@ -136,12 +138,15 @@ func TestRenewalsThatAreAnsweredInTimeChangeNothing(t *testing.T) {
 		s := newServers(nil)
 		l := s.For(driver.Key{})
 		s.NoteDelay(lateAfter(time.Minute), time.Minute)
-		r := l.ExpectRenewals(time.Minute)
-		time.Sleep(lateAfter(time.Minute))
-		r.NoteAnswered()
-		r.NoteAnswered()
-		time.Sleep(time.Minute)
-		r.End(true)
+		for n, answers := range map[int]int{1: 1, 3: 2, 4: 2, 5: 5} { // half of a batch is enough
+			r := l.ExpectRenewals(time.Minute, n)
+			time.Sleep(lateAfter(time.Minute))
+			for range answers {
+				r.NoteAnswer()
+			}
+			time.Sleep(time.Minute)
+			r.End()
+		}
 		time.Sleep(time.Minute)
 		admit(t, l, initialTakes)
 	})
@@ -174,7 +179,7 @@ func TestEachServerHasItsOwnLimit(t *testing.T) {
 		if one == two || one != s.For(driver.Key{Name: "x"}) {
 			t.Fatal("the limits do not follow the servers")
 		}
-		one.ExpectRenewals(time.Minute).End(false)
+		one.ExpectRenewals(time.Minute, 1).End()
 		admit(t, one, minTakes)
 		expectRefused(t, one)
 		admit(t, two, initialTakes)

@@ -22,8 +22,8 @@ type Requests struct {
 	uncancellable sharedContext // for all other requests
 }
 
-// Limit returns how long a request may take whose answer is useless after d.
-func (r *Requests) Limit(d time.Duration) time.Duration { return min(r.Timeout, d) }
+// TimeFor returns how long a request may take whose answer is useless after d.
+func (r *Requests) TimeFor(d time.Duration) time.Duration { return min(r.Timeout, d) }
 
 // Send runs f, one request to the engine, with a context that ends with ctx or after limit (0: no limit). The engine
 // returns then.

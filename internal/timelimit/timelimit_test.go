@@ -81,10 +81,10 @@ func TestSend(t *testing.T) {
 		r := &Requests{Timeout: time.Minute}
 		untilEnd := func(ctx context.Context) (int, error) { <-ctx.Done(); return 7, ctx.Err() }
 		began := time.Now()
-		if v, err := Send(t.Context(), r, r.Limit(time.Second), untilEnd); v != 7 || err != ErrNoAnswer {
+		if v, err := Send(t.Context(), r, r.TimeFor(time.Second), untilEnd); v != 7 || err != ErrNoAnswer {
 			t.Errorf("got %v, %v", v, err)
 		}
-		if took := time.Since(began); took != time.Second || r.Limit(time.Hour) != time.Minute {
+		if took := time.Since(began); took != time.Second || r.TimeFor(time.Hour) != time.Minute {
 			t.Errorf("took %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
