@@ -141,8 +141,8 @@ func TestMessagesInACluster(t *testing.T) {
 	}
 }
 
-// failoverWatchdog is the watchdog timeout of a test with a failover, which takes some seconds.
-const failoverWatchdog = 10 * time.Second
+// failoverWatchdog is the watchdog timeout of a test with a failover, which takes some seconds on a busy machine.
+const failoverWatchdog = 30 * time.Second
 
 // heldAndWanted are objects that one side holds, and the other waits for.
 type heldAndWanted struct {
