@@ -478,7 +478,7 @@ func TestFairOrderAtRandom(t *testing.T) {
 	}
 	hold := func() { time.Sleep(rand.N(900 * time.Millisecond)) }
 	for i := range 8 {
-		java := w.newJavaSide(i, time.Second)
+		java := w.newJavaSide(i, 2*time.Second) // waiters in Go must ask more often, also on a busy machine
 		java.lease = lease
 		owners = append(owners, java.owner)
 		work.Go(func() {
@@ -531,8 +531,8 @@ func TestFairOrderAtRandom(t *testing.T) {
 		})
 	}
 	work.Go(func() {
-		for ; time.Now().Before(end); time.Sleep(3 * time.Second) {
-			soon := goredis.Z{Score: float64(time.Now().UnixMilli() + 2000)}
+		for ; time.Now().Before(end); time.Sleep(6 * time.Second) {
+			soon := goredis.Z{Score: float64(time.Now().UnixMilli() + 4000)}
 			for _, soon.Member = range owners {
 				if err := w.client.ZAddXX(t.Context(), deadlinesKey, soon).Err(); err != nil {
 					t.Error(err)
