@@ -14,7 +14,7 @@ import (
 
 // A script over a long queue keeps the server busy for a few milliseconds: what is left to do is left to the next one.
 func TestFairLongQueues(t *testing.T) {
-	const limit = 100 * time.Millisecond // of one script; most of it is for slow machines
+	const limit = time.Second // of one script: it takes some ms, and did take many seconds; a machine may stall
 	for _, dead := range []int{10, 1000, 10_000} {
 		t.Run(fmt.Sprint(dead), func(t *testing.T) {
 			w := newFairWire(t)
