@@ -64,6 +64,20 @@ func TestRequestWithoutConnectionHadNoEffect(t *testing.T) {
 	}
 }
 
+// refusalAt returns the answer to a take that is not granted: the queue as of a revision.
+func refusalAt(revision int64, queue ...*mvccpb.KeyValue) *pb.TxnResponse {
+	return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: revision}, Responses: []*pb.ResponseOp{
+		{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: queue}}},
+	}}
+}
+
+// entryAt returns another owner's entry in the queue, created at a revision by a request like r.
+func entryAt(revision int64, r driver.Request, owner string) *mvccpb.KeyValue {
+	return &mvccpb.KeyValue{
+		Key: []byte(owner), CreateRevision: revision, Lease: 1, Value: newRecord(r, owner).encode(),
+	}
+}
+
 // An entry that a Take has got, but too late to use it, is not forgotten when the next request certainly fails.
 func TestJoinedEntryIsNotForgotten(t *testing.T) {
 	t.Parallel()
@@ -80,13 +94,8 @@ func TestJoinedEntryIsNotForgotten(t *testing.T) {
 			}
 			time.Sleep(3500 * time.Millisecond) // the session lasts only a moment more
 			own := q.Success[0].GetRequestPut()
-			there := []*mvccpb.KeyValue{
-				{Key: []byte("other"), CreateRevision: 1, Lease: 1, Value: newRecord(r, "other").encode()},
-				{Key: own.Key, CreateRevision: 9, Lease: 7, Value: own.Value},
-			}
-			return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: 9}, Responses: []*pb.ResponseOp{
-				{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: there}}},
-			}}, nil
+			return refusalAt(9, entryAt(1, r, "other"),
+				&mvccpb.KeyValue{Key: own.Key, CreateRevision: 9, Lease: 7, Value: own.Value}), nil
 		}
 		_, err := e.Take(t.Context(), r)
 		if !errors.Is(err, context.DeadlineExceeded) || driver.HadNoEffect(err) {
@@ -122,13 +131,8 @@ func TestJoinedEntryIsNotForgottenWithoutASession(t *testing.T) {
 			f.goneSession = string(q.Failure[1].GetRequestRange().Key)
 			f.mu.Unlock()
 			cancel()
-			there := []*mvccpb.KeyValue{
-				{Key: []byte("other"), CreateRevision: 1, Lease: 1, Value: newRecord(r, "other").encode()},
-				{Key: put.Key, CreateRevision: 9, Lease: put.Lease, Value: put.Value},
-			}
-			return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: 9}, Responses: []*pb.ResponseOp{
-				{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: there}}},
-			}}, nil
+			return refusalAt(9, entryAt(1, r, "other"),
+				&mvccpb.KeyValue{Key: put.Key, CreateRevision: 9, Lease: put.Lease, Value: put.Value}), nil
 		}
 		if _, err := e.Take(ctx, r); err == nil || driver.HadNoEffect(err) {
 			t.Errorf("Take: %v", err)
@@ -161,16 +165,13 @@ func TestJoinedEntryWithoutASessionLeavesAFullQueue(t *testing.T) {
 		if joined == nil {
 			put := q.Failure[0].GetRequestTxn().Success[0].GetRequestPut()
 			joined = []*mvccpb.KeyValue{
-				{Key: []byte("holder"), CreateRevision: 1, Lease: 1, Value: newRecord(r, "holder").encode()},
-				{Key: []byte("waiter"), CreateRevision: 2, Lease: 1, Value: newRecord(r, "waiter").encode()},
+				entryAt(1, r, "holder"), entryAt(2, r, "waiter"),
 				{Key: put.Key, CreateRevision: 9, Lease: put.Lease, Value: put.Value},
 			}
 			f.goneSession = string(q.Failure[1].GetRequestRange().Key)
 		}
 		revision++
-		return &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: revision}, Responses: []*pb.ResponseOp{
-			{}, {Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: joined}}},
-		}}, nil
+		return refusalAt(revision, joined...), nil
 	}
 	if _, err := e.Take(t.Context(), r); !errors.Is(err, driver.ErrTooManyWaiters) {
 		t.Errorf("Take: %v", err)

@@ -28,8 +28,11 @@ type replicaTest struct {
 	master, replica *redisserver.Server
 }
 
-// promptly is how long replicas may take that are paused. It suffices for those that run.
-const promptly = 150 * time.Millisecond
+// How long replicas may take: those that are paused, and those that run, as busy machines make them late.
+const (
+	promptly  = 150 * time.Millisecond
+	patiently = 5 * time.Second
+)
 
 // TestReplicasConfirm has checks that pause the replica, so they run one after another.
 func TestReplicasConfirm(t *testing.T) {
@@ -149,7 +152,7 @@ func (c replicaTest) release(e *redisson.Engine, r driver.Request) {
 // A take returns only when the replica knows the hold.
 func (c replicaTest) takeIsConfirmed() {
 	for name, r := range c.requests() {
-		e := c.open(2*time.Second, r.opts...)
+		e := c.open(patiently, r.opts...)
 		resume := c.pause()
 		taken := make(chan error, 1)
 		go func() {
@@ -202,8 +205,8 @@ func (c replicaTest) takeIsUndone() {
 // The outcome of a renewal that the replica does not confirm is unknown; one of what is not held is refused.
 func (c replicaTest) renewalIsUnknown() {
 	for name, r := range c.requests() {
-		e := c.open(promptly, r.opts...)
-		_, err := e.Take(c.Context(), r.Request)
+		e, patient := c.open(promptly, r.opts...), c.open(patiently, r.opts...)
+		_, err := patient.Take(c.Context(), r.Request)
 		must(c.T, err)
 		stranger := r.Request
 		stranger.Owner = "stranger"
@@ -212,7 +215,7 @@ func (c replicaTest) renewalIsUnknown() {
 			return err
 		}
 		renew := func(r driver.Request) error { return renewBy(e, r, 3*time.Minute) }
-		must(c.T, renewBy(e, r.Request, 2*time.Minute))
+		must(c.T, renewBy(patient, r.Request, 2*time.Minute))
 		others := open(c.T, c.client, r.opts...)
 		_, err = others.LatchState(c.Context(), "none")
 		if !errors.Is(err, driver.ErrNotSet) {
@@ -229,7 +232,7 @@ func (c replicaTest) renewalIsUnknown() {
 		}
 		resume()
 		eventually(c.T, "the replica confirms again", func() bool { return renew(r.Request) == nil })
-		c.release(e, r.Request)
+		c.release(patient, r.Request)
 	}
 }
 
@@ -285,10 +288,10 @@ func leaseError(l *leasehold.Lease) error {
 
 // Permits of a Semaphore that are not confirmed come back.
 func (c replicaTest) permitsAreUndone() {
-	s := c.open(promptly).Semaphore(c.tag + "permits")
-	_, err := s.TrySetPermits(c.Context(), 3)
+	s, patient := c.open(promptly).Semaphore(c.tag+"permits"), c.open(patiently).Semaphore(c.tag+"permits")
+	_, err := patient.TrySetPermits(c.Context(), 3)
 	must(c.T, err)
-	mustAcquire(c.T, s, 1, true)
+	mustAcquire(c.T, patient, 1, true)
 	resume := c.pause()
 	if ok, err := s.TryAcquire(c.Context(), 2); ok || !isShortfall(err) {
 		c.Errorf("TryAcquire: %v, %v, want a shortfall", ok, err)
@@ -309,7 +312,7 @@ func (c replicaTest) permitsAreUndone() {
 	resume()
 	must(c.T, <-acquired)
 	wantAvailable(c.T, s, 0)
-	must(c.T, s.Release(c.Context(), 2))
+	must(c.T, patient.Release(c.Context(), 2))
 	resume = c.pause()
 	if n, err := s.DrainPermits(c.Context()); n != 0 || !isShortfall(err) {
 		c.Errorf("DrainPermits: %d, %v, want a shortfall", n, err)
@@ -326,9 +329,17 @@ func (c replicaTest) leaseIsNotExtended() {
 	client := leasehold.New(c.open(promptly / 3))
 	c.Cleanup(func() { _ = client.Close() })
 	const ttl = 2 * time.Second
-	began := time.Now()
-	lease, err := client.Mutex(c.tag+"lease", leasehold.TTL(ttl)).Lock(c.Context())
-	must(c.T, err)
+	var began time.Time
+	var lease *leasehold.Lease
+	eventually(c.T, "the replica confirms the lock", func() (ok bool) {
+		var err error
+		began = time.Now()
+		lease, err = client.Mutex(c.tag+"lease", leasehold.TTL(ttl)).Lock(c.Context())
+		if err != nil && !isShortfall(err) {
+			c.Fatal(err)
+		}
+		return err == nil
+	})
 	resume := c.pause()
 	select {
 	case <-lease.Context().Done():
@@ -344,28 +355,38 @@ func (c replicaTest) leaseIsNotExtended() {
 	eventually(c.T, "the lock is free", func() bool { return len(c.keys(c.master)) == 0 })
 }
 
-// Objects get the option by WithEngine.
-func (c replicaTest) objectsAreUndone() {
-	o, err := objects.New(c.client(c.T), objects.WithEngine(redisson.WithReplicas(1, promptly)))
+// objectLock is what all locks of package objects do.
+type objectLock interface {
+	TryLock(ctx context.Context, opts ...objects.LockOption) (bool, error)
+	Unlock() error
+}
+
+// objects returns one lock of each kind, which replicas must confirm within a time.
+func (c replicaTest) objects(client goredis.UniversalClient, within time.Duration) map[string]objectLock {
+	c.Helper()
+	o, err := objects.New(client, objects.WithEngine(redisson.WithReplicas(1, within)))
 	must(c.T, err)
 	c.Cleanup(func() { must(c.T, o.Close()) })
 	multi, err := objects.NewMultiLock(o.Lock(c.tag+"f"), o.Lock(c.tag+"g"))
 	must(c.T, err)
-	locks := map[string]interface {
-		TryLock(ctx context.Context, opts ...objects.LockOption) (bool, error)
-		Unlock() error
-	}{
+	return map[string]objectLock{
 		"lock": o.Lock(c.tag + "a"), "fenced": o.FencedLock(c.tag + "b"), "spin": o.SpinLock(c.tag + "c"),
 		"fair": o.FairLock(c.tag + "d"), "write": o.ReadWriteLock(c.tag + "e"),
 		"multi": multi,
 	}
-	for _, l := range locks {
+}
+
+// Objects get the option by WithEngine.
+func (c replicaTest) objectsAreUndone() {
+	client := c.client(c.T) // connects while the replica runs
+	for _, l := range c.objects(client, patiently) {
 		ok, err := l.TryLock(c.Context())
 		if must(c.T, err); !ok {
 			c.Fatal("a free lock is held")
 		}
 		must(c.T, l.Unlock())
 	}
+	locks := c.objects(client, promptly)
 	c.pause()
 	for _, kind := range slices.Sorted(maps.Keys(locks)) {
 		if ok, err := locks[kind].TryLock(c.Context()); ok || !isShortfall(err) {

@@ -90,8 +90,8 @@ local function keepPlaces(left)
 end
 
 -- livingHead removes dead heads, and returns the first waiter after them, or false. If the lock is free, it notifies
--- that waiter, unless it is the one who asks, or asks quietly. When it has removed many, it leaves the rest to the next call, and also
--- returns true.
+-- that waiter, unless it is the one who asks, or asks quietly. When it has removed many, it leaves the rest to the next
+-- call, and also returns true.
 local function livingHead(asking, quietly)
   local left = redis.call('pttl', lock)
   local isFree = left == -2

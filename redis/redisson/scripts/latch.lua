@@ -6,10 +6,10 @@ local time = redis.call('time')
 
 local function text(number) return string.format('%.0f', number) end
 
--- read returns generation, count and milliseconds to live; nothing if the latch is not set, followed by an error if it
--- is none. A latch that a program in Java has set has generation 0, and lives until it is at zero. One of ours has a
--- time to live, which ends in the same millisecond as that of the hash. So if the hash is still there, the count is gone
--- because it came down to zero.
+-- read returns generation, count and milliseconds to live. If the latch is not set, it returns nothing; if the key is
+-- not a latch, nothing and an error. A latch that a program in Java has set has generation 0, and lives until it is at
+-- zero. One of ours has a time to live, which ends in the same millisecond as that of the hash. So if the hash is still
+-- there, the count is gone because it came down to zero.
 local function read()
   local count = redis.call('get', latch)
   local generation = redis.call('hget', ours, 'generation')

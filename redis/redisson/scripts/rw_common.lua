@@ -65,9 +65,9 @@ local function longestReader()
   return longest
 end
 
--- readersLeft returns for how long a writer must wait for readers at most, or 0 if there is none. To a writer in Java, a
--- reader lasts as long as the lock. So does a reader in Java here, as its own key may end before: the watchdog of
--- Redisson 3.52.0 renews a single key of all that one client has.
+-- readersLeft returns how long a writer must wait for readers at most, or 0 if there is none. A reader in Java counts as
+-- long as the lock lasts, as it does to writers in Java. Its own key may end before: the watchdog of Redisson 3.52.0
+-- renews a single key of all that one client has.
 local function readersLeft()
   for _, field in ipairs(redis.call('hkeys', lock)) do
     if field ~= 'mode' and redis.call('hexists', notes, field) == 0 then

@@ -1,5 +1,5 @@
--- Takes a read-write lock for an owner, if nobody excludes it. A writer is also let in if all readers are programs in Go
--- whose leases have ended, although the lock still exists.
+-- Takes a read-write lock for an owner, if nobody excludes it. A writer is also let in if all readers are in Go and
+-- their leases have ended, although the lock still exists.
 -- KEYS: ..., the counter of tokens.
 -- ARGV: ..., owner, 1 for a reader or 0 for a writer, lease in milliseconds, how many tokens, public text about the
 -- holder.
