@@ -10,6 +10,7 @@
 //	go run ./lab/bench -from FILE -page PAGE   # run nothing: write a page with plots from the figures of any machine
 //	go run ./lab/bench -from FILE -page PAGE -figures F # the same, with all tables in another file
 //	go run ./lab/bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
+//	go run ./lab/bench -skip '^redisson'       # all but what needs Java
 //	go run ./lab/bench -run many/leasehold -cpuprofile FILE
 //
 // It starts the servers that it needs, on the loopback: redis-server, which must be in the PATH, without persistence;

@@ -34,6 +34,7 @@ func main() {
 // options are the command's flags.
 type options struct {
 	only    *regexp.Regexp
+	skip    *regexp.Regexp
 	short   bool
 	json    string
 	check   bool
@@ -51,6 +52,11 @@ func parse(args []string) (options, error) {
 	f.Func("run", "run only what `REGEXP` finds in workload/library, as in free or crowd/leasehold",
 		func(text string) (err error) {
 			o.only, err = regexp.Compile(text)
+			return err
+		})
+	f.Func("skip", "run nothing that `REGEXP` finds in workload/library",
+		func(text string) (err error) {
+			o.skip, err = regexp.Compile(text)
 			return err
 		})
 	f.BoolVar(&o.short, "short", false, "run all within three minutes: fewer and shorter rounds")
@@ -172,7 +178,7 @@ func measure(ctx context.Context, o options) (_ *report.Document, err error) {
 	}()
 	d := report.New()
 	r := &work.Runner{
-		Pool: pool, Short: o.short, Only: o.only, Log: log.Printf,
+		Pool: pool, Short: o.short, Only: o.only, Skip: o.skip, Log: log.Printf,
 		Mark: "leasehold-bench-" + strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 	var results []work.Result

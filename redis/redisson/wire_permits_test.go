@@ -40,7 +40,7 @@ var ofRefusedPermits = append(slices.Clone(ofPermits),
 
 // ofLatch are those of RCountDownLatch.
 var ofLatch = []redissonwire.Deviation{
-	{Why: "A key of its own says who has set the latch, and who has counted it down.", Line: `^[kw] .*leasehold_latch:.*`},
+	{Why: "A key of its own says who has set the latch, and who counted down.", Line: `^[kw] .*leasehold_latch:.*`},
 	{Why: "A latch that was set in Go ends some time.", Line: `^w pexpireat .*`},
 	{Why: "A latch that was set in Go ends some time.", Line: `^(k \S+ string) ttl ~\d+`, To: "$1"},
 	{Why: "A delete notifies waiters, who would sleep on.", Line: `^(m|w publish) (\S+{deleted}) [01]$`, To: "$1 $2"},

@@ -47,7 +47,9 @@ func find(version string) (program, error) {
 	}
 	in := filepath.Join(top, folder, version)
 	built, err := os.ReadFile(filepath.Join(in, "sources"))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return program{}, fmt.Errorf("%w (not built yet)", ErrMissing)
+	} else if err != nil {
 		return program{}, fmt.Errorf("%w (%w)", ErrMissing, err)
 	}
 	sum, err := sumOfSources(filepath.Join(top, sources))

@@ -25,6 +25,8 @@ type Runner struct {
 	Patience time.Duration
 	// Only selects by "workload/library". Nil selects everything.
 	Only *regexp.Regexp
+	// Skip selects what does not run. Nil selects nothing.
+	Skip *regexp.Regexp
 	// Log reports progress.
 	Log func(format string, args ...any)
 }
@@ -88,7 +90,8 @@ func (r *Runner) Run(ctx context.Context, w Workload) (_ Result, ran bool, err e
 	var participants []*participant
 	judged := judged(w.Name, Targets)
 	for _, l := range w.Libraries {
-		if r.Only != nil && !r.Only.MatchString(w.Name+"/"+l.Name) {
+		name := w.Name + "/" + l.Name
+		if r.Only != nil && !r.Only.MatchString(name) || r.Skip != nil && r.Skip.MatchString(name) {
 			continue
 		}
 		at, err := r.Pool.Get(ctx, l.On)

@@ -114,16 +114,19 @@ func TestLibraryThatFailsIsLeftOut(t *testing.T) {
 
 func TestOnlyWhatIsSelectedRuns(t *testing.T) {
 	t.Parallel()
-	for pattern, want := range map[string]int{"scripted": 6, "scripted/b": 3, "other": 0} {
+	for flags, want := range map[[2]string]int{
+		{"scripted", "other"}: 6, {"scripted/b", "other"}: 3, {"other", "other"}: 0,
+		{"scripted", "/b"}: 3, {"", "scr"}: 0,
+	} {
 		var rounds []string
 		r := runner(t)
-		r.Only = regexp.MustCompile(pattern)
+		r.Only, r.Skip = regexp.MustCompile(flags[0]), regexp.MustCompile(flags[1])
 		_, ran, err := r.Run(t.Context(), scripted(&rounds, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(rounds) != want || ran != (want > 0) {
-			t.Errorf("-run %s: %d rounds, want %d; ran: %v", pattern, len(rounds), want, ran)
+			t.Errorf("-run %s -skip %s: %d rounds, want %d; ran: %v", flags[0], flags[1], len(rounds), want, ran)
 		}
 	}
 }
