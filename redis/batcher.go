@@ -203,7 +203,7 @@ func (b *sentBatch) sendOneByOne() bool {
 		if b.Err() != nil {
 			break
 		}
-		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.command())
+		answers[i], _, errs[i] = e.runScript(b, e.send, r.script(), r.names, r.call())
 	}
 	return b.answerAll(func(i int) (any, error) { return answers[i], errs[i] })
 }

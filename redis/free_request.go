@@ -63,8 +63,8 @@ func (r *freeRequest) args(call scriptCall) scriptCall {
 	return call
 }
 
-// command returns the call of the script that handles this request alone.
-func (r *freeRequest) command() scriptCall {
+// call returns the call of the script that handles this request alone.
+func (r *freeRequest) call() scriptCall {
 	call := r.keys(make(scriptCall, 3, 10))
 	call[2] = len(call) - 3
 	return r.args(call)
@@ -189,7 +189,7 @@ func (e *Engine) runAlone(ctx context.Context, r *freeRequest) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, driver.NoEffect(err)
 	}
-	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.command())
+	answer, _, err := e.runScript(ctx, e.send, r.script(), r.names, r.call())
 	return answer, err
 }
 

@@ -10,22 +10,41 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// noteMovingSlot is called when a request finds that a slot is moving to another server, and closes the slot. Callers
-// that find it at the same time share the work. It waits only briefly: the server with the marker may be frozen, and
-// the next request finds the same.
-func (rt *router) noteMovingSlot(ctx context.Context, n names) {
-	if rt.readOnly || !rt.config.guard || rt.isSingle() {
-		return
+// retryWhileMoving retries until the slot of a name has moved, or ctx ends.
+func retryWhileMoving(ctx context.Context, try func() error) error {
+	for pause := movingPauseMin; ; pause = min(2*pause, movingPauseMax) {
+		err := try()
+		if err == nil || !isMoving(err) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, movingPauseMax)
-	defer cancel()
-	_, _ = rt.awaitInquiry(ctx, n, inquiryKey{slot: n.slot(), moving: true}, nil)
 }
 
-// noteNoAnswer is called when a request gets no answer: the slot may be moving to a server that is frozen or gone, to
-// which the client was redirected. It does not wait.
-func (rt *router) noteNoAnswer(ctx context.Context, n names, err error) {
-	if isNoAnswer(err) && !rt.readOnly && rt.config.guard && rt.isCluster() {
+// Pauses between requests for a name whose slot is moving.
+const movingPauseMin, movingPauseMax = 10 * time.Millisecond, 200 * time.Millisecond
+
+// noteFailure is called with the error of a request for a name. In a Cluster it may mean that the slot is moving to
+// another server.
+func (rt *router) noteFailure(ctx context.Context, n names, err error) {
+	if err == nil || rt.readOnly || !rt.config.guard || rt.isSingle() {
+		return
+	}
+	if isMoving(err) {
+		// Close the slot. Callers that find the same at the same time share the work. Wait only briefly: the server
+		// with the marker may be frozen, and the next request finds the same.
+		bounded, cancel := context.WithTimeout(ctx, movingPauseMax)
+		defer cancel()
+		_, _ = rt.awaitInquiry(bounded, n, inquiryKey{slot: n.slot(), moving: true}, nil)
+	}
+	if isNoAnswer(err) && rt.isCluster() {
+		// It may be moving to a server that is frozen or gone, to which the client was redirected. Do not wait.
 		rt.joinInquiry(ctx, n, inquiryKey{slot: n.slot(), silent: true}, nil, nil)
 	}
 }
@@ -43,14 +62,11 @@ func (rt *router) checkRoute(ctx context.Context, n names) {
 	if rt.readOnly || !rt.config.guard || rt.isSingle() {
 		return
 	}
-	switch srv, err := rt.findServer(ctx, n, nil); {
-	case isMoving(err):
-		rt.noteMovingSlot(ctx, n)
-	case err == nil:
+	srv, err := rt.findServer(ctx, n, nil)
+	if err == nil {
 		_, _ = rt.refreshMarker(ctx, n, srv) // requests for grants read it again
-	default:
-		rt.noteNoAnswer(ctx, n, err)
 	}
+	rt.noteFailure(ctx, n, err)
 }
 
 // closeMovingSlot closes a slot that is being given away, on whichever server has its marker: the caller may have taken

@@ -25,7 +25,7 @@ type inquiryKey struct {
 	slot   uint16
 	marker bool // it reads the marker of the slot there
 	moving bool // the slot is moving, and its marker shall say so
-	silent bool // the slot may be moving, and a server does not answer; see noteNoAnswer
+	silent bool // the slot may be moving, and a server does not answer; see noteFailure
 }
 
 // firstRetryAfter is how long an unanswered inquiry waits until it is repeated on another connection, as the first one

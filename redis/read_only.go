@@ -50,21 +50,24 @@ func (rt *router) accessPattern() string {
 // runReadOnly runs a script that only reads, on the server that has the name. It retries while the slot of the name is
 // moving, like runScript.
 func (e *Engine) runReadOnly(ctx context.Context, c readCall) (any, error) {
-	return inTime(ctx, e, func(ctx context.Context) (any, error) {
-		answer, _, err := retryWhileMoving(ctx, func() (any, *server, error) { return e.runReadOnlyOnce(ctx, c) })
+	return inTime(ctx, e, func(ctx context.Context) (answer any, err error) {
+		err = retryWhileMoving(ctx, func() error {
+			answer, err = e.runReadOnlyOnce(ctx, c)
+			return err
+		})
 		return answer, err
 	}, nil)
 }
 
 // runReadOnlyOnce is runReadOnly without retries for moving slots.
-func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, *server, error) {
+func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, error) {
 	if e.subscriptions.IsClosed() {
-		return nil, nil, errClosed
+		return nil, errClosed
 	}
 	srv, err := e.readRouter.server(ctx, c.names, false)
 	for try := range 6 {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		by := e.readRouter.readCommandFor(c, srv)
 		if try >= 2 { // the scripts were loaded, and are still unknown: a replica got the call
@@ -74,19 +77,19 @@ func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, *server,
 		answer, err = e.send(ctx, newScriptCall(c.keys, c.args...).commandBy(ctx, by, srv.scripts, c.script))
 		switch {
 		case err == nil:
-			return answer, srv, nil
+			return answer, nil
 		case c.mayPublish && srv.readsMayPublish && isDenied(err): // denied for the keys of this name
 			c.mayPublish, err = false, nil
 		case by != e.readRouter.readCommand && isDenied(err): // EVALSHA was the last resort, and the user may not write
-			return nil, srv, errScripts
+			return nil, errScripts
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			srv, err = e.readRouter.findServer(ctx, c.names, srv)
 		default:
 			e.readRouter.reloadSlotMapIfStale(c.names, err)
-			return nil, srv, aboutKeys(c.names, e.readRouter.accessPattern(), explainError(err))
+			return nil, aboutKeys(c.names, e.readRouter.accessPattern(), explainError(err))
 		}
 	}
-	return nil, nil, errScripts
+	return nil, errScripts
 }
 
 // askClosedFor asks for how long grants are closed. It leaves no marker where there is none.

@@ -137,13 +137,12 @@ func (rt *router) setRouteLocked(n names, s *server) {
 	delete(rt.servers, before.identity)
 }
 
-// server returns the server that has names. With fresh, its identity must have been verified recently enough to grant a
-// lease.
-func (rt *router) server(ctx context.Context, n names, fresh bool) (*server, error) {
+// server returns the server that has names. With mayGrant, its identity was verified recently enough to grant a lease.
+func (rt *router) server(ctx context.Context, n names, mayGrant bool) (*server, error) {
 	switch s := rt.cachedServer(n); {
 	case s == nil:
 		return rt.findServer(ctx, n, nil)
-	case fresh && rt.config.guard &&
+	case mayGrant && rt.config.guard &&
 		(rt.elapsed()-time.Duration(s.verifiedAt.Load()) >= serverTrustedFor || rt.isListUnknown(s)):
 		return rt.verifyServer(ctx, n, s)
 	default:

@@ -13,7 +13,7 @@ import (
 type scriptCall []any
 
 func newScriptCall(keys []string, args ...any) scriptCall {
-	call := make(scriptCall, 3, 3+len(keys)+len(args)+1) // room for the argument closed
+	call := make(scriptCall, 3, 3+len(keys)+len(args)+1) // room for what checked adds
 	call[2] = len(keys)
 	for i := range keys {
 		call = append(call, &keys[i])
@@ -21,18 +21,20 @@ func newScriptCall(keys []string, args ...any) scriptCall {
 	return append(call, args...)
 }
 
-// withMarker adds the slot's marker to the keys, if the script checks it.
-func (call scriptCall) withMarker(set *scriptSet, s script, n names) scriptCall {
-	if !set.checksMarker(s) {
-		return call
+// checked adds what a script that may grant checks before: the slot's marker, as the last key, and whether grants are
+// closed, as the last argument.
+func (call scriptCall) checked(set *scriptSet, s script, n names, closed bool) scriptCall {
+	if set.checksMarker(s) {
+		keys, marker := call[2].(int), set.config.slotMarkerKey(n.slot())
+		all := make(scriptCall, 0, len(call)+2)
+		all = append(append(all, call[:3+keys]...), &marker)
+		all[2] = keys + 1
+		call = append(all, call[3+keys:]...)
 	}
-	keys := call[2].(int)
-	marker := set.config.slotMarkerKey(n.slot())
-	all := make(scriptCall, 0, len(call)+1)
-	all = append(all, call[:3+keys]...)
-	all = append(append(all, &marker), call[3+keys:]...)
-	all[2] = keys + 1
-	return all
+	if s.grantPolicy() == grantsUnlessClosed {
+		call = append(call, flagArg(closed))
+	}
+	return call
 }
 
 // command returns the command that runs the script on a server. The call may be reused once there is an answer.

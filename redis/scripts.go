@@ -209,10 +209,13 @@ func (s script) grantPolicy() grantPolicy {
 	return grantsNever
 }
 
+// mayGrant reports whether a script can grant a lease.
+func (s script) mayGrant() bool { return s.grantPolicy() != grantsNever }
+
 // checksMarker reports whether a script checks the marker of the slot, which is its last key then. The script for
 // batches does not: it is not used in a Cluster.
 func (set *scriptSet) checksMarker(s script) bool {
-	return set.slotsHaveMarkers && s.grantPolicy() != grantsNever && s != scriptBatch
+	return set.slotsHaveMarkers && s.mayGrant() && s != scriptBatch
 }
 
 // isReadOnly reports whether a script can run without changing anything. A user without the right to write may run it
