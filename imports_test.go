@@ -42,6 +42,7 @@ var tools = []string{
 var among = []string{
 	"internal/overdue", "internal/detach", "internal/engineurl", "internal/keyset", "internal/contended",
 	"internal/quorumnode", "internal/exposure", "internal/ownpath", "internal/paging", "internal/batch",
+	"internal/argument",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
@@ -109,8 +110,9 @@ func (s source) breach(imported string) string {
 	case s.test && under(s.dir, "redis/redlock"):
 		return "" // an engine made of others: its tests simulate them, and use it through the core
 	case under(s.dir, "redis/redisson/objects"):
-		if to != "" && to != "driver" && !under(to, "redis/redisson") && !(s.test && slices.Contains(tools, to)) {
-			return "Redisson's objects know the core, and the engine below them"
+		if !slices.Contains([]string{"", "driver", "internal/argument"}, to) && !under(to, "redis/redisson") &&
+			!(s.test && slices.Contains(tools, to)) {
+			return "Redisson's objects know the core, what it allows as names, and the engine below them"
 		}
 	case s.test && (s.dir == "redis/internal/simulator" || s.dir == "redis/redisson" && to == ""):
 		return "" // they run the engine through the core, as programs do
@@ -403,6 +405,7 @@ func TestTheImportRules(t *testing.T) {
 		{"redis", "redis/redisson", true, home, true},
 		{"redis", "redis/redisson/objects", false, home, true},
 		{"redis", "redis/redisson/objects", false, home + "/redis/redisson", true},
+		{"redis", "redis/redisson/objects", false, home + "/internal/argument", true},
 		{"redis", "redis/redisson/objects", false, home + "/admin", false},
 		{"redis", "redis/redisson", false, home + "/redis/internal/subscriptions", true},
 		{"redis", "redis/redisson", false, home + "/redis/redisson/internal/x", true},

@@ -298,11 +298,14 @@ func TestReadWriteOnForeignKeys(t *testing.T) {
 	w.do("SET", "text", "something")
 	w.do("HSET", "lock", javaThread, 1)
 	w.do("PEXPIRE", "lock", 10_000)
+	w.do("HSET", "hash", "mode", "write")
 	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
-		if _, err := w.Take(t.Context(), request("a", "text", mode)); err == nil || !driver.HadNoEffect(err) {
-			t.Errorf("Take of a key that is a text: %v", err)
+		for _, name := range []string{"text", "hash"} {
+			if _, err := w.Take(t.Context(), request("a", name, mode)); !driver.IsPermanent(err) {
+				t.Errorf("Take of a key that is a %s: %v", name, err)
+			}
 		}
 		w.mustBeRefused(request("a", "lock", mode))
 	}
-	w.checkKeys(nil, "text something, for ever", "lock "+javaThread+"=1, 10s")
+	w.checkKeys(nil, "hash mode=write, for ever", "text something, for ever", "lock "+javaThread+"=1, 10s")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/argument"
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
@@ -55,12 +56,15 @@ var (
 // requestRecordTime is for how long the server remembers a request.
 const requestRecordTime = 20 * time.Second
 
-// PermitError says that a number of permits cannot be asked for. It is a [driver.ErrInvalid]. Nothing was sent.
-type PermitError struct{ Permits int }
+// PermitError says that a number of permits is not allowed. It is a [driver.ErrInvalid]. Nothing was sent.
+type PermitError struct {
+	Permits int
+	Least   int // that is allowed
+}
 
 // Error implements error.
 func (e *PermitError) Error() string {
-	return fmt.Sprintf("redisson: %d permits: give a number from 1 to %d", e.Permits, math.MaxInt32)
+	return fmt.Sprintf("redisson: %d permits: give a number from %d to %d", e.Permits, e.Least, math.MaxInt32)
 }
 
 // Unwrap returns driver.ErrInvalid.
@@ -69,18 +73,21 @@ func (e *PermitError) Unwrap() error { return driver.ErrInvalid }
 // Semaphore returns the semaphore with a name.
 func (e *Engine) Semaphore(name string) *Semaphore {
 	raw, err := e.name(driver.Key{Kind: driver.Semaphore, Name: name})
+	if !argument.IsText(name) {
+		err = &NameError{name, "it must be " + argument.AllowedText}
+	}
 	return &Semaphore{e, raw, err}
 }
 
 // check refuses what cannot be sent.
-func (s *Semaphore) check(permits int) error {
+func (s *Semaphore) check(permits, least int) error {
 	switch {
 	case s.err != nil:
 		return s.err
 	case s.e.connections.IsClosed():
 		return errClosed
-	case permits < 1 || permits > math.MaxInt32:
-		return &PermitError{permits}
+	case permits < least || permits > math.MaxInt32:
+		return &PermitError{permits, least}
 	}
 	return nil
 }
@@ -93,7 +100,7 @@ func (s *Semaphore) recordKey() string {
 // TryAcquire takes n permits if there are so many now, and reports whether it did. If there is an error, none are
 // taken: it makes sure of that in the background if the server has not answered.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
-	if err := s.check(n); err != nil {
+	if err := s.check(n, 1); err != nil {
 		return false, err
 	}
 	a := s.newAttempt(n)
@@ -104,7 +111,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
 // Acquire takes n permits, and waits until there are so many, or until ctx ends. It waits on while the server cannot be
 // reached. If there is an error, none are taken, as with TryAcquire.
 func (s *Semaphore) Acquire(ctx context.Context, n int) error {
-	if err := s.check(n); err != nil {
+	if err := s.check(n, 1); err != nil {
 		return err
 	}
 	a := s.newAttempt(n)
@@ -112,7 +119,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 	var err, failed error // failed is that of the last poll, unless the server has answered it
 	failures := 0
 	ended := s.e.pollUntil(ctx, permitChannel(s.name), false, func() (again time.Duration, done bool) {
-		if err = s.check(n); err != nil {
+		if err = s.check(n, 1); err != nil {
 			return 0, true // closed meanwhile
 		}
 		var ok bool
@@ -131,10 +138,24 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 	case ended == nil && (err == nil || driver.IsPermanent(err)):
 		return err
 	case failed != nil:
-		return fmt.Errorf("%w; the last request failed: %w", ctx.Err(), failed)
+		return &WaitError{ctx.Err(), failed}
 	}
 	return ctx.Err()
 }
+
+// WaitError says that a wait has ended with its context, while the server could not be reached.
+type WaitError struct {
+	Ended  error // of the context
+	Failed error // of the last request
+}
+
+// Error implements error.
+func (e *WaitError) Error() string {
+	return e.Ended.Error() + "; the last request failed: " + e.Failed.Error()
+}
+
+// Unwrap returns both errors.
+func (e *WaitError) Unwrap() []error { return []error{e.Ended, e.Failed} }
 
 // attempt takes permits at most once, however often it asks.
 type attempt struct {
@@ -211,9 +232,13 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int) (bool, error) {
 }
 
 func (s *Semaphore) release(ctx context.Context, n, mustExist int) (bool, error) {
-	if err := s.check(n); err != nil {
+	if err := s.check(n, 1); err != nil {
 		return false, err
 	}
+	return s.add(ctx, n, mustExist)
+}
+
+func (s *Semaphore) add(ctx context.Context, n, mustExist int) (bool, error) {
 	record := s.recordKey() // so that it may be repeated
 	for attempt := 1; ; attempt++ {
 		answer, err := readInteger(s.e.run(ctx, func(publish string) call {
@@ -226,12 +251,20 @@ func (s *Semaphore) release(ctx context.Context, n, mustExist int) (bool, error)
 	}
 }
 
-// AddPermits adds n permits, and makes the semaphore if it does not exist.
-func (s *Semaphore) AddPermits(ctx context.Context, n int) error { return s.Release(ctx, n) }
+// AddPermits adds n permits, and makes the semaphore if it does not exist. If n is below zero, it takes them away at
+// once: the number of permits is below zero then if more are acquired than there should be. Errors are as of Release.
+func (s *Semaphore) AddPermits(ctx context.Context, n int) error {
+	if err := s.check(n, -math.MaxInt32); err != nil {
+		return err
+	}
+	_, err := s.add(ctx, n, 0)
+	return err
+}
 
-// TrySetPermits makes the semaphore with n permits, and reports whether it did: if it exists, nothing changes.
+// TrySetPermits makes the semaphore with n permits, which may be 0, and reports whether it did: if it exists, nothing
+// changes.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
-	if err := s.check(n); err != nil {
+	if err := s.check(n, 0); err != nil {
 		return false, err
 	}
 	answer, err := readInteger(s.e.run(ctx, func(publish string) call {
@@ -242,7 +275,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
 
 // DrainPermits takes all permits that are available, and returns how many they were. After an error they may be gone.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int, error) {
-	if err := s.check(1); err != nil {
+	if err := s.check(0, 0); err != nil {
 		return 0, err
 	}
 	answer, err := s.e.runForPermits(ctx, func(string) call { return call{semaphoreDrain, []string{s.name}, nil} })
@@ -251,7 +284,7 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int, error) {
 
 // AvailablePermits returns how many permits are available: 0 if the semaphore does not exist.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int, error) {
-	if err := s.check(1); err != nil {
+	if err := s.check(0, 0); err != nil {
 		return 0, err
 	}
 	return detach.Do(ctx, &s.e.workers, func(ctx context.Context) (int, error) {

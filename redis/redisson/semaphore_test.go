@@ -83,6 +83,28 @@ func TestSemaphore(t *testing.T) {
 			t.Errorf("%d permits are no error", n)
 		}
 	}
+	if err := a.AddPermits(t.Context(), -1<<31); !errors.Is(err, driver.ErrInvalid) {
+		t.Errorf("too many permits to take away: %v", err)
+	}
+}
+
+// Permits that are taken away may leave less than none, and a semaphore may begin with none, as in Redisson.
+func TestSemaphoreOfLessThanNone(t *testing.T) {
+	t.Parallel()
+	s := open(t, standalone(redisserver.ForTest(t, redisserver.Config{}))).Semaphore("pool")
+	for _, want := range []bool{true, false} {
+		if ok, err := s.TrySetPermits(t.Context(), 0); ok != want || err != nil {
+			t.Fatalf("TrySetPermits: %v, %v, want %v", ok, err, want)
+		}
+	}
+	must(t, s.AddPermits(t.Context(), -2))
+	wantAvailable(t, s, -2)
+	mustAcquire(t, s, 1, false)
+	if n, err := s.DrainPermits(t.Context()); n != 0 || err != nil {
+		t.Errorf("DrainPermits: %d, %v", n, err)
+	}
+	must(t, s.Release(t.Context(), 3))
+	mustAcquire(t, s, 1, true)
 }
 
 // awaitSubscriber returns when somebody has subscribed to a channel.

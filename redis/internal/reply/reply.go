@@ -59,7 +59,7 @@ func (e Engine) Explain(err error) error {
 	}
 	for word, fix := range permanent {
 		if strings.HasPrefix(text, word+" ") {
-			return driver.Permanent(fmt.Errorf("%w: %s", err, fix))
+			return driver.Permanent(&refusal{fmt.Sprintf("%s: %s: %s", e.Name, readable(reply), fix), err})
 		}
 	}
 	if strings.HasPrefix(text, "unknown command") {
@@ -74,6 +74,24 @@ func (e Engine) Explain(err error) error {
 		}
 	}
 	return err
+}
+
+// refusal is a reply that every attempt gets, in words for people.
+type refusal struct {
+	text string
+	err  error
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// place is where in which script a command failed, as servers add it to what the command says.
+var place = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.$`)
+
+// readable returns the text of a reply without what helps nobody but the author of a script.
+func readable(reply redis.Error) string {
+	return strings.TrimSuffix(place.ReplaceAllString(reply.Error(), ""), ".")
 }
 
 // IsMoving reports whether the server replied that the slot is moving to another server of the Cluster. Keys of one

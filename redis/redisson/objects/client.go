@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/argument"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
 
@@ -218,6 +220,8 @@ func (c *Client) call(
 	}
 	if ctx.Err() != nil {
 		return fail(ctx.Err(), context.Cause(ctx))
+	} else if !argument.IsText(name) {
+		return &leasehold.ValueError{Field: "name", Value: argument.Describe(name), Allowed: argument.AllowedText}
 	}
 	if err := c.begin(); err != nil {
 		return fail(err, nil)
@@ -233,11 +237,21 @@ func (c *Client) call(
 	case errors.Is(err, driver.ErrInvalid):
 		return fail(leasehold.ErrInvalid, err)
 	case ctx.Err() != nil:
-		return fail(ctx.Err(), context.Cause(ctx))
+		return fail(ctx.Err(), whyEnded(ctx, err))
 	case c.lifetime.Err() != nil:
 		return fail(leasehold.ErrClosed, nil)
 	}
 	return fail(leasehold.ErrUnavailable, err)
+}
+
+// whyEnded returns why a call ended with its context. If that was the deadline, and the server was away until then, the
+// cause says so, as in the library. err is what the engine returned.
+func whyEnded(ctx context.Context, err error) error {
+	waited, failed := errors.AsType[*redisson.WaitError](err)
+	if !failed || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", leasehold.ErrUnavailable, waited.Failed)
 }
 
 // newFairClient returns a client of the library for one value of a fair lock.

@@ -73,7 +73,7 @@ func (h *holder) lock(ctx context.Context, r request, mode driver.Mode, wait boo
 	}
 	if lease != nil {
 		if err := r.extend(ctx, lease, h.leaseTime, h.engine.watchdog); err != nil {
-			return err
+			return underOwnName(err)
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -84,13 +84,23 @@ func (h *holder) lock(ctx context.Context, r request, mode driver.Mode, wait boo
 		r.wait = max(r.wait-time.Since(began), time.Millisecond)
 	}
 	if lease, err = h.take(ctx, r, mode, wait); err != nil {
-		return err
+		return underOwnName(err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lease, h.counts, h.leaseTime = lease, [2]int{}, r.lease
 	h.counts[mode]++
 	return nil
+}
+
+// underOwnName turns what the library says about a ttl into what the caller has given: a lease time.
+func underOwnName(err error) error {
+	if refused, ok := errors.AsType[*leasehold.ValueError](err); ok && refused.Field == "TTL" {
+		renamed := *refused
+		renamed.Field = "LeaseTime"
+		return &renamed
+	}
+	return err
 }
 
 // take takes the lock on the server.

@@ -3,7 +3,9 @@ package objects_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -90,9 +92,45 @@ func TestInvalidValues(t *testing.T) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
-	must(t, c.Lock("a").Lock(t.Context()))
+	_, longErr := c.Lock("x").TryLock(t.Context(), objects.LeaseTime(25*time.Hour))
+	again := c.Lock("a")
+	must(t, again.Lock(t.Context(), objects.LeaseTime(time.Minute)))
+	for call, err := range map[string]error{
+		"TryLock": longErr, "Lock": again.Lock(t.Context(), objects.LeaseTime(-1)),
+	} {
+		if e, ok := errors.AsType[*leasehold.ValueError](err); !ok || e.Field != "LeaseTime" {
+			t.Errorf("%s with a lease time that is not allowed: %v", call, err)
+		}
+	}
 	if n, err := s.Command("KEYS", "*"); len(n.([]any)) != 1 || n.([]any)[0] != "app:a" || err != nil {
 		t.Errorf("keys %v, %v, want app:a", n, err)
+	}
+}
+
+// A name that the library refuses is refused by each call, and is not taken for all names.
+func TestNamesThatAreNoNames(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	c := newClient(t, s)
+	must(t, c.Lock("held").Lock(t.Context()))
+	for _, name := range []string{"", "a\x00", "\xff", strings.Repeat("a", 1025)} {
+		l, sem, latch := c.Lock(name), c.Semaphore(name), c.CountDownLatch(name)
+		for call, err := range map[string]error{
+			"Lock": l.Lock(t.Context()), "IsLocked": only(l.IsLocked(t.Context())),
+			"RemainingTime": only(l.RemainingTime(t.Context())), "ForceUnlock": only(l.ForceUnlock(t.Context())),
+			"TryAcquire": only(sem.TryAcquire(t.Context(), 1)), "Acquire": sem.Acquire(t.Context(), 1),
+			"Release": sem.Release(t.Context(), 1), "AddPermits": sem.AddPermits(t.Context(), 1),
+			"TrySetPermits":    only(sem.TrySetPermits(t.Context(), 1)),
+			"AvailablePermits": only(sem.AvailablePermits(t.Context())),
+			"Count":            only(latch.Count(t.Context())), "Delete": only(latch.Delete(t.Context())),
+		} {
+			if _, ok := errors.AsType[*leasehold.ValueError](err); !ok || !errors.Is(err, leasehold.ErrInvalid) {
+				t.Errorf("%s of %.9q: %v", call, name, err)
+			}
+		}
+	}
+	if n, err := s.Command("DBSIZE"); n != int64(1) || err != nil {
+		t.Errorf("%v keys, %v, want that of the lock", n, err)
 	}
 }
 
@@ -125,6 +163,12 @@ func TestErrorsOfTheServer(t *testing.T) {
 	must(t, s.Stop())
 	if _, err := c.Lock("x").IsLocked(t.Context()); !errors.Is(err, leasehold.ErrUnavailable) {
 		t.Errorf("without a server: %v", err)
+	}
+	limited, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err = c.Semaphore("x").Acquire(limited, 1)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, leasehold.ErrUnavailable) {
+		t.Errorf("Acquire without a server: %v", err)
 	}
 }
 

@@ -38,13 +38,14 @@ type request struct {
 // outlive is for the locks of a MultiLock: what limits its attempts must not end what they have locked.
 func outlive(r *request) { r.outlives = true }
 
-// LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. Without it, or if it is
-// 0, the lock is renewed until it is unlocked or lost. If the holder locks again, the lease lasts for at least d from
+// LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. At least 100 ms, at most
+// 24 h, or the watchdog timeout for a ReadWriteLock. Without it, or if it is 0, which is -1 in Redisson, the lock is
+// renewed until it is unlocked or lost. If the holder locks again, the lease lasts for at least d from
 // then on: that never shortens it, and a lock that is renewed stays so.
 func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
 
 // WaitTime limits how long the call waits: waitTime of tryLock in Redisson. TryLock then waits, and reports false when
-// it was too long. Lock returns leasehold.ErrTimeout. A deadline of ctx limits the wait, too, but TryLock returns it as
+// it was too long. Lock returns leasehold.ErrTimeout. At 0 or below, it is as if it were not given. A deadline of ctx limits the wait, too, but TryLock returns it as
 // an error.
 func WaitTime(d time.Duration) LockOption { return func(r *request) { r.wait = d } }
 
@@ -113,7 +114,7 @@ func (l *Lock) Token() uint64 { return l.h.token(l.mode) }
 
 // IsLocked asks the server whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
-	holders, err := l.h.holders(ctx, "ask whether locked", l.mode)
+	holders, err := l.h.holders(ctx, "look at", l.mode)
 	return len(holders) > 0, err
 }
 
@@ -121,7 +122,7 @@ func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 // remainTimeToLive in Redisson. It is 0 if nobody holds the lock, and [driver.NoTTL] if the lease never ends, as only
 // that of a damaged lock does.
 func (l *Lock) RemainingTime(ctx context.Context) (left time.Duration, _ error) {
-	holders, err := l.h.holders(ctx, "ask for the remaining time", l.mode)
+	holders, err := l.h.holders(ctx, "look at", l.mode)
 	for _, h := range holders {
 		if h.TTL == driver.NoTTL {
 			return driver.NoTTL, nil

@@ -135,6 +135,7 @@ func TestWaitTimeEnds(t *testing.T) {
 	a, b := newClient(t, s).Lock("orders"), newClient(t, s).Lock("orders")
 	must(t, a.Lock(t.Context()))
 	mustTry(t, b, false, objects.WaitTime(300*time.Millisecond))
+	mustTry(t, b, false, objects.WaitTime(-1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if ok, err := b.TryLock(ctx, objects.WaitTime(time.Minute)); ok || !errors.Is(err, context.Canceled) {

@@ -29,7 +29,8 @@ type MultiLock struct {
 	holds []*multiHold // one for each time it is held
 }
 
-// NewMultiLock returns a lock that is held while all of the given locks are: getMultiLock in Redisson. At least one.
+// NewMultiLock returns a lock that is held while all of the given locks are: getMultiLock in Redisson. At least one,
+// and no two of one client that have the same name. What it refuses is a leasehold.ErrInvalid.
 //
 // While it waits for one of the locks it holds none of the others, so programs that name the locks in different orders
 // do not block each other for good.
@@ -49,12 +50,14 @@ func NewRedLock(locks ...*Lock) (*MultiLock, error) { return newMultiLock(len(lo
 
 func newMultiLock(need int, locks []*Lock) (*MultiLock, error) {
 	if len(locks) == 0 {
-		return nil, errors.New("redisson: no locks are given: name at least one")
+		return nil, fmt.Errorf("redisson: no locks are given: name at least one: %w", leasehold.ErrInvalid)
 	}
 	for i, l := range locks {
-		same := func(other *Lock) bool { return l.h.name == other.h.name && l.h.engine == other.h.engine }
+		// Locks of one name are the same, or count as locks of another type to each other: nobody gets both.
+		same := func(other *Lock) bool { return l.h.name == other.h.name && l.h.client == other.h.client }
 		if l == nil || slices.ContainsFunc(locks[:i], same) {
-			return nil, fmt.Errorf("redisson: lock %d is nil, or named twice: name each lock once", i+1)
+			return nil, fmt.Errorf("redisson: lock %d is nil, or its name is that of another one: %w",
+				i+1, leasehold.ErrInvalid)
 		}
 	}
 	return &MultiLock{locks: slices.Clone(locks), need: need, calls: newTurn()}, nil

@@ -199,9 +199,12 @@ func TestMultiLockOfNothing(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	c := newClient(t, s)
 	l := c.Lock("orders")
-	for _, locks := range [][]*objects.Lock{{}, {nil}, {l, l}, {l, c.Lock("orders")}} {
-		if _, err := objects.NewMultiLock(locks...); err == nil {
-			t.Errorf("%d locks are no error", len(locks))
+	for _, locks := range [][]*objects.Lock{
+		{}, {nil}, {l, l}, {l, c.Lock("orders")}, {l, c.FencedLock("orders")},
+		{l, c.ReadWriteLock("orders").ReadLock()},
+	} {
+		if _, err := objects.NewMultiLock(locks...); !errors.Is(err, leasehold.ErrInvalid) {
+			t.Errorf("%d locks: %v", len(locks), err)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (ok bool, _ error) {
 }
 
 // Release gives n permits back. Nobody counts who has taken them, so it can also add permits, and makes the semaphore
-// if it does not exist: addPermits in Redisson.
+// if it does not exist.
 func (s *Semaphore) Release(ctx context.Context, n int) error {
 	return s.ask(ctx, "release", func(ctx context.Context) error { return s.inner.Release(ctx, n) })
 }
@@ -65,12 +65,16 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int) (exists bool, _ 
 	return exists, err
 }
 
-// AddPermits is Release, under the name that Redisson has for it.
-func (s *Semaphore) AddPermits(ctx context.Context, n int) error { return s.Release(ctx, n) }
+// AddPermits adds n permits, and makes the semaphore if it does not exist. If n is below zero, it takes them away at
+// once: the number of permits is below zero then if more are acquired than there should be.
+func (s *Semaphore) AddPermits(ctx context.Context, n int) error {
+	return s.ask(ctx, "add permits to", func(ctx context.Context) error { return s.inner.AddPermits(ctx, n) })
+}
 
-// TrySetPermits makes the semaphore with n permits, and reports whether it did: if it exists, nothing changes.
+// TrySetPermits makes the semaphore with n permits, which may be 0, and reports whether it did: if it exists, nothing
+// changes.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (made bool, _ error) {
-	err := s.ask(ctx, "set permits", func(ctx context.Context) (err error) {
+	err := s.ask(ctx, "set permits of", func(ctx context.Context) (err error) {
 		made, err = s.inner.TrySetPermits(ctx, n)
 		return err
 	})
@@ -88,7 +92,7 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (n int, _ error) {
 
 // AvailablePermits returns how many permits are available: 0 if the semaphore does not exist.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (n int, _ error) {
-	err := s.ask(ctx, "ask for the permits", func(ctx context.Context) (err error) {
+	err := s.ask(ctx, "count permits of", func(ctx context.Context) (err error) {
 		n, err = s.inner.AvailablePermits(ctx)
 		return err
 	})

@@ -3,6 +3,7 @@ package objects_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 // only returns the error of a call.
 func only[T any](_ T, err error) error { return err }
 
-// What another program keeps at the key of an object is an error for each call that would take it, and stays as it is.
+// What another program keeps at the key of an object is an error for each call that would take it, which says what to
+// do, and stays as it is.
 func TestKeysOfAnotherType(t *testing.T) {
 	t.Parallel()
 	s := redisserver.ForTest(t, redisserver.Config{})
@@ -69,6 +71,8 @@ func TestKeysOfAnotherType(t *testing.T) {
 				t.Errorf("%s of a %s: %v", name, content, err)
 			} else if !errors.Is(err, leasehold.ErrUnavailable) && !errors.Is(err, leasehold.ErrInvalid) {
 				t.Errorf("%s of a %s: %v, want an error of the server", name, content, err)
+			} else if !strings.Contains(err.Error(), "use another") || strings.Contains(err.Error(), "user_script") {
+				t.Errorf("%s of a %s: %v, want what to do, without a line of a script", name, content, err)
 			}
 			cancel()
 			if after, err := s.Command("DUMP", content); after != before || err != nil {

@@ -21,7 +21,7 @@ local function isForeign()
       return true
     end
   end
-  return false
+  return redis.call('hlen', lock) == 1 -- nobody holds it
 end
 
 local function raise(key, lease)

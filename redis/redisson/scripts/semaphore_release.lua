@@ -1,4 +1,4 @@
--- Gives permits back, or adds some.
+-- Gives permits back, adds some, or takes some away.
 -- KEYS: the semaphore, its channel, the record of this request.
 -- ARGV: how many permits, for how many milliseconds to remember this request, PUBLISH or SPUBLISH, 1 if the semaphore
 -- must exist.
@@ -7,10 +7,13 @@ local semaphore, channel, record = KEYS[1], KEYS[2], KEYS[3]
 if redis.call('exists', record) == 1 then
   return 1
 end
-if ARGV[4] == '1' and redis.call('exists', semaphore) == 0 then
+local value = redis.call('get', semaphore)
+if ARGV[4] == '1' and not value then
   return 0
+elseif value and (not string.match(value, '^-?%d+$') or #value > 16) then
+  return redis.error_reply('DAMAGED the number of permits is none')
 end
-local value = redis.call('incrby', semaphore, ARGV[1])
+value = redis.call('incrby', semaphore, ARGV[1])
 redis.call('set', record, 'done', 'px', ARGV[2])
 redis.call(ARGV[3], channel, value)
 return 1
