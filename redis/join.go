@@ -15,35 +15,43 @@ import (
 
 // refusal is the server's answer to a take that it does not grant now.
 type refusal struct {
-	serverMillis int64         // the server's clock
-	endsIn       time.Duration // until the next lease ends; negative if it never does
-	position     int           // in the queue: 0 is the head, negative is not queued
-	foreign      bool          // held by another kind of client, which does not notify of its release
-	closed       bool          // refused only because grants are closed
+	serverMillis int64 // the server's clock
+	closed       bool  // refused only because grants are closed
+	pollHint
+}
+
+// pollHint is what is known of when a waiter may be granted the name, and so of when to poll.
+type pollHint struct {
+	endsIn   time.Duration // until the next lease ends; negative if it never does
+	position int           // in the queue: 0 is the head, negative is not queued
+	foreign  bool          // held by another kind of client, which does not notify of its release
 }
 
 // contendedFor is how long a name counts as contended after it was found held.
 const contendedFor = 2 * time.Second
 
-// takeOrJoin decides a take with take.lua, and joins the queue if the request asks for that and the name is refused.
-// known is errUndecided, a refusal by take_free.lua, or errContended. It returns when ctx ends: a caller of Take leaves
-// its requests here, or in runFree.
-func (e *Engine) takeOrJoin(ctx context.Context, r quorumnode.Request, n names, known error) (driver.Grant, error) {
-	var refused atomic.Bool // by an answer to this request
-	g, err := inTime(ctx, e, func(ctx context.Context) (g driver.Grant, err error) {
-		if err = known; errors.Is(err, errUndecided) {
-			g, _, err = e.takeFully(ctx, r, n, nil)
-		}
-		if !errors.Is(err, errContended) {
-			if isDecided(r, err) {
+// takeOrJoin decides a take with take.lua, and joins the queue if the request asks for that and the name is refused. It
+// returns when ctx ends: a caller of Take leaves its requests here, or in runFree.
+func (e *Engine) takeOrJoin(
+	ctx context.Context, r quorumnode.Request, n names, known takeState,
+) (driver.Grant, error) {
+	var wasRefused atomic.Bool // by an answer to this request
+	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
+		switch known {
+		case undecided:
+			g, _, err := e.takeFully(ctx, r, n, nil)
+			if afterAnswer(r, err) == decided {
 				return g, err
 			}
-			refused.Store(true)
+			fallthrough
+		case refusedNow:
+			wasRefused.Store(true)
 			e.contended.Add(r.Key, contendedFor)
+		case assumedHeld: // what the server says when it joins is the first answer
 		}
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}, e.releaseLate(r.Request))
-	if refused.Load() && !driver.IsNo(err) {
+	if wasRefused.Load() && !driver.IsNo(err) {
 		err = driver.KnownHeld(err)
 	}
 	return g, err
@@ -154,8 +162,8 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	case len(list) < 5:
 		return g, false, refused, errReply
 	}
-	refused = refusal{
-		serverMillis: list[1], endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
-	}
+	refused = refusal{serverMillis: list[1], pollHint: pollHint{
+		endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
+	}}
 	return g, false, refused, &driver.HeldError{Left: refused.endsIn}
 }

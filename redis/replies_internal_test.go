@@ -123,7 +123,7 @@ func FuzzPauses(f *testing.F) {
 		w := &waiter{notifyBy: methods[int(flags>>1)%len(methods)], wake: make(chan struct{}, 1),
 			foreignPolls: max(polls, 0)}
 		w.noteRefused(driver.Now(), refused)
-		w.updatedAt = driver.Now()
+		w.hintedAt = driver.Now()
 		if pause := w.pollPause(); pause < time.Millisecond || pause > maxPollInterval {
 			t.Errorf("%d ms, at place %d: a pause of %s", ms, place, pause)
 		}

@@ -21,7 +21,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 		return
 	}
 	if t.floor, err = t.setTake(r, e.names(r.Key)); err != nil {
-		t.continueInBackground(err)
+		t.continueInBackground(undecided)
 		return
 	}
 	t.deadline, _ = ctx.Deadline()
@@ -44,20 +44,20 @@ type startedTake struct {
 	done    func(driver.Grant, error)
 }
 
-// noteAnswer takes the answer of the script.
+// noteAnswer handles the answer of the script.
 func (t *startedTake) noteAnswer(answer any, err error) {
 	g, err := readTakeFree(answer, err, t.floor, t.request.Request)
-	if !isDecided(t.request, err) {
-		t.continueInBackground(err)
+	if known := afterAnswer(t.request, err); known != decided {
+		t.continueInBackground(known)
 		return
 	}
 	t.done(g, err)
 }
 
 // continueInBackground goes on with a take that the first script could not decide.
-func (t *startedTake) continueInBackground(err error) {
+func (t *startedTake) continueInBackground(known takeState) {
 	go t.runTake(func(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-		return t.engine.takeOrJoin(ctx, r, t.names, err)
+		return t.engine.takeOrJoin(ctx, r, t.names, known)
 	})
 }
 

@@ -28,18 +28,17 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		return driver.Grant{}, err
 	}
 	if r.Join && e.contended.Has(r.Key) && e.canJoinAtOnce(n) {
-		return e.takeOrJoin(ctx, r, n, errContended)
+		return e.takeOrJoin(ctx, r, n, assumedHeld)
 	}
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
-	var g driver.Grant
-	err := errUndecided
-	if e.canTakeFree(r) {
-		g, err = e.takeFree(ctx, r, n)
+	if !e.canTakeFree(r) {
+		return e.takeOrJoin(ctx, r, n, undecided)
 	}
-	if isDecided(r, err) {
-		return g, err
+	g, err := e.takeFree(ctx, r, n)
+	if known := afterAnswer(r, err); known != decided {
+		return e.takeOrJoin(ctx, r, n, known)
 	}
-	return e.takeOrJoin(ctx, r, n, err)
+	return g, err
 }
 
 // canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
@@ -48,22 +47,30 @@ func (e *Engine) canTakeFree(r quorumnode.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
-// What is known of a name before takeOrJoin, besides a refusal.
-var (
-	errUndecided = errors.New("only take.lua can decide")
-	errContended = errors.New("found held a short while ago")
+// takeState is what is known of a take before takeOrJoin.
+type takeState int
+
+const (
+	decided     takeState = iota // the last answer was final
+	undecided                    // only take.lua can decide
+	refusedNow                   // it wants to join, and was just refused
+	assumedHeld                  // it wants to join, and the name was found held a short while ago
 )
 
-// isDecided reports whether the answer to a take is final.
-func isDecided(r quorumnode.Request, err error) bool {
-	return !errors.Is(err, errUndecided) && !(r.Join && isRefused(err))
+// afterAnswer returns what is known of a take after an answer.
+func afterAnswer(r quorumnode.Request, err error) takeState {
+	_, closed := errors.AsType[*ClosedError](err)
+	switch {
+	case errors.Is(err, errUndecided):
+		return undecided
+	case r.Join && (closed || errors.Is(err, driver.ErrHeld)):
+		return refusedNow
+	}
+	return decided
 }
 
-// isRefused reports whether err says that the name is not granted now, but may be later.
-func isRefused(err error) bool {
-	_, closed := errors.AsType[*ClosedError](err)
-	return closed || errors.Is(err, driver.ErrHeld)
-}
+// errUndecided says that take_free.lua cannot decide a take.
+var errUndecided = errors.New("only take.lua can decide")
 
 // takeFree takes a lock that nobody holds or waits for, as most are when they are asked for. Its script, take_free.lua,
 // has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.

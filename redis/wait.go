@@ -32,29 +32,29 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 	n := e.names(r.Key)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	w := e.waiters.find(r.Owner)
-	toldClosed := w != nil && w.isRefusedAsClosed()
+	w := e.waiters.add(r.Owner, r.Key)
+	toldClosed := w.isRefusedAsClosed()
 	for {
-		if w != nil {
-			timer.Reset(w.pollPause())
-			select {
-			case <-w.wake:
-			case <-timer.C:
-			case <-ctx.Done():
-				return driver.Grant{}, driver.NoEffect(ctx.Err())
-			}
-			if received := w.receivedGrant(); received != nil && e.replicas == 0 {
-				e.waiters.remove(r.Owner)
-				if received.wantedByOthers {
-					e.wantedByOthers.Add(r.Key)
-				}
-				return received.grant, nil
-			}
-			if w.clearPutOff() {
-				continue
-			}
+		timer.Reset(w.pollPause())
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return driver.Grant{}, driver.NoEffect(ctx.Err())
 		}
-		w = e.waiters.add(r.Owner, r.Key) // not inside a poll, which may go on after this has returned
+		if received := w.receivedGrant(); received != nil && e.replicas == 0 {
+			e.waiters.remove(r.Owner)
+			if received.wantedByOthers {
+				e.wantedByOthers.Add(r.Key)
+			}
+			return received.grant, nil
+		}
+		if w.clearRescheduled() {
+			continue
+		}
+		// A request that was left may have dropped the waiter. Add it here and not in a poll, which may go on after
+		// this has returned.
+		w = e.waiters.add(r.Owner, r.Key)
 		g, err := e.pollOnce(ctx, r, n, w)
 		if !errors.Is(err, driver.ErrHeld) || w.isRefusedAsClosed() != toldClosed {
 			return g, err // perhaps a new reason

@@ -21,15 +21,18 @@ type waiter struct {
 
 	mu       sync.Mutex
 	notifyBy string // how it is notified: P, S, or - if it must poll
+	answers  int    // how many of its requests were refused; with the second, it has polled since it joined
 	// sentBefore is a moment before the latest answered request was sent, or before the first one if none was answered.
-	sentBefore        driver.Instant
-	updatedAt         driver.Instant // when refusal was last updated; endsIn counts from here
-	refusal           refusal        // the latest answer; its serverMillis is 0 if there is none
-	hasPolled         bool           // it has asked again since it joined
-	foreignPolls      int            // polls in a row that found another kind of holder
-	granted           *messageGrant
-	pollPutOff        bool // do not poll when woken: there is nothing new yet
-	messagesMayBeLost bool // since the latest answer
+	sentBefore   driver.Instant
+	serverMillis int64 // the server's clock at the latest answer
+	closed       bool  // that answer was a refusal only because grants are closed
+	// What the latest answer, or a message since, says of the next poll.
+	pollHint
+	hintedAt       driver.Instant // when it was updated, and endsIn counts from; zero: poll at once
+	rescheduled    bool           // what has woken the waiter only says when to poll
+	foreignPolls   int            // polls in a row that found another kind of holder
+	granted        *messageGrant
+	messagesLostAt driver.Instant // messages may have been lost then, after the latest answered request was sent
 }
 
 // messageGrant is a grant by another holder's release, received as a message. With WithReplicas it is not enough, as
@@ -89,11 +92,18 @@ func (w *waiter) noteRequest(sent driver.Instant) {
 }
 
 // noteRefused notes the refusal of a request that was sent at a moment.
+//
+// A poll that was left may be answered after the next one. The waiter then goes back to the older answer. That does no
+// harm: its moment and the server's clock belong together, so no lease counts from too late, and it polls sooner.
 func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hasPolled = w.hasPolled || w.refusal.serverMillis != 0
-	w.sentBefore, w.updatedAt, w.refusal, w.pollPutOff, w.messagesMayBeLost = sent, driver.Now(), refused, false, false
+	w.answers++
+	w.sentBefore, w.serverMillis, w.closed = sent, refused.serverMillis, refused.closed
+	w.pollHint, w.hintedAt, w.rescheduled = refused.pollHint, driver.Now(), false
+	if sent.Since(w.messagesLostAt) > 0 {
+		w.messagesLostAt = driver.Instant{}
+	}
 	if refused.foreign {
 		w.foreignPolls++
 	} else {
@@ -105,14 +115,14 @@ func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 func (w *waiter) isRefusedAsClosed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.refusal.closed
+	return w.closed
 }
 
 // hasBeenRefused reports whether the server has told the waiter to wait.
 func (w *waiter) hasBeenRefused() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.refusal.serverMillis != 0
+	return w.answers > 0
 }
 
 // notePollIn notes that the waiter shall poll in d, as nothing may notify it by then; a negative d is as late as it may
@@ -121,8 +131,7 @@ func (w *waiter) hasBeenRefused() bool {
 func (w *waiter) notePollIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refusal.endsIn, w.refusal.position, w.refusal.foreign = d, 0, false
-	w.updatedAt, w.pollPutOff = driver.Now(), true
+	w.pollHint, w.hintedAt, w.rescheduled = pollHint{endsIn: d}, driver.Now(), true
 	w.wakeUp()
 }
 
@@ -131,15 +140,15 @@ func (w *waiter) notePollIn(d time.Duration) {
 func (w *waiter) noteGranted(received messageGrant, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.rescheduled = false // there is a reason to poll, if the message does not count, or not yet
 	w.wakeUp()
 	received.grant.Start = w.sentBefore
-	if w.refusal.serverMillis != 0 {
+	if w.answers > 0 {
 		// Since the latest answer, as much time has passed here as on the server, except for clock drift.
-		passed := time.Duration(at-w.refusal.serverMillis) * time.Millisecond
+		passed := time.Duration(at-w.serverMillis) * time.Millisecond
 		surely := passed - clockDrift(passed)
-		if w.messagesMayBeLost || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
+		if !w.messagesLostAt.IsZero() || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
 			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again.
-			w.pollPutOff = false
 			return
 		}
 		received.grant.Start = w.sentBefore.Add(max(surely, 0))
@@ -153,12 +162,12 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 // were not set: as much as the drift of a lease, see the glossary.
 func clockDrift(passed time.Duration) time.Duration { return passed/100 + 2*time.Millisecond }
 
-// noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before that poll is
-// answered, a message may come from another server with another clock.
+// noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before a request that is
+// sent after this is answered, a message may come from another server with another clock.
 func (w *waiter) noteMessagesLost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.messagesMayBeLost, w.pollPutOff = true, false
+	w.messagesLostAt, w.rescheduled = driver.Now(), false
 	w.wakeUp()
 }
 
@@ -169,23 +178,22 @@ func (w *waiter) receivedGrant() *messageGrant {
 	return w.granted
 }
 
-// clearPutOff reports whether the waiter was woken only to poll at another time.
-func (w *waiter) clearPutOff() bool {
+// clearRescheduled reports whether the waiter was woken only to poll at another time, and forgets that.
+func (w *waiter) clearRescheduled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hint := w.pollPutOff
-	w.pollPutOff = false
-	return hint
+	was := w.rescheduled
+	w.rescheduled = false
+	return was
 }
 
 // pollPause returns for how long to wait for a message before the next poll.
 func (w *waiter) pollPause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	position := max(w.refusal.position, 0)
-	d := maxPollInterval
-	if w.refusal.endsIn >= 0 {
-		d = w.refusal.endsIn + time.Millisecond
+	position, d := max(w.position, 0), maxPollInterval
+	if w.endsIn >= 0 {
+		d = w.endsIn + time.Millisecond
 	}
 	switch {
 	case w.notifyBy == "-":
@@ -194,16 +202,16 @@ func (w *waiter) pollPause() time.Duration {
 	case position > 0:
 		d = max(d+min(time.Duration(position)*20*time.Millisecond, time.Second), minPollInterval)
 		d += jitter(d / 8)
-		if !w.hasPolled { // hand_over.lua relies on it
+		if w.answers < 2 { // hand_over.lua relies on it
 			d = min(d, firstLease-firstLease/10-jitter(firstLease/4))
 		}
-	case w.refusal.foreign:
+	case w.foreign:
 		d = min(d, pollInitial<<min(w.foreignPolls, 10)/2, pollMaxForeign)
 		d += jitter(d / 2)
 	default:
 		d += jitter(5 * time.Millisecond)
 	}
-	return max(min(d, maxPollInterval)-driver.Now().Since(w.updatedAt), time.Millisecond)
+	return max(min(d, maxPollInterval)-driver.Now().Since(w.hintedAt), time.Millisecond)
 }
 
 // jitter returns a random time of at most d, so that waiters do not poll at the same moment.

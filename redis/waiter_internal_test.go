@@ -23,8 +23,12 @@ func TestGrantNeverStartsTooLate(t *testing.T) {
 		"before the answer":          {answered, 99 * second, -1},
 		"the server's clock was set": {answered, 120 * second, -1},
 		"the connection broke":       {func(w *waiter) { answered(w); w.noteMessagesLost() }, 105 * second, -1},
-		"polled since it broke": {func(w *waiter) { w.noteMessagesLost(); answered(w) }, 105 * second,
-			5*time.Second - 52*time.Millisecond},
+		"answered since it broke":    {func(w *waiter) { w.noteMessagesLost(); answered(w) }, 105 * second, -1},
+		"polled since it broke": {func(w *waiter) {
+			w.noteMessagesLost()
+			w.messagesLostAt = then.Add(-time.Second)
+			answered(w)
+		}, 105 * second, 5*time.Second - 52*time.Millisecond},
 		"no answer yet": {func(w *waiter) { w.noteRequest(then) }, 105 * second, 0},
 		"no answer, and asked again": {func(w *waiter) {
 			w.noteRequest(then)
@@ -43,7 +47,7 @@ func TestGrantNeverStartsTooLate(t *testing.T) {
 		switch got := w.receivedGrant(); {
 		case len(w.wake) == 0:
 			t.Errorf("%s: the waiter was not woken", name)
-		case c.start < 0 && (got != nil || w.clearPutOff()):
+		case c.start < 0 && (got != nil || w.clearRescheduled()):
 			t.Errorf("%s: got %+v, want a poll", name, got)
 		case c.start >= 0 && (got == nil || got.grant.Start != then.Add(c.start)):
 			t.Errorf("%s: got %+v, want a grant %v after the request", name, got, c.start)
@@ -65,13 +69,19 @@ func TestFirstGrantCounts(t *testing.T) {
 	}
 }
 
-// A waiter that is told to poll later polls at once if its connection breaks.
-func TestLostConnectionOverridesAHint(t *testing.T) {
+// A waiter that is told to poll later polls at once if its connection breaks, or if it is granted the lock: with
+// WithReplicas, a grant counts only after a poll.
+func TestPollsAtOnceAfterAHint(t *testing.T) {
 	t.Parallel()
-	w := &waiter{wake: make(chan struct{}, 1)}
-	w.notePollIn(time.Minute)
-	w.noteMessagesLost()
-	if w.clearPutOff() {
-		t.Error("the waiter does not poll")
+	for name, then := range map[string]func(*waiter){
+		"the connection broke": (*waiter).noteMessagesLost,
+		"granted":              func(w *waiter) { w.noteGranted(messageGrant{}, 0) },
+	} {
+		w := &waiter{wake: make(chan struct{}, 1)}
+		w.notePollIn(time.Minute)
+		then(w)
+		if w.clearRescheduled() {
+			t.Errorf("%s: the waiter does not poll", name)
+		}
 	}
 }

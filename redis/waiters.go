@@ -29,12 +29,6 @@ func (ws *waiters) init(unsubscribe func(*waiter)) {
 	ws.byTicket, ws.byNumber = map[string]*waiter{}, map[string]*waiter{}
 }
 
-func (ws *waiters) find(owner string) *waiter {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	return ws.byOwner[owner]
-}
-
 // hasKey reports whether anybody in this process waits for a key.
 func (ws *waiters) hasKey(k driver.Key) bool {
 	ws.mu.Lock()
