@@ -11,11 +11,7 @@ import (
 // judgeReplication finds what a failover would lose.
 func (e *Engine) judgeReplication(f *health.Findings, v *serverReport) {
 	online, all := v.health().JudgeReplicas(f)
-	if e.replicas > online {
-		f.Add(driver.Critical, "too-few-replicas",
-			fmt.Sprintf("%d replicas must confirm each lock, and %d can: no lock can be granted", e.replicas, online),
-			"start replicas, or ask for fewer")
-	}
+	f.JudgeConfirming(e.replicas, online)
 	if all == 0 {
 		return
 	}

@@ -276,7 +276,8 @@ func (e *Engine) judgeUsable(f *health.Findings, s *examined) bool {
 
 // judgeNoGuard says what a restart or a failover means, as Redisson's keys have no failover guard.
 func (e *Engine) judgeNoGuard(f *health.Findings, s *examined) {
-	_, replicas := s.JudgeReplicas(f)
+	online, replicas := s.JudgeReplicas(f)
+	f.JudgeConfirming(e.confirm.Replicas, online)
 	if replicas > 0 && len(s.Config) > 0 && !e.isCluster {
 		_ = s.JudgeMinReplicas(f, e.client)
 	}

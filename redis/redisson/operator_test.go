@@ -171,18 +171,22 @@ func TestExamine(t *testing.T) {
 		client newClient
 		count  int
 		want   string
+		opts   []redisson.Option
 	}{
-		"safe":      {standalone(safe), 1, ""},
-		"forgetful": {standalone(forgetful), 1, "note persistence-off, warning no-guard"},
+		"safe":      {standalone(safe), 1, "", nil},
+		"forgetful": {standalone(forgetful), 1, "note persistence-off, warning no-guard", nil},
 		"cluster": {cluster(c), 3, strings.TrimSuffix(
-			strings.Repeat("note persistence-off, warning no-guard, ", 3), ", ")},
-		"one of a cluster": {standalone(c.Nodes[0]), 1, "critical wrong-mode"},
+			strings.Repeat("note persistence-off, warning no-guard, ", 3), ", "), nil},
+		"without a replica that confirms": {standalone(forgetful), 1,
+			"note persistence-off, critical too-few-replicas, warning no-guard",
+			[]redisson.Option{redisson.WithReplicas(1, time.Second)}},
+		"one of a cluster": {standalone(c.Nodes[0]), 1, "critical wrong-mode", nil},
 		"no cluster, as one": {cluster(&redisserver.Cluster{Nodes: []*redisserver.Server{forgetful}}), 0,
-			"critical wrong-mode"},
+			"critical wrong-mode", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, err := open(t, it.client).Examine(t.Context())
+			x, err := open(t, it.client, it.opts...).Examine(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

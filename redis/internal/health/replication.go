@@ -47,6 +47,15 @@ func (r Report) Replicas() (all []Replica) {
 	}
 }
 
+// JudgeConfirming finds that fewer replicas are healthy than must confirm each lock.
+func (f *Findings) JudgeConfirming(need, healthy int) {
+	if need > healthy {
+		f.Add(driver.Critical, "too-few-replicas",
+			fmt.Sprintf("%d replicas must confirm each lock, and %d can: no lock can be granted", need, healthy),
+			"start replicas, or ask for fewer")
+	}
+}
+
 // JudgeReplicas finds replicas to which a failover loses more than necessary, and returns how many of all are healthy.
 func (r Report) JudgeReplicas(f *Findings) (healthy, all int) {
 	following := r.Replicas()

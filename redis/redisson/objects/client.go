@@ -35,8 +35,8 @@ type config struct {
 // lockWatchdogTimeout of Redisson. At least 100 ms, at most 24 h. Defaults to [DefaultWatchdogTimeout].
 //
 // Programs that share a [ReadWriteLock] need the same one, or the shortest of all: the watchdog of a reader in Java
-// makes the leases of all readers end after its own timeout, so that readers in Go with a longer one could lose the
-// lock without a word. No lease of a ReadWriteLock is longer than this.
+// makes the leases of all readers end after its own timeout. A reader in Go with a longer one may have lost the lock
+// when its next renewal tells it so. No lease of a ReadWriteLock is longer than this.
 func WithWatchdogTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		c.watchdog = d
@@ -135,7 +135,7 @@ func (c *Client) newEngine(client goredis.UniversalClient, lock redisson.LockTyp
 	made := &engine{e, leasehold.New(e, c.client...), watchdog}
 	if e.LockType() != lock {
 		return nil, errors.Join(&redisson.OptionError{
-			Option: "WithEngine", Allowed: "without WithLock: Lock, FairLock and the like choose the type",
+			Option: "WithEngine", Allowed: "used without WithLock: Lock, FairLock and the like choose the type",
 		}, made.close())
 	}
 	return made, nil
@@ -299,7 +299,8 @@ func (c *Client) newLock(e *engine, name string) *Lock {
 // PermitExpirableSemaphore returns a semaphore whose permits have leases: an RPermitExpirableSemaphore of Redisson,
 // from getPermitExpirableSemaphore. permits is how many there are, unless some program has set another number, as
 // trySetPermits does in Java. Permits that are held are renewed, as locks are by the watchdog, which Java does not have
-// for permits. For permits with a lease time, give leasehold.NoRenew and leasehold.TTL.
+// for permits. For permits with a lease time, give leasehold.NoRenew and leasehold.TTL. If there are too few,
+// TryAcquire returns leasehold.ErrHeld.
 func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leasehold.Option) *leasehold.Semaphore {
 	return c.plain.client.Semaphore(name, permits, append([]leasehold.Option{leasehold.TTL(c.watchdog)}, opts...)...)
 }

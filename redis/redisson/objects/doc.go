@@ -34,27 +34,40 @@
 //	getMultiLock, RedissonRedLock                      NewMultiLock, NewRedLock
 //	getSemaphore, getPermitExpirableSemaphore          Client.Semaphore, PermitExpirableSemaphore
 //	getCountDownLatch                                  Client.CountDownLatch
+//	Redisson.create(config), shutdown()                New(a client of go-redis), Close()
 //	lock(), lockInterruptibly()                        Lock(ctx)
-//	lock(lease, unit)                                  Lock(ctx, LeaseTime(d))
+//	lock(lease, unit)                                  Lock(ctx, LeaseTime(d)); without it if the lease is -1
 //	tryLock()                                          TryLock(ctx)
 //	tryLock(wait, lease, unit)                         TryLock(ctx, WaitTime(w), LeaseTime(d))
-//	lockAndGetToken()                                  Lock(ctx), and then Token()
+//	lockAndGetToken(), tryLockAndGetToken()            Lock(ctx) or TryLock(ctx), and then Token()
 //	isLocked(), remainTimeToLive()                     IsLocked(ctx), RemainingTime(ctx)
 //	isHeldByCurrentThread(), getHoldCount()            HoldCount()
 //	forceUnlock()                                      ForceUnlock(ctx)
+//	tryAcquire(n, wait, unit) of a semaphore           Acquire(ctx, n), with a deadline
 //	acquire(), release(id) of permits with leases      Acquire(ctx, 1), and Release of the lease that it returns
+//	updateLeaseTime(id, lease, unit)                   Extend(ctx, d) of that lease, which never shortens it
+//	getCount() of a latch                              Count(ctx)
 //	await(time, unit) of a latch                       Await(ctx), with a deadline
 //	lockAsync() and the like                           the same methods, in a goroutine
 //	IllegalMonitorStateException                       ErrNotHeld
 //	Config.lockWatchdogTimeout, NameMapper             WithWatchdogTimeout, WithPrefix
 //
-// A ctx that ends also ends the wait: a deadline is as good as a wait time.
+// Give a lock the ctx of the work under it: that is what [Lock.Context] comes from. A ctx that ends also ends a wait.
+// To limit only the wait, use WaitTime. What is held stays held when ctx ends, until Unlock.
 //
 // # Errors
 //
-// Unless said otherwise, an error is a *[leasehold.Error], and matches leasehold.ErrUnavailable if the server did not
-// answer, or refused; leasehold.ErrInvalid if a name or a value is not allowed; leasehold.ErrClosed after Close; or the
-// error of ctx. That somebody else holds a lock is an error of no TryLock.
+// Errors are a *[leasehold.Error] or a *[leasehold.ValueError]. Use errors.Is with these of package leasehold:
+//
+//	ErrUnavailable            the server did not answer, or refused
+//	ErrInvalid                a name or a value is not allowed
+//	ErrTimeout                WaitTime has ended a Lock
+//	ErrUpgrade                a reader locks for writing
+//	ErrClosed                 Close was called
+//	the error of ctx          ctx has ended; a deadline is also an ErrUnavailable if the server has not answered
+//
+// Unlock returns [ErrNotHeld], and says why. TryLock of a lock that somebody else holds returns false, and no error;
+// TryAcquire of permits with leases returns leasehold.ErrHeld, as all semaphores of the library do.
 //
 // What the locks promise, and how they differ from those in Java, is on the page docs/redisson.md of the project.
 //

@@ -40,13 +40,13 @@ func outlive(r *request) { r.outlives = true }
 
 // LeaseTime lets the lock end after d, whether or not it was unlocked: leaseTime in Redisson. At least 100 ms, at most
 // 24 h, or the watchdog timeout for a ReadWriteLock. Without it, or if it is 0, which is -1 in Redisson, the lock is
-// renewed until it is unlocked or lost. If the holder locks again, the lease lasts for at least d from
-// then on: that never shortens it, and a lock that is renewed stays so.
+// renewed until it is unlocked or lost. If the holder locks again, the lease lasts for at least d from then on: that
+// never shortens it, and a lock that is renewed stays so.
 func LeaseTime(d time.Duration) LockOption { return func(r *request) { r.lease = d } }
 
 // WaitTime limits how long the call waits: waitTime of tryLock in Redisson. TryLock then waits, and reports false when
-// it was too long. Lock returns leasehold.ErrTimeout. At 0 or below, it is as if it were not given. A deadline of ctx limits the wait, too, but TryLock returns it as
-// an error.
+// it was too long. Lock returns leasehold.ErrTimeout. At 0 or below, it is as if it were not given. A deadline of
+// ctx limits the wait, too, but TryLock returns it as an error, and [Lock.Context] ends with it.
 func WaitTime(d time.Duration) LockOption { return func(r *request) { r.wait = d } }
 
 // newRequest reads the options of a call.
