@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 	"github.com/leasehold-go/leasehold/redis/internal/reply"
 )
 
@@ -63,12 +64,22 @@ func isDamaged(err error) bool {
 // may then be on two servers, and new keys on neither.
 func isMoving(err error) bool { return errors.Is(err, errMoving) || reply.IsMoving(err) }
 
+// isShortfall reports whether a script ran, but too few replicas have confirmed it.
+func isShortfall(err error) bool {
+	_, short := errors.AsType[*replicas.ShortfallError](err)
+	return short
+}
+
 // replies explains what servers reply to this engine.
 var replies = reply.Engine{Name: "redis", Page: "docs/engines/redis.md", Unexpected: errReply}
 
 // explainError turns an error of the client into one that the contract of engines asks for. It marks errors that
-// certainly had no effect. A network error is not marked: the client may have sent the request before.
+// certainly had no effect. A network error is not marked: the client may have sent the request before. A ShortfallError
+// is the engine's own, and says enough.
 func explainError(err error) error {
+	if isShortfall(err) {
+		return err
+	}
 	if answer, replied := errors.AsType[redis.Error](err); replied && !driver.HadNoEffect(err) &&
 		strings.Contains(answer.Error(), "EXHAUSTED") {
 		return errTokensUsedUp

@@ -10,7 +10,6 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
-	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // refusal is the server's answer to a take that it does not grant now.
@@ -105,13 +104,13 @@ func (e *Engine) takeFully(
 		r.Owner, luascript.Millis(r.TTL), max(r.Tokens, 1), tokenFloor(r), luascript.WithoutNUL(r.Holder),
 		mode, weight, size,
 		notifyBy, ticket, process, placeArg(r.Place, r.Owner), waiters))
-	short, unconfirmed := errors.AsType[*replicas.ShortfallError](err)
-	if err != nil && !unconfirmed {
+	unconfirmed := err
+	if err != nil && !isShortfall(err) {
 		return driver.Grant{}, refusal{}, err
 	}
 	g, waiting, refused, err := readTake(answer, r.Request)
-	if err == nil && unconfirmed {
-		return driver.Grant{}, refusal{}, e.undoTake(ctx, short, hasWaited(r.Request, w), r.Request)
+	if err == nil && unconfirmed != nil {
+		return driver.Grant{}, refusal{}, e.undoTake(ctx, unconfirmed, hasWaited(r.Request, w), r.Request)
 	}
 	if err != nil {
 		if marker := e.router.markerOf(n, srv); marker.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {

@@ -93,8 +93,7 @@ func (b *serverRenewals) renew(ctx context.Context, items []int) {
 	if b.server == nil {
 		srv, err := b.engine.router.server(ctx, b.engine.names(b.items[items[0]].Key), false)
 		if err != nil {
-			b.reportError(items, err)
-			b.noteRouteUncertain(b.engine.names(b.items[items[0]].Key), err)
+			b.fail(b.engine.names(b.items[items[0]].Key), items, err)
 			b.checkRoutes(ctx)
 			return
 		}
@@ -140,30 +139,21 @@ func (b *serverRenewals) sharedRenewal(i int, n names) *scriptRenewal {
 // shared.
 func (b *serverRenewals) sendUntilKnown(ctx context.Context, calls []*scriptRenewal) {
 	for try := 0; len(calls) > 0; try++ {
-		err := b.sendCalls(ctx, calls)
+		unconfirmed := b.sendCalls(ctx, calls)
 		var retry, shared []*scriptRenewal
 		for _, c := range calls {
-			switch {
-			case c.cmd == nil: // not even sent
-				b.reportError(c.items, err)
-				b.noteRouteUncertain(c.names, err)
-			case try < 3 &&
-				(redis.HasErrorPrefix(c.cmd.Err(), "NOSCRIPT") || redis.HasErrorPrefix(c.cmd.Err(), "MOVED")):
+			switch err := c.cmd.Err(); {
+			case try < 3 && (redis.HasErrorPrefix(err, "NOSCRIPT") || redis.HasErrorPrefix(err, "MOVED")):
 				retry = append(retry, c)
-			case c.cmd.Err() != nil:
-				b.engine.router.reloadSlotMapIfStale(c.names, c.cmd.Err())
-				b.reportError(c.items, explainError(c.cmd.Err()))
-				b.noteRouteUncertain(c.names, c.cmd.Err())
+				// The client may have been redirected to where the slot is going.
+				b.uncertainRoutes = append(b.uncertainRoutes, c.names)
 			case err != nil:
-				b.reportError(c.items, err)
+				b.fail(c.names, c.items, explainError(err))
+			case unconfirmed != nil:
+				b.reportError(c.items, explainError(unconfirmed))
 			default:
 				shared = append(shared, b.reportOutcomes(c)...)
 			}
-			c.cmd = nil
-		}
-		for _, c := range retry {
-			// The client may have been redirected to where the slot is going.
-			b.uncertainRoutes = append(b.uncertainRoutes, c.names)
 		}
 		if len(retry) > 0 {
 			srv, err := b.engine.router.findServer(ctx, retry[0].names, b.server)
@@ -171,7 +161,7 @@ func (b *serverRenewals) sendUntilKnown(ctx context.Context, calls []*scriptRene
 				b.server = srv // the slots were together before, and mostly still are; checkRoutes handles the others
 			} else {
 				for _, c := range retry {
-					b.reportError(c.items, err)
+					b.fail(c.names, c.items, err)
 				}
 				retry = nil
 			}
@@ -180,7 +170,8 @@ func (b *serverRenewals) sendUntilKnown(ctx context.Context, calls []*scriptRene
 	}
 }
 
-// sendCalls sends calls together. The error it returns concerns all calls that have no error of their own.
+// sendCalls sends calls together. Each has its answer or error then. The error it returns says why replicas have not
+// confirmed them.
 func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) error {
 	e := b.engine
 	if e.replicas == 0 && e.asyncPipe != nil {
@@ -200,16 +191,22 @@ func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) 
 		return nil
 	}
 	sent, err := e.sendConfirmed(ctx, calls[0].keys[0], func(p redis.Pipeliner) { _ = send(p) })
-	if !sent { // the server was not even reached
-		e.router.reloadSlotMapIfStale(calls[0].names, err)
-		if isMoving(err) && len(calls) > 1 { // another slot may still lead to it
-			calls[0].cmd = redis.NewCmd(ctx)
-			calls[0].cmd.SetErr(err)
-			return b.sendCalls(ctx, calls[1:])
-		}
-		return explainError(err)
+	if sent {
+		return err
 	}
-	return err
+	for i, c := range calls { // the server was not even reached
+		if i == 1 && isMoving(err) {
+			return b.sendCalls(ctx, calls[1:]) // another slot may still lead to it
+		}
+		c.setError(ctx, err)
+	}
+	return nil
+}
+
+// setError sets the error of a call that was not sent, or whose command may still be in flight.
+func (c *scriptRenewal) setError(ctx context.Context, err error) {
+	c.cmd = redis.NewCmd(ctx)
+	c.cmd.SetErr(err)
 }
 
 // submitCalls sends calls along with the commands of other goroutines. Unlike a pipeline of its own, they can be
@@ -223,8 +220,7 @@ func (b *serverRenewals) submitCalls(ctx context.Context, calls []*scriptRenewal
 	}
 	for i, c := range calls {
 		if err := inFlight[i].WaitContext(ctx); err != nil {
-			c.cmd = redis.NewCmd(ctx) // the submitted command may still be in flight
-			c.cmd.SetErr(err)
+			c.setError(ctx, err)
 		}
 	}
 }
@@ -256,6 +252,13 @@ func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenew
 		}
 	}
 	return shared
+}
+
+// fail reports the error of a request, which may also say that a slot is not where it was expected.
+func (b *serverRenewals) fail(n names, items []int, err error) {
+	b.reportError(items, err)
+	b.engine.router.reloadSlotMapIfStale(n, err)
+	b.noteRouteUncertain(n, err)
 }
 
 func (b *serverRenewals) reportError(items []int, err error) {

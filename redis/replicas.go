@@ -33,11 +33,7 @@ func (e *Engine) sendWithReplicas(ctx context.Context, cmd luascript.SingleComma
 // it. sent reports whether it was sent.
 func (e *Engine) sendConfirmed(ctx context.Context, key string, queue func(redis.Pipeliner)) (sent bool, err error) {
 	c := replicas.Confirmation{Replicas: e.replicas, Within: e.replicasWithin}
-	sent, err = c.Send(ctx, e.onConnectionOf, key, queue)
-	if _, short := errors.AsType[*replicas.ShortfallError](err); !sent || short {
-		return sent, err
-	}
-	return true, explainError(err)
+	return c.Send(ctx, e.onConnectionOf, key, queue)
 }
 
 // onConnectionOf sends a pipeline on one connection to the server of a key.

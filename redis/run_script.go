@@ -9,7 +9,6 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
-	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // How a script is run, from the outside in:
@@ -91,7 +90,7 @@ func (e *Engine) runScriptOnce(
 // afterFailure handles the error of a script. It returns the server that the script must be sent to next, or the same
 // server and the error for the caller.
 func (e *Engine) afterFailure(ctx context.Context, n names, srv *server, err error) (*server, error) {
-	if _, short := errors.AsType[*replicas.ShortfallError](err); short {
+	if isShortfall(err) {
 		return srv, err // the script ran
 	}
 	if redis.HasErrorPrefix(err, errCodeClosed) { // the slot has been closed

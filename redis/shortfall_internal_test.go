@@ -3,8 +3,11 @@ package redis
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -49,4 +52,42 @@ func TestShortfallIsAnAnswer(t *testing.T) {
 			t.Errorf("%v: %d inquiries, and a reload of the slots at %d; want any: %v", c.sent, asked, reloads, c.asks)
 		}
 	}
+}
+
+// brokenWait is a client whose scripts are answered, and whose connection breaks before the answer to WAIT.
+type brokenWait struct{ redis.Hook }
+
+func (brokenWait) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (brokenWait) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (brokenWait) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, cmds []redis.Cmder) error {
+		cmds[0].(interface{ SetVal(any) }).SetVal("1")
+		cmds[len(cmds)-1].SetErr(io.ErrUnexpectedEOF)
+		return io.ErrUnexpectedEOF
+	}
+}
+
+// An error says once where it comes from, wherever it is found.
+func TestErrorsAreExplainedOnce(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	client.AddHook(brokenWait{})
+	defer client.Close()
+	e, err := New(client, WithReplicas(1, time.Second), WithoutFailoverGuard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	k := driver.Key{Kind: driver.Lock, Name: "a"}
+	e.router.addServer(serverInfo{}, e.names(k), &server{identity: "id", scripts: e.newScriptSet("id", false)})
+	_, err = e.Take(t.Context(), driver.Request{Key: k, Owner: "owner", TTL: time.Second})
+	if err == nil || strings.Count(err.Error(), "redis: ") != 1 {
+		t.Errorf("take: %v", err)
+	}
+	e.Renew(t.Context(), []driver.Renewal{{Hold: driver.Hold{Key: k, Owner: "owner"}, TTL: time.Second}},
+		func(_ int, err error) {
+			if err == nil || strings.Count(err.Error(), "redis: ") != 1 {
+				t.Errorf("renewal: %v", err)
+			}
+		})
 }

@@ -2,11 +2,9 @@ package redis
 
 import (
 	"context"
-	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
-	"github.com/leasehold-go/leasehold/redis/internal/replicas"
 )
 
 // maxAtOnce is how many locks one script may take. The server does nothing else meanwhile.
@@ -59,13 +57,13 @@ func (e *Engine) takeAtOnce(
 	ctx context.Context, batch []driver.Request, first names, call scriptCall,
 ) ([]driver.Grant, error) {
 	answer, _, err := e.runScript(ctx, e.sendWithReplicas, scriptTakeAll, first, call)
-	short, unconfirmed := errors.AsType[*replicas.ShortfallError](err)
-	if err != nil && !unconfirmed {
+	unconfirmed := err
+	if err != nil && !isShortfall(err) {
 		return nil, err
 	}
 	grants, err := e.readTakeAll(answer, batch)
-	if err == nil && unconfirmed {
-		return nil, e.undoTake(ctx, short, false, batch...)
+	if err == nil && unconfirmed != nil {
+		return nil, e.undoTake(ctx, unconfirmed, false, batch...)
 	}
 	return grants, err
 }
