@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -109,41 +108,21 @@ func (e *Engine) takeFully(
 		return driver.Grant{}, refusal{}, err
 	}
 	g, waiting, refused, err := readTake(answer, r.Request)
-	if err == nil && unconfirmed != nil {
+	switch {
+	case err == nil && unconfirmed != nil:
 		return driver.Grant{}, refusal{}, e.undoTake(ctx, unconfirmed, hasWaited(r.Request, w), r.Request)
-	}
-	if err != nil {
-		if marker := e.router.markerOf(n, srv); marker.closedFor() > 0 && errors.Is(err, driver.ErrHeld) {
-			left := marker.closedFor()
-			if refused.endsIn == 0 { // nobody holds it
-				refused.closed = true
-				err = closedAnswer(w != nil, marker.closedError())
-			}
-			if refused.position <= 0 || refused.endsIn < left { // until grants open, no release notifies the head
-				refused.endsIn = left
-			}
-		}
-		return g, refused, err
-	}
-	if waiting {
+	case errors.Is(err, driver.ErrHeld):
+		err = e.router.markerOf(n, srv).explainRefusal(&refused, w != nil, err)
+	case err == nil && waiting:
 		e.wantedByOthers.Add(r.Key)
 	}
-	return g, refused, nil
+	return g, refused, err
 }
 
 // hasWaited reports whether a request comes from a caller that waits, as w or with an earlier, spent owner. Only for
 // these does the core use another owner.
 func hasWaited(r driver.Request, w *waiter) bool {
 	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
-}
-
-// closedAnswer returns the error for a take that is refused only because grants are closed. A caller that has joined
-// waits for them to open.
-func closedAnswer(joined bool, closed *ClosedError) error {
-	if joined {
-		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
-	}
-	return driver.NoEffect(closed)
 }
 
 // readTake reads the answer of take.lua.

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -38,6 +39,25 @@ func (m *markerState) closedFor() time.Duration {
 // closedError returns the error that says why nothing is granted.
 func (m *markerState) closedError() *ClosedError {
 	return &ClosedError{Open: time.Now().Add(m.closedFor()), Unseen: m.isNew}
+}
+
+// explainRefusal changes a refusal if grants are closed, and returns its error. A caller that has joined waits for them
+// to open.
+func (m *markerState) explainRefusal(refused *refusal, joined bool, err error) error {
+	left := m.closedFor()
+	if left == 0 {
+		return err
+	}
+	if refused.endsIn == 0 { // nobody holds it
+		refused.closed = true
+		if err = driver.NoEffect(m.closedError()); joined {
+			err = fmt.Errorf("%w: %w", driver.ErrHeld, m.closedError())
+		}
+	}
+	if refused.position <= 0 || refused.endsIn < left { // until grants open, no release notifies the head
+		refused.endsIn = left
+	}
+	return err
 }
 
 // isStale reports whether somebody may have opened the server or the slot since.

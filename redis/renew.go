@@ -48,13 +48,10 @@ func (e *Engine) Renew(ctx context.Context, items []driver.Renewal, report func(
 }
 
 func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) {
-	if e.subscriptions.IsClosed() {
+	if err := e.mayRenew(ctx, items); err != nil {
 		for i := range items {
-			report(i, errClosed)
+			report(i, err)
 		}
-		return
-	}
-	if e.nodeList != nil && e.guard && !e.mayRenew(ctx, items, report) {
 		return
 	}
 	byServer := map[*server][]int{}
@@ -70,22 +67,20 @@ func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(
 	work.Wait()
 }
 
-// mayRenew checks that the server still belongs to the list, as of at most a second ago. Otherwise a renewed lease
-// would last beside those that the new list grants.
-func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal, report func(i int, err error)) bool {
-	if len(items) == 0 {
-		return true
+// mayRenew returns why nothing may be renewed, or nil. The server of a node of redlock must still belong to the list,
+// as of at most a second ago. Otherwise a renewed lease would last beside those that the new list grants.
+func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal) error {
+	switch {
+	case e.subscriptions.IsClosed():
+		return errClosed
+	case e.nodeList == nil || !e.guard || len(items) == 0:
+		return nil
 	}
 	srv, err := e.router.server(ctx, e.names(items[0].Key), true)
-	if err == nil {
-		err = e.router.checkNodeList(srv)
+	if err != nil {
+		return err
 	}
-	for i := range items {
-		if err != nil {
-			report(i, err)
-		}
-	}
-	return err == nil
+	return e.router.checkNodeList(srv)
 }
 
 // renew renews some of the items.
@@ -198,15 +193,10 @@ func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) 
 		if i == 1 && isMoving(err) {
 			return b.sendCalls(ctx, calls[1:]) // another slot may still lead to it
 		}
-		c.setError(ctx, err)
+		c.cmd = redis.NewCmd(ctx)
+		c.cmd.SetErr(err)
 	}
 	return nil
-}
-
-// setError sets the error of a call that was not sent, or whose command may still be in flight.
-func (c *scriptRenewal) setError(ctx context.Context, err error) {
-	c.cmd = redis.NewCmd(ctx)
-	c.cmd.SetErr(err)
 }
 
 // submitCalls sends calls along with the commands of other goroutines. Unlike a pipeline of its own, they can be
@@ -220,7 +210,8 @@ func (b *serverRenewals) submitCalls(ctx context.Context, calls []*scriptRenewal
 	}
 	for i, c := range calls {
 		if err := inFlight[i].WaitContext(ctx); err != nil {
-			c.setError(ctx, err)
+			c.cmd = redis.NewCmd(ctx) // the submitted command may still be in flight
+			c.cmd.SetErr(err)
 		}
 	}
 }
@@ -252,13 +243,6 @@ func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenew
 		}
 	}
 	return shared
-}
-
-// fail reports the error of a request, which may also say that a slot is not where it was expected.
-func (b *serverRenewals) fail(n names, items []int, err error) {
-	b.reportError(items, err)
-	b.engine.router.reloadSlotMapIfStale(n, err)
-	b.noteRouteUncertain(n, err)
 }
 
 func (b *serverRenewals) reportError(items []int, err error) {

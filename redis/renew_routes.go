@@ -7,8 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// noteRouteUncertain notes that a slot may not be where it was expected.
-func (b *serverRenewals) noteRouteUncertain(n names, err error) {
+// fail reports the error of a request, which may also say that a slot is not where it was expected.
+func (b *serverRenewals) fail(n names, items []int, err error) {
+	b.reportError(items, err)
+	b.engine.router.reloadSlotMapIfStale(n, err)
 	switch {
 	case isMoving(err) || redis.HasErrorPrefix(err, "NOSCRIPT"):
 		b.uncertainRoutes = append(b.uncertainRoutes, n)

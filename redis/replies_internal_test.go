@@ -153,7 +153,7 @@ func FuzzMessages(f *testing.F) {
 		if pause := w.pollPause(); pause < time.Millisecond || pause > maxPollInterval {
 			t.Errorf("%q makes the waiter pause for %s", message, pause)
 		}
-		if got := w.receivedGrant(); got != nil && (got.grant.Token < 1 || got.grant.Token > driver.MaxToken ||
+		if got, _ := w.whyWoken(); got != nil && (got.grant.Token < 1 || got.grant.Token > driver.MaxToken ||
 			got.grant.Tokens < 1 || got.grant.TTL <= 0) {
 			t.Errorf("%q became the grant %+v", message, got.grant)
 		}

@@ -42,14 +42,15 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		case <-ctx.Done():
 			return driver.Grant{}, driver.NoEffect(ctx.Err())
 		}
-		if received := w.receivedGrant(); received != nil && e.replicas == 0 {
+		received, rescheduled := w.whyWoken()
+		if received != nil && e.replicas == 0 {
 			e.waiters.remove(r.Owner)
 			if received.wantedByOthers {
 				e.wantedByOthers.Add(r.Key)
 			}
 			return received.grant, nil
 		}
-		if w.clearRescheduled() {
+		if rescheduled {
 			continue
 		}
 		// A request that was left may have dropped the waiter. Add it here and not in a poll, which may go on after

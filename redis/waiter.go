@@ -171,20 +171,13 @@ func (w *waiter) noteMessagesLost() {
 	w.wakeUp()
 }
 
-// receivedGrant returns the grant that a message brought, or nil.
-func (w *waiter) receivedGrant() *messageGrant {
+// whyWoken returns the grant that a message brought, or nil; and whether the waiter was woken only to poll at another
+// time, which it reports once.
+func (w *waiter) whyWoken() (granted *messageGrant, rescheduled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.granted
-}
-
-// clearRescheduled reports whether the waiter was woken only to poll at another time, and forgets that.
-func (w *waiter) clearRescheduled() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	was := w.rescheduled
-	w.rescheduled = false
-	return was
+	granted, rescheduled, w.rescheduled = w.granted, w.rescheduled, false
+	return granted, rescheduled
 }
 
 // pollPause returns for how long to wait for a message before the next poll.

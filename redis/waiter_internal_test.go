@@ -44,10 +44,10 @@ func TestGrantNeverStartsTooLate(t *testing.T) {
 		w := &waiter{wake: make(chan struct{}, 1)}
 		c.before(w)
 		w.noteGranted(messageGrant{}, c.at)
-		switch got := w.receivedGrant(); {
+		switch got, rescheduled := w.whyWoken(); {
 		case len(w.wake) == 0:
 			t.Errorf("%s: the waiter was not woken", name)
-		case c.start < 0 && (got != nil || w.clearRescheduled()):
+		case c.start < 0 && (got != nil || rescheduled):
 			t.Errorf("%s: got %+v, want a poll", name, got)
 		case c.start >= 0 && (got == nil || got.grant.Start != then.Add(c.start)):
 			t.Errorf("%s: got %+v, want a grant %v after the request", name, got, c.start)
@@ -64,7 +64,7 @@ func TestFirstGrantCounts(t *testing.T) {
 	for _, token := range []uint64{64, 128} {
 		w.noteGranted(messageGrant{grant: driver.Grant{Token: token, Tokens: 1, TTL: time.Second}}, 0)
 	}
-	if g := w.receivedGrant(); g == nil || g.grant.Token != 64 {
+	if g, _ := w.whyWoken(); g == nil || g.grant.Token != 64 {
 		t.Errorf("the grant is %+v, want that of the first message", g)
 	}
 }
@@ -80,7 +80,7 @@ func TestPollsAtOnceAfterAHint(t *testing.T) {
 		w := &waiter{wake: make(chan struct{}, 1)}
 		w.notePollIn(time.Minute)
 		then(w)
-		if w.clearRescheduled() {
+		if _, rescheduled := w.whyWoken(); rescheduled {
 			t.Errorf("%s: the waiter does not poll", name)
 		}
 	}
