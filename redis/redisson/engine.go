@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -171,6 +172,17 @@ func explain(err error) error {
 var errTokensUsedUp = driver.Permanent(errors.New("redisson: the name has used up all tokens below 2^53: " +
 	"delete its token key once nobody compares its tokens with old ones"))
 
+// refusedInMiddle returns the server's reply if the user has no right to a command of a script: those before it stay in
+// effect.
+func refusedInMiddle(err error) error {
+	answer, replied := errors.AsType[redis.Error](err)
+	if !replied || redis.HasErrorPrefix(answer, "NOPERM") ||
+		!reply.IsDenial(strings.TrimPrefix(answer.Error(), "ERR ")) {
+		return nil
+	}
+	return answer
+}
+
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	p, name, err := e.object(r.Key)
@@ -229,6 +241,9 @@ func (e *Engine) take(
 		func(publish string) call { return p.take(name, r, r.Join, publish) })
 	if err != nil {
 		return driver.Grant{}, 0, err
+	}
+	if refusal := refusedInMiddle(err); refusal != nil {
+		return driver.Grant{}, 0, e.undoTake(ctx, p, name, r, refusal)
 	}
 	list, err := replies.Integers(answer, 2)
 	switch {

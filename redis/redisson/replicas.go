@@ -135,8 +135,8 @@ func onOneServer(client redis.UniversalClient) replicas.Connection {
 	}
 }
 
-// undoTake releases what too few replicas have confirmed. The release may arrive at any later time, so the owner is
-// spent, whatever the answer is.
+// undoTake releases what must not count: too few replicas have confirmed it, or a part of it was refused. The release
+// may arrive at any later time, so the owner is spent, whatever the answer is.
 func (e *Engine) undoTake(ctx context.Context, p protocol, name string, r driver.Request, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTakeTimeout)
 	defer cancel()

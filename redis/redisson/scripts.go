@@ -12,6 +12,8 @@ var (
 	ownerText string
 	//go:embed scripts/tokens.lua
 	tokensText string
+	//go:embed scripts/publishing.lua
+	publishingText string
 
 	//go:embed scripts/lock_take.lua
 	lockTakeText string
@@ -73,7 +75,7 @@ var (
 	readWriteTake      = luascript.New(ownerText + tokensText + readWriteText + readWriteTakeText)
 	readWriteRelease   = luascript.New(ownerText + readWriteText + readWriteReleaseText)
 	readWriteRenew     = luascript.New(ownerText + readWriteText + readWriteRenewText)
-	readWriteDowngrade = luascript.New(ownerText + readWriteText + readWriteDowngradeText)
+	readWriteDowngrade = luascript.New(publishingText + ownerText + readWriteText + readWriteDowngradeText)
 	readWriteForce     = luascript.New(ownerText + readWriteText + readWriteForceText)
 	readWriteStatus    = luascript.New(ownerText + readWriteText + readWriteStatusText)
 
@@ -112,9 +114,9 @@ var (
 
 	lockRefusal = luascript.New(ownerText + lockRefusalText)
 
-	latchSet    = luascript.New(latchText + latchSetText)
-	latchDown   = luascript.New(latchText + latchDownText)
-	latchDelete = luascript.New(latchText + latchDeleteText)
+	latchSet    = luascript.New(publishingText + latchText + latchSetText)
+	latchDown   = luascript.New(publishingText + latchText + latchDownText)
+	latchDelete = luascript.New(publishingText + latchText + latchDeleteText)
 	latchStatus = luascript.New(latchText + latchStatusText)
 
 	permitsTake    = luascript.New(tokensText + permitsText + permitsTakeText)

@@ -48,8 +48,8 @@ var (
 
 	semaphoreTake    = luascript.New(semaphoreTakeText)
 	semaphoreUndo    = luascript.New(semaphoreUndoText)
-	semaphoreRelease = luascript.New(semaphoreReleaseText)
-	semaphoreSet     = luascript.New(semaphoreSetText)
+	semaphoreRelease = luascript.New(publishingText + semaphoreReleaseText)
+	semaphoreSet     = luascript.New(publishingText + semaphoreSetText)
 	semaphoreDrain   = luascript.New(semaphoreDrainText)
 )
 

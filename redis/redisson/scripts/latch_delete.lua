@@ -4,6 +4,8 @@
 -- Returns 1 if it was above zero, else 0.
 local generation, count = read()
 if not generation then return count or 0 end
+local refused = cannotPublish(ARGV[1], KEYS[4])
+if refused then return refused end
 if redis.call('del', latch) == 0 then return 0 end
 redis.call(ARGV[1], KEYS[4], '0')
 return 1

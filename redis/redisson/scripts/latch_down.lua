@@ -5,6 +5,8 @@
 local id, command, lifetime = 'id ' .. ARGV[1], ARGV[2], tonumber(ARGV[3])
 local generation, count, left = read()
 if not generation then return count or 0 end
+local refused = cannotPublish(command, KEYS[4])
+if refused then return refused end
 local known = redis.call('hget', ours, 'generation')
 if generation == '0' and known ~= '0' then -- a program in Java has set it
   redis.call('del', ours)

@@ -11,6 +11,8 @@ if redis.call('hget', ours, 'by') == id then
 elseif generation and count > 0 then
   return 0
 end
+local refused = cannotPublish(command, KEYS[4])
+if refused then return refused end
 local before = redis.call('hmget', ours, 'generation', 'before')
 local now = math.max(time[1] * 1000000 + time[2], (tonumber(before[1]) or 0) + 1, (tonumber(before[2]) or 0) + 1)
 if not (now <= 9007199254740991) then return redis.error_reply('DAMAGED the generations of the latch are used up') end

@@ -54,6 +54,9 @@ end
 local last = redis.call('incrby', counter, tokens)
 local damaged = tokenError(last, tokens)
 if damaged then return damaged end
+if isReader then -- first, as the right to write there may be missing
+  redis.call('set', readerKey(owner, 1), 1, 'px', lease)
+end
 if not mode then
   redis.call('del', notes)
 elseif redis.call('hlen', notes) >= redis.call('hlen', lock) then
@@ -70,7 +73,6 @@ if not mode then
 end
 if isReader then
   redis.call('hset', lock, owner, 1)
-  redis.call('set', readerKey(owner, 1), 1, 'px', lease)
 else
   redis.call('hset', lock, owner .. ':write', 1)
 end

@@ -13,6 +13,8 @@ if ARGV[4] == '1' and not value then
 elseif value and (not string.match(value, '^-?%d+$') or #value > 16) then
   return redis.error_reply('DAMAGED the number of permits is none')
 end
+local refused = cannotPublish(ARGV[3], channel)
+if refused then return refused end
 value = redis.call('incrby', semaphore, ARGV[1])
 redis.call('set', record, 'done', 'px', ARGV[2])
 redis.call(ARGV[3], channel, value)

@@ -5,6 +5,8 @@
 if redis.call('exists', KEYS[1]) == 1 then
   return 0
 end
+local refused = cannotPublish(ARGV[2], KEYS[2])
+if refused then return refused end
 redis.call('set', KEYS[1], ARGV[1])
 redis.call(ARGV[2], KEYS[2], ARGV[1])
 return 1
