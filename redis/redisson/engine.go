@@ -34,6 +34,8 @@ type Engine struct {
 	unsent      unsent.Owners // owners for whom nothing was sent yet, as no server has answered
 	workers     detach.Pool   // for calls of the client that their callers may leave
 	background  background
+	settled     settled
+	repeats     atomic.Int64 // see maxRepeats
 
 	opened *redisurl.Client // what Open has opened, else nil
 }
@@ -94,6 +96,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 // Later requests fail. Close may be called more than once.
 func (e *Engine) Close() error {
 	e.connections.Close()
+	e.background.Go(e.deleteSettled)
 	e.background.Close()
 	e.workers.Close()
 	if e.opened != nil {
@@ -169,9 +172,6 @@ func explain(err error) error {
 	return replies.Explain(err)
 }
 
-var errTokensUsedUp = driver.Permanent(errors.New("redisson: the name has used up all tokens below 2^53: " +
-	"delete its token key once nobody compares its tokens with old ones"))
-
 // refusedInMiddle returns the server's reply if the user has no right to a command of a script: those before it stay in
 // effect.
 func refusedInMiddle(err error) error {
@@ -182,6 +182,9 @@ func refusedInMiddle(err error) error {
 	}
 	return answer
 }
+
+var errTokensUsedUp = driver.Permanent(errors.New("redisson: the name has used up all tokens below 2^53: " +
+	"delete its token key once nobody compares its tokens with old ones"))
 
 // Take implements [driver.Engine].
 func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -239,11 +242,11 @@ func (e *Engine) take(
 ) (_ driver.Grant, again time.Duration, _ error) {
 	answer, unconfirmed, err := e.sendConfirmed(ctx,
 		func(publish string) call { return p.take(name, r, r.Join, publish) })
-	if err != nil {
-		return driver.Grant{}, 0, err
-	}
 	if refusal := refusedInMiddle(err); refusal != nil {
 		return driver.Grant{}, 0, e.undoTake(ctx, p, name, r, refusal)
+	}
+	if err != nil {
+		return driver.Grant{}, 0, err
 	}
 	list, err := replies.Integers(answer, 2)
 	switch {

@@ -24,9 +24,10 @@ import (
 //
 // It is safe for concurrent use. If its name cannot be used, each call returns a *[NameError].
 //
-// A TryAcquire or Acquire that fails as its answer was lost is undone, and takes nothing if it arrives late: the server
-// remembers each call for 20 seconds, in a key of its own, so that an Acquire which asks again takes permits once.
-// After a lost answer to one of the other methods, look at AvailablePermits.
+// A TryAcquire or Acquire that fails as its answer was lost is undone, and takes nothing if it arrives late. A Release
+// without an answer is repeated in the background, for up to half an hour, and counts once. For that, the server
+// remembers each call in a key of its own: until it was answered, or for an hour. After a lost answer to one of the
+// other methods, look at AvailablePermits.
 type Semaphore struct {
 	e    *Engine
 	name string
@@ -52,9 +53,6 @@ var (
 	semaphoreSet     = luascript.New(publishingText + semaphoreSetText)
 	semaphoreDrain   = luascript.New(semaphoreDrainText)
 )
-
-// requestRecordTime is for how long the server remembers a request.
-const requestRecordTime = 20 * time.Second
 
 // PermitError says that a number of permits is not allowed. It is a [driver.ErrInvalid]. Nothing was sent.
 type PermitError struct {
@@ -92,7 +90,7 @@ func (s *Semaphore) check(permits, least int) error {
 	return nil
 }
 
-// recordKey returns a key for the record of one request.
+// recordKey returns a key for the record of one call.
 func (s *Semaphore) recordKey() string {
 	return withPrefix("leasehold_semaphore", s.name) + ":" + rand.Text()
 }
@@ -159,10 +157,11 @@ func (e *WaitError) Unwrap() []error { return []error{e.Ended, e.Failed} }
 
 // attempt takes permits at most once, however often it asks.
 type attempt struct {
-	s         *Semaphore
-	n         int
-	record    string
-	uncertain bool // a request may have taken permits, or may do so later
+	s      *Semaphore
+	n      int
+	record string
+	// uncertain says since when a request may have taken permits, or may do so later. It is zero if there is none.
+	uncertain time.Time
 	done      func()
 }
 
@@ -172,55 +171,54 @@ func (s *Semaphore) newAttempt(n int) *attempt {
 
 // take asks once, and reports whether the permits are taken, now or by an earlier request.
 func (a *attempt) take(ctx context.Context) (bool, error) {
+	if !a.uncertain.IsZero() && time.Since(a.uncertain) > repeatTime {
+		a.beginAnew()
+	}
+	sent, record := time.Now(), a.record
 	answer, err := a.s.e.runForPermits(ctx, func(string) call {
-		return call{semaphoreTake, []string{a.s.name, a.record}, []any{a.n, requestRecordTime.Milliseconds()}}
+		return call{semaphoreTake, []string{a.s.name, record}, []any{a.n, recordTime.Milliseconds()}}
 	})
 	switch _, unconfirmed := errors.AsType[*unconfirmedError](err); {
 	case unconfirmed:
-		made := *a
-		a.s.e.background.Go(made.undo)
-		a.record, a.uncertain = a.s.recordKey(), false
+		a.beginAnew()
+	case answer == 1 && a.uncertain.IsZero():
+		a.s.e.settle(a.s.name, record)
 	case answer == 1:
-		a.uncertain = false
-	case err != nil && !driver.HadNoEffect(err):
-		a.uncertain = true
+		a.uncertain = time.Time{}
+	case err != nil && !driver.HadNoEffect(err) && a.uncertain.IsZero():
+		a.uncertain = sent
 	}
 	return answer == 1, err
 }
 
+// beginAnew undoes the requests so far in the background, and goes on as another attempt.
+func (a *attempt) beginAnew() {
+	a.s.undo(a.n, a.record)
+	a.record, a.uncertain = a.s.recordKey(), time.Time{}
+}
+
 // end makes sure that nothing is taken if it is not known whether anything was. It returns at once.
 func (a *attempt) end() {
-	if a.uncertain {
-		a.s.e.background.Go(a.undo)
+	if !a.uncertain.IsZero() {
+		a.s.undo(a.n, a.record)
 	}
 	a.done()
 }
 
-// undo makes sure that the requests of an attempt take nothing. It repeats its own until the server answers, or forgets
-// those.
-func (a *attempt) undo(life context.Context) {
-	ctx, cancel := context.WithTimeout(life, requestRecordTime)
-	defer cancel()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		_, err := within(ctx, answerTimeout, func(ctx context.Context) (any, error) {
-			return a.s.e.run(ctx, func(publish string) call {
-				return call{semaphoreUndo, []string{a.s.name, permitChannel(a.s.name), a.record},
-					[]any{a.n, requestRecordTime.Milliseconds(), publish}}
-			})
+// undo makes sure in the background that the requests with a record take nothing.
+func (s *Semaphore) undo(n int, record string) {
+	s.e.repeat(recordTime, func(ctx context.Context) error {
+		_, err := s.e.run(ctx, func(publish string) call {
+			return call{semaphoreUndo, []string{s.name, permitChannel(s.name), record},
+				[]any{n, recordTime.Milliseconds(), publish}}
 		})
-		if err == nil || driver.IsPermanent(err) {
-			return
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
-	}
+		return err
+	})
 }
 
 // Release gives n permits back, or adds n: nobody counts who has taken them. If it returns an error that is not marked
-// with driver.NoEffect, the server may have added them.
+// with driver.NoEffect, the server may have added them, and is asked again in the background until it has: do not
+// release them again.
 func (s *Semaphore) Release(ctx context.Context, n int) error {
 	_, err := s.release(ctx, n, 0)
 	return err
@@ -238,16 +236,36 @@ func (s *Semaphore) release(ctx context.Context, n, mustExist int) (bool, error)
 	return s.add(ctx, n, mustExist)
 }
 
+// add adds permits, and goes on in the background if nothing is known after three requests, or when ctx has ended.
 func (s *Semaphore) add(ctx context.Context, n, mustExist int) (bool, error) {
+	defer s.e.background.Begin()()
 	record := s.recordKey() // so that it may be repeated
-	for attempt := 1; ; attempt++ {
-		answer, err := readInteger(s.e.run(ctx, func(publish string) call {
+	send := func(ctx context.Context) (int64, error) {
+		return readInteger(s.e.run(ctx, func(publish string) call {
 			return call{semaphoreRelease, []string{s.name, permitChannel(s.name), record},
-				[]any{n, requestRecordTime.Milliseconds(), publish, mustExist}}
+				[]any{n, recordTime.Milliseconds(), publish, mustExist}}
 		}))
-		if err == nil || driver.IsPermanent(err) || ctx.Err() != nil || attempt == 3 {
-			return answer == 1, err
+	}
+	var lost error // of the first request that may have had an effect
+	for attempt := 1; ; attempt++ {
+		answer, err := send(ctx)
+		if err == nil {
+			if answer == 1 && lost == nil {
+				s.e.settle(s.name, record)
+			}
+			return answer == 1, nil
 		}
+		if lost == nil && !driver.HadNoEffect(err) {
+			lost = err
+		}
+		if !driver.IsPermanent(err) && ctx.Err() == nil && attempt < 3 {
+			continue
+		}
+		if lost == nil {
+			return false, err
+		}
+		s.e.repeat(repeatTime, func(ctx context.Context) error { _, err := send(ctx); return err })
+		return false, lost
 	}
 }
 

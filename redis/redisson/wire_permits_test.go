@@ -19,7 +19,7 @@ import (
 
 // ofSemaphore are the deviations of RSemaphore.
 var ofSemaphore = []redissonwire.Deviation{
-	{Why: "Each request is remembered for some seconds.", Line: `^[kw] .*leasehold_semaphore:.*`},
+	{Why: "Each call is remembered until it was answered.", Line: `^[kw] .*leasehold_semaphore:.*`},
 	{Why: "Permits are added, and not the sum written, and nothing is when none are drained. The key shows the sum.",
 		Line: `^w (set|incrby) \S+ -?\d+$`},
 }

@@ -247,7 +247,7 @@ type holdings struct {
 	writers, readers, taken int
 
 	holds, failures atomic.Int64
-	lost            atomic.Int64 // permits whose release has failed: nobody knows whether they came back
+	lost            atomic.Int64 // permits whose release has failed, and is not repeated
 }
 
 // add adds a thing with n = 1, and removes it with n = -1. It says what must not be.
@@ -299,7 +299,7 @@ func (h *holdings) hold(ctx context.Context, t *testing.T, take taker) {
 				x.shared = true // at least
 				enter(x)
 			}
-			if err = x.end(); err != nil {
+			if err = x.end(); err != nil && !errors.Is(err, leasehold.ErrUnknown) {
 				h.lost.Add(int64(x.permits))
 			}
 			note(err)
@@ -354,11 +354,11 @@ func TestObjectsAfterFaults(t *testing.T) {
 	}
 	for lost := int(all["Semaphore"].lost.Load()); ; time.Sleep(20 * time.Millisecond) { // some are undone later
 		n, err := semaphore.AvailablePermits(t.Context())
-		if n >= poolSize-lost && n <= poolSize {
+		if n == poolSize-lost {
 			break
 		}
 		if limited.Err() != nil {
-			t.Fatalf("%d permits are there at the end, want %d, %d of which may be lost; %v", n, poolSize, lost, err)
+			t.Fatalf("%d permits are there at the end, want %d without %d that stay taken; %v", n, poolSize, lost, err)
 		}
 	}
 }

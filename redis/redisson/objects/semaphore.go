@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
@@ -14,8 +15,10 @@ import (
 // Errors are *[leasehold.Error], which match leasehold.ErrInvalid for a name or a number of permits that is not
 // allowed, leasehold.ErrUnavailable if the server did not answer or refused, leasehold.ErrClosed, or an error of ctx.
 //
-// A TryAcquire or Acquire that fails has taken nothing, or is undone in the background. After an ErrUnavailable of
-// another method, it may have taken effect: look at AvailablePermits.
+// A TryAcquire or Acquire that fails has taken nothing, or is undone in the background. A Release or AddPermits that
+// fails with leasehold.ErrUnknown is repeated there until the server answers, and counts once: do not call it again.
+// After any other error it has added nothing. After an ErrUnavailable of another method, that may have taken effect:
+// look at AvailablePermits.
 type Semaphore struct {
 	client *Client
 	name   string
@@ -53,12 +56,27 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (ok bool, _ error) {
 // Release gives n permits back. Nobody counts who has taken them, so it can also add permits, and makes the semaphore
 // if it does not exist.
 func (s *Semaphore) Release(ctx context.Context, n int) error {
-	return s.ask(ctx, "release", func(ctx context.Context) error { return s.inner.Release(ctx, n) })
+	return s.give(ctx, "release", func(ctx context.Context) error { return s.inner.Release(ctx, n) })
+}
+
+// give calls f, which gives permits. What may have been sent goes on in the background.
+func (s *Semaphore) give(ctx context.Context, op string, f func(context.Context) error) error {
+	var failed error
+	err := s.ask(ctx, op, func(ctx context.Context) error {
+		failed = f(ctx)
+		return failed
+	})
+	if failed != nil && !driver.HadNoEffect(failed) {
+		return &leasehold.Error{
+			Op: op, Kind: driver.Semaphore, Name: s.name, Err: leasehold.ErrUnknown, Cause: failed,
+		}
+	}
+	return err
 }
 
 // ReleaseIfExists is Release if the semaphore exists, and reports whether it does.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int) (exists bool, _ error) {
-	err := s.ask(ctx, "release", func(ctx context.Context) (err error) {
+	err := s.give(ctx, "release", func(ctx context.Context) (err error) {
 		exists, err = s.inner.ReleaseIfExists(ctx, n)
 		return err
 	})
@@ -68,7 +86,7 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int) (exists bool, _ 
 // AddPermits adds n permits, and makes the semaphore if it does not exist. If n is below zero, it takes them away at
 // once: the number of permits is below zero then if more are acquired than there should be.
 func (s *Semaphore) AddPermits(ctx context.Context, n int) error {
-	return s.ask(ctx, "add permits to", func(ctx context.Context) error { return s.inner.AddPermits(ctx, n) })
+	return s.give(ctx, "add permits to", func(ctx context.Context) error { return s.inner.AddPermits(ctx, n) })
 }
 
 // TrySetPermits makes the semaphore with n permits, which may be 0, and reports whether it did: if it exists, nothing
