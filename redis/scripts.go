@@ -22,8 +22,10 @@ var (
 	takeStepsLua string
 	//go:embed scripts/join_queue.lua
 	joinQueueLua string
-	//go:embed scripts/hand_over.lua
-	handOverLua string
+	//go:embed scripts/release_to_head.lua
+	releaseToHeadLua string
+	//go:embed scripts/shared.lua
+	sharedLua string
 	//go:embed scripts/exclusive.lua
 	exclusiveLua string
 	//go:embed scripts/latch.lua
@@ -304,7 +306,7 @@ func splitConstants(text string) (all []string) {
 	return append(all, text[at:])
 }
 
-// expand inserts the shared parts into a script. One of them contains another one, so it does so twice.
+// expand inserts the shared parts into a script. One of them contains others, so it does so twice.
 func expand(source string) string { return withoutComments(includes.Replace(includes.Replace(source))) }
 
 // withoutComments drops the lines that are only a comment: half of the scripts, which no server needs.
@@ -324,7 +326,8 @@ var includes = strings.NewReplacer(
 	"-- use take_steps.lua\n", takeStepsLua,
 	"-- use exclusive.lua\n", exclusiveLua,
 	"-- use join_queue.lua\n", joinQueueLua,
-	"-- use hand_over.lua\n", handOverLua,
+	"-- use release_to_head.lua\n", releaseToHeadLua,
+	"-- use shared.lua\n", sharedLua,
 	"-- use leak_checks.lua\n", leakChecksLua,
 	"-- use token_ttl.lua\n", tokenTTLLua,
 	"-- use latch.lua\n", latchLua,

@@ -15,10 +15,10 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// join_queue.lua and hand_over.lua do the same as the rest of the scripts whose begin they are. Random requests run
-// twice, with these parts and without them, on keys with different prefixes. All answers, all keys and all grants that
-// waiters receive must be the same, except for times. The long scripts also look whether the second waiter is dead, and
-// then forget it earlier. So where waiters are dead, only the end must be the same: nothing is left.
+// join_queue.lua and release_to_head.lua do the same as the rest of the scripts whose begin they are. Random requests
+// run twice, with these parts and without them, on keys with different prefixes. All answers, all keys and all grants
+// that waiters receive must be the same, except for times. The long scripts also look whether the second waiter is dead,
+// and then forget it earlier. So where waiters are dead, only the end must be the same: nothing is left.
 func TestShortScriptsDoTheSame(t *testing.T) {
 	t.Parallel()
 	server := redisserver.ForTest(t, redisserver.Config{})
@@ -117,10 +117,10 @@ func newScriptTester(t *testing.T, c *redis.Client, prefix string, short bool) *
 	x := &scriptTester{client: c, prefix: prefix}
 	x.set = (&config{prefix: prefix, retention: DefaultTokenRetention}).newScriptSet("identity", false)
 	for _, s := range []script{scriptTake, scriptRelease} {
-		edits := []string{"= joinQueue()", "= nil", "if handOverToHead()", "if false"}
+		edits := []string{"= joinQueue()", "= nil", "if releaseToHead()", "if false"}
 		if short {
 			edits = []string{"if joined then", "if joined then redis.call('INCR', 'joins')",
-				"if handOverToHead() then", "if handOverToHead() then redis.call('INCR', 'hand-overs')"}
+				"if releaseToHead() then", "if releaseToHead() then redis.call('INCR', 'hand-overs')"}
 		}
 		x.set.text[s] = strings.NewReplacer(edits...).Replace(x.set.text[s])
 		x.set.sha[s] = c.ScriptLoad(t.Context(), x.set.text[s]).Val()

@@ -195,7 +195,7 @@ func (w *waiter) pollPause() time.Duration {
 	case position > 0:
 		d = max(d+min(time.Duration(position)*20*time.Millisecond, time.Second), minPollInterval)
 		d += jitter(d / 8)
-		if w.answers < 2 { // hand_over.lua relies on it
+		if w.answers < 2 { // release_to_head.lua relies on it
 			d = min(d, firstLease-firstLease/10-jitter(firstLease/4))
 		}
 	case w.foreign:

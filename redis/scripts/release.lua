@@ -11,7 +11,7 @@
 local owner, floor, place, keepsHead, closed = ARGV[1], ARGV[2], ARGV[4], ARGV[5] == '1', ARGV[6]
 if place == '' then place = owner end
 
--- use hand_over.lua
+-- use release_to_head.lua
 -- use lock.lua
 
 local ms, held = tonumber(ARGV[3]), 0

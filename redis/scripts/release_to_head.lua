@@ -1,9 +1,9 @@
--- hand_over.lua: the begin of release.lua. It handles the usual case under contention: the owner holds exclusively, and
--- the head of the queue listens and wants the same. The rest of release.lua would do the same, in twice as many
--- commands, and notify the next head in any case. That is not needed if the next head has joined only a moment ago: its
--- first poll is still to come, and comes before FIRST_LEASE has passed since then (see pollPause). Texts are not
--- converted to numbers and back, as that costs more than the commands.
-local function handOverToHead()
+-- release_to_head.lua: the begin of release.lua. It handles the usual case under contention: the owner holds
+-- exclusively, and the head of the queue listens and wants the same. The rest of release.lua would do the same, in twice
+-- as many commands, and notify the next head in any case. That is not needed if the next head has joined only a moment
+-- ago: its first poll is still to come, and comes before FIRST_LEASE has passed since then (see pollPause). Texts are
+-- not converted to numbers and back, as that costs more than the commands.
+local function releaseToHead()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
   if not value or string.byte(value, -1) ~= 113 -- "q"
@@ -47,6 +47,7 @@ local function handOverToHead()
   end
 
   local moment = string.format('%d', now)
+  -- The constant is replaced inside quotes, too: ttl stays a text.
   if ttl + 0 > FIRST_LEASE then ttl = 'FIRST_LEASE' end
   call('ZREM', queue, head)
   call('HDEL', info, 'w' .. head)
@@ -59,4 +60,4 @@ local function handOverToHead()
   end
   return true
 end
-if handOverToHead() then return 1 end
+if releaseToHead() then return 1 end
