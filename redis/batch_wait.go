@@ -11,8 +11,8 @@ import (
 
 // waitedRequest is a request whose caller waits for the answer, or has left.
 type waitedRequest struct {
-	freeRequest
-	decided  atomic.Bool   // answered, or the caller has left
+	uncontendedRequest
+	settled  atomic.Bool   // answered, or the caller has left
 	answered chan struct{} // has room for one
 	answer   any
 	err      error
@@ -25,8 +25,8 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 	}
 	w := &waitedRequest{answered: make(chan struct{}, 1)}
 	w.onAnswer = func(answer any, err error) {
-		if !w.decided.CompareAndSwap(false, true) {
-			b.engine.releaseGrant(&w.freeRequest, answer, err)
+		if !w.settled.CompareAndSwap(false, true) {
+			b.engine.releaseGrant(&w.uncontendedRequest, answer, err)
 			return
 		}
 		w.answer, w.err = answer, err
@@ -37,29 +37,29 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 
 // wait has the batcher handle a request and returns its answer, or an error when ctx ends. What a take gets after that
 // is released.
-func (b *batcher) wait(ctx context.Context, r *freeRequest) (any, error) {
+func (b *batcher) wait(ctx context.Context, r *uncontendedRequest) (any, error) {
 	w := b.getWaitedRequest()
 	r.onAnswer = w.onAnswer
-	w.freeRequest = *r
+	w.uncontendedRequest = *r
 	if end, ok := ctx.Deadline(); ok {
 		w.deadline = end
 	} else {
 		w.deadline = time.Now().Add(maxRequestTime)
 	}
-	b.Add(&w.freeRequest)
-	if err := b.Await(ctx, &w.freeRequest, w.answered); err != nil {
+	b.Add(&w.uncontendedRequest)
+	if err := b.Await(ctx, &w.uncontendedRequest, w.answered); err != nil {
 		if driver.HadNoEffect(err) {
 			return nil, err
 		}
-		if w.decided.CompareAndSwap(false, true) {
+		if w.settled.CompareAndSwap(false, true) {
 			return nil, driver.Spent(err) // the answer may arrive at any time: w must not be used again
 		}
 		<-w.answered
 	}
 	answer, err := w.answer, w.err
 	if err == nil { // after an error, the client may still read what it has not sent
-		w.freeRequest, w.answer = freeRequest{onAnswer: w.onAnswer}, nil
-		w.decided.Store(false)
+		w.uncontendedRequest, w.answer = uncontendedRequest{onAnswer: w.onAnswer}, nil
+		w.settled.Store(false)
 		b.pool.Put(w)
 	}
 	return answer, err

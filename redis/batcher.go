@@ -14,12 +14,12 @@ import (
 	"github.com/leasehold-go/leasehold/internal/batch"
 )
 
-// batcher sends the requests of many goroutines to one server, several in one script: see runFree.
+// batcher sends the requests of many goroutines to one server, several in one script: see runUncontended.
 //
 // A sender whose batch is still unanswered when all of its requests are useless is given up: the outcome of the batch
 // is unknown, and another sender takes over.
 type batcher struct {
-	batch.Batcher[*freeRequest]
+	batch.Batcher[*uncontendedRequest]
 	engine *Engine
 	pool   sync.Pool // of answered *waitedRequest
 	calls  sync.Pool // of *scriptCall, whose memory may be used again
@@ -38,23 +38,23 @@ const (
 func (b *batcher) init(e *Engine) {
 	b.engine = e
 	b.calls.New = func() any { return new(scriptCall) }
-	b.Batcher = batch.Batcher[*freeRequest]{
+	b.Batcher = batch.Batcher[*uncontendedRequest]{
 		MaxSenders: maxSenders,
 		MaxOverdue: maxOverdue,
 		MaxBatch:   maxBatch,
 		Go:         e.workers.Go,
 		Send:       b.send,
-		Fail:       func(r *freeRequest, err error) { r.onAnswer(nil, err) },
+		Fail:       func(r *uncontendedRequest, err error) { r.onAnswer(nil, err) },
 		ErrClosed:  errClosed,
 		ErrBusy:    errBusy,
 	}
 }
 
 // send sends those requests of a batch that are not past their deadlines. It reports false if they were given up.
-func (b *batcher) send(requests []*freeRequest) bool {
+func (b *batcher) send(requests []*uncontendedRequest) bool {
 	now := time.Now()
 	var end time.Time
-	requests = slices.DeleteFunc(requests, func(r *freeRequest) bool {
+	requests = slices.DeleteFunc(requests, func(r *uncontendedRequest) bool {
 		if !now.Before(r.deadline) {
 			r.onAnswer(nil, driver.NoEffect(context.DeadlineExceeded))
 			return true
@@ -68,7 +68,7 @@ func (b *batcher) send(requests []*freeRequest) bool {
 		return true
 	}
 	// The releases come first. Sort before the timer runs: after that, giveUp may read the batch at any time.
-	slices.SortStableFunc(requests, func(x, y *freeRequest) int { return cmp.Compare(x.kind, y.kind) })
+	slices.SortStableFunc(requests, func(x, y *uncontendedRequest) int { return cmp.Compare(x.kind, y.kind) })
 	s := &sentBatch{
 		Context: context.Background(), batcher: b, requests: requests, deadline: end, done: make(chan struct{}),
 	}
@@ -81,7 +81,7 @@ func (b *batcher) send(requests []*freeRequest) bool {
 type sentBatch struct {
 	context.Context // for its values alone: the batch has a deadline of its own
 	batcher         *batcher
-	requests        []*freeRequest
+	requests        []*uncontendedRequest
 	deadline        time.Time // when it is given up
 	done            chan struct{}
 	timer           *time.Timer // calls giveUp

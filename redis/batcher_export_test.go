@@ -24,7 +24,7 @@ func (e *Engine) BatcherLoad() (waiting, busy, overdue int) { return e.batcher.L
 // first request.
 func (e *Engine) CountBatches() *atomic.Int32 {
 	n, send := new(atomic.Int32), e.batcher.Send
-	e.batcher.Send = func(requests []*freeRequest) bool {
+	e.batcher.Send = func(requests []*uncontendedRequest) bool {
 		n.Add(1)
 		return send(requests)
 	}

@@ -50,7 +50,7 @@ func within[T any](
 // leftTakeTimeout limits the release of a lock that was granted after its caller had left.
 const leftTakeTimeout = 5 * time.Second
 
-// releaseLate returns a function that takes the outcome of a take whose caller had left. It forgets the waiter, which
+// releaseLate returns a function that handles the outcome of a take whose caller had left. It forgets the waiter, which
 // may have been added after the core's release, and releases what was granted; see [Engine.releaseGrant].
 func (e *Engine) releaseLate(r driver.Request) func(driver.Grant, error) {
 	return func(_ driver.Grant, err error) {

@@ -60,22 +60,22 @@ func (rt *router) findServer(ctx context.Context, n names, lacked *server) (*ser
 func (rt *router) awaitInquiry(ctx context.Context, n names, about inquiryKey, lacked *server) (*inquiry, error) {
 	for q := (*inquiry)(nil); ; {
 		q = rt.joinInquiry(ctx, n, about, lacked, q)
-		late := time.NewTimer(time.Until(q.askedAt.Add(q.retryAfter)))
+		overdue := time.NewTimer(time.Until(q.askedAt.Add(q.retryAfter)))
 		select {
 		case <-q.done:
-			late.Stop()
+			overdue.Stop()
 			return q, nil
-		case <-late.C:
+		case <-overdue.C:
 		case <-ctx.Done():
-			late.Stop()
+			overdue.Stop()
 			return nil, driver.NoEffect(ctx.Err())
 		}
 	}
 }
 
 // joinInquiry returns the inquiry in flight or begins one. last is the inquiry that the caller waited for until it was
-// late. If that was answered just now, it is returned: a new one with the first, short retry time could be late again
-// and again.
+// overdue. If that was answered just now, it is returned: a new one with the first, short retry time could be overdue
+// again and again.
 func (rt *router) joinInquiry(ctx context.Context, n names, about inquiryKey, lacked *server, last *inquiry) *inquiry {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -83,15 +83,15 @@ func (rt *router) joinInquiry(ctx context.Context, n names, about inquiryKey, la
 		return last
 	}
 	before := rt.inquiries[about]
-	late := before != nil && time.Since(before.askedAt) >= before.retryAfter
-	if before != nil && !late && (before.lackedScripts == lacked || lacked == nil) {
+	overdue := before != nil && time.Since(before.askedAt) >= before.retryAfter
+	if before != nil && !overdue && (before.lackedScripts == lacked || lacked == nil) {
 		return before
 	}
 	q := &inquiry{
 		slot: rt.slotOf(n), lackedScripts: lacked,
 		askedAt: time.Now(), retryAfter: firstRetryAfter, done: make(chan struct{}),
 	}
-	if late {
+	if overdue {
 		q.retryAfter = 2 * before.retryAfter
 		if lacked == nil {
 			q.lackedScripts = before.lackedScripts

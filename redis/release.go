@@ -16,10 +16,10 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 		return driver.ErrNotHeld
 	}
 	n := e.names(r.Key)
-	if wantedByOthers := e.forgetOwner(r); wantedByOthers || !canReleaseFree(r) || e.spentAtHead.Has(r.Owner) {
+	if wantedByOthers := e.forgetOwner(r); wantedByOthers || !canReleaseUncontended(r) || e.spentAtHead.Has(r.Owner) {
 		return e.releaseFully(ctx, n, r)
 	}
-	return e.releaseFree(ctx, n, r)
+	return e.releaseUncontended(ctx, n, r)
 }
 
 // forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
@@ -28,15 +28,15 @@ func (e *Engine) forgetOwner(r driver.Release) (wantedByOthers bool) {
 	return e.wantedByOthers.Remove(r.Key)
 }
 
-// canReleaseFree reports whether releaseFree can handle a release, provided that nobody waits.
-func canReleaseFree(r driver.Release) bool {
+// canReleaseUncontended reports whether releaseUncontended can handle a release, provided that nobody waits.
+func canReleaseUncontended(r driver.Release) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
 }
 
-// releaseFree releases a lock that nobody waits for, as is mostly so. Its script, release_free.lua, has two steps only,
-// and decides nothing if somebody waits.
-func (e *Engine) releaseFree(ctx context.Context, n names, r driver.Release) error {
-	answer, err := e.runFree(ctx, &freeRequest{kind: releaseRequest, names: n, value: r.Owner})
+// releaseUncontended releases a lock that nobody waits for, as is mostly so. Its script, release_free.lua, has two
+// steps only, and decides nothing if somebody waits.
+func (e *Engine) releaseUncontended(ctx context.Context, n names, r driver.Release) error {
+	answer, err := e.runUncontended(ctx, &uncontendedRequest{kind: releaseRequest, names: n, value: r.Owner})
 	if err != nil || answer == int64(1) {
 		return err
 	}

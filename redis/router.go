@@ -51,7 +51,7 @@ type server struct {
 	// verifiedAt is when the server last had this identity, in nanoseconds of the engine's life.
 	verifiedAt atomic.Int64
 
-	// listHash is the word in the marker that says with which servers it is used, as of verifiedAt. See Among.
+	// listHash is the hash in the marker that says with which servers it is used, as of verifiedAt. See Among.
 	listHash atomic.Pointer[string]
 }
 

@@ -14,7 +14,7 @@ import (
 // How a script is run, from the outside in:
 //
 //   - run: any script with all keys of one name, for callers that may leave when their context ends.
-//   - runFree (free_request.go): a take or release of a name that is likely to be free.
+//   - runUncontended (uncontended.go): a take or release for which nobody is likely to wait.
 //   - runScript: runScriptOnce, in a Cluster again and again while the slot of the name is moving.
 //   - runScriptOnce: finds the server and checks that it may grant. If another server answers (NOSCRIPT), it finds that
 //     one, and sends again.

@@ -17,8 +17,8 @@ import (
 
 // join_queue.lua and release_to_head.lua do the same as the rest of the scripts whose begin they are. Random requests
 // run twice, with these parts and without them, on keys with different prefixes. All answers, all keys and all grants
-// that waiters receive must be the same, except for times. The long scripts also look whether the second waiter is dead,
-// and then forget it earlier. So where waiters are dead, only the end must be the same: nothing is left.
+// that waiters receive must be the same, except for times. The long scripts also look whether the second waiter is
+// dead, and then forget it earlier. So where waiters are dead, only the end must be the same: nothing is left.
 func TestShortScriptsDoTheSame(t *testing.T) {
 	t.Parallel()
 	server := redisserver.ForTest(t, redisserver.Config{})

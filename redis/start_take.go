@@ -26,17 +26,17 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 	}
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = t.noteAnswer
-	e.batcher.Add(&t.freeRequest)
+	e.batcher.Add(&t.uncontendedRequest)
 }
 
 // canBatch reports whether a take may go with others in one script.
 func (e *Engine) canBatch(r quorumnode.Request) bool {
-	return r.Tokens <= 1 && e.canTakeFree(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
+	return r.Tokens <= 1 && e.canTakeUncontended(r) && e.router.isSingle() && !(r.Join && e.contended.Has(r.Key))
 }
 
 // startedTake is a take that StartTake has begun.
 type startedTake struct {
-	freeRequest
+	uncontendedRequest
 	engine  *Engine
 	ctx     context.Context
 	request quorumnode.Request
@@ -78,7 +78,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		_, err := beforeDeadline(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, release(ctx) })
 		done(err)
 	}
-	if !e.router.isSingle() || !canReleaseFree(r) || checkOwner(r.Owner) != nil {
+	if !e.router.isSingle() || !canReleaseUncontended(r) || checkOwner(r.Owner) != nil {
 		go wait(func(ctx context.Context) error { return e.Release(ctx, r) })
 		return
 	}
@@ -88,7 +88,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 		go wait(fully)
 		return
 	}
-	t := &freeRequest{kind: releaseRequest, names: n, value: r.Owner}
+	t := &uncontendedRequest{kind: releaseRequest, names: n, value: r.Owner}
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = func(answer any, err error) {
 		if err == nil && answer != int64(1) {

@@ -31,19 +31,19 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		return e.takeOrJoin(ctx, r, n, assumedHeld)
 	}
 	// Hardly any lock is held when it is asked for, so do not subscribe before it is known to be.
-	if !e.canTakeFree(r) {
+	if !e.canTakeUncontended(r) {
 		return e.takeOrJoin(ctx, r, n, undecided)
 	}
-	g, err := e.takeFree(ctx, r, n)
+	g, err := e.takeUncontended(ctx, r, n)
 	if known := afterAnswer(r, err); known != decided {
 		return e.takeOrJoin(ctx, r, n, known)
 	}
 	return g, err
 }
 
-// canTakeFree reports whether takeFree can handle a request if the name is free. If others waited for it when this
-// process was granted it, and it was not released since, it is not free.
-func (e *Engine) canTakeFree(r quorumnode.Request) bool {
+// canTakeUncontended reports whether takeUncontended can handle a request if the name is free. If others waited for it
+// when this process was granted it, and it was not released since, it is not free.
+func (e *Engine) canTakeUncontended(r quorumnode.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
@@ -72,15 +72,15 @@ func afterAnswer(r quorumnode.Request, err error) takeState {
 // errUndecided says that take_free.lua cannot decide a take.
 var errUndecided = errors.New("only take.lua can decide")
 
-// takeFree takes a lock that nobody holds or waits for, as most are when they are asked for. Its script, take_free.lua,
-// has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
-func (e *Engine) takeFree(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
-	var t freeRequest
+// takeUncontended takes a lock that nobody holds or waits for, as most are when they are asked for. Its script,
+// take_free.lua, has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
+func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
+	var t uncontendedRequest
 	first, err := t.setTake(r, n)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	answer, err := e.runFree(ctx, &t)
+	answer, err := e.runUncontended(ctx, &t)
 	return readTakeFree(answer, err, first, r.Request)
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-// freeRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait. Its scripts
-// are short: take_free.lua and release_free.lua, or batch.lua for the requests of several callers.
-type freeRequest struct {
+// uncontendedRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait. Its
+// scripts are short: take_free.lua and release_free.lua, or batch.lua for the requests of several callers.
+type uncontendedRequest struct {
 	kind      requestKind
 	names     names     // the scripts need the value's key and, for a take, the token's key
 	value     string    // take: what to store; release: the owner
@@ -37,7 +37,7 @@ const (
 )
 
 // script returns the script that handles this request alone.
-func (r *freeRequest) script() script {
+func (r *uncontendedRequest) script() script {
 	if r.kind == takeRequest {
 		return scriptTakeFree
 	}
@@ -45,7 +45,7 @@ func (r *freeRequest) script() script {
 }
 
 // keys appends the request's keys to a script call.
-func (r *freeRequest) keys(call scriptCall) scriptCall {
+func (r *uncontendedRequest) keys(call scriptCall) scriptCall {
 	if call = append(call, &r.names.value); r.kind == takeRequest {
 		call = append(call, &r.names.token)
 	}
@@ -53,7 +53,7 @@ func (r *freeRequest) keys(call scriptCall) scriptCall {
 }
 
 // args appends the request's arguments to a script call.
-func (r *freeRequest) args(call scriptCall) scriptCall {
+func (r *uncontendedRequest) args(call scriptCall) scriptCall {
 	if call = append(call, &r.value); r.kind == takeRequest {
 		call = append(call, &r.ttlMillis, &r.floorText)
 	}
@@ -64,14 +64,14 @@ func (r *freeRequest) args(call scriptCall) scriptCall {
 }
 
 // call returns the call of the script that handles this request alone.
-func (r *freeRequest) call() scriptCall {
+func (r *uncontendedRequest) call() scriptCall {
 	call := r.keys(make(scriptCall, 3, 10))
 	call[2] = len(call) - 3
 	return r.args(call)
 }
 
 // setTake makes t a take, and returns the smallest token that it accepts.
-func (t *freeRequest) setTake(r quorumnode.Request, n names) (first int64, _ error) {
+func (t *uncontendedRequest) setTake(r quorumnode.Request, n names) (first int64, _ error) {
 	t.kind, t.names = takeRequest, n
 	first = tokenFloor(r)
 	tokens := int64(max(r.Tokens, 1))
@@ -122,12 +122,12 @@ func lockValue(owner string, firstToken []byte, tokens int64, text string) strin
 	return b.String()
 }
 
-// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than freeHeldUntil is freeHeldUntil - ms.
+// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than the last is answerHeldUntil - ms.
 const (
-	freeUndecided   = 0  // only take.lua can decide
-	freeGranted     = 1  // granted, with the smallest token that the request accepts
-	freeHeldForever = -1 // held, without expiry
-	freeHeldUntil   = -2 // held for a time
+	answerUndecided   = 0  // only take.lua can decide
+	answerGranted     = 1  // granted, with the smallest token that the request accepts
+	answerHeldForever = -1 // held, without expiry
+	answerHeldUntil   = -2 // held for a time
 )
 
 // readTakeFree reads the answer of take_free.lua.
@@ -139,22 +139,22 @@ func readTakeFree(answer any, err error, first int64, r driver.Request) (driver.
 		return driver.Grant{}, err
 	}
 	switch token, _ := answer.(int64); {
-	case token == freeUndecided:
+	case token == answerUndecided:
 		return driver.Grant{}, errUndecided
-	case token == freeGranted:
+	case token == answerGranted:
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
-	case token == freeHeldForever:
+	case token == answerHeldForever:
 		return driver.Grant{}, &driver.HeldError{Left: -1}
-	case token <= freeHeldUntil:
-		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(freeHeldUntil - token)}
+	case token <= answerHeldUntil:
+		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(answerHeldUntil - token)}
 	default:
 		return newGrant(token, int64(max(r.Tokens, 1)), r)
 	}
 }
 
-// runFree sends a take or release in a script of its own, or has the batcher send it with those of others. It returns
-// when ctx ends.
-func (e *Engine) runFree(ctx context.Context, r *freeRequest) (any, error) {
+// runUncontended sends a take or release in a script of its own, or has the batcher send it with those of others. It
+// returns when ctx ends.
+func (e *Engine) runUncontended(ctx context.Context, r *uncontendedRequest) (any, error) {
 	if !e.beginAlone(r) {
 		return e.batcher.wait(ctx, r)
 	}
@@ -172,7 +172,7 @@ const maxAlone = 2
 
 // beginAlone reports whether a caller may send a request in a script of its own: if the batcher cannot send it, or if
 // hardly anybody else sends one. If so, the caller must call runAlone.
-func (e *Engine) beginAlone(r *freeRequest) bool {
+func (e *Engine) beginAlone(r *uncontendedRequest) bool {
 	count := e.alone.Add(1)
 	if e.router.isSingle() && r.lastText == "" {
 		if _, busy, _ := e.batcher.Load(); busy > 0 || count > maxAlone {
@@ -184,7 +184,7 @@ func (e *Engine) beginAlone(r *freeRequest) bool {
 }
 
 // runAlone sends a request in a script of its own. It counts until it returns, even if its caller has left.
-func (e *Engine) runAlone(ctx context.Context, r *freeRequest) (any, error) {
+func (e *Engine) runAlone(ctx context.Context, r *uncontendedRequest) (any, error) {
 	defer e.alone.Add(-1)
 	if err := ctx.Err(); err != nil {
 		return nil, driver.NoEffect(err)
@@ -196,7 +196,7 @@ func (e *Engine) runAlone(ctx context.Context, r *freeRequest) (any, error) {
 // releaseGrant releases in the background what r, a take whose caller has left, was granted. Otherwise the core's
 // clean-up would do so at its next repetition. An engine that is one of several nodes releases nothing by itself,
 // because its late vote may count by then.
-func (e *Engine) releaseGrant(r *freeRequest, answer any, err error) {
+func (e *Engine) releaseGrant(r *uncontendedRequest, answer any, err error) {
 	token, _ := answer.(int64)
 	if r.kind != takeRequest || e.nodeList != nil || err != nil || token <= 0 {
 		return
@@ -205,6 +205,6 @@ func (e *Engine) releaseGrant(r *freeRequest, answer any, err error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), leftTakeTimeout)
 		defer cancel()
-		_ = e.releaseFree(ctx, r.names, driver.Release{Hold: driver.Hold{Owner: owner}})
+		_ = e.releaseUncontended(ctx, r.names, driver.Release{Hold: driver.Hold{Owner: owner}})
 	}()
 }
