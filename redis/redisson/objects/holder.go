@@ -172,6 +172,9 @@ func (h *holder) isHeldLocked() bool { return h.lease != nil && h.lease.Err() ==
 
 // unlock ends one lock call of a mode.
 func (h *holder) unlock(mode driver.Mode) error {
+	if err := h.unlockLost(mode); err != nil {
+		return err
+	}
 	_ = h.calls.take(context.Background(), 0) // never fails
 	defer h.calls.end()
 	h.mu.Lock()
@@ -205,6 +208,26 @@ func (h *holder) unlock(mode driver.Mode) error {
 		return fmt.Errorf("%w: %w", ErrNotHeld, err)
 	}
 	return err
+}
+
+// unlockLost ends one lock call of a mode, and returns an error, if the lock is not held any more. It needs no turn: a
+// call that waits for the lock again may have that for long.
+func (h *holder) unlockLost(mode driver.Mode) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.isHeldLocked():
+		return nil
+	case h.counts[mode] == 0:
+		return ErrNotHeld
+	}
+	h.counts[mode]--
+	err := h.lease.Err()
+	if h.counts == [2]int{} {
+		err = h.lease.Release()
+		h.lease = nil
+	}
+	return fmt.Errorf("%w: %w", ErrNotHeld, err)
 }
 
 // contextOf returns the context of the lease, if the lock is held in one of some modes.

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/redis/redisson/objects"
 )
@@ -258,4 +259,35 @@ func TestLockAgainThatFails(t *testing.T) {
 		t.Errorf("%v, held %d times for writing, want an error, and once", err, writes)
 	}
 	must(t, errors.Join(l.Unlock(), rw.Unlock()))
+}
+
+// Unlock of a lock that was lost does not wait for a call that locks it again.
+func TestUnlockOfALostLockReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	lock, other := newClient(t, s).Lock("orders"), newClient(t, s).Lock("orders")
+	must(t, lock.Lock(t.Context(), objects.LeaseTime(200*time.Millisecond)))
+	<-lock.Context().Done()
+	must(t, other.Lock(t.Context()))
+	again := make(chan error, 1)
+	go func() { again <- lock.Lock(t.Context()) }()
+	awaitSubscriber(t, s, "redisson_lock__channel:{orders}")
+	unlocked := make(chan error, 2)
+	go func() { unlocked <- lock.Unlock(); unlocked <- lock.Unlock() }()
+	for _, want := range []error{leasehold.ErrLost, objects.ErrNotHeld} {
+		select {
+		case err := <-unlocked:
+			if !errors.Is(err, objects.ErrNotHeld) || !errors.Is(err, want) {
+				t.Errorf("Unlock: %v, want %v", err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("Unlock waits until the lock is held again")
+		}
+	}
+	must(t, other.Unlock())
+	must(t, <-again)
+	if n := lock.HoldCount(); n != 1 {
+		t.Errorf("it is held %d times, want 1", n)
+	}
+	must(t, lock.Unlock())
 }
