@@ -85,8 +85,14 @@ func (bt *batcherTest) DialHook(redis.DialHook) redis.DialHook {
 }
 
 // ProcessPipelineHook implements redis.Hook.
-func (bt *batcherTest) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+func (bt *batcherTest) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	process := bt.ProcessHook(nil)
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			cmd.SetErr(process(ctx, cmd))
+		}
+		return nil
+	}
 }
 
 // ProcessHook implements redis.Hook.

@@ -37,6 +37,8 @@ type Engine struct {
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
 	alone   atomic.Int32  // requests in flight that were not given to the batcher
 	batcher batcher
+	// scripts sends to a single server what is not for the batcher.
+	scripts pipeliner
 	waiters waiters
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release
 	// must hand over, and they are not handed over inside the process.
@@ -112,6 +114,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		e.polling = true
 	}
 	e.batcher.init(e)
+	e.scripts.init(e)
 	e.router.init(client, &e.config)
 	e.initReadRouter()
 	e.process = hex.EncodeToString(id[:])
@@ -125,6 +128,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 func (e *Engine) Close() error {
 	e.subscriptions.Close()
 	e.batcher.Close()
+	e.scripts.Close()
 	e.workers.Close()
 	if e.opened != nil {
 		return e.opened.Close()

@@ -19,6 +19,7 @@ import (
 //   - runScriptOnce: finds the server and checks that it may grant. If another server answers (NOSCRIPT), it finds that
 //     one, and sends again.
 //   - send, or sendWithReplicas (replicas.go), which also waits for replicas to confirm: one command to the server.
+//     run and sendWithReplicas use sendTogether instead: a single server gets those of many goroutines in one write.
 //
 // These have a loop of their own for NOSCRIPT: renewals, which send many scripts at once (sendUntilKnown in renew.go),
 // scripts that only read (read_only.go), and those about markers, which ask no marker (guard.go, guard_moving.go).
@@ -26,12 +27,12 @@ import (
 // run runs a script with all keys of one name, on the server that has the name.
 func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
 	return inTime(ctx, e, func(ctx context.Context) (any, error) {
-		answer, _, err := e.runScript(ctx, e.send, s, n, newScriptCall(n.allKeys(), args...))
+		answer, _, err := e.runScript(ctx, e.sendTogether, s, n, newScriptCall(n.allKeys(), args...))
 		return answer, err
 	}, nil)
 }
 
-// sendFunc sends one script, as send or sendWithReplicas do.
+// sendFunc sends one script, as send, sendTogether and sendWithReplicas do.
 type sendFunc func(ctx context.Context, cmd luascript.SingleCommand) (any, error)
 
 // send sends one script.
@@ -43,6 +44,17 @@ func (e *Engine) send(ctx context.Context, cmd luascript.SingleCommand) (any, er
 		err = e.asyncPipe.Submit(ctx, cmd).WaitContext(ctx)
 	}
 	if err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
+}
+
+// sendTogether sends one script, to a single server in one write with those of other goroutines; see [pipeliner].
+func (e *Engine) sendTogether(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
+	if e.asyncPipe != nil || !e.router.isSingle() {
+		return e.send(ctx, cmd)
+	}
+	if err := e.scripts.send(ctx, cmd, e.returnsInTime(ctx)); err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil
