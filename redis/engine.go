@@ -41,7 +41,7 @@ type Engine struct {
 	scripts pipeliner
 	waiters waiters
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release
-	// must hand over, and they are not handed over inside the process.
+	// must hand over, and they are not handed over inside the process. A hint: a name that is missing costs a request.
 	wantedByOthers keyset.Set[driver.Key]
 	// Names that this process found held, or closed to grants, at most 2 s ago. A take of them joins the queue at once.
 	contended contended.Names[driver.Key]
@@ -95,8 +95,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	e := &Engine{config: c, client: client, observesDeadlines: observesDeadlines(client)}
-	if _, cluster := client.(*redis.ClusterClient); cluster {
+	if nodes, cluster := client.(*redis.ClusterClient); cluster {
 		e.workers.Grace = leaveAfter
+		e.polling = e.polling || nodes.Options().ReadOnly // see above
 	}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
 		// Waiting for the deferred API can end with a context.
@@ -108,10 +109,6 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 			return nil, fmt.Errorf("redis engine: %w", err)
 		}
 		e.asyncPipe = pipe
-	}
-	if nodes, ok := client.(*redis.ClusterClient); ok && nodes.Options().ReadOnly {
-		// Such a client subscribes at replicas, and the masters do not count those subscribers.
-		e.polling = true
 	}
 	e.batcher.init(e)
 	e.scripts.init(e)

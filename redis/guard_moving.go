@@ -17,11 +17,9 @@ func retryWhileMoving(ctx context.Context, try func() error) error {
 		if err == nil || !isMoving(err) {
 			return err
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			return err
 		}
 	}

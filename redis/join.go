@@ -30,9 +30,7 @@ const contendedFor = 2 * time.Second
 
 // takeOrJoin decides a take with take.lua, and joins the queue if the request asks for that and the name is refused. It
 // returns when ctx ends: a caller of Take leaves its requests here, or in runUncontended.
-func (e *Engine) takeOrJoin(
-	ctx context.Context, r quorumnode.Request, n names, known takeState,
-) (driver.Grant, error) {
+func (e *Engine) takeOrJoin(ctx context.Context, r quorumnode.Request, n names, known takeState) (driver.Grant, error) {
 	var wasRefused atomic.Bool // by an answer to this request
 	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
 		switch known {

@@ -164,12 +164,11 @@ func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) err
 		return e.unsent.NoteSent(owners...)
 	}
 	goOn := e.unsent.NotePending(owners...)
-	_, err := inTime(ctx, e, func(ctx context.Context) (srv *server, err error) {
-		err = retryWhileMoving(ctx, func() error {
-			srv, err = e.serverNow(ctx, n, true)
+	_, err := inTime(ctx, e, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, retryWhileMoving(ctx, func() error {
+			_, err := e.serverNow(ctx, n, true)
 			return err
 		})
-		return srv, err
 	}, nil)
 	if err != nil && ctx.Err() != nil {
 		err = driver.NoEffect(err) // the take itself was not sent

@@ -94,7 +94,7 @@ func (w *waiter) noteRequest(sent driver.Instant) {
 // noteRefused notes the refusal of a request that was sent at a moment.
 //
 // A poll that was left may be answered after the next one. The waiter then goes back to the older answer. That does no
-// harm: its moment and the server's clock belong together, so no lease counts from too late, and it polls sooner.
+// harm: its moment and the server's clock belong together, so no lease counts from too late. Polls back up messages.
 func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,9 +104,7 @@ func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	if sent.Since(w.messagesLostAt) > 0 {
 		w.messagesLostAt = driver.Instant{}
 	}
-	if refused.foreign {
-		w.foreignPolls++
-	} else {
+	if w.foreignPolls++; !refused.foreign {
 		w.foreignPolls = 0
 	}
 }

@@ -38,16 +38,14 @@
 --
 -- Messages. Those to a waiter go to the channel of its process: PREFIX .. "wake:<process>", or in a Cluster "wake:" in
 -- the slot of the name. onMessage in wait.go receives them, and finds the waiter by its ticket.
---   "?"     asks whether anybody listens: the number of receivers is the answer, and no receiver does anything. From
---           handOver and release_to_head.lua before they grant; from take.lua and leak_checks.lua to waiters that seem
---           to be gone.
+--   "?"     asks whether anybody listens: the number of receivers is the answer. From handOver and release_to_head.lua
+--           before they grant, and from take.lua and leak_checks.lua to waiters that seem to be gone.
 --   "g <ticket> <token> <tokens> <lease, ms> <granted, ms of this server's clock> <more than 0 if others still wait>"
 --           The waiter holds now. From handOver, and from release_to_head.lua.
 --   "h <number of the ticket> <ms>"
 --           The waiter shall poll in so many ms, as nothing may notify it before; with -1 as late as it may. From
---           handOver to a head that cannot be granted yet, and from release_to_head.lua to the next head: when the next
---           lease ends. From notifySecond to the waiter behind a polling head: when that counts as gone. The rest of
---           the ticket stays secret until the grant.
+--           handOver and release_to_head.lua to a head that must wait: when the next lease ends. From notifySecond to
+--           the one behind a polling head: when that counts as gone. The rest of the ticket is secret until the grant.
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
 --           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (connection.go).
 local valueKey, tokenKey, queueKey, holdersKey, infoKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
