@@ -24,10 +24,9 @@ import (
 //
 // It is safe for concurrent use. If its name cannot be used, each call returns a *[NameError].
 //
-// A TryAcquire or Acquire that fails as its answer was lost is undone, and takes nothing if it arrives late. A Release
-// without an answer is repeated in the background, for up to half an hour, and counts once. For that, the server
-// remembers each call in a key of its own: until it was answered, or for an hour. After a lost answer to one of the
-// other methods, look at AvailablePermits.
+// A TryAcquire, Acquire or DrainPermits that fails as its answer was lost is undone, and takes nothing if it arrives
+// late. A Release without an answer is repeated in the background, for up to half an hour, and counts once. For that,
+// the server remembers each call in a key of its own: until it was answered, or for an hour.
 type Semaphore struct {
 	e    *Engine
 	name string
@@ -171,46 +170,52 @@ func (s *Semaphore) newAttempt(n int) *attempt {
 
 // take asks once, and reports whether the permits are taken, now or by an earlier request.
 func (a *attempt) take(ctx context.Context) (bool, error) {
+	answer, err := a.ask(ctx, func(record string) call {
+		return call{semaphoreTake, []string{a.s.name, record}, []any{a.n, recordTime.Milliseconds()}}
+	})
+	return answer == 1, err
+}
+
+// ask sends a request that takes permits if its answer is above 0.
+func (a *attempt) ask(ctx context.Context, newCall func(record string) call) (int64, error) {
 	if !a.uncertain.IsZero() && time.Since(a.uncertain) > repeatTime {
 		a.beginAnew()
 	}
 	sent, record := time.Now(), a.record
-	answer, err := a.s.e.runForPermits(ctx, func(string) call {
-		return call{semaphoreTake, []string{a.s.name, record}, []any{a.n, recordTime.Milliseconds()}}
-	})
+	answer, err := a.s.e.runForPermits(ctx, func(string) call { return newCall(record) })
 	switch _, unconfirmed := errors.AsType[*unconfirmedError](err); {
 	case unconfirmed:
 		a.beginAnew()
-	case answer == 1 && a.uncertain.IsZero():
+	case answer > 0 && a.uncertain.IsZero():
 		a.s.e.settle(a.s.name, record)
-	case answer == 1:
+	case answer > 0:
 		a.uncertain = time.Time{}
 	case err != nil && !driver.HadNoEffect(err) && a.uncertain.IsZero():
 		a.uncertain = sent
 	}
-	return answer == 1, err
+	return answer, err
 }
 
 // beginAnew undoes the requests so far in the background, and goes on as another attempt.
 func (a *attempt) beginAnew() {
-	a.s.undo(a.n, a.record)
+	a.s.undo(a.record)
 	a.record, a.uncertain = a.s.recordKey(), time.Time{}
 }
 
 // end makes sure that nothing is taken if it is not known whether anything was. It returns at once.
 func (a *attempt) end() {
 	if !a.uncertain.IsZero() {
-		a.s.undo(a.n, a.record)
+		a.s.undo(a.record)
 	}
 	a.done()
 }
 
 // undo makes sure in the background that the requests with a record take nothing.
-func (s *Semaphore) undo(n int, record string) {
+func (s *Semaphore) undo(record string) {
 	s.e.repeat(recordTime, func(ctx context.Context) error {
 		_, err := s.e.run(ctx, func(publish string) call {
 			return call{semaphoreUndo, []string{s.name, permitChannel(s.name), record},
-				[]any{n, recordTime.Milliseconds(), publish}}
+				[]any{recordTime.Milliseconds(), publish}}
 		})
 		return err
 	})
@@ -291,13 +296,18 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
 	return answer == 1, err
 }
 
-// DrainPermits takes all permits that are available, and returns how many they were. After an error they may be gone.
+// DrainPermits takes all permits that are available, and returns how many they were. If there is an error, none are
+// taken, as with TryAcquire.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int, error) {
 	if err := s.check(0, 0); err != nil {
 		return 0, err
 	}
-	answer, err := s.e.runForPermits(ctx, func(string) call { return call{semaphoreDrain, []string{s.name}, nil} })
-	return int(answer), err
+	a := s.newAttempt(0)
+	defer a.end()
+	answer, err := a.ask(ctx, func(record string) call {
+		return call{semaphoreDrain, []string{s.name, record}, []any{recordTime.Milliseconds()}}
+	})
+	return int(max(answer, 0)), err
 }
 
 // AvailablePermits returns how many permits are available: 0 if the semaphore does not exist.

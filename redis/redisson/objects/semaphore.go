@@ -15,10 +15,9 @@ import (
 // Errors are *[leasehold.Error], which match leasehold.ErrInvalid for a name or a number of permits that is not
 // allowed, leasehold.ErrUnavailable if the server did not answer or refused, leasehold.ErrClosed, or an error of ctx.
 //
-// A TryAcquire or Acquire that fails has taken nothing, or is undone in the background. A Release or AddPermits that
-// fails with leasehold.ErrUnknown is repeated there until the server answers, and counts once: do not call it again.
-// After any other error it has added nothing. After an ErrUnavailable of another method, that may have taken effect:
-// look at AvailablePermits.
+// A TryAcquire, Acquire or DrainPermits that fails has taken nothing, or is undone in the background. A Release or
+// AddPermits that fails with leasehold.ErrUnknown is repeated there until the server answers, and counts once: do not
+// call it again. After any other error it has added nothing. A TrySetPermits that fails may have had an effect.
 type Semaphore struct {
 	client *Client
 	name   string

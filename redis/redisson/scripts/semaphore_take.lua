@@ -4,10 +4,8 @@
 -- Returns 1 if they were taken, 0 if there are too few, or -1 if the request was undone before it came.
 local semaphore, record = KEYS[1], KEYS[2]
 local state = redis.call('get', record)
-if state == 'done' then
-  return 1
-elseif state then
-  return -1
+if state then
+  return state == 'undone' and -1 or 1
 end
 local value = redis.call('get', semaphore) or '0'
 if not string.match(value, '^-?%d+$') or #value > 16 then
@@ -16,5 +14,5 @@ elseif tonumber(value) < tonumber(ARGV[1]) then
   return 0
 end
 redis.call('decrby', semaphore, ARGV[1])
-redis.call('set', record, 'done', 'px', ARGV[2])
+redis.call('set', record, ARGV[1], 'px', ARGV[2])
 return 1
