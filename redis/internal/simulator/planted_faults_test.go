@@ -18,7 +18,7 @@ type edit struct{ file, from, to string }
 // are replaced when the scripts are loaded.
 var plantedFaults = map[string]plantedFault{
 	"ends of shared leases stay times of another clock": {
-		{"lock.lua", "  if value then rebase() end\n", ""},
+		{"shared.lua", "  if value then rebase() end\n", ""},
 	},
 	"a server without a record of earlier use is open": {
 		{"guard.lua", "who and 'other' or 'new', now, nodes",
