@@ -21,9 +21,9 @@ var (
 	leakOf     = luascript.New(leakMarkText + "return leak_mark(KEYS[1])")
 	checkLeaks = leakMarkText + "if leak_mark(KEYS[1]) ~= ARGV[#ARGV] then return 0 end\n"
 	sweeps     = map[*luascript.Script]*luascript.Script{
-		lockForce:      luascript.New(checkLeaks + ownerText + lockForceText),
-		fairForce:      luascript.New(checkLeaks + ownerText + fairText + fairForceText),
-		readWriteForce: luascript.New(checkLeaks + ownerText + readWriteText + readWriteForceText),
+		lockForce:      luascript.New(checkLeaks + publishingText + ownerText + lockForceText),
+		fairForce:      luascript.New(checkLeaks + publishingText + ownerText + fairText + fairForceText),
+		readWriteForce: luascript.New(checkLeaks + publishingText + ownerText + readWriteText + readWriteForceText),
 	}
 )
 

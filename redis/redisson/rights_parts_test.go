@@ -67,6 +67,32 @@ func TestWhoMayNotPublishChangesNothing(t *testing.T) {
 	}
 }
 
+// Neither does a forced release.
+func TestWhoMayNotPublishTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	s := redisserver.ForTest(t, redisserver.Config{})
+	mute := as(t, s, "mute", "resetchannels")
+	for name, lock := range lockTypes {
+		direct, e := open(t, standalone(s), redisson.WithLock(lock)), open(t, mute, redisson.WithLock(lock))
+		for _, kind := range []driver.Kind{driver.Lock, driver.Semaphore} {
+			k := driver.Key{Kind: kind, Name: fmt.Sprint(name, kind)}
+			g, err := direct.Take(t.Context(), driver.Request{Key: k, Owner: "1", Weight: 1, Size: 1, TTL: time.Minute})
+			if errors.Is(err, driver.ErrUnsupported) {
+				continue
+			}
+			must(t, err)
+			token := g.Token
+			if kind == driver.Lock && (lock == redisson.Plain || lock == redisson.Spin) {
+				token = 0
+			}
+			if err := e.ForceRelease(t.Context(), k, token); !isRightsError(err) {
+				t.Errorf("%s: %v, want that rights are missing", k.Name, err)
+			}
+			must(t, direct.Release(t.Context(), driver.Release{Hold: driver.Hold{Key: k, Owner: "1"}}))
+		}
+	}
+}
+
 func isRightsError(err error) bool {
 	_, missing := errors.AsType[*reply.RightsError](err)
 	return missing && driver.IsPermanent(err)

@@ -4,6 +4,8 @@
 if not isHeldWith(lock, ARGV[4], ARGV[5]) then
   return 0
 end
+local refused = cannotPublish(publish, channel)
+if refused then return refused end
 redis.call('del', lock)
 livingHead()
 return 1

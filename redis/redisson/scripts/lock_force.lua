@@ -8,6 +8,8 @@ local publish, token = ARGV[1], ARGV[2]
 if not isHeldWith(lock, token, ARGV[3]) then
   return 0
 end
+local refused = cannotPublish(publish, channel)
+if refused then return refused end
 redis.call('del', lock)
 redis.call(publish, channel, '0')
 return 1

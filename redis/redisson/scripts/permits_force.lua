@@ -4,6 +4,8 @@
 -- its permit.
 -- Returns 1 if that holder held them, else 0, and an error if several without a token hold some.
 local command, token = ARGV[2], ARGV[3]
+local refused = cannotPublish(command, KEYS[4])
+if refused then return refused end
 local ids
 if token == '0' then
   ids = {}

@@ -6,6 +6,8 @@
 if isForeign() then
   return 0
 end
+local refused = cannotPublish(ARGV[2], KEYS[3])
+if refused then return refused end
 local ended, only = 0, ',' .. ARGV[4] .. ','
 for _, field in ipairs(redis.call('hkeys', lock)) do
   local owner = string.match(field, '^(.*):write$') or field
