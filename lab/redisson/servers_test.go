@@ -233,7 +233,8 @@ func TestServerFaultsWhileGoWaits(t *testing.T) {
 				}},
 			} {
 				t.Run(fault.name, func(t *testing.T) {
-					pairs := holdAndWant(t, [][2]*side{{java, golang}}, s, "lock", "fenced", "fair", "write", "semaphore")
+					sides := [][2]*side{{java, golang}}
+					pairs := holdAndWant(t, sides, s, "lock", "fenced", "fair", "write", "semaphore")
 					began := time.Now()
 					fault.strike()
 					awaitAll(t, s, pairs)
