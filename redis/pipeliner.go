@@ -106,7 +106,7 @@ func (p *pipeliner) sendAll(scripts []*pipelinedScript) (inTime bool) {
 	for _, s := range scripts {
 		_ = pipe.Process(ctx, s.cmd) // a pipeline only queues it
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	luascript.SetPipelineError(pipe.Exec(ctx))
 	inTime = overdue.Stop()
 	for _, s := range scripts {
 		s.answer(s.cmd.Err())

@@ -182,7 +182,7 @@ func (b *serverRenewals) sendCalls(ctx context.Context, calls []*scriptRenewal) 
 		return nil
 	}
 	if e.replicas == 0 {
-		_, _ = e.client.Pipelined(ctx, send) // each call has its own error
+		luascript.SetPipelineError(e.client.Pipelined(ctx, send))
 		return nil
 	}
 	sent, err := e.sendConfirmed(ctx, calls[0].keys[0], func(p redis.Pipeliner) { _ = send(p) })

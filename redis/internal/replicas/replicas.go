@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
 // Confirmation says how many replicas must confirm a change, and within which time. The zero value asks for none.
@@ -49,17 +51,19 @@ func (c Confirmation) Send(
 ) (sent bool, err error) {
 	count := redis.NewCmd(ctx, "wait", c.Replicas, c.Within.Milliseconds())
 	var write redis.Cmder = redis.NewCmd(ctx)
+	var cmds []redis.Cmder
 	err = on(ctx, key, func(p redis.Pipeliner) error {
 		queue(p)
-		if sent = true; c.Replicas == 0 {
-			return nil
+		if sent = true; c.Replicas > 0 {
+			if c.Write != nil {
+				write = c.Write(ctx, p, key)
+			}
+			_ = p.Process(ctx, count) // a pipeline only queues it
 		}
-		if c.Write != nil {
-			write = c.Write(ctx, p, key)
-		}
-		_ = p.Process(ctx, count) // a pipeline only queues it
+		cmds = p.Cmds()
 		return nil
 	})
+	luascript.SetPipelineError(cmds, err)
 	switch {
 	case !sent:
 		return false, err
