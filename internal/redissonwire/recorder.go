@@ -25,29 +25,30 @@ type Message struct{ Channel, Payload string }
 type Recorder struct {
 	nodes []*node
 	conns []*redisserver.Conn
-	own   map[string]bool // addresses of the recorder's connections
 	done  sync.WaitGroup
 
 	mu       sync.Mutex
 	cond     *sync.Cond
 	err      error
-	names    map[string]string // of clients, by their addresses
 	blocks   []block
 	messages []Message
 	seen     map[string]int // how often each barrier has come back
 	barriers int
 }
 
-// node is a server, with the connection for the recorder's commands.
+// node is a server, with the connection for the recorder's commands. Connections to two servers may have the same
+// address at their own end.
 type node struct {
-	conn *redisserver.Conn
-	last int // its last block, to which the commands of a script belong, or -1
+	conn  *redisserver.Conn
+	own   map[string]bool   // addresses of the recorder's connections
+	names map[string]string // of clients, by their addresses
+	last  int               // its last block, to which the commands of a script belong, or -1
 }
 
 // Record starts to record what happens on servers: one server, or the masters of a cluster. It ends with the test.
 func Record(t needed.TB, servers ...*redisserver.Server) *Recorder {
 	t.Helper()
-	r := &Recorder{own: map[string]bool{}, names: map[string]string{}, seen: map[string]int{}}
+	r := &Recorder{seen: map[string]int{}}
 	r.cond = sync.NewCond(&r.mu)
 	t.Cleanup(r.close)
 	for i, s := range servers {
@@ -60,13 +61,13 @@ func Record(t needed.TB, servers ...*redisserver.Server) *Recorder {
 
 // add records a server. In a cluster, one server sees the messages of all.
 func (r *Recorder) add(s *redisserver.Server, messages bool) error {
-	conn, err := r.dial(s)
-	if err != nil {
+	n := &node{own: map[string]bool{}, names: map[string]string{}, last: -1}
+	var err error
+	if n.conn, err = r.dial(s, n); err != nil {
 		return err
 	}
-	n := &node{conn, -1}
 	r.nodes = append(r.nodes, n)
-	monitor, err := r.dial(s)
+	monitor, err := r.dial(s, n)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (r *Recorder) add(s *redisserver.Server, messages bool) error {
 	if !messages {
 		return nil
 	}
-	subscriber, err := r.dial(s)
+	subscriber, err := r.dial(s, n)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (r *Recorder) add(s *redisserver.Server, messages bool) error {
 	return nil
 }
 
-func (r *Recorder) dial(s *redisserver.Server) (*redisserver.Conn, error) {
+func (r *Recorder) dial(s *redisserver.Server, n *node) (*redisserver.Conn, error) {
 	c, err := s.Dial()
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (r *Recorder) dial(s *redisserver.Server) (*redisserver.Conn, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conns = append(r.conns, c)
-	r.own[c.LocalAddr()] = true
+	n.own[c.LocalAddr()] = true
 	return c, nil
 }
 
@@ -134,7 +135,7 @@ func (r *Recorder) sawCommand(n *node, reply any) error {
 		return err
 	}
 	switch {
-	case r.own[c.source]:
+	case n.own[c.source]:
 		if c.name() == "publish" && c.args[1] == channel {
 			r.seen[c.args[2]]++
 		}
@@ -144,14 +145,14 @@ func (r *Recorder) sawCommand(n *node, reply any) error {
 			last.inner = append(last.inner, c)
 		}
 	case c.name() == "client" && len(c.args) == 3 && strings.EqualFold(c.args[1], "setname"):
-		r.names[c.source] = c.args[2]
+		n.names[c.source] = c.args[2]
 	case c.name() == "hello":
 		if i := slices.IndexFunc(c.args, func(a string) bool { return strings.EqualFold(a, "setname") }); i > 0 {
-			r.names[c.source] = c.args[i+1]
+			n.names[c.source] = c.args[i+1]
 		}
 	case !c.ignored():
 		n.last = len(r.blocks)
-		r.blocks = append(r.blocks, block{command: c, client: r.names[c.source]})
+		r.blocks = append(r.blocks, block{command: c, client: n.names[c.source]})
 	}
 	return nil
 }
