@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -11,12 +12,19 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// minAtOnce is the number of takes and releases from which one statement for all is cheaper than one for each.
-const minAtOnce = 3
+// The numbers of requests from which one statement for all is cheaper than one for each. One for names with queues
+// saves more: each transaction that notifies wakes all connections that listen.
+const (
+	minAtOnce     = 3
+	minShutAtOnce = 2
+)
 
-// atOnceRequest is a take or a release that the SQL function at_once may do together with others.
+// atOnceRequest is a take or a release that the SQL function at_once, or shut_at_once, may do together with others.
 type atOnceRequest struct {
 	name, owner string
+	// queued says that others hold or await the name: a release lets the head of the queue in, and a take joins the
+	// queue.
+	queued bool
 
 	// Of a take.
 	take   bool
@@ -24,22 +32,36 @@ type atOnceRequest struct {
 	tokens int32
 	holder string
 
-	// The answer, if it was done: the first token of a take, or whether the owner of a release held the name.
-	done  bool
-	token int64
-	held  bool
+	// Of a take that joins.
+	listener, ticket int64
+	maxWaiters       int32
+
+	// The answer, if it was done: the first token of a take, or the refusal of one that joined, or whether the owner of
+	// a release held the name.
+	done    bool
+	token   int64
+	refusal answer
+	held    bool
 }
 
-// isDone reports whether at_once has done the request. It is false for nil.
-func (e *atOnceRequest) isDone() bool { return e != nil && e.done }
+// isDone reports whether the request was done together with others. It is false for nil.
+func (r *atOnceRequest) isDone() bool { return r != nil && r.done }
 
-// takeAtOnce describes a take for at_once. It returns nil if at_once cannot do it: the name is not an exclusive lock,
-// or is probably not free.
-func (e *Engine) takeAtOnce(r driver.Request, w *waiter) *atOnceRequest {
+// answer is the answer to a take that was done.
+func (r *atOnceRequest) answer() answer {
+	if r.queued {
+		return r.refusal
+	}
+	return answer{token: r.token, tokens: int(r.tokens)}
+}
+
+// takeAtOnce describes a take that may be done together with others. It returns nil if that is not possible: it is not
+// for an exclusive lock, or it is not simply the first request for a free name, or to join a queue.
+func (e *Engine) takeAtOnce(r driver.Request, w *waiter, listener int64) *atOnceRequest {
 	if r.Kind != driver.Lock || r.Mode != driver.Exclusive || w.hasBeenRefused() {
 		return nil
 	}
-	return &atOnceRequest{
+	one := &atOnceRequest{
 		name:   r.Name,
 		owner:  r.Owner,
 		take:   true,
@@ -47,80 +69,140 @@ func (e *Engine) takeAtOnce(r driver.Request, w *waiter) *atOnceRequest {
 		tokens: int32(min(max(r.Tokens, 1), tokensPerGrant)),
 		holder: r.Holder,
 	}
-}
-
-// releaseAtOnce describes a release for at_once. It returns nil if at_once cannot do it: others wait for the name, or
-// the name is to stay taken for a while.
-func (e *Engine) releaseAtOnce(h driver.Hold, keep *time.Duration) *atOnceRequest {
-	if h.Kind != driver.Lock || keep != nil || e.wanted.Has(h.Key) {
+	if !e.isProbablyHeld(r) {
+		return one
+	}
+	if r.MaxWaiters <= 0 || listener == 0 {
 		return nil
 	}
-	return &atOnceRequest{name: h.Name, owner: h.Owner}
+	one.queued, one.listener, one.ticket = true, listener, w.ticket
+	one.maxWaiters = int32(min(r.MaxWaiters, math.MaxInt32))
+	return one
 }
 
-// runAtOnce does as many takes and releases of a batch as possible in one transaction, and returns the requests that
-// still have to be sent.
+// releaseAtOnce describes a release that may be done together with others. It returns nil if that is not possible: it is
+// not for a lock, or the name is to stay taken for a while.
+func (e *Engine) releaseAtOnce(h driver.Hold, keep *time.Duration) *atOnceRequest {
+	if h.Kind != driver.Lock || keep != nil {
+		return nil
+	}
+	return &atOnceRequest{name: h.Name, owner: h.Owner, queued: e.wanted.Has(h.Key)}
+}
+
+// runAtOnce does as many takes and releases of a batch as possible in two transactions, one for free names and one for
+// names with queues, and returns the requests that still have to be sent.
 func (b *batcher) runAtOnce(ctx context.Context, conn *pgx.Conn, batch []*request) (rest []*request) {
-	var releases, takes, others []*request
+	var free, queued togetherRequests
 	for _, r := range batch {
 		switch {
 		case r.atOnce == nil:
-			others = append(others, r)
-		case r.atOnce.take:
-			takes = append(takes, r)
+			rest = append(rest, r)
+		case r.atOnce.queued:
+			queued.add(r)
 		default:
-			releases = append(releases, r)
+			free.add(r)
 		}
 	}
-	listed := slices.Concat(releases, takes)
-	if len(listed) < minAtOnce {
-		return batch
+	rest = append(rest, b.runTogether(ctx, conn, free, minAtOnce, b.sendAtOnce)...)
+	return append(rest, b.runTogether(ctx, conn, queued, minShutAtOnce, b.sendShutAtOnce)...)
+}
+
+// togetherRequests are the requests for one statement.
+type togetherRequests struct{ releases, takes []*request }
+
+func (t *togetherRequests) add(r *request) {
+	if r.atOnce.take {
+		t.takes = append(t.takes, r)
+	} else {
+		t.releases = append(t.releases, r)
 	}
-	err := b.sendAtOnce(ctx, conn, releases, takes)
+}
+
+// runTogether sends requests in one statement, unless they are fewer than least, and returns those that it has not done.
+func (b *batcher) runTogether(
+	ctx context.Context, conn *pgx.Conn, requests togetherRequests, least int,
+	send func(context.Context, *pgx.Conn, togetherRequests) error,
+) (rest []*request) {
+	all := slices.Concat(requests.releases, requests.takes)
+	if len(all) < least {
+		return all
+	}
+	err := send(ctx, conn, requests)
 	if err != nil && driver.HadNoEffect(err) {
-		return batch // each is sent by itself and gets its own error
+		return all // each is sent by itself and gets its own error
 	}
-	for _, r := range listed {
+	for _, r := range all {
 		if err != nil || r.atOnce.done {
 			r.end(err)
 		} else {
-			others = append(others, r)
+			rest = append(rest, r)
 		}
 	}
-	return others
+	return rest
 }
 
 // sendAtOnce calls at_once, and notes which of the requests it has done.
-func (b *batcher) sendAtOnce(ctx context.Context, conn *pgx.Conn, releases, takes []*request) error {
-	e := b.engine
-	statement, err := conn.Prepare(ctx, e.statements.atOnce, e.statements.atOnce)
+func (b *batcher) sendAtOnce(ctx context.Context, conn *pgx.Conn, requests togetherRequests) error {
+	releases, takes := requests.releases, requests.takes
+	endedNames, endedOwners := namesAndOwners(releases)
+	names, owners := namesAndOwners(takes)
+	reply, err := b.callTogether(ctx, conn, b.engine.statements.atOnce, endedNames, endedOwners, names, owners,
+		pick(takes, func(r *atOnceRequest) time.Duration { return r.ttl }),
+		pick(takes, func(r *atOnceRequest) int32 { return r.tokens }),
+		pick(takes, func(r *atOnceRequest) string { return r.holder }), b.engine.maxTTL)
+	if err == nil && !readAtOnceReply(reply, releases, takes) {
+		err = fmt.Errorf("postgres: %w", errNoAnswer)
+	}
+	return err
+}
+
+// sendShutAtOnce calls shut_at_once, and notes which of the requests it has done.
+func (b *batcher) sendShutAtOnce(ctx context.Context, conn *pgx.Conn, requests togetherRequests) error {
+	releases, takes := requests.releases, requests.takes
+	endedNames, endedOwners := namesAndOwners(releases)
+	names, owners := namesAndOwners(takes)
+	reply, err := b.callTogether(ctx, conn, b.engine.statements.shutAtOnce, endedNames, endedOwners, names, owners,
+		pick(takes, func(r *atOnceRequest) time.Duration { return r.ttl }),
+		pick(takes, func(r *atOnceRequest) int32 { return r.tokens }),
+		pick(takes, func(r *atOnceRequest) int64 { return r.listener }),
+		pick(takes, func(r *atOnceRequest) int64 { return r.ticket }),
+		pick(takes, func(r *atOnceRequest) string { return r.holder }), b.engine.maxTTL,
+		pick(takes, func(r *atOnceRequest) int32 { return r.maxWaiters }))
+	if err == nil && !readShutAtOnceReply(reply, releases, takes) {
+		err = fmt.Errorf("postgres: %w", errNoAnswer)
+	}
+	return err
+}
+
+// pick returns one value of each request.
+func pick[T any](requests []*request, of func(r *atOnceRequest) T) []T {
+	all := make([]T, len(requests))
+	for i, r := range requests {
+		all[i] = of(r.atOnce)
+	}
+	return all
+}
+
+func namesAndOwners(requests []*request) (names, owners []string) {
+	return pick(requests, func(r *atOnceRequest) string { return r.name }),
+		pick(requests, func(r *atOnceRequest) string { return r.owner })
+}
+
+// callTogether calls a function that answers with an array of numbers.
+func (b *batcher) callTogether(
+	ctx context.Context, conn *pgx.Conn, query string, args ...any,
+) (reply []*int64, err error) {
+	statement, err := conn.Prepare(ctx, query, query)
 	if err != nil {
-		return explainNotSent(err)
+		return nil, explainNotSent(err)
 	}
-	releaseNames, releaseOwners := make([]string, len(releases)), make([]string, len(releases))
-	for i, r := range releases {
-		releaseNames[i], releaseOwners[i] = r.atOnce.name, r.atOnce.owner
-	}
-	names, owners, holders := make([]string, len(takes)), make([]string, len(takes)), make([]string, len(takes))
-	ttls, tokens := make([]time.Duration, len(takes)), make([]int32, len(takes))
-	for i, r := range takes {
-		names[i], owners[i], holders[i] = r.atOnce.name, r.atOnce.owner, r.atOnce.holder
-		ttls[i], tokens[i] = r.atOnce.ttl, r.atOnce.tokens
-	}
-	values := encode([]any{releaseNames, releaseOwners, names, owners, ttls, tokens, holders, e.maxTTL})
-	row, err := readOneRow(conn.PgConn().ExecStatement(ctx, statement, values, binaryFormat, binaryFormat))
+	row, err := readOneRow(conn.PgConn().ExecStatement(ctx, statement, encode(args), binaryFormat, binaryFormat))
 	if err != nil {
-		forgetStatement(ctx, conn, e.statements.atOnce, err)
-		return explainSent(err)
+		forgetStatement(ctx, conn, query, err)
+		return nil, explainSent(err)
 	}
-	var reply []*int64
-	if err := decode(row, &reply); err != nil {
-		return err
-	}
-	if !readAtOnceReply(reply, releases, takes) {
-		return fmt.Errorf("postgres: %w", errNoAnswer)
-	}
-	return nil
+	err = decode(row, &reply)
+	return reply, err
 }
 
 // readAtOnceReply notes which requests at_once has done, and reports whether the answer is well formed.
@@ -165,6 +247,25 @@ func readAtOnceReply(reply []*int64, releases, takes []*request) bool {
 		}
 		r := takes[max(i, -i)-1].atOnce
 		r.done, r.token = true, token
+	}
+	return true
+}
+
+// readShutAtOnceReply notes which requests shut_at_once has done, and reports whether the answer is well formed.
+func readShutAtOnceReply(reply []*int64, releases, takes []*request) bool {
+	if len(reply) != len(releases)+3*len(takes) || slices.Contains(reply, nil) {
+		return false
+	}
+	for i, r := range releases {
+		r.atOnce.done = *reply[i] != 0
+		r.atOnce.held = r.atOnce.done
+	}
+	reply = reply[len(releases):]
+	for i, r := range takes {
+		at, ends, ahead := *reply[3*i], reply[3*i+1], reply[3*i+2]
+		if r.atOnce.done = at != 0; r.atOnce.done {
+			r.atOnce.refusal = readAnswer([]*int64{nil, nil, &at, nil, ends, ahead})
+		}
 	}
 	return true
 }

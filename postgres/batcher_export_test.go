@@ -30,7 +30,7 @@ func (e *Engine) AtOnce(
 ) (tokens []uint64, released []bool, left int) {
 	var batch []*request
 	for _, r := range takes {
-		batch = append(batch, &request{atOnce: e.takeAtOnce(r, nil)})
+		batch = append(batch, &request{atOnce: e.takeAtOnce(r, nil, 0)})
 	}
 	for _, h := range releases {
 		batch = append(batch, &request{atOnce: e.releaseAtOnce(h, nil)})

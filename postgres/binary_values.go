@@ -46,6 +46,10 @@ func encode(args []any) [][]byte {
 			buf = appendArray(buf, pgtype.Int4OID, v, func(buf []byte, n int32) []byte {
 				return binary.BigEndian.AppendUint32(buf, uint32(n))
 			})
+		case []int64:
+			buf = appendArray(buf, pgtype.Int8OID, v, func(buf []byte, n int64) []byte {
+				return binary.BigEndian.AppendUint64(buf, uint64(n))
+			})
 		case []string:
 			buf = appendArray(buf, pgtype.TextOID, v, func(buf []byte, s string) []byte { return append(buf, s...) })
 		case []time.Duration:

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/contended"
 	"github.com/leasehold-go/leasehold/internal/keyset"
 )
 
@@ -26,6 +27,7 @@ type Engine struct {
 	waiters      waiters
 	subscription subscription
 	wanted       keyset.Set[driver.Key] // names that this process holds and that others waited for at the grant
+	contended    contended.Names[driver.Key]
 	guarded      guardedLeases
 
 	ctx       context.Context // ends with Close

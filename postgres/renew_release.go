@@ -87,7 +87,11 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 func (e *Engine) release(ctx context.Context, h driver.Hold, keep *time.Duration) error {
 	atOnce := e.releaseAtOnce(h, keep)
 	var held *bool
-	for _, query := range []string{e.statements.release, e.statements.releaseShut} {
+	queries := []string{e.statements.release, e.statements.releaseShut}
+	if e.wanted.Has(h.Key) {
+		queries = queries[1:] // others probably wait
+	}
+	for _, query := range queries {
 		if err := e.sendShort(ctx, atOnce, &held, query, int16(h.Kind), h.Name, h.Owner, keep); err != nil {
 			return err
 		}

@@ -3,13 +3,14 @@ package postgres
 // statements are the requests of an engine. Each is a single statement, so a pooler that gives each transaction another
 // connection does no harm. All types are written out, so that they are the same in all query modes of pgx.
 type statements struct {
-	take, takeShut, takeAmong, takeAmongShut, takeAll, renew, release, releaseShut, atOnce, force, downgrade string
-	latchSet, latchDown, latchState, latchWait                                                               string
-	moveWaiters                                                                                              string
-	writeRecord, trimRecords, readRecords                                                                    string
-	keys, holders, waiters, latches                                                                          string
-	holderLeaks, waiterLeaks, latchLeaks                                                                     string
-	sweepLeak                                                                                                string
+	take, takeShut, takeAmong, takeAmongShut, takeAll, renew, release, releaseShut string
+	atOnce, shutAtOnce, force, downgrade                                           string
+	latchSet, latchDown, latchState, latchWait                                     string
+	moveWaiters                                                                    string
+	writeRecord, trimRecords, readRecords                                          string
+	keys, holders, waiters, latches                                                string
+	holderLeaks, waiterLeaks, latchLeaks                                           string
+	sweepLeak                                                                      string
 }
 
 func statementsIn(schema string) statements {
@@ -26,6 +27,8 @@ func statementsIn(schema string) statements {
 		releaseShut: in("SELECT leasehold.release_shut($1::smallint, $2::text, $3::text, $4::interval)"),
 		atOnce: in(`SELECT leasehold.at_once(
 			$1::text[], $2::text[], $3::text[], $4::text[], $5::interval[], $6::integer[], $7::text[], $8::interval)`),
+		shutAtOnce: in(`SELECT leasehold.shut_at_once($1::text[], $2::text[], $3::text[], $4::text[], $5::interval[],
+			$6::integer[], $7::bigint[], $8::bigint[], $9::text[], $10::interval, $11::integer[])`),
 		force:     in("SELECT leasehold.force_release($1::smallint, $2::text, $3::bigint)"),
 		downgrade: in("SELECT leasehold.downgrade($1::smallint, $2::text, $3::text)"),
 

@@ -10,6 +10,9 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
+// contendedFor is how long a name that was found held is not tried as a free one by callers that may wait.
+const contendedFor = 2 * time.Second
+
 // answer is what the SQL function take answers.
 type answer struct {
 	token      int64         // 0 if the request was refused
@@ -74,6 +77,7 @@ func (e *Engine) take(ctx context.Context, r driver.Request, w *waiter, listener
 		return driver.Grant{}, driver.ErrTooManyWaiters
 	}
 	if a.token == 0 {
+		e.contended.Add(r.Key, contendedFor)
 		if w != nil && r.Join {
 			w.noteRefused(sent, a, listener == 0)
 		}
@@ -108,15 +112,18 @@ func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, list
 	if w != nil {
 		ticket = w.ticket
 	}
-	atOnce := e.takeAtOnce(r, w)
-	queries := [...]string{e.statements.take, e.statements.takeShut}
+	atOnce := e.takeAtOnce(r, w, listener)
+	queries := []string{e.statements.take, e.statements.takeShut}
 	args := []any{
 		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), roundUpMicros(r.TTL),
 		int32(max(r.Tokens, 1)), r.Join, listenerArg, ticket, r.Holder, e.maxTTL, e.guard,
 	}
 	if r.Join && r.MaxWaiters > 0 {
-		queries = [...]string{e.statements.takeAmong, e.statements.takeAmongShut}
+		queries = []string{e.statements.takeAmong, e.statements.takeAmongShut}
 		args = append(args, int32(min(r.MaxWaiters, math.MaxInt32)))
+	}
+	if e.isProbablyHeld(r) {
+		queries = queries[1:]
 	}
 	var reply []*int64
 	for _, query := range queries {
@@ -125,7 +132,7 @@ func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, list
 			return a, err
 		}
 		if atOnce.isDone() {
-			return answer{token: atOnce.token, tokens: int(atOnce.tokens)}, nil
+			return atOnce.answer(), nil
 		}
 		if reply != nil {
 			break
@@ -133,6 +140,9 @@ func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, list
 	}
 	return readAnswer(reply), nil
 }
+
+// isProbablyHeld reports whether a caller that may wait had better join the queue than try the name as a free one.
+func (e *Engine) isProbablyHeld(r driver.Request) bool { return r.Join && e.contended.Has(r.Key) }
 
 // readAnswer reads the answer of the SQL function take. For a name that was simply free it has the tokens only.
 func readAnswer(reply []*int64) (a answer) {

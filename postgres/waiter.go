@@ -18,6 +18,9 @@ const (
 	maxPollPause = 10 * time.Second
 	// minQueuedPause is the shortest time between two polls of such a waiter that is not the head of the queue.
 	minQueuedPause = time.Second
+	// firstQueuedPause is the longest time until the first poll of such a waiter. Until then a release does not tell it
+	// that it has become the head: the SQL function release_shut has the same two seconds.
+	firstQueuedPause = 2 * time.Second
 	// The poll interval of a waiter that gets no notifications, at first and at most.
 	pollingInitial, pollingMax = 20 * time.Millisecond, 500 * time.Millisecond
 	// guardPollInitial is the first poll interval of the head of the queue after the lease in its way has ended, while
@@ -39,6 +42,7 @@ type waiter struct {
 	answeredAt        driver.Instant // when refusal was received or updated: its durations count from then
 	refusal           answer         // the latest refusal; its serverTime is zero if there is none
 	isPolling         bool           // it gets no notifications
+	answers           int            // number of refusals
 	polls             int            // number of polls since something has changed
 	granted           *messageGrant
 	pollPutOff        bool // the next poll was put off: there is nothing to see yet
@@ -73,6 +77,7 @@ func (w *waiter) noteRequest(sent driver.Instant) {
 func (w *waiter) noteRefused(sent driver.Instant, refusal answer, polling bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.answers++
 	w.polls++
 	if refusal.waitersAhead != w.refusal.waitersAhead {
 		w.polls = 0 // the queue moves
@@ -167,6 +172,9 @@ func (w *waiter) pollPause() time.Duration {
 	case w.refusal.waitersAhead > 0:
 		d = max(d+min(time.Duration(w.refusal.waitersAhead)*20*time.Millisecond, time.Second), minQueuedPause)
 		d += jitter(d / 8)
+		if w.answers == 1 {
+			d = min(d, firstQueuedPause)
+		}
 	case w.refusal.isEndKnown && w.refusal.holderEndsIn <= 0:
 		d = min(guardPollInitial<<min(w.polls, 8), pollingMax)
 	default:

@@ -24,6 +24,22 @@ func TestPollingKeepsThePlaceWhileClosed(t *testing.T) {
 	}
 }
 
+// A release does not tell a waiter that it has become the head of the queue if it has joined less than two seconds ago:
+// such a waiter polls soon.
+func TestFirstPollOfAQueuedWaiter(t *testing.T) {
+	t.Parallel()
+	w := &waiter{wake: make(chan struct{}, 1)}
+	far := answer{holderEndsIn: time.Minute, isEndKnown: true, waitersAhead: 3}
+	w.noteRefused(driver.Now(), far, false)
+	if d := w.pollPause(); d > 2*time.Second {
+		t.Errorf("it first polls after %v", d)
+	}
+	w.noteRefused(driver.Now(), far, false)
+	if d := w.pollPause(); d < 5*time.Second {
+		t.Errorf("it polls again after %v, although it is told if anything changes", d)
+	}
+}
+
 // Anybody who has seen the message of a grant has its ticket, and could send another message before the waiter has read
 // the first.
 func TestFirstGrantCounts(t *testing.T) {
