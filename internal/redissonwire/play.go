@@ -1,6 +1,7 @@
 package redissonwire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasehold-go/leasehold/internal/lateness"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -74,30 +76,50 @@ const (
 	lookInterval = 5 * time.Millisecond
 )
 
-// Play plays the calls of a file on servers (one, or the masters of a cluster), and fails the test where what they did
-// differs from what the file says. The servers must have no other clients.
-func Play(t *testing.T, path string, side Side, o Options, servers ...*redisserver.Server) {
+// Setup starts what a file is played on: servers (one, or the masters of a cluster), which must have no other clients,
+// and a side whose clients are new.
+type Setup func() (Side, []*redisserver.Server)
+
+// Play plays the calls of a file, and fails the test where what they did differs from what the file says. Much of that
+// are times, so a file that was played while the machine was late is played again.
+func Play(t *testing.T, path string, setup Setup, o Options) {
 	t.Helper()
 	f, err := parse(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Record(t, servers...)
-	for _, open := range f.open {
-		if err := side.Open(t.Context(), open.client, open.options); err != nil {
-			t.Fatalf("%s: %s: %v", filepath.Base(path), open.line, err)
+	problems := make(map[string]string)
+	lateness.Try(t, func() string {
+		clear(problems)
+		side, servers := setup()
+		r := Record(t, servers...)
+		for _, open := range f.open {
+			if err := side.Open(t.Context(), open.client, open.options); err != nil {
+				t.Fatalf("%s: %s: %v", filepath.Base(path), open.line, err)
+			}
 		}
-	}
-	pl := newPlayer(side, r, o)
+		pl := newPlayer(side, r, o)
+		first := ""
+		for _, p := range f.parts {
+			if !o.plays(p) {
+				continue
+			}
+			problems[p.title] = pl.play(t.Context(), p)
+			first = cmp.Or(first, problems[p.title])
+		}
+		return first
+	})
 	for _, p := range f.parts {
 		if o.Parts != nil && !o.Parts(p.title) {
 			continue
 		}
 		t.Run(p.title, func(t *testing.T) {
-			if o.Version != "" && p.since != "" && olderThan(o.Version, p.since) {
+			if !o.plays(p) {
 				t.Skipf("Redisson has it since %s", p.since)
 			}
-			pl.play(t, p)
+			if problem := problems[p.title]; problem != "" {
+				t.Fatal(problem)
+			}
 		})
 	}
 	if o.Update {
@@ -105,6 +127,11 @@ func Play(t *testing.T, path string, side Side, o Options, servers ...*redisserv
 			t.Fatal(err)
 		}
 	}
+}
+
+// plays reports whether a part is played.
+func (o Options) plays(p *part) bool {
+	return (o.Parts == nil || o.Parts(p.title)) && (o.Version == "" || p.since == "" || !olderThan(o.Version, p.since))
 }
 
 // player plays the parts of a file.
@@ -138,28 +165,29 @@ func (pl *player) begin(p *part) {
 	pl.normal = newNormalizer()
 }
 
-func (pl *player) play(t *testing.T, p *part) {
-	t.Helper()
+// play plays a part, and returns what is wrong with what it did.
+func (pl *player) play(ctx context.Context, p *part) (problem string) {
 	pl.begin(p)
 	for _, s := range p.steps { // clients and threads exist before the recording begins
-		if err := pl.prepare(t.Context(), s.line); err != nil {
-			t.Fatal(err)
+		if err := pl.prepare(ctx, s.line); err != nil {
+			return err.Error()
 		}
 	}
 	if err := pl.recorder.Clear(); err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	for _, s := range p.steps {
-		did, problem := pl.step(t.Context(), s)
+		did, problem := pl.step(ctx, s)
 		if problem == "" && pl.options.Update {
 			s.did = did
 		} else if problem != "" {
-			t.Fatalf("> %s\n%s", s.line, problem)
+			return fmt.Sprintf("> %s\n%s", s.line, problem)
 		}
 	}
 	for thread := range pl.pending {
-		t.Errorf("the call of %s has not been waited for", thread)
+		return fmt.Sprintf("the call of %s has not been waited for", thread)
 	}
+	return ""
 }
 
 // prepare opens the client of a step, or begins its thread.

@@ -95,7 +95,10 @@ func start(t *testing.T) (*redisserver.Server, *plainSide, string) {
 func TestAFileIsWrittenAndPlayedAgain(t *testing.T) {
 	t.Parallel()
 	s, side, path := start(t)
-	t.Run("write", func(t *testing.T) { Play(t, path, side, Options{Update: true}, s) })
+	setup := func() (Side, []*redisserver.Server) {
+		return &plainSide{s, side.conns}, []*redisserver.Server{s}
+	}
+	t.Run("write", func(t *testing.T) { Play(t, path, setup, Options{Update: true}) })
 	f, err := parse(path)
 	if err != nil {
 		t.Fatal(err)
@@ -108,9 +111,8 @@ func TestAFileIsWrittenAndPlayedAgain(t *testing.T) {
 	if notes := f.parts[0].steps[1].notes; len(notes) != 1 || f.head[0] != "# A comment." {
 		t.Errorf("comments: %q, %q", f.head, notes)
 	}
-	again := &plainSide{s, side.conns}
-	t.Run("play", func(t *testing.T) { Play(t, path, again, Options{Version: "3.52.0"}, s) })
-	t.Run("effects", func(t *testing.T) { Play(t, path, again, Options{Skip: Effects}, s) })
+	t.Run("play", func(t *testing.T) { Play(t, path, setup, Options{Version: "3.52.0"}) })
+	t.Run("effects", func(t *testing.T) { Play(t, path, setup, Options{Skip: Effects}) })
 }
 
 func TestADifferenceIsFound(t *testing.T) {

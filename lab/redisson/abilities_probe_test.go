@@ -56,15 +56,14 @@ type grip struct {
 // probes limits how many there are at a time: the leases are short, and a machine may be small.
 var probes = make(chan struct{}, 12)
 
-func newProbe(t *testing.T, s *redisserver.Server, r row, column string) *probe {
+// newProbe begins a try to find out about a column.
+func newProbe(t *testing.T, s *redisserver.Server, r row, column string, try int) *probe {
 	t.Helper()
-	probes <- struct{}{}
-	t.Cleanup(func() { <-probes })
 	lease := probeLease
 	if column == "notified" { // it counts requests
 		s, lease = redisserver.ForTest(t, redisserver.Config{}), time.Minute
 	}
-	p := &probe{t: t, server: s, name: r.name + " " + strings.Trim(column, "`")}
+	p := &probe{t: t, server: s, name: fmt.Sprint(r.name, " ", strings.Trim(column, "`"), ".", try)}
 	p.a, p.kill = r.open(t, s, p.name, lease)
 	p.b, _ = r.open(t, s, p.name, lease)
 	return p

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leasehold-go/leasehold/internal/lateness"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -17,11 +18,14 @@ const (
 	abilitiesEnd   = "<!-- end of abilities -->\n"
 )
 
-// columns are the abilities, each with how it is found out.
-var columns = []struct {
+// column is an ability, with how it is found out.
+type column struct {
 	name string
 	has  func(p *probe) bool
-}{
+}
+
+// columns are all of them.
+var columns = []column{
 	{"lease", (*probe).hasLease},
 	{"renewed", (*probe).isRenewed},
 	{"loss", (*probe).tellsLoss},
@@ -105,7 +109,7 @@ func TestAbilitiesOfEachObject(t *testing.T) {
 			for j, c := range columns {
 				t.Run(r.name+"/"+c.name, func(t *testing.T) {
 					t.Parallel()
-					cells[i][j] = cell(t, r.name, c.name, c.has(newProbe(t, server, r, c.name)))
+					cells[i][j] = cell(t, r.name, c.name, hasAbility(t, server, r, c))
 				})
 			}
 		}
@@ -131,6 +135,23 @@ func TestAbilitiesOfEachObject(t *testing.T) {
 		fmt.Fprintf(&table, "%d. %s\n", i+1, text)
 	}
 	comparePage(t, table.String())
+}
+
+// hasAbility finds out whether an object has an ability. Leases are short, so an answer on a machine that was late does
+// not count if it is not what the notes say.
+func hasAbility(t *testing.T, s *redisserver.Server, r row, c column) (has bool) {
+	t.Helper()
+	probes <- struct{}{}
+	defer func() { <-probes }()
+	tries := 0
+	lateness.Try(t, func() string {
+		tries++
+		if has = c.has(newProbe(t, s, r, c.name, tries)); has == (findNote(r.name, c.name) == 0) {
+			return ""
+		}
+		return fmt.Sprintf("%s %s: %v", r.name, c.name, has)
+	})
+	return has
 }
 
 // cell returns the text of a cell.

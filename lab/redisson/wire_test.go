@@ -68,14 +68,19 @@ func TestRedissonDoesWhatIsRecorded(t *testing.T) {
 							name := strings.TrimSuffix(filepath.Base(file), ".txt") + class
 							t.Run(name, func(t *testing.T) {
 								t.Parallel()
-								config, servers := setup(t)
-								config.Codec = codec
-								side := &player{java: java, file: name, config: config, labels: map[string]string{}}
+								played := 0
+								begin := func() (redissonwire.Side, []*redisserver.Server) {
+									played++
+									config, servers := setup(t)
+									config.Codec = codec
+									return &player{java: java, file: fmt.Sprint(name, "-", played), config: config,
+										labels: map[string]string{}}, servers
+								}
 								o := redissonwire.Options{Update: *update, Version: version, Skip: skips[version]}
 								if codec != "" { // this object is not in Go, and encodes the names of the locks
 									o.Parts = func(title string) bool { return title != "a multi-lock in one key" }
 								}
-								redissonwire.Play(t, file, side, o, servers...)
+								redissonwire.Play(t, file, begin, o)
 							})
 						}
 					}

@@ -1,11 +1,9 @@
 package redisson_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
-	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 	"github.com/leasehold-go/leasehold/internal/redissonwire"
 	"github.com/leasehold-go/leasehold/redis/redisson"
@@ -70,15 +68,15 @@ func TestWritesOfLocksAreRedissons(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			s := redisserver.ForTest(t, redisserver.Config{})
-			side := &wireSide{t: t, server: s, lock: recorded.lock,
-				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
-				interrupts: map[string]context.CancelFunc{}}
+			setup := func() (redissonwire.Side, []*redisserver.Server) {
+				side := newWireSide(t, recorded.lock)
+				return side, []*redisserver.Server{side.server}
+			}
 			w := redissonwire.NewRewriter(recorded.deviations)
-			redissonwire.Play(t, "testdata/wire/"+file+".txt", side, redissonwire.Options{
+			redissonwire.Play(t, "testdata/wire/"+file+".txt", setup, redissonwire.Options{
 				Parts:   func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
 				Rewrite: w.Rewrite,
-			}, s)
+			})
 			if file != "lock" { // which has no tokens
 				w.CheckUsed(t)
 			}

@@ -74,17 +74,17 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			s := redisserver.ForTest(t, redisserver.Config{})
-			side := &wirePermits{&wireSide{t: t, server: s,
-				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
-				interrupts: map[string]context.CancelFunc{}}}
+			setup := func() (redissonwire.Side, []*redisserver.Server) {
+				side := newWireSide(t, redisson.Fenced)
+				return &wirePermits{side}, []*redisserver.Server{side.server}
+			}
 			path := "testdata/wire/" + strings.TrimSpace(file) + ".txt"
 			w := redissonwire.NewRewriter(recorded.deviations)
 			w.Kinds += "=!"
-			redissonwire.Play(t, path, side, redissonwire.Options{
+			redissonwire.Play(t, path, setup, redissonwire.Options{
 				Parts:   func(title string) bool { return slices.Contains(recorded.played, title) },
 				Rewrite: w.Rewrite,
-			}, s)
+			})
 			w.CheckUsed(t)
 		})
 	}

@@ -39,11 +39,11 @@ func TestKeysAndMessagesAreRedissons(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			s := redisserver.ForTest(t, redisserver.Config{})
-			side := &wireSide{t: t, server: s, lock: recorded.lock,
-				engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
-				interrupts: map[string]context.CancelFunc{}}
-			redissonwire.Play(t, "testdata/wire/"+file+".txt", side, redissonwire.Options{
+			setup := func() (redissonwire.Side, []*redisserver.Server) {
+				side := newWireSide(t, recorded.lock)
+				return side, []*redisserver.Server{side.server}
+			}
+			redissonwire.Play(t, "testdata/wire/"+file+".txt", setup, redissonwire.Options{
 				Parts: func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
 				Skip: func(_, line string) bool {
 					isKey := strings.HasPrefix(line, "k ")
@@ -51,7 +51,7 @@ func TestKeysAndMessagesAreRedissons(t *testing.T) {
 						isKey && (strings.HasPrefix(line, "k leasehold_") || strings.Contains(line, "_token:") ||
 							strings.Contains(line, "_unlock_latch:"))
 				},
-			}, s)
+			})
 		})
 	}
 }
@@ -68,6 +68,14 @@ type wireSide struct {
 	labels     map[string]string
 	owners     int
 	interrupts map[string]context.CancelFunc
+}
+
+// newWireSide starts a server, for clients with a type of locks.
+func newWireSide(t *testing.T, lock redisson.LockType) *wireSide {
+	t.Helper()
+	return &wireSide{t: t, server: redisserver.ForTest(t, redisserver.Config{}), lock: lock,
+		engines: map[string]*redisson.Engine{}, held: map[string]driver.Request{}, labels: map[string]string{},
+		interrupts: map[string]context.CancelFunc{}}
 }
 
 func (s *wireSide) Open(_ context.Context, client string, _ map[string]string) error {

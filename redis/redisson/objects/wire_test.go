@@ -70,14 +70,16 @@ func TestObjectsWriteWhatRedissonWrites(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			s := redisserver.ForTest(t, redisserver.Config{})
-			side := &wireSide{t: t, server: s, clients: map[string]*wireClient{}, objects: map[string]any{},
-				holders: map[string]string{}, labels: map[string]string{}}
+			setup := func() (redissonwire.Side, []*redisserver.Server) {
+				s := redisserver.ForTest(t, redisserver.Config{})
+				return &wireSide{t: t, server: s, clients: map[string]*wireClient{}, objects: map[string]any{},
+					holders: map[string]string{}, labels: map[string]string{}}, []*redisserver.Server{s}
+			}
 			w := redissonwire.NewRewriter(recorded.deviations)
-			redissonwire.Play(t, "../testdata/wire/"+file+".txt", side, redissonwire.Options{
+			redissonwire.Play(t, "../testdata/wire/"+file+".txt", setup, redissonwire.Options{
 				Parts:   func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
 				Rewrite: w.Rewrite,
-			}, s)
+			})
 			w.CheckUsed(t)
 		})
 	}
