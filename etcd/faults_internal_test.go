@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -277,7 +278,7 @@ func TestManyOwnersOfAName(t *testing.T) {
 	_, e := newFakeEngine(t)
 	const many, passes = 1000, 50
 	seen := make(map[int]bool, many)
-	var calling, searching time.Duration
+	var calling, searching []time.Duration
 	for i := range many {
 		start := time.Now()
 		owned, err := e.ownedKeys.beginCall(t.Context(), waitRequest.Key, fmt.Sprint(i))
@@ -289,12 +290,14 @@ func TestManyOwnersOfAName(t *testing.T) {
 		e.ownedKeys.mu.Lock()
 		nobody := e.ownedKeys.findLocked(waitRequest.Key, "nobody")
 		e.ownedKeys.mu.Unlock()
-		calling, searching = calling+called.Sub(start), searching+time.Since(called)
+		calling, searching = append(calling, called.Sub(start)), append(searching, time.Since(called))
 		if nobody != nil {
 			t.Fatalf("nobody is %+v", nobody)
 		}
 	}
-	if calling > passes*searching { // the two alternate, so a busy machine makes both slower
-		t.Errorf("calls of %d owners took %v, and going through all of them each time %v", many, calling, searching)
+	// The two alternate, so a busy machine makes both slower. A moment for which it did something else is no median.
+	median := func(all []time.Duration) time.Duration { return slices.Sorted(slices.Values(all))[many/2] }
+	if call, search := median(calling), median(searching); call > passes*search {
+		t.Errorf("the call of one of %d owners took %v, and going through all of them %v", many, call, search)
 	}
 }
