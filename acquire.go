@@ -196,7 +196,7 @@ func (l *lock) endTurn(a *acquisition) {
 	}
 	queue := &l.client.queue
 	passOutage := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: a.outageSince}, true }
-	if a.outageSince.IsZero() || !queue.HandOver(l.key, passOutage) {
+	if a.outageSince.IsZero() || !queue.PassTurn(l.key, passOutage) {
 		queue.EndTurn(l.key)
 	}
 }
@@ -380,7 +380,7 @@ func (h *hold) takeRequest(hasTurn bool) driver.Request {
 		Tokens: 1, Holder: l.holder,
 	}
 	if hasTurn && l.isPlain() {
-		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.handOver)
+		r.Tokens += min(l.client.queue.Waiting(l.key), l.client.maxReservedTokens)
 	}
 	return r
 }

@@ -90,7 +90,10 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 			return nil
 		}
 		base[name] = true
-		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+		switch {
+		case strings.HasSuffix(name, ".lua"):
+			all.addScript(t, path)
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
 			all.addFile(t, path)
 		}
 		return nil

@@ -24,20 +24,20 @@ import (
 // Client makes locks on one engine. Use one client per process and engine: its locks share their renewals, and its
 // callers wait for each other without asking the engine. All methods are safe for concurrent use.
 type Client struct {
-	engine      driver.Engine
-	abilities   driver.Abilities
-	log         *loglimit.Log
-	observers   observers
-	holder      string
-	holderGiven bool // holder was set with WithHolder
-	requests    timelimit.Requests
-	handOver    int
-	maxWaiters  int
-	maxLeases   int
-	maxTTL      time.Duration       // the longest on this engine
-	random      func(n int64) int64 // returns a number below n
-	defaults    settings
-	err         error // a value given to New that is not allowed: every call fails with it
+	engine            driver.Engine
+	abilities         driver.Abilities
+	log               *loglimit.Log
+	observers         observers
+	holder            string
+	holderGiven       bool // holder was set with WithHolder
+	requests          timelimit.Requests
+	maxReservedTokens int
+	maxWaiters        int
+	maxLeases         int
+	maxTTL            time.Duration       // the longest on this engine
+	random            func(n int64) int64 // returns a number below n
+	defaults          settings
+	err               error // a value given to New that is not allowed: every call fails with it
 
 	leaseCount atomic.Int64 // leases of the client, and calls that ask for one
 	queue      localqueue.Queue[driver.Key, turnRequest, turnTransfer]
@@ -56,15 +56,15 @@ type Client struct {
 // allowed is reported as a *ValueError by the first use of the client.
 func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c := &Client{
-		engine:     engine,
-		log:        loglimit.New(slog.New(slog.DiscardHandler)),
-		holder:     holdertext.Current().String(),
-		requests:   timelimit.Requests{Timeout: DefaultRequestTimeout},
-		handOver:   defaultHandOver,
-		maxWaiters: defaultMaxWaiters,
-		maxLeases:  defaultMaxLeases,
-		random:     rand.Int64N,
-		maxTTL:     MaxTTL,
+		engine:            engine,
+		log:               loglimit.New(slog.New(slog.DiscardHandler)),
+		holder:            holdertext.Current().String(),
+		requests:          timelimit.Requests{Timeout: DefaultRequestTimeout},
+		maxReservedTokens: defaultHandOver,
+		maxWaiters:        defaultMaxWaiters,
+		maxLeases:         defaultMaxLeases,
+		random:            rand.Int64N,
+		maxTTL:            MaxTTL,
 	}
 	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
 	c.schedule.Init(c.handleAllDue)

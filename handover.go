@@ -48,7 +48,7 @@ func (h *hold) handOverLocked() bool {
 	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {
 		return false
 	}
-	return c.queue.HandOver(l.key, func(w turnRequest) (turnTransfer, bool) {
+	return c.queue.PassTurn(l.key, func(w turnRequest) (turnTransfer, bool) {
 		if !w.plain || w.ttl != l.ttl || w.label != l.label {
 			return turnTransfer{}, false
 		}

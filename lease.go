@@ -232,7 +232,7 @@ func (l *Lease) sendFor(
 	case err == nil:
 		return nil
 	case driver.IsNo(err):
-		h.noteRefused()
+		h.noteNotHeld()
 	case ctx.Err() != nil:
 		return h.lock.newError(op, ctx.Err(), context.Cause(ctx))
 	}

@@ -31,9 +31,9 @@ var mutants = []mutant{
 		{"hold.go", "length = start, validFor(ttl)", "length = now, validFor(ttl)"},
 	}},
 	{name: "renewal after release", edits: []edit{
-		{"end.go", "\trest := h.endLocked(cause)\n",
+		{"release.go", "\trest := h.endLocked(cause)\n",
 			"\trest := afterUnlock{hold: h, endTurn: h.hasTurn}\n\th.hasTurn = false\n"},
-		{"end.go", "\t\tr.err = r.send()\n",
+		{"after_unlock.go", "\t\tr.err = r.send()\n",
 			"\t\tr.err = r.send()\n\t\tr.hold.mu.Lock()\n\trest := r.hold.endLocked(ErrReleased)\n" +
 				"\t\tr.hold.mu.Unlock()\n\t\trest.run()\n"},
 		{"renewal.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // this alone would stop the renewals
@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{name: "turn counts as a grant", edits: []edit{
 		{"release.go", "\tif !h.handOverLocked() {",
 			"\tif c := h.lock.client; !h.handOverLocked() && !(c.queue.Waiting(h.lock.key) > 0 && " +
-				"c.queue.HandOver(h.lock.key, func(turnRequest) (turnTransfer, bool) {\n" +
+				"c.queue.PassTurn(h.lock.key, func(turnRequest) (turnTransfer, bool) {\n" +
 				"\t\th.tenure, h.token, h.openLeases = h.tenure+1, h.token+1, 1\n" +
 				"\t\treturn turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true\n\t})) {"},
 	}},

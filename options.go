@@ -150,7 +150,7 @@ func WithRequestTimeout(d time.Duration) ClientOption {
 // learns of them when it grants, if at all. If it knows of one, nothing is handed over. Zero turns hand-overs off: the
 // engine makes every grant.
 func WithHandOver(n int) ClientOption {
-	return func(c *Client) { set(&c.defaults, &c.handOver, "hand-over limit", n, 0, 10_000, "0 to 10000") }
+	return func(c *Client) { set(&c.defaults, &c.maxReservedTokens, "hand-over limit", n, 0, 10_000, "0 to 10000") }
 }
 
 // WithMaxWaiters limits how many callers may wait for one name, from 1 to 2147483647, by default 10,000. One more

@@ -1,6 +1,9 @@
 package leasehold
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Release ends the lease. It does not depend on any context and takes no longer than a request may. It may be called
 // again, and then returns the same.
@@ -44,4 +47,40 @@ func (l *Lease) releaseOneLocked() afterUnlock {
 		return h.releaseLocked(ErrReleased)
 	}
 	return rest
+}
+
+// releaseLocked ends the hold, and has the engine release it.
+func (h *hold) releaseLocked(cause error) afterUnlock {
+	event, request := h.releaseEventLocked(), h.releaseRequestLocked(h.keepForLocked())
+	rest := h.endLocked(cause)
+	rest.released, rest.op, rest.request = event, opRelease, request
+	return rest
+}
+
+// endLocked ends the hold here, for whatever cause. The caller must release whatever the engine still has. The
+// renewer forgets the hold at once, so no renewal is begun after that.
+func (h *hold) endLocked(cause error) afterUnlock {
+	rest := afterUnlock{hold: h, ends: h.contextEnds, cause: cause, endTurn: h.hasTurn}
+	h.setPhaseLocked(phaseEnded)
+	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
+	h.lock.client.schedule.Remove(&h.entry)
+	return rest
+}
+
+// releaseEventLocked returns the event of a release that is about to happen, or nil if nobody observes it.
+func (h *hold) releaseEventLocked() *Released {
+	if h.lock.client.observers.release == nil {
+		return nil
+	}
+	return &Released{
+		About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.validity.tenureStart.Time()),
+	}
+}
+
+// keepForLocked returns how long AtLeast still keeps the lock taken.
+func (h *hold) keepForLocked() time.Duration {
+	if h.lock.atLeast == 0 || h.token == 0 { // a hold without a token was never granted to anybody
+		return 0
+	}
+	return max(h.lock.atLeast-time.Since(h.validity.tenureStart.Time()), 0)
 }

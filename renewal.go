@@ -22,17 +22,17 @@ func (c *Client) handleAllDue(due []*hold, now driver.Instant) {
 // handleDue does what is due for h, and reports whether to renew it.
 func (h *hold) handleDue(now driver.Instant) (renew bool) {
 	h.mu.Lock()
-	renew, isOpen, rest := h.handleDueLocked(now)
+	renew, clientOpen, rest := h.handleDueLocked(now)
 	h.mu.Unlock()
 	rest.run()
-	if !isOpen {
+	if !clientOpen {
 		h.lock.client.closeErrs.add(h.endOnClose())
 	}
-	return renew && isOpen
+	return renew && clientOpen
 }
 
-// handleDueLocked is handleDue under mu. It reports isOpen false if the client has been closed.
-func (h *hold) handleDueLocked(now driver.Instant) (renew, isOpen bool, rest afterUnlock) {
+// handleDueLocked is handleDue under mu. clientOpen is false if the client has been closed.
+func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest afterUnlock) {
 	c := h.lock.client
 	rest.hold = h
 	switch {
@@ -206,8 +206,8 @@ func (h *hold) noteDowngraded() {
 	rest.run()
 }
 
-// noteRefused ends a hold that the engine no longer knows, unless it has ended.
-func (h *hold) noteRefused() {
+// noteNotHeld ends a hold that the engine no longer knows, unless it has ended.
+func (h *hold) noteNotHeld() {
 	h.mu.Lock()
 	var rest afterUnlock
 	if h.phase == phaseHeld {

@@ -45,7 +45,7 @@ func (b *batcher) init(e *Engine) {
 		Go:         e.workers.Go,
 		Send:       b.send,
 		Fail:       func(r *uncontendedRequest, err error) { r.onAnswer(nil, err) },
-		ErrClosed:  errClosed,
+		ErrClosed:  errEngineClosed,
 		ErrBusy:    errBusy,
 	}
 }
@@ -109,7 +109,7 @@ func (b *sentBatch) run() bool {
 	if len(b.requests) == 1 {
 		return b.sendOneByOne()
 	}
-	answer, err := b.sendTogether()
+	answer, err := b.sendInOneScript()
 	answers, ok := answer.([]any)
 	if err == nil && (!ok || len(answers) != len(b.requests)) {
 		err = errReply
@@ -170,8 +170,8 @@ func (b *sentBatch) giveUp() {
 	b.batcher.NoteOverdue()
 }
 
-// sendTogether sends all requests in one script.
-func (b *sentBatch) sendTogether() (any, error) {
+// sendInOneScript sends all requests in one script.
+func (b *sentBatch) sendInOneScript() (any, error) {
 	releases := 0
 	memory := b.batcher.calls.Get().(*scriptCall)
 	call := append((*memory)[:0], nil, nil, nil)

@@ -41,15 +41,15 @@ func TestCloseWithRequestsInFlight(t *testing.T) {
 			default:
 				t.Fatal("a request that was not sent does not fail when the engine is closed")
 			}
-			if !errors.Is(o.err, errClosed) {
-				t.Errorf("not sent: %v, want %v", o.err, errClosed)
+			if !errors.Is(o.err, errEngineClosed) {
+				t.Errorf("not sent: %v, want %v", o.err, errEngineClosed)
 			}
 		}
-		if err := <-waits; !errors.Is(err, errClosed) {
-			t.Errorf("Take that has not been sent: %v, want %v", err, errClosed)
+		if err := <-waits; !errors.Is(err, errEngineClosed) {
+			t.Errorf("Take that has not been sent: %v, want %v", err, errEngineClosed)
 		}
-		if _, err := bt.e.Take(context.Background(), newRequest()); !errors.Is(err, errClosed) {
-			t.Errorf("Take after Close: %v, want %v", err, errClosed)
+		if _, err := bt.e.Take(context.Background(), newRequest()); !errors.Is(err, errEngineClosed) {
+			t.Errorf("Take after Close: %v, want %v", err, errEngineClosed)
 		}
 		time.Sleep(time.Second)
 		close(thaw)

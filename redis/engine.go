@@ -37,9 +37,9 @@ type Engine struct {
 	unsent  unsent.Owners // owners for whom nothing was sent yet, as no server is known
 	alone   atomic.Int32  // requests in flight that were not given to the batcher
 	batcher batcher
-	// scripts sends to a single server what is not for the batcher.
-	scripts pipeliner
-	waiters waiters
+	// pipeliner sends to a single server what is not for the batcher.
+	pipeliner pipeliner
+	waiters   waiters
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release
 	// must hand over, and they are not handed over inside the process. A hint: a name that is missing costs a request.
 	wantedByOthers keyset.Set[driver.Key]
@@ -111,11 +111,11 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 		e.asyncPipe = pipe
 	}
 	e.batcher.init(e)
-	e.scripts.init(e)
+	e.pipeliner.init(e)
 	e.router.init(client, &e.config)
 	e.initReadRouter()
 	e.process = hex.EncodeToString(id[:])
-	e.subscriptions = subscriptions.New(client, errClosed, func(_, message string) { e.onMessage(message) })
+	e.subscriptions = subscriptions.New(client, errEngineClosed, func(_, message string) { e.onMessage(message) })
 	e.waiters.init(e.unsubscribe)
 	return e, nil
 }
@@ -125,7 +125,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 func (e *Engine) Close() error {
 	e.subscriptions.Close()
 	e.batcher.Close()
-	e.scripts.Close()
+	e.pipeliner.Close()
 	e.workers.Close()
 	if e.opened != nil {
 		return e.opened.Close()

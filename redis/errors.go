@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	errClosed       = driver.Permanent(errors.New("the redis engine has been closed: open another one"))
+	errEngineClosed = driver.Permanent(errors.New("the redis engine has been closed: open another one"))
 	errTokensUsedUp = driver.Permanent(errors.New("the name has used up all tokens below 2^53: " +
 		"delete its token key once nobody compares its tokens with old ones"))
 	errReply = errors.New("the server's answer is none that the script gives: " +

@@ -16,7 +16,7 @@ import (
 // It leaves two small scripts in the cache of each server, as all requests do, and changes nothing else.
 func (e *Engine) Examine(ctx context.Context) (driver.Examination, error) {
 	if e.subscriptions.IsClosed() {
-		return driver.Examination{}, errClosed
+		return driver.Examination{}, errEngineClosed
 	}
 	// Single requests cannot be abandoned when ctx ends, but the examination as a whole can.
 	x, err := detach.Do(ctx, &e.workers, e.examine, nil)

@@ -13,7 +13,7 @@ import (
 
 // markerKey returns the key, next to the locks, that names the server that granted last. In a Cluster each slot has a
 // marker of its own, which moves with the slot.
-func (rt *router) markerKey(n names) string {
+func (rt *router) markerKey(n redisKeys) string {
 	if rt.isCluster() {
 		return rt.config.slotMarkerKey(n.slot())
 	}
@@ -79,7 +79,7 @@ func (c *config) guardArgs(sinceOther time.Duration) []any {
 }
 
 // refreshMarker reads the marker for names on a known server. Callers that ask at the same time share one request.
-func (rt *router) refreshMarker(ctx context.Context, n names, srv *server) (*markerState, error) {
+func (rt *router) refreshMarker(ctx context.Context, n redisKeys, srv *server) (*markerState, error) {
 	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: srv, slot: rt.slotOf(n), marker: true}, nil)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (rt *router) refreshMarker(ctx context.Context, n names, srv *server) (*mar
 // client is not redirected to a server that is about to get the slot. If the slot has not been used yet, the time that
 // its master has had it counts. Every process that finds the marker of such a slot does this, not only the one that
 // wrote it, which may be slow or dead.
-func (rt *router) fetchMarker(ctx context.Context, n names, srv *server) error {
+func (rt *router) fetchMarker(ctx context.Context, n redisKeys, srv *server) error {
 	marker, asked := rt.markerKey(n), driver.Now()
 	if !rt.isCluster() {
 		cmd := newScriptCall([]string{marker}, rt.config.guardArgs(-1)...).command(ctx, srv.scripts, scriptGuard)
@@ -114,7 +114,7 @@ func (rt *router) fetchMarker(ctx context.Context, n names, srv *server) error {
 // readSlotMarker reads the marker of a slot. If another process changed the marker while this one found out how long
 // the master has had the slot, it reads the marker again: mostly it says by then that the slot is open.
 func (rt *router) readSlotMarker(
-	ctx context.Context, tx *redis.Tx, n names, srv *server,
+	ctx context.Context, tx *redis.Tx, n redisKeys, srv *server,
 ) (reply markerReply, err error) {
 	marker, args := []string{rt.markerKey(n)}, rt.config.guardArgs(-1)
 	for range 3 {
@@ -137,7 +137,7 @@ var errMarkerChanged = errors.New("redis: the marker has changed")
 // closedSinceHeld returns for how long a slot stays closed that nobody has used yet, or that was moving to another
 // master. It returns errMarkerChanged if the marker has changed meanwhile.
 func (rt *router) closedSinceHeld(
-	ctx context.Context, tx *redis.Tx, n names, srv *server, reply markerReply,
+	ctx context.Context, tx *redis.Tx, n redisKeys, srv *server, reply markerReply,
 ) (time.Duration, error) {
 	text, err := tx.ClusterNodes(ctx).Result()
 	if err != nil {

@@ -30,7 +30,7 @@ const movingPauseMin, movingPauseMax = 10 * time.Millisecond, 200 * time.Millise
 
 // noteFailure is called with the error of a request for a name. In a Cluster it may mean that the slot is moving to
 // another server.
-func (rt *router) noteFailure(ctx context.Context, n names, err error) {
+func (rt *router) noteFailure(ctx context.Context, n redisKeys, err error) {
 	if err == nil || rt.readOnly || !rt.config.guard || rt.isSingle() {
 		return
 	}
@@ -56,7 +56,7 @@ func isNoAnswer(err error) bool {
 // checkRoute finds out where a slot is. Until now it was only assumed to have moved together with others. checkRoute
 // closes the slot if it is half moved. Otherwise it reads the marker, so that the marker names the server that has the
 // slot now.
-func (rt *router) checkRoute(ctx context.Context, n names) {
+func (rt *router) checkRoute(ctx context.Context, n redisKeys) {
 	if rt.readOnly || !rt.config.guard || rt.isSingle() {
 		return
 	}
@@ -69,7 +69,7 @@ func (rt *router) checkRoute(ctx context.Context, n names) {
 
 // closeMovingSlot closes a slot that is being given away, on whichever server has its marker: the caller may have taken
 // the wrong server for its master, and the marker may have left.
-func (rt *router) closeMovingSlot(ctx context.Context, n names) error {
+func (rt *router) closeMovingSlot(ctx context.Context, n redisKeys) error {
 	marker := rt.config.slotMarkerKey(n.slot())
 	err := rt.onOneConnection(ctx, marker, func(tx *redis.Tx) error { return rt.closeSlotOn(ctx, tx, marker) })
 	if isMoving(err) {
@@ -79,7 +79,7 @@ func (rt *router) closeMovingSlot(ctx context.Context, n names) error {
 }
 
 // closeSlotIfGiven closes a slot if its server says that it is giving the slot away.
-func (rt *router) closeSlotIfGiven(ctx context.Context, n names) error {
+func (rt *router) closeSlotIfGiven(ctx context.Context, n redisKeys) error {
 	marker := rt.config.slotMarkerKey(n.slot())
 	return rt.onOneConnection(ctx, marker, func(tx *redis.Tx) error {
 		text, err := tx.ClusterNodes(ctx).Result()

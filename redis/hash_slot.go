@@ -10,7 +10,7 @@ import (
 const slots = 16384
 
 // slot returns the hash slot of the keys in a Cluster.
-func (n names) slot() uint16 { return crc16(hashTag(n.token)) % slots }
+func (n redisKeys) slot() uint16 { return crc16(hashTag(n.token)) % slots }
 
 // hashTagFor returns a hash tag that leads to the slot of key.
 func hashTagFor(key string) string {

@@ -13,7 +13,7 @@ import (
 )
 
 // identifyServer asks a server what it is, all on one connection, so that one process answers.
-func (rt *router) identifyServer(ctx context.Context, n names, lacked *server) (found *server, err error) {
+func (rt *router) identifyServer(ctx context.Context, n redisKeys, lacked *server) (found *server, err error) {
 	err = rt.onOneConnection(ctx, n.value, func(tx *redis.Tx) error {
 		moment := rt.elapsed()
 		info, err := askInfo(ctx, tx)
@@ -74,7 +74,7 @@ type markerReading struct {
 // for how long grants stay closed. In a Cluster each slot has its own marker, which is read when a script finds that
 // the slot is not open. A router that only reads leaves the marker alone.
 func (rt *router) initServer(
-	ctx context.Context, tx *redis.Tx, s *server, info serverInfo, n names,
+	ctx context.Context, tx *redis.Tx, s *server, info serverInfo, n redisKeys,
 ) (*markerReading, error) {
 	if rt.readOnly {
 		return nil, rt.checkRights(ctx, tx, s, info, n, scriptRightsRead)
@@ -87,7 +87,7 @@ func (rt *router) initServer(
 
 // rereadMarker reads the marker of a known server. It does so each time the server is verified: another process that
 // knows more may have closed the server since, and the server may be in another node list by now.
-func (rt *router) rereadMarker(ctx context.Context, tx *redis.Tx, n names, s *server) (*markerReading, error) {
+func (rt *router) rereadMarker(ctx context.Context, tx *redis.Tx, n redisKeys, s *server) (*markerReading, error) {
 	reading, err := rt.readMarker(ctx, tx, n, s, -1)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") { // the scripts were removed
 		if err = rt.loadScripts(ctx, tx, s.scripts); err == nil {
@@ -98,7 +98,7 @@ func (rt *router) rereadMarker(ctx context.Context, tx *redis.Tx, n names, s *se
 }
 
 func (rt *router) readMarker(
-	ctx context.Context, tx *redis.Tx, n names, s *server, sinceOther time.Duration,
+	ctx context.Context, tx *redis.Tx, n redisKeys, s *server, sinceOther time.Duration,
 ) (*markerReading, error) {
 	asked := driver.Now()
 	marker, args := []string{rt.markerKey(n)}, rt.config.guardArgs(sinceOther)
@@ -123,7 +123,7 @@ func (rt *router) noteVerified(s *server, reading *markerReading, moment time.Du
 
 // sinceOtherServer returns how long ago another server was seen in the place of this one; negative if none was. The
 // other one may have been there for serverTrustedFor after that, and have granted leases: guard.lua adds that time.
-func (rt *router) sinceOtherServer(info serverInfo, n names) time.Duration {
+func (rt *router) sinceOtherServer(info serverInfo, n redisKeys) time.Duration {
 	before := rt.cachedServer(n)
 	if before == nil || before.identity == info.identity() {
 		return -1
@@ -133,7 +133,9 @@ func (rt *router) sinceOtherServer(info serverInfo, n names) time.Duration {
 
 // checkRights has a script find out which rights the user lacks. Those that the scripts need are required, those for
 // messages are not.
-func (rt *router) checkRights(ctx context.Context, tx *redis.Tx, s *server, info serverInfo, n names, by script) error {
+func (rt *router) checkRights(
+	ctx context.Context, tx *redis.Tx, s *server, info serverInfo, n redisKeys, by script,
+) error {
 	publish := "PUBLISH"
 	if info.isCluster() {
 		publish = "SPUBLISH"

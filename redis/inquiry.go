@@ -35,7 +35,7 @@ const firstRetryAfter = time.Second
 // verifyServer asks a server whether it is still what it was. All slots that it is assumed to have share one inquiry,
 // which finds the server by the key of one slot. If that leads to another server or fails, the result says nothing
 // about the other slots, and their callers ask for themselves.
-func (rt *router) verifyServer(ctx context.Context, n names, s *server) (*server, error) {
+func (rt *router) verifyServer(ctx context.Context, n redisKeys, s *server) (*server, error) {
 	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: s}, nil)
 	switch {
 	case err != nil:
@@ -48,7 +48,7 @@ func (rt *router) verifyServer(ctx context.Context, n names, s *server) (*server
 
 // findServer asks the server of a slot what it is, and makes sure that it has the scripts. lacked is the server whose
 // scripts were unknown where they were sent: it has lost them, or it is not the server that answered.
-func (rt *router) findServer(ctx context.Context, n names, lacked *server) (*server, error) {
+func (rt *router) findServer(ctx context.Context, n redisKeys, lacked *server) (*server, error) {
 	q, err := rt.awaitInquiry(ctx, n, inquiryKey{slot: rt.slotOf(n)}, lacked)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (rt *router) findServer(ctx context.Context, n names, lacked *server) (*ser
 }
 
 // awaitInquiry returns an answered inquiry.
-func (rt *router) awaitInquiry(ctx context.Context, n names, about inquiryKey, lacked *server) (*inquiry, error) {
+func (rt *router) awaitInquiry(ctx context.Context, n redisKeys, about inquiryKey, lacked *server) (*inquiry, error) {
 	for q := (*inquiry)(nil); ; {
 		q = rt.joinInquiry(ctx, n, about, lacked, q)
 		overdue := time.NewTimer(time.Until(q.askedAt.Add(q.retryAfter)))
@@ -76,7 +76,9 @@ func (rt *router) awaitInquiry(ctx context.Context, n names, about inquiryKey, l
 // joinInquiry returns the inquiry in flight or begins one. last is the inquiry that the caller waited for until it was
 // overdue. If that was answered just now, it is returned: a new one with the first, short retry time could be overdue
 // again and again.
-func (rt *router) joinInquiry(ctx context.Context, n names, about inquiryKey, lacked *server, last *inquiry) *inquiry {
+func (rt *router) joinInquiry(
+	ctx context.Context, n redisKeys, about inquiryKey, lacked *server, last *inquiry,
+) *inquiry {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if last != nil && last.answered {
@@ -103,7 +105,7 @@ func (rt *router) joinInquiry(ctx context.Context, n names, about inquiryKey, la
 }
 
 // runInquiry answers an inquiry. It goes on when its callers have gone, as others may have joined.
-func (rt *router) runInquiry(ctx context.Context, q *inquiry, about inquiryKey, n names) {
+func (rt *router) runInquiry(ctx context.Context, q *inquiry, about inquiryKey, n redisKeys) {
 	switch {
 	case about.marker:
 		q.err = rt.fetchMarker(ctx, n, about.server)

@@ -37,11 +37,11 @@ func guardedEngine(t *testing.T, c *redisserver.Cluster) *Engine {
 
 // namesOnNode returns names in this number of slots of a node, in a Cluster that was started with this number of
 // masters.
-func namesOnNode(e *Engine, node, masters, count int) (all []names) {
+func namesOnNode(e *Engine, node, masters, count int) (all []redisKeys) {
 	for i := 0; len(all) < count; i++ {
 		n := e.names(driver.Key{Kind: driver.Lock, Name: fmt.Sprint(i)})
 		if int(n.slot())*masters/slots == node &&
-			!slices.ContainsFunc(all, func(other names) bool { return other.slot() == n.slot() }) {
+			!slices.ContainsFunc(all, func(other redisKeys) bool { return other.slot() == n.slot() }) {
 			all = append(all, n)
 		}
 	}
@@ -49,7 +49,7 @@ func namesOnNode(e *Engine, node, masters, count int) (all []names) {
 }
 
 // findServers makes an engine find the servers of names.
-func findServers(t *testing.T, e *Engine, all ...names) (servers []*server) {
+func findServers(t *testing.T, e *Engine, all ...redisKeys) (servers []*server) {
 	t.Helper()
 	for _, n := range all {
 		s, err := e.router.findServer(t.Context(), n, nil)
@@ -85,7 +85,7 @@ func (c *signalContext) Done() <-chan struct{} {
 
 // startLookups asks for the servers of names, all at the same time. It returns when all wait. The returned function
 // waits until all are known.
-func startLookups(t *testing.T, e *Engine, all ...names) (answers func() []*server) {
+func startLookups(t *testing.T, e *Engine, all ...redisKeys) (answers func() []*server) {
 	t.Helper()
 	found := make([]*server, len(all))
 	var work, wait sync.WaitGroup
@@ -142,7 +142,7 @@ func TestAServerIsVerifiedOnceForAllItsSlots(t *testing.T) {
 	const masters, each = 3, 50
 	c := redisserver.ClusterForTest(t, masters, 0, redisserver.Config{})
 	e := guardedEngine(t, c)
-	var all []names
+	var all []redisKeys
 	for node := range masters {
 		all = append(all, namesOnNode(e, node, masters, each)...)
 	}

@@ -28,22 +28,59 @@ type pollHint struct {
 // contendedFor is how long a name counts as contended after it was found held.
 const contendedFor = 2 * time.Second
 
+// takeState is what is known of a take before takeOrJoin. What a take sends first:
+//
+//	the name is probably free                                take_free.lua (takeUncontended)
+//	it was contended a short while ago, and the call may     take.lua, and joins (assumedHeld)
+//	wait
+//	take_free.lua cannot take it: a semaphore, a read lock,  take.lua, without joining (undecided)
+//	with replicas, or others waited at the last grant
+//
+// What it does after an answer:
+//
+//	granted, or refused to a call that may not wait          nothing (decided)
+//	take_free.lua cannot decide, or grants are closed        take.lua, without joining (undecided)
+//	refused to a call that may wait                          take.lua, and joins (refusedNow)
+type takeState int
+
+const (
+	decided     takeState = iota // the last answer was final
+	undecided                    // only take.lua can decide
+	refusedNow                   // it wants to join, and was just refused
+	assumedHeld                  // it wants to join, and the name was found held a short while ago
+)
+
+// errUndecided says that take_free.lua cannot decide a take.
+var errUndecided = errors.New("only take.lua can decide")
+
+// afterAnswer returns what is known of a take after an answer.
+func afterAnswer(r quorumnode.Request, err error) takeState {
+	_, closed := errors.AsType[*ClosedError](err)
+	switch {
+	case errors.Is(err, errUndecided):
+		return undecided
+	case r.Join && (closed || errors.Is(err, driver.ErrHeld)):
+		return refusedNow
+	}
+	return decided
+}
+
 // takeOrJoin decides a take with take.lua, and joins the queue if the request asks for that and the name is refused. It
 // returns when ctx ends: a caller of Take leaves its requests here, or in runUncontended.
-func (e *Engine) takeOrJoin(ctx context.Context, r quorumnode.Request, n names, known takeState) (driver.Grant, error) {
+func (e *Engine) takeOrJoin(
+	ctx context.Context, r quorumnode.Request, n redisKeys, known takeState,
+) (driver.Grant, error) {
 	var wasRefused atomic.Bool // by an answer to this request
 	g, err := inTime(ctx, e, func(ctx context.Context) (driver.Grant, error) {
-		switch known {
-		case undecided:
+		if known == undecided {
 			g, _, err := e.takeFully(ctx, r, n, nil)
 			if afterAnswer(r, err) == decided {
 				return g, err
 			}
-			fallthrough
-		case refusedNow:
+		}
+		if known != assumedHeld { // in that case, the answer to join is the first one
 			wasRefused.Store(true)
 			e.contended.Add(r.Key, contendedFor)
-		case assumedHeld: // what the server says when it joins is the first answer
 		}
 		return e.join(ctx, r, n, e.waiters.add(r.Owner, r.Key))
 	}, e.releaseLate(r.Request))
@@ -54,7 +91,7 @@ func (e *Engine) takeOrJoin(ctx context.Context, r quorumnode.Request, n names, 
 }
 
 // join subscribes, and takes the name or joins its queue as w.
-func (e *Engine) join(ctx context.Context, r quorumnode.Request, n names, w *waiter) (driver.Grant, error) {
+func (e *Engine) join(ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter) (driver.Grant, error) {
 	if err := e.subscribe(ctx, w, n); err != nil {
 		e.dropWaiter(r.Owner, w) // it had no effect, so nobody will release it
 		return driver.Grant{}, err
@@ -84,7 +121,7 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 
 // takeFully runs take.lua. With w, the owner joins the queue as w.
 func (e *Engine) takeFully(
-	ctx context.Context, r quorumnode.Request, n names, w *waiter,
+	ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter,
 ) (driver.Grant, refusal, error) {
 	mode, weight, size := "x", 1, 1
 	switch {

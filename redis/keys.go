@@ -7,13 +7,13 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// names are the Redis keys of one name, all in one slot of a Cluster.
+// redisKeys are the Redis keys of one name, all in one slot of a Cluster.
 //
 // The value of a lock is in the key <prefix><name>, where other clients look for it. All other keys have a hash tag
 // that leads to the same slot: {<prefix><name>}:token and so on. If the name has its own hash tag ("{user:7}:cart"), or
 // braces that would end ours early, another tag is used, followed by the whole key of the value:
 // {user:7}lock:{user:7}:cart:token.
-type names struct {
+type redisKeys struct {
 	value string
 	token string
 	kind  driver.Kind
@@ -34,7 +34,7 @@ const (
 	partLatch = "latch"
 )
 
-func (e *Engine) names(k driver.Key) names {
+func (e *Engine) names(k driver.Key) redisKeys {
 	// The common case takes one allocation: value and tag are parts of token.
 	token := "{" + e.prefix + k.Name + "}:" + partToken
 	value := token[1 : len(token)-len("}:"+partToken)]
@@ -42,7 +42,7 @@ func (e *Engine) names(k driver.Key) names {
 	if tag != value {
 		token = "{" + tag + "}" + value + ":" + partToken
 	}
-	n := names{value: value, token: token, kind: k.Kind}
+	n := redisKeys{value: value, token: token, kind: k.Kind}
 	switch k.Kind {
 	case driver.Semaphore:
 		n.value = n.partPrefix() + partPermits
@@ -53,10 +53,10 @@ func (e *Engine) names(k driver.Key) names {
 }
 
 // partPrefix returns what begins all keys but that of the value of a lock.
-func (n names) partPrefix() string { return n.token[:strings.LastIndexByte(n.token, ':')+1] }
+func (n redisKeys) partPrefix() string { return n.token[:strings.LastIndexByte(n.token, ':')+1] }
 
 // allKeys returns the keys for scripts that include lock.lua.
-func (n names) allKeys() []string {
+func (n redisKeys) allKeys() []string {
 	p := n.partPrefix()
 	if n.kind == driver.Semaphore {
 		return []string{n.value, n.token, p + partPermitsQueue, p + partPermitsHolders, p + partPermitsInfo}
@@ -65,7 +65,7 @@ func (n names) allKeys() []string {
 }
 
 // valueAndToken returns the keys of the value and the token.
-func (n names) valueAndToken() []string { return []string{n.value, n.token} }
+func (n redisKeys) valueAndToken() []string { return []string{n.value, n.token} }
 
 // parseKey returns the name that a Redis key belongs to, and the key's last part, which is "" for the value of a lock.
 func parseKey(prefix, key string) (k driver.Key, part string, ok bool) {

@@ -22,7 +22,7 @@ func newKeyEngine(t *testing.T, prefix string) *Engine {
 }
 
 // everyKey returns all keys that may be written for a name.
-func everyKey(n names) []string {
+func everyKey(n redisKeys) []string {
 	if n.kind == driver.Latch {
 		return n.valueAndToken()
 	}
@@ -81,7 +81,7 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 	e := newKeyEngine(t, DefaultPrefix)
 	c := redis.NewClient(&redis.Options{Addr: s.Addr()})
 	defer c.Close()
-	var all []names
+	var all []redisKeys
 	for _, name := range awkwardNames() {
 		all = append(all, e.names(driver.Key{Kind: driver.Lock, Name: name}))
 	}

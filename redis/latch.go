@@ -9,12 +9,12 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-func latchNames(e *Engine, name string) names {
+func latchNames(e *Engine, name string) redisKeys {
 	return e.names(driver.Key{Kind: driver.Latch, Name: name})
 }
 
 // publishCommand returns the command that notifies waiters of a latch. The channel has the name of the latch's key.
-func (e *Engine) publishCommand(ctx context.Context, n names) (string, error) {
+func (e *Engine) publishCommand(ctx context.Context, n redisKeys) (string, error) {
 	cluster, err := e.router.askIsCluster(ctx, n)
 	if cluster {
 		return "SPUBLISH", err
@@ -23,7 +23,7 @@ func (e *Engine) publishCommand(ctx context.Context, n names) (string, error) {
 }
 
 // runWithoutGrant runs a script that grants no lease.
-func (e *Engine) runWithoutGrant(ctx context.Context, s script, n names, keys []string, args ...any) (any, error) {
+func (e *Engine) runWithoutGrant(ctx context.Context, s script, n redisKeys, keys []string, args ...any) (any, error) {
 	answer, _, err := e.runScript(ctx, e.send, s, n, newScriptCall(keys, args...))
 	return answer, err
 }
@@ -102,7 +102,7 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 }
 
 // watchLatch subscribes w and then reads the latch, so that no later change is missed.
-func (e *Engine) watchLatch(ctx context.Context, w *waiter, n names, name string) (driver.LatchState, error) {
+func (e *Engine) watchLatch(ctx context.Context, w *waiter, n redisKeys, name string) (driver.LatchState, error) {
 	return within(ctx, e, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
 		cluster, err := e.readRouter.askIsCluster(ctx, n)
 		if err == nil {

@@ -67,7 +67,7 @@ func candidateOf(k driver.Key, part string) leakCandidate {
 // findCandidates returns the keys that may be leaks.
 func (e *Engine) findCandidates(ctx context.Context, q driver.Query) (all []leakCandidate, _ error) {
 	if e.subscriptions.IsClosed() {
-		return nil, errClosed
+		return nil, errEngineClosed
 	}
 	if q.Name != "" {
 		for _, c := range []leakCandidate{

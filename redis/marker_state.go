@@ -64,7 +64,7 @@ func (m *markerState) explainRefusal(refused *refusal, joined bool, err error) e
 func (m *markerState) isStale() bool { return driver.Now().Since(m.readAt) >= serverTrustedFor }
 
 // markerOf returns what is known of the marker for names on the server that is assumed to have them, or nil.
-func (rt *router) markerOf(n names, srv *server) *markerState {
+func (rt *router) markerOf(n redisKeys, srv *server) *markerState {
 	if !rt.isCluster() {
 		return srv.marker.Load()
 	}
@@ -75,7 +75,7 @@ func (rt *router) markerOf(n names, srv *server) *markerState {
 }
 
 // setMarker stores what was read.
-func (rt *router) setMarker(n names, m *markerState) {
+func (rt *router) setMarker(n redisKeys, m *markerState) {
 	if !rt.isCluster() {
 		m.server.marker.Store(m)
 		return

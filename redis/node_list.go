@@ -55,7 +55,7 @@ func (rt *router) isListUnknown(s *server) bool {
 // and nothing happens.
 func (e *Engine) Enlist(ctx context.Context, before, hash string, closing bool) (now string, err error) {
 	if e.subscriptions.IsClosed() {
-		return "", errClosed
+		return "", errEngineClosed
 	}
 	if !e.guard {
 		return hash, nil

@@ -10,7 +10,7 @@ import (
 // notifyChannel returns the channel on which waiters for a name are notified, and whether it is a sharded one. In a
 // Cluster it is in the slot of the name, so that the script that hands over may publish to it. Elsewhere one channel
 // serves all names.
-func (e *Engine) notifyChannel(n names) (name string, sharded bool) {
+func (e *Engine) notifyChannel(n redisKeys) (name string, sharded bool) {
 	if e.router.isCluster() {
 		return n.partPrefix() + "wake:" + e.process, true
 	}
@@ -18,7 +18,7 @@ func (e *Engine) notifyChannel(n names) (name string, sharded bool) {
 }
 
 // mustPoll reports whether waiters for a name must poll.
-func (e *Engine) mustPoll(n names) bool {
+func (e *Engine) mustPoll(n redisKeys) bool {
 	if e.polling {
 		return true
 	}
@@ -31,7 +31,7 @@ func (e *Engine) mustPoll(n names) bool {
 
 // canJoinAtOnce reports whether a caller can join the queue of a name without subscribing first: because the channel is
 // open, or because waiters must poll anyway.
-func (e *Engine) canJoinAtOnce(n names) bool {
+func (e *Engine) canJoinAtOnce(n redisKeys) bool {
 	if e.mustPoll(n) {
 		return true
 	}
@@ -43,12 +43,12 @@ func (e *Engine) canJoinAtOnce(n names) bool {
 }
 
 // subscribe makes sure that w is notified, and returns when it is. Where nothing can be notified, w has to poll.
-func (e *Engine) subscribe(ctx context.Context, w *waiter, n names) error {
+func (e *Engine) subscribe(ctx context.Context, w *waiter, n redisKeys) error {
 	name, sharded := e.notifyChannel(n)
 	return e.subscribeTo(ctx, w, n, name, sharded)
 }
 
-func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n names, name string, sharded bool) error {
+func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n redisKeys, name string, sharded bool) error {
 	if e.mustPoll(n) {
 		w.setNotifyBy("-")
 		return nil

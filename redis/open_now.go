@@ -23,7 +23,7 @@ import (
 // even with an error, which is about the others.
 func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err error) {
 	if e.subscriptions.IsClosed() {
-		return nil, errClosed
+		return nil, errEngineClosed
 	}
 	if by = strings.Join(strings.Fields(luascript.WithoutNUL(by)), " "); by == "" {
 		return nil, driver.Permanent(errors.New("redis: to open a server, say who does it and why"))
@@ -139,11 +139,11 @@ func (e *Engine) openMaster(ctx context.Context, tx *redis.Tx, scripts *scriptSe
 // lock. Opens is for engines on one server.
 func (e *Engine) Opens(ctx context.Context) (time.Time, error) {
 	if e.subscriptions.IsClosed() {
-		return time.Time{}, errClosed
+		return time.Time{}, errEngineClosed
 	}
 	var left time.Duration
-	if srv := e.router.cachedServer(names{}); srv != nil {
-		left = e.router.markerOf(names{}, srv).closedFor()
+	if srv := e.router.cachedServer(redisKeys{}); srv != nil {
+		left = e.router.markerOf(redisKeys{}, srv).closedFor()
 	} else if e.guard {
 		var err error
 		if left, err = e.askClosedFor(ctx); err != nil {

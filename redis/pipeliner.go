@@ -13,14 +13,14 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-// pipeliner sends scripts to one server. Scripts of many goroutines that are under way at the same time go in one
-// write, and their answers come in one read: system calls cost client and server more than a short script does.
+// pipeliner sends scripts to one server. Scripts of many goroutines that are in flight at the same time go in
+// one write, and their answers come in one read: system calls cost client and server more than a short script does.
 //
 // Unlike a [batcher], it takes any script, and the server runs each by itself.
 type pipeliner struct {
 	batch.Batcher[*pipelinedScript]
 	client   redis.UniversalClient
-	underWay atomic.Int32 // scripts
+	inFlight atomic.Int32 // scripts
 	pool     sync.Pool    // of answered *pipelinedScript
 }
 
@@ -33,7 +33,7 @@ type pipelinedScript struct {
 	err      error
 }
 
-// maxUnpipelined is how many scripts may be under way in commands of their own.
+// maxUnpipelined is how many scripts may be in flight in commands of their own.
 const maxUnpipelined = 2
 
 func (p *pipeliner) init(e *Engine) {
@@ -45,7 +45,7 @@ func (p *pipeliner) init(e *Engine) {
 		Go:         e.workers.Go,
 		Send:       p.sendAll,
 		Fail:       (*pipelinedScript).answer,
-		ErrClosed:  errClosed,
+		ErrClosed:  errEngineClosed,
 		ErrBusy:    errBusy,
 	}
 }
@@ -53,8 +53,8 @@ func (p *pipeliner) init(e *Engine) {
 // send sends a script, alone or with those of others. It returns as late as the client would, so that its caller gets a
 // late answer; with leave, it returns when ctx ends. The error says whether there was an effect, as the client's would.
 func (p *pipeliner) send(ctx context.Context, cmd luascript.SingleCommand, leave bool) error {
-	defer p.underWay.Add(-1)
-	if p.underWay.Add(1) <= maxUnpipelined {
+	defer p.inFlight.Add(-1)
+	if p.inFlight.Add(1) <= maxUnpipelined {
 		return p.client.Process(ctx, cmd)
 	}
 	s, ok := p.pool.Get().(*pipelinedScript)

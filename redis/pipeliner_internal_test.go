@@ -68,10 +68,10 @@ func testPipeliner(t *testing.T, test func(p pipelinerTest)) {
 		defer client.Close()
 		client.AddHook(server)
 		e := &Engine{client: client}
-		e.scripts.init(e)
-		test(pipelinerTest{t, &e.scripts, server})
+		e.pipeliner.init(e)
+		test(pipelinerTest{t, &e.pipeliner, server})
 		synctest.Wait()
-		e.scripts.Close()
+		e.pipeliner.Close()
 		e.workers.Close()
 	})
 }
@@ -272,7 +272,7 @@ func TestScriptsOfAClosedEngine(t *testing.T) {
 		for name, outcome := range map[string]<-chan error{"queued": queued, "later": later} {
 			select {
 			case err := <-outcome:
-				if !errors.Is(err, errClosed) {
+				if !errors.Is(err, errEngineClosed) {
 					p.Errorf("%s: %v", name, err)
 				}
 			default:

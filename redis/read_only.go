@@ -62,7 +62,7 @@ func (e *Engine) runReadOnly(ctx context.Context, c readCall) (any, error) {
 // runReadOnlyOnce is runReadOnly without retries for moving slots.
 func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, error) {
 	if e.subscriptions.IsClosed() {
-		return nil, errClosed
+		return nil, errEngineClosed
 	}
 	srv, err := e.readRouter.server(ctx, c.names, false)
 	for try := range 6 {

@@ -20,10 +20,10 @@ const (
 
 // removalKeys returns the keys of the removal records. They belong to no lock, as its name would be empty. All engines
 // with the same prefix share them. In a Cluster they are in the slot of the prefix.
-func (e *Engine) removalKeys() (n names, keys []string) {
+func (e *Engine) removalKeys() (n redisKeys, keys []string) {
 	beside := "{" + e.prefix + "}:"
 	// The second key stands in for the token: initializing a server checks the rights to all keys of a name.
-	n = names{value: beside + partRemovals, token: beside + partRemovalTexts}
+	n = redisKeys{value: beside + partRemovals, token: beside + partRemovalTexts}
 	return n, []string{n.value, n.token}
 }
 

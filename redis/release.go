@@ -33,9 +33,9 @@ func canReleaseUncontended(r driver.Release) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && r.Keep == 0
 }
 
-// releaseUncontended releases a lock that nobody waits for, as is mostly so. Its script, release_free.lua, has two
+// releaseUncontended releases a lock that nobody waits for, the usual case. Its script, release_free.lua, has two
 // steps only, and decides nothing if somebody waits.
-func (e *Engine) releaseUncontended(ctx context.Context, n names, r driver.Release) error {
+func (e *Engine) releaseUncontended(ctx context.Context, n redisKeys, r driver.Release) error {
 	answer, err := e.runUncontended(ctx, &uncontendedRequest{kind: releaseRequest, names: n, value: r.Owner})
 	if err != nil || answer == int64(1) {
 		return err
@@ -44,7 +44,7 @@ func (e *Engine) releaseUncontended(ctx context.Context, n names, r driver.Relea
 }
 
 // releaseFully releases whatever the owner holds, or its place in the queue.
-func (e *Engine) releaseFully(ctx context.Context, n names, r driver.Release) error {
+func (e *Engine) releaseFully(ctx context.Context, n redisKeys, r driver.Release) error {
 	keepHead := e.spentAtHead.Has(r.Owner)
 	err := replies.Held(e.run(ctx, scriptRelease, n,
 		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))

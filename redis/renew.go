@@ -24,14 +24,14 @@ type serverRenewals struct {
 	report func(i int, err error)
 	server *server
 	// uncertainRoutes are names whose slots may not be on the server that renewed them.
-	uncertainRoutes []names
-	unanswered      []names // their requests got no answer
+	uncertainRoutes []redisKeys
+	unanswered      []redisKeys // their requests got no answer
 }
 
 // scriptRenewal is one script call of a batch, and the items that it renews.
 type scriptRenewal struct {
 	script script
-	names  names // of one of the items
+	names  redisKeys // of one of the items
 	keys   []string
 	args   []any
 	items  []int
@@ -72,7 +72,7 @@ func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(
 func (e *Engine) mayRenew(ctx context.Context, items []driver.Renewal) error {
 	switch {
 	case e.subscriptions.IsClosed():
-		return errClosed
+		return errEngineClosed
 	case e.nodeList == nil || !e.guard || len(items) == 0:
 		return nil
 	}
@@ -122,7 +122,7 @@ func (b *serverRenewals) renew(ctx context.Context, items []int) {
 	b.checkRoutes(ctx)
 }
 
-func (b *serverRenewals) sharedRenewal(i int, n names) *scriptRenewal {
+func (b *serverRenewals) sharedRenewal(i int, n redisKeys) *scriptRenewal {
 	r := &b.items[i]
 	return &scriptRenewal{
 		script: scriptRenewShared, names: n, keys: n.allKeys(),

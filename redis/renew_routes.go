@@ -8,7 +8,7 @@ import (
 )
 
 // fail reports the error of a request, which may also say that a slot is not where it was expected.
-func (b *serverRenewals) fail(n names, items []int, err error) {
+func (b *serverRenewals) fail(n redisKeys, items []int, err error) {
 	b.reportError(items, err)
 	b.engine.router.reloadSlotMapIfStale(n, err)
 	switch {

@@ -15,7 +15,7 @@ import (
 // answer of the script even if too few did.
 func (e *Engine) sendWithReplicas(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
 	if e.replicas == 0 {
-		return e.sendTogether(ctx, cmd)
+		return e.sendPipelined(ctx, cmd)
 	}
 	sent, err := e.sendConfirmed(ctx, *cmd.Args()[3].(*string), func(p redis.Pipeliner) {
 		_ = p.Process(ctx, cmd) // a pipeline only queues it

@@ -22,7 +22,7 @@ var keyPatternEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`
 
 // aboutKeys names the keys of a name in an error that says that the user may not use one of them: the server does not
 // say which. access says what they are needed for: empty to read and write, "%R" to read.
-func aboutKeys(n names, access string, err error) error {
+func aboutKeys(n redisKeys, access string, err error) error {
 	e, lacks := errors.AsType[*RightsError](err)
 	if !lacks || len(e.Missing) > 0 || !strings.Contains(e.Unwrap().Error(), " key") {
 		return err

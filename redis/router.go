@@ -82,13 +82,13 @@ func (rt *router) isSingle() bool {
 }
 
 // askIsCluster reports whether the servers are a Cluster, and asks if no server has been asked yet.
-func (rt *router) askIsCluster(ctx context.Context, n names) (bool, error) {
+func (rt *router) askIsCluster(ctx context.Context, n redisKeys) (bool, error) {
 	_, err := rt.server(ctx, n, false)
 	return rt.isCluster(), err
 }
 
 // slotOf returns the slot of names in a Cluster, and 0 elsewhere.
-func (rt *router) slotOf(n names) uint16 {
+func (rt *router) slotOf(n redisKeys) uint16 {
 	if !rt.isCluster() {
 		return 0
 	}
@@ -97,7 +97,7 @@ func (rt *router) slotOf(n names) uint16 {
 
 // cachedServer returns the server that is assumed to have names, or nil. Neighbouring slots are mostly on the same
 // server. A wrong guess is answered with NOSCRIPT.
-func (rt *router) cachedServer(n names) *server {
+func (rt *router) cachedServer(n redisKeys) *server {
 	routes := rt.routes.Load()
 	if routes == nil {
 		return nil
@@ -123,7 +123,7 @@ func (rt *router) cachedServer(n names) *server {
 
 // setRouteLocked records which server has names. A server to which no route leads any more is dropped: mostly it has
 // been replaced. If it comes back, it is initialized again.
-func (rt *router) setRouteLocked(n names, s *server) {
+func (rt *router) setRouteLocked(n redisKeys, s *server) {
 	routes := *rt.routes.Load()
 	before := routes[rt.slotOf(n)].Swap(s)
 	if before == nil || before == s || rt.servers[before.identity] != before {
@@ -138,7 +138,7 @@ func (rt *router) setRouteLocked(n names, s *server) {
 }
 
 // server returns the server that has names. With mayGrant, its identity was verified recently enough to grant a lease.
-func (rt *router) server(ctx context.Context, n names, mayGrant bool) (*server, error) {
+func (rt *router) server(ctx context.Context, n redisKeys, mayGrant bool) (*server, error) {
 	switch s := rt.cachedServer(n); {
 	case s == nil:
 		return rt.findServer(ctx, n, nil)
@@ -173,7 +173,7 @@ func (rt *router) knownServer(identity string) *server {
 }
 
 // addServer records that a server has names. Another inquiry may have added it meanwhile: the first one counts.
-func (rt *router) addServer(info serverInfo, n names, s *server) *server {
+func (rt *router) addServer(info serverInfo, n redisKeys, s *server) *server {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if known := rt.servers[s.identity]; known != nil {

@@ -19,20 +19,20 @@ import (
 //   - runScriptOnce: finds the server and checks that it may grant. If another server answers (NOSCRIPT), it finds that
 //     one, and sends again.
 //   - send, or sendWithReplicas (replicas.go), which also waits for replicas to confirm: one command to the server.
-//     run and sendWithReplicas use sendTogether instead: a single server gets those of many goroutines in one write.
+//     run and sendWithReplicas use sendPipelined instead: a single server gets those of many goroutines in one write.
 //
 // These have a loop of their own for NOSCRIPT: renewals, which send many scripts at once (sendUntilKnown in renew.go),
 // scripts that only read (read_only.go), and those about markers, which ask no marker (guard.go, guard_moving.go).
 
 // run runs a script with all keys of one name, on the server that has the name.
-func (e *Engine) run(ctx context.Context, s script, n names, args ...any) (any, error) {
+func (e *Engine) run(ctx context.Context, s script, n redisKeys, args ...any) (any, error) {
 	return inTime(ctx, e, func(ctx context.Context) (any, error) {
-		answer, _, err := e.runScript(ctx, e.sendTogether, s, n, newScriptCall(n.allKeys(), args...))
+		answer, _, err := e.runScript(ctx, e.sendPipelined, s, n, newScriptCall(n.allKeys(), args...))
 		return answer, err
 	}, nil)
 }
 
-// sendFunc sends one script, as send, sendTogether and sendWithReplicas do.
+// sendFunc sends one script, as send, sendPipelined and sendWithReplicas do.
 type sendFunc func(ctx context.Context, cmd luascript.SingleCommand) (any, error)
 
 // send sends one script.
@@ -49,12 +49,12 @@ func (e *Engine) send(ctx context.Context, cmd luascript.SingleCommand) (any, er
 	return cmd.Val(), nil
 }
 
-// sendTogether sends one script, to a single server in one write with those of other goroutines; see [pipeliner].
-func (e *Engine) sendTogether(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
+// sendPipelined sends one script, to a single server in one write with those of other goroutines; see [pipeliner].
+func (e *Engine) sendPipelined(ctx context.Context, cmd luascript.SingleCommand) (any, error) {
 	if e.asyncPipe != nil || !e.router.isSingle() {
 		return e.send(ctx, cmd)
 	}
-	if err := e.scripts.send(ctx, cmd, e.returnsInTime(ctx)); err != nil {
+	if err := e.pipeliner.send(ctx, cmd, e.returnsInTime(ctx)); err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil
@@ -63,7 +63,7 @@ func (e *Engine) sendTogether(ctx context.Context, cmd luascript.SingleCommand) 
 // runScript runs a script with the given send function, and returns the server on which it ran. In a Cluster it retries
 // while the slot of the name is moving, until ctx ends: the script had no effect then, and a move is mostly short.
 func (e *Engine) runScript(
-	ctx context.Context, send sendFunc, s script, n names, call scriptCall,
+	ctx context.Context, send sendFunc, s script, n redisKeys, call scriptCall,
 ) (answer any, srv *server, err error) {
 	if e.router.isSingle() {
 		return e.runScriptOnce(ctx, send, s, n, call)
@@ -77,7 +77,7 @@ func (e *Engine) runScript(
 
 // runScriptOnce is runScript without retries for moving slots.
 func (e *Engine) runScriptOnce(
-	ctx context.Context, send sendFunc, s script, n names, call scriptCall,
+	ctx context.Context, send sendFunc, s script, n redisKeys, call scriptCall,
 ) (any, *server, error) {
 	srv, err := e.serverNow(ctx, n, s.mayGrant())
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Engine) runScriptOnce(
 
 // afterFailure handles the error of a script. It returns the server that the script must be sent to next, or the same
 // server and the error for the caller.
-func (e *Engine) afterFailure(ctx context.Context, n names, srv *server, err error) (*server, error) {
+func (e *Engine) afterFailure(ctx context.Context, n redisKeys, srv *server, err error) (*server, error) {
 	if isShortfall(err) {
 		return srv, err // the script ran
 	}
@@ -125,7 +125,7 @@ var errGrantsClosed = driver.NoEffect(errors.New("redis: grants are closed"))
 
 // areGrantsClosed reports whether a server grants nothing now, as far as is known, to a script that may grant. For one
 // that cannot be told so, the error is errGrantsClosed.
-func (e *Engine) areGrantsClosed(ctx context.Context, s script, n names, srv *server) (closed bool, err error) {
+func (e *Engine) areGrantsClosed(ctx context.Context, s script, n redisKeys, srv *server) (closed bool, err error) {
 	if !s.mayGrant() {
 		return false, nil
 	}
@@ -148,9 +148,9 @@ func (e *Engine) areGrantsClosed(ctx context.Context, s script, n names, srv *se
 }
 
 // serverNow returns the server that has a name. For a script that may grant, it has been verified recently enough.
-func (e *Engine) serverNow(ctx context.Context, n names, mayGrant bool) (*server, error) {
+func (e *Engine) serverNow(ctx context.Context, n redisKeys, mayGrant bool) (*server, error) {
 	if e.subscriptions.IsClosed() {
-		return nil, errClosed
+		return nil, errEngineClosed
 	}
 	srv, err := e.router.server(ctx, n, mayGrant)
 	e.router.noteFailure(ctx, n, err)
@@ -159,7 +159,7 @@ func (e *Engine) serverNow(ctx context.Context, n names, mayGrant bool) (*server
 
 // awaitServer makes sure for a take that the first server is known. It fails if the take must not be sent, because an
 // owner was released meanwhile.
-func (e *Engine) awaitServer(ctx context.Context, n names, owners ...string) error {
+func (e *Engine) awaitServer(ctx context.Context, n redisKeys, owners ...string) error {
 	if e.router.routes.Load() != nil {
 		return e.unsent.NoteSent(owners...)
 	}

@@ -23,7 +23,7 @@ func newScriptCall(keys []string, args ...any) scriptCall {
 
 // checked adds what a script that may grant checks before: the slot's marker, as the last key, and whether grants are
 // closed, as the last argument.
-func (call scriptCall) checked(set *scriptSet, s script, n names, closed bool) scriptCall {
+func (call scriptCall) checked(set *scriptSet, s script, n redisKeys, closed bool) scriptCall {
 	if set.checksMarker(s) {
 		keys, marker := call[2].(int), set.config.slotMarkerKey(n.slot())
 		all := make(scriptCall, 0, len(call)+2)

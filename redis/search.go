@@ -61,7 +61,7 @@ func (e *Engine) search(
 }
 
 // run searches all servers.
-func (s *keySearch) run(ctx context.Context, any names) error {
+func (s *keySearch) run(ctx context.Context, any redisKeys) error {
 	switch cluster, err := s.router.askIsCluster(ctx, any); {
 	case err != nil:
 		return err

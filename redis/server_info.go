@@ -33,7 +33,7 @@ type Server struct {
 // Server asks the server what it is. It is for engines on one server; in a Cluster any node answers.
 func (e *Engine) Server(ctx context.Context) (Server, error) {
 	if e.subscriptions.IsClosed() {
-		return Server{}, errClosed
+		return Server{}, errEngineClosed
 	}
 	return detach.Do(ctx, &e.workers, e.askServerInfo, nil)
 }

@@ -28,7 +28,12 @@ func TestShortScriptsDoTheSame(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random, handOvers := rand.New(rand.NewPCG(seed, 0)), 0
-	for round := range 120 {
+	shortRuns := func() int64 { // of the script that took the short way less often
+		joins, _ := c.Get(t.Context(), "joins").Int64()
+		releases, _ := c.Get(t.Context(), "hand-overs").Int64()
+		return min(joins, releases)
+	}
+	for round := 0; round < 120 || shortRuns() < 200 && round < 1000; round++ { // late rounds are cut off
 		requests := randomRequests{Rand: random, dead: round%3 == 0}
 		began := time.Now()
 		for step := range 30 {
@@ -55,10 +60,8 @@ func TestShortScriptsDoTheSame(t *testing.T) {
 	if handOvers < 100 {
 		t.Errorf("only %d locks were handed over: most requests should meet under contention", handOvers)
 	}
-	for _, count := range []string{"joins", "hand-overs"} {
-		if n, _ := c.Get(t.Context(), count).Int(); n < 200 {
-			t.Errorf("%d %s took the short way: hardly any", n, count)
-		}
+	if n := shortRuns(); n < 200 {
+		t.Errorf("%d joins or hand-overs took the short way: hardly any", n)
 	}
 }
 

@@ -22,7 +22,7 @@ const minReloadInterval = 100 * time.Millisecond
 // reloadSlotMapIfStale makes a Cluster client reload its map of slots in the background, after an error that a stale
 // map may have caused. By itself the client sends requests for up to a minute to a master that has failed, if nobody
 // tells it.
-func (rt *router) reloadSlotMapIfStale(n names, err error) {
+func (rt *router) reloadSlotMapIfStale(n redisKeys, err error) {
 	if !rt.isCluster() || !maySlotMapBeStale(err) {
 		return
 	}

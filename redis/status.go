@@ -15,7 +15,7 @@ import (
 // readCall is a call of a script that reads what is stored of a name.
 type readCall struct {
 	script     script
-	names      names
+	names      redisKeys
 	keys       []string
 	args       []any
 	mayPublish bool // it asks waiters whether they listen, which read-only scripts may not

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -47,34 +46,9 @@ func (e *Engine) canTakeUncontended(r quorumnode.Request) bool {
 	return r.Kind == driver.Lock && r.Mode == driver.Exclusive && e.replicas == 0 && !e.wantedByOthers.Has(r.Key)
 }
 
-// takeState is what is known of a take before takeOrJoin.
-type takeState int
-
-const (
-	decided     takeState = iota // the last answer was final
-	undecided                    // only take.lua can decide
-	refusedNow                   // it wants to join, and was just refused
-	assumedHeld                  // it wants to join, and the name was found held a short while ago
-)
-
-// afterAnswer returns what is known of a take after an answer.
-func afterAnswer(r quorumnode.Request, err error) takeState {
-	_, closed := errors.AsType[*ClosedError](err)
-	switch {
-	case errors.Is(err, errUndecided):
-		return undecided
-	case r.Join && (closed || errors.Is(err, driver.ErrHeld)):
-		return refusedNow
-	}
-	return decided
-}
-
-// errUndecided says that take_free.lua cannot decide a take.
-var errUndecided = errors.New("only take.lua can decide")
-
 // takeUncontended takes a lock that nobody holds or waits for, as most are when they are asked for. Its script,
 // take_free.lua, has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
-func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n names) (driver.Grant, error) {
+func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n redisKeys) (driver.Grant, error) {
 	var t uncontendedRequest
 	first, err := t.setTake(r, n)
 	if err != nil {

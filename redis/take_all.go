@@ -54,7 +54,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 
 // takeAtOnce runs the script that takes all of a batch.
 func (e *Engine) takeAtOnce(
-	ctx context.Context, batch []driver.Request, first names, call scriptCall,
+	ctx context.Context, batch []driver.Request, first redisKeys, call scriptCall,
 ) ([]driver.Grant, error) {
 	answer, _, err := e.runScript(ctx, e.sendWithReplicas, scriptTakeAll, first, call)
 	unconfirmed := err

@@ -17,7 +17,7 @@ import (
 // scripts are short: take_free.lua and release_free.lua, or batch.lua for the requests of several callers.
 type uncontendedRequest struct {
 	kind      requestKind
-	names     names     // the scripts need the value's key and, for a take, the token's key
+	names     redisKeys // the scripts need the value's key and, for a take, the token's key
 	value     string    // take: what to store; release: the owner
 	ttlMillis int64     // ms
 	floorText string    // take: the smallest token allowed
@@ -71,7 +71,7 @@ func (r *uncontendedRequest) call() scriptCall {
 }
 
 // setTake makes t a take, and returns the smallest token that it accepts.
-func (t *uncontendedRequest) setTake(r quorumnode.Request, n names) (first int64, _ error) {
+func (t *uncontendedRequest) setTake(r quorumnode.Request, n redisKeys) (first int64, _ error) {
 	t.kind, t.names = takeRequest, n
 	first = tokenFloor(r)
 	tokens := int64(max(r.Tokens, 1))

@@ -65,7 +65,7 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 
 // pollOnce asks once whether the owner is granted the name now. It joins again: the owner keeps its place, if
 // it still has one.
-func (e *Engine) pollOnce(ctx context.Context, r quorumnode.Request, n names, w *waiter) (driver.Grant, error) {
+func (e *Engine) pollOnce(ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter) (driver.Grant, error) {
 	limit := min(answerTimeout, max(r.TTL/2, 100*time.Millisecond))
 	g, err := within(ctx, e, limit, func(ctx context.Context) (driver.Grant, error) {
 		return e.join(ctx, r, n, w)

@@ -25,7 +25,7 @@ type waiter struct {
 	// sentBefore is a moment before the latest answered request was sent, or before the first one if none was answered.
 	sentBefore   driver.Instant
 	serverMillis int64 // the server's clock at the latest answer
-	closed       bool  // that answer was a refusal only because grants are closed
+	grantsClosed bool  // that answer was a refusal only because grants are closed
 	// What the latest answer, or a message since, says of the next poll.
 	pollHint
 	hintedAt       driver.Instant // when it was updated, and endsIn counts from; zero: poll at once
@@ -99,7 +99,7 @@ func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answers++
-	w.sentBefore, w.serverMillis, w.closed = sent, refused.serverMillis, refused.closed
+	w.sentBefore, w.serverMillis, w.grantsClosed = sent, refused.serverMillis, refused.closed
 	w.pollHint, w.hintedAt, w.rescheduled = refused.pollHint, driver.Now(), false
 	if sent.Since(w.messagesLostAt) > 0 {
 		w.messagesLostAt = driver.Instant{}
@@ -113,7 +113,7 @@ func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 func (w *waiter) isRefusedAsClosed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.closed
+	return w.grantsClosed
 }
 
 // hasBeenRefused reports whether the server has told the waiter to wait.
@@ -124,8 +124,8 @@ func (w *waiter) hasBeenRefused() bool {
 }
 
 // notePollIn notes that the waiter shall poll in d, as nothing may notify it by then; a negative d is as late as it may
-// be. It is told so as the head of the queue, when the lease before it ends then; or as the second, if the head polls
-// and counts as gone then. Both poll like a head.
+// be. Sent to the head of the queue: d is when the current lease ends. Sent to the second: d is when a polling head
+// counts as gone. Both poll like a head.
 func (w *waiter) notePollIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

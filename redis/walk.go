@@ -43,7 +43,7 @@ func (e *Engine) walk(ctx context.Context, q driver.Query, visit func(piece []dr
 // keys returns the sorted keys of all names that may be held, waited for or set.
 func (e *Engine) keys(ctx context.Context, q driver.Query) ([]driver.Key, error) {
 	if e.subscriptions.IsClosed() {
-		return nil, errClosed
+		return nil, errEngineClosed
 	}
 	if q.Name != "" {
 		return paging.Keys(q), nil

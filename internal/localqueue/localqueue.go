@@ -172,10 +172,10 @@ func (q *Queue[K, W, V]) EndTurn(k K) {
 	q.spare = kq
 }
 
-// HandOver ends the turn of k in favour of the next waiter, which also gets a value, and reports whether it did. The
-// turn stays if nobody waits, or if give, which gets what the next waiter wants, refuses. What is known of k stays.
-// give runs under the queue's mutex: it must be quick and must not call the queue.
-func (q *Queue[K, W, V]) HandOver(k K, give func(want W) (V, bool)) bool {
+// PassTurn passes the turn of k to the next waiter, along with a value, and reports whether it did. The turn stays if
+// nobody waits, or if give, which gets what the next waiter wants, refuses. What is known of k stays. give runs
+// under the queue's mutex: it must be quick and must not call the queue.
+func (q *Queue[K, W, V]) PassTurn(k K, give func(want W) (V, bool)) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	kq := q.queues[k]

@@ -135,7 +135,7 @@ func TestHandOverPassesAValue(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
 		never := func(int) (string, bool) { t.Error("there is nobody to give to"); return "", true }
 		q.Try("a")
-		if q.HandOver("a", never) {
+		if q.PassTurn("a", never) {
 			t.Error("passed on to nobody")
 		}
 		first, second := wait(t.Context(), q, nil, "a", 7), wait(t.Context(), q, nil, "a", 8)
@@ -145,10 +145,10 @@ func TestHandOverPassesAValue(t *testing.T) {
 			}
 			return "no", false
 		}
-		if q.HandOver("a", refuse) || first.settle() || q.Waiting("a") != 2 {
+		if q.PassTurn("a", refuse) || first.settle() || q.Waiting("a") != 2 {
 			t.Error("a hand-over that is refused must leave everything as it is")
 		}
-		if !q.HandOver("a", func(int) (string, bool) { return "value", true }) {
+		if !q.PassTurn("a", func(int) (string, bool) { return "value", true }) {
 			t.Error("not passed on")
 		}
 		if !first.settle() || !first.hasTurn || first.value != "value" || second.settle() {
@@ -219,7 +219,7 @@ func TestWaitUnlessHeld(t *testing.T) {
 			t.Errorf("who has given up: %+v", turn)
 		}
 		give := func(int) (string, bool) { t.Error("a value for a caller of WaitUnlessHeld"); return "", true }
-		if q.HandOver("a", give) {
+		if q.PassTurn("a", give) {
 			t.Error("passed on")
 		}
 		q.EndTurn("a")
@@ -265,7 +265,7 @@ func TestNoTurnIsLost(t *testing.T) {
 					mu.Lock()
 					turns++
 					mu.Unlock()
-					if round%2 == 0 || !q.HandOver(0, func(int) (int, bool) { return i, true }) {
+					if round%2 == 0 || !q.PassTurn(0, func(int) (int, bool) { return i, true }) {
 						q.EndTurn(0)
 					}
 				}

@@ -86,12 +86,12 @@ func (r *refusal) Error() string { return r.text }
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// place is where in which script a command failed, as servers add it to what the command says.
-var place = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.$`)
+// scriptPosition matches the script hash and line that the server appends to an error.
+var scriptPosition = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.$`)
 
 // readable returns the text of a reply without what helps nobody but the author of a script.
 func readable(reply redis.Error) string {
-	return strings.TrimSuffix(place.ReplaceAllString(reply.Error(), ""), ".")
+	return strings.TrimSuffix(scriptPosition.ReplaceAllString(reply.Error(), ""), ".")
 }
 
 // IsMoving reports whether the server replied that the slot is moving to another server of the Cluster. Keys of one

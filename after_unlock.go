@@ -2,10 +2,8 @@ package leasehold
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/schedule"
 	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
@@ -107,90 +105,4 @@ func (r *afterUnlock) tell() {
 			o.ObserveLost(*e)
 		}
 	}
-}
-
-// endLocked ends the hold here, for whatever cause. What the engine may still have is the matter of the caller. The
-// renewer forgets the hold at once, so no renewal is begun after that.
-func (h *hold) endLocked(cause error) afterUnlock {
-	rest := afterUnlock{hold: h, ends: h.contextEnds, cause: cause, endTurn: h.hasTurn}
-	h.setPhaseLocked(phaseEnded)
-	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
-	h.lock.client.schedule.Remove(&h.entry)
-	return rest
-}
-
-// releaseLocked ends the hold, and has the engine release it.
-func (h *hold) releaseLocked(cause error) afterUnlock {
-	event, request := h.releaseEventLocked(), h.releaseRequestLocked(h.keepForLocked())
-	rest := h.endLocked(cause)
-	rest.released, rest.op, rest.request = event, opRelease, request
-	return rest
-}
-
-// releaseEventLocked returns the event of a release that is about to happen, or nil if nobody observes it.
-func (h *hold) releaseEventLocked() *Released {
-	if h.lock.client.observers.release == nil {
-		return nil
-	}
-	return &Released{
-		About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.validity.tenureStart.Time()),
-	}
-}
-
-// keepForLocked returns how long AtLeast still keeps the lock taken.
-func (h *hold) keepForLocked() time.Duration {
-	if h.lock.atLeast == 0 || h.token == 0 { // a hold without a token was never granted to anybody
-		return 0
-	}
-	return max(h.lock.atLeast-time.Since(h.validity.tenureStart.Time()), 0)
-}
-
-// checkHeld ends the hold if its deadline has passed, and reports whether it is held.
-func (h *hold) checkHeld() (isHeld bool) {
-	var rest afterUnlock
-	h.mu.Lock()
-	if isHeld = h.phase == phaseHeld; isHeld {
-		if now := driver.Now(); h.validity.remaining(now) <= 0 {
-			isHeld, rest = false, h.expireLocked(now)
-		}
-	}
-	h.mu.Unlock()
-	rest.run()
-	return isHeld
-}
-
-// expireLocked ends a hold whose deadline has passed.
-func (h *hold) expireLocked(now driver.Instant) afterUnlock {
-	l := h.lock
-	how := LossDeadline
-	switch {
-	case l.maxHold > 0 && now.Since(h.validity.tenureStart) >= l.maxHold-schedule.Tick:
-		how = LossMaxHold
-	case h.dropped:
-		how = LossDropped
-	case l.noRenew:
-		how = LossNotRenewed
-	}
-	return h.loseLocked(how, true)
-}
-
-// refuseLocked ends a hold that the engine no longer knows. A take that is still in flight may yet take the lock for
-// nobody: then it is cleaned up.
-func (h *hold) refuseLocked() afterUnlock {
-	return h.loseLocked(LossRefused, h.uncertainUntil > h.lock.client.schedule.Now())
-}
-
-// loseLocked ends a hold that was not released. If cleanUp is set, the engine may still have it, and is asked to
-// release it.
-func (h *hold) loseLocked(how Loss, cleanUp bool) afterUnlock {
-	now := driver.Now()
-	rest := h.endLocked(how.cause())
-	rest.lost = &Lost{
-		About: h.lock.about(h.mode), Token: h.token, Cause: h.cause, How: how, Reason: losses[how].reason,
-		Held: now.Since(h.validity.tenureStart),
-	}
-	if cleanUp {
-		h.scheduleCleanupLocked(now)
-	}
-	return rest
 }
