@@ -35,7 +35,7 @@ var observing = []string{"prometheus", "otel"}
 var tools = []string{
 	"internal/redisserver", "internal/postgresserver", "internal/etcdserver", "internal/zookeeperserver",
 	"internal/cable", "internal/needed", "internal/ports", "internal/overlay", "internal/deployfiles",
-	"internal/urlfuzz", "internal/redissonwire",
+	"internal/urlfuzz", "internal/redissonwire", "internal/lateness",
 }
 
 // among are what engines have in common.

@@ -80,8 +80,8 @@ func (e *Engine) takeAtOnce(r driver.Request, w *waiter, listener int64) *atOnce
 	return one
 }
 
-// releaseAtOnce describes a release that may be done together with others. It returns nil if that is not possible: it is
-// not for a lock, or the name is to stay taken for a while.
+// releaseAtOnce describes a release that may be done together with others. It returns nil if that is not possible: it
+// is not for a lock, or the name is to stay taken for a while.
 func (e *Engine) releaseAtOnce(h driver.Hold, keep *time.Duration) *atOnceRequest {
 	if h.Kind != driver.Lock || keep != nil {
 		return nil
@@ -118,7 +118,8 @@ func (t *togetherRequests) add(r *request) {
 	}
 }
 
-// runTogether sends requests in one statement, unless they are fewer than least, and returns those that it has not done.
+// runTogether sends requests in one statement, unless they are fewer than least, and returns those that it has not
+// done.
 func (b *batcher) runTogether(
 	ctx context.Context, conn *pgx.Conn, requests togetherRequests, least int,
 	send func(context.Context, *pgx.Conn, togetherRequests) error,

@@ -38,8 +38,8 @@ var errNoAnswer = errors.New("the server has answered with something else than a
 // alone and at once, from its own goroutine. Later requests queue until a sender is free, and then go out together.
 //
 // Takes of free names, and releases of names that nobody waits for, are done in one transaction for the whole batch,
-// which never waits for a lock. So are joins of queues, and releases to the heads of queues, in another transaction (see
-// [batcher.runAtOnce]). The other requests of a batch are sent and answered together,
+// which never waits for a lock. So are joins of queues, and releases to the heads of queues, in another transaction
+// (see [batcher.runAtOnce]). The other requests of a batch are sent and answered together,
 // but each is a transaction of its own: it holds no lock while another request waits, and it fails alone.
 type batcher struct {
 	batch.Batcher[*request]

@@ -15,8 +15,8 @@ import (
 
 // The short way through a queue, join_queue and release_to_head, does the same as the long one. Random requests run
 // twice, in two schemas, one of which has only the long way. All answers, all rows and all grants that waiters receive
-// must be the same, except for times and the numbers of tokens. In every third round some waiters are dead. The long way
-// may find that earlier, so then only the end must be the same: nothing is left.
+// must be the same, except for times and the numbers of tokens. In every third round some waiters are dead. The long
+// way may find that earlier, so then only the end must be the same: nothing is left.
 func TestShortWayDoesTheSame(t *testing.T) {
 	t.Parallel()
 	short, long := newWayTester(t), newWayTester(t)
@@ -63,7 +63,8 @@ func TestShortWayDoesTheSame(t *testing.T) {
 			}
 		}
 	}
-	if joins, handOvers := short.calls(t, "join_queue"), short.calls(t, "release_to_head"); joins < 100 || handOvers < 100 {
+	joins, handOvers := short.calls(t, "join_queue"), short.calls(t, "release_to_head")
+	if joins < 100 || handOvers < 100 {
 		t.Errorf("%d joins and %d hand-overs took the short way: hardly any", joins, handOvers)
 	}
 }
@@ -233,9 +234,9 @@ func (x *wayTester) run(t *testing.T, round int, r wayRequest) string {
 		if !r.polls {
 			listener = new(x.listenerOf(r))
 		}
-		got := value[[]*int64](t, x, `SELECT $.take_shut(1::smallint, $1, $2, $3::boolean::integer::smallint, 1, 1, interval '1m', 2, $4, $5,
-			$6, 'test', interval '1m', true, $7)`, nameOfRound(round), nameOfOwner(r.owner), r.shared, r.joins, listener,
-			ticketOf(round, r), r.most)
+		got := value[[]*int64](t, x, `SELECT $.take_shut(1::smallint, $1, $2, $3::boolean::integer::smallint, 1, 1,
+				interval '1m', 2, $4, $5, $6, 'test', interval '1m', true, $7)`,
+			nameOfRound(round), nameOfOwner(r.owner), r.shared, r.joins, listener, ticketOf(round, r), r.most)
 		answer = wayAnswer(got)
 	}
 	return answer + "\n" + x.rows(t, nameOfRound(round))
@@ -300,7 +301,7 @@ func (x *wayTester) rows(t *testing.T, name string) string {
 				CASE WHEN expires > '-infinity' THEN extract(epoch FROM date_trunc('second', expires - granted)) END),
 				E'\n' ORDER BY token)
 			FROM $.holders WHERE name = $1),
-		(SELECT string_agg(concat_ws(' ', 'waiter', owner, mode, weight, size, tokens, ttl, listener - $2, ticket, holder,
-				extract(epoch FROM date_trunc('second', alive_until - joined))), E'\n' ORDER BY seq)
+		(SELECT string_agg(concat_ws(' ', 'waiter', owner, mode, weight, size, tokens, ttl, listener - $2, ticket,
+				holder, extract(epoch FROM date_trunc('second', alive_until - joined))), E'\n' ORDER BY seq)
 			FROM $.waiters WHERE name = $1))`, name, x.listener)
 }
