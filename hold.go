@@ -50,7 +50,7 @@ type hold struct {
 	contextEnds  []*contextEnd // for leases whose Context was called
 	cause        error         // why the hold ended
 
-	// The renewer and the clean-up. Times without a date are on the clock of the schedule.
+	// The renewer and the clean-up. Durations here are times on the clock of the schedule (schedule.Now).
 	entry          schedule.Entry[*hold]
 	nextRenewal    time.Duration // when the next renewal is due
 	unanswered     int           // renewals in a row without an answer, or still without one

@@ -126,8 +126,8 @@ func IsSpent(err error) bool {
 }
 
 // KnownHeld marks err, an error of Take, to say that the server answered before, in the same call, that the name is
-// held: the request that failed came after that answer. A caller whose time ends there knows that it came too late,
-// and one that may wait longer is a waiter. KnownHeld(nil) is nil.
+// held: the request that failed came after that answer. If the call ends here, it fails as "held" rather than
+// "unavailable". If it may go on, it counts as a waiter. KnownHeld(nil) is nil.
 func KnownHeld(err error) error {
 	if err == nil {
 		return nil

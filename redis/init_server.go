@@ -109,8 +109,8 @@ func (rt *router) readMarker(
 	return &markerReading{reply, asked}, nil
 }
 
-// noteVerified notes that the server had its identity at a moment, and what its marker said then. A late answer tells
-// of the past, and is ignored.
+// noteVerified notes that the server had its identity at a moment, and what its marker said then. An answer
+// older than the last one is ignored.
 func (rt *router) noteVerified(s *server, reading *markerReading, moment time.Duration) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

@@ -1,4 +1,4 @@
--- join_queue.lua: the begin of take.lua. It handles the usual case under contention: another owner holds exclusively, a
+-- join_queue.lua: the first part of take.lua. It handles the usual case under contention: another owner holds exclusively, a
 -- queue has formed (the value ends with "q", see lock.lua), and this is the first request of its call. The rest of
 -- take.lua would answer the same, in three times as many commands. Texts are not converted to numbers and back, as that
 -- costs more than the commands.

@@ -3,7 +3,7 @@
 --
 -- Constants of all scripts. Before a script is loaded, scripts.go (newScriptSet) replaces each of these words by its
 -- value, and drops all lines that are only a comment.
---   PREFIX                text: WithPrefix, the begin of all value keys
+--   PREFIX                text: WithPrefix, the prefix of all value keys
 --   IDENTITY              text: the identity of the server for which this script is made
 --   FIRST_LEASE           ms: the first lease of a waiter that another's release granted (Go: firstLease)
 --   POLLER_GONE_AFTER     ms: how long after its last poll a polling waiter counts as gone (pollerGoneAfter)

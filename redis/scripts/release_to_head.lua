@@ -1,4 +1,4 @@
--- release_to_head.lua: the begin of release.lua. It handles the usual case under contention: the owner holds
+-- release_to_head.lua: the first part of release.lua. It handles the usual case under contention: the owner holds
 -- exclusively, and the head of the queue listens and wants the same. The rest of release.lua would do the same, in
 -- twice as many commands, and notify the next head in any case. That is not needed if the next head has joined only a
 -- moment ago: its first poll is still to come, and comes before FIRST_LEASE has passed since then (see pollPause).

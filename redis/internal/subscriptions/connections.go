@@ -15,8 +15,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// ErrNotSubscribed says that the server refuses to subscribe, cannot be reached, or takes too long. What the server has
-// said may be wrapped beside it.
+// ErrNotSubscribed says that the server refuses to subscribe, cannot be reached, or takes too long. It may
+// also wrap the server's error.
 var ErrNotSubscribed = errors.New("not subscribed")
 
 // Connections are an engine's connections for messages: one for all messages, or one for each server of a Cluster. A
