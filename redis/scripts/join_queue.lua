@@ -1,7 +1,7 @@
--- join_queue.lua: the first part of take.lua. It handles the usual case under contention: another owner holds exclusively, a
--- queue has formed (the value ends with "q", see lock.lua), and this is the first request of its call. The rest of
--- take.lua would answer the same, in three times as many commands. Texts are not converted to numbers and back, as that
--- costs more than the commands.
+-- join_queue.lua: the first part of take.lua. It handles the usual case under contention: another owner holds
+-- exclusively, a queue has formed (the value ends with "q", see lock.lua), and this is the first request of its call.
+-- The rest of take.lua would answer the same, in three times as many commands. Texts are not converted to numbers and
+-- back, as that costs more than the commands.
 local function joinQueue()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
