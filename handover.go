@@ -38,11 +38,8 @@ func (h *hold) handOverLocked() bool {
 	if !h.hasTurn || h.spareTokens == 0 || h.mode != driver.Exclusive || h.dropped || !l.isPlain() {
 		return false
 	}
-	if c.lifetime.Err() != nil {
-		return false
-	}
 	now := driver.Now()
-	if now.Since(h.grantedAt) > maxHandOverTime || h.validity.remaining(now) < l.ttl/3 {
+	if c.lifetime.Err() != nil || now.Since(h.grantedAt) > maxHandOverTime || h.validity.remaining(now) < l.ttl/3 {
 		return false
 	}
 	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {

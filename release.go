@@ -72,9 +72,7 @@ func (h *hold) releaseEventLocked() *Released {
 	if h.lock.client.observers.release == nil {
 		return nil
 	}
-	return &Released{
-		About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.validity.tenureStart.Time()),
-	}
+	return &Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.validity.tenureStart.Time())}
 }
 
 // keepForLocked returns how long AtLeast still keeps the lock taken.
