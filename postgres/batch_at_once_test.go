@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +84,97 @@ func TestWithoutAtOnce(t *testing.T) {
 		})
 	}
 	running.Wait()
+}
+
+// shut_at_once releases locks to the heads of their queues, and joins queues. It leaves alone what is not the usual
+// case, and names that somebody else works on, for which it does not wait.
+func TestShutAtOnce(t *testing.T) {
+	t.Parallel()
+	pool, schema := newTables(t)
+	e := open(t, pool, schema)
+	holders := make(map[string]driver.Request)
+	for _, name := range []string{"awaited", "busy", "alone"} {
+		holders[name] = lock(name)
+		mustTake(t, e, holders[name])
+	}
+	first := joinAmong(t, e, lock("awaited"))
+	inTheWay := joinAmong(t, e, lock("busy"))
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }() // at the latest
+	if _, err := tx.Exec(t.Context(), "SELECT "+schema+".key_lock(1::smallint, 'busy')"); err != nil {
+		t.Fatal(err)
+	}
+	joins := []driver.Request{lock("awaited"), lock("busy"), lock("nothing")}
+	for i := range joins {
+		joins[i].Join, joins[i].MaxWaiters = true, 10
+	}
+	releases := []driver.Hold{
+		hold(holders["awaited"]), hold(holders["busy"]), hold(holders["alone"]), hold(lock("nothing")),
+	}
+	refused, released, left := e.ShutAtOnce(t.Context(), releases, joins)
+	if want := []bool{true, false, false, false}; !slices.Equal(released, want) || left != 5 {
+		t.Errorf("released %v, and %d are left; want %v and 5", released, left, want)
+	}
+	if held := new(driver.HeldError); !errors.As(refused[0], &held) || held.Left <= 0 || held.Left > 5*time.Second ||
+		refused[1] != nil || refused[2] != nil {
+		t.Errorf("the joins are answered with %v", refused)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustReleaseGranted(t, e, first)
+	mustReleaseGranted(t, e, joins[0])
+	mustRelease(t, e, holders["busy"])
+	mustReleaseGranted(t, e, inTheWay)
+	mustRelease(t, e, holders["alone"])
+}
+
+// Many callers of two programs want the same names: all get their turns, each alone, whether their requests share
+// transactions or not.
+func TestContentionWithAndWithoutShutAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, drop := range []bool{false, true} {
+		t.Run(fmt.Sprint("dropped ", drop), func(t *testing.T) {
+			t.Parallel()
+			pool, schema := newTables(t)
+			if drop {
+				if _, err := pool.Exec(t.Context(), "DROP FUNCTION "+schema+".shut_at_once"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const names, turns = 16, 6
+			var holds [names]atomic.Int32
+			var running sync.WaitGroup
+			for range 2 {
+				e := open(t, dial(t, shared(t)), schema)
+				for i := range names {
+					running.Go(func() {
+						for range turns {
+							r := lock(fmt.Sprint("name ", i))
+							r.Join, r.MaxWaiters = true, 100
+							_, err := e.Take(t.Context(), r)
+							if errors.Is(err, driver.ErrHeld) {
+								_, err = e.Wait(t.Context(), r)
+							}
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							if n := holds[i].Add(1); n != 1 {
+								t.Errorf("%d hold %s", n, r.Name)
+							}
+							holds[i].Add(-1)
+							mustRelease(t, e, r)
+						}
+					})
+				}
+			}
+			running.Wait()
+		})
+	}
 }
 
 // A take that is about to change a row, which another one has changed first, does not wait with that row locked:

@@ -50,6 +50,47 @@ func (e *Engine) AtOnce(
 	return tokens, released, left
 }
 
+// ShutAtOnce tries releases to waiters, and joins of names that are known to be held, in one transaction. It returns
+// the error of each join, nil if it was not done, whether each release was done, and how many requests still have to be
+// sent by themselves.
+func (e *Engine) ShutAtOnce(
+	ctx context.Context, releases []driver.Hold, joins []driver.Request,
+) (refused []error, released []bool, left int) {
+	listener, err := e.subscription.subscribe(ctx)
+	if err != nil {
+		panic(err)
+	}
+	var batch []*request
+	for _, h := range releases {
+		e.wanted.Add(h.Key)
+		batch = append(batch, &request{atOnce: e.releaseAtOnce(h, nil)})
+	}
+	for _, r := range joins {
+		e.contended.Add(r.Key, contendedFor)
+		w, _ := e.waiters.add(r.Owner, r.Key)
+		batch = append(batch, &request{atOnce: e.takeAtOnce(r, w, listener)})
+	}
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Release()
+	left = len(e.batcher.runAtOnce(ctx, conn.Conn(), batch))
+	for i, r := range batch {
+		switch {
+		case i < len(releases):
+			released = append(released, r.atOnce.done)
+		case r.atOnce.done:
+			w := e.waiters.findOwner(r.atOnce.owner)
+			w.noteRefused(driver.Now(), r.atOnce.refusal, false)
+			refused = append(refused, r.atOnce.refusal.refusalError(true))
+		default:
+			refused = append(refused, nil)
+		}
+	}
+	return refused, released, left
+}
+
 // GuardQuery is the query of a guard.
 func GuardQuery(schema string) string { return guardQuery(schema) }
 

@@ -58,6 +58,13 @@ func FuzzReplies(f *testing.F) {
 			return all
 		}
 		_ = readAtOnceReply(reply, requests(), requests())
+		joins := requests()
+		_ = readShutAtOnceReply(reply, requests(), joins)
+		for _, r := range joins {
+			if w.noteRefused(driver.Now(), r.atOnce.refusal, false); w.pollPause() > maxPollPause {
+				t.Fatalf("%+v makes the waiter pause for %s", r.atOnce.refusal, w.pollPause())
+			}
+		}
 	})
 }
 
