@@ -30,7 +30,10 @@ func TestShortWayDoesTheSame(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for round := range 60 {
+	shortRuns := func() int {
+		return min(short.calls(t, "join_queue"), short.calls(t, "release_to_head"))
+	}
+	for round := 0; round < 60 || shortRuns() < 100 && round < 400; round++ { // late rounds are cut off
 		name, dead := nameOfRound(round), round%3 == 0
 		began := time.Now()
 		for step := range 30 {
@@ -63,9 +66,8 @@ func TestShortWayDoesTheSame(t *testing.T) {
 			}
 		}
 	}
-	joins, handOvers := short.calls(t, "join_queue"), short.calls(t, "release_to_head")
-	if joins < 100 || handOvers < 100 {
-		t.Errorf("%d joins and %d hand-overs took the short way: hardly any", joins, handOvers)
+	if n := shortRuns(); n < 100 {
+		t.Errorf("%d joins or hand-overs took the short way: hardly any", n)
 	}
 }
 
