@@ -22,7 +22,8 @@ import (
 //     run and sendWithReplicas use sendPipelined instead: a single server gets those of many goroutines in one write.
 //
 // These have a loop of their own for NOSCRIPT: renewals, which send many scripts at once (sendUntilKnown in renew.go),
-// scripts that only read (read_only.go), and those about markers, which ask no marker (guard.go, guard_moving.go).
+// scripts that only read (read_only.go), and those about markers, which ask no marker (guard.go, guard_slots.go,
+// guard_moving.go).
 
 // run runs a script with all keys of one name, on the server that has the name.
 func (e *Engine) run(ctx context.Context, s script, n redisKeys, args ...any) (any, error) {
