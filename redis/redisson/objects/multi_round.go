@@ -46,6 +46,9 @@ func (m *MultiLock) tryMajority(ctx context.Context, h *multiHold, r request, _ 
 		l.h.client.work(func() {
 			ok, err := l.TryLock(asking, LeaseTime(r.lease), outlive)
 			l.h.noteSilent(asking, err)
+			if asking.Err() != nil && errors.Is(err, context.DeadlineExceeded) { // of the attempt, not of the caller
+				err = l.h.fail("try lock", leasehold.ErrUnavailable, errSilent)
+			}
 			rd.note(l, ok, err)
 		})
 	}

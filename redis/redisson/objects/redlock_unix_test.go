@@ -65,6 +65,26 @@ func TestRedLockBesideAServerThatHangs(t *testing.T) {
 	}
 }
 
+// If too few servers answer, it is not known whether somebody holds the lock. The caller's context has not ended.
+func TestRedLockWithoutAnswersIsUnavailable(t *testing.T) {
+	t.Parallel()
+	servers := newRedServers(t)
+	m := servers.redLock(t)
+	must(t, errors.Join(m.Lock(t.Context()), m.Unlock())) // all connections are there
+	for _, s := range servers[:2] {
+		must(t, s.Pause())
+	}
+	for range 2 { // the servers are known to be silent at the second time
+		ok, err := m.TryLock(t.Context())
+		if ok || !errors.Is(err, leasehold.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("TryLock: %v, %v; want ErrUnavailable", ok, err)
+		}
+	}
+	for _, s := range servers[:2] {
+		must(t, s.Resume())
+	}
+}
+
 // Two that contend for the servers that answer both come through.
 func TestRedLocksContendBesideAServerThatHangs(t *testing.T) {
 	t.Parallel()
