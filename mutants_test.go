@@ -97,6 +97,12 @@ var mutants = []mutant{
 	{name: "turns kept after one step was refused", edits: []edit{
 		{"lockall.go", "\t\tc.endTurns(locks[1:])\n", ""},
 	}},
+	{name: "takes crowd out renewals", edits: []edit{
+		{"internal/takelimit/takelimit.go", "\tl.maxInFlight = minTakes\n", ""},
+	}, test: "TestRenewalsGoBeforeTakes"},
+	{name: "Do does not say why the work was cancelled", edits: []edit{
+		{"lock.go", "return l.hold.lock.newError(\"work under\", e.Err, work)", "return work"},
+	}, test: "TestDoSaysWhyTheWorkWasCancelled"},
 	{name: "clean-up ends with its first answer", edits: []edit{
 		{"cleanup.go", "answered && sent >= h.uncertainUntil {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},

@@ -63,7 +63,8 @@ const (
 	// As in Redisson, clients judge by their clocks whether a waiter is still there. So the order and the delays below
 	// depend on clocks; who holds does not. A waiter that has died delays those behind it:
 	//
-	//   - in Go, by up to 5 s from when the lock is free;
+	//   - in Go, by up to 5 s from when the lock is free; by up to the watchdog timeout more (30 s by default) if all
+	//     others are in Java, which ask when the lease that they know of would have ended;
 	//   - in Java, by up to the time that it wanted to wait (fairLockWaitTimeout, 5 minutes by default);
 	//   - by 2 s in Go and 15 s in Java if a program in Go unlocks or waits behind it: that sees that nobody listens
 	//     for the waiter's messages. Redisson may take 10 s to connect again;
