@@ -188,17 +188,18 @@ func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
 	}
 }
 
-// endTurn ends the turn of a call that has failed, if it has the turn. The next caller inherits the start of the
-// outage: otherwise each of them would wait for the same outage from its beginning.
+// endTurn ends the turn of a call that has failed, if it has the turn.
 func (l *lock) endTurn(a *acquisition) {
-	if !a.hasTurn {
-		return
+	if a.hasTurn && (a.outageSince.IsZero() || !l.passOutage(a.outageSince)) {
+		l.client.queue.EndTurn(l.key)
 	}
-	queue := &l.client.queue
-	passOutage := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: a.outageSince}, true }
-	if a.outageSince.IsZero() || !queue.PassTurn(l.key, passOutage) {
-		queue.EndTurn(l.key)
-	}
+}
+
+// passOutage ends a turn, and tells the next caller since when the engine has not answered. Otherwise each caller would
+// wait for the same outage from its beginning. It reports false if nobody can be told.
+func (l *lock) passOutage(since time.Time) bool {
+	give := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: since}, true }
+	return l.client.queue.PassTurn(l.key, give)
 }
 
 // unlessKnownHeld returns nil if it is known that the name is held, and err otherwise.

@@ -3,7 +3,7 @@ package driver
 import "context"
 
 // DeadlineOnly returns ctx with a mark for engines: it ends at its deadline and never before. With such a context, an
-// engine whose client observes deadlines, but cannot be interrupted, needs no other goroutine for its calls.
+// engine whose client observes deadlines, but cannot be interrupted, needs no extra goroutine for its calls.
 func DeadlineOnly(ctx context.Context) context.Context { return deadlineOnly{ctx} }
 
 // IsDeadlineOnly reports whether ctx has that mark, or never ends. A context that is derived from a marked one may end

@@ -15,8 +15,8 @@
 // [ErrNotHeld] or [ErrNotSet]. Everything else is unknown: the request may have taken effect, may take effect
 // later, or never. An engine that is sure that a failed request had no effect says so with [NoEffect]. An
 // engine that knows that another attempt is pointless says so with [Permanent]. When an engine is not sure,
-// the error stays unknown, and the core makes sure that nothing is left behind. An engine that needs several
-// requests for a Take, and has heard "held" before one of them failed, says so with [KnownHeld].
+// the error stays unknown, and the core makes sure that nothing is left behind. An engine that sends several
+// requests for one Take, and was answered "held" before one of them failed, says so with [KnownHeld].
 //
 // # Owners make requests idempotent
 //
@@ -37,7 +37,7 @@
 //
 // # Testing an engine
 //
-// Package drivertest holds the one suite that every engine passes.
+// Package drivertest is the suite that every engine must pass.
 package driver
 
 import (
@@ -52,10 +52,10 @@ import (
 //
 // Each method returns soon after its context ends, whatever a server does: the core calls engines
 // in the goroutines of its callers. What was sent may still take effect, so the error of a take then
-// says that the outcome is unknown, or that the owner is [Spent]. What a take is granted after that, the
-// engine releases if it was granted to an owner of its own. Where a client library cannot be
-// interrupted, run its calls in goroutines that the caller can leave. If the library observes at
-// least deadlines, a call needs none where [IsDeadlineOnly] is true.
+// says that the outcome is unknown, or that the owner is [Spent]. If a take is granted after that to an
+// owner of the engine's own, the engine releases it. Where a client library cannot be interrupted,
+// run its calls in goroutines that the caller can leave. If the library at least observes deadlines,
+// a call whose context is [IsDeadlineOnly] needs no such goroutine.
 type Engine interface {
 	// Abilities says what the engine can do. The answer never changes.
 	Abilities() Abilities
@@ -75,12 +75,11 @@ type Engine interface {
 	// with Join. If the owner has lost its place in the queue meanwhile, Wait joins again, at the
 	// end. The engine itself limits the time of each request that Wait sends to a server.
 	//
-	// Wait sets Grant.Start. It returns ErrHeld only to say that the reason of the wait has changed,
-	// which the error tells (that nothing is granted for a while after a restart, say): the core
-	// then calls Wait again. When ctx ends, it returns promptly and sends
-	// nothing more. It may leave its place in the queue, or even a grant, behind: the core follows
-	// with Release. Wait marks its error with NoEffect if none of its requests is in flight any
-	// more, so that one Release is enough.
+	// Wait sets Grant.Start. It returns ErrHeld only if the reason for waiting has changed. The error
+	// says what it is now: that nothing is granted for a while after a restart, for example. The core
+	// then calls Wait again. When ctx ends, Wait returns promptly and sends nothing more. It may leave
+	// its place in the queue behind, or even a grant: the core calls Release next. Wait marks its
+	// error with NoEffect if none of its requests is in flight any more, so that one Release is enough.
 	Wait(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends many leases. For each item it calls report once with the item's index, as soon
@@ -111,9 +110,9 @@ type Engine interface {
 }
 
 // Abilities says what an engine can do, where its methods do not show it: an optional interface ([Latcher], [AllTaker],
-// [Wanter], [Router], [Operator]) is an ability by itself. An engine that wraps another implements all of them, and
-// answers for the one inside what its lack means: ErrUnsupported as a Latcher or Operator, ErrNotTogether as an
-// AllTaker, false as a Wanter, and 0 as a Router.
+// [Wanter], [Router], [Operator]) is an ability by itself. An engine that wraps another implements all of them. For one
+// that the inner engine lacks, it answers ErrUnsupported as a Latcher or Operator, ErrNotTogether as an AllTaker, false
+// as a Wanter, and 0 as a Router.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string
@@ -127,7 +126,7 @@ type Abilities struct {
 	// Waiters: Take respects Request.MaxWaiters.
 	Waiters bool
 
-	// Walk: the engine has to search for names. What lists everything calls Operator.Walk.
+	// Walk: the engine has to search for names. To list everything, call Operator.Walk.
 	Walk bool
 
 	// Fair: waiters are served in the order in which they joined, and a Take does not overtake

@@ -20,15 +20,15 @@ var (
 	// ErrNotSet is the answer of a Latcher for a latch that was never set, or whose TTL has passed.
 	ErrNotSet = errors.New("latch is not set")
 
-	// ErrTooManyWaiters answers a Take with Join that was refused because the queue has no room:
+	// ErrTooManyWaiters is the answer to a Take with Join that was refused because the queue has no room:
 	// Request.MaxWaiters owners wait already. The owner neither holds nor waits.
 	ErrTooManyWaiters = Permanent(errors.New("the queue is full"))
 
-	// ErrUnsupported answers a call of what the engine cannot do. Nothing was sent.
+	// ErrUnsupported is the answer to a call that the engine does not support. Nothing was sent.
 	ErrUnsupported = Permanent(errors.New("the engine cannot do this"))
 
-	// ErrInvalid answers a call with a value that the engine cannot use, such as a name. The error says why, and wraps
-	// this one. Nothing was sent.
+	// ErrInvalid is the answer to a call with a value that the engine cannot use, such as a name. The error says why,
+	// and wraps this one. Nothing was sent.
 	ErrInvalid = Permanent(errors.New("a value is not allowed"))
 
 	// ErrSilent says in a Vote or a Server that the server did not answer in time.
@@ -90,8 +90,8 @@ func HadNoEffect(err error) bool {
 	return errors.As(err, &m)
 }
 
-// MayHaveEffect reports whether a request that was answered with err may have, or may yet have, an
-// effect: unless HadNoEffect, but a grant, an err of nil, is one, too.
+// MayHaveEffect reports whether the request that returned err may have had an effect, or may yet have
+// one. It is the opposite of HadNoEffect: a grant, whose err is nil, is an effect, too.
 func MayHaveEffect(err error) bool { return !HadNoEffect(err) }
 
 // IsPermanent reports whether err is marked with Permanent.

@@ -4,8 +4,8 @@ import "time"
 
 // Instant is a moment on every clock of the machine: the monotonic clock, the wall clock, and (on
 // Linux) the time that the machine has spent suspended, during which Go's monotonic clock stands
-// still. Deadlines of leases are measured with it, so the clock that runs ahead of the others ends
-// a lease: ending too early costs a lock, ending too late breaks the promise.
+// still. Deadlines of leases are measured with it, so the clock that has advanced most decides when a
+// lease ends: ending too early costs a lock, ending too late breaks the promise.
 //
 // Only durations between Instants of one process mean anything. The zero Instant means "not known".
 type Instant struct {
@@ -27,7 +27,7 @@ func Now() Instant {
 // IsZero reports whether i is the zero Instant.
 func (i Instant) IsZero() bool { return i.time.IsZero() }
 
-// Since returns the time from then to i on the clock that shows the most. It is negative only if i
+// Since returns the time from then to i on the clock that has advanced most. It is negative only if i
 // is before then.
 func (i Instant) Since(then Instant) time.Duration {
 	monotonic := i.time.Sub(then.time)

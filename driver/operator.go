@@ -57,7 +57,7 @@ type Operator interface {
 	Votes(ctx context.Context, k Key) ([]Vote, error)
 }
 
-// OperatorOf returns the engine as an Operator: one that answers ErrUnsupported to everything if it is none.
+// OperatorOf returns the engine as an Operator. If it is none, the Operator answers ErrUnsupported to everything.
 func OperatorOf(e Engine) Operator {
 	if o, ok := e.(Operator); ok {
 		return o

@@ -91,7 +91,7 @@ type Request struct {
 	TTL time.Duration
 
 	// Tokens is how many tokens in a row to reserve, at least 1. The core gives the later ones to
-	// callers of the same process to which it hands the lock over.
+	// callers of the same process, to whom it hands the lock over.
 	Tokens int
 
 	// Join asks Take to queue the owner if the request is refused.
@@ -106,7 +106,7 @@ type Request struct {
 	Holder string
 }
 
-// Grant is what an owner has been given.
+// Grant is what an owner is given.
 type Grant struct {
 	// Token is the first token of the grant: larger than every token of an earlier
 	// grant of this key, below 2^53, never zero.

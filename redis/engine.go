@@ -165,7 +165,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	return replies.Held(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
 }
 
-// Raise implements [quorumnode.Node].
+// Raise implements [quorumnode.Node]. Only redlock calls it.
 func (e *Engine) Raise(ctx context.Context, r quorumnode.Raise) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err

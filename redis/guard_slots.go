@@ -10,7 +10,7 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-// The markers of slots, which only a Cluster has. guard.go has what all servers have.
+// The markers of slots, which only a Cluster has. marker.go has what all servers have.
 
 // slotMarkerKey returns the key of the marker of a slot of a Cluster.
 func (c *config) slotMarkerKey(slot uint16) string {

@@ -32,30 +32,6 @@ type inquiryKey struct {
 // may be dead. Each further repetition waits twice as long.
 const firstRetryAfter = time.Second
 
-// verifyServer asks a server whether it is still what it was. All slots that it is assumed to have share one inquiry,
-// which finds the server by the key of one slot. If that leads to another server or fails, the result says nothing
-// about the other slots, and their callers ask for themselves.
-func (rt *router) verifyServer(ctx context.Context, n redisKeys, s *server) (*server, error) {
-	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: s}, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case q.server == s || q.slot == rt.slotOf(n):
-		return q.server, q.err
-	}
-	return rt.findServer(ctx, n, nil)
-}
-
-// findServer asks the server of a slot what it is, and makes sure that it has the scripts. lacked is the server whose
-// scripts were unknown where they were sent: it has lost them, or it is not the server that answered.
-func (rt *router) findServer(ctx context.Context, n redisKeys, lacked *server) (*server, error) {
-	q, err := rt.awaitInquiry(ctx, n, inquiryKey{slot: rt.slotOf(n)}, lacked)
-	if err != nil {
-		return nil, err
-	}
-	return q.server, q.err
-}
-
 // awaitInquiry returns an answered inquiry.
 func (rt *router) awaitInquiry(ctx context.Context, n redisKeys, about inquiryKey, lacked *server) (*inquiry, error) {
 	for q := (*inquiry)(nil); ; {

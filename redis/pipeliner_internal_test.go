@@ -110,7 +110,7 @@ func (p pipelinerTest) wantNil(outcomes ...<-chan error) {
 	}
 }
 
-// Scripts that come while others are under way go in one write, and each gets its own answer.
+// Scripts that come while others are in flight go in one write, and each gets its own answer.
 func TestScriptsGoTogether(t *testing.T) {
 	t.Parallel()
 	testPipeliner(t, func(p pipelinerTest) {

@@ -11,6 +11,15 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
+// How the server of a name is found, from the outside in:
+//
+//	serverFor (run_script.go)     for each script, unless the engine is closed
+//	router.server                 the server that is known, if it may be trusted without asking
+//	verifyServer, findServer      ask whether that server is still the same, or which one it is now
+//	awaitInquiry, joinInquiry     all callers with the same question wait for one inquiry (inquiry.go)
+//	runInquiry, identifyServer    INFO, SCRIPT LOAD, rights and marker, on one connection (identify_server.go)
+//	addServer, noteVerified       remember the server, its route, and what its marker said
+
 // router knows which server has which slot. It learns it by asking. The scripts contain the identity of the server for
 // which they are made, so a server that is mistaken for another answers NOSCRIPT.
 type router struct {
@@ -148,6 +157,30 @@ func (rt *router) server(ctx context.Context, n redisKeys, mayGrant bool) (*serv
 	default:
 		return s, nil
 	}
+}
+
+// verifyServer asks a server whether it is still what it was. All slots that it is assumed to have share one inquiry,
+// which finds the server by the key of one slot. If that leads to another server or fails, the result says nothing
+// about the other slots, and their callers ask for themselves.
+func (rt *router) verifyServer(ctx context.Context, n redisKeys, s *server) (*server, error) {
+	q, err := rt.awaitInquiry(ctx, n, inquiryKey{server: s}, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.server == s || q.slot == rt.slotOf(n):
+		return q.server, q.err
+	}
+	return rt.findServer(ctx, n, nil)
+}
+
+// findServer asks the server of a slot what it is, and makes sure that it has the scripts. lacked is the server whose
+// scripts were unknown where they were sent: it has lost them, or it is not the server that answered.
+func (rt *router) findServer(ctx context.Context, n redisKeys, lacked *server) (*server, error) {
+	q, err := rt.awaitInquiry(ctx, n, inquiryKey{slot: rt.slotOf(n)}, lacked)
+	if err != nil {
+		return nil, err
+	}
+	return q.server, q.err
 }
 
 // elapsed returns the age of the engine, on a clock that counts sleep.

@@ -22,7 +22,7 @@ import (
 //     run and sendWithReplicas use sendPipelined instead: a single server gets those of many goroutines in one write.
 //
 // These have a loop of their own for NOSCRIPT: renewals, which send many scripts at once (sendUntilKnown in renew.go),
-// scripts that only read (read_only.go), and those about markers, which ask no marker (guard.go, guard_slots.go,
+// scripts that only read (read_only.go), and those about markers, which ask no marker (marker.go, guard_slots.go,
 // guard_moving.go).
 
 // run runs a script with all keys of one name, on the server that has the name.
@@ -80,7 +80,7 @@ func (e *Engine) runScript(
 func (e *Engine) runScriptOnce(
 	ctx context.Context, send sendFunc, s script, n redisKeys, call scriptCall,
 ) (any, *server, error) {
-	srv, err := e.serverNow(ctx, n, s.mayGrant())
+	srv, err := e.serverFor(ctx, n, s.mayGrant())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,8 +148,8 @@ func (e *Engine) areGrantsClosed(ctx context.Context, s script, n redisKeys, srv
 	return closed, nil
 }
 
-// serverNow returns the server that has a name. For a script that may grant, it has been verified recently enough.
-func (e *Engine) serverNow(ctx context.Context, n redisKeys, mayGrant bool) (*server, error) {
+// serverFor returns the server that has a name. For a script that may grant, it has been verified recently enough.
+func (e *Engine) serverFor(ctx context.Context, n redisKeys, mayGrant bool) (*server, error) {
 	if e.subscriptions.IsClosed() {
 		return nil, errEngineClosed
 	}
@@ -167,7 +167,7 @@ func (e *Engine) awaitServer(ctx context.Context, n redisKeys, owners ...string)
 	goOn := e.unsent.NotePending(owners...)
 	_, err := inTime(ctx, e, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, retryWhileMoving(ctx, func() error {
-			_, err := e.serverNow(ctx, n, true)
+			_, err := e.serverFor(ctx, n, true)
 			return err
 		})
 	}, nil)

@@ -246,6 +246,7 @@ func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 		"POLLER_GONE_AFTER":    formatInt(pollerGoneAfter.Milliseconds()),
 		"QUEUE_KEPT_FOR":       formatInt(queueKeptFor.Milliseconds()),
 		"LONGEST_TTL":          formatInt(longestTTL.Milliseconds()),
+		"BYTE_Q":               formatInt('q'),
 		"MAX_TOKEN":            formatInt(driver.MaxToken),
 		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// join_queue.lua and release_to_head.lua do the same as the rest of the scripts whose begin they are. Random requests
+// join_queue.lua and release_to_head.lua do the same as the rest of the scripts that they begin. Random requests
 // run twice, with these parts and without them, on keys with different prefixes. All answers, all keys and all grants
 // that waiters receive must be the same, except for times. The long scripts also look whether the second waiter is
 // dead, and then forget it earlier. So where waiters are dead, only the end must be the same: nothing is left.

@@ -13,7 +13,7 @@ func (e *Engine) Take(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// TakeFrom implements [quorumnode.Node].
+// TakeFrom implements [quorumnode.Node]. It is Take, with a floor for the token that only redlock sets.
 func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	if r.Kind != driver.Lock && r.Kind != driver.Semaphore {
 		err := fmt.Errorf("a %s cannot be taken: ask for a lock or a semaphore", r.Kind)

@@ -23,7 +23,7 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return e.WaitFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// WaitFrom implements [quorumnode.Node].
+// WaitFrom implements [quorumnode.Node]. It is Wait, with a floor for the token that only redlock sets.
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
 	if err := e.unsent.NoteSent(r.Owner); err != nil {
@@ -91,7 +91,7 @@ func (e *Engine) onMessage(text string) {
 	case !m.isGrant:
 		w.notePollIn(m.pollIn)
 	case m.grant.Tokens == 0:
-		w.wakeUp() // no script has sent that: polling tells
+		w.wakeUp() // no script sends that: poll to find out
 	default:
 		w.noteGranted(messageGrant{grant: m.grant, wantedByOthers: m.wantedByOthers}, m.grantedAt)
 	}

@@ -93,8 +93,9 @@ func (w *waiter) noteRequest(sent driver.Instant) {
 
 // noteRefused notes the refusal of a request that was sent at a moment.
 //
-// A poll that was left may be answered after the next one. The waiter then goes back to the older answer. That does no
-// harm: its moment and the server's clock belong together, so no lease counts from too late. Polls back up messages.
+// A poll that was left may be answered after the next one, and then the older answer replaces the newer one. That does
+// no harm: sentBefore and serverMillis still belong together, so no lease counts from too late a moment. At worst the
+// next poll comes late, and polls only back up messages.
 func (w *waiter) noteRefused(sent driver.Instant, refused refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,9 +124,9 @@ func (w *waiter) hasBeenRefused() bool {
 	return w.answers > 0
 }
 
-// notePollIn notes that the waiter shall poll in d, as nothing may notify it by then; a negative d is as late as it may
-// be. Sent to the head of the queue: d is when the current lease ends. Sent to the second: d is when a polling head
-// counts as gone. Both poll like a head.
+// notePollIn notes that the waiter must poll in d, because nothing may notify it before then; if d is negative, as late
+// as it may. Sent to the head of the queue: d is when the current lease ends. Sent to the second: d is when a polling
+// head counts as gone. Both poll like a head.
 func (w *waiter) notePollIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +139,7 @@ func (w *waiter) notePollIn(d time.Duration) {
 func (w *waiter) noteGranted(received messageGrant, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.rescheduled = false // there is a reason to poll, if the message does not count, or not yet
+	w.rescheduled = false // if the grant does not count, or not yet, the waiter polls
 	w.wakeUp()
 	received.grant.Start = w.sentBefore
 	if w.answers > 0 {
@@ -160,8 +161,8 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 // were not set: as much as the drift of a lease, see the glossary.
 func clockDrift(passed time.Duration) time.Duration { return passed/100 + 2*time.Millisecond }
 
-// noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Before a request that is
-// sent after this is answered, a message may come from another server with another clock.
+// noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Until a request that is
+// sent after this has been answered, messages may come from another server with another clock.
 func (w *waiter) noteMessagesLost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,17 +16,17 @@
 -- How a server is found to be another one, and grants are closed there:
 --   1. A program sends a script to the server that it knows (runScriptOnce, run_script.go). The identity of that server
 --      is in the text of the script, and so in its hash: any other server answers NOSCRIPT, and has done nothing.
---   2. The program asks the server what it is (findServer, inquiry.go; identifyServer, init_server.go). All goes over
---      one connection: INFO gives the identity, the scripts for it are loaded, the user's rights are checked.
---   3. On the same connection it runs this script (readMarker, init_server.go). The marker is missing or names another
---      server, so this script writes a new one, and answers for how long grants are closed.
---   4. The program remembers that (noteVerified; marker_state.go) before anybody can find the server, and sends the
+--   2. The program asks the server what it is (findServer, router.go; identifyServer, identify_server.go). All goes
+--      over one connection: INFO gives the identity, the scripts for it are loaded, the user's rights are checked.
+--   3. On the same connection it runs this script (readMarker, identify_server.go). The marker is missing or names
+--      another server, so this script writes a new one, and answers for how long grants are closed.
+--   4. The program remembers that (noteVerified, in the same file) before anybody can find the server, and sends the
 --      request of step 1 again. While grants are closed, it sends scripts that may grant with the argument closed
 --      set to "1", and those that have no such argument not at all (runScriptOnce). Renewals and releases go on.
 --   5. As long as it locks there it verifies the server each second, which runs this script again. Once the time has
 --      passed, this script writes the state open.
 -- In a Cluster step 3 is left out: each slot has a marker. check_marker.lua refuses with CLOSED where that is not open
--- for this server, and the program then runs this script for the slot (refreshMarker and fetchMarker, guard.go).
+-- for this server, and the program then runs this script for the slot (refreshMarker and fetchMarker, marker.go).
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

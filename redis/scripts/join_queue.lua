@@ -5,17 +5,17 @@
 local function joinQueue()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
-  if ARGV[9] == '' or place ~= owner or not value or string.byte(value, -1) ~= 113 then return nil end -- "q"
+  if way == '' or place ~= owner or not value or string.byte(value, -1) ~= BYTE_Q then return nil end
   local holder = string.match(value, '^([^\n]*)\n%d+ %d+ %d+\n')
   if not holder or holder == owner then return nil end
   if call('HEXISTS', info, 'w' .. owner) == 1 then return nil end
-  local waiting, maxWaiters = call('ZCARD', queue), ARGV[13]
+  local waiting = call('ZCARD', queue)
   if waiting == 0 or maxWaiters ~= '0' and waiting >= tonumber(maxWaiters) then return nil end
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local moment = string.format('%d', now)
-  local record = ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. moment .. ' '
-    .. moment .. ' ' .. ARGV[9] .. ' ' .. ARGV[10] .. ' ' .. ARGV[11] .. '\n' .. ARGV[5]
+  local record = mode .. ' ' .. weight .. ' ' .. size .. ' ' .. ttl .. ' ' .. tokens .. ' ' .. moment .. ' ' .. moment
+    .. ' ' .. way .. ' ' .. ticket .. ' ' .. process .. '\n' .. text
   call('HSET', info, 'w' .. owner, record)
   local last = call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2]
   call('ZADD', queue, 'NX', string.find(last, '^%d+$') and string.format('%d', last + 1) or last + 1, owner)

@@ -1,8 +1,8 @@
 -- lock.lua: what the scripts share about one name. Other scripts include it with "-- use lock.lua". They must define
 -- closed ("1" if no lease may be granted now, else "") and floor (the smallest token allowed, as text) above it.
 --
--- Constants of all scripts. Before a script is loaded, scripts.go (newScriptSet) replaces each of these words by its
--- value, and drops all lines that are only a comment.
+-- Constants of all scripts. Before a script is loaded, newScriptSet (scripts.go) replaces each of these words with its
+-- value, and drops all lines that are only comments.
 --   PREFIX                text: WithPrefix, the prefix of all value keys
 --   IDENTITY              text: the identity of the server for which this script is made
 --   FIRST_LEASE           ms: the first lease of a waiter that another's release granted (Go: firstLease)
@@ -11,6 +11,7 @@
 --   LONGEST_TTL           ms: the longest ttl that any marker may name (longestTTL)
 --   RETENTION             ms: WithTokenRetention, how long the last token is kept
 --   EXTENSION_PERIOD      us of tokens: the expiry of the token's key is extended once in so many; RETENTION / 8
+--   BYTE_Q                the byte of the letter q, which ends the value of a name while somebody waits
 --   MAX_TOKEN             the largest token (driver.MaxToken)
 --   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
 --   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
@@ -33,8 +34,10 @@
 --                       "w<place>" of waiters:
 --                       "<mode> <weight> <size> <ttl> <tokens> <joined> <seen> <way> <ticket> <process>\n<text>"
 --                       (ttl, joined and seen in ms; way: P for PUBLISH, S for SPUBLISH, - for a waiter that polls)
+--                       Written by join_queue.lua and take.lua when an owner joins, by take.lua again at each poll,
+--                       and by release.lua while it keeps the head for the next owner. noteSeen corrects its time.
 --                       "o<place>" the owner that waits there, if it is not the first one of the call;
---                       or "!" and the previous owner, until the next one has come
+--                       or "!" and the previous owner, until the next one comes
 --
 -- Messages. Those to a waiter go to the channel of its process: PREFIX .. "wake:<process>", or in a Cluster "wake:" in
 -- the slot of the name. onMessage in wait.go receives them, and finds the waiter by its ticket.
@@ -43,9 +46,10 @@
 --   "g <ticket> <token> <tokens> <lease, ms> <granted, ms of this server's clock> <more than 0 if others still wait>"
 --           The waiter holds now. From handOver, and from release_to_head.lua.
 --   "h <number of the ticket> <ms>"
---           The waiter shall poll in so many ms, as nothing may notify it before; with -1 as late as it may. From
---           handOver and release_to_head.lua to a head that must wait: when the next lease ends. From notifySecond to
---           the one behind a polling head: when that counts as gone. The rest of the ticket is secret until the grant.
+--           The waiter must poll in so many ms, because nothing may notify it before then; -1: as late as it may.
+--           From handOver and release_to_head.lua to a head that must wait: when the next lease ends. From notifySecond
+--           to the one behind a polling head: when that counts as gone. The rest of the ticket is secret until the
+--           grant.
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
 --           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (connection.go).
 local valueKey, tokenKey, queueKey, holdersKey, infoKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -100,9 +104,9 @@ local function nextToken(n)
   return token
 end
 
--- updateMarks writes next to the last token, and into the value, whether somebody waits: requests that assume that
--- nobody does look there only. Call it last in each script that may change that. A semaphore shares its last token with
--- the lock of its name, and no request looks for its marks.
+-- updateMarks writes whether somebody waits, as a "q" behind the last token and behind the value. Requests that assume
+-- that nobody waits look nowhere else. Call it last in each script that may change that. A semaphore has no marks: it
+-- shares its last token with the lock of its name, and no request looks for them.
 local function updateMarks()
   if not string.find(queueKey, ':queue$') then return end
   local waiting = hasWaiters()
@@ -209,7 +213,7 @@ end
 -- and needs no message. changed says that the head, or what it waits for, has changed.
 --
 -- A message may also reach subscribers that this server does not count, because they subscribed at a replica. So
--- before it grants, it asks the waiter with "?" whether it listens. What it tells a waiter has already been done.
+-- before it grants, it asks the waiter with "?" whether it listens. It tells a waiter only what it has already done.
 local function handOver(me, changed)
   while closed ~= '1' do
     local place = call('ZRANGE', queueKey, 0, 0)[1]

@@ -8,13 +8,13 @@
 -- that held becomes the head of the queue again, and that of an owner that waited stays where it is. Its record is that
 -- of a polling waiter: nothing is granted there before a new owner has come. Only engines with WithReplicas ask for
 -- that, when they undo a grant that too few replicas confirmed.
-local owner, floor, place, keepsHead, closed = ARGV[1], ARGV[2], ARGV[4], ARGV[5] == '1', ARGV[6]
+local owner, floor, keep, place, keepsHead, closed = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1', ARGV[6]
 if place == '' then place = owner end
 
 -- use release_to_head.lua
 -- use lock.lua
 
-local ms, held = tonumber(ARGV[3]), 0
+local ms, held = tonumber(keep), 0
 expireShared()
 if holds(owner) then
   held = 1

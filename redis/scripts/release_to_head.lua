@@ -6,9 +6,9 @@
 local function releaseToHead()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
-  if not value or string.byte(value, -1) ~= 113 -- "q"
+  if not value or string.byte(value, -1) ~= BYTE_Q
     or string.find(value, owner, 1, true) ~= 1 or string.byte(value, #owner + 1) ~= 10 -- "\n"
-    or ARGV[3] ~= '0' or place ~= owner or keepsHead or closed == '1' then return false end
+    or keep ~= '0' or place ~= owner or keepsHead or closed == '1' then return false end
   local places = call('ZRANGE', queue, 0, 1)
   local head, second = places[1], places[2]
   if not head then return false end

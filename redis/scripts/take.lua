@@ -8,14 +8,18 @@
 --   {0, now (ms), when the next lease ends (ms from now, -1 never), position in the queue (0 is the head, -1 not
 --    queued), 1 for another kind of holder} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
-local owner, floor, place, closed = ARGV[1], ARGV[4], ARGV[12], ARGV[14]
+-- All of these are texts, and join_queue.lua uses them as such. They are converted to numbers after it.
+local owner, ttl, tokens, floor, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local mode, weight, size = ARGV[6], ARGV[7], ARGV[8]
+local way, ticket, process, place = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+local maxWaiters, closed = ARGV[13], ARGV[14]
 if place == '' then place = owner end
 
 -- use join_queue.lua
 -- use lock.lua
 
-local ttl, tokens = tonumber(ARGV[2]), tonumber(ARGV[3])
-local mode, weight, size = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+ttl, tokens, weight, size, maxWaiters =
+  tonumber(ttl), tonumber(tokens), tonumber(weight), tonumber(size), tonumber(maxWaiters)
 expireShared()
 if holds(owner) then
   extendKey(valueKey, ttl)
@@ -37,15 +41,15 @@ handOver(place, false)
 local previous = readWaiter(place)
 local late = place == owner and call('HEXISTS', infoKey, 'o' .. place) == 1
 late = late or ownerAt(place) == '!' .. owner
-if previous and previous.process == ARGV[11] then
-  local mine, its = tonumber(string.match(ARGV[10], '^%d+')), tonumber(string.match(previous.ticket, '^%d+'))
+if previous and previous.process == process then
+  local mine, its = tonumber(string.match(ticket, '^%d+')), tonumber(string.match(previous.ticket, '^%d+'))
   late = late or mine < its or mine == its and ownerAt(place) ~= owner
 end
 local head = call('ZRANGE', queueKey, 0, 0)[1]
 if closed ~= '1' and not late and (not head or head == place) and fits(mode, weight, size) then
   if head then leaveQueue(place) end
   local token = nextToken(tokens)
-  setHolder(owner, mode, weight, tokens, ttl, token, ARGV[5])
+  setHolder(owner, mode, weight, tokens, ttl, token, text)
   handOver(nil, true)
   updateMarks()
   return {token, tokens, call('ZCARD', queueKey)}
@@ -53,7 +57,6 @@ end
 -- isQueueFull tells whether there is no room for one more waiter. It checks whether a few waiters are gone, others each
 -- time: nothing else does while a lock is held for long, and they would fill the queue for ever.
 local function isQueueFull()
-  local maxWaiters = tonumber(ARGV[13])
   if maxWaiters == 0 then return false end
   local n = call('ZCARD', queueKey)
   if n < maxWaiters then return false end
@@ -66,7 +69,7 @@ local function isQueueFull()
   return n >= maxWaiters
 end
 
-if ARGV[9] ~= '' and not late then
+if way ~= '' and not late then
   local joined = now
   if previous then joined = previous.joined end
   if not call('ZSCORE', queueKey, place) then
@@ -74,7 +77,7 @@ if ARGV[9] ~= '' and not late then
     call('ZADD', queueKey, (call('ZREVRANGE', queueKey, 0, 0, 'WITHSCORES')[2] or 0) + 1, place)
   end
   call('HSET', infoKey, 'w' .. place, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
-    mode, weight, size, ttl, tokens, joined, now, ARGV[9], ARGV[10], ARGV[11], ARGV[5]))
+    mode, weight, size, ttl, tokens, joined, now, way, ticket, process, text))
   if place ~= owner then call('HSET', infoKey, 'o' .. place, owner) end
   extendKey(queueKey, QUEUE_KEPT_FOR)
   extendKey(infoKey, QUEUE_KEPT_FOR)

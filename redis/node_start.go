@@ -7,6 +7,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
 )
 
+// Only redlock uses what is in this file: it asks all its nodes at the same time, without a goroutine for each.
+
 // StartTake implements [quorumnode.Starter]. Requests that go to the server together are given up together, at the
 // latest of their deadlines. So their deadlines should be close together.
 func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(driver.Grant, error)) {
