@@ -47,9 +47,9 @@ func (l *leaseholdLocker) prepare(ctx context.Context) error {
 	for {
 		lease, err := warmUp.Lock(ctx)
 		if err == nil {
-			return lease.Release()
+			err = lease.Release() // a machine that is busy may not confirm it in time: then they are not ready
 		}
-		if ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		select {
