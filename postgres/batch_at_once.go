@@ -56,8 +56,8 @@ func (r *atOnceRequest) answer() answer {
 }
 
 // takeAtOnce describes a take that may be done together with others. It returns nil if that is not possible: it is not
-// for an exclusive lock, or it is not simply the first request for a free name, or to join a queue.
-func (e *Engine) takeAtOnce(r driver.Request, w *waiter, listener int64) *atOnceRequest {
+// for an exclusive lock, or it is not simply the first request for a free name, or, if queued, to join a queue.
+func takeAtOnce(r driver.Request, w *waiter, listener int64, queued bool) *atOnceRequest {
 	if r.Kind != driver.Lock || r.Mode != driver.Exclusive || w.hasBeenRefused() {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (e *Engine) takeAtOnce(r driver.Request, w *waiter, listener int64) *atOnce
 		tokens: int32(min(max(r.Tokens, 1), tokensPerGrant)),
 		holder: r.Holder,
 	}
-	if !e.isProbablyHeld(r) {
+	if !queued {
 		return one
 	}
 	if r.MaxWaiters <= 0 || listener == 0 {
@@ -82,11 +82,11 @@ func (e *Engine) takeAtOnce(r driver.Request, w *waiter, listener int64) *atOnce
 
 // releaseAtOnce describes a release that may be done together with others. It returns nil if that is not possible: it
 // is not for a lock, or the name is to stay taken for a while.
-func (e *Engine) releaseAtOnce(h driver.Hold, keep *time.Duration) *atOnceRequest {
+func releaseAtOnce(h driver.Hold, keep *time.Duration, queued bool) *atOnceRequest {
 	if h.Kind != driver.Lock || keep != nil {
 		return nil
 	}
-	return &atOnceRequest{name: h.Name, owner: h.Owner, queued: e.wanted.Has(h.Key)}
+	return &atOnceRequest{name: h.Name, owner: h.Owner, queued: queued}
 }
 
 // runAtOnce does as many takes and releases of a batch as possible in two transactions, one for free names and one for
@@ -144,14 +144,12 @@ func (b *batcher) runTogether(
 
 // sendAtOnce calls at_once, and notes which of the requests it has done.
 func (b *batcher) sendAtOnce(ctx context.Context, conn *pgx.Conn, requests togetherRequests) error {
-	releases, takes := requests.releases, requests.takes
-	endedNames, endedOwners := namesAndOwners(releases)
-	names, owners := namesAndOwners(takes)
-	reply, err := b.callTogether(ctx, conn, b.engine.statements.atOnce, endedNames, endedOwners, names, owners,
+	takes := requests.takes
+	reply, err := b.callTogether(ctx, conn, b.engine.statements.atOnce, requests,
 		pick(takes, func(r *atOnceRequest) time.Duration { return r.ttl }),
 		pick(takes, func(r *atOnceRequest) int32 { return r.tokens }),
 		pick(takes, func(r *atOnceRequest) string { return r.holder }), b.engine.maxTTL)
-	if err == nil && !readAtOnceReply(reply, releases, takes) {
+	if err == nil && !readAtOnceReply(reply, requests.releases, takes) {
 		err = fmt.Errorf("postgres: %w", errNoAnswer)
 	}
 	return err
@@ -159,17 +157,15 @@ func (b *batcher) sendAtOnce(ctx context.Context, conn *pgx.Conn, requests toget
 
 // sendShutAtOnce calls shut_at_once, and notes which of the requests it has done.
 func (b *batcher) sendShutAtOnce(ctx context.Context, conn *pgx.Conn, requests togetherRequests) error {
-	releases, takes := requests.releases, requests.takes
-	endedNames, endedOwners := namesAndOwners(releases)
-	names, owners := namesAndOwners(takes)
-	reply, err := b.callTogether(ctx, conn, b.engine.statements.shutAtOnce, endedNames, endedOwners, names, owners,
+	takes := requests.takes
+	reply, err := b.callTogether(ctx, conn, b.engine.statements.shutAtOnce, requests,
 		pick(takes, func(r *atOnceRequest) time.Duration { return r.ttl }),
 		pick(takes, func(r *atOnceRequest) int32 { return r.tokens }),
 		pick(takes, func(r *atOnceRequest) int64 { return r.listener }),
 		pick(takes, func(r *atOnceRequest) int64 { return r.ticket }),
 		pick(takes, func(r *atOnceRequest) string { return r.holder }), b.engine.maxTTL,
 		pick(takes, func(r *atOnceRequest) int32 { return r.maxWaiters }))
-	if err == nil && !readShutAtOnceReply(reply, releases, takes) {
+	if err == nil && !readShutAtOnceReply(reply, requests.releases, takes) {
 		err = fmt.Errorf("postgres: %w", errNoAnswer)
 	}
 	return err
@@ -184,15 +180,16 @@ func pick[T any](requests []*request, of func(r *atOnceRequest) T) []T {
 	return all
 }
 
-func namesAndOwners(requests []*request) (names, owners []string) {
-	return pick(requests, func(r *atOnceRequest) string { return r.name }),
-		pick(requests, func(r *atOnceRequest) string { return r.owner })
-}
-
-// callTogether calls a function that answers with an array of numbers.
+// callTogether calls a function that answers with an array of numbers. Its arguments begin with the names and owners of
+// the releases, and of the takes.
 func (b *batcher) callTogether(
-	ctx context.Context, conn *pgx.Conn, query string, args ...any,
+	ctx context.Context, conn *pgx.Conn, query string, requests togetherRequests, others ...any,
 ) (reply []*int64, err error) {
+	name, owner := func(r *atOnceRequest) string { return r.name }, func(r *atOnceRequest) string { return r.owner }
+	args := append([]any{
+		pick(requests.releases, name), pick(requests.releases, owner), pick(requests.takes, name),
+		pick(requests.takes, owner),
+	}, others...)
 	statement, err := conn.Prepare(ctx, query, query)
 	if err != nil {
 		return nil, explainNotSent(err)

@@ -30,10 +30,10 @@ func (e *Engine) AtOnce(
 ) (tokens []uint64, released []bool, left int) {
 	var batch []*request
 	for _, r := range takes {
-		batch = append(batch, &request{atOnce: e.takeAtOnce(r, nil, 0)})
+		batch = append(batch, &request{atOnce: takeAtOnce(r, nil, 0, e.isProbablyHeld(r))})
 	}
 	for _, h := range releases {
-		batch = append(batch, &request{atOnce: e.releaseAtOnce(h, nil)})
+		batch = append(batch, &request{atOnce: releaseAtOnce(h, nil, e.wanted.Has(h.Key))})
 	}
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
@@ -62,13 +62,11 @@ func (e *Engine) ShutAtOnce(
 	}
 	var batch []*request
 	for _, h := range releases {
-		e.wanted.Add(h.Key)
-		batch = append(batch, &request{atOnce: e.releaseAtOnce(h, nil)})
+		batch = append(batch, &request{atOnce: releaseAtOnce(h, nil, true)})
 	}
 	for _, r := range joins {
-		e.contended.Add(r.Key, contendedFor)
 		w, _ := e.waiters.add(r.Owner, r.Key)
-		batch = append(batch, &request{atOnce: e.takeAtOnce(r, w, listener)})
+		batch = append(batch, &request{atOnce: takeAtOnce(r, w, listener, true)})
 	}
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {

@@ -85,11 +85,12 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 }
 
 func (e *Engine) release(ctx context.Context, h driver.Hold, keep *time.Duration) error {
-	atOnce := e.releaseAtOnce(h, keep)
+	queued := e.wanted.Has(h.Key) // others probably wait
+	atOnce := releaseAtOnce(h, keep, queued)
 	var held *bool
 	queries := []string{e.statements.release, e.statements.releaseShut}
-	if e.wanted.Has(h.Key) {
-		queries = queries[1:] // others probably wait
+	if queued {
+		queries = queries[1:]
 	}
 	for _, query := range queries {
 		if err := e.sendShort(ctx, atOnce, &held, query, int16(h.Kind), h.Name, h.Owner, keep); err != nil {

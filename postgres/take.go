@@ -112,7 +112,8 @@ func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, list
 	if w != nil {
 		ticket = w.ticket
 	}
-	atOnce := e.takeAtOnce(r, w, listener)
+	queued := e.isProbablyHeld(r)
+	atOnce := takeAtOnce(r, w, listener, queued)
 	queries := []string{e.statements.take, e.statements.takeShut}
 	args := []any{
 		int16(r.Kind), r.Name, r.Owner, int16(r.Mode), int32(r.Weight), int32(r.Size), roundUpMicros(r.TTL),
@@ -122,7 +123,7 @@ func (e *Engine) sendTake(ctx context.Context, r driver.Request, w *waiter, list
 		queries = []string{e.statements.takeAmong, e.statements.takeAmongShut}
 		args = append(args, int32(min(r.MaxWaiters, math.MaxInt32)))
 	}
-	if e.isProbablyHeld(r) {
+	if queued {
 		queries = queries[1:]
 	}
 	var reply []*int64

@@ -19,7 +19,7 @@ const (
 	// minQueuedPause is the shortest time between two polls of such a waiter that is not the head of the queue.
 	minQueuedPause = time.Second
 	// firstQueuedPause is the longest time until the first poll of such a waiter. Until then a release does not tell it
-	// that it has become the head: the SQL function release_shut has the same two seconds.
+	// that it has become the head: the SQL function release_to_head has the same two seconds.
 	firstQueuedPause = 2 * time.Second
 	// The poll interval of a waiter that gets no notifications, at first and at most.
 	pollingInitial, pollingMax = 20 * time.Millisecond, 500 * time.Millisecond

@@ -8,30 +8,28 @@ import (
 )
 
 const (
-	// Tolerable is how late something that is due may run on a machine that is not busy.
-	Tolerable = 100 * time.Millisecond
+	// tolerable is how late something that is due may run on a machine that is not busy.
+	tolerable = 100 * time.Millisecond
 	// attempts is how often something is tried. The last attempt counts, however late the machine was.
 	attempts = 4
 	interval = 5 * time.Millisecond
 )
 
-// Meter measures how late a machine runs a goroutine that is due every few milliseconds.
-type Meter struct {
+// meter measures how late a machine runs a goroutine that is due every few milliseconds.
+type meter struct {
 	now   func() time.Time
 	stop  chan struct{}
 	worst chan time.Duration
 }
 
-// Start begins to measure. Call Stop in the end.
-func Start() *Meter { return start(time.Now) }
-
-func start(now func() time.Time) *Meter {
-	m := &Meter{now: now, stop: make(chan struct{}), worst: make(chan time.Duration)}
+// start begins to measure by a clock. Call finish in the end.
+func start(now func() time.Time) *meter {
+	m := &meter{now: now, stop: make(chan struct{}), worst: make(chan time.Duration)}
 	go m.run()
 	return m
 }
 
-func (m *Meter) run() {
+func (m *meter) run() {
 	var worst time.Duration
 	due := m.now().Add(interval)
 	timer := time.NewTimer(interval)
@@ -49,8 +47,8 @@ func (m *Meter) run() {
 	}
 }
 
-// Stop ends the measurement, and returns by how much the goroutine was late at worst.
-func (m *Meter) Stop() time.Duration {
+// finish ends the measurement, and returns by how much the goroutine was late at worst.
+func (m *meter) finish() time.Duration {
 	close(m.stop)
 	return <-m.worst
 }
@@ -59,16 +57,17 @@ func (m *Meter) Stop() time.Duration {
 // is wrong, or "". So does Try, of the last call.
 func Try(t testing.TB, try func() string) (problem string) {
 	t.Helper()
-	return repeat(t, Start, try)
+	return repeat(t, time.Now, try)
 }
 
-func repeat(t testing.TB, start func() *Meter, try func() string) (problem string) {
+// repeat is Try with a clock.
+func repeat(t testing.TB, now func() time.Time, try func() string) (problem string) {
 	t.Helper()
 	for n := 1; ; n++ {
-		m := start()
+		m := start(now)
 		problem = try()
-		late := m.Stop()
-		if problem == "" || late < Tolerable || n == attempts {
+		late := m.finish()
+		if problem == "" || late < tolerable || n == attempts {
 			return problem
 		}
 		t.Logf("attempt %d does not count, as the machine was %v late: %s", n, late, problem)

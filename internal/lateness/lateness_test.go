@@ -17,18 +17,17 @@ func TestTry(t *testing.T) {
 		calls    int
 		problem  string
 	}{
-		{"in time", Tolerable / 2, 9, 1, "wrong"},
-		{"late", 2 * Tolerable, 9, attempts, "wrong"},
-		{"late, and right at last", 2 * Tolerable, 2, 2, ""},
+		{"in time", tolerable / 2, 9, 1, "wrong"},
+		{"late", 2 * tolerable, 9, attempts, "wrong"},
+		{"late, and right at last", 2 * tolerable, 2, 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var clock atomic.Int64 // is ahead by so much
 				calls := 0
-				problem := repeat(t, func() *Meter {
-					return start(func() time.Time { return time.Now().Add(time.Duration(clock.Load())) })
-				}, func() string {
+				now := func() time.Time { return time.Now().Add(time.Duration(clock.Load())) }
+				problem := repeat(t, now, func() string {
 					calls++
 					time.Sleep(interval / 2) // the meter has begun to wait
 					clock.Add(int64(c.late))
