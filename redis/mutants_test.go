@@ -39,6 +39,12 @@ var mutants = []overlay.Fault{
 		Edits: []overlay.Edit{{File: "search.go", From: "router: &e.readRouter", To: "router: &e.router"}},
 		Test:  "TestReadOnlyUsersChangeNothing", Says: `lacks \+evalsha`,
 	},
+	{
+		Name: "failures to dial left to the client's log",
+		Edits: []overlay.Edit{{File: "internal/redisurl/quiet.go",
+			From: "return failedConn{why: &dialError{err}}, nil", To: "return nil, err"}},
+		Test: "TestOpenPrintsNothing/gone", Says: "failed to dial",
+	},
 }
 
 // The source that each planted fault changes exists. make mutants checks that the faults are found.

@@ -15,7 +15,7 @@ export GOWORK=$top/go.work LEASEHOLD_NEED_SERVERS=1
 results=$top/bin/matrix
 mkdir -p "$results"
 
-redis_torture='TestFaultsOfTwoLinksCostNothing|TestMajoritiesWithOneServerInCommon|TestHolderThatIsCutOff|TestGrantsWithLostRepliesAreReleased|TestAnswersThatComeAfterTheLease|TestHistoriesOfAQuorumWithFaults|TestStopped|TestRestartedServer|TestClocks|TestClockThat'
+redis_torture='TestFaultsOfTwoLinksCostNothing|TestMajoritiesWithOneServerInCommon|TestHolderThatIsCutOff|TestGrantsWithLostRepliesAreReleased|TestAnswersThatComeAfterTheLease|TestHistoriesOfAQuorumWithFaults|TestStopped|TestRestartedServer|TestClocks|TestClockThat|TestSlotThatIsMoved|TestOldMaster|TestFrozenMaster'
 # Of the packages that test several engines, those tests are run that this server has a part in.
 declare -A torture=([redis]=$redis_torture [etcd]='Etcd|TestHistoriesOfAClusterWithFaults' [postgres]='Postgres|Guard' [zookeeper]='ZooKeeper|Ensemble' [redisson]='')
 declare -A scripts=([redis]='TestScripts/(redis|cluster|redlock)' [etcd]='TestScripts/etcd' [postgres]='TestScripts/postgres' [zookeeper]='TestScripts/zookeeper' [redisson]='TestScripts/redisson')

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
 // testTimeout is how long a test waits for something that should happen at once. Only tests that fail wait that long.
@@ -88,9 +90,9 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	home := t.TempDir()
 	m := &machine{t: t, home: home, db: filepath.Join(home, "locks.db")}
-	m.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LEASEHOLD_ENGINE=sqlite:" + m.db,
+	m.env = append(overlay.Environ(), "HOME="+home, "PATH="+os.Getenv("PATH"), "LEASEHOLD_ENGINE=sqlite:"+m.db,
 		// The race detector would make each process wait for a second before it ends.
-		"GORACE=atexit_sleep_ms=0"}
+		"GORACE=atexit_sleep_ms=0")
 	return m
 }
 

@@ -30,6 +30,8 @@ type Config struct {
 	Args []string
 	// Program is the program to run. Defaults to etcd, as found in PATH.
 	Program string
+	// Env is added to the environment of the server, as in "GOMAXPROCS=1".
+	Env []string
 }
 
 // memoryFolder is a folder that Linux keeps in memory.

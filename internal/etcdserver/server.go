@@ -3,6 +3,7 @@ package etcdserver
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -24,6 +25,7 @@ type Server struct {
 	name    string
 	program string
 	args    []string
+	env     []string
 	secure  bool
 	client  int // ports
 	peer    int
@@ -64,7 +66,7 @@ func startAll(n int, c Config) (all []*Server, err error) {
 // newServers makes servers that form one cluster. The caller closes those that it returns, also with an error.
 func newServers(n int, c Config, program string) (all []*Server, err error) {
 	for i := range n {
-		s := &Server{name: fmt.Sprintf("m%d", i+1), program: program, secure: c.Cert != ""}
+		s := &Server{name: fmt.Sprintf("m%d", i+1), program: program, env: c.Env, secure: c.Cert != ""}
 		if err = s.reservePorts(); err == nil {
 			what := "etcdserver: the server at " + s.Addr()
 			s.Server, err = process.NewServer(what, c.parentFolder(), "etcd-", s.releasePorts)
@@ -106,7 +108,9 @@ func (s *Server) releasePorts() {
 
 // launch starts the process.
 func (s *Server) launch() (*process.Process, error) {
-	return s.Launch(exec.Command(s.program, s.args...))
+	cmd := exec.Command(s.program, s.args...)
+	cmd.Env = append(os.Environ(), s.env...)
+	return s.Launch(cmd)
 }
 
 // awaitLeader waits until the launched server knows a leader, which takes a majority of its cluster. If it fails, it

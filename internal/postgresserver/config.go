@@ -14,6 +14,8 @@ type Config struct {
 	OnDisk bool
 	// Settings are additional lines of postgresql.conf, as in "autovacuum=on". They override all others.
 	Settings []string
+	// Env is added to the environment of the server, as in "LD_PRELOAD=/path".
+	Env []string
 }
 
 // Settings that make tests faster. After a crash of the server, unsyncedSettings may lose what was confirmed just

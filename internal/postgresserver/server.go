@@ -101,6 +101,7 @@ func (s *Server) run(program string, args ...string) error {
 // launch starts the process and waits until it answers.
 func (s *Server) launch() error {
 	cmd := exec.Command(s.postgres, s.arguments()...)
+	cmd.Env = append(os.Environ(), s.config.Env...)
 	cmd.SysProcAttr = s.user()
 	run, err := s.first.Launch(cmd)
 	if err != nil {

@@ -22,6 +22,8 @@ type Config struct {
 	// Lines are lines of zoo.cfg, such as "maxClientCnxns=3". They come last, so that they override those of this
 	// package.
 	Lines []string
+	// Env is added to the environment of the server, as in "LD_PRELOAD=/path".
+	Env []string
 }
 
 const (

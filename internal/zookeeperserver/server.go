@@ -24,6 +24,7 @@ type Server struct {
 
 	program program
 	ports   serverPorts
+	env     []string
 }
 
 // Start starts a standalone server, and waits until it answers. Close ends it, and on Linux the end of this process
@@ -65,7 +66,7 @@ func newServer(c Config, id int, self serverPorts, all []serverPorts) (*Server, 
 	if err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
-	return &Server{run, p, self}, nil
+	return &Server{run, p, self, c.Env}, nil
 }
 
 // Restart starts a server that was killed, with the same ports and data, and returns when it serves clients. In an
@@ -85,7 +86,9 @@ func (s *Server) Launch() (*process.Process, error) {
 			return nil, err
 		}
 	}
-	return s.Server.Launch(exec.Command(s.program.java, s.program.arguments(s.Dir())...))
+	cmd := exec.Command(s.program.java, s.program.arguments(s.Dir())...)
+	cmd.Env = append(os.Environ(), s.env...)
+	return s.Server.Launch(cmd)
 }
 
 // AwaitServing waits until the server serves clients: it is standalone, has a leader, or is the leader. It waits no

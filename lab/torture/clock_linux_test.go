@@ -16,10 +16,19 @@ import (
 	"github.com/leasehold-go/leasehold/redis"
 )
 
-// clockShift builds a library that shifts the clock of a program.
+// clockShift builds a library that shifts the clock of a program, in a folder that all users can
+// read.
 func clockShift(t *testing.T) string {
 	t.Helper()
-	library := filepath.Join(t.TempDir(), "clock.so")
+	dir, err := os.MkdirTemp("", "clock-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a folder that is left does no harm
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	library := filepath.Join(dir, "clock.so")
 	if text, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", library, "testdata/clock.c",
 		"-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%sIs there a C compiler? Debian has one in the package gcc.", err, text)
@@ -45,8 +54,14 @@ func startShifted(t *testing.T, library string) shifted {
 // shift sets how far the server's clock is ahead.
 func (s shifted) shift(t *testing.T, d time.Duration) {
 	t.Helper()
+	shiftClock(t, s.file, d)
+}
+
+// shiftClock sets how far the clock of the server that reads this file is ahead.
+func shiftClock(t *testing.T, file string, d time.Duration) {
+	t.Helper()
 	// The server has the file open, so it must stay the same file.
-	f, err := os.OpenFile(s.file, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,9 @@ func addresses(servers []*redisserver.Server) (all []string) {
 func clients(t *testing.T, addresses []string) (all []goredis.UniversalClient) {
 	t.Helper()
 	for _, address := range addresses {
-		c := goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1})
+		// The client has no timeout of its own: the engine has to end its requests.
+		c := goredis.NewClient(&goredis.Options{Addr: address, ContextTimeoutEnabled: true, DialerRetries: 1,
+			ReadTimeout: -1})
 		t.Cleanup(func() {
 			if err := c.Close(); err != nil {
 				t.Errorf("closing the client: %v", err)
