@@ -22,7 +22,8 @@ var (
 // Programs on bad networks share a server, or a Cluster of three masters. Clocks of servers are off
 // and run at different rates. Requests are late, or lost, or held back until the next grant.
 // Servers freeze, start again empty or with old data, or are replaced by empty spares that have run
-// for long. Slots move, and are reassigned when they are half moved. Whatever happens, nobody holds
+// for long. Slots move, and are reassigned when they are half moved, or when their master is
+// frozen. Whatever happens, nobody holds
 // beside another, tokens grow, and when all faults are over, everybody gets what they ask for. All
 // of it happens in virtual time.
 func TestSchedules(t *testing.T) {
@@ -78,12 +79,13 @@ func (w *simulation) failIfViolated(t *testing.T) {
 
 // counts counts the events that the schedules exist for.
 type counts struct {
-	grants, refused, released, lost, unknown, heldBack, restarts, spares, restored, frozen, moved, halfMoved int
+	grants, refused, released, lost, unknown, heldBack              int
+	restarts, spares, restored, frozen, displaced, moved, halfMoved int
 }
 
 func (c *counts) all() []*int {
 	return []*int{&c.grants, &c.refused, &c.released, &c.lost, &c.unknown, &c.heldBack, &c.restarts, &c.spares,
-		&c.restored, &c.frozen, &c.moved, &c.halfMoved}
+		&c.restored, &c.frozen, &c.displaced, &c.moved, &c.halfMoved}
 }
 
 func (c *counts) add(o *counts) {

@@ -18,7 +18,7 @@ func (w *simulation) disturbServers(rng *rand.Rand) {
 		}
 		at := rng.IntN(len(w.cluster.servers))
 		name := w.checkers[rng.IntN(len(w.checkers))].name
-		what := rng.IntN(10)
+		what := rng.IntN(11)
 		switch {
 		case w.cluster.alone:
 			what = rng.IntN(6)
@@ -53,6 +53,8 @@ func (w *simulation) disturbServers(rng *rand.Rand) {
 			w.cluster.serverAt(address(at)).setBack(by)
 		case 6, 7:
 			w.move(rng, name, false)
+		case 8:
+			w.displace(rng, name)
 		default:
 			w.move(rng, name, true)
 		}
@@ -99,6 +101,24 @@ func (w *simulation) spare(rng *rand.Rand, at int) {
 	w.printf("%s is answered by a spare", address(at))
 	w.cluster.start(at, w.clock(rng), time.Now().Add(-24*time.Hour), map[string]*value{})
 	w.count(&w.counts.spares)
+}
+
+// displace gives the slot of a name to another master while its master is frozen. The keys of the
+// slot are lost. Then the old master goes on, with all requests that it has not seen yet.
+func (w *simulation) displace(rng *rand.Rand, name string) {
+	c, slot := w.cluster, slotOf(name)
+	from := c.masters[slot]
+	to := (from + 1 + rng.IntN(len(c.servers)-1)) % len(c.servers)
+	w.printf("%s is frozen", address(from))
+	frozen := c.serverAt(address(from))
+	frozen.freeze()
+	w.sleep(rng, w.ttl)
+	c.assign(slot, to)
+	w.printf("the slot of %s is given to %s", name, address(to))
+	w.sleep(rng, 2*w.ttl)
+	frozen.thaw()
+	w.printf("%s goes on", address(from))
+	w.count(&w.counts.displaced)
 }
 
 // move moves the slot of a name to another server, key by key. With dies, the old master dies when
