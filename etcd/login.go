@@ -19,6 +19,7 @@ import (
 // a keepalive, which is much work for a server.
 type login struct {
 	user, password string
+	auth           pb.AuthClient          // set once there is a connection
 	token          atomic.Pointer[string] // nil before the first login; empty if authentication was off then
 	loginSlot      chan struct{}          // has room for one call, which logs in
 }
@@ -47,21 +48,35 @@ func (l *login) GetRequestMetadata(_ context.Context, uri ...string) (map[string
 // RequireTransportSecurity implements credentials.PerRPCCredentials. Whether there is TLS is up to the URL.
 func (l *login) RequireTransportSecurity() bool { return false }
 
-// intercept sends a request. If the server does not know the token any more, it logs in and sends the request again,
-// since the first one had no effect. Streams need no such care, because each begins after a request.
+// intercept sends a request, with withToken.
 func (l *login) intercept(
 	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption,
 ) error {
+	send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+	if strings.HasPrefix(method, authService+"/") {
+		return send()
+	}
+	return l.withToken(ctx, send)
+}
+
+// withToken calls send, which sends a request. If the server does not know the token any more, it logs in and calls
+// send again, since the first request had no effect. l may be nil.
+//
+// Among streams only keepalives need it: servers check their token since etcd 3.7. Watches begin after a request.
+func (l *login) withToken(ctx context.Context, send func() error) error {
+	if l == nil {
+		return send()
+	}
 	used := l.token.Load()
-	err := invoke(ctx, method, req, reply, cc, opts...)
-	if !isTokenUnknown(err) || strings.HasPrefix(method, authService+"/") {
+	err := send()
+	if !isTokenUnknown(err) {
 		return err
 	}
-	if err := l.renewToken(ctx, cc, used); err != nil {
+	if err := l.renewToken(ctx, used); err != nil {
 		return err
 	}
-	return invoke(ctx, method, req, reply, cc, opts...)
+	return send()
 }
 
 // isUnchecked reports whether authentication was off at the last login: the servers take any user and password. When it
@@ -79,7 +94,7 @@ func isTokenUnknown(err error) bool {
 }
 
 // renewToken gets another token than the one that was used, unless another call has got one meanwhile.
-func (l *login) renewToken(ctx context.Context, cc grpc.ClientConnInterface, used *string) error {
+func (l *login) renewToken(ctx context.Context, used *string) error {
 	select {
 	case l.loginSlot <- struct{}{}:
 		defer func() { <-l.loginSlot }()
@@ -89,7 +104,7 @@ func (l *login) renewToken(ctx context.Context, cc grpc.ClientConnInterface, use
 	if l.token.Load() != used {
 		return nil
 	}
-	r, err := pb.NewAuthClient(cc).Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
+	r, err := l.auth.Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
 	switch {
 	case err == nil:
 		l.token.Store(&r.Token)

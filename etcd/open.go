@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -85,7 +86,8 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if err == nil && l != nil {
 		client.Username = t.user // doctor shows it
 		ctx, cancel := context.WithTimeout(context.Background(), t.dialTimeout)
-		if err = l.renewToken(ctx, client.ActiveConnection(), nil); err != nil {
+		l.auth = pb.NewAuthClient(client.ActiveConnection())
+		if err = l.renewToken(ctx, nil); err != nil {
 			_ = client.Close() // the first error counts
 		}
 		cancel()

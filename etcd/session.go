@@ -172,7 +172,17 @@ func (e *Engine) keepAlive(ctx context.Context, s *session) (from driver.Instant
 // inOneTerm reports whether both answers come from the same term, and so from the same leader.
 func inOneTerm(a, b *pb.ResponseHeader) bool { return a.GetRaftTerm() == b.GetRaftTerm() }
 
-func (e *Engine) sendKeepalive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
+func (e *Engine) sendKeepalive(
+	ctx context.Context, id clientv3.LeaseID,
+) (r *pb.LeaseKeepAliveResponse, err error) {
+	err = e.login.withToken(ctx, func() (err error) {
+		r, err = e.sendOneKeepalive(ctx, id)
+		return err
+	})
+	return r, err
+}
+
+func (e *Engine) sendOneKeepalive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream
 	stream, err := e.leaseClient.LeaseKeepAlive(ctx)
