@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/postgresserver"
 	"github.com/leasehold-go/leasehold/postgres"
 )
 
@@ -18,28 +19,40 @@ import (
 func TestRequestsAreNotPlannedAgain(t *testing.T) {
 	t.Parallel()
 	const (
-		warm     = 12 // five plans for the arguments at hand, and then one for all
-		counted  = 8
-		attempts = 10
+		warm    = 12 // five plans for the arguments at hand, and then one for all
+		counted = 8
 	)
-	pool, schema := newTables(t)
-	var plans atomic.Int64
-	observed := poolWith(t, func(c *pgxpool.Config) {
-		c.MaxConns = 1
-		c.ConnConfig.RuntimeParams["client_min_messages"] = "log"
-		c.ConnConfig.RuntimeParams["log_planner_stats"] = "on"
-		c.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-			if strings.HasPrefix(n.Message, "PLANNER") {
-				plans.Add(1)
-			}
-		}
-	})
+	// On a server of its own: after other tests make tables, the server plans once more.
+	s := postgresserver.ForTest(t, postgresserver.Config{})
+	pool := dial(t, s)
+	if err := postgres.Migrate(t.Context(), pool, postgres.DefaultSchema); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := pool.Exec(t.Context(), fmt.Sprintf( // it is due at random, and runs long statements
-		"CREATE OR REPLACE FUNCTION %s.sweeps(grants integer) RETURNS boolean LANGUAGE sql AS 'SELECT false'", schema,
+		"CREATE OR REPLACE FUNCTION %s.sweeps(grants integer) RETURNS boolean LANGUAGE sql AS 'SELECT false'",
+		postgres.DefaultSchema,
 	)); err != nil {
 		t.Fatal(err)
 	}
-	e := open(t, observed, schema)
+	c, err := pgxpool.ParseConfig(s.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans atomic.Int64
+	c.MaxConns = 1
+	c.ConnConfig.RuntimeParams["client_min_messages"] = "log"
+	c.ConnConfig.RuntimeParams["log_planner_stats"] = "on"
+	c.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if strings.HasPrefix(n.Message, "PLANNER") {
+			plans.Add(1)
+		}
+	}
+	observed, err := pgxpool.NewWithConfig(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(observed.Close)
+	e := open(t, observed, postgres.DefaultSchema)
 	for _, request := range []struct {
 		name string
 		send func(n int)
@@ -86,17 +99,11 @@ func TestRequestsAreNotPlannedAgain(t *testing.T) {
 		if plans.Load() == 0 {
 			t.Fatal("the server does not tell when it plans")
 		}
-		var again int64
-		for range attempts { // other tests make tables meanwhile, after which the server plans once more
-			before := plans.Load()
-			for n := range counted {
-				request.send(n)
-			}
-			if again = plans.Load() - before; again == 0 {
-				break
-			}
+		before := plans.Load()
+		for n := range counted {
+			request.send(n)
 		}
-		if again > 0 {
+		if again := plans.Load() - before; again > 0 {
 			t.Errorf("%s: %d statements were planned again in %d runs", request.name, again, counted)
 		}
 	}
