@@ -121,9 +121,16 @@ func TestAFrozenServerCostsNoTime(t *testing.T) {
 	servers, addresses := fiveServers(t)
 	m := newMachine(t).use("redlock://" + addresses + "?" + unguarded)
 	run := func() time.Duration {
-		began := time.Now()
-		m.start("run", "a", "--", "true").wait().want(t, 0)
-		return time.Since(began)
+		for n := 1; ; n++ {
+			began := time.Now()
+			r := m.start("run", "a", "--", "true").wait()
+			took := time.Since(began)
+			// Servers count as silent after half a second, which a busy machine may take for an answer.
+			if r.code != 69 || n == attempts {
+				r.want(t, 0)
+				return took
+			}
+		}
 	}
 	healthy := min(run(), run(), run())
 	if err := servers[1].Pause(); err != nil {
