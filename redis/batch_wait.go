@@ -3,34 +3,24 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/batch"
 )
 
 // waitedRequest is a request whose caller waits for the answer, or has left.
 type waitedRequest struct {
 	uncontendedRequest
-	settled  atomic.Bool   // answered, or the caller has left
-	answered chan struct{} // has room for one
-	answer   any
-	err      error
+	reply batch.Reply
 }
 
-// getWaitedRequest returns a new request, or an answered one that can be used again.
-func (b *batcher) getWaitedRequest() *waitedRequest {
-	if w, ok := b.pool.Get().(*waitedRequest); ok {
-		return w
-	}
-	w := &waitedRequest{answered: make(chan struct{}, 1)}
+func (b *batcher) newWaitedRequest() any {
+	w := new(waitedRequest)
 	w.onAnswer = func(answer any, err error) {
-		if !w.settled.CompareAndSwap(false, true) {
+		if !w.reply.Settle(answer, err) {
 			b.engine.releaseGrant(&w.uncontendedRequest, answer, err)
-			return
 		}
-		w.answer, w.err = answer, err
-		w.answered <- struct{}{}
 	}
 	return w
 }
@@ -38,28 +28,12 @@ func (b *batcher) getWaitedRequest() *waitedRequest {
 // wait has the batcher handle a request and returns its answer, or an error when ctx ends. What a take gets after that
 // is released.
 func (b *batcher) wait(ctx context.Context, r *uncontendedRequest) (any, error) {
-	w := b.getWaitedRequest()
-	r.onAnswer = w.onAnswer
+	w := b.pool.Get().(*waitedRequest)
+	r.onAnswer, r.deadline = w.onAnswer, requestDeadline(ctx)
 	w.uncontendedRequest = *r
-	if end, ok := ctx.Deadline(); ok {
-		w.deadline = end
-	} else {
-		w.deadline = time.Now().Add(maxRequestTime)
-	}
-	b.Add(&w.uncontendedRequest)
-	if err := b.Await(ctx, &w.uncontendedRequest, w.answered); err != nil {
-		if driver.HadNoEffect(err) {
-			return nil, err
-		}
-		if w.settled.CompareAndSwap(false, true) {
-			return nil, driver.Spent(err) // the answer may arrive at any time: w must not be used again
-		}
-		<-w.answered
-	}
-	answer, err := w.answer, w.err
+	answer, err := b.Wait(ctx, &w.uncontendedRequest, &w.reply, true)
 	if err == nil { // after an error, the client may still read what it has not sent
-		w.uncontendedRequest, w.answer = uncontendedRequest{onAnswer: w.onAnswer}, nil
-		w.settled.Store(false)
+		w.uncontendedRequest = uncontendedRequest{onAnswer: w.onAnswer}
 		b.pool.Put(w)
 	}
 	return answer, err
@@ -67,6 +41,14 @@ func (b *batcher) wait(ctx context.Context, r *uncontendedRequest) (any, error) 
 
 // maxRequestTime limits a request whose context has no deadline.
 const maxRequestTime = 10 * time.Second
+
+// requestDeadline returns when a request of a batch is useless to its caller.
+func requestDeadline(ctx context.Context) time.Time {
+	if end, ok := ctx.Deadline(); ok {
+		return end
+	}
+	return time.Now().Add(maxRequestTime)
+}
 
 // errBusy fails requests that were not even sent.
 var errBusy = driver.NoEffect(fmt.Errorf("redis: no answer to earlier requests: %w", context.DeadlineExceeded))

@@ -21,7 +21,7 @@ import (
 type batcher struct {
 	batch.Batcher[*uncontendedRequest]
 	engine *Engine
-	pool   sync.Pool // of answered *waitedRequest
+	pool   sync.Pool // of *waitedRequest that were answered
 	calls  sync.Pool // of *scriptCall, whose memory may be used again
 }
 
@@ -37,6 +37,7 @@ const (
 
 func (b *batcher) init(e *Engine) {
 	b.engine = e
+	b.pool.New = b.newWaitedRequest
 	b.calls.New = func() any { return new(scriptCall) }
 	b.Batcher = batch.Batcher[*uncontendedRequest]{
 		MaxSenders: maxSenders,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/batch"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
@@ -21,16 +20,14 @@ type pipeliner struct {
 	batch.Batcher[*pipelinedScript]
 	client   redis.UniversalClient
 	inFlight atomic.Int32 // scripts
-	pool     sync.Pool    // of answered *pipelinedScript
+	pool     sync.Pool    // of *pipelinedScript that were answered
 }
 
 // pipelinedScript is a script that its sender waits for, or has left.
 type pipelinedScript struct {
 	cmd      luascript.SingleCommand
 	deadline time.Time
-	settled  atomic.Bool   // answered, or left
-	answered chan struct{} // has room for one
-	err      error
+	reply    batch.Reply // without a value: the answer is in cmd
 }
 
 // maxUnpipelined is how many scripts may be in flight in commands of their own.
@@ -38,6 +35,7 @@ const maxUnpipelined = 2
 
 func (p *pipeliner) init(e *Engine) {
 	p.client = e.client
+	p.pool.New = func() any { return new(pipelinedScript) }
 	p.Batcher = batch.Batcher[*pipelinedScript]{
 		MaxSenders: maxSenders,
 		MaxOverdue: maxOverdue,
@@ -57,38 +55,18 @@ func (p *pipeliner) send(ctx context.Context, cmd luascript.SingleCommand, leave
 	if p.inFlight.Add(1) <= maxUnpipelined {
 		return p.client.Process(ctx, cmd)
 	}
-	s, ok := p.pool.Get().(*pipelinedScript)
-	if !ok {
-		s = &pipelinedScript{answered: make(chan struct{}, 1)}
+	s := p.pool.Get().(*pipelinedScript)
+	s.cmd, s.deadline = cmd, requestDeadline(ctx)
+	_, err := p.Wait(ctx, s, &s.reply, leave)
+	if err == nil {
+		s.cmd = luascript.SingleCommand{}
+		p.pool.Put(s)
 	}
-	s.cmd = cmd
-	if s.deadline, ok = ctx.Deadline(); !ok {
-		s.deadline = time.Now().Add(maxRequestTime)
-	}
-	p.Add(s)
-	if err := p.Await(ctx, s, s.answered); err != nil {
-		if driver.HadNoEffect(err) {
-			return err
-		}
-		if leave && s.settled.CompareAndSwap(false, true) {
-			return driver.Spent(err) // the client may still read the command
-		}
-		<-s.answered
-	}
-	err := s.err
-	s.cmd, s.err = luascript.SingleCommand{}, nil
-	s.settled.Store(false)
-	p.pool.Put(s)
 	return err
 }
 
 // answer ends a script.
-func (s *pipelinedScript) answer(err error) {
-	if s.settled.CompareAndSwap(false, true) {
-		s.err = err
-		s.answered <- struct{}{}
-	}
-}
+func (s *pipelinedScript) answer(err error) { s.reply.Settle(nil, err) }
 
 // sendAll sends scripts. It reports whether they were answered before the last of their deadlines: after that, others
 // send, too.
