@@ -35,7 +35,7 @@ func (l *lock) turnRequest(a *acquisition) turnRequest {
 func (h *hold) handOverLocked() bool {
 	l := h.lock
 	c := l.client
-	if !h.hasTurn || h.spareTokens == 0 || h.mode != driver.Exclusive || h.dropped || !l.isPlain() {
+	if !h.hasTurn || h.spareTokens == 0 || h.mode != driver.Exclusive || !l.isPlain() {
 		return false
 	}
 	now := driver.Now()
@@ -53,7 +53,6 @@ func (h *hold) handOverLocked() bool {
 		h.token++
 		h.spareTokens--
 		h.openLeases, h.validity.tenureStart, h.contextEnds = 1, now, nil
-		h.handles.Store(1)
 		return turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true
 	})
 }

@@ -27,9 +27,7 @@ type hold struct {
 	weight        int
 	requestedMode driver.Mode // mode of the call; mode may become shared later
 
-	// handles counts the leases of the current tenure that are neither released nor dropped. The garbage collector
-	// counts down too, so handles is not guarded by mu.
-	handles atomic.Int32
+	droppedLeases atomic.Int32 // open leases that were garbage collected; not guarded by mu, as the collector counts
 
 	mu          sync.Mutex
 	phase       phase
@@ -44,7 +42,7 @@ type hold struct {
 	// The current tenure.
 	validity     validity
 	token        uint64
-	openLeases   int           // leases that are not released
+	openLeases   int           // leases that are not released; 0 once the renewer has seen that all were dropped
 	unwatchedBuf [1]*Lease     // memory for the first of unwatched
 	unwatched    []*Lease      // leases that the garbage collector does not watch yet
 	contextEnds  []*contextEnd // for leases whose Context was called
@@ -59,7 +57,6 @@ type hold struct {
 	cleanUpUntil   time.Duration // the clean-up gives up then, whatever the engine has answered
 	firstLease     time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
 	inDanger       bool          // the InDanger event was observed
-	dropped        bool          // all leases were garbage collected without a release
 }
 
 // phase is a stage in the life of a hold.
@@ -206,7 +203,6 @@ func (h *hold) accept(g driver.Grant, start driver.Instant, hasTurn bool) error 
 	h.token, h.spareTokens = g.Token, max(g.Tokens-1, 0)
 	h.setPhaseLocked(phaseHeld)
 	h.openLeases = 1
-	h.handles.Store(1)
 	if ttl < l.ttl {
 		h.firstLease = ttl
 	}
@@ -253,7 +249,9 @@ func (h *hold) renewAtLocked(start driver.Instant) time.Duration {
 // currentTTLLocked returns how long the current lease lasts in whole.
 func (h *hold) currentTTLLocked() time.Duration { return cmp.Or(h.firstLease, h.lock.ttl) }
 
-func (h *hold) isRenewedLocked() bool { return (!h.lock.noRenew || h.firstLease > 0) && !h.dropped }
+func (h *hold) isRenewedLocked() bool {
+	return (!h.lock.noRenew || h.firstLease > 0) && h.openLeases > 0
+}
 
 // dangerTimeLocked returns how much of a lease is left when it is in danger.
 func (h *hold) dangerTimeLocked() time.Duration { return h.currentTTLLocked() / 3 }

@@ -62,7 +62,7 @@ func (h *hold) unwatchLeaseLocked(l *Lease) {
 
 // noteDropped runs when a lease was garbage collected without having been released. It only counts, and the renewer
 // notices: noteDropped may run at any time, outside the synctest bubble of any test.
-func noteDropped(h *hold) { h.handles.Add(-1) }
+func noteDropped(h *hold) { h.droppedLeases.Add(1) }
 
 // Name returns the name that is locked.
 func (l *Lease) Name() string { return l.hold.lock.key.Name }
@@ -152,7 +152,6 @@ func (l *Lease) reenter(ctx context.Context, a *acquisition) (*Lease, error) {
 		return nil, h.lock.newError(a.op, ErrUpgrade, nil)
 	}
 	h.openLeases++
-	h.handles.Add(1)
 	return newLeaseLocked(ctx, h, l.tenure, l.token), nil
 }
 

@@ -26,7 +26,7 @@ func (h *hold) expireLocked(now driver.Instant) afterUnlock {
 	switch {
 	case l.maxHold > 0 && now.Since(h.validity.tenureStart) >= l.maxHold-schedule.Tick:
 		how = LossMaxHold
-	case h.dropped:
+	case h.openLeases == 0:
 		how = LossDropped
 	case l.noRenew:
 		how = LossNotRenewed

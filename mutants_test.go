@@ -36,7 +36,7 @@ var mutants = []mutant{
 		{"after_unlock.go", "\t\tr.err = r.send()\n",
 			"\t\tr.err = r.send()\n\t\tr.hold.mu.Lock()\n\trest := r.hold.endLocked(ErrReleased)\n" +
 				"\t\tr.hold.mu.Unlock()\n\t\trest.run()\n"},
-		{"renewal.go", "if h.handles.Load() <= 0 && !h.dropped {", "if false {"}, // this alone would stop the renewals
+		{"hold.go", " && h.openLeases > 0\n", "\n"}, // this alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
 		{"memory/engine.go", "return en, en.find(h.Owner, h.Token)",

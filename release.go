@@ -28,7 +28,6 @@ func (l *Lease) Release() error {
 func (l *Lease) releaseOneLocked() afterUnlock {
 	h := l.hold
 	h.unwatchLeaseLocked(l)
-	h.handles.Add(-1) // with hold.mu locked, so that the renewer does not take the hold for a dropped one
 	l.lastDeadline = h.validity.deadline()
 	if err := l.errLocked(); err != nil {
 		return afterUnlock{hold: h, err: h.lock.newError("release", err, nil)}

@@ -48,8 +48,8 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest
 		return false, true, h.expireLocked(now)
 	}
 	h.watchLeasesLocked()
-	if h.handles.Load() <= 0 && !h.dropped {
-		h.dropped, rest.dropped = true, true
+	if h.openLeases > 0 && int(h.droppedLeases.Load()) == h.openLeases {
+		h.openLeases, rest.dropped = 0, true
 	}
 	if h.unanswered > 0 && !h.inDanger && left-h.dangerTimeLocked() < schedule.Tick {
 		h.inDanger = true

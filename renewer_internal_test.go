@@ -34,9 +34,8 @@ func TestALeaseThatIsDroppedAndInDanger(t *testing.T) {
 		h := lease.hold
 		h.mu.Lock()
 		h.unanswered = 1
-		handles := h.handles.Swap(0)
+		h.droppedLeases.Store(1)
 		_, _, rest := h.handleDueLocked(driver.Now())
-		h.handles.Store(handles)
 		h.mu.Unlock()
 		rest.run()
 		if danger != 1 {
