@@ -263,17 +263,15 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 	h := newHold(l, a)
 	r := h.takeRequest(a.hasTurn)
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
-	mayHold := false // the engine may have something of this owner
 	for failures := 1; ; failures++ {
 		g, err := h.take(ctx, r)
-		mayHold = mayHold || driver.MayHaveEffect(err)
 		if errors.Is(err, driver.ErrHeld) {
 			a.knownHeld, a.outageSince = true, time.Time{}
 			if a.hasTurn {
 				c.queue.SetHeld(l.key, true)
 			}
 			if !a.try {
-				mayHold, failures = true, 1
+				failures = 1
 				r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
 				g, err = l.waitWhileHeld(ctx, a, h, r, err)
 			}
@@ -285,22 +283,17 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 			err = driver.Spent(err) // a grant that came too late is released
 		}
 		if callErr := l.endOfCall(ctx, a, err); callErr != nil {
-			if mayHold {
-				h.cleanUp()
-			}
+			h.cleanUp()
 			return nil, callErr
 		}
 		if a.hasTurn {
 			c.queue.SetHeld(l.key, false)
 		}
 		if driver.IsSpent(err) {
+			h.cleanUp()
 			spent := h
 			h = newHold(l, a)
 			h.place, r.Owner = spent.place, h.owner
-			if mayHold {
-				spent.cleanUp()
-			}
-			mayHold = false
 		}
 		c.waitBeforeRetry(ctx, failures)
 	}

@@ -1,18 +1,18 @@
 package leasehold
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
-// The clean-up undoes what an owner's requests of unknown outcome may have done. A request that was given up may still
-// be in flight, so one answer to a release is not enough: the release is repeated for one ttl, until one that was sent
-// after that is answered. A take that has effect still later keeps the name for one ttl, for nobody. Nobody relies on
-// it, as its owner is never used again.
+// A take without an answer is of unknown outcome: it may have had an effect, or may have one for one ttl after it was
+// given up, until unknownUntil. Nothing ends that before. A take that has effect still later keeps the name for one
+// ttl, for nobody. Nobody relies on it, as its owner is never used again.
+//
+// The clean-up releases what such a take may have left, or a lease that has ended. One answer to a release is not
+// enough while a take may be in flight: the release is repeated until one that was sent after unknownUntil is answered.
 //
 // After an outage there may be as many clean-ups as there were leases; they must not keep the client from other work,
 // so few are in flight.
@@ -20,18 +20,23 @@ import (
 // maxCleanups is how many clean-up requests may be in flight at once.
 const maxCleanups = 32
 
-// releaseOrCleanUp sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the
-// clean-up.
-func (h *hold) releaseOrCleanUp(r driver.Release) error {
-	c := h.lock.client
-	err := c.sendRelease(context.Background(), r)
-	unknown := err != nil && !driver.IsNo(err)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if unknown || h.uncertainUntil > 0 && h.uncertainUntil > c.schedule.Now() { // usually the clock is not read
-		h.scheduleCleanupLocked(driver.Now())
+// noteOutcome notes the outcome of a take, or of a wait, which takes as well. A grant is something to clean up, too, if
+// the call fails.
+func (h *hold) noteOutcome(err error) {
+	if driver.HadNoEffect(err) {
+		return
 	}
-	return err
+	h.mayHold = true
+	if c := h.lock.client; err != nil && !c.abilities.Local {
+		h.mu.Lock()
+		h.unknownUntil = c.schedule.Now() + h.lock.ttl
+		h.mu.Unlock()
+	}
+}
+
+// isUnknownLocked reports whether a take may still have an effect.
+func (h *hold) isUnknownLocked() bool {
+	return h.unknownUntil > 0 && h.unknownUntil > h.lock.client.schedule.Now() // usually the clock is not read
 }
 
 // scheduleCleanupLocked hands an ended hold to the clean-up, and reports false if the client is closed.
@@ -40,13 +45,16 @@ func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
 	at := s.At(now)
 	h.setPhaseLocked(phaseCleaning)
 	h.cleanUps = 0
-	h.cleanUpUntil = max(at, h.uncertainUntil) + h.lock.ttl + h.lock.client.requests.Timeout
+	h.cleanUpUntil = max(at, h.unknownUntil) + h.lock.ttl + h.lock.client.requests.Timeout
 	return s.Set(&h.entry, at)
 }
 
 // cleanUp ends an attempt that has failed, and releases what it may have left. That happens in the background, or
 // before cleanUp returns if the client is closed.
 func (h *hold) cleanUp() {
+	if !h.mayHold {
+		return
+	}
 	h.mu.Lock()
 	if h.cause == nil {
 		h.cause = ErrUnavailable
@@ -59,41 +67,26 @@ func (h *hold) cleanUp() {
 	}
 }
 
-// sendRelease sends one release, and returns when ctx ends.
-func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
-	if c.abilities.Local {
-		return c.engine.Release(ctx, r)
-	}
-	inner, end := c.requests.Context(ctx, c.requests.Timeout)
-	defer end()
-	return timelimit.CauseOf(ctx, c.engine.Release(inner, r))
-}
-
 // cleanUpOnce sends one release of the clean-up.
 func (h *hold) cleanUpOnce() {
 	c := h.lock.client
 	h.mu.Lock()
 	at := c.schedule.Now()
-	needed, giveUp := h.phase == phaseCleaning, at >= h.cleanUpUntil
-	var r driver.Release
-	switch {
-	case !needed:
-	case giveUp:
-		h.setPhaseLocked(phaseEnded)
-	default:
-		h.cleanUps++
-		r = h.releaseRequestLocked(h.keepForLocked())
-	}
-	h.mu.Unlock()
-	switch {
-	case !needed:
+	if h.phase != phaseCleaning {
+		h.mu.Unlock()
 		return
-	case giveUp:
+	}
+	if at >= h.cleanUpUntil {
+		h.setPhaseLocked(phaseEnded)
+		h.mu.Unlock()
 		c.log.Write(slog.LevelWarn,
 			"clean-up given up: the engine did not answer; the lock is free when its ttl has passed",
 			"kind", h.lock.key.Kind.String(), "name", h.lock.key.Name)
 		return
 	}
+	h.cleanUps++
+	r := h.releaseRequestLocked(h.keepForLocked())
+	h.mu.Unlock()
 	h.noteCleanup(at, c.sendRelease(c.lifetime, r))
 }
 
@@ -115,13 +108,13 @@ func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 	}
 	at := c.schedule.Now()
 	answered := err == nil || driver.IsNo(err)
-	if answered && sent >= h.uncertainUntil {
+	if answered && sent >= h.unknownUntil {
 		h.setPhaseLocked(phaseEnded)
 		return true
 	}
 	next := at + c.pause(50*time.Millisecond, h.cleanUps, max(h.lock.ttl/4, time.Second))
 	if answered {
-		next = min(next, max(h.uncertainUntil, at+10*time.Millisecond))
+		next = min(next, max(h.unknownUntil, at+10*time.Millisecond))
 	}
 	return c.schedule.Set(&h.entry, next)
 }

@@ -26,6 +26,7 @@ type hold struct {
 	place         string // place in the engine's queue: the first owner of the call
 	weight        int
 	requestedMode driver.Mode // mode of the call; mode may become shared later
+	mayHold       bool        // the engine may have something to clean up if the call fails; used by the call alone
 
 	droppedLeases atomic.Int32 // open leases that were garbage collected; not guarded by mu, as the collector counts
 
@@ -48,15 +49,17 @@ type hold struct {
 	contextEnds  []*contextEnd // for leases whose Context was called
 	cause        error         // why the hold ended
 
-	// The renewer and the clean-up. Durations here are times on the clock of the schedule (schedule.Now).
-	entry          schedule.Entry[*hold]
-	nextRenewal    time.Duration // when the next renewal is due
-	unanswered     int           // renewals in a row without an answer, or still without one
-	cleanUps       int           // releases of the clean-up
-	uncertainUntil time.Duration // until then one answer is not enough for the clean-up: a take may be in flight
-	cleanUpUntil   time.Duration // the clean-up gives up then, whatever the engine has answered
-	firstLease     time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
-	inDanger       bool          // the InDanger event was observed
+	// The renewer. Times are those of the clock of the schedule (schedule.Now).
+	entry       schedule.Entry[*hold]
+	nextRenewal time.Duration // when the next renewal is due
+	unanswered  int           // renewals in a row without an answer, or still without one
+	firstLease  time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
+	inDanger    bool          // the InDanger event was observed
+
+	// The clean-up, and times of the same clock. See cleanup.go.
+	unknownUntil time.Duration // until then a take of unknown outcome may have an effect; 0 if there was none
+	cleanUps     int           // releases of the clean-up
+	cleanUpUntil time.Duration // the clean-up gives up then, whatever the engine has answered
 }
 
 // phase is a stage in the life of a hold.
@@ -106,28 +109,26 @@ func (h *hold) releaseRequestLocked(keep time.Duration) driver.Release {
 }
 
 // take asks the engine once. A grant says when its lease starts.
-func (h *hold) take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (h *hold) take(ctx context.Context, r driver.Request) (g driver.Grant, err error) {
 	c := h.lock.client
+	var start driver.Instant
 	if c.abilities.Local {
-		start := driver.Now()
-		g, err := c.engine.Take(ctx, r)
-		if g.Start.IsZero() {
-			g.Start = start
+		start = driver.Now()
+		g, err = c.engine.Take(ctx, r)
+	} else {
+		limiter := c.takeLimits.For(r.Key)
+		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.TimeFor(validFor(r.TTL)))
+		if refused != nil {
+			return driver.Grant{}, refused
 		}
-		return g, err
+		start = driver.Now()
+		inner, end := c.requests.Context(ctx, limit)
+		defer end()
+		g, err = c.engine.Take(inner, r)
+		err = timelimit.CauseOf(ctx, err)
+		limiter.Done(err == nil || driver.IsNo(err))
 	}
-	limiter := c.takeLimits.For(r.Key)
-	limit, err := limiter.Admit(ctx, c.lifetime, c.requests.TimeFor(validFor(r.TTL)))
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	start := driver.Now()
-	inner, end := c.requests.Context(ctx, limit)
-	defer end()
-	g, err := c.engine.Take(inner, r)
-	err = timelimit.CauseOf(ctx, err)
-	limiter.Done(err == nil || driver.IsNo(err))
-	h.noteUncertain(err, r.TTL)
+	h.noteOutcome(err)
 	if g.Start.IsZero() {
 		g.Start = start
 	}
@@ -139,25 +140,16 @@ func (h *hold) wait(ctx context.Context, r driver.Request) (driver.Grant, error)
 	c := h.lock.client
 	ctx, end := c.cancelOnClose(ctx)
 	defer end()
+	h.mayHold = true // the owner has joined the queue
 	g, err := c.engine.Wait(ctx, r)
 	if !c.abilities.Local {
 		err = timelimit.CauseOf(ctx, err)
-		h.noteUncertain(err, r.TTL)
 	}
+	h.noteOutcome(err)
 	if err == nil && g.Start.IsZero() {
 		err = errGrantWithoutStart
 	}
 	return g, err
-}
-
-// noteUncertain notes that a request may take effect after its caller has given up.
-func (h *hold) noteUncertain(err error, ttl time.Duration) {
-	if err == nil || driver.HadNoEffect(err) {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.uncertainUntil = h.lock.client.schedule.Now() + ttl
 }
 
 var (

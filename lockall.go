@@ -147,7 +147,6 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 		a.knownHeld = errors.Is(err, driver.ErrHeld)
 		return nil, nil
 	}
-	mayHold := driver.MayHaveEffect(err)
 	set, err := acceptAll(ctx, a, holds, grants, start, err)
 	uncounted -= len(set.leases)
 	if err == nil {
@@ -158,9 +157,7 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 	if callErr == nil {
 		callErr = rest[0].lock.newError(a.op, ErrUnavailable, err)
 	}
-	if mayHold {
-		cleanUpAll(rest)
-	}
+	cleanUpAll(rest)
 	c.endTurns(locks[len(set.leases):])
 	rest[0].lock.observeFailed(ctx, a, callErr)
 	set.Release()
@@ -195,9 +192,9 @@ func (c *Client) sendTakeAll(ctx context.Context, engine driver.AllTaker, holds 
 			return engine.TakeAll(ctx, batch)
 		})
 		limiter.Done(err == nil || driver.IsNo(err))
-		for _, h := range holds {
-			h.noteUncertain(err, h.lock.ttl)
-		}
+	}
+	for _, h := range holds {
+		h.noteOutcome(err)
 	}
 	if err == nil && len(grants) != len(batch) {
 		err = fmt.Errorf("the engine answered %d grants to %d requests", len(grants), len(batch))

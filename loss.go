@@ -37,7 +37,7 @@ func (h *hold) expireLocked(now driver.Instant) afterUnlock {
 // refuseLocked ends a hold that the engine no longer knows. A take that is still in flight may yet take the lock for
 // nobody: then it is cleaned up.
 func (h *hold) refuseLocked() afterUnlock {
-	return h.loseLocked(LossRefused, h.uncertainUntil > h.lock.client.schedule.Now())
+	return h.loseLocked(LossRefused, h.isUnknownLocked())
 }
 
 // loseLocked ends a hold that was not released. If cleanUp is set, the engine may still have it, and is asked to

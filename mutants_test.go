@@ -85,14 +85,13 @@ var mutants = []mutant{
 		{"lease.go", "if err != nil && end != nil {", "if false {"},
 	}, test: "TestContextIsDoneOnceTheLeaseIsOver"},
 	{name: "take of unknown outcome forgotten", edits: []edit{
-		{"acquire.go", "\t\t\tif mayHold {\n\t\t\t\th.cleanUp()\n\t\t\t}\n\t\t\treturn nil, callErr",
-			"\t\t\treturn nil, callErr"},
+		{"acquire.go", "\t\t\th.cleanUp()\n\t\t\treturn nil, callErr", "\t\t\treturn nil, callErr"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 	{name: "locks taken in one step although one is held", edits: []edit{
 		{"memory/all.go", "en.queue == nil && en.fits(r)", "true"},
 	}},
 	{name: "locks of unknown outcome forgotten", edits: []edit{
-		{"lockall.go", "if mayHold {", "if mayHold && false {"},
+		{"lockall.go", "\tcleanUpAll(rest)\n", ""},
 	}, test: "TestLockAllOfUnknownOutcomeLeavesNothing"},
 	{name: "turns kept after one step was refused", edits: []edit{
 		{"lockall.go", "\t\tc.endTurns(locks[1:])\n", ""},
@@ -104,7 +103,7 @@ var mutants = []mutant{
 		{"lock.go", "return l.hold.lock.newError(\"work under\", e.Err, work)", "return work"},
 	}, test: "TestDoSaysWhyTheWorkWasCancelled"},
 	{name: "clean-up ends with its first answer", edits: []edit{
-		{"cleanup.go", "answered && sent >= h.uncertainUntil {", "answered {"},
+		{"cleanup.go", "answered && sent >= h.unknownUntil {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},
 }
 

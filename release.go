@@ -1,8 +1,12 @@
 package leasehold
 
 import (
+	"context"
 	"slices"
 	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/timelimit"
 )
 
 // Release ends the lease. It does not depend on any context and takes no longer than a request may. It may be called
@@ -64,6 +68,30 @@ func (h *hold) endLocked(cause error) afterUnlock {
 	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
 	h.lock.client.schedule.Remove(&h.entry)
 	return rest
+}
+
+// releaseOrCleanUp sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the
+// clean-up.
+func (h *hold) releaseOrCleanUp(r driver.Release) error {
+	c := h.lock.client
+	err := c.sendRelease(context.Background(), r)
+	unknown := err != nil && !driver.IsNo(err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if unknown || h.isUnknownLocked() {
+		h.scheduleCleanupLocked(driver.Now())
+	}
+	return err
+}
+
+// sendRelease sends one release, and returns when ctx ends.
+func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
+	if c.abilities.Local {
+		return c.engine.Release(ctx, r)
+	}
+	inner, end := c.requests.Context(ctx, c.requests.Timeout)
+	defer end()
+	return timelimit.CauseOf(ctx, c.engine.Release(inner, r))
 }
 
 // releaseEventLocked returns the event of a release that is about to happen, or nil if nobody observes it.
