@@ -87,20 +87,17 @@ func (h *hold) cleanUpOnce() {
 	h.cleanUps++
 	r := h.releaseRequestLocked(h.keepForLocked())
 	h.mu.Unlock()
-	h.noteCleanup(at, c.sendRelease(c.lifetime, r))
-}
-
-// noteCleanup handles the answer to a release of the clean-up that was sent at the time sent.
-func (h *hold) noteCleanup(sent time.Duration, err error) {
+	err := c.sendRelease(c.lifetime, r)
 	h.mu.Lock()
-	open := h.noteCleanupLocked(sent, err)
+	open := h.noteCleanupLocked(at, err)
 	h.mu.Unlock()
 	if !open {
-		h.lock.client.closeErrs.add(h.endOnClose())
+		c.closeErrs.add(h.endOnClose())
 	}
 }
 
-// noteCleanupLocked is noteCleanup under mu. It reports false if the client is closed.
+// noteCleanupLocked handles the answer to a release of the clean-up that was sent at the time sent. It reports false if
+// the client is closed.
 func (h *hold) noteCleanupLocked(sent time.Duration, err error) (open bool) {
 	c := h.lock.client
 	if h.phase != phaseCleaning {

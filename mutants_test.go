@@ -76,10 +76,10 @@ var mutants = []mutant{
 		{"acquire.go", "h.place, r.Owner = spent.place, h.owner", "h.place, h.owner = spent.place, spent.owner"},
 	}},
 	{name: "waiter of the local queue counts as one that has not waited", edits: []edit{
-		{"acquire.go", "a.knownHeld = a.knownHeld || turn.Held", ""},
+		{"acquire_wait.go", "a.knownHeld = a.knownHeld || turn.Held", ""},
 	}, test: "TestLocalWaitersSurviveAnOutage"},
 	{name: "no answer counts as held", edits: []edit{
-		{"acquire.go", "if a.knownHeld {\n\t\treturn nil", "if true {\n\t\treturn nil"},
+		{"acquire_wait.go", "if a.knownHeld {\n\t\treturn nil", "if true {\n\t\treturn nil"},
 	}, test: "TestNoAnswerWithinTheWaitLimitIsNotHeld"},
 	{name: "lease ends before its context", edits: []edit{
 		{"lease.go", "if err != nil && end != nil {", "if false {"},

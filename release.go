@@ -75,10 +75,9 @@ func (h *hold) endLocked(cause error) afterUnlock {
 func (h *hold) releaseOrCleanUp(r driver.Release) error {
 	c := h.lock.client
 	err := c.sendRelease(context.Background(), r)
-	unknown := err != nil && !driver.IsNo(err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unknown || h.isUnknownLocked() {
+	if err != nil && !driver.IsNo(err) || h.isUnknownLocked() {
 		h.scheduleCleanupLocked(driver.Now())
 	}
 	return err
