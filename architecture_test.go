@@ -150,3 +150,28 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		t.Errorf("%d rows name a file: the tables have another form", rows)
 	}
 }
+
+// The table of files in docs/architecture.md has each file of the root package and of package redis, once.
+func TestArchitectureListsAllFiles(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| What needs them | Files |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, pattern := range []string{"*.go", "redis/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			if n := strings.Count(table, "`"+filepath.ToSlash(file)+"`"); n != 1 {
+				t.Errorf("the table has %s %d times, want once", file, n)
+			}
+		}
+	}
+}
