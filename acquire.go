@@ -105,18 +105,18 @@ func withTimeout(ctx context.Context, limit time.Duration, cause error) (context
 	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
-// acquireFromEngine asks the engine until it grants or the call ends. This is what follows an error of Take or Wait,
-// and whether the owner is cleaned up if the call ends there. The marks are those of driver/errors.go.
+// acquireFromEngine asks the engine until it grants or the call ends: see endOfCall. This is what follows an error of
+// Take or Wait. "If needed" means: if an earlier request may have had an effect.
 //
-//	error                           next, if the call goes on      clean-up, if it ends
-//	ErrHeld                         Wait; a try ends               yes, the owner has joined; not for a try
-//	ErrTooManyWaiters, Permanent    the call always ends           if an earlier request may have had an effect
-//	NoEffect                        Take                           likewise
-//	Spent and NoEffect              Take with a fresh owner        likewise, and if the call goes on, too
-//	Spent, or a grant came late     Take with a fresh owner        yes, and if the call goes on, too
-//	without a mark, as no answer    Take                           yes
+//	error (see driver/errors.go)    if the call ends               if it goes on
+//	ErrHeld                         clean-up; a try: if needed     Wait
+//	ErrTooManyWaiters, Permanent    clean-up, if needed
+//	NoEffect                        clean-up, if needed            Take
+//	Spent and NoEffect              clean-up, if needed            the same, and Take with a fresh owner
+//	Spent, or a grant came late     clean-up                       clean-up, and Take with a fresh owner
+//	without a mark, as no answer    clean-up                       Take
 //
-// A fresh owner has the place of the one before in the queue. Whether the call goes on: see endOfCall.
+// A fresh owner has the place of the one before in the queue.
 func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, error) {
 	c := l.client
 	h := newHold(l, a)
@@ -146,7 +146,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 			return nil, callErr
 		}
 		if a.hasTurn {
-			c.queue.SetHeld(l.key, false)
+			c.queue.SetHeld(l.key, false) // nobody knows; other tries wait for the next answer
 		}
 		if driver.IsSpent(err) {
 			h.cleanUp()

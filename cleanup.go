@@ -7,9 +7,9 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// A take without an answer is of unknown outcome: it may have had an effect, or may have one for one ttl after it was
-// given up, until unknownUntil. Nothing ends that before. A take that has effect still later keeps the name for one
-// ttl, for nobody. Nobody relies on it, as its owner is never used again.
+// A take without an answer is of unknown outcome: it may have had an effect, or may still have one. The clean-up counts
+// on that for one ttl after the take was given up, until unknownUntil. An effect after that is possible. It keeps the
+// name for one ttl, for nobody, and breaks nothing, as the owner is never used again.
 //
 // The clean-up releases what such a take may have left, or a lease that has ended. One answer to a release is not
 // enough while a take may be in flight: the release is repeated until one that was sent after unknownUntil is answered.

@@ -142,7 +142,7 @@ func (e *Engine) areGrantsClosed(ctx context.Context, s script, n redisKeys, srv
 		}
 	}
 	closed = listErr != nil || marker.closedFor() > 0
-	if closed && s.grantPolicy() == grantsAlways {
+	if closed && s.grantPolicy() == grantsWhenSent {
 		return true, errGrantsClosed
 	}
 	return closed, nil

@@ -198,13 +198,13 @@ type grantPolicy int
 const (
 	grantsNever        grantPolicy = iota
 	grantsUnlessClosed             // its last argument is "1" while grants are closed: then it grants nothing
-	grantsAlways                   // do not run it while grants are closed
+	grantsWhenSent                 // it does not heed that grants are closed, so it is not sent then
 )
 
 func (s script) grantPolicy() grantPolicy {
 	switch s {
 	case scriptTakeFree, scriptBatch:
-		return grantsAlways
+		return grantsWhenSent
 	case scriptTake, scriptTakeAll, scriptRelease, scriptDowngrade, scriptForce, scriptLeakSweep:
 		return grantsUnlessClosed
 	}

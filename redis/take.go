@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -38,6 +39,43 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		return e.takeOrJoin(ctx, r, n, known)
 	}
 	return g, err
+}
+
+// takeState is what is known of a take before takeOrJoin. What a take sends first:
+//
+//	the name is probably free                                take_free.lua (takeUncontended)
+//	it was contended a short while ago, and the call may     take.lua, and joins (assumedHeld)
+//	wait
+//	take_free.lua cannot take it: a semaphore, a read lock,  take.lua, without joining (undecided)
+//	with replicas, or others waited at the last grant
+//
+// What it does after an answer:
+//
+//	granted, or refused to a call that may not wait          nothing (decided)
+//	take_free.lua cannot decide, or grants are closed        take.lua, without joining (undecided)
+//	refused to a call that may wait                          take.lua, and joins (refusedNow)
+type takeState int
+
+const (
+	decided     takeState = iota // the last answer was final
+	undecided                    // only take.lua can decide
+	refusedNow                   // it wants to join, and was just refused
+	assumedHeld                  // it wants to join, and the name was found held a short while ago
+)
+
+// errUndecided says that take_free.lua cannot decide a take.
+var errUndecided = errors.New("only take.lua can decide")
+
+// afterAnswer returns what is known of a take after an answer.
+func afterAnswer(r quorumnode.Request, err error) takeState {
+	_, closed := errors.AsType[*ClosedError](err)
+	switch {
+	case errors.Is(err, errUndecided):
+		return undecided
+	case r.Join && (closed || errors.Is(err, driver.ErrHeld)):
+		return refusedNow
+	}
+	return decided
 }
 
 // canTakeUncontended reports whether takeUncontended can handle a request if the name is free. If others waited for it

@@ -34,10 +34,12 @@ if mine then
 end
 
 handOver(place, false)
--- The request is late if another owner of the call has been at its place or is about to come: the first owner then
--- does not wait any more. The same holds for later owners: those of a call come one after the other, with growing
--- tickets. An example: A waits at the place A, and is spent. The call goes on there as B: "oA" is B then, or "!A" until
--- B has come if the head is kept for it. A request of A that arrives only now must neither join nor be granted.
+-- A request is late, and must neither join nor be granted, if
+--   it is of the first owner of its call, and the place has a record of an owner ("o"): another one has been there;
+--   the place is kept ("!") for the owner that comes after it;
+--   the owner at the place has a larger ticket: owners of a call come one after the other, with growing tickets.
+-- For example, A waits at the place A, and is spent. The call goes on there as B: "oA" is B then, or "!A" until B has
+-- come if the head is kept for it.
 local previous = readWaiter(place)
 local late = place == owner and call('HEXISTS', infoKey, 'o' .. place) == 1
 late = late or ownerAt(place) == '!' .. owner

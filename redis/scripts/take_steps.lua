@@ -27,9 +27,9 @@ if last and last < floor then
   return 1
 end
 local tokens = lastText and lastText - floor + 1 or 1
-if not last or not (last + tokens <= MAX_TOKEN) then -- also if it is not a number: take.lua handles that
+if not last or not (last + tokens <= MAX_TOKEN) then -- with a "q" it is no number: others wait, so undo both steps
   call('DEL', valueKey)
-  call('SET', tokenKey, before, 'PX', tokenTTL(last or 0))
+  call('SET', tokenKey, before, 'KEEPTTL')
   return 0
 end
 local owner, rest = string.match(text, '^([^\n]*\n)%d+(.*)$')
