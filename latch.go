@@ -9,7 +9,8 @@ import (
 )
 
 // Latch is a count that goes down to zero, on which callers wait. It has no holder and no lease. It is forgotten when
-// nobody has set it or counted it down for as long as its TTL, by default 24 h.
+// nobody has set it or counted it down for as long as its TTL, by default 24 h. The engine redisson keeps one that is
+// set for 24 h until it is at zero.
 type Latch struct{ lock *lock }
 
 // Latch returns the latch with that name. Only the options TTL and WaitLimit apply to it. Not every engine has latches:

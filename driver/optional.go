@@ -45,7 +45,7 @@ type Wanter interface {
 // Latcher is implemented by an engine with latches.
 //
 // A latch lives for TTL after the last TrySet or CountDown, even if its count is zero, and is then
-// forgotten.
+// forgotten. One that was set for 24 h, the longest TTL, an engine may keep until its count is zero.
 type Latcher interface {
 	// TrySet sets the latch to Count if it is not set or its count is zero, and reports whether it
 	// did. A TrySet with the ID that set the latch answers true again.

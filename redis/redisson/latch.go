@@ -3,20 +3,27 @@ package redisson
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-// A latch is an RCountDownLatch: a number that is gone at zero. Programs in Java know neither generations nor a time to
-// live, nor whether a latch at zero was ever set. What the contract of engines needs besides is in a hash beside:
+// A latch is an RCountDownLatch: a number that is gone at zero, and that lives until then. Programs in Java know no
+// generations and no time to live, and not whether a latch at zero was ever set. What the contract of engines needs
+// besides is in a hash beside, which ends a day after a program in Go has last set the latch or counted it down:
 //
-//   - A latch that a program in Java has set has generation 0 and lives until it comes down to zero. If no program in
-//     Go has counted it down, it is then not set for them, while programs in Java take every latch that is not set for
-//     one at zero.
-//   - A latch that a program in Go has set is gone when its time to live has passed. Programs in Java that wait are not
-//     notified of that, as the server sends no message for it, and then go on as if it were at zero.
+//   - A number without a hash has generation 0: a program in Java has set it, or nobody in Go has used it for a day.
+//     Who waits for a generation whose hash has ended waits on, until the number is gone. If no hash is left then, the
+//     latch is not set for programs in Go that come later, while those in Java take every latch that is not set for one
+//     at zero.
+//   - A latch that is set with a time to live of less than a day, the longest that there is, is gone when that has
+//     passed. Programs in Java that wait are not notified of that, as the server sends no message for it, and then go
+//     on as if it were at zero.
+//   - A program in Java that sets a latch anew leaves the hash as it is. If the latch had a time to live, its
+//     generation is over, as the new number has none. If it had none, nothing tells the two apart: who has not looked
+//     in between waits for the new one, as programs in Java do.
 
 func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 func latchHash(name string) string    { return withPrefix("leasehold_latch", name) }
@@ -85,17 +92,8 @@ func (e *Engine) DeleteLatch(ctx context.Context, name string) (bool, error) {
 // LatchState implements [driver.Latcher].
 func (e *Engine) LatchState(ctx context.Context, name string) (driver.LatchState, error) {
 	return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {
-		return newLatchState(keys, false)
+		return call{latchStatus, keys[:3], []any{0, ""}}
 	}))
-}
-
-// newLatchState makes a call that reads a latch. A latch that programs in Go have not used looks like any other number.
-func newLatchState(keys []string, usedOnly bool) call {
-	used := 0
-	if usedOnly {
-		used = 1
-	}
-	return call{latchStatus, keys[:3], []any{used}}
 }
 
 // WaitLatch implements [driver.Latcher].
@@ -104,17 +102,20 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	if err != nil {
 		return err
 	}
+	last := driver.LatchState{Generation: generation, TTL: driver.NoTTL}
 	ended := e.pollUntil(ctx, latchChannel(full), false, func() (again time.Duration, done bool) {
 		var st driver.LatchState
-		st, err = e.pollLatch(ctx, name)
+		st, err = e.pollLatch(ctx, name, generation)
 		switch {
-		case errors.Is(err, driver.ErrNotSet) && generation == 0:
-			err = nil // a program in Java had set it, so it is gone because it came down to zero
+		case errors.Is(err, driver.ErrNotSet) && last.Generation == 0 && last.TTL == driver.NoTTL:
+			err = nil // there was only the number, without an end, so it is gone because it came down to zero
 			return 0, true
 		case err != nil:
 			return 0, true
 		}
-		return st.TTL, st.Count == 0 || st.Generation != generation
+		last = st
+		// Generation 0 says that the hash is gone, which is no news of the count.
+		return st.TTL, st.Count == 0 || st.Generation != generation && st.Generation != 0
 	})
 	if ended != nil {
 		return driver.NoEffect(ended)
@@ -122,14 +123,16 @@ func (e *Engine) WaitLatch(ctx context.Context, name string, generation uint64) 
 	return err
 }
 
-// pollLatch reads a latch within the time of one step of waiting.
-func (e *Engine) pollLatch(ctx context.Context, name string) (driver.LatchState, error) {
+// pollLatch reads a latch for one who waits for a generation, within the time of one step of waiting.
+func (e *Engine) pollLatch(ctx context.Context, name string, generation uint64) (driver.LatchState, error) {
 	return within(ctx, answerTimeout, func(ctx context.Context) (driver.LatchState, error) {
-		return e.LatchState(ctx, name)
+		return replies.Latch(e.runLatch(ctx, name, func(keys []string, _ string) call {
+			return call{latchStatus, keys[:3], []any{0, strconv.FormatUint(generation, 10)}}
+		}))
 	})
 }
 
-// latchQuestion returns what a listing asks about a latch.
+// latchQuestion returns what a listing asks about a latch. One that programs in Go have not used looks like any number.
 func (e *Engine) latchQuestion(k driver.Key) (*question, error) {
 	name, err := e.latchName(k.Name)
 	if _, refused := errors.AsType[*NameError](err); refused {
@@ -138,7 +141,8 @@ func (e *Engine) latchQuestion(k driver.Key) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &question{newLatchState(latchKeys(name), true), func(answer any) (driver.Status, bool, error) {
+	used := call{latchStatus, latchKeys(name)[:3], []any{1, ""}}
+	return &question{used, func(answer any) (driver.Status, bool, error) {
 		st, err := replies.Latch(answer, nil)
 		if errors.Is(err, driver.ErrNotSet) {
 			return driver.Status{}, false, nil

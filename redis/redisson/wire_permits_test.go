@@ -41,8 +41,6 @@ var ofRefusedPermits = append(slices.Clone(ofPermits),
 // ofLatch are those of RCountDownLatch.
 var ofLatch = []redissonwire.Deviation{
 	{Why: "A key of its own says who has set the latch, and who counted down.", Line: `^[kw] .*leasehold_latch:.*`},
-	{Why: "A latch that was set in Go ends some time.", Line: `^w pexpireat .*`},
-	{Why: "A latch that was set in Go ends some time.", Line: `^(k \S+ string) ttl ~\d+`, To: "$1"},
 	{Why: "A delete notifies waiters, who would sleep on.", Line: `^(m|w publish) (\S+{deleted}) [01]$`, To: "$1 $2"},
 }
 
@@ -312,7 +310,7 @@ func (s *wirePermits) callLatch(
 ) (any, error) {
 	switch method {
 	case "trySetCount":
-		return e.TrySet(ctx, latchSet(c.Name, int(c.Args[0].(int64))))
+		return e.TrySet(ctx, endlessLatch(c.Name, int(c.Args[0].(int64))))
 	case "countDown":
 		_, err := e.CountDown(ctx, latchDown(c.Name))
 		if errors.Is(err, driver.ErrNotSet) {

@@ -11,8 +11,8 @@ import (
 // CountDownLatch is an RCountDownLatch of Redisson: a count that goes down to zero, on which callers wait. Nobody owns
 // it, and it has no lease. As in Redisson, a latch that is not set counts as one at zero: set it before others wait.
 //
-// A latch that was set in Go is forgotten when no program in Go has set it or counted it down for its TTL, by default
-// 24 h: leasehold.TTL sets another one. It is safe for concurrent use.
+// It lives until it is at zero, also if no program in Go uses it for long. With leasehold.TTL of less than 24 h, it is
+// forgotten when no program in Go has set it or counted it down for so long. It is safe for concurrent use.
 //
 // Errors are those of [leasehold.Latch].
 type CountDownLatch struct {

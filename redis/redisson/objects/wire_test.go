@@ -41,8 +41,6 @@ var ofPrefixes = []redissonwire.Deviation{
 	{Why: "A reader's key and its ttl are set by one command.", Line: `^w set \S+:rwlock_timeout:1 1( px \d+)?$`},
 	{Why: "What has ended is removed by its end.", Line: `^w zremrangebyscore .*`},
 	{Why: "Permits without a lease have one.", Line: `\b922337203685477\b|\bnow\+30000\b`, To: "END"},
-	{Why: "A latch that was set in Go ends some time.", Line: `^w pexpireat .*`},
-	{Why: "A latch that was set in Go ends some time.", Line: `^(k \S+ string) ttl ~\d+ (\d)$`, To: "$1 $2"},
 }
 
 // ofWatchdogs are more of those.

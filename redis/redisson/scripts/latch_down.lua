@@ -1,6 +1,6 @@
 -- Counts a latch down by one, not below zero, once for each id.
 -- KEYS: see latch.lua; the channel.
--- ARGV: id of the attempt, PUBLISH or SPUBLISH, milliseconds to live.
+-- ARGV: id of the attempt, PUBLISH or SPUBLISH, milliseconds to live of a count that has an end.
 -- Returns {generation, count, milliseconds to live}, or 0 if the latch is not set.
 local id, command, lifetime = 'id ' .. ARGV[1], ARGV[2], tonumber(ARGV[3])
 local generation, count, left = read()
@@ -13,17 +13,18 @@ if generation == '0' and known ~= '0' then -- a program in Java has set it
   redis.call('hset', ours, 'generation', '0', 'before', known or '0')
 end
 if redis.call('hexists', ours, id) == 0 then
+  local mayEnd = generation ~= '0' and left >= 0
   if count > 0 then
     redis.call('hset', ours, id, 1)
     count = redis.call('decr', latch)
     if count == 0 then
       redis.call('del', latch)
       redis.call(command, KEYS[4], '0')
-    elseif generation ~= '0' and lifetime < left then
+    elseif mayEnd and lifetime < left then
       redis.call(command, KEYS[4], '1') -- waiters shall learn that it lives shorter
     end
   end
-  live(generation, lifetime)
-  if generation ~= '0' or count == 0 then left = lifetime end
+  local lives = live(generation, count, left, lifetime)
+  if mayEnd or count == 0 then left = lives end
 end
 return {generation, count, left}
