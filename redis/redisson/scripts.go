@@ -56,6 +56,12 @@ var (
 	permitsForceText string
 	//go:embed scripts/permits_status.lua
 	permitsStatusText string
+	//go:embed scripts/permits_set.lua
+	permitsSetText string
+	//go:embed scripts/permits_count.lua
+	permitsCountText string
+	//go:embed scripts/permits_by_id.lua
+	permitsByIDText string
 
 	//go:embed scripts/rw_common.lua
 	readWriteText string
@@ -124,4 +130,7 @@ var (
 	permitsRenew   = luascript.New(permitsText + permitsRenewText)
 	permitsForce   = luascript.New(publishingText + permitsText + permitsForceText)
 	permitsStatus  = luascript.New(permitsText + permitsStatusText)
+	permitsSet     = luascript.New(publishingText + permitsText + permitsSetText)
+	permitsCount   = luascript.New(publishingText + permitsText + permitsCountText)
+	permitsByID    = luascript.New(publishingText + permitsText + permitsByIDText)
 )

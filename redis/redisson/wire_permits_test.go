@@ -53,7 +53,7 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 		deviations []redissonwire.Deviation
 	}{
 		"permits": {[]string{
-			"permits are taken and released", "a permit expires", "a permit expires and is released",
+			"permits are set", "permits are taken and released", "a permit expires", "a permit expires and is released",
 			"permits with a ttl", "names with braces",
 		}, ofPermits},
 		"permits ": {[]string{
@@ -187,8 +187,10 @@ func (s *wirePermits) callPermits(
 			return false, nil
 		}
 		return err == nil, err
+	case "getLeaseTime", "delete":
+		return s.asInJava(method, c)
 	}
-	return s.asInJava(method, c)
+	return numberOfPermits(ctx, e.PermitExpirableSemaphore(c.Name), method, c)
 }
 
 // asInJava makes a call that the engine does not have, with what Redisson writes.
@@ -197,51 +199,44 @@ func (s *wirePermits) asInJava(method string, c redissonwire.Call) (any, error) 
 	if !strings.Contains(tag, "{") {
 		tag = "{" + tag + "}"
 	}
-	held, channel := tag+":timeout", "redisson_sc:"+tag
-	ask := func(words ...string) int64 {
+	ask := func(words ...string) string {
 		answer, err := s.server.Command(words...)
 		if err != nil {
 			s.t.Error(err)
 		}
-		if text, ok := answer.(string); ok {
-			n, _ := strconv.ParseInt(text, 10, 64) // it is a number
-			return n
-		}
-		n, _ := answer.(int64) // or nothing
-		return n
+		return fmt.Sprint(answer)
 	}
+	if method == "delete" {
+		return ask("DEL", c.Name, tag+":timeout") != "0", nil
+	}
+	id, _ := hex.DecodeString(c.Args[0].(string)) // getLeaseTime
+	end, err := strconv.ParseInt(ask("ZSCORE", tag+":timeout", string(id)), 10, 64)
+	if err != nil {
+		return nil, redissonwire.Failure("RedisException")
+	}
+	left := end - time.Now().UnixMilli()
+	if left > 50_000 { // taken without a lease
+		left = -1
+	}
+	return left, nil
+}
+
+// numberOfPermits asks how many permits there are, or changes that.
+func numberOfPermits(
+	ctx context.Context, s *redisson.PermitExpirableSemaphore, method string, c redissonwire.Call,
+) (any, error) {
 	switch method {
-	case "availablePermits":
-		return ask("GET", c.Name), nil
-	case "acquiredPermits":
-		return ask("ZCARD", held), nil
-	case "getPermits":
-		return ask("GET", c.Name) + ask("ZCARD", held), nil
-	case "delete":
-		return ask("DEL", c.Name, held) > 0, nil
-	case "getLeaseTime":
-		id, _ := hex.DecodeString(c.Args[0].(string))
-		end := ask("ZSCORE", held, string(id))
-		if end == 0 {
-			return nil, redissonwire.Failure("RedisException")
-		}
-		left := end - time.Now().UnixMilli()
-		if left > 50_000 { // taken without a lease
-			left = -1
-		}
-		return left, nil
+	case "trySetPermits":
+		return s.TrySetPermits(ctx, int(c.Args[0].(int64)))
+	case "setPermits":
+		return nil, s.SetPermits(ctx, int(c.Args[0].(int64)))
+	case "addPermits":
+		return nil, s.AddPermits(ctx, int(c.Args[0].(int64)))
 	}
-	n := c.Args[0].(int64)
-	more := n - ask("GET", c.Name) - ask("ZCARD", held)
-	ask("EVAL", `
-		redis.call(ARGV[1], KEYS[1], ARGV[2])
-		redis.call('publish', KEYS[2], ARGV[3])
-		return 1`, "2", c.Name, channel,
-		map[string]string{"trySetPermits": "set", "setPermits": "incrby"}[method], fmt.Sprint(more), fmt.Sprint(n))
-	if method == "setPermits" {
-		return nil, nil
-	}
-	return true, nil
+	available, held, err := s.CountPermits(ctx)
+	return map[string]int64{
+		"availablePermits": int64(available), "acquiredPermits": int64(held), "getPermits": int64(available + held),
+	}[method], err
 }
 
 // takePermits does what acquire and tryAcquire do with their arguments: [permits] [wait] lease "ms".

@@ -210,6 +210,22 @@ func (c *Client) ask(
 	})
 }
 
+// change calls f, which sends one request that changes something. If nobody knows whether it has, the error is
+// leasehold.ErrUnknown.
+func (c *Client) change(
+	ctx context.Context, op string, kind driver.Kind, name string, f func(context.Context) error,
+) error {
+	var failed error
+	err := c.ask(ctx, op, kind, name, func(ctx context.Context) error {
+		failed = f(ctx)
+		return failed
+	})
+	if failed != nil && !driver.HadNoEffect(failed) {
+		return &leasehold.Error{Op: op, Kind: kind, Name: name, Err: leasehold.ErrUnknown, Cause: failed}
+	}
+	return err
+}
+
 // call calls f, which talks with the server, and turns its error into one of the library. The context of f also ends
 // with Close.
 func (c *Client) call(
@@ -294,13 +310,4 @@ func (c *Client) FairLock(name string) *Lock { return c.newLock(c.fair, name) }
 
 func (c *Client) newLock(e *engine, name string) *Lock {
 	return &Lock{c.newHolder(e, name), driver.Exclusive}
-}
-
-// PermitExpirableSemaphore returns a semaphore whose permits have leases: an RPermitExpirableSemaphore of Redisson,
-// from getPermitExpirableSemaphore. permits is how many there are, unless some program has set another number, as
-// trySetPermits does in Java. Permits that are held are renewed, as locks are by the watchdog, which Java does not have
-// for permits. For permits with a lease time, give leasehold.NoRenew and leasehold.TTL. If there are too few,
-// TryAcquire returns leasehold.ErrHeld.
-func (c *Client) PermitExpirableSemaphore(name string, permits int, opts ...leasehold.Option) *leasehold.Semaphore {
-	return c.plain.client.Semaphore(name, permits, append([]leasehold.Option{leasehold.TTL(c.watchdog)}, opts...)...)
 }

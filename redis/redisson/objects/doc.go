@@ -46,6 +46,9 @@
 //	tryAcquire(n, wait, unit) of a semaphore           Acquire(ctx, n), with a deadline
 //	acquire(), release(id) of permits with leases      Acquire(ctx, 1), and Release of the lease that it returns
 //	updateLeaseTime(id, lease, unit)                   Extend(ctx, d) of that lease, which never shortens it
+//	tryRelease(id), updateLeaseTime of any permit      TryReleaseID(ctx, id), UpdateLeaseTime(ctx, id, d)
+//	trySetPermits, setPermits, addPermits              TrySetPermits, SetPermits, AddPermits
+//	availablePermits, acquiredPermits, getPermits      AvailablePermits, AcquiredPermits, Permits
 //	getCount() of a latch                              Count(ctx)
 //	await(time, unit) of a latch                       Await(ctx), with a deadline
 //	lockAsync() and the like                           the same methods, in a goroutine

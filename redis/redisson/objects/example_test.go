@@ -338,6 +338,40 @@ func ExampleClient_PermitExpirableSemaphore() {
 	// Output: held: true
 }
 
+// The number of permits is set once, and changes while programs run.
+func ExamplePermitExpirableSemaphore() {
+	r, stop := connect()
+	defer stop()
+	ctx := context.Background()
+
+	s := r.PermitExpirableSemaphore("downloads", 10) // of which one program holds 10 at most
+	if _, err := s.TrySetPermits(ctx, 3); err != nil {
+		log.Fatal(err)
+	}
+	permit, err := s.Acquire(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer permit.Release()
+	if err := s.SetPermits(ctx, 5); err != nil {
+		log.Fatal(err)
+	}
+	available, err := s.AvailablePermits(ctx)
+	fmt.Println("available:", available, err)
+	// Output: available: 4 <nil>
+}
+
+// A program in Java has acquired a permit and handed its id over: String id = semaphore.acquire().
+func ExamplePermitExpirableSemaphore_TryReleaseID() {
+	r, stop := connect()
+	defer stop()
+
+	const id = "0123456789abcdef0123456789abcdef"
+	held, err := r.PermitExpirableSemaphore("downloads", 3).TryReleaseID(context.Background(), id)
+	fmt.Println("it was held:", held, err)
+	// Output: it was held: false <nil>
+}
+
 func ExampleClient_CountDownLatch() {
 	r, stop := connect()
 	defer stop()

@@ -3,7 +3,6 @@ package objects
 import (
 	"context"
 
-	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
@@ -60,17 +59,7 @@ func (s *Semaphore) Release(ctx context.Context, n int) error {
 
 // give calls f, which gives permits. What may have been sent goes on in the background.
 func (s *Semaphore) give(ctx context.Context, op string, f func(context.Context) error) error {
-	var failed error
-	err := s.ask(ctx, op, func(ctx context.Context) error {
-		failed = f(ctx)
-		return failed
-	})
-	if failed != nil && !driver.HadNoEffect(failed) {
-		return &leasehold.Error{
-			Op: op, Kind: driver.Semaphore, Name: s.name, Err: leasehold.ErrUnknown, Cause: failed,
-		}
-	}
-	return err
+	return s.client.change(ctx, op, driver.Semaphore, s.name, f)
 }
 
 // ReleaseIfExists is Release if the semaphore exists, and reports whether it does.

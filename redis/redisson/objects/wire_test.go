@@ -234,12 +234,8 @@ func (s *wireSide) callOther(
 	switch kind + "." + method {
 	case "semaphore.trySetPermits":
 		return client.Semaphore(c.Name).TrySetPermits(ctx, int(c.Args[0].(int64)))
-	case "permits.trySetPermits": // Go has no such call, so this is what Redisson does
-		_, err := s.server.Command("EVAL", `
-			redis.call('set', KEYS[1], ARGV[1])
-			redis.call('publish', KEYS[2], ARGV[1])`, "2",
-			client.prefix+c.Name, "redisson_sc:{"+client.prefix+c.Name+"}", fmt.Sprint(c.Args[0]))
-		return true, err
+	case "permits.trySetPermits":
+		return client.PermitExpirableSemaphore(c.Name, 1).TrySetPermits(ctx, int(c.Args[0].(int64)))
 	case "permits.tryAcquire":
 		if _, err := client.PermitExpirableSemaphore(c.Name, 1).TryAcquire(ctx, 1); err != nil {
 			return nil, err
