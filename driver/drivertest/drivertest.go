@@ -51,6 +51,11 @@ type Harness struct {
 	// Refuses reports whether the engine must refuse a name, with a [driver.ErrInvalid] and before it sends anything:
 	// for keys that others have defined, for example. Nil means that it refuses none.
 	Refuses func(name string) bool
+
+	// Lacks says of checks which part of the contract the engine cannot keep, and why: by their names, such as
+	// "Force/ForceReleaseFrees". They are skipped. It is for engines on a protocol of others, which has no place for
+	// what these checks look for. Nil means that there are none.
+	Lacks map[string]string
 }
 
 // Environment is the environment of one test: a server, a file, or a piece of memory that keeps locks.
@@ -127,15 +132,38 @@ func Run(t *testing.T, h Harness) {
 	if h.Patience == 0 {
 		h.Patience = 15 * time.Second
 	}
+	if name := h.unknownLack(); name != "" {
+		t.Fatalf("drivertest: Harness.Lacks names %q, which is no check: give a name such as Force/ForceReleaseFrees",
+			name)
+	}
 	for _, c := range concerns {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, check := range c.checks {
 				t.Run(check.name, func(t *testing.T) {
 					t.Parallel()
+					if why := h.Lacks[c.name+"/"+check.name]; why != "" {
+						t.Skip(why)
+					}
 					check.run(newEnv(t, h))
 				})
 			}
 		})
 	}
+}
+
+// unknownLack returns a name in Lacks that is that of no check.
+func (h Harness) unknownLack() string {
+	known := map[string]bool{}
+	for _, c := range concerns {
+		for _, check := range c.checks {
+			known[c.name+"/"+check.name] = true
+		}
+	}
+	for name := range h.Lacks {
+		if !known[name] {
+			return name
+		}
+	}
+	return ""
 }

@@ -81,11 +81,20 @@ func inTwoSlots(name string) bool {
 // keep locks, semaphores and latches of the same name apart.
 func suite(t *testing.T, client newClient, refuses func(name string) bool, opts ...redisson.Option) {
 	t.Helper()
+	suiteWithout(t, nil, client, refuses, opts...)
+}
+
+// suiteWithout is suite without the checks of what the locks cannot do.
+func suiteWithout(
+	t *testing.T, lacks map[string]string, client newClient, refuses func(name string) bool, opts ...redisson.Option,
+) {
+	t.Helper()
 	opts = append(opts, redisson.WithPrefix("n:"), redisson.WithSemaphorePrefix("s:"), redisson.WithLatchPrefix("l:"))
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(*testing.T) drivertest.Environment {
 			return drivertest.Environment{Open: func(t *testing.T) driver.Engine { return open(t, client, opts...) }}
 		},
 		Refuses: refuses,
+		Lacks:   lacks,
 	})
 }
