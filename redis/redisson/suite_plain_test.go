@@ -19,6 +19,7 @@ var withoutTokens = func() map[string]string {
 		"Exclusion/TakeAgainAnswersTheSame": tokens,
 		"Queue/WaitByTheHolder":             tokens,
 		"Unknown/TakeIsRepeated":            tokens,
+		"Tokens/RangesDoNotOverlap":         "a range of the client's clock may last longer than its hold",
 		"Listing/ListShowsAHolder":          listed,
 		"Names/HolderTexts":                 listed,
 		"Force/ForceReleaseFrees":           forced,
