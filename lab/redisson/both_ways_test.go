@@ -92,10 +92,9 @@ func testForceUnlock(p *pair) {
 	if ok, err := force.ForceUnlock(p.Context()); !ok || err != nil {
 		p.Fatalf("forceUnlock: %v, %v", ok, err)
 	}
-	select {
-	case err := <-locked:
-		p.must(err)
-	case <-time.After(woken):
+	err, came := comes(p.T, locked, woken)
+	p.must(err)
+	if !came {
 		p.Fatal("the waiter was not woken")
 	}
 	p.mustBeGone(&held)
