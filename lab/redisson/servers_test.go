@@ -24,6 +24,11 @@ type thread struct {
 	*testing.T
 	side               *side
 	client, kind, name string
+	suffix             string // of the thread's own name, which is that of the object
+}
+
+func newThread(t *testing.T, s *side, client, kind, name string) thread {
+	return thread{T: t, side: s, client: client, kind: kind, name: name}
 }
 
 func (th thread) must(method string, args ...any) {
@@ -35,7 +40,7 @@ func (th thread) must(method string, args ...any) {
 
 func (th thread) call(method string, args ...any) (any, error) {
 	return th.side.Call(th.Context(), javaside.Call{
-		Client: th.client, Thread: th.name, Op: th.kind + "." + method, Name: th.name, Args: args,
+		Client: th.client, Thread: th.name + th.suffix, Op: th.kind + "." + method, Name: th.name, Args: args,
 	})
 }
 
@@ -53,6 +58,14 @@ func (th thread) lock() <-chan error {
 	return held
 }
 
+// mustTry checks whether a lock is granted at once.
+func (th thread) mustTry(want bool) {
+	th.Helper()
+	if got, err := th.call("tryLock"); got != want || err != nil {
+		th.Fatalf("tryLock of %s %s in %s: %v, %v, want %v", th.kind, th.name, th.side.language, got, err, want)
+	}
+}
+
 func (th thread) unlock() {
 	th.Helper()
 	if th.kind == "semaphore" {
@@ -67,7 +80,7 @@ func channelOf(kind, name string) string {
 	switch kind {
 	case "fair":
 		return "redisson_lock__channel:{" + name + "}:*"
-	case "write":
+	case "write", "read":
 		return "redisson_rwlock:{" + name + "}"
 	case "semaphore":
 		return "redisson_sc:{" + name + "}"
@@ -107,8 +120,8 @@ func TestMessagesInACluster(t *testing.T) {
 					for _, kind := range []string{"lock", "fenced", "fair", "write", "semaphore"} {
 						name := strings.Join([]string{mode, kind, sides[0].language}, " ")
 						t.Run(strings.ReplaceAll(name, " ", "/")+"First", func(t *testing.T) {
-							a := thread{t, sides[0], mode, kind, name}
-							b := thread{t, sides[1], mode, kind, name}
+							a := newThread(t, sides[0], mode, kind, name)
+							b := newThread(t, sides[1], mode, kind, name)
 							if kind == "semaphore" {
 								a.must("trySetPermits", 1)
 							}
@@ -150,7 +163,9 @@ func holdAndWant(t *testing.T, all [][2]*side, s *redisserver.Server, kinds ...s
 	for _, sides := range all {
 		for _, kind := range kinds {
 			name := fmt.Sprintf("%s in %s of %s", kind, sides[0].language, t.Name())
-			p := &heldAndWanted{a: thread{t, sides[0], "c", kind, name}, b: thread{t, sides[1], "c", kind, name}}
+			p := &heldAndWanted{
+				a: newThread(t, sides[0], "c", kind, name), b: newThread(t, sides[1], "c", kind, name),
+			}
 			if kind == "semaphore" {
 				p.a.must("trySetPermits", 1)
 			}
