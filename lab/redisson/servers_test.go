@@ -58,11 +58,19 @@ func (th thread) lock() <-chan error {
 	return held
 }
 
-// mustTry checks whether a lock is granted at once.
+// tryLock asks whether an object is granted at once.
+func (th thread) tryLock() (any, error) {
+	if th.kind == "semaphore" {
+		return th.call("tryAcquire")
+	}
+	return th.call("tryLock")
+}
+
+// mustTry checks whether an object is granted at once.
 func (th thread) mustTry(want bool) {
 	th.Helper()
-	if got, err := th.call("tryLock"); got != want || err != nil {
-		th.Fatalf("tryLock of %s %s in %s: %v, %v, want %v", th.kind, th.name, th.side.language, got, err, want)
+	if got, err := th.tryLock(); got != want || err != nil {
+		th.Fatalf("a try of %s %s in %s: %v, %v, want %v", th.kind, th.name, th.side.language, got, err, want)
 	}
 }
 
@@ -153,18 +161,24 @@ const failoverWatchdog = 30 * time.Second
 
 // heldAndWanted are objects that one side holds, and the other waits for.
 type heldAndWanted struct {
-	a, b thread
-	held <-chan error
+	a, b  thread
+	held  <-chan error
+	ended error // how the call of b has ended without the lock
 }
 
 // holdAndWant lets the first of two sides hold some kinds of objects, and the second wait until it is notified by a
 // server.
-func holdAndWant(t *testing.T, all [][2]*side, s *redisserver.Server, kinds ...string) (pairs []*heldAndWanted) {
+func holdAndWant(
+	t *testing.T, all [][2]*side, client string, s *redisserver.Server, kinds ...string,
+) (pairs []*heldAndWanted) {
 	for _, sides := range all {
 		for _, kind := range kinds {
 			name := fmt.Sprintf("%s in %s of %s", kind, sides[0].language, t.Name())
 			p := &heldAndWanted{
-				a: newThread(t, sides[0], "c", kind, name), b: newThread(t, sides[1], "c", kind, name),
+				a: newThread(t, sides[0], client, kind, name), b: newThread(t, sides[1], client, kind, name),
+			}
+			if kind == "read" { // while another one writes
+				p.a.kind = "write"
 			}
 			if kind == "semaphore" {
 				p.a.must("trySetPermits", 1)
@@ -243,7 +257,7 @@ func TestServerFaultsWhileGoWaits(t *testing.T) {
 			} {
 				t.Run(fault.name, func(t *testing.T) {
 					sides := [][2]*side{{java, golang}}
-					pairs := holdAndWant(t, sides, s, "lock", "fenced", "fair", "write", "semaphore")
+					pairs := holdAndWant(t, sides, "c", s, "lock", "fenced", "fair", "write", "semaphore")
 					began := time.Now()
 					fault.strike()
 					awaitAll(t, s, pairs)
@@ -269,7 +283,7 @@ func TestFailoverWhileBothSidesWait(t *testing.T) {
 			java.MustOpen("c", config)
 			golang.MustOpen("c", config)
 			bothWays := [][2]*side{{java, golang}, {golang, java}}
-			pairs := holdAndWant(t, bothWays, r.Master, "lock", "fenced", "fair", "write")
+			pairs := holdAndWant(t, bothWays, "c", r.Master, "lock", "fenced", "fair", "write")
 			for _, replica := range r.Replicas {
 				if err := replica.AwaitReplicaOf(r.Master); err != nil {
 					t.Fatal(err)
