@@ -164,6 +164,7 @@ type heldAndWanted struct {
 	a, b  thread
 	held  <-chan error
 	ended error // how the call of b has ended without the lock
+	since time.Time
 }
 
 // holdAndWant lets the first of two sides hold some kinds of objects, and the second wait until it is notified by a
