@@ -187,7 +187,7 @@ func TestFairWaiterInJavaKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	const wait = 200 * time.Millisecond
 	for name, holdFor := range map[string]func(w *wire, r driver.Request){
-		"Renewed":  func(w *wire, r driver.Request) { w.hold(r, 3*time.Second) },
+		"Renewed":  func(w *wire, r driver.Request) { w.hold(r, 6*time.Second) },
 		"LongOnes": func(*wire, driver.Request) { time.Sleep(3 * time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestFairWaiterInJavaKeepsItsPlace(t *testing.T) {
 			w := newFairWire(t)
 			first, second := fairRequest("first"), fairRequest("second")
 			if name == "Renewed" {
-				first.TTL, second.TTL = time.Second, time.Second
+				first.TTL, second.TTL = 3*time.Second, 3*time.Second
 			}
 			w.mustTake(first)
 			second.Join = true

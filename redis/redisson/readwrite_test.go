@@ -71,8 +71,8 @@ func (w *wire) do(args ...any) any {
 	return v
 }
 
-// keys describes all keys of the server, one in each line: what is in them, and the seconds that they last, rounded up.
-// Owners have the names that the map gives them.
+// keys describes all keys of the server, one in each line: what is in them, and the seconds that they last, rounded up
+// to the next five, as a busy machine may look late. Owners have the names that the map gives them.
 func (w *wire) keys(owners map[string]string) string {
 	w.Helper()
 	var rename []string
@@ -103,7 +103,7 @@ func (w *wire) keys(owners map[string]string) string {
 		}
 		lasts := "for ever"
 		if ttl := w.client.PTTL(w.Context(), key).Val(); ttl > 0 {
-			lasts = fmt.Sprintf("%ds", (ttl+time.Second-1)/time.Second)
+			lasts = fmt.Sprintf("%ds", (ttl+5*time.Second-1)/(5*time.Second)*5)
 		}
 		lines = append(lines, renamed(fmt.Sprintf("%s%s, %s", key, value, lasts)))
 	}
