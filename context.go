@@ -14,23 +14,19 @@ type leaseContext struct {
 type innermostKey struct{}
 
 // newLeaseContext returns the context of l. The caller cancels it when the lease ends.
+//
+// Right below another leaseContext, it derives from what that one wraps, for two reasons. The hold keeps the cancel
+// function, and so what this context derives from: it must not keep the outer lease, which may be dropped. And only the
+// innermost context checks the deadlines, of all leases: LockAll of many names would check each for each of the others.
 func newLeaseContext(l *Lease) (*leaseContext, context.CancelCauseFunc) {
 	parent := l.parent
 	if direct, ok := parent.(*leaseContext); ok {
-		parent = withoutCheck{direct}
+		parent = direct.Context
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	outer, _ := l.parent.Value(innermostKey{}).(*leaseContext)
 	return &leaseContext{ctx, l, outer}, cancel
 }
-
-// withoutCheck is a leaseContext that does not compare the clock with the deadline. Contexts that are derived from it
-// do so for all leases that they come from. Otherwise LockAll of many names would check each lease for each of the
-// others.
-type withoutCheck struct{ *leaseContext }
-
-func (c withoutCheck) Done() <-chan struct{} { return c.Context.Done() }
-func (c withoutCheck) Err() error            { return c.Context.Err() }
 
 // Done first checks the deadline: a process that was stopped past its deadline finds its context done at once, even
 // before its timers have run.
@@ -58,8 +54,10 @@ func (c *leaseContext) Value(key any) any {
 	case innermostKey:
 		return c
 	case *lock:
-		if mine := c.lease.hold.lock; l.client == mine.client && l.key == mine.key {
-			return c.lease
+		for o := c; o != nil; o = o.outer {
+			if held := o.lease.hold.lock; l.client == held.client && l.key == held.key {
+				return o.lease
+			}
 		}
 	}
 	return c.Context.Value(key)

@@ -2,6 +2,7 @@ package leasehold_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -82,6 +83,85 @@ func TestLeasesInUseAreNotDropped(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Leases that are dropped together end together, whatever contexts they had: those of LockAll, whose contexts are
+// nested, and one that was entered again.
+func TestDroppedLeasesEndTogether(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		c := newClient(t, e)
+		var names []string
+		for i := range 100 {
+			names = append(names, fmt.Sprint("set ", i))
+		}
+		func() {
+			_, err := c.LockAll(t.Context(), names...)
+			expect(t, err, nil)
+			outer, err := c.Mutex("entered").Lock(t.Context())
+			expect(t, err, nil)
+			inner, err := c.Mutex("entered").Lock(outer.Context())
+			expect(t, err, nil)
+			_ = inner.Context()
+		}()
+		ending := 0 // rounds since the first one was gone
+		for round := 0; ; round++ {
+			runtime.GC()
+			time.Sleep(leasehold.DefaultTTL / 3)
+			held, err := e.Engine.List(t.Context(), driver.Query{})
+			expect(t, err, nil)
+			if len(held) == 0 {
+				return
+			}
+			if len(held) <= len(names) {
+				ending++
+			}
+			if ending == 60 || round == 2000 {
+				t.Fatalf("%d of %d leases that were dropped are still held, %d rounds after the first has ended",
+					len(held), len(names)+1, ending)
+			}
+		}
+	})
+}
+
+// A lease that was entered again is renewed while its handle is kept, whether the inner one is dropped, or released
+// late and then forgotten.
+func TestInnerLeasesThatAreGoneKeepTheOuterOne(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, inner *leasehold.Lease){
+		"dropped": func(*testing.T, *leasehold.Lease) {},
+		"released late": func(t *testing.T, inner *leasehold.Lease) {
+			time.Sleep(leasehold.DefaultTTL) // until it is watched
+			release(t, inner)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, e *spy) {
+				c := newClient(t, e)
+				outer := take(t, c.Mutex("a").Lock)
+				func() {
+					inner, err := c.Mutex("a").Lock(outer.Context())
+					expect(t, err, nil)
+					end(t, inner)
+				}()
+				_, err := c.Mutex("dropped").Lock(t.Context())
+				expect(t, err, nil)
+				for round, after := 0, 0; after < 6; round++ {
+					runtime.GC()
+					time.Sleep(leasehold.DefaultTTL / 3)
+					expect(t, outer.Err(), nil)
+					gone, err := e.Engine.List(t.Context(), driver.Query{Name: "dropped"})
+					expect(t, err, nil)
+					if len(gone) == 0 {
+						after++ // the garbage collector has run
+					}
+					if round == 2000 {
+						t.Fatal("the garbage collector finds nothing")
+					}
+				}
+				runtime.KeepAlive(outer)
+			})
+		})
+	}
 }
 
 // keep keeps a context, and nothing else, until over is closed.

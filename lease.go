@@ -17,7 +17,8 @@ import (
 //
 // A lease that is dropped (garbage collected, along with its context) without having been released is no longer
 // renewed, so the lock becomes free after its ttl; that is logged. Keeping only the channel of Context().Done() counts
-// as dropping the lease.
+// as dropping the lease. If it was entered again with a context that was derived from its own, the context of the inner
+// lease keeps it.
 type Lease struct {
 	hold   *hold
 	tenure uint32

@@ -102,6 +102,24 @@ var mutants = []mutant{
 	{name: "Do does not say why the work was cancelled", edits: []edit{
 		{"lock.go", "return l.hold.lock.newError(\"work under\", e.Err, work)", "return work"},
 	}, test: "TestDoSaysWhyTheWorkWasCancelled"},
+	{name: "one dropped lease of several ends the renewals", edits: []edit{
+		{"renewal.go", "int(h.droppedLeases.Load()) == h.openLeases {", "h.droppedLeases.Load() > 0 {"},
+	}, test: "TestInnerLeasesThatAreGoneKeepTheOuterOne/dropped"},
+	{name: "lease that was released counts as dropped", edits: []edit{
+		{"lease.go", "\tl.cleanup.Stop()\n", ""},
+	}, test: "TestInnerLeasesThatAreGoneKeepTheOuterOne/released_late"},
+	{name: "context of an inner lease keeps the outer one", edits: []edit{
+		{"context.go", "\t\tparent = direct.Context\n", "\t\t_ = direct\n"},
+	}, test: "TestDroppedLeasesEndTogether"},
+	{name: "waiter that fails stays in the queue", edits: []edit{
+		{"hold.go", "\th.mayHold = true // the owner has joined the queue\n", ""},
+	}, test: "TestWaiterThatFailsLeavesTheQueue"},
+	{name: "late take forgotten after a refusal", edits: []edit{
+		{"loss.go", "h.loseLocked(LossRefused, h.isUnknownLocked())", "h.loseLocked(LossRefused, false)"},
+	}, test: "TestTakeThatArrivesAfterTheLeaseIsCleanedUp/refused"},
+	{name: "late take forgotten after a release", edits: []edit{
+		{"release.go", "!driver.IsNo(err) || h.isUnknownLocked() {", "!driver.IsNo(err) {"},
+	}, test: "TestTakeThatArrivesAfterTheLeaseIsCleanedUp/released"},
 	{name: "clean-up ends with its first answer", edits: []edit{
 		{"cleanup.go", "answered && sent >= h.unknownUntil {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},

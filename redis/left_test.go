@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,6 +111,13 @@ func TestNodesKeepTheVotesOfTakesThatAreLeft(t *testing.T) {
 		})
 		return len(held) > len(left)/2
 	})
+	for _, kind := range []string{"{x}lock", "{x}tokens", "{x}shared"} {
+		ofKind := func(r driver.Request) bool { return strings.HasPrefix(r.Name, kind) }
+		other := func(r driver.Request) bool { return !ofKind(r) }
+		if len(slices.DeleteFunc(slices.Clone(left), other)) >= 2 && !slices.ContainsFunc(held, ofKind) {
+			t.Errorf("of %v only %v are held, none of which begins with %s", left, held, kind)
+		}
+	}
 	mustTake(t, e, lasting("{x}last", time.Minute)) // time to release them
 	for _, r := range held {
 		if err := other.Release(t.Context(), driver.Release{Hold: hold(r)}); err != nil {

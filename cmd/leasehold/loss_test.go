@@ -140,7 +140,7 @@ func TestLossFoundAtReleaseIsReported(t *testing.T) {
 
 func TestMaxHoldGivesTheProgramItsTime(t *testing.T) {
 	t.Parallel()
-	const most, between = 500 * time.Millisecond, 500 * time.Millisecond
+	const most, between = 500 * time.Millisecond, 4 * time.Second // more than a busy machine takes to start CMD
 	m := newMachine(t)
 	began := time.Now()
 	p := m.start("run", "--max-hold", most.String(), "--kill-after", between.String(), "a", "--", "sh", "-c", stubborn)

@@ -19,7 +19,7 @@ var mutants = []overlay.Fault{
 		Name: "a part of the time to end is taken from the time that the program may run",
 		Edits: []overlay.Edit{{File: "internal/supervise/supervision.go",
 			From: "s.endAt = time.Now().Add(plan.MaxHold)",
-			To:   "s.endAt = time.Now().Add(plan.MaxHold - plan.grace()/2)"}},
+			To:   "s.endAt = time.Now().Add(plan.MaxHold - plan.grace())"}},
 		Test: "TestMaxHoldGivesTheProgramItsTime", Says: "the program was told to end after",
 	},
 	{

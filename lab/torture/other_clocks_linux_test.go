@@ -62,8 +62,9 @@ func TestPostgresClockThatJumps(t *testing.T) {
 		t.Fatalf("five minutes back: %v, want ErrHeld", err)
 	}
 	shiftClock(t, file, 5*time.Minute)
-	if _, err := other.TryLock(t.Context()); err == nil {
-		t.Fatal("another one is granted the lock although a transaction that was guarded goes on")
+	_, err = other.TryLock(t.Context())
+	if !errors.Is(err, leasehold.ErrHeld) && !errors.Is(err, leasehold.ErrUnavailable) {
+		t.Fatalf("while a transaction that was guarded goes on: %v, want a refusal, or no answer in time", err)
 	}
 	if held.Context().Err() != nil {
 		t.Error("the first holder knows already: nothing is shown")

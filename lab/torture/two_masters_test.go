@@ -94,6 +94,8 @@ func TestOldMasterGoesOn(t *testing.T) {
 			}
 			if err == nil {
 				unlock(t, other)
+			} else if !strings.Contains(err.Error(), "NOREPLICAS") {
+				t.Errorf("the old master refuses for another reason: %v", err)
 			}
 			unlock(t, next)
 			_ = held.Release() // it may be lost
@@ -130,7 +132,7 @@ func TestFrozenMasterGoesOn(t *testing.T) {
 		}
 		return errors.Is(err, leasehold.ErrUnavailable) && strings.Contains(err.Error(), "NOREPLICAS")
 	})
-	t.Logf("it granted %d times", granted)
+	t.Logf("it granted %d times", granted) // none on a machine that is so busy that the moment has passed
 	unlock(t, next)
 	_ = held.Release() // it is lost
 }

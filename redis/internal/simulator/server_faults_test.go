@@ -104,7 +104,8 @@ func (w *simulation) spare(rng *rand.Rand, at int) {
 }
 
 // displace gives the slot of a name to another master while its master is frozen. The keys of the
-// slot are lost. Then the old master goes on, with all requests that it has not seen yet.
+// slot are lost. Then the old master goes on. It has learned of the change, and redirects the requests that it has not
+// seen yet.
 func (w *simulation) displace(rng *rand.Rand, name string) {
 	c, slot := w.cluster, slotOf(name)
 	from := c.masters[slot]
