@@ -68,7 +68,7 @@ func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, er
 func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
 	needsTurn := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	a.hasTurn = a.hasTurn || needsTurn && c.queue.Try(l.key)
+	a.hasTurn = a.hasTurn || needsTurn && c.queue.Try(l.key) // LockAll may have taken it
 	mustWait := needsTurn && !a.hasTurn
 	limit, cause := l.waitLimit, errWaitLimit
 	if a.try {

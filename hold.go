@@ -198,8 +198,9 @@ func (h *hold) accept(g driver.Grant, start driver.Instant, hasTurn bool) error 
 	if ttl < l.ttl {
 		h.firstLease = ttl
 	}
-	if h.nextRenewal = h.renewAtLocked(start); l.noRenew {
-		h.nextRenewal = 0 // a first lease is then extended once, at once: the lease lasts for one ttl from the grant
+	h.nextRenewal = h.renewAtLocked(start)
+	if l.noRenew {
+		h.nextRenewal = 0 // only a first lease is renewed then, once and at once (isRenewedLocked)
 	}
 	if !h.scheduleLocked(now) {
 		h.setPhaseLocked(phaseTaking)

@@ -31,7 +31,7 @@ type Lease struct {
 	ctx         context.Context
 
 	// Guarded by hold.mu:
-	released     bool      // others of the tenure may not be released yet
+	released     bool      // while other leases of the tenure are not
 	lastDeadline time.Time // the deadline when it was released
 	contextEnd   *contextEnd
 	cleanup      runtime.Cleanup

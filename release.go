@@ -45,7 +45,7 @@ func (l *Lease) releaseOneLocked() afterUnlock {
 		}
 		return rest
 	}
-	rest.ends, rest.released = h.contextEnds, h.releaseEventLocked()
+	rest.ends, rest.released = h.contextEnds, h.releaseEventLocked() // handOverLocked changes them
 	if !h.handOverLocked() {
 		return h.releaseLocked(ErrReleased)
 	}

@@ -58,7 +58,7 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest
 	at := c.schedule.At(now)
 	if h.isRenewedLocked() && h.nextRenewal-at < schedule.Tick {
 		renew = true
-		if h.firstLease == 0 { // when that began, and so when it is due, does not depend on this process
+		if h.firstLease == 0 { // another process has begun that: a late renewal says nothing about this one
 			c.takeLimits.NoteDelay(at-h.nextRenewal, h.renewLimitLocked())
 		}
 		// Unless it is answered before, the renewal counts as failed, and is repeated then.

@@ -84,7 +84,7 @@ func (e *Engine) runScriptOnce(
 	if err != nil {
 		return nil, nil, err
 	}
-	for range 6 {
+	for range 6 { // a server may be another one, or lack scripts, several times in a row
 		closed, err := e.areGrantsClosed(ctx, s, n, srv)
 		if err != nil {
 			return nil, srv, err

@@ -9,6 +9,7 @@
 --
 -- While somebody waits, a "q" follows the number in the token's key (see lock.lua). The expiry of that key is extended
 -- only once in an EXTENSION_PERIOD, as it costs as much as all the rest.
+-- This stores the text if the key is free, and answers nothing. Otherwise it answers what is there.
 local heldValue = call('SET', valueKey, text, 'NX', 'GET', 'PX', ttl)
 if heldValue then
   local owner = string.match(text, '^[^\n]*\n')
@@ -22,7 +23,7 @@ if type(before) == 'table' then -- the key has another type
   return before
 end
 local last, floor = tonumber(before or 0), floorText + 0 -- tonumber would convert the text twice
-if last and last < floor then
+if last and last < floor then -- the usual case: the token is the client's clock
   if last == 0 or floor - floor % EXTENSION_PERIOD > last then call('PEXPIRE', tokenKey, tokenTTL(floor)) end
   return 1
 end
