@@ -76,11 +76,12 @@ func TestSweepOfManyWaiters(t *testing.T) {
 	}
 	command(t, s, "DEL", "lock:a") // without a release: the sweep notifies the waiter
 	before := scriptCalls(t, s)
+	left := command(t, s, "ZCARD", "{lock:a}:queue").(int64) // polls of the waiter may have removed some
 	if err := e.Sweep(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if took := scriptCalls(t, s) - before; took < 10 {
-		t.Errorf("%d places were removed in %d steps: too many in one", n, took)
+	if took := scriptCalls(t, s) - before; int64(took) < left/200 {
+		t.Errorf("%d places were removed in %d steps: too many in one", left, took)
 	}
 	granted(t, got)
 	if st := status(t, e, holder.Key); st.Waiting != 0 || len(st.Holders) != 1 {
