@@ -105,8 +105,10 @@ func TestMultiLockThatWasTakenAway(t *testing.T) {
 		for _, name := range []string{"x", "y"}[:i] {
 			mustForce(t, c.Lock(name))
 		}
-		for _, name := range []string{"a", "b"}[:i] {
+		for _, name := range []string{"a", "b", "c"} {
 			awaitLocked(t, c.Lock(name)) // a majority is held before the last one
+		}
+		for _, name := range []string{"a", "b"}[:i] {
 			mustForce(t, c.Lock(name))
 		}
 		if err := all.Unlock(); errors.Is(err, objects.ErrNotHeld) != (i > 0) {
