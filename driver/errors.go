@@ -90,10 +90,6 @@ func HadNoEffect(err error) bool {
 	return errors.As(err, &m)
 }
 
-// MayHaveEffect reports whether the request that returned err may have had an effect, or may yet have
-// one. It is the opposite of HadNoEffect: a grant, whose err is nil, is an effect, too.
-func MayHaveEffect(err error) bool { return !HadNoEffect(err) }
-
 // IsPermanent reports whether err is marked with Permanent.
 func IsPermanent(err error) bool {
 	var m *marked

@@ -25,7 +25,9 @@ declare -A packages=([redis]='./redis ./redis/redlock ./redis/redisfence' [etcd]
 declare -A plain=([redis-8.2]=1 [valkey-8.1]=1 [redis-8.2-redisson]=1 [valkey-8.1-redisson]=1)
 
 # The engine redisson has lines of its own: its tests also need Java.
-all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1 redis-installed-redisson redis-8.2-redisson valkey-8.1-redisson valkey-9.1-redisson etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
+all=(redis-installed redis-8.2 valkey-8.1 valkey-9.1
+	redis-installed-redisson redis-8.2-redisson valkey-8.1-redisson valkey-9.1-redisson
+	etcd-installed etcd-3.6 etcd-3.7 postgres-installed zookeeper-installed)
 
 # get makes a server ready, and sets folder to what must be first in PATH, or to nothing for the one that the system has.
 get() {

@@ -29,7 +29,7 @@ func (b *both) testWaiters(t *testing.T, holder, rival *side) {
 	b.testLatchWakes(t, holder, rival)
 }
 
-// measureWaiters lets all first sides hold, and their rivals wait, several times. It returns what is wrong.
+// measureWaiters lets all first sides hold while the other sides wait, several times. It returns what is wrong.
 func (b *both) measureWaiters(t *testing.T, pairs []*pair) string {
 	var problems []string
 	took := map[*pair][]time.Duration{}

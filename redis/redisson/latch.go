@@ -15,15 +15,15 @@ import (
 // besides is in a hash beside, which ends a day after a program in Go has last set the latch or counted it down:
 //
 //   - A number without a hash has generation 0: a program in Java has set it, or nobody in Go has used it for a day.
-//     Who waits for a generation whose hash has ended waits on, until the number is gone. If no hash is left then, the
-//     latch is not set for programs in Go that come later, while those in Java take every latch that is not set for one
-//     at zero.
+//     A waiter for a generation whose hash has ended goes on waiting until the number is gone. If no hash is left
+//     then, the latch is not set for programs in Go that come later, while those in Java take every latch that is not
+//     set for one at zero.
 //   - A latch that is set with a time to live of less than a day, the longest that there is, is gone when that has
 //     passed. Programs in Java that wait are not notified of that, as the server sends no message for it, and then go
 //     on as if it were at zero.
 //   - A program in Java that sets a latch anew leaves the hash as it is. If the latch had a time to live, its
-//     generation is over, as the new number has none. If it had none, nothing tells the two apart: who has not looked
-//     in between waits for the new one, as programs in Java do.
+//     generation is over, as the new number has none. If it had none, nothing tells the two apart: a waiter that has
+//     not looked in between waits for the new one, as programs in Java do.
 
 func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 func latchHash(name string) string    { return withPrefix("leasehold_latch", name) }

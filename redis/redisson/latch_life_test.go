@@ -172,7 +172,7 @@ func TestCountDownOfALatchOfWhichNothingIsKnownAnyMore(t *testing.T) {
 	p.latch("a", 0) // it is remembered
 }
 
-// Who has missed that the latch came down to zero goes on when it is set anew.
+// A waiter that missed that the latch was at zero returns when the latch is set again.
 func TestALatchOfWhichNothingIsKnownAnyMoreIsSetAnew(t *testing.T) {
 	p := newCommandTest(t)
 	first := p.setEndless("a", 1)

@@ -10,10 +10,10 @@ local function text(number) return string.format('%.0f', number) end
 -- read returns generation, count and milliseconds to live, or -1 if it has no end. If the latch is not set, it returns
 -- nothing; if the key is not a latch, nothing and an error.
 --
--- The count lives until it is at zero, as it does in Redisson, unless it was set with a time to live. Then the hash says
--- so, and ends in the same millisecond. The hash always has an end. A count has the generation of the hash, or 0 if
--- there is none: a program in Java has set it, or no program in Go has used it for a day. If the hash is there and the
--- count is not, the count is gone because it came down to zero.
+-- The count lives until it is at zero, as it does in Redisson, unless it was set with a time to live. In that case the
+-- hash says so and ends in the same millisecond. The hash always has an end. A count has the generation of the hash, or
+-- 0 if there is none: a program in Java has set it, or no program in Go has used it for a day. If the hash is there and
+-- the count is not, the count is gone because it came down to zero.
 local function read()
   local count = redis.call('get', latch)
   local generation = redis.call('hget', ours, 'generation')
@@ -31,9 +31,9 @@ local function read()
   end
 end
 
--- live lets a latch live for a time from now, if its count has an end that leasehold has set, and what is known of it. It
--- returns what is left of that then. What is known of a count without an end lasts for a day, and that of one at zero is
--- never shortened, so that nothing that is repeated counts twice.
+-- live extends the life of a latch, and of what is known of it, to a time from now, if the count has an end that
+-- leasehold has set. It returns what is left of that. What is known of a count without an end lasts for a day. What is
+-- known of a count at zero never ends sooner than before, so that nothing that is repeated counts twice.
 local function live(generation, count, left, millis)
   local hasEnd = generation ~= '0' and left >= 0
   if not hasEnd then

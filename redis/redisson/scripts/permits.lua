@@ -12,6 +12,16 @@ local early, late = math.min(server, client), math.max(server, client)
 
 local function text(number) return string.format('%.0f', number) end
 
+-- readCount returns the number of available permits, or nothing if it is not set. If another program has written
+-- something else there, it returns nothing and an error.
+local function readCount()
+  local count = redis.call('get', available)
+  if count and not (string.match(count, '^-?%d+$') and #count <= 16) then
+    return nil, redis.error_reply('DAMAGED the number of available permits is none')
+  end
+  return count
+end
+
 -- permit returns the id of one permit of an owner: 12 bytes for the owner, and 4 for the number.
 local function permit(owner, i) return owner .. struct.pack('>I4', i) end
 

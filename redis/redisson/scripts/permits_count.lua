@@ -2,10 +2,8 @@
 -- KEYS: see permits.lua; the channel.
 -- ARGV: clock; PUBLISH or SPUBLISH.
 -- Returns {how many are available, how many are held}.
-local count = redis.call('get', available)
-if count and not (string.match(count, '^-?%d+$') and #count <= 16) then
-  return redis.error_reply('DAMAGED the number of available permits is none')
-end
+local count, damaged = readCount()
+if damaged then return damaged end
 local refused = cannotPublish(ARGV[2], KEYS[4])
 if refused then return refused end
 local ended = redis.call('zremrangebyscore', held, '-inf', text(early))

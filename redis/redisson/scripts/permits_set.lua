@@ -4,12 +4,9 @@
 -- ARGV: clock; PUBLISH or SPUBLISH, "try" to set it unless it is set, "set" or "add", how many permits.
 -- Returns 1, or 0 if "try" found a number.
 local command, what, wanted = ARGV[2], ARGV[3], tonumber(ARGV[4])
-local count = redis.call('get', available)
-if count and not (string.match(count, '^-?%d+$') and #count <= 16) then
-  return redis.error_reply('DAMAGED the number of available permits is none')
-elseif redis.call('exists', KEYS[6]) == 1 then
-  return redis.error_reply('WRONGTYPE the name is a latch')
-end
+local count, damaged = readCount()
+if damaged then return damaged end
+if redis.call('exists', KEYS[6]) == 1 then return redis.error_reply('WRONGTYPE the name is a latch') end
 local used = redis.call('zcard', held)
 if what == 'try' and count then return 0 end
 local refused = cannotPublish(command, KEYS[4])
