@@ -15,6 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold/internal/detach"
 	"github.com/leasehold-go/leasehold/internal/keyset"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
+	"github.com/leasehold-go/leasehold/redis/internal/interrupt"
 	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
@@ -28,9 +29,10 @@ type Engine struct {
 	asyncPipe *redis.AutoPipeliner // the client's deferred API, if it is an AutoPipeliner
 	// observesDeadlines says that the client is configured to give up a request at the deadline of its context.
 	observesDeadlines bool
-	router            router // finds servers to lock on
-	readRouter        router // finds servers to read from
-	process           string // names this engine in channels
+	interrupter       *interrupt.Interrupter // of the client; nil if its requests cannot be interrupted
+	router            router                 // finds servers to lock on
+	readRouter        router                 // finds servers to read from
+	process           string                 // names this engine in channels
 	subscriptions     *subscriptions.Connections
 
 	workers detach.Pool   // for calls of the client that their callers may leave
@@ -75,7 +77,9 @@ var (
 // it wraps such a client, use [WithPolling], or waiters are granted their locks up to ten seconds late.
 //
 // The engine needs none of the client's timeouts, but they help: a request that was given up keeps its connection until
-// the client gives it up, too.
+// the client gives it up, too. If a client for a single server has ContextTimeoutEnabled, and no connections yet, New
+// adds a hook to it, with which a request ends when its context is cancelled. Then no call needs its own goroutine, and
+// other hooks must return when their context ends.
 //
 // An invalid option is an *OptionError.
 func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
@@ -98,6 +102,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	if nodes, cluster := client.(*redis.ClusterClient); cluster {
 		e.workers.Grace = leaveAfter
 		e.polling = e.polling || nodes.Options().ReadOnly // see above
+	}
+	if single, ok := client.(*redis.Client); ok {
+		e.interrupter = interrupt.Of(single)
 	}
 	if together, ok := client.(*redis.AutoPipeliner); ok {
 		// Waiting for the deferred API can end with a context.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/detach"
+	"github.com/leasehold-go/leasehold/redis/internal/interrupt"
 )
 
 // A method of the engine returns when its context ends. The client does not: at best it observes the deadline of a
@@ -27,6 +28,23 @@ func (e *Engine) returnsInTime(ctx context.Context) bool {
 		e.observesDeadlines && driver.IsDeadlineOnly(ctx)
 }
 
+// interruptible returns a context with which the client returns when ctx ends, or nil. Call End of it.
+//
+// An interrupted request gets no answer, so a node of redlock is not interrupted: its late vote may count. Nor is a
+// client that waits for replicas, or one of a Cluster.
+func (e *Engine) interruptible(ctx context.Context) *interrupt.Context {
+	if e.replicas > 0 || e.nodeList != nil || !e.router.isSingle() {
+		return nil
+	}
+	return e.interrupter.Begin(ctx)
+}
+
+// mustReturnInTime reports whether nobody else makes a call return when ctx ends.
+func (e *Engine) mustReturnInTime(ctx context.Context) bool {
+	_, interruptible := ctx.(*interrupt.Context)
+	return interruptible || e.returnsInTime(ctx)
+}
+
 // inTime returns what f returns, or an error when ctx ends. f then goes on, and late, if it is not nil, gets what f
 // returns in the end.
 func inTime[T any](
@@ -34,6 +52,10 @@ func inTime[T any](
 ) (T, error) {
 	if e.returnsInTime(ctx) {
 		return f(ctx)
+	}
+	if own := e.interruptible(ctx); own != nil {
+		value, err := f(own)
+		return value, own.End(err)
 	}
 	return detach.Do(ctx, &e.workers, f, late)
 }

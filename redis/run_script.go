@@ -55,7 +55,7 @@ func (e *Engine) sendPipelined(ctx context.Context, cmd luascript.SingleCommand)
 	if e.asyncPipe != nil || !e.router.isSingle() {
 		return e.send(ctx, cmd)
 	}
-	if err := e.pipeliner.send(ctx, cmd, e.returnsInTime(ctx)); err != nil {
+	if err := e.pipeliner.send(ctx, cmd, e.mustReturnInTime(ctx)); err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil

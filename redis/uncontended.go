@@ -162,6 +162,10 @@ func (e *Engine) runUncontended(ctx context.Context, r *uncontendedRequest) (any
 	if e.returnsInTime(ctx) {
 		return e.runAlone(ctx, &own)
 	}
+	if interruptible := e.interruptible(ctx); interruptible != nil {
+		answer, err := e.runAlone(interruptible, &own)
+		return answer, interruptible.End(err)
+	}
 	return detach.Call(ctx, &e.workers, func(ctx context.Context) (any, error) {
 		return e.runAlone(ctx, &own)
 	}, func(answer any, err error) { e.releaseGrant(&own, answer, err) })
