@@ -123,6 +123,9 @@ func hasWaited(r driver.Request, w *waiter) bool {
 	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
 }
 
+// notLookedUp is the answer of take.lua if it has not looked when the lease of the holder ends.
+const notLookedUp = -2
+
 // readTake reads the answer of take.lua.
 func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refused refusal, err error) {
 	if answer == any(int64(0)) {
@@ -141,5 +144,8 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	refused = refusal{serverMillis: list[1], pollHint: pollHint{
 		endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
 	}}
+	if list[2] == notLookedUp {
+		return g, false, refused, &driver.HeldError{}
+	}
 	return g, false, refused, &driver.HeldError{Left: refused.endsIn}
 }

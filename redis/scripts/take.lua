@@ -5,8 +5,8 @@
 --         way of notifying (P, S or -; "" not to join), ticket, process, place in the queue ("" for the owner),
 --         how many may wait (0: no limit), closed (see lock.lua)
 --   Answers {token, tokens, waiting} if it is granted.
---   {0, now (ms), when the next lease ends (ms from now, -1 never), position in the queue (0 is the head, -1 not
---    queued), 1 for another kind of holder} if it is refused.
+--   {0, now (ms), when the next lease ends (ms from now, -1 never, -2 not looked up), position in the queue (0 is the
+--    head, -1 not queued), 1 for another kind of holder} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
 -- All of these are texts, and join_queue.lua uses them as such. They are converted to numbers after it.
 local owner, ttl, tokens, floor, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
