@@ -31,6 +31,8 @@ type Engine struct {
 	sessions     sessions
 	orphanChecks orphanChecks
 
+	removalWatches removalWatches
+
 	ctx         context.Context // done after Close
 	cancel      context.CancelFunc
 	background  sync.WaitGroup
@@ -87,6 +89,7 @@ func assemble(c config, kv pb.KVClient, leases pb.LeaseClient, watcher clientv3.
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.ownedKeys.init(e)
 	e.sessions.init(e)
+	e.removalWatches.init(e)
 	e.closeOnce = sync.OnceValue(e.closeAll)
 	return e
 }
@@ -109,8 +112,10 @@ func (e *Engine) Close() error { return e.closeOnce() }
 
 func (e *Engine) closeAll() error {
 	e.sessions.close()
+	e.removalWatches.beginClose()
 	e.cancel()
 	e.ownedKeys.close()
+	e.removalWatches.unused.Close()
 	e.background.Wait()
 	_ = e.watcher.Close() // the error only says how the watches ended
 	return e.closeClient()

@@ -40,8 +40,8 @@ type fake struct {
 	// deletions answers removals of a key; nil forbids them.
 	deletions func(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
 
-	watch   chan clientv3.WatchResponse
-	watches chan clientv3.Op // gets the watches, if not nil
+	watch   chan clientv3.WatchResponse // of the newest watch of an entry
+	watches chan clientv3.Op            // gets the watches, if not nil
 }
 
 // errUnexpectedRequest answers a request that should not have been sent.
@@ -76,6 +76,9 @@ func (f *fake) Range(_ context.Context, r *pb.RangeRequest, _ ...grpc.CallOption
 	}
 	a := f.reads(r)
 	a.Header = f.header()
+	if last := r.MaxCreateRevision; last > 0 {
+		a.Kvs = slices.DeleteFunc(a.Kvs, func(kv *mvccpb.KeyValue) bool { return kv.CreateRevision > last })
+	}
 	return a, nil
 }
 
@@ -222,11 +225,45 @@ func (h keepaliveStream) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	return h.f.keepalives()
 }
 
-func (f *fake) Watch(_ context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
-	if f.watches != nil {
-		f.watches <- clientv3.OpGet(key, opts...)
+func (f *fake) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
+	if f.watches == nil {
+		return nil
 	}
-	return f.watch
+	events := make(chan clientv3.WatchResponse)
+	if !strings.HasPrefix(key, DefaultPrefix+"session/") {
+		f.mu.Lock()
+		f.watch = events
+		f.mu.Unlock()
+	}
+	f.watches <- clientv3.OpGet(key, opts...)
+	out := make(chan clientv3.WatchResponse)
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case r, ok := <-events:
+				if !ok {
+					return
+				}
+				select {
+				case out <- r:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// send sends something to the newest watch of an entry.
+func (f *fake) send(r clientv3.WatchResponse) {
+	f.mu.Lock()
+	events := f.watch
+	f.mu.Unlock()
+	events <- r
 }
 
 func (f *fake) Close() error { return nil }

@@ -19,6 +19,26 @@ var mutants = []overlay.Fault{
 		Test:  "TestKeepaliveOfAnOldLeaderDoesNotCount",
 		Says:  "a session that only an old leader keeps alive",
 	},
+	{
+		Name:  "removal that came before a watch was used again is forgotten",
+		Edits: []overlay.Edit{{File: "removal_watches.go", From: "if w.removedAt > 0 {", To: "if false {"}},
+		Test:  "TestRemovalBeforeAWatchIsUsed",
+		Says:  "it has returned: false",
+	},
+	{
+		Name:  "member that lags behind a removal is believed",
+		Edits: []overlay.Edit{{File: "request.go", From: "a.Header.Revision < since", To: "false"}},
+		Test:  "TestWaiterDoesNotBelieveAMemberThatLagsBehind",
+		Says:  "it returned",
+	},
+	{
+		Name: "answer to a ping is sent inside of a frame",
+		Edits: []overlay.Edit{{
+			File: "ping_acks.go", From: "return p.rest == 0 && len(p.header) == 0", To: "return true",
+		}},
+		Test: "TestFramesStayWhole",
+		Says: "frames",
+	},
 }
 
 // Each planted fault fits the code. "make mutants" checks that tests find it.

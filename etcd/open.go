@@ -46,6 +46,12 @@ const (
 	pingTimeout  = 3 * time.Second
 )
 
+// windowSize is how much a member may send ahead. It is fixed: otherwise the client would send a ping after each
+// answer, to find out how large it should be. With TLS it still does: there the answers to a member's pings are not
+// delayed, and without pings of the client, such an answer could be the last thing that it sends, and the connection
+// look silent.
+const windowSize = 1 << 20
+
 func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	t, err := parseURL(rawURL, getenv)
 	if err != nil {
@@ -65,6 +71,10 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	}
 	cs := new(connections)
 	dial := []grpc.DialOption{grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout))}
+	if !t.tls.On {
+		cs.ackDelay = pingAckDelay
+		dial = append(dial, grpc.WithStaticStreamWindowSize(windowSize), grpc.WithStaticConnWindowSize(windowSize))
+	}
 	if t.tls.ServerName != "" {
 		// Otherwise the client takes the name from the address, whatever the TLS configuration says.
 		dial = append(dial, grpc.WithAuthority(t.tls.ServerName))

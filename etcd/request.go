@@ -31,7 +31,7 @@ func (e *Engine) txn(
 	defer end()
 	var dest destination
 	r := &pb.TxnRequest{Compare: cmps, Success: then, Failure: otherwise}
-	t, err := e.kv.Txn(ctx, r, anySize, dest.peerOption(), dest.finishOption())
+	t, err := e.kv.Txn(untimed{ctx}, r, anySize, dest.peerOption(), dest.finishOption())
 	needs := func() []need { return needsFor(cmps, then, otherwise) }
 	return t, e.explainMissingRight(ctx, dest.writeError(ctx, err), needs)
 }
@@ -67,7 +67,7 @@ func (e *Engine) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespons
 		return nil, err
 	}
 	defer end()
-	a, err := e.kv.Range(ctx, r, anySize)
+	a, err := e.kv.Range(untimed{ctx}, r, anySize)
 	err = noEffect(explain(clientv3.ContextError(ctx, err)))
 	needs := func() []need { return []need{{false, string(r.Key), string(r.RangeEnd)}} }
 	return a, e.explainMissingRight(ctx, err, needs)
@@ -81,7 +81,8 @@ func (e *Engine) deleteKey(ctx context.Context, path string) (int64, error) {
 	}
 	defer end()
 	var dest destination
-	d, err := e.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(path)}, dest.peerOption(), dest.finishOption())
+	r := &pb.DeleteRangeRequest{Key: []byte(path)}
+	d, err := e.kv.DeleteRange(untimed{ctx}, r, dest.peerOption(), dest.finishOption())
 	needs := func() []need { return []need{{true, path, ""}} }
 	return d.GetDeleted(), e.explainMissingRight(ctx, dest.writeError(ctx, err), needs)
 }
@@ -94,6 +95,25 @@ func (e *Engine) fetchQueue(ctx context.Context, key driver.Key) (q queue, revis
 		return nil, 0, err
 	}
 	return readQueue(r.Kvs), r.Header.Revision, nil
+}
+
+// fetchQueue reads the queue up to the owner's entry, if that is known: what comes later is in nobody's way. If the
+// queue is known to have been at a revision, the member that is asked answers by itself, unless it is not so far yet.
+// What it says may be old, but the entries that were holders' then are so until they are removed.
+func (w *waiter) fetchQueue(ctx context.Context, since int64) (q queue, revision int64, err error) {
+	r := &pb.RangeRequest{
+		Key: []byte(w.from), RangeEnd: []byte(w.to), Serializable: since > 0,
+		MaxCreateRevision: w.e.ownedKeys.createdRevision(w.owned),
+	}
+	a, err := w.e.read(ctx, r)
+	if err == nil && a.Header.Revision < since {
+		r.Serializable = false
+		a, err = w.e.read(ctx, r)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return readQueue(a.Kvs), a.Header.Revision, nil
 }
 
 // withTimeout limits a request, unless its context ends earlier anyway. Call the returned function when the request has
@@ -114,6 +134,13 @@ func (e *Engine) withTimeout(ctx context.Context) (context.Context, func(), erro
 		cancel()
 	}, nil
 }
+
+// untimed is a context that ends at its deadline and does not tell it, so that the server does not hear of it either. A
+// server that sets a timer for each request has more to do, and gives up after some seconds anyway.
+type untimed struct{ context.Context }
+
+// Deadline implements context.Context.
+func (untimed) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // The operations of transactions.
 

@@ -211,7 +211,7 @@ func (a *takeAttempt) readRefusal(
 	ctx context.Context, q queue, revision int64,
 ) (g driver.Grant, again bool, err error) {
 	own, holds := q.findOwned(a.Kind, a.owned.mark)
-	if own == nil {
+	if !holds {
 		a.e.ownedKeys.contended.Add(a.Key, contendedFor)
 	}
 	if a.queueSession != nil && q.indexOfOwner(a.owned.mark) < 0 && q.indexOfPath(a.path) < 0 {

@@ -68,6 +68,7 @@ type waiter struct {
 	owned *ownedKey
 
 	lastQueue     queueAt // read by the Take before
+	changedAt     int64   // the revision of the change that was last seen; 0 if it is not known
 	startedAt     time.Time
 	session       *session // which the entry names; kept alive meanwhile
 	stopKeepalive func()   // stops keeping session alive
@@ -95,9 +96,10 @@ func (w *waiter) waitOnce(ctx context.Context) (g driver.Grant, err error) {
 	known, freshPath := w.e.ownedKeys.createdRevision(w.owned), w.e.ownedKeys.freshPath(w.owned)
 	q, revision := w.lastQueue.queue, w.lastQueue.revision
 	if w.lastQueue = (queueAt{}); revision == 0 {
-		if q, revision, err = w.e.fetchQueue(ctx, w.Key); err != nil {
+		if q, revision, err = w.fetchQueue(ctx, w.changedAt); err != nil {
 			return g, err
 		}
+		w.changedAt = 0
 	}
 	own, holds := q.findOwned(w.Kind, w.owned.mark)
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// nearHead is the number of entries before a waiter up to which it watches the whole queue.
+// nearHead is the number of entries before a waiter up to which it watches the sessions of all of them, and not only of
+// the last.
 const nearHead = 2
 
 // watchView is what a waiter watches of a name.
@@ -19,6 +20,7 @@ type watchView struct {
 	keyRange
 	revision     int64 // at which the queue was read
 	onlyRemovals bool  // watch only removals
+	oneKey       bool  // the range contains one key, and removals are all that matters
 	// The end of one of the sessions ends the watch, too. They existed at revision sessionsSeenAt; 0 means that nobody
 	// has checked them yet.
 	sessions       []clientv3.LeaseID
@@ -34,19 +36,19 @@ type watchView struct {
 	onRemoved func([]*clientv3.Event) bool
 }
 
-// waitInQueue waits until the entry is a holder's, or until the queue must be read again: then the error is
-// errQueueChanged.
+// waitInQueue waits until the queue must be read again, mostly since the entry before the waiter's is gone: then the
+// error is errQueueChanged. In a semaphore it may find out by itself that the entry is a holder's.
 //
-// A waiter that is about to be next watches all removals of the name, so it always knows which entries are left.
-// Removals arrive in the order in which they happened, and that of the waiter's own key would be among them. So the
-// waiter's entry exists if its removal has not arrived before that of the last entry in its way, and the grant needs no
-// further read. The grant is good for the entry's grace, counted by this process's clock from the moment at which the
-// majority last confirmed the session: until then nobody removes the entry, except on purpose, as a lock can be removed
-// from any holder.
+// Each waiter for a lock watches a single key, so that a change wakes one waiter: that of the entry before its own, and
+// a reader that of the last writer before it, since a downgrade of that one frees the way, too. When the key is removed
+// the waiter reads the queue: those before it may have left before their turn, and so may its own entry.
 //
-// A waiter further behind watches a single key, so that a change wakes few waiters: a key without whose removal the
-// waiter cannot become a holder, or be about to be next. A reader waits for the last writer before it; a downgrade of
-// that one frees the way, too.
+// Who waits for permits watches all removals of the name, so it always knows which entries are left. Removals arrive in
+// the order in which they happened, and that of the waiter's own key would be among them. So the waiter's entry exists
+// if its removal has not arrived before that of the last entry in its way, and the grant needs no further read. The
+// grant is good for the entry's grace, counted by this process's clock from the moment at which the majority last
+// confirmed the session: until then nobody removes the entry, except on purpose, as a lock can be removed from any
+// holder.
 //
 // The entries in its way may belong to dead processes: sessionsSeenAt is the revision at which their sessions existed,
 // or 0.
@@ -54,9 +56,23 @@ func (w *waiter) waitInQueue(ctx context.Context, q queue, revision, sessionsSee
 	at := q.indexOfOwner(w.owned.mark)
 	ownEntry := q[at]
 	v := watchView{
-		keyRange: w.keyRange, revision: revision, onlyRemovals: true,
-		sessions: q[:at].sessions(), sessionsSeenAt: sessionsSeenAt, ownEntry: ownEntry, before: q[:at],
+		revision: revision, onlyRemovals: w.Mode != driver.Shared, sessionsSeenAt: sessionsSeenAt,
+		ownEntry: ownEntry, before: q[:at],
 	}
+	if w.Kind == driver.Lock {
+		before := q[at-1]
+		if v.oneKey = v.onlyRemovals; !v.oneKey {
+			before = q[lastExclusive(q[:at])]
+		}
+		v.sessions = queue{before}.sessions()
+		if v.oneKey && at <= nearHead {
+			v.sessions = q[:at].sessions()
+		}
+		v.keyRange = before.ownRange()
+		v.isCurrent = func(now queue) bool { return now.hasUnchanged(before) && now.indexOfOwner(w.owned.mark) >= 0 }
+		return g, w.awaitChange(ctx, v)
+	}
+	v.keyRange, v.onlyRemovals, v.sessions = w.keyRange, true, q[:at].sessions()
 	granted := false
 	v.isCurrent = func(now queue) bool {
 		q = now
@@ -70,17 +86,6 @@ func (w *waiter) waitInQueue(ctx context.Context, q queue, revision, sessionsSee
 			q = slices.DeleteFunc(q, func(en entry) bool { return en.path == string(ev.Kv.Key) })
 		}
 		return !v.isCurrent(q)
-	}
-	if w.Kind == driver.Lock && (w.Mode == driver.Shared || at > nearHead) {
-		before := q[max(0, at-nearHead)]
-		if w.Mode == driver.Shared {
-			before = q[lastExclusive(q[:at])]
-		}
-		v = watchView{
-			keyRange: before.ownRange(), revision: revision, onlyRemovals: w.Mode != driver.Shared,
-			sessions: queue{before}.sessions(), sessionsSeenAt: sessionsSeenAt, ownEntry: ownEntry, before: q[:at],
-		}
-		v.isCurrent = func(now queue) bool { return now.hasUnchanged(before) && now.indexOfOwner(w.owned.mark) >= 0 }
 	}
 	if err = w.awaitChange(ctx, v); granted {
 		return w.grantOwn(&ownEntry)
@@ -107,13 +112,13 @@ func lastExclusive(q queue) int {
 func (w *waiter) awaitChange(ctx context.Context, v watchView) error {
 	watching, stop := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer stop()
-	opts := []clientv3.OpOption{clientv3.WithRange(v.to), clientv3.WithCreatedNotify()}
-	if v.onlyRemovals {
-		opts = append(opts, clientv3.WithFilterPut())
-	}
-	timeout := time.AfterFunc(w.e.requestTimeout, stop) // for the server to confirm the watch
-	events := w.e.watcher.Watch(watching, v.from, opts...)
-	if !timeout.Stop() {
+	var events <-chan clientv3.WatchResponse
+	missed := false
+	if v.oneKey {
+		var leave func(missed bool)
+		events, leave = w.e.removalWatches.use(v.from)
+		defer func() { leave(missed) }()
+	} else if events = w.watchRange(watching, stop, v); events == nil {
 		return errQueueChanged
 	}
 	poll := time.NewTimer(w.untilPoll(v))
@@ -124,11 +129,11 @@ func (w *waiter) awaitChange(ctx context.Context, v watchView) error {
 		case <-ended:
 			return errQueueChanged
 		case r, ok := <-events:
-			switch {
-			case !ok || r.Err() != nil:
+			if !ok || r.Err() != nil {
 				return w.pauseBeforePoll(ctx)
-			case r.Created && r.Header.Revision > v.revision:
-				q, revision, err := w.e.fetchQueue(ctx, w.Key)
+			}
+			if r.Created && r.Header.Revision > v.revision {
+				q, revision, err := w.fetchQueue(ctx, r.Header.Revision)
 				if err != nil {
 					return err
 				}
@@ -136,11 +141,14 @@ func (w *waiter) awaitChange(ctx context.Context, v watchView) error {
 					return errQueueChanged
 				}
 				v.revision = revision
-			case v.isEndedBy(r.Events):
+			}
+			if v.isEndedBy(r.Events) {
+				w.changedAt = r.Events[len(r.Events)-1].Kv.ModRevision
 				return errQueueChanged
 			}
 		case <-poll.C:
 			if err := w.poll(ctx, &v); err != nil {
+				missed = true
 				return err
 			}
 			if ended == nil {
@@ -155,6 +163,20 @@ func (w *waiter) awaitChange(ctx context.Context, v watchView) error {
 			return errClosed
 		}
 	}
+}
+
+// watchRange begins a watch of a view's own. It returns nil if the server does not confirm it in time.
+func (w *waiter) watchRange(watching context.Context, stop func(), v watchView) clientv3.WatchChan {
+	opts := []clientv3.OpOption{clientv3.WithRange(v.to), clientv3.WithCreatedNotify()}
+	if v.onlyRemovals {
+		opts = append(opts, clientv3.WithFilterPut())
+	}
+	timeout := time.AfterFunc(w.e.requestTimeout, stop)
+	events := w.e.watcher.Watch(watching, v.from, opts...)
+	if !timeout.Stop() {
+		return nil
+	}
+	return events
 }
 
 // isEndedBy reports whether events end the watch.

@@ -70,11 +70,11 @@ func (f *fake) sendRemovals(removed ...any) {
 			Kv:   &mvccpb.KeyValue{Key: []byte(pathOf(removed[i].(string))), ModRevision: int64(removed[i+1].(int))},
 		})
 	}
-	f.watch <- r
+	f.send(r)
 }
 
 func newFakeEngine(t *testing.T) (*fake, *Engine) {
-	f := &fake{term: 1, watch: make(chan clientv3.WatchResponse), watches: make(chan clientv3.Op, 10)}
+	f := &fake{term: 1, watches: make(chan clientv3.Op, 10)}
 	f.keepalives = func() (*pb.LeaseKeepAliveResponse, error) {
 		return &pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{RaftTerm: 1}, TTL: 100}, nil
 	}
@@ -95,28 +95,62 @@ func startWait(ctx context.Context, e *Engine) chan waitResult {
 	return done
 }
 
-// The next waiter knows from the removals alone that it is the holder. It reads nothing in between, and later events do
-// not matter.
-func TestNextWaiterHoldsWithoutAnotherRead(t *testing.T) {
+// A waiter is woken when the entry before its own is removed. It then reads the queue up to its own entry, once, from
+// whatever member is as far as that.
+func TestWaiterReadsTheQueueWhenItIsNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, e := newFakeEngine(t)
-		f.setQueue("first", "second", "own", "last")
+		f.setQueue("first", "own", "last")
 		done := startWait(t.Context(), e)
-		if w := <-f.watches; string(w.KeyBytes()) != pathOf("") || w.Rev() != 0 || !w.IsFilterPut() {
+		if w := <-f.watches; string(w.KeyBytes()) != pathOf("first") || w.Rev() != 0 || !w.IsFilterPut() {
 			t.Errorf("the watch is of %q from %d: servers are slow to send past events", w.KeyBytes(), w.Rev())
 		}
-		synctest.Wait()
-		f.forbidReads()
-		f.sendRemovals("second", 7) // gives up
-		f.sendRemovals("last", 8)
 		synctest.Wait()
 		if len(done) != 0 {
 			t.Fatal("it returned before its turn")
 		}
+		f.setQueue("", "own", "last")
+		f.setRevision(9)
+		var asked []*pb.RangeRequest
+		stands := f.reads
+		f.reads = func(r *pb.RangeRequest) *pb.RangeResponse {
+			asked = append(asked, r)
+			return stands(r)
+		}
 		f.sendRemovals("first", 9)
-		if a := <-done; a.err != nil || a.grant.Token != 3 || a.grant.Start.IsZero() || a.grant.TTL <= 0 ||
+		if a := <-done; a.err != nil || a.grant.Token != 2 || a.grant.Start.IsZero() || a.grant.TTL <= 0 ||
 			a.grant.TTL > maxWaiterTTL {
+			t.Errorf("it returned %+v", a)
+		}
+		if len(asked) != 1 || asked[0].MaxCreateRevision != 2 || !asked[0].Serializable {
+			t.Errorf("it has asked for %v", asked)
+		}
+	})
+}
+
+// A member that has not come to the revision of a removal is not believed: the majority is asked.
+func TestWaiterDoesNotBelieveAMemberThatLagsBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, e := newFakeEngine(t)
+		f.setQueue("first", "own")
+		done := startWait(t.Context(), e)
+		<-f.watches
+		synctest.Wait()
+		f.setQueue("own") // which cannot be
+		old := f.reads
+		f.setQueue("", "own")
+		now := f.reads
+		f.reads = func(r *pb.RangeRequest) *pb.RangeResponse {
+			if r.Serializable {
+				return old(r)
+			}
+			f.written = 4
+			return now(r)
+		}
+		f.sendRemovals("first", 9)
+		if a := <-done; a.err != nil || a.grant.Token != 2 {
 			t.Errorf("it returned %+v", a)
 		}
 	})
@@ -161,23 +195,25 @@ func TestRemovedEntryIsNeverGranted(t *testing.T) {
 	}
 }
 
-// A waiter with many others before it is not woken by each of them.
-func TestWaiterFarBehindWatchesOneKey(t *testing.T) {
+// A waiter with others before it is woken by the last of them only. If that one leaves before its turn, the waiter
+// watches the one before.
+func TestWaiterWatchesTheEntryBeforeItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, e := newFakeEngine(t)
 		f.setQueue("1", "2", "3", "4", "own")
 		done := startWait(t.Context(), e)
-		if w := <-f.watches; string(w.KeyBytes()) != pathOf("3") || string(w.RangeBytes()) != pathOf("3")+"\x00" {
+		if w := <-f.watches; string(w.KeyBytes()) != pathOf("4") || len(w.RangeBytes()) > 0 {
 			t.Errorf("the watch is of %q to %q", w.KeyBytes(), w.RangeBytes())
 		}
-		f.setQueue("4", "own")
-		f.sendRemovals("3", 9)
-		if w := <-f.watches; string(w.KeyBytes()) != pathOf("") {
-			t.Errorf("the next waiter watches %q", w.KeyBytes())
+		f.setQueue("", "2", "3", "", "own")
+		f.sendRemovals("4", 9)
+		if w := <-f.watches; string(w.KeyBytes()) != pathOf("3") {
+			t.Errorf("it watches %q now", w.KeyBytes())
 		}
-		f.sendRemovals("4", 11)
-		if a := <-done; a.err != nil || a.grant.Token != 2 {
+		f.setQueue("", "", "", "", "own")
+		f.sendRemovals("3", 11)
+		if a := <-done; a.err != nil || a.grant.Token != 5 {
 			t.Errorf("it returned %+v", a)
 		}
 	})
@@ -192,10 +228,10 @@ func TestWaiterIgnoresEntriesThatCameLater(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := startWait(ctx, e)
 		<-f.watches
-		f.setQueue("", "", "", "4", "own", "3")
+		f.setQueue("", "", "3", "", "own", "4")
 		began := time.Now()
-		f.watch <- clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}}
-		if w := <-f.watches; string(w.KeyBytes()) != pathOf("") || time.Since(began) > 0 {
+		f.send(clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}})
+		if w := <-f.watches; string(w.KeyBytes()) != pathOf("3") || time.Since(began) > 0 {
 			t.Errorf("it watches %q after %v", w.KeyBytes(), time.Since(began))
 		}
 		cancel()
@@ -211,18 +247,17 @@ func TestEventsBeforeTheWatchBegins(t *testing.T) {
 		f.setQueue("first", "own")
 		done := startWait(t.Context(), e)
 		<-f.watches
-		f.setQueue("again", "own")
 		f.setRevision(9)
-		f.watch <- clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}}
+		f.send(clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}})
 		synctest.Wait()
-		f.forbidReads()
-		f.sendRemovals("again", 9) // the queue was read after that
+		f.sendRemovals("first", 9) // the queue was read after that
 		synctest.Wait()
 		if len(done) != 0 {
 			t.Fatal("it returned before its turn")
 		}
 		began := time.Now()
-		f.sendRemovals("again", 10)
+		f.setQueue("", "own")
+		f.sendRemovals("first", 10)
 		if a := <-done; a.err != nil || a.grant.Token != 2 || time.Since(began) > 0 {
 			t.Errorf("it returned %+v after %v", a, time.Since(began))
 		}
@@ -233,7 +268,7 @@ func TestEventsBeforeTheWatchBegins(t *testing.T) {
 		done := startWait(t.Context(), e)
 		<-f.watches
 		f.setQueue("", "own")
-		f.watch <- clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}}
+		f.send(clientv3.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 8}})
 		if a := <-done; a.err != nil || a.grant.Token != 2 {
 			t.Errorf("it returned %+v", a)
 		}
@@ -245,8 +280,8 @@ func TestLostEventsAreFoundByPolling(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(f *fake){
 		"silence":          func(*fake) {},
-		"it is compacted":  func(f *fake) { f.watch <- clientv3.WatchResponse{CompactRevision: 9} },
-		"it is cancelled":  func(f *fake) { f.watch <- clientv3.WatchResponse{Canceled: true} },
+		"it is compacted":  func(f *fake) { f.send(clientv3.WatchResponse{CompactRevision: 9}) },
+		"it is cancelled":  func(f *fake) { f.send(clientv3.WatchResponse{Canceled: true}) },
 		"the client fails": func(f *fake) { close(f.watch) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package lib
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/leasehold-go/leasehold/etcd"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
@@ -13,8 +14,15 @@ var LeaseholdEtcd = Library{
 	Module: tree,
 	On:     servers.OneEtcd,
 	Ours:   true,
-	Config: onServer + etcdClient,
+	Config: onServer + "etcd.Open; where messages are counted, etcd.New with " + etcdClient,
 	Open: func(at Config) (Session, error) {
+		if at.Sent == nil {
+			e, err := etcd.Open("etcd://" + strings.Join(at.Addrs, ","))
+			if err != nil {
+				return nil, err
+			}
+			return newLeaseholdSession(at, e, e.Close), nil
+		}
 		c, err := etcdClientTo(at)
 		if err != nil {
 			return nil, err

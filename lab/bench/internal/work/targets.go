@@ -82,9 +82,10 @@ var PostgresTargets = slices.Concat(
 	pollTargets("postgres", "leasehold postgres"),
 )
 
-// EtcdTargets are the targets of leasehold on etcd: at least as good as etcd's own recipe.
+// EtcdTargets are the targets of leasehold on etcd: better than etcd's own recipe.
 var EtcdTargets = slices.Concat(
-	pairsTo("etcd", "leasehold etcd", "etcd", 1),
+	pairsTo("etcd", "leasehold etcd", "etcd", 1.05),
+	turnsTo("etcd", "leasehold etcd", "etcd", 1),
 	contentionTargets("etcd", "leasehold etcd", "etcd"),
 	pollTargets("etcd", "leasehold etcd"),
 )
@@ -132,6 +133,18 @@ func pairsTo(engine, ours, peer string, times float64) (all []Target) {
 		all = append(all, Target{Workload: workload, Claim: "pairs/s, to " + peer, Bound: atLeast(times),
 			Value: func(f *Finder) stat.Summary {
 				return stat.Ratio(f.of(ours, pairs), f.of(peer, pairs))
+			}})
+	}
+	return all
+}
+
+// turnsTo returns the targets for the rate of turns of a few clients that want the same names: at least the given times
+// that of a peer.
+func turnsTo(engine, ours, peer string, times float64) (all []Target) {
+	for _, workload := range []string{"-turns-one", "-turns-many", "-turns-held"} {
+		all = append(all, Target{Workload: engine + workload, Claim: "turns/s, to " + peer, Bound: atLeast(times),
+			Value: func(f *Finder) stat.Summary {
+				return stat.Ratio(f.of(ours, turnRate), f.of(peer, turnRate))
 			}})
 	}
 	return all
