@@ -78,7 +78,7 @@ func sampleOf(u usage, took []time.Duration) Sample {
 	client, server := u.each(len(took))
 	return Sample{
 		{pairs, "/s", perSecond(len(took), u.time)},
-		{"p50", "µs", float64(stat.Percentile(took, 0.50)) / microsecond},
+		{pairP50, "µs", float64(stat.Percentile(took, 0.50)) / microsecond},
 		{"p99", "µs", float64(stat.Percentile(took, 0.99)) / microsecond},
 		{clientTime, "µs", client},
 		{serverTime, "µs", server},

@@ -8,10 +8,16 @@ import (
 
 // RedisTargets are the targets of leasehold on one Redis server.
 var RedisTargets = []Target{
-	{Workload: "free", Claim: "time of a pair, to that of the floor", Bound: atMost(1.15),
+	{Workload: "free", Claim: "time of a pair, to that of the floor", Bound: atMost(1.1),
 		Value: func(f *Finder) stat.Summary {
 			return stat.Ratio(f.of("floor", pairs), f.of("leasehold", pairs))
 		}},
+	{Workload: "ending", Claim: "client time of a pair, to redislock", Bound: atMost(1.1),
+		Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of("leasehold", clientTime), f.of("redislock", clientTime))
+		}},
+	{Workload: "ending", Claim: "p50 of a pair, to that of the floor", Bound: atMost(1.1),
+		Value: func(f *Finder) stat.Summary { return stat.Ratio(f.of("leasehold", pairP50), f.of("floor", pairP50)) }},
 	{Workload: "many", Claim: "pairs/s, to redislock", Bound: atLeast(3), Value: func(f *Finder) stat.Summary {
 		return stat.Ratio(f.of("leasehold", pairs), f.of("redislock", pairs))
 	}},
@@ -21,6 +27,10 @@ var RedisTargets = []Target{
 	{Workload: "many", Claim: "pairs/s, to rueidislock", Bound: atLeast(1.5), Value: func(f *Finder) stat.Summary {
 		return stat.Ratio(f.of("leasehold", pairs), f.of("rueidislock", pairs))
 	}},
+	{Workload: "many", Claim: "pairs/s, to redislock with AutoPipeline", Bound: atLeast(1),
+		Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of("leasehold", pairs), f.of("redislock auto", pairs))
+		}},
 	{Workload: "many", Claim: "pairs/s, to the floor with AutoPipeline", Bound: atLeast(0.6),
 		Value: func(f *Finder) stat.Summary {
 			return stat.Ratio(f.of("leasehold", pairs), f.of("floor auto", pairs))
@@ -32,10 +42,23 @@ var RedisTargets = []Target{
 	{Workload: "crowd", Claim: "wait p99, to 64 × (5 ms + median hand-over)", Bound: atMost(1.15),
 		Value: figure("leasehold", waitToIdeal)},
 	{Workload: "process", Claim: "hand-overs/s, to those of the best peer", Bound: atLeast(10),
+		Value: toBestPeer(handOvers)},
+	{Workload: "burst", Claim: "hand-overs/s, to rueidislock", Bound: atLeast(1), Value: func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold", handOvers), f.of("rueidislock", handOvers))
+	}},
+	{Workload: "turns-one", Claim: "turns/s, to those of the best peer", Bound: atLeast(1), Value: toBestPeer(turnRate)},
+	{Workload: "turns-one", Claim: "server time of a turn, to redsync", Bound: atMost(1.3),
 		Value: func(f *Finder) stat.Summary {
-			return stat.Ratio(f.of("leasehold", handOvers),
-				stat.Largest(f.of("redsync", handOvers), f.of("redislock", handOvers), f.of("rueidislock", handOvers)))
+			return stat.Ratio(f.of("leasehold", turnServerTime), f.of("redsync", turnServerTime))
 		}},
+	{Workload: "turns-one", Claim: "server commands per turn", Bound: atMost(15), Absolute: true,
+		Value: figure("leasehold", turnCommands)},
+	{Workload: "turns-many", Claim: "turns/s, to those of the best peer", Bound: atLeast(1.2),
+		Value: toBestPeer(turnRate)},
+	{Workload: "turns-many", Claim: "most to fewest turns", Bound: atMost(1.2), Value: figure("leasehold", unfairness)},
+	{Workload: "turns-held", Claim: "turns/s, to those of the best peer", Bound: atLeast(1.2),
+		Value: toBestPeer(turnRate)},
+	{Workload: "turns-held", Claim: "most to fewest turns", Bound: atMost(1.2), Value: figure("leasehold", unfairness)},
 	{Workload: "second", Claim: "longest wait of a second process, ms", Bound: atMost(50), Absolute: true, Worst: true,
 		Value: figure("leasehold", secondsLongest)},
 	{Workload: "held", Claim: "client: % of one core for 100,000 leases of 30 s", Bound: atMost(15), Absolute: true,
@@ -54,6 +77,14 @@ var RedisTargets = []Target{
 		Value: figure("leasehold", idleCommands)},
 	{Workload: "waiters", Claim: "bytes per waiter beyond a bare goroutine", Bound: atMost(4096), Absolute: true,
 		Value: figure("leasehold", waiterMemory)},
+}
+
+// toBestPeer returns a target's value that compares a figure with the largest of those of other libraries on Redis.
+func toBestPeer(metric string) func(*Finder) stat.Summary {
+	return func(f *Finder) stat.Summary {
+		return stat.Ratio(f.of("leasehold", metric),
+			stat.Largest(f.of("redsync", metric), f.of("redislock", metric), f.of("rueidislock", metric)))
+	}
 }
 
 // RedissonTargets are the targets of leasehold on Redisson's locks: they cost the server no more than Redisson's own,
@@ -198,6 +229,7 @@ func figure(library, metric string) func(*Finder) stat.Summary {
 // Metrics that targets use, or that several workloads share.
 const (
 	pairs          = "pairs of lock and release"
+	pairP50        = "p50"
 	clientTime     = "processor time of a pair: client"
 	serverTime     = "processor time of a pair: server"
 	turnRate       = "turns"
