@@ -14,7 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// slowReplies is a hook of a client that keeps replies back.
+// slowReplies is a hook of a client that keeps replies to scripts back. Those to INFO it does not: on a busy machine, the
+// engine asks between two scripts whether the server is still the same.
 type slowReplies struct {
 	mu   sync.Mutex
 	gate chan struct{} // unless nil, replies wait until it is closed
@@ -51,7 +52,7 @@ func (s *slowReplies) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook 
 		s.mu.Lock()
 		gate := s.gate
 		s.mu.Unlock()
-		if gate != nil {
+		if gate != nil && cmd.Name() == "evalsha" {
 			<-gate
 		}
 		return err
