@@ -14,8 +14,8 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
-// slowReplies is a hook of a client that keeps replies to scripts back. Those to INFO it does not: on a busy machine, the
-// engine asks between two scripts whether the server is still the same.
+// slowReplies is a hook of a client that keeps replies to scripts back, and no others: on a busy machine, the engine
+// asks between two scripts whether the server is still the same.
 type slowReplies struct {
 	mu   sync.Mutex
 	gate chan struct{} // unless nil, replies wait until it is closed

@@ -46,7 +46,8 @@ var RedisTargets = []Target{
 	{Workload: "burst", Claim: "hand-overs/s, to rueidislock", Bound: atLeast(1), Value: func(f *Finder) stat.Summary {
 		return stat.Ratio(f.of("leasehold", handOvers), f.of("rueidislock", handOvers))
 	}},
-	{Workload: "turns-one", Claim: "turns/s, to those of the best peer", Bound: atLeast(1), Value: toBestPeer(turnRate)},
+	{Workload: "turns-one", Claim: "turns/s, to those of the best peer", Bound: atLeast(1),
+		Value: toBestPeer(turnRate)},
 	{Workload: "turns-one", Claim: "server time of a turn, to redsync", Bound: atMost(1.3),
 		Value: func(f *Finder) stat.Summary {
 			return stat.Ratio(f.of("leasehold", turnServerTime), f.of("redsync", turnServerTime))
