@@ -22,6 +22,8 @@ type acquisition struct {
 	outageSince  time.Time // start of the engine's outage; zero if it has answered or was not asked yet
 	joined       bool      // the engine has said that the name is held, and the call waits there
 	waitReason   error     // why it waits, if the engine has said more than that
+	parked       *hold     // a hold that came along with the turn; see idle.go
+	tokens       int       // how many tokens to ask for if the hold may linger; 0 is firstTokenRange
 }
 
 // acquire gets a lease by re-entry, from the previous holder in this process, or from the engine.
@@ -68,11 +70,15 @@ func (l *lock) acquireOrReenter(ctx context.Context, a *acquisition) (*Lease, er
 func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error) {
 	c := l.client
 	needsTurn := !a.try || a.mode == driver.Exclusive && l.key.Kind == driver.Lock
-	a.hasTurn = a.hasTurn || needsTurn && c.queue.Try(l.key) // LockAll may have taken it
+	if needsTurn && !a.hasTurn { // LockAll may have taken it
+		turn := c.queue.Try(l.key)
+		a.hasTurn, a.parked = turn.HasTurn, turn.Value.hold
+	}
 	mustWait := needsTurn && !a.hasTurn
 	limit, cause := l.waitLimit, errWaitLimit
 	if a.try {
-		if limit, cause = 0, errTryTimeout; mustWait { // else it waits for one request only, which has a limit
+		// Others wait for one request only, which has a limit.
+		if limit, cause = 0, errTryTimeout; mustWait || a.parked != nil {
 			limit = c.requests.TimeFor(validFor(l.ttl))
 		}
 	}
@@ -89,7 +95,15 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 	if lease != nil || err != nil {
 		return lease, err
 	}
-	h, err := l.acquireFromEngine(waiting, a)
+	var previous afterUnlock
+	if h := a.parked; h != nil {
+		a.parked = nil
+		if g, ok := h.reuse(l.turnRequest(a)); ok {
+			return l.newGrantedLease(ctx, a, g, true), nil
+		}
+		previous, a.tokens = h.follow()
+	}
+	h, err := l.acquireFromEngine(waiting, a, previous)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +131,14 @@ func withTimeout(ctx context.Context, limit time.Duration, cause error) (context
 //	without a mark, as no answer    clean-up                       Take
 //
 // A fresh owner has the place of the one before in the queue.
-func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, error) {
+func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, previous afterUnlock) (*hold, error) {
 	c := l.client
 	h := newHold(l, a)
 	r := h.takeRequest(a.hasTurn)
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
+	h.lingerRequest(&r, a)
+	began := time.Now()
+	_ = previous.runUntil(ctx) // a hold of this client that must be released first; observers are told of an error
 	for failures := 1; ; failures++ {
 		g, err := h.take(ctx, r)
 		if errors.Is(err, driver.ErrHeld) {
@@ -129,10 +146,13 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 			if a.hasTurn {
 				c.queue.SetHeld(l.key, true)
 			}
-			if !a.try {
+			switch {
+			case !a.try:
 				failures = 1
 				r.MaxWaiters = 0 // a waiter that has a place in the queue keeps it
 				g, err = h.waitWhileHeld(ctx, a, r, err)
+			case lingers(err):
+				g, err = h.waitForRecall(ctx, r, began)
 			}
 		}
 		if err == nil {
@@ -153,6 +173,7 @@ func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition) (*hold, er
 			spent := h
 			h = newHold(l, a)
 			h.place, r.Owner = spent.place, h.owner
+			h.lingerRequest(&r, a)
 		}
 		c.waitBeforeRetry(ctx, failures)
 	}

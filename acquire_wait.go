@@ -36,8 +36,8 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 			return nil, l.tooManyWaitersError(a.op, "in this process")
 		case !turn.HasTurn:
 			return nil, callErr
-		case g.hold == nil:
-			a.hasTurn, a.outageSince = true, g.outageSince
+		case g.hold == nil || g.parked:
+			a.hasTurn, a.outageSince, a.parked = true, g.outageSince, g.hold
 			return nil, callErr
 		}
 		lease := l.newGrantedLease(ctx, a, g, true)
@@ -58,7 +58,7 @@ func (l *lock) waitForTurn(ctx, waiting context.Context, a *acquisition) (*Lease
 // engine.
 func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
 	turn := l.client.queue.WaitUnlessHeld(ctx, l.client.lifetime.Done(), l.key, l.client.maxWaiters)
-	a.hasTurn = turn.HasTurn
+	a.hasTurn, a.parked = turn.HasTurn, turn.Value.hold
 	switch callErr := l.callError(ctx, a.op, errNotKnownHeld); {
 	case turn.Held && !turn.HasTurn:
 		return l.newError(a.op, ErrHeld, nil)
@@ -70,13 +70,49 @@ func (l *lock) tryForTurn(ctx context.Context, a *acquisition) error {
 }
 
 // endTurn ends the turn of a call that has failed, if it has the turn. The next caller is told since when the engine
-// has not answered. Otherwise each caller would wait for the same outage from its beginning.
+// has not answered. Otherwise each caller would wait for the same outage from its beginning. A parked hold goes back.
 func (l *lock) endTurn(a *acquisition) {
+	if a.parked != nil {
+		a.parked.putBack()
+		return
+	}
 	since := a.outageSince
 	give := func(turnRequest) (turnTransfer, bool) { return turnTransfer{outageSince: since}, true }
 	if a.hasTurn && (since.IsZero() || !l.client.queue.PassTurn(l.key, give)) {
 		l.client.queue.EndTurn(l.key)
 	}
+}
+
+// recallLimit limits how long a try waits for a lock that was recalled. If it is idle, its holder lets go in the time
+// of a request; if it is in use, the holder says so as quickly.
+const recallLimit = 500 * time.Millisecond
+
+// waitForRecall joins the queue, so that the engine recalls the lock from a holder who may be idle, and waits until
+// that is known. It returns ErrHeld if the lock is in use, or nobody has answered. A try that began then takes no
+// longer than one request may.
+func (h *hold) waitForRecall(ctx context.Context, r driver.Request, began time.Time) (driver.Grant, error) {
+	c := h.lock.client
+	limit := min(recallLimit, c.requests.TimeFor(validFor(r.TTL))-time.Since(began))
+	if limit <= 0 {
+		return driver.Grant{}, driver.ErrHeld
+	}
+	limited, cancel := withTimeout(ctx, limit, errTryTimeout)
+	defer cancel()
+	r.Join, r.Probe, r.MaxWaiters = true, true, c.maxWaiters
+	g, err := h.take(limited, r)
+	if errors.Is(err, driver.ErrHeld) {
+		g, err = h.wait(limited, r)
+	}
+	if err != nil && errors.Is(context.Cause(limited), errTryTimeout) {
+		err = driver.ErrHeld // as the engine has said before
+	}
+	return g, err
+}
+
+// lingers reports whether an ErrHeld of the engine says that the holder may be idle, and can be asked to let go.
+func lingers(held error) bool {
+	e, ok := errors.AsType[*driver.HeldError](held)
+	return ok && e.Lingers
 }
 
 // waitWhileHeld waits on the engine for as long as it says that the name is held. Wait says so again if the reason has

@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -36,12 +37,15 @@ const (
 )
 
 // run does what is left to do, and returns the outcome of a release.
-func (r *afterUnlock) run() error {
+func (r *afterUnlock) run() error { return r.runUntil(context.Background()) }
+
+// runUntil is run, but does not wait for the engine after ctx has ended. The outcome of the release is unknown then.
+func (r *afterUnlock) runUntil(ctx context.Context) error {
 	for _, e := range r.ends {
 		e.cancel(r.cause)
 	}
 	if r.op != "" {
-		r.err = r.send()
+		r.err = r.send(ctx)
 	}
 	if r.endTurn {
 		r.hold.lock.client.queue.EndTurn(r.hold.lock.key)
@@ -64,14 +68,14 @@ func (r *afterUnlock) run() error {
 }
 
 // send asks the engine to release the hold.
-func (r *afterUnlock) send() error {
+func (r *afterUnlock) send(ctx context.Context) error {
 	l := r.hold.lock
 	if r.endTurn {
 		l.client.queue.SetHeld(l.key, false) // a try of this process waits for the outcome: the name may become free
 	}
 	err := timelimit.ErrNoAnswer
 	if !r.silent {
-		err = r.hold.releaseOrCleanUp(r.request)
+		err = r.hold.releaseOrCleanUp(ctx, r.request)
 	}
 	switch {
 	case err == nil, driver.IsNo(err) && r.op == opCleanUp:

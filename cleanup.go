@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -63,7 +64,7 @@ func (h *hold) cleanUp() {
 	r := h.releaseRequestLocked(0)
 	h.mu.Unlock()
 	if !background {
-		h.releaseOrCleanUp(r)
+		h.releaseOrCleanUp(context.Background(), r)
 	}
 }
 
@@ -125,6 +126,14 @@ func (h *hold) endOnClose() error {
 	switch h.phase {
 	case phaseHeld:
 		rest = h.releaseLocked(ErrClosed)
+	case phaseIdle:
+		h.unparkLocked()
+		rest = h.releaseLocked(ErrClosed)
+		rest.released = nil
+	case phaseLeaving:
+		if !h.parked || h.unparkLocked() {
+			rest = h.takeLeavingLocked()
+		}
 	case phaseCleaning:
 		h.setPhaseLocked(phaseEnded)
 		rest = afterUnlock{hold: h, op: opCleanUp, request: h.releaseRequestLocked(h.keepForLocked())}

@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -119,4 +120,50 @@ func (n *faultyNetwork) fault(op drivertest.Op) drivertest.Fault {
 		}
 	}
 	return fault
+}
+
+// Take implements [driver.Engine].
+func (n *faultyNetwork) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Recall = n.recall(r)
+	return n.Faulty.Take(ctx, r)
+}
+
+// Wait implements [driver.Engine].
+func (n *faultyNetwork) Wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	r.Recall = n.recall(r)
+	return n.Faulty.Wait(ctx, r)
+}
+
+// recall returns the Recall function of a request behind this network: the message may come late or twice, or be lost,
+// and then nobody answers.
+func (n *faultyNetwork) recall(r driver.Request) func() bool {
+	recall := r.Recall
+	if recall == nil {
+		return nil
+	}
+	return func() bool {
+		n.mu.Lock()
+		condition := n.condition
+		chance := n.w.chance("recall", n.client, r.Key.Name, n.owners[r.Owner])
+		n.mu.Unlock()
+		late := func(limit time.Duration) {
+			time.AfterFunc(1+time.Duration(chance.Int64N(int64(limit))), func() { recall() })
+		}
+		switch kind := chance.IntN(8); {
+		case condition == dead, condition == frozen, condition != clear && kind == 0, condition == lossy && kind < 4:
+			return false
+		case condition == slow, kind == 1:
+			late(n.w.ttl)
+			return false
+		case kind == 2:
+			late(n.w.ttl)
+		}
+		inUse := recall()
+		if !inUse {
+			n.w.mu.Lock()
+			n.w.counts.recalled++
+			n.w.mu.Unlock()
+		}
+		return inUse
+	}
 }

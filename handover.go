@@ -12,22 +12,26 @@ const maxHandOverTime = 10 * time.Millisecond
 
 // turnRequest is what a caller in the local queue wants.
 type turnRequest struct {
-	ttl   time.Duration
-	label string
-	plain bool
+	ttl    time.Duration
+	label  string
+	plain  bool
+	linger time.Duration
 }
 
-// turnTransfer is what a caller gets along with its turn: a tenure of a hold that is handed over, or, without a hold,
-// the start of the outage that the previous caller has seen.
+// turnTransfer is what a caller gets along with its turn: a tenure of a hold that is handed over; a hold that was
+// parked, and is perhaps idle; or, without a hold, the start of the outage that the previous caller has seen.
 type turnTransfer struct {
 	hold        *hold
+	parked      bool // the hold has no tenure for the caller yet: see reuse and follow
 	tenure      uint32
 	token       uint64
 	outageSince time.Time
 }
 
 func (l *lock) turnRequest(a *acquisition) turnRequest {
-	return turnRequest{ttl: l.ttl, label: l.label, plain: l.isPlain() && a.mode == driver.Exclusive}
+	return turnRequest{
+		ttl: l.ttl, label: l.label, plain: l.isPlain() && a.mode == driver.Exclusive, linger: l.linger,
+	}
 }
 
 // handOverLocked hands the hold to the next caller in the local queue, as a new tenure with one of the reserved tokens,
@@ -39,20 +43,43 @@ func (h *hold) handOverLocked() bool {
 		return false
 	}
 	now := driver.Now()
-	if c.lifetime.Err() != nil || now.Since(h.grantedAt) > maxHandOverTime || h.validity.remaining(now) < l.ttl/3 {
+	// An engine that recalls tells of waiters elsewhere: then the hand-overs need no other limit.
+	hasLimit := !h.recallable || c.maxReservedTokens == 0
+	if hasLimit && (h.handOvers >= c.maxReservedTokens || now.Since(h.grantedAt) > maxHandOverTime) {
 		return false
 	}
-	if w, ok := c.engine.(driver.Wanter); ok && w.Wanted(l.key) {
-		return false
-	}
-	return c.queue.PassTurn(l.key, func(w turnRequest) (turnTransfer, bool) {
-		if !w.plain || w.ttl != l.ttl || w.label != l.label {
+	return h.canContinueLocked(now) && c.queue.PassTurn(l.key, func(w turnRequest) (turnTransfer, bool) {
+		if !h.suits(w) {
 			return turnTransfer{}, false
 		}
-		h.tenure++
-		h.token++
-		h.spareTokens--
-		h.openLeases, h.validity.tenureStart, h.contextEnds = 1, now, nil
-		return turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true
+		h.handOvers++
+		return h.nextTenureLocked(now), true
 	})
+}
+
+// canContinueLocked reports whether the hold may have one more tenure without a request to the engine.
+func (h *hold) canContinueLocked(now driver.Instant) bool {
+	return h.spareTokens > 0 && !h.recalled && h.lock.client.lifetime.Err() == nil &&
+		h.validity.remaining(now) >= h.lock.ttl/3 && tokenLead(h.token) <= maxTokenLead && !h.isWanted()
+}
+
+// isWanted reports whether the engine knows that somebody waits for the name.
+func (h *hold) isWanted() bool {
+	w, ok := h.lock.client.engine.(driver.Wanter)
+	return ok && w.Wanted(h.lock.key)
+}
+
+// suits reports whether a caller would have got the same from the engine.
+func (h *hold) suits(w turnRequest) bool {
+	l := h.lock
+	return w.plain && w.ttl == l.ttl && w.label == l.label && w.linger == l.linger
+}
+
+// nextTenureLocked begins the next tenure of the hold, with the next of its tokens.
+func (h *hold) nextTenureLocked(now driver.Instant) turnTransfer {
+	h.endTenureLocked()
+	h.token++
+	h.spareTokens--
+	h.openLeases, h.validity.tenureStart = 1, now
+	return turnTransfer{hold: h, tenure: h.tenure, token: h.token}
 }

@@ -36,14 +36,19 @@ type hold struct {
 	owner       string
 	mode        driver.Mode
 	hasTurn     bool           // a granted hold has the turn of the local queue; before, the call has it
+	parked      bool           // the hold was left in the local queue, for who asks next; perhaps it was taken since
 	grantedAt   driver.Instant // when the engine granted the hold
 	firstToken  uint64         // first token of the grant
 	spareTokens int            // reserved tokens after the current one
+	tokenRange  int            // tokens of the grant
+	recallable  bool           // the engine calls recall when somebody else asks for the name
+	recalled    bool           // it has
 
 	// The current tenure.
 	validity     validity
 	token        uint64
 	openLeases   int           // leases that are not released; 0 once the renewer has seen that all were dropped
+	handOvers    int           // inside the process, since the grant
 	unwatchedBuf [1]*Lease     // memory for the first of unwatched
 	unwatched    []*Lease      // leases that the garbage collector does not watch yet
 	contextEnds  []*contextEnd // for leases whose Context was called
@@ -55,11 +60,15 @@ type hold struct {
 	unanswered  int           // renewals in a row without an answer, or still without one
 	firstLease  time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
 	inDanger    bool          // the InDanger event was observed
+	entryAt     time.Duration // when entry was last due
+	idleUntil   time.Duration // when an idle hold is released; it may be used again until then
 
 	// The clean-up, and times of the same clock. See cleanup.go.
 	unknownUntil time.Duration // until then a take of unknown outcome may have an effect; 0 if there was none
 	cleanUps     int           // releases of the clean-up
 	cleanUpUntil time.Duration // the clean-up gives up then, whatever the engine has answered
+
+	leaving afterUnlock // in phaseLeaving: the release that is to be sent
 }
 
 // phase is a stage in the life of a hold.
@@ -68,6 +77,8 @@ type phase uint8
 const (
 	phaseTaking   phase = iota // not granted yet
 	phaseHeld                  // granted and valid
+	phaseIdle                  // the same, but nobody has a lease of it: it lingers (see idle.go)
+	phaseLeaving               // ended here, and about to be released (see leaving.go)
 	phaseCleaning              // ended here, but the engine may still have it: the clean-up repeats the release
 	phaseEnded                 // ended here; phaseCleaning follows if it turns out that the engine may still have it
 )
@@ -90,7 +101,7 @@ func newHold(l *lock, a *acquisition) *hold {
 // setPhaseLocked sets the phase of the hold, and counts the hold as a lease while the engine may have something of it.
 // Until it is granted, the call counts instead.
 func (h *hold) setPhaseLocked(p phase) {
-	switch counted := h.phase == phaseHeld || h.phase == phaseCleaning; {
+	switch counted := h.phase != phaseTaking && h.phase != phaseEnded; {
 	case !counted && p == phaseCleaning:
 		h.lock.client.leaseCount.Add(1)
 	case counted && p == phaseEnded:
@@ -99,6 +110,9 @@ func (h *hold) setPhaseLocked(p phase) {
 	h.phase = p
 }
 
+// isLiveLocked reports whether the hold was granted and has not ended.
+func (h *hold) isLiveLocked() bool { return h.phase == phaseHeld || h.phase == phaseIdle }
+
 func (h *hold) refLocked() driver.Hold {
 	return driver.Hold{Key: h.lock.key, Owner: h.owner, Token: h.firstToken, Mode: h.requestedMode}
 }
@@ -106,6 +120,12 @@ func (h *hold) refLocked() driver.Hold {
 // releaseRequestLocked returns the request that releases the hold, but keeps the lock taken for a while.
 func (h *hold) releaseRequestLocked(keep time.Duration) driver.Release {
 	return driver.Release{Hold: h.refLocked(), Place: h.place, Keep: keep}
+}
+
+// endTenureLocked ends the leases of the current tenure, if that was not done yet.
+func (h *hold) endTenureLocked() {
+	h.tenure++
+	h.openLeases, h.contextEnds = 0, nil
 }
 
 // take asks the engine once. A grant says when its lease starts.
@@ -192,7 +212,8 @@ func (h *hold) accept(g driver.Grant, start driver.Instant, hasTurn bool) error 
 	if h.validity.remaining(now) < schedule.Tick {
 		return errGrantTooLate
 	}
-	h.token, h.spareTokens = g.Token, max(g.Tokens-1, 0)
+	h.token, h.tokenRange, h.recallable = g.Token, max(g.Tokens, 1), g.Recallable
+	h.spareTokens = h.tokenRange - 1
 	h.setPhaseLocked(phaseHeld)
 	h.openLeases = 1
 	if ttl < l.ttl {
@@ -217,7 +238,7 @@ func (h *hold) accept(g driver.Grant, start driver.Instant, hasTurn bool) error 
 	return nil
 }
 
-// scheduleLocked schedules a hold in phaseHeld for when it is due next, and reports false if the client is closed.
+// scheduleLocked schedules a live hold for when it is due next, and reports false if the client is closed.
 func (h *hold) scheduleLocked(now driver.Instant) bool {
 	s := &h.lock.client.schedule
 	deadline := s.At(now) + h.validity.remaining(now)
@@ -228,6 +249,10 @@ func (h *hold) scheduleLocked(now driver.Instant) bool {
 	if h.unanswered > 0 && !h.inDanger {
 		at = min(at, deadline-h.dangerTimeLocked())
 	}
+	if h.phase == phaseIdle {
+		at = min(at, max(h.idleUntil, s.At(now)+schedule.Tick))
+	}
+	h.entryAt = at
 	return s.Set(&h.entry, at)
 }
 
@@ -243,7 +268,7 @@ func (h *hold) renewAtLocked(start driver.Instant) time.Duration {
 func (h *hold) currentTTLLocked() time.Duration { return cmp.Or(h.firstLease, h.lock.ttl) }
 
 func (h *hold) isRenewedLocked() bool {
-	return (!h.lock.noRenew || h.firstLease > 0) && h.openLeases > 0
+	return (!h.lock.noRenew || h.firstLease > 0) && h.openLeases > 0 || h.phase == phaseIdle
 }
 
 // dangerTimeLocked returns how much of a lease is left when it is in danger.

@@ -44,7 +44,8 @@ func newLock(c *Client, kind driver.Kind, name string, size int, opts []Option) 
 		l.refuse("TTL", l.ttl, MinTTL.String()+" to "+c.maxTTL.String()+" on this engine")
 	case size < 1 || size > maxSize:
 		l.err = newValueError("semaphore size", size, "1 to 2147483647")
-	case kind == driver.Semaphore && !c.abilities.Semaphores, kind == driver.Latch && !c.hasLatches():
+	case kind == driver.Semaphore && !c.abilities.Semaphores, kind == driver.Latch && !c.hasLatches(),
+		l.linger > 0 && !c.abilities.Recalls:
 		l.err = l.newError("use", ErrUnsupported, nil)
 	}
 	return l

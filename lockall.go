@@ -127,7 +127,12 @@ func (c *Client) takeTogether(ctx context.Context, locks []*lock, a *acquisition
 	uncounted := len(locks)
 	defer func() { c.uncountLeases(uncounted) }()
 	for i, l := range locks {
-		if !c.queue.Try(l.key) {
+		turn := c.queue.Try(l.key)
+		if h := turn.Value.hold; h != nil { // it is idle, or about to be released
+			rest, _ := h.follow()
+			_ = rest.runUntil(ctx)
+		}
+		if !turn.HasTurn {
 			c.endTurns(locks[min(1, i):i])
 			a.hasTurn = i > 0
 			return nil, nil

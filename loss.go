@@ -43,6 +43,9 @@ func (h *hold) refuseLocked() afterUnlock {
 // loseLocked ends a hold that was not released. If cleanUp is set, the engine may still have it, and is asked to
 // release it.
 func (h *hold) loseLocked(how Loss, cleanUp bool) afterUnlock {
+	if h.phase == phaseIdle {
+		return h.loseIdleLocked(cleanUp)
+	}
 	now := driver.Now()
 	rest := h.endLocked(how.cause())
 	rest.lost = &Lost{

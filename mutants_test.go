@@ -33,10 +33,10 @@ var mutants = []mutant{
 	{name: "renewal after release", edits: []edit{
 		{"release.go", "\trest := h.endLocked(cause)\n",
 			"\trest := afterUnlock{hold: h, endTurn: h.hasTurn}\n\th.hasTurn = false\n"},
-		{"after_unlock.go", "\t\tr.err = r.send()\n",
-			"\t\tr.err = r.send()\n\t\tr.hold.mu.Lock()\n\trest := r.hold.endLocked(ErrReleased)\n" +
+		{"after_unlock.go", "\t\tr.err = r.send(ctx)\n",
+			"\t\tr.err = r.send(ctx)\n\t\tr.hold.mu.Lock()\n\trest := r.hold.endLocked(ErrReleased)\n" +
 				"\t\tr.hold.mu.Unlock()\n\t\trest.run()\n"},
-		{"hold.go", " && h.openLeases > 0\n", "\n"}, // this alone would stop the renewals
+		{"hold.go", " && h.openLeases > 0 ||", " ||"}, // this alone would stop the renewals
 	}},
 	{name: "plain delete on release", edits: []edit{
 		{"memory/engine.go", "return en, en.find(h.Owner, h.Token)",
@@ -47,17 +47,17 @@ var mutants = []mutant{
 			"e.tokens.CompareAndSwap(last, token+n-1-last%2)"},
 	}},
 	{name: "token used again by a hand-over", edits: []edit{
-		{"handover.go", "\t\th.token++\n", ""},
+		{"handover.go", "\th.token++\n", ""},
 	}},
 	{name: "woken waiter granted without a check", edits: []edit{
 		{"memory/handover.go", "for q.head != nil && en.fits(&q.head.request.Request) {", "for q.head != nil {"},
 	}},
 	{name: "turn counts as a grant", edits: []edit{
-		{"release.go", "\tif !h.handOverLocked() {",
-			"\tif c := h.lock.client; !h.handOverLocked() && !(c.queue.Waiting(h.lock.key) > 0 && " +
-				"c.queue.PassTurn(h.lock.key, func(turnRequest) (turnTransfer, bool) {\n" +
+		{"release.go", "\tcase h.handOverLocked() ||",
+			"\tcase h.handOverLocked() || h.lock.client.queue.Waiting(h.lock.key) > 0 && " +
+				"h.lock.client.queue.PassTurn(h.lock.key, func(turnRequest) (turnTransfer, bool) {\n" +
 				"\t\th.tenure, h.token, h.openLeases = h.tenure+1, h.token+1, 1\n" +
-				"\t\treturn turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true\n\t})) {"},
+				"\t\treturn turnTransfer{hold: h, tenure: h.tenure, token: h.token}, true\n\t}) ||"},
 	}},
 	{name: "downgrade counts only once it is confirmed", edits: []edit{
 		{"lease.go", "\t\th.mode = driver.Shared\n\t\treturn nil", "\t\treturn nil"},
@@ -120,6 +120,36 @@ var mutants = []mutant{
 	{name: "late take forgotten after a release", edits: []edit{
 		{"release.go", "!driver.IsNo(err) || h.isUnknownLocked() {", "!driver.IsNo(err) {"},
 	}, test: "TestTakeThatArrivesAfterTheLeaseIsCleanedUp/released"},
+	{name: "idle hold used although its lease is over", edits: []edit{
+		{"handover.go", "\t\th.validity.remaining(now) >= h.lock.ttl/3 && ", "\t\t"},
+	}, test: "TestALeaseThatIsLostWhileIdleIsNotUsed"},
+	{name: "idle hold used although it is being released", edits: []edit{
+		{"renewal.go", "if h.hasLingeredLocked(c.schedule.At(now)) && h.unparkLocked() {",
+			"if h.hasLingeredLocked(c.schedule.At(now)) {"},
+		{"idle.go", "if h.phase != phaseIdle || !h.canContinueLocked(now)",
+			"if h.phase != phaseIdle && h.phase != phaseLeaving || !h.canContinueLocked(now)"},
+	}},
+	{name: "lock in use released when it is recalled", edits: []edit{
+		{"idle.go", "\tif h.phase == phaseIdle && h.unparkLocked() {\n\t\tinUse",
+			"\tif h.phase == phaseHeld || h.phase == phaseIdle && h.unparkLocked() {\n\t\tinUse"},
+	}},
+	{name: "recalled lock kept after its release", edits: []edit{
+		{"idle.go", "if !h.recallable || h.recalled || ", "if !h.recallable || "},
+	}, test: "TestARecalledLockDoesNotLinger"},
+	{name: "idle lock of a caller that has given up forgotten", edits: []edit{
+		{"idle.go", "case h.phase == phaseIdle && !h.recalled && h.parkLocked():",
+			"case h.phase == phaseIdle && !h.recalled:"},
+	}, test: "TestACallerThatGivesUpLeavesAnIdleLock"},
+	{name: "idle lock that does not suit forgotten", edits: []edit{
+		{"acquire.go", "\t_ = previous.runUntil(ctx)", "\t_ = previous"},
+	}, test: "TestAnotherClientRecallsAnIdleLock"},
+	{name: "later release forgotten", edits: []edit{
+		{"leaving.go", "if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {",
+			"if h.phase == phaseLeaving && h.parked && h.unparkLocked() {"},
+	}, test: "TestReleaseLaterDoesNotWait"},
+	{name: "idle locks forgotten by Close", edits: []edit{
+		{"cleanup.go", "\t\th.unparkLocked()\n\t\trest = h.releaseLocked(ErrClosed)\n", ""},
+	}, test: "TestCloseReleasesIdleLocks"},
 	{name: "clean-up ends with its first answer", edits: []edit{
 		{"cleanup.go", "answered && sent >= h.unknownUntil {", "answered {"},
 	}, test: "TestTakeOfUnknownOutcomeIsUndone"},

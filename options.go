@@ -39,6 +39,7 @@ type settings struct {
 	maxHold   time.Duration // 0: no limit
 	atLeast   time.Duration
 	waitLimit time.Duration // 0: no limit
+	linger    time.Duration
 	label     string
 	err       error // the first value that was not allowed
 }
@@ -83,6 +84,18 @@ func MaxHold(d time.Duration) Option {
 // frees the lock at once. If the holder dies, the lock becomes free after its ttl all the same.
 func AtLeast(d time.Duration) Option {
 	return func(s *settings) { set(s, &s.atLeast, "AtLeast", d, 0, MaxTTL, "0s to "+MaxTTL.String()) }
+}
+
+// Linger keeps a released lock for d, from 1 ms to 24 h, in case this process wants it again: the next Lock of the same
+// client and name with the same options is granted at once, with a new token, and without a request. Nobody else waits
+// for longer: whoever wants the lock elsewhere recalls it, which takes about as long as a release. If this process has
+// died, the lock is free after its ttl. A lock that lingers is renewed, counts as a lease of the client, and appears in
+// listings as held.
+//
+// The engine must be able to recall, or the lock fails with ErrUnsupported. It is for Mutex.Lock and TryLock, and has
+// no effect with NoRenew, MaxHold or AtLeast.
+func Linger(d time.Duration) Option {
+	return func(s *settings) { set(s, &s.linger, "Linger", d, time.Millisecond, MaxTTL, "1ms to "+MaxTTL.String()) }
 }
 
 // WaitLimit limits how long Lock and similar calls wait. After that they return ErrTimeout, or ErrUnavailable if the

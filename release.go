@@ -16,20 +16,23 @@ import (
 // had ended before, so that the end of the work was not protected. It returns ErrUnknown if the engine did
 // not confirm: the lease has ended then as well, and the release is repeated in the background.
 func (l *Lease) Release() error {
-	l.releaseOnce.Do(func() {
-		h := l.hold
-		h.checkHeld()
-		h.mu.Lock()
-		rest := l.releaseOneLocked()
-		h.mu.Unlock()
-		l.releaseErr = rest.run()
-	})
+	l.releaseOnce.Do(func() { l.releaseErr = l.release(false) })
 	return l.releaseErr
 }
 
+// release ends the lease. If later is set, it does not wait for the engine.
+func (l *Lease) release(later bool) error {
+	h := l.hold
+	h.checkHeld()
+	h.mu.Lock()
+	rest := l.releaseOneLocked(later)
+	h.mu.Unlock()
+	return rest.run()
+}
+
 // releaseOneLocked releases one lease. The last one of a tenure ends the tenure, and the hold unless that is handed
-// over.
-func (l *Lease) releaseOneLocked() afterUnlock {
+// over or becomes idle.
+func (l *Lease) releaseOneLocked(later bool) afterUnlock {
 	h := l.hold
 	h.unwatchLeaseLocked(l)
 	l.lastDeadline = h.validity.deadline()
@@ -46,10 +49,15 @@ func (l *Lease) releaseOneLocked() afterUnlock {
 		return rest
 	}
 	rest.ends, rest.released = h.contextEnds, h.releaseEventLocked() // handOverLocked changes them
-	if !h.handOverLocked() {
-		return h.releaseLocked(ErrReleased)
+	switch {
+	case h.handOverLocked() || h.parkIdleLocked():
+		return rest
+	case later:
+		left := h.leaveLocked(rest.released)
+		left.hold, left.ends, left.cause = h, rest.ends, rest.cause
+		return left
 	}
-	return rest
+	return h.releaseLocked(ErrReleased)
 }
 
 // releaseLocked ends the hold, and has the engine release it.
@@ -72,9 +80,9 @@ func (h *hold) endLocked(cause error) afterUnlock {
 
 // releaseOrCleanUp sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the
 // clean-up.
-func (h *hold) releaseOrCleanUp(r driver.Release) error {
+func (h *hold) releaseOrCleanUp(ctx context.Context, r driver.Release) error {
 	c := h.lock.client
-	err := c.sendRelease(context.Background(), r)
+	err := c.sendRelease(ctx, r)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && !driver.IsNo(err) || h.isUnknownLocked() {

@@ -40,12 +40,15 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest
 		return false, false, rest
 	case h.phase == phaseCleaning:
 		return false, c.cleanups.Add(h), rest
-	case h.phase != phaseHeld:
+	case !h.isLiveLocked():
 		return false, true, rest
 	}
 	left := h.validity.remaining(now)
 	if left < schedule.Tick {
 		return false, true, h.expireLocked(now)
+	}
+	if h.hasLingeredLocked(c.schedule.At(now)) && h.unparkLocked() {
+		return false, true, h.leaveLocked(nil)
 	}
 	h.watchLeasesLocked()
 	if h.openLeases > 0 && int(h.droppedLeases.Load()) == h.openLeases {
@@ -53,7 +56,9 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest
 	}
 	if h.unanswered > 0 && !h.inDanger && left-h.dangerTimeLocked() < schedule.Tick {
 		h.inDanger = true
-		rest.danger = &InDanger{About: h.lock.about(h.mode), Token: h.token, Left: left}
+		if h.phase == phaseHeld { // nobody has a lease of an idle hold
+			rest.danger = &InDanger{About: h.lock.about(h.mode), Token: h.token, Left: left}
+		}
 	}
 	at := c.schedule.At(now)
 	if h.isRenewedLocked() && h.nextRenewal-at < schedule.Tick {
@@ -118,10 +123,10 @@ func (c *Client) renewBatch(g renewalGroup, batch []*hold, limit time.Duration) 
 	batch = slices.DeleteFunc(batch, func(h *hold) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.phase == phaseHeld { // it may have been released since it was due
+		if h.isLiveLocked() { // it may have been released since it was due
 			items = append(items, driver.Renewal{Hold: h.refLocked(), TTL: h.lock.ttl})
 		}
-		return h.phase != phaseHeld
+		return !h.isLiveLocked()
 	})
 	if len(batch) == 0 {
 		return
@@ -158,7 +163,7 @@ func (h *hold) noteRenewal(sent driver.Instant, err error) {
 }
 
 func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (rest afterUnlock) {
-	if h.phase != phaseHeld {
+	if !h.isLiveLocked() {
 		return rest
 	}
 	rest.hold = h
@@ -190,7 +195,7 @@ func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (rest afterUnlo
 func (h *hold) noteExtended(sent driver.Instant, ttl time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.phase == phaseHeld {
+	if h.isLiveLocked() {
 		h.validity.extend(sent, ttl)
 		h.scheduleLocked(driver.Now())
 	}
@@ -210,7 +215,7 @@ func (h *hold) noteDowngraded() {
 func (h *hold) noteNotHeld() {
 	h.mu.Lock()
 	var rest afterUnlock
-	if h.phase == phaseHeld {
+	if h.isLiveLocked() {
 		rest = h.refuseLocked()
 	}
 	h.mu.Unlock()

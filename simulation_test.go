@@ -207,14 +207,19 @@ func (w *program) work() {
 // rush makes the programs of a client queue for one lock, which each holds for a moment.
 func (w *program) rush() {
 	key := driver.Key{Kind: driver.Lock, Name: lockName(0)}
+	opts := []Option{WaitLimit(w.ttl + w.upTo(w.ttl))}
+	if w.seed%2 == 0 {
+		opts = append(opts, Linger(w.ttl))
+	}
 	for range 3 {
 		time.Sleep(w.upTo(time.Millisecond))
 		before := w.checkerOf(key).highestSeen()
-		lease, err := w.client.Mutex(key.Name, WaitLimit(w.ttl+w.upTo(w.ttl))).Lock(context.Background())
+		lease, err := w.client.Mutex(key.Name, opts...).Lock(context.Background())
 		if err != nil {
 			w.noteFailed(key, err)
 			continue
 		}
+		w.noteReused(lease)
 		s := w.checkerOf(key).enter(w, lease, 1, before)
 		time.Sleep(w.upTo(2 * time.Millisecond))
 		if w.rng.IntN(4) == 0 {
@@ -247,6 +252,8 @@ func (w *program) acquireOnce() {
 		opts = append(opts, NoRenew())
 	case 1:
 		opts = append(opts, MaxHold(w.ttl/2+w.upTo(w.ttl)))
+	case 2, 3, 4:
+		opts = append(opts, Linger(w.ttl))
 	}
 	name := lockName(w.rng.IntN(locks))
 	key := driver.Key{Kind: driver.Lock, Name: name}
@@ -278,7 +285,20 @@ func (w *program) acquireOnce() {
 		w.noteFailed(key, err)
 		return
 	}
+	w.noteReused(lease)
 	w.use(lease, w.checkerOf(key).enter(w, lease, weight, before))
+}
+
+// noteReused counts a lease of a hold that was idle.
+func (w *program) noteReused(lease *Lease) {
+	h := lease.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if lease.tenure > uint32(h.handOvers)+1 {
+		w.simulation.mu.Lock()
+		defer w.simulation.mu.Unlock()
+		w.counts.reused++
+	}
 }
 
 // acquireAll locks all names together, works for a while, and releases them.
@@ -394,6 +414,14 @@ func (w *program) use(lease *Lease, s *holding) {
 func (w *program) release(lease *Lease, s *holding) {
 	began := time.Now()
 	s.checker.leave(s) // from now on it relies on nothing, whatever the outcome
+	if w.rng.IntN(4) == 0 {
+		lease.ReleaseLater()
+		w.printf("%s: %s %d is released later", w.name, lease.Name(), lease.Token())
+		if took := time.Since(began); took > 0 && !errors.Is(lease.Err(), ErrLost) {
+			w.errorf("%s: ReleaseLater took %v", w.name, took)
+		}
+		return
+	}
 	err := lease.Release()
 	w.printf("%s: released %s %d: %v", w.name, lease.Name(), lease.Token(), err)
 	if took := time.Since(began); took > w.client.requests.Timeout {

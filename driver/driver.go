@@ -126,6 +126,9 @@ type Abilities struct {
 	// Waiters: Take respects Request.MaxWaiters.
 	Waiters bool
 
+	// Recalls: the engine can call Request.Recall.
+	Recalls bool
+
 	// Walk: the engine has to search for names. To list everything, call Operator.Walk.
 	Walk bool
 

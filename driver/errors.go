@@ -45,6 +45,9 @@ type HeldError struct {
 	// Left is the time until the earliest lease ends, unless it is renewed or released; negative if
 	// no lease ends.
 	Left time.Duration
+
+	// Lingers says that the holder may not be using the lock, and lets go of it if somebody joins the queue.
+	Lingers bool
 }
 
 // Error implements error.

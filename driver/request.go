@@ -102,6 +102,19 @@ type Request struct {
 	// wait already, nor Wait. Zero means no limit. Only engines with the ability Waiters use it.
 	MaxWaiters int
 
+	// Recall, if set, says that the core may keep a lock although nobody uses it, and lets go of it
+	// when it is asked to. If the engine says Grant.Recallable, it calls Recall, from any goroutine,
+	// whenever somebody else asks for the name, until the owner is released or does not hold any more.
+	// A call too many does no harm; one too few costs the other time. Recall reports whether the lock is
+	// in use. If not, it is being released (on a Local engine it has been). Recall does not block, and may
+	// call Release, so no mutex of the engine may be locked. Only for engines that say Recalls.
+	Recall func() (inUse bool)
+
+	// Probe says that the caller wants to wait only until it knows whether the holder uses the lock. The
+	// engine lets Wait return ErrHeld as soon as a Recall has reported that. Only for engines that say
+	// Recalls, and never set before a Take was answered with HeldError.Lingers.
+	Probe bool
+
 	// Holder is a public text about the holder for listings, such as "host:pid program".
 	Holder string
 }
@@ -126,6 +139,9 @@ type Grant struct {
 	// waiter that is granted the lock by another's release may first get a short lease, which the
 	// core renews when a third of it has passed. Zero means Request.TTL.
 	TTL time.Duration
+
+	// Recallable says that the engine will call Request.Recall.
+	Recallable bool
 
 	// Start is a moment that is certainly not later than the one from which the engine counts TTL:
 	// a reading from before the answered request was sent. Take may leave it zero; the core then

@@ -78,6 +78,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Waiters:    true,
+		Recalls:    true,
 		Fair:       true,
 		Local:      true,
 	}
@@ -97,10 +98,7 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, driver.NoEffect(err)
 	}
-	s := e.shard(r.Key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g, _, err := e.takeLocked(s, &r)
+	g, _, err := e.takeOrRecall(&r)
 	return g, err
 }
 
@@ -144,6 +142,7 @@ func (e *Engine) grantLocked(en *entry, r *quorumnode.Request, now int64) *hold 
 		token:   e.reserveTokens(uint64(n), r.Floor),
 		tokens:  int32(n),
 		mode:    r.Mode,
+		recall:  r.Recall,
 		weight:  r.Weight,
 		granted: now,
 		expires: after(now, r.TTL),

@@ -17,10 +17,11 @@ type hold struct {
 	expires int64
 	tokens  int32
 	mode    driver.Mode
+	recall  func() (inUse bool) // Request.Recall
 }
 
 func (h *hold) grant() driver.Grant {
-	return driver.Grant{Token: h.token, Tokens: int(h.tokens)}
+	return driver.Grant{Token: h.token, Tokens: int(h.tokens), Recallable: h.recall != nil}
 }
 
 // entry holds the holders and waiters of one name.
@@ -77,7 +78,7 @@ func (en *entry) extend(h *hold, now int64, ttl time.Duration) {
 
 // keep leaves a hold taken for d from now, without an owner.
 func (en *entry) keep(h *hold, now int64, d time.Duration) {
-	h.owner = ""
+	h.owner, h.recall = "", nil
 	h.expires = after(now, d)
 	en.nextExpiry = min(en.nextExpiry, h.expires)
 }

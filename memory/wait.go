@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
@@ -16,15 +17,16 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 // WaitFrom implements [quorumnode.Node].
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
 	r.Join, r.MaxWaiters = true, 0
-	s := e.shard(r.Key)
 	for ctx.Err() == nil {
 		start := driver.Now()
-		s.mu.Lock()
-		grant, w, err := e.takeLocked(s, &r)
-		s.mu.Unlock()
+		grant, w, err := e.takeOrRecall(&r)
 		if err == nil {
 			grant.Start = start
 			return grant, nil
+		}
+		if held, lingers := errors.AsType[*driver.HeldError](err); r.Probe && !(lingers && held.Lingers) {
+			e.leave(r.Request)
+			return driver.Grant{}, driver.ErrHeld
 		}
 		select {
 		case <-w.ready:
@@ -35,7 +37,11 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		case <-ctx.Done():
 		}
 	}
-	// The result does not matter: either way nothing is left.
-	_ = e.Release(ctx, driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
+	e.leave(r.Request)
 	return driver.Grant{}, driver.NoEffect(ctx.Err())
+}
+
+// leave makes sure that the owner of a request neither holds nor waits.
+func (e *Engine) leave(r driver.Request) {
+	_ = e.Release(context.Background(), driver.Release{Hold: driver.Hold{Key: r.Key, Owner: r.Owner}})
 }

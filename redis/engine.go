@@ -42,6 +42,7 @@ type Engine struct {
 	// pipeliner sends to a single server what is not for the batcher.
 	pipeliner pipeliner
 	waiters   waiters
+	recalls   recalls
 	// Names that this process holds, and for which others waited on the server when they were granted. Their release
 	// must hand over, and they are not handed over inside the process. A hint: a name that is missing costs a request.
 	wantedByOthers keyset.Set[driver.Key]
@@ -147,6 +148,7 @@ func (e *Engine) Abilities() driver.Abilities {
 		Shared:     true,
 		Semaphores: true,
 		Waiters:    true,
+		Recalls:    e.replicas == 0 && !e.polling,
 		Walk:       true,
 		Fair:       true,
 		MaxTTL:     e.maxTTL,

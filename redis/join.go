@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -96,6 +97,9 @@ func (e *Engine) takeFully(
 	notifyBy, ticket, process, waiters := "", "0", "", 0
 	if w != nil {
 		notifyBy, ticket, process, waiters = w.notifyMethod(), w.ticket, e.process, r.MaxWaiters
+		if r.Probe {
+			notifyBy = strings.ToLower(notifyBy)
+		}
 	}
 	answer, srv, err := e.runScript(ctx, e.sendWithReplicas, scriptTake, n, newScriptCall(n.allKeys(),
 		r.Owner, luascript.Millis(r.TTL), max(r.Tokens, 1), tokenFloor(r), luascript.WithoutNUL(r.Holder),

@@ -22,7 +22,7 @@ func (e *Engine) StartTake(ctx context.Context, r quorumnode.Request, done func(
 		done(driver.Grant{}, err)
 		return
 	}
-	if t.floor, err = t.setTake(r, e.names(r.Key)); err != nil {
+	if t.floor, err = t.setTake(r, e.names(r.Key), ""); err != nil {
 		t.continueInBackground(undecided)
 		return
 	}

@@ -49,9 +49,25 @@ func (e *Engine) subscribe(ctx context.Context, w *waiter, n redisKeys) error {
 }
 
 func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n redisKeys, name string, sharded bool) error {
+	way, err := e.subscribeToAs(ctx, &w.subscriber, n, name, sharded)
+	if err == nil {
+		w.setNotifyBy(way)
+	}
+	return err
+}
+
+// subscribeAs subscribes to the channel on which this process is notified about a name. It returns how others publish
+// there: P, S, or - if they cannot.
+func (e *Engine) subscribeAs(ctx context.Context, s *subscriptions.Subscriber, n redisKeys) (way string, err error) {
+	name, sharded := e.notifyChannel(n)
+	return e.subscribeToAs(ctx, s, n, name, sharded)
+}
+
+func (e *Engine) subscribeToAs(
+	ctx context.Context, s *subscriptions.Subscriber, n redisKeys, name string, sharded bool,
+) (way string, err error) {
 	if e.mustPoll(n) {
-		w.setNotifyBy("-")
-		return nil
+		return "-", nil
 	}
 	var srv *server
 	if sharded {
@@ -59,22 +75,19 @@ func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n redisKeys, name s
 			srv = e.readRouter.cachedServer(n)
 		}
 	}
-	switch err := e.subscriptions.Subscribe(ctx, &w.subscriber, name, srv, sharded); {
+	switch err := e.subscriptions.Subscribe(ctx, s, name, srv, sharded); {
 	case errors.Is(err, subscriptions.ErrNotSubscribed):
 		if err != subscriptions.ErrNotSubscribed {
 			e.router.reloadSlotMapIfStale(n, err)
 		}
-		w.setNotifyBy("-")
-		return nil
+		return "-", nil
 	case err != nil:
 		e.router.reloadSlotMapIfStale(n, err)
-		return err
+		return "", err
 	case sharded:
-		w.setNotifyBy("S")
-	default:
-		w.setNotifyBy("P")
+		return "S", nil
 	}
-	return nil
+	return "P", nil
 }
 
 // unsubscribe ends the notifications of w.

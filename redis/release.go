@@ -12,10 +12,11 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}
+	n := e.names(r.Key)
+	e.removeRecallable(n.value, r.Owner)
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
-	n := e.names(r.Key)
 	if wantedByOthers := e.forgetOwner(r); wantedByOthers || !canReleaseUncontended(r) || e.spentAtHead.Has(r.Owner) {
 		return e.releaseFully(ctx, n, r)
 	}

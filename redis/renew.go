@@ -233,6 +233,7 @@ func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenew
 			b.report(i, nil)
 		case '0':
 			b.engine.wantedByOthers.Remove(b.items[i].Key)
+			b.engine.removeRecallable(b.engine.names(b.items[i].Key).value, b.items[i].Owner)
 			b.report(i, driver.ErrNotHeld)
 		case 's':
 			shared = append(shared, b.sharedRenewal(i, b.engine.names(b.items[i].Key)))

@@ -249,6 +249,7 @@ func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 		"BYTE_Q":               formatInt('q'),
 		"MAX_TOKEN":            formatInt(driver.MaxToken),
 		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
+		"LINGERS":              formatInt(-answerLingers),
 	}
 	set := &scriptSet{slotsHaveMarkers: clustered && c.guard, config: c}
 	for i, parts := range scriptTemplates() {

@@ -51,6 +51,13 @@ func awaitStarted[T any](
 	}
 }
 
+// Abilities says that a started take cannot be recalled.
+func (e startedEngine) Abilities() driver.Abilities {
+	can := e.Engine.Abilities()
+	can.Recalls = false
+	return can
+}
+
 func (e startedEngine) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return e.TakeFrom(ctx, quorumnode.Request{Request: r})
 }

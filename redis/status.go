@@ -190,7 +190,7 @@ func (found *statusReply) readHolder(detail string) driver.Holder {
 	numbers, text, _ := strings.Cut(detail, "\n")
 	fields := strings.Fields(numbers)
 	h := driver.Holder{Weight: 1, Holder: text, Age: -1}
-	if len(fields) == 3 {
+	if len(fields) >= 3 { // where the holder can be asked to let go may follow
 		if h.Token, _ = strconv.ParseUint(fields[0], 10, 64); h.Token > driver.MaxToken {
 			h.Token = 0 // not a valid token
 		}

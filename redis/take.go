@@ -27,6 +27,9 @@ func (e *Engine) TakeFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 	if err := e.awaitServer(ctx, n, r.Owner); err != nil {
 		return driver.Grant{}, err
 	}
+	if r.Probe {
+		return e.takeOrJoin(ctx, r, n, refusedNow)
+	}
 	if r.Join && e.contended.Has(r.Key) && e.canJoinAtOnce(n) {
 		return e.takeOrJoin(ctx, r, n, assumedHeld)
 	}
@@ -88,12 +91,20 @@ func (e *Engine) canTakeUncontended(r quorumnode.Request) bool {
 // take_free.lua, has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
 func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n redisKeys) (driver.Grant, error) {
 	var t uncontendedRequest
-	first, err := t.setTake(r, n)
+	recalledBy, err := e.addRecallable(ctx, r, n)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	first, err := t.setTake(r, n, recalledBy)
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	answer, err := e.runUncontended(ctx, &t)
-	return readTakeFree(answer, err, first, r.Request)
+	g, err := readTakeFree(answer, err, first, r.Request)
+	if g.Recallable = err == nil && recalledBy != ""; !g.Recallable && recalledBy != "" && err != nil {
+		e.removeRecallable(n.value, r.Owner)
+	}
+	return g, err
 }
 
 // newGrant checks and converts the token of a grant.

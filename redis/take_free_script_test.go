@@ -20,7 +20,7 @@ func TestLastTokenEndsWhateverTheClock(t *testing.T) {
 		floor := strconv.FormatInt(clock, 10)
 		name := "free " + floor
 		command(t, s, "EVAL", set.text[scriptTakeFree], "2", name, name+":token",
-			lockValue("owner", []byte(floor), 1, "text"), "1000", floor)
+			lockValue("owner", []byte(floor), 1, "", "text"), "1000", floor)
 		name = "all " + floor
 		command(t, s, "EVAL", set.text[scriptTakeAll], "2", name, name+":token", "owner\n", "1000", "1", "text\n",
 			floor, "")
@@ -47,7 +47,7 @@ func TestLastTokenOfAClockThatIsAhead(t *testing.T) {
 	far, ms := strconv.FormatInt(now.Add(ahead).UnixMicro(), 10), strconv.FormatInt(now.UnixMicro(), 10)
 	free := func(name, floor string) {
 		command(t, s, "EVAL", set.text[scriptTakeFree], "2", name, name+":token",
-			lockValue("owner", []byte(floor), 1, "text"), "1000", floor)
+			lockValue("owner", []byte(floor), 1, "", "text"), "1000", floor)
 		command(t, s, "DEL", name)
 	}
 	all := func(name, floor string) {
@@ -62,7 +62,7 @@ func TestLastTokenOfAClockThatIsAhead(t *testing.T) {
 		command(t, s, "DEL", name)
 	}
 	raised := func(name, floor string) {
-		command(t, s, "SET", name, lockValue("owner", []byte("5"), 1, "text"))
+		command(t, s, "SET", name, lockValue("owner", []byte("5"), 1, "", "text"))
 		command(t, s, "EVAL", set.text[scriptRaise], "2", name, name+":token", "owner", floor, floor, "1")
 		command(t, s, "DEL", name)
 	}
@@ -102,7 +102,8 @@ func TestTokenOfAClockThatIsAheadIsNoLeak(t *testing.T) {
 	c := config{prefix: DefaultPrefix, retention: DefaultTokenRetention}
 	set := c.newScriptSet("test", false)
 	far := strconv.FormatInt(time.Now().Add(30*24*time.Hour).UnixMicro(), 10)
-	command(t, s, "EVAL", set.text[scriptTakeFree], "2", "a", "{a}:token", lockValue("owner", []byte(far), 1, "text"),
+	command(t, s, "EVAL", set.text[scriptTakeFree], "2", "a", "{a}:token",
+		lockValue("owner", []byte(far), 1, "", "text"),
 		"1000", far)
 	for _, extra := range []int64{0, 100_000} {
 		left := pttl(t, s, "{a}:token")

@@ -70,8 +70,9 @@ func (r *uncontendedRequest) call() scriptCall {
 	return r.args(call)
 }
 
-// setTake makes t a take, and returns the smallest token that it accepts.
-func (t *uncontendedRequest) setTake(r quorumnode.Request, n redisKeys) (first int64, _ error) {
+// setTake makes t a take, and returns the smallest token that it accepts. recalledBy is where the holder can be asked
+// to let go, or empty.
+func (t *uncontendedRequest) setTake(r quorumnode.Request, n redisKeys, recalledBy string) (first int64, _ error) {
 	t.kind, t.names = takeRequest, n
 	first = tokenFloor(r)
 	tokens := int64(max(r.Tokens, 1))
@@ -81,7 +82,7 @@ func (t *uncontendedRequest) setTake(r quorumnode.Request, n redisKeys) (first i
 	var number [20]byte
 	text := strconv.AppendInt(number[:0], first, 10)
 	t.ttlMillis = luascript.Millis(r.TTL)
-	t.value = lockValue(r.Owner, text, tokens, luascript.WithoutNUL(r.Holder))
+	t.value = lockValue(r.Owner, text, tokens, recalledBy, luascript.WithoutNUL(r.Holder))
 	t.floorText = t.value[len(r.Owner)+1:][:len(text)]
 	if tokens > 1 {
 		t.lastText = strconv.FormatInt(first+tokens-1, 10)
@@ -104,11 +105,11 @@ func nowMicros() int64 { return max(time.Now().UnixMicro(), 1) }
 // floorArg returns the smallest token that may be granted now, for the scripts.
 func floorArg() string { return strconv.FormatInt(nowMicros(), 10) }
 
-// lockValue returns the value of a lock: owner, first token, number of tokens, time of the grant, and holder text. That
-// time is the client's clock, as the first token is. See lock.lua.
-func lockValue(owner string, firstToken []byte, tokens int64, text string) string {
+// lockValue returns the value of a lock: owner, first token, number of tokens, time of the grant, where the holder can
+// be asked to let go, and holder text. That time is the client's clock, as the first token is. See lock.lua.
+func lockValue(owner string, firstToken []byte, tokens int64, recalledBy, text string) string {
 	var b strings.Builder
-	b.Grow(len(owner) + 2*len(firstToken) + len(text) + 24)
+	b.Grow(len(owner) + 2*len(firstToken) + len(recalledBy) + len(text) + 25)
 	b.WriteString(owner)
 	b.WriteByte('\n')
 	b.Write(firstToken)
@@ -116,18 +117,25 @@ func lockValue(owner string, firstToken []byte, tokens int64, text string) strin
 	b.WriteString(strconv.FormatInt(tokens, 10))
 	b.WriteByte(' ')
 	b.Write(firstToken)
+	if recalledBy != "" {
+		b.WriteByte(' ')
+		b.WriteString(recalledBy)
+	}
 	b.WriteByte('\n')
 	b.WriteString(text)
 	b.WriteByte('\n')
 	return b.String()
 }
 
-// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than the last is answerHeldUntil - ms.
+// Answers of take_free.lua and batch.lua that are no tokens. A smaller one than the last is answerHeldUntil - ms, or
+// answerLingers less than that if the holder can be recalled, and nobody waits.
 const (
 	answerUndecided   = 0  // only take.lua can decide
 	answerGranted     = 1  // granted, with the smallest token that the request accepts
 	answerHeldForever = -1 // held, without expiry
 	answerHeldUntil   = -2 // held for a time
+
+	answerLingers = -1 << 42
 )
 
 // readTakeFree reads the answer of take_free.lua.
@@ -145,6 +153,9 @@ func readTakeFree(answer any, err error, first int64, r driver.Request) (driver.
 		return driver.Grant{Token: uint64(first), Tokens: max(r.Tokens, 1)}, nil
 	case token == answerHeldForever:
 		return driver.Grant{}, &driver.HeldError{Left: -1}
+	case token <= answerHeldUntil+answerLingers:
+		left := luascript.Duration(answerHeldUntil + answerLingers - token)
+		return driver.Grant{}, &driver.HeldError{Left: left, Lingers: true}
 	case token <= answerHeldUntil:
 		return driver.Grant{}, &driver.HeldError{Left: luascript.Duration(answerHeldUntil - token)}
 	default:

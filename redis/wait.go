@@ -42,6 +42,9 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		case <-ctx.Done():
 			return driver.Grant{}, driver.NoEffect(ctx.Err())
 		}
+		if r.Probe && w.isInUse() {
+			return driver.Grant{}, driver.ErrHeld
+		}
 		received, rescheduled := w.whyWoken()
 		if received != nil && e.replicas == 0 {
 			e.waiters.remove(r.Owner)
@@ -81,6 +84,16 @@ func (e *Engine) pollOnce(ctx context.Context, r quorumnode.Request, n redisKeys
 
 // onMessage handles a message to this process.
 func (e *Engine) onMessage(text string) {
+	if strings.HasPrefix(text, "r ") {
+		e.onRecall(text)
+		return
+	}
+	if number, ok := strings.CutPrefix(text, "u "); ok {
+		if w := e.waiters.findTicket(number, false); w != nil {
+			w.noteInUse()
+		}
+		return
+	}
 	m, ok := parseMessage(text)
 	if !ok {
 		return

@@ -32,6 +32,7 @@ type waiter struct {
 	rescheduled    bool           // what has woken the waiter only says when to poll
 	foreignPolls   int            // polls in a row that found another kind of holder
 	granted        *messageGrant
+	inUse          bool           // the holder was asked to let go, and has answered that it uses the lock
 	messagesLostAt driver.Instant // messages may have been lost then, after the latest answered request was sent
 }
 
@@ -155,6 +156,20 @@ func (w *waiter) noteGranted(received messageGrant, at int64) {
 	if w.granted == nil { // anybody who has seen the first message could forge another
 		w.granted = &received
 	}
+}
+
+// noteInUse notes that the holder was asked to let go, and uses the lock.
+func (w *waiter) noteInUse() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inUse = true
+	w.wakeUp()
+}
+
+func (w *waiter) isInUse() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inUse && w.granted == nil
 }
 
 // clockDrift returns by how much the clocks of this process and of the server may differ after some time in which both

@@ -51,6 +51,7 @@ var abilities = []ability{
 	{"a limit of waiters (`WithMaxWaiters`) on the engine", func(a able) string { return yes(a.Waiters) }},
 	{"several names in one step", func(a able) string { return yes(a.all) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
+	{"an idle lock is recalled (`Linger`)", func(a able) string { return yes(a.Recalls) }},
 	{"release by force", func(a able) string { return yes(a.force) }},
 	{"… with a record", func(a able) string { return yes(a.records) }},
 	{"`leasehold doctor`", func(a able) string { return yes(a.examine) }},

@@ -91,6 +91,7 @@ var concerns = []concern{
 	{"Exclusion", exclusion},
 	{"Queue", queue},
 	{"Waiters", waiters},
+	{"Recall", recall},
 	{"Tokens", tokens},
 	{"Expiry", expiry},
 	{"Renewal", renewal},

@@ -25,10 +25,12 @@ type Queue[K comparable, W, V any] struct {
 	waiting atomic.Int32 // waiters of all keys, so that Waiting needs no mutex while there are none
 }
 
-// keyQueue is the queue of one key. It exists while a caller has the turn.
+// keyQueue is the queue of one key. It exists while a caller has the turn, or a value is parked.
 type keyQueue[W, V any] struct {
 	first, last   *waiter[W, V]
 	length        int
+	parked        bool // nobody has the turn: who asks next has it, with value
+	value         V
 	held          bool // the key is known to be held
 	heldCount     int  // how often held has become true: counted, as marking each waiter would visit all
 	leaversIfHeld int  // waiters with leavesIfHeld
@@ -56,16 +58,16 @@ type Turn[V any] struct {
 	Held bool
 }
 
-// Try takes the turn of k if nobody has it, and reports whether it did.
-func (q *Queue[K, W, V]) Try(k K) bool {
+// Try takes the turn of k if nobody has it, along with the value that is parked there, if any. It does not wait.
+func (q *Queue[K, W, V]) Try(k K) Turn[V] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.tryLocked(k)
 }
 
-func (q *Queue[K, W, V]) tryLocked(k K) bool {
-	if _, taken := q.queues[k]; taken {
-		return false
+func (q *Queue[K, W, V]) tryLocked(k K) Turn[V] {
+	if kq, taken := q.queues[k]; taken {
+		return kq.unpark()
 	}
 	kq := q.spare
 	if kq == nil {
@@ -76,7 +78,39 @@ func (q *Queue[K, W, V]) tryLocked(k K) bool {
 		q.queues = make(map[K]*keyQueue[W, V])
 	}
 	q.queues[k] = kq
+	return Turn[V]{HasTurn: true}
+}
+
+// unpark takes the parked value and the turn, if a value is parked.
+func (kq *keyQueue[W, V]) unpark() (t Turn[V]) {
+	if kq.parked {
+		t.HasTurn, t.Value, t.Held = true, kq.value, kq.held
+		var none V
+		kq.parked, kq.value = false, none
+	}
+	return t
+}
+
+// Park ends the turn of k and leaves a value there: the next caller that asks for the turn has both at once. Until then
+// Unpark may take the turn back. Park changes nothing and reports false if somebody waits.
+func (q *Queue[K, W, V]) Park(k K, value V) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	kq := q.queues[k]
+	if kq.first != nil {
+		return false
+	}
+	kq.parked, kq.value = true, value
 	return true
+}
+
+// Unpark takes the turn of k back from where Park has left it, and reports false if another caller has taken it. The
+// caller must know that no other value can be parked there by now.
+func (q *Queue[K, W, V]) Unpark(k K) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	kq := q.queues[k]
+	return kq != nil && kq.unpark().HasTurn
 }
 
 // SetHeld sets whether it is known that k is held. Only the caller that has the turn of k may call it.
@@ -104,7 +138,7 @@ func (q *Queue[K, W, V]) Wait(ctx context.Context, stop <-chan struct{}, k K, ma
 	return q.wait(ctx, stop, k, maxWaiters, &waiter[W, V]{want: want})
 }
 
-// WaitUnlessHeld is like Wait, but it leaves as soon as k is known to be held. It never gets a value.
+// WaitUnlessHeld is like Wait, but it leaves as soon as k is known to be held. It gets no value but a parked one.
 func (q *Queue[K, W, V]) WaitUnlessHeld(ctx context.Context, stop <-chan struct{}, k K, maxWaiters int) Turn[V] {
 	return q.wait(ctx, stop, k, maxWaiters, &waiter[W, V]{leavesIfHeld: true})
 }
@@ -130,8 +164,8 @@ func (q *Queue[K, W, V]) wait(ctx context.Context, stop <-chan struct{}, k K, ma
 func (q *Queue[K, W, V]) join(k K, maxWaiters int, w *waiter[W, V]) (t Turn[V], queued bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.tryLocked(k) {
-		return Turn[V]{HasTurn: true}, false
+	if t := q.tryLocked(k); t.HasTurn {
+		return t, false
 	}
 	kq := q.queues[k]
 	switch {

@@ -45,14 +45,14 @@ func inBubble(t *testing.T, test func(t *testing.T, q *Queue[string, int, string
 
 func TestOneHasTheTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
-		if !q.Try("a") || q.Try("a") {
+		if !q.Try("a").HasTurn || q.Try("a").HasTurn {
 			t.Error("the first of two tries must have the turn")
 		}
-		if !q.Try("b") {
+		if !q.Try("b").HasTurn {
 			t.Error("keys must have nothing to do with each other")
 		}
 		q.EndTurn("a")
-		if !q.Try("a") {
+		if !q.Try("a").HasTurn {
 			t.Error("a turn that has ended must be free")
 		}
 		q.EndTurn("a")
@@ -76,7 +76,7 @@ func TestTurnsGoRoundInOrder(t *testing.T) {
 			if p.settle() {
 				t.Fatalf("place %d has its turn too soon", i)
 			}
-			if q.Try("a") {
+			if q.Try("a").HasTurn {
 				t.Fatal("a try has passed those who wait")
 			}
 			q.EndTurn("a")
@@ -277,7 +277,7 @@ func TestNoTurnIsLost(t *testing.T) {
 		wg.Go(func() { q.EndTurn(0) })
 		wg.Go(cancel)
 		wg.Wait()
-		if turns < 4 || !q.Try(0) {
+		if turns < 4 || !q.Try(0).HasTurn {
 			t.Fatalf("round %d: %d had their turn, and the turn is lost", round, turns)
 		}
 		q.EndTurn(0)
@@ -325,5 +325,59 @@ func TestNoMoreThanTheLimitWait(t *testing.T) {
 		}
 		q.EndTurn("a")
 		q.EndTurn("a")
+	})
+}
+
+func TestAParkedValueGoesToWhoAsksNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		for name, ask := range map[string]func() Turn[string]{
+			"a try": func() Turn[string] { return q.Try("a") },
+			"a caller that would wait": func() Turn[string] {
+				return q.Wait(t.Context(), nil, "a", 0, 1)
+			},
+			"a caller that would leave": func() Turn[string] {
+				return q.WaitUnlessHeld(t.Context(), nil, "a", 0)
+			},
+		} {
+			q.Try("a")
+			q.SetHeld("a", true)
+			if !q.Park("a", "value") {
+				t.Errorf("%s: a value cannot be parked, although nobody waits", name)
+			}
+			if got, want := ask(), (Turn[string]{HasTurn: true, Value: "value", Held: true}); got != want {
+				t.Errorf("%s gets %+v, want %+v", name, got, want)
+			}
+			if q.Try("a").HasTurn || q.Unpark("a") {
+				t.Errorf("%s has taken the value, and another gets the turn", name)
+			}
+			q.EndTurn("a")
+			if got := q.Try("a"); got != (Turn[string]{HasTurn: true}) {
+				t.Errorf("after %s a free key gives %+v", name, got)
+			}
+			q.EndTurn("a")
+		}
+	})
+}
+
+func TestAParkedValueIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *Queue[string, int, string]) {
+		q.Try("a")
+		q.Park("a", "value")
+		if !q.Unpark("a") || q.Unpark("a") {
+			t.Error("the value is not taken back once")
+		}
+		if q.Try("a").HasTurn {
+			t.Error("who has taken the value back does not have the turn")
+		}
+		w := wait(t.Context(), q, nil, "a", 1)
+		if q.Park("a", "value") {
+			t.Error("a value is parked although somebody waits")
+		}
+		if q.EndTurn("a"); !w.settle() || w.value != "" {
+			t.Errorf("the waiter gets %+v", w)
+		}
+		if q.Unpark("b") {
+			t.Error("a value is taken back from a key without one")
+		}
 	})
 }

@@ -12,9 +12,9 @@ import (
 const largeEnv = "LEASEHOLD_MODELS"
 
 // mustHold lets Spin go through everything, and wants no error.
-func mustHold(t *testing.T, b bounds, defines string) {
+func mustHold(t *testing.T, model string, b bounds, defines string) {
 	t.Helper()
-	v := runSpin(t, b, defines)
+	v := runSpin(t, model, b, defines)
 	if v.failed != "" {
 		t.Fatalf("after %d states this does not hold: %s. The last steps:\n%s", v.states, v.failed, v.trail(t))
 	}
@@ -38,7 +38,7 @@ func TestProtocolHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mustHold(t, small, defines)
+			mustHold(t, fence, small, defines)
 		})
 	}
 }
@@ -59,7 +59,7 @@ func TestThingsHappen(t *testing.T) {
 		t.Run(defines, func(t *testing.T) {
 			t.Parallel()
 			number := defines[len("PROBE="):][:1]
-			v := runSpin(t, small, defines)
+			v := runSpin(t, fence, small, defines)
 			if want := "(" + number + "!=" + number + ")"; v.failed != want {
 				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, want)
 			}
@@ -113,6 +113,6 @@ func TestProtocolHoldsAtLargeSizes(t *testing.T) {
 		{"order, three clients, two clocks", "CLIENTS=3", bitstate},
 		{"order, five nodes", "N=5 FLOORS=1", bitstate},
 	} {
-		t.Run(c.name, func(t *testing.T) { mustHold(t, c.bounds, c.defines) })
+		t.Run(c.name, func(t *testing.T) { mustHold(t, fence, c.bounds, c.defines) })
 	}
 }

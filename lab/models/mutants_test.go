@@ -33,10 +33,28 @@ func TestMutantsFail(t *testing.T) {
 	} {
 		t.Run(c.defines, func(t *testing.T) {
 			t.Parallel()
-			v := runSpin(t, small, c.defines)
+			v := runSpin(t, fence, small, c.defines)
 			if v.failed != c.failed {
 				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, c.failed)
 			}
 		})
+	}
+}
+
+// Each way to break the recall of locks is found.
+func TestRecallMutantsFail(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	const (
+		exclusion = "(users==0)"
+		larger    = "(token>highest)"
+	)
+	for defines, failed := range map[string]string{
+		"INUSE": exclusion, "UNCHECKED": larger, "TWICE": larger, "NARROW": larger, "SAME": larger,
+	} {
+		v := runSpin(t, recall, small, defines)
+		if v.failed != failed {
+			t.Errorf("%s: after %d states this does not hold: %q; want %q", defines, v.states, v.failed, failed)
+		}
 	}
 }

@@ -16,8 +16,11 @@ import (
 	"time"
 )
 
-// model is the file that all runs check.
-const model = "fence.pml"
+// The models.
+const (
+	fence  = "fence.pml"  // of redlock
+	recall = "recall.pml" // of Linger
+)
 
 // bounds are what one run may use. A run that reaches one of them has shown nothing.
 type bounds struct {
@@ -46,6 +49,7 @@ type verdict struct {
 	states  int
 	took    time.Duration
 	failed  string // the assertion that does not hold, or "" if there is none
+	model   string
 	folder  string // of the run, until the end of the test
 	defines []string
 }
@@ -57,14 +61,14 @@ var (
 	errorCount   = regexp.MustCompile(`errors: (\d+)`)
 )
 
-// runSpin lets Spin go through the model with these switches, until the first error.
-func runSpin(t *testing.T, b bounds, defines string) verdict {
+// runSpin lets Spin go through a model with these switches, until the first error.
+func runSpin(t *testing.T, model string, b bounds, defines string) verdict {
 	t.Helper()
 	source, err := os.ReadFile(model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := verdict{folder: t.TempDir(), defines: strings.Fields(defines)}
+	v := verdict{model: model, folder: t.TempDir(), defines: strings.Fields(defines)}
 	if err := os.WriteFile(filepath.Join(v.folder, model), source, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +134,7 @@ func (v *verdict) read(t *testing.T, out string) {
 // trail returns the last steps on the way to the error.
 func (v *verdict) trail(t *testing.T) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "spin", append(v.switches(), "-t", "-p", "-g", "-l", model)...)
+	cmd := exec.CommandContext(t.Context(), "spin", append(v.switches(), "-t", "-p", "-g", "-l", v.model)...)
 	cmd.Dir = v.folder
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()

@@ -9,8 +9,8 @@
 local function joinQueue()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
-  if way == '' or place ~= owner or not value or string.byte(value, -1) ~= BYTE_Q then return nil end
-  local holder = string.match(value, '^([^\n]*)\n%d+ %d+ %d+\n')
+  if way == '' or probes or place ~= owner or not value or string.byte(value, -1) ~= BYTE_Q then return nil end
+  local holder = string.match(value, '^([^\n]*)\n%d+ %d+ %d+ ?%w*\n')
   if not holder or holder == owner then return nil end
   local waiting = call('ZCARD', queue)
   if waiting == 0 or maxWaiters ~= '0' and waiting >= tonumber(maxWaiters) then return nil end

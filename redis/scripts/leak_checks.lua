@@ -30,7 +30,7 @@ function leaks.value()
     if call('ZRANGEBYSCORE', holdersKey, '(' .. now, '+inf', 'LIMIT', 0, 1)[1] then return end
     return 'remains', 1, 'shared'
   end
-  local token, text = string.match(value, '^[^\n]*\n(%d+) %d+ %d+\n(.*)$')
+  local token, text = string.match(value, '^[^\n]*\n(%d+) %d+ %d+ ?%w*\n(.*)$')
   if not token then return 'lease', 1, redis.sha1hex(value), '0', false end
   return 'lease', 1, redis.sha1hex((string.gsub(value, '\nq?$', '\n'))), token, (string.gsub(text, '\nq?$', ''))
 end

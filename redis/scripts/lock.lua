@@ -14,11 +14,13 @@
 --   BYTE_Q                the byte of the letter q, which ends the value of a name while somebody waits
 --   MAX_TOKEN             the largest token (driver.MaxToken)
 --   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
+--   LINGERS               what an answer of take_steps.lua is smaller by if the holder can be recalled (answerLingers)
 --   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
 --
 -- Keys of a name, all in one slot:
 --   valueKey    string: who holds.  "<owner>\n<token> <tokens> <granted>\n<text>\n" (exclusive),
 --                                   followed by "q" while somebody waits
+--                                   "<owner>\n<token> <tokens> <granted> <way><process>\n..." (it may be idle: recall)
 --                                   "\n<token> ..." (released, but kept for a while)
 --                                   "shared\n<total weight>" (see holdersKey)
 --                                   anything else: another kind of client
@@ -50,6 +52,11 @@
 --           From handOver and release_to_head.lua to a head that must wait: when the next lease ends. From notifySecond
 --           to the one behind a polling head: when that counts as gone. The rest of the ticket is secret until the
 --           grant.
+--   "r <way> <process> <number of the ticket, or 0> <value key>"
+--           A waiter of that process has joined: let go of the lock if it is idle. From take.lua to the process in the
+--           value. If it is in use, and the number is not 0, the answer to the waiter is:
+--   "u <number of the ticket>"
+--           The lock is in use. From the engine of the holder (recall.go).
 --   ""      on the channel that is named as the value key of a latch: look at the latch again. It was set, has reached
 --           zero, or expires sooner. From latch_set.lua and latch_down.lua to all that wait for it (connection.go).
 local valueKey, tokenKey, queueKey, holdersKey, infoKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -71,7 +78,7 @@ end
 
 -- isForeign tells whether another kind of client holds.
 local function isForeign()
-  return value and not sharedWeight() and not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n')
+  return value and not sharedWeight() and not string.find(value, '^[^\n]*\n%d+ %d+ %d+ ?%w*\n')
 end
 
 -- extendKey makes a key last for at least ms.

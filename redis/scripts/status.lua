@@ -43,7 +43,7 @@ if value then
       holders = readBehind(KEYS[4], string.format('%.0f', math.max(now, tonumber(ARGV[2])) - shift), 'h',
         function(ends) return string.format('%.0f', math.ceil(ends + shift)) end)
     end
-  elseif not string.find(value, '^[^\n]*\n%d+ %d+ %d+\n') then
+  elseif not string.find(value, '^[^\n]*\n%d+ %d+ %d+ ?%w*\n') then
     isForeign = 1
   else
     detail = string.gsub(string.sub(value, lineEnd + 1), '\nq?$', '')

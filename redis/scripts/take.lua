@@ -2,7 +2,7 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
 --         mode (x exclusive, s shared), weight, size,
---         way of notifying (P, S or -; "" not to join), ticket, process, place in the queue ("" for the owner),
+--         way of notifying (P, S or -; "" not to join; p or s to be told if the lock is in use), ticket, process, place in the queue ("" for the owner),
 --         how many may wait (0: no limit), closed (see lock.lua)
 --   Answers {token, tokens, waiting} if it is granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never, -2 not looked up), position in the queue (0 is the
@@ -14,6 +14,8 @@ local mode, weight, size = ARGV[6], ARGV[7], ARGV[8]
 local way, ticket, process, place = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local maxWaiters, closed = ARGV[13], ARGV[14]
 if place == '' then place = owner end
+local probes = way == 'p' or way == 's'
+if probes then way = string.upper(way) end
 
 -- use join_queue.lua
 -- use lock.lua
@@ -84,5 +86,11 @@ if way ~= '' and not late then
   extendKey(queueKey, QUEUE_KEPT_FOR)
   extendKey(infoKey, QUEUE_KEPT_FOR)
   updateMarks()
+  local recalledBy, itsProcess = string.match(value or '', '^[^\n]*\n%d+ %d+ %d+ ([PS])(%x+)\n')
+  if recalledBy then -- it may be idle
+    local number = probes and string.match(ticket, '^%d+') or '0'
+    notify({way = recalledBy, process = itsProcess},
+      'r ' .. way .. ' ' .. process .. ' ' .. number .. ' ' .. valueKey)
+  end
 end
 return {0, now, endsIn(), call('ZRANK', queueKey, place) or -1, isForeign() and 1 or 0}

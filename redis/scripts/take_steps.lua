@@ -15,7 +15,9 @@ if heldValue then
   local owner = string.match(text, '^[^\n]*\n')
   if string.sub(heldValue, 1, #owner) == owner then return 0 end
   local left = call('PTTL', valueKey)
-  return left < 0 and -1 or -2 - left
+  if left < 0 then return -1 end
+  local lingers = string.byte(heldValue, -1) ~= BYTE_Q and string.find(heldValue, '^[^\n]*\n%d+ %d+ %d+ %w')
+  return -2 - left - (lingers and LINGERS or 0)
 end
 local before = redis.pcall('SET', tokenKey, lastText or floorText, 'KEEPTTL', 'GET')
 if type(before) == 'table' then -- the key has another type

@@ -1,0 +1,173 @@
+package drivertest
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/leasehold-go/leasehold/driver"
+)
+
+var recall = []check{
+	{"IdleHolderIsRecalled", idleHolderIsRecalled},
+	{"HolderInUseSaysSo", holderInUseSaysSo},
+	{"WaiterOfALockInUseWaits", waiterOfALockInUseWaits},
+	{"OnlyWhatIsAskedForIsRecalled", onlyWhatIsAskedForIsRecalled},
+	{"ReleaseEndsRecalls", releaseEndsRecalls},
+	{"RenewalKeepsRecalls", renewalKeepsRecalls},
+	{"RefusedOwnerIsNotRecalled", refusedOwnerIsNotRecalled},
+}
+
+// recallable is an owner that may be recalled.
+type recallable struct {
+	*env
+	engine  driver.Engine
+	request driver.Request
+	inUse   bool
+	calls   atomic.Int32
+}
+
+// takeRecallable takes a free name for an owner that lets go when it is recalled, unless it uses the lock.
+func (e *env) takeRecallable(engine driver.Engine, name string, inUse bool) *recallable {
+	e.Helper()
+	e.needs(e.can.Recalls, "recall")
+	r := &recallable{env: e, engine: engine, request: e.lock(name), inUse: inUse}
+	r.request.Recall = func() bool {
+		if r.calls.Add(1) == 1 && !inUse {
+			go func() { _ = engine.Release(e.ctx, driver.Release{Hold: holdOf(r.request)}) }()
+		}
+		return inUse
+	}
+	if !e.take(engine, r.request).Recallable {
+		e.Fatal("the grant of a free name to an owner with Recall is not Recallable")
+	}
+	return r
+}
+
+func (r *recallable) wantCalls(least, most int32) {
+	r.Helper()
+	if n := r.calls.Load(); n < least || n > most {
+		r.Errorf("Recall of %s was called %d times, want %d to %d", r.request.Name, n, least, most)
+	}
+}
+
+// takeOrWait takes a name that is idle.
+func (e *env) takeOrWait(engine driver.Engine, r driver.Request) {
+	e.Helper()
+	r.Join = true
+	switch _, err := engine.Take(e.ctx, r); {
+	case errors.Is(err, driver.ErrHeld):
+		e.wait(engine, r).mustBeGranted()
+	case err != nil:
+		e.Fatalf("Take of an idle lock: %v", err)
+	}
+}
+
+// probe asks for a name as a try of the core does, and returns the outcome.
+func (e *env) probe(engine driver.Engine, r driver.Request) error {
+	_, err := engine.Take(e.ctx, r)
+	if held, ok := errors.AsType[*driver.HeldError](err); !ok || !held.Lingers {
+		return err
+	}
+	r.Join, r.Probe = true, true
+	if _, err = engine.Take(e.ctx, r); errors.Is(err, driver.ErrHeld) {
+		_, err = engine.Wait(e.ctx, r)
+	}
+	return err
+}
+
+func idleHolderIsRecalled(e *env) {
+	a, b := e.open(), e.open()
+	for _, try := range []bool{false, true} {
+		holder := e.takeRecallable(a, "name", false)
+		r := e.lock("name")
+		if try {
+			if err := e.probe(b, r); err != nil {
+				e.Fatalf("a try of a lock that is idle: %v", err)
+			}
+		} else {
+			e.takeOrWait(b, r)
+		}
+		holder.wantCalls(1, 100)
+		e.release(b, r)
+		e.checkNotHeld(a, holder.request)
+	}
+	e.checkFree(b, e.lock("name"))
+}
+
+func holderInUseSaysSo(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", true)
+	for range 3 {
+		r := e.lock("name")
+		if err := e.probe(b, r); !errors.Is(err, driver.ErrHeld) {
+			e.Fatalf("a try of a lock in use: %v", err)
+		}
+		_ = b.Release(e.ctx, driver.Release{Hold: holdOf(r)})
+	}
+	e.mustRenew(a, holder.request, e.long)
+	e.release(a, holder.request)
+	e.checkFree(b, e.lock("name"))
+}
+
+func waiterOfALockInUseWaits(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", true)
+	w := e.join(b, e.lock("name"))
+	e.eventually("the holder is recalled", func() bool { return holder.calls.Load() > 0 })
+	w.checkWaiting()
+	e.release(a, holder.request)
+	w.mustBeGranted()
+	e.release(b, w.request)
+}
+
+func onlyWhatIsAskedForIsRecalled(e *env) {
+	a, b := e.open(), e.open()
+	one, other := e.takeRecallable(a, "one", false), e.takeRecallable(a, "another", false)
+	r := e.lock("one")
+	e.takeOrWait(b, r)
+	e.release(b, r)
+	one.wantCalls(1, 100)
+	other.wantCalls(0, 0)
+	e.mustRenew(a, other.request, e.long)
+	e.release(a, other.request)
+}
+
+func releaseEndsRecalls(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", true)
+	e.release(a, holder.request)
+	next := e.takeRecallable(b, "name", true)
+	w := e.join(a, e.lock("name"))
+	e.eventually("the next holder is recalled", func() bool { return next.calls.Load() > 0 })
+	holder.wantCalls(0, 0)
+	e.release(b, next.request)
+	w.mustBeGranted()
+	e.release(a, w.request)
+}
+
+func renewalKeepsRecalls(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", false)
+	e.mustRenew(a, holder.request, e.long)
+	r := e.lock("name")
+	e.takeOrWait(b, r)
+	e.release(b, r)
+	holder.wantCalls(1, 100)
+}
+
+func refusedOwnerIsNotRecalled(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", true)
+	refused := e.lock("name")
+	var calls atomic.Int32
+	refused.Recall = func() bool { calls.Add(1); return false }
+	e.mustBeRefused(a, refused)
+	w := e.join(b, e.lock("name"))
+	e.eventually("the holder is recalled", func() bool { return holder.calls.Load() > 0 })
+	if calls.Load() > 0 {
+		e.Error("Recall of an owner that was refused was called")
+	}
+	e.release(a, holder.request)
+	w.mustBeGranted()
+	e.release(b, w.request)
+}
