@@ -16,7 +16,7 @@ import (
 // its connections and takes all that is sent. gRPC's pings would find it, but may not be sent more often than every ten
 // seconds, and until then requests would go to the member again and again.
 type connections struct {
-	ackDelay time.Duration // of the answers to a server's pings; 0 with TLS, where they are not recognized
+	ackDelay time.Duration // of the answers to a server's pings
 
 	mu  sync.Mutex
 	all map[*connection]struct{}
@@ -30,7 +30,6 @@ type connection struct {
 	// unansweredSince is when the first bytes were sent after the last answer, in nanoseconds since clockStart; 0 if
 	// none were.
 	unansweredSince atomic.Int64
-	pingAcks        pingAcks
 }
 
 // connectParams says how soon the client tries again to connect to a member, and how long each attempt may take. With
@@ -58,7 +57,6 @@ func (cs *connections) dial(ctx context.Context, address string) (net.Conn, erro
 		return nil, err
 	}
 	c := &connection{Conn: conn, pool: cs}
-	c.pingAcks.init(conn, cs.ackDelay)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.all == nil {
@@ -91,11 +89,17 @@ func (cs *connections) noteRequestEnd(request context.Context) {
 
 // Write implements net.Conn.
 func (c *connection) Write(b []byte) (int, error) {
-	if c.pingAcks.hold(b) {
-		return len(b), nil // nobody answers an answer
-	}
 	c.unansweredSince.CompareAndSwap(0, int64(time.Since(clockStart))) // never 0, since connecting takes a while
-	return c.pingAcks.write(b)
+	return c.Conn.Write(b)
+}
+
+// sendUnanswered calls send, which writes what the member does not answer. Nothing else is written meanwhile.
+func (c *connection) sendUnanswered(send func()) {
+	before := c.unansweredSince.Load()
+	send()
+	if before == 0 {
+		c.unansweredSince.Store(0)
+	}
 }
 
 // Read implements net.Conn.

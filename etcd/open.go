@@ -12,6 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/exposure"
@@ -47,9 +49,7 @@ const (
 )
 
 // windowSize is how much a member may send ahead. It is fixed: otherwise the client would send a ping after each
-// answer, to find out how large it should be. With TLS it still does: there the answers to a member's pings are not
-// delayed, and without pings of the client, such an answer could be the last thing that it sends, and the connection
-// look silent.
+// answer, to find out how large it should be.
 const windowSize = 1 << 20
 
 func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
@@ -69,11 +69,15 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	for i, a := range t.addresses {
 		endpoints[i] = scheme + a
 	}
-	cs := new(connections)
-	dial := []grpc.DialOption{grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout))}
-	if !t.tls.On {
-		cs.ackDelay = pingAckDelay
-		dial = append(dial, grpc.WithStaticStreamWindowSize(windowSize), grpc.WithStaticConnWindowSize(windowSize))
+	creds := insecure.NewCredentials()
+	if t.tls.On {
+		creds = credentials.NewTLS(tlsConfig)
+	}
+	cs := &connections{ackDelay: pingAckDelay}
+	dial := []grpc.DialOption{
+		grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout)),
+		grpc.WithStaticStreamWindowSize(windowSize), grpc.WithStaticConnWindowSize(windowSize),
+		grpc.WithTransportCredentials(ackDelayer{creds, cs}),
 	}
 	if t.tls.ServerName != "" {
 		// Otherwise the client takes the name from the address, whatever the TLS configuration says.

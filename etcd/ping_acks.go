@@ -1,10 +1,12 @@
 package etcd
 
 import (
+	"context"
 	"net"
-	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/credentials"
 )
 
 const (
@@ -19,56 +21,96 @@ const (
 	prefaceSize = len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 )
 
-// pingAcks delays the answers to a server's pings on a connection without TLS.
+// ackDelayer are credentials whose connections delay the answers to a server's pings, with TLS or without.
+type ackDelayer struct {
+	credentials.TransportCredentials
+	pool *connections // of which the connections are
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (d ackDelayer) ClientHandshake(
+	ctx context.Context, authority string, raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		return conn, info, err
+	}
+	below, _ := raw.(*connection)
+	return newPingAcks(conn, below, d.pool.ackDelay), info, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (d ackDelayer) Clone() credentials.TransportCredentials {
+	return ackDelayer{d.TransportCredentials.Clone(), d.pool}
+}
+
+// pingAcks is a connection that delays the answers to a server's pings.
 //
 // A gRPC server sends a ping after each request, to measure how much fits into the connection, unless its last ping has
 // no answer yet. It need not know that for requests as small as these, and each ping wakes both sides twice. With the
 // delay there are at most twenty a second, and not one for each request.
 type pingAcks struct {
-	conn  net.Conn
-	delay time.Duration // 0 if nothing is delayed
+	net.Conn
+	below *connection // below TLS; may be nil
+	delay time.Duration
 
-	mu     sync.Mutex
-	frames framePosition
-	held   []byte // answers that wait
-	due    bool   // they are sent when the frame that is being written has ended
+	mu      sync.Mutex
+	frames  framePosition
+	held    []byte // answers that wait
+	due     bool   // they are sent when the frame that is being written has ended
+	without []byte // memory for what is written without answers
 }
 
-// init makes the answers on a connection, to which nothing was written yet, wait for delay.
-func (a *pingAcks) init(conn net.Conn, delay time.Duration) {
-	a.conn, a.delay, a.frames.rest = conn, delay, prefaceSize
+// newPingAcks returns a connection to which nothing was written yet.
+func newPingAcks(conn net.Conn, below *connection, delay time.Duration) *pingAcks {
+	return &pingAcks{Conn: conn, below: below, delay: delay, frames: framePosition{rest: prefaceSize}}
 }
 
-// hold reports whether b is the answer to a ping, which it sends later.
-func (a *pingAcks) hold(b []byte) bool {
-	if len(b) != pingAckSize || !strings.HasPrefix(string(b), pingAckHeader) || a.delay == 0 {
-		return false
-	}
+// Write implements net.Conn.
+func (a *pingAcks) Write(b []byte) (n int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.frames.isBetweenFrames() || len(a.held) == maxHeldAcks*pingAckSize {
-		return false
+	if rest := a.holdLocked(b); len(rest) > 0 {
+		if n, err = a.Conn.Write(rest); err != nil {
+			return n, err
+		}
 	}
-	if len(a.held) == 0 {
-		time.AfterFunc(a.delay, a.send)
-	}
-	a.held = append(a.held, b...)
-	return true
-}
-
-// write writes to the connection.
-func (a *pingAcks) write(b []byte) (n int, err error) {
-	if a.delay == 0 {
-		return a.conn.Write(b)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n, err = a.conn.Write(b)
-	a.frames.advance(b[:n])
 	if a.due {
 		a.sendLocked()
 	}
-	return n, err
+	return len(b), nil
+}
+
+// holdLocked returns what is to be written without the answers, which are sent later. mu is held.
+func (a *pingAcks) holdLocked(b []byte) (rest []byte) {
+	rest = b
+	found := false
+	for at := 0; at < len(b); {
+		if a.frames.isBetweenFrames() && beginsWithAck(b[at:]) && len(a.held) < maxHeldAcks*pingAckSize {
+			if !found {
+				found, rest = true, append(a.without[:0], b[:at]...)
+			}
+			if len(a.held) == 0 {
+				time.AfterFunc(a.delay, a.send)
+			}
+			a.held = append(a.held, b[at:at+pingAckSize]...)
+			at += pingAckSize
+			continue
+		}
+		n := a.frames.advance(b[at:])
+		if found {
+			rest = append(rest, b[at:at+n]...)
+		}
+		at += n
+	}
+	if found {
+		a.without = rest
+	}
+	return rest
+}
+
+func beginsWithAck(b []byte) bool {
+	return len(b) >= pingAckSize && string(b[:len(pingAckHeader)]) == pingAckHeader
 }
 
 // send sends the answers that wait, unless a frame is being written.
@@ -84,7 +126,12 @@ func (a *pingAcks) sendLocked() {
 	if !a.frames.isBetweenFrames() {
 		return
 	}
-	_, _ = a.conn.Write(a.held) // whoever reads the connection learns of an error
+	write := func() { _, _ = a.Conn.Write(a.held) } // whoever reads the connection learns of an error
+	if a.below != nil {
+		a.below.sendUnanswered(write)
+	} else {
+		write()
+	}
 	a.held, a.due = a.held[:0], false
 }
 
@@ -97,18 +144,18 @@ type framePosition struct {
 
 func (p *framePosition) isBetweenFrames() bool { return p.rest == 0 && len(p.header) == 0 }
 
-func (p *framePosition) advance(b []byte) {
-	for len(b) > 0 {
-		if p.rest > 0 {
-			n := min(p.rest, len(b))
-			p.rest, b = p.rest-n, b[n:]
-			continue
-		}
-		n := min(len(pingAckHeader)-len(p.header), len(b))
-		p.header, b = append(p.header, b[:n]...), b[n:]
-		if len(p.header) == len(pingAckHeader) {
-			p.rest = int(p.header[0])<<16 | int(p.header[1])<<8 | int(p.header[2])
-			p.header = p.header[:0]
-		}
+// advance follows bytes to the end of a header, or of a frame, and returns how many that are.
+func (p *framePosition) advance(b []byte) (n int) {
+	if p.rest > 0 {
+		n = min(p.rest, len(b))
+		p.rest -= n
+		return n
 	}
+	n = min(len(pingAckHeader)-len(p.header), len(b))
+	p.header = append(p.header, b[:n]...)
+	if len(p.header) == len(pingAckHeader) {
+		p.rest = int(p.header[0])<<16 | int(p.header[1])<<8 | int(p.header[2])
+		p.header = p.header[:0]
+	}
+	return n
 }
