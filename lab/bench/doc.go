@@ -35,6 +35,11 @@
 //   - second: the same beside a second process that asks for the name from time to time.
 //   - burst: 1,000 goroutines, spread over ten clients, come at once to a name that is held and then released. Each
 //     wants one turn. The time until all have had theirs counts; libraries that poll get until the end of the round.
+//   - free-later: as free, with releases that are not waited for (ReleaseLater).
+//   - again: one goroutine locks and releases one name again and again, with Linger and without.
+//   - sticky: 8 clients with a thousand names each. A client wants its own names, and in one turn of a hundred one of
+//     another client: with Linger, that is when a request is sent. All rounds use the same names.
+//   - recall: one client has used names, and with Linger has kept them. Another one locks them, or tries to.
 //   - held: one process holds many leases and renews them. The processor time of client and server is scaled to
 //     100,000 leases of 30 s, which are renewed three times in their TTL.
 //   - listing: one process holds 100,000 leases, and a second client lists them, as the command does: the first page,

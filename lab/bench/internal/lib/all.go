@@ -14,6 +14,18 @@ var Waiting = []Library{Leasehold, Redsync, Redislock, Rueidislock, Etcd}
 // WaitingOnRedis lists the libraries of Waiting that use Redis.
 var WaitingOnRedis = []Library{Leasehold, Redsync, Redislock, Rueidislock}
 
+// Later lists the libraries whose releases need not be waited for, beside the floor.
+var Later = []Library{Floor, LeaseholdLater, Leasehold}
+
+// Again lists the libraries that may keep a released lock, beside the floor.
+var Again = []Library{LeaseholdLinger, Leasehold, Floor}
+
+// Sticky lists the libraries that may keep a released lock, beside those that can wait.
+var Sticky = []Library{LeaseholdLinger, Leasehold, Redsync, Redislock, Rueidislock}
+
+// Recall lists the libraries that may keep a released lock.
+var Recall = []Library{LeaseholdLinger, Leasehold}
+
 // Renewing lists the libraries that renew held locks by themselves, lease by lease.
 var Renewing = []Library{Leasehold, Rueidislock}
 
@@ -48,4 +60,5 @@ var RedissonPairs = []Library{Floor, RawRLock, RawPlain, JavaRLock, GoPlain, GoO
 var RedissonCrowds = []Library{LocksJava, LocksGo, LocksBoth, FairJava, FairGo, FairBoth}
 
 // All lists all libraries.
-var All = slices.Concat(Redis, Five, Postgres, OnEtcd, ZooKeeper, RedissonPairs[1:], RedissonCrowds)
+var All = slices.Concat(Redis, []Library{LeaseholdLinger, LeaseholdLater}, Five, Postgres, OnEtcd, ZooKeeper,
+	RedissonPairs[1:], RedissonCrowds)

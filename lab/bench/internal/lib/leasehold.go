@@ -2,9 +2,11 @@ package lib
 
 import (
 	"errors"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/redis"
 )
@@ -22,6 +24,32 @@ var Leasehold = Library{
 	Open:   func(at Config) (Session, error) { return openLeasehold(at, false) },
 }
 
+// LeaseholdLinger is Leasehold that keeps a released lock until another client asks for it.
+var LeaseholdLinger = Library{
+	Name:   "leasehold linger",
+	Module: tree,
+	On:     servers.OneRedis,
+	Ours:   true,
+	Config: "as leasehold, with Linger(10 s)",
+	Open: func(at Config) (Session, error) {
+		return openLeasehold(at, false, func(s *leaseholdSession) {
+			s.options = append(s.options, leasehold.Linger(10*time.Second))
+		})
+	},
+}
+
+// LeaseholdLater is Leasehold that does not wait for the answers to its releases.
+var LeaseholdLater = Library{
+	Name:   "leasehold later",
+	Module: tree,
+	On:     servers.OneRedis,
+	Ours:   true,
+	Config: "as leasehold, with ReleaseLater",
+	Open: func(at Config) (Session, error) {
+		return openLeasehold(at, false, func(s *leaseholdSession) { s.later = true })
+	},
+}
+
 // LeaseholdAuto is Leasehold with commands of many goroutines sent together.
 var LeaseholdAuto = Library{
 	Name:   "leasehold auto",
@@ -32,7 +60,7 @@ var LeaseholdAuto = Library{
 	Open:   func(at Config) (Session, error) { return openLeasehold(at, true) },
 }
 
-func openLeasehold(at Config, pipelined bool) (Session, error) {
+func openLeasehold(at Config, pipelined bool, change ...func(*leaseholdSession)) (Session, error) {
 	c := client(at)
 	var commands goredis.UniversalClient = c
 	if pipelined {
@@ -46,5 +74,9 @@ func openLeasehold(at Config, pipelined bool) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return newLeaseholdSession(at, e, e.Close, c.Close), nil
+	s := newLeaseholdSession(at, e, e.Close, c.Close)
+	for _, f := range change {
+		f(s)
+	}
+	return s, nil
 }

@@ -58,6 +58,13 @@ type Session interface {
 	Close() error
 }
 
+// Trier is a Session that can also ask without waiting.
+type Trier interface {
+	Session
+	// TryLock locks name, or returns false if it is held.
+	TryLock(ctx context.Context, name string) (held Held, granted bool, err error)
+}
+
 // Preparer is a Session that needs to know how many goroutines will use it at the same time.
 type Preparer interface {
 	Prepare(goroutines int) error

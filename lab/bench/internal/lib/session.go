@@ -20,6 +20,7 @@ type leaseholdSession struct {
 	client  *leasehold.Client
 	admin   *admin.Client
 	options []leasehold.Option
+	later   bool // releases do not wait
 	closers []func() error
 }
 
@@ -35,8 +36,24 @@ func newLeaseholdSession(at Config, e driver.Engine, closers ...func() error) *l
 
 func (s *leaseholdSession) Lock(ctx context.Context, name string) (Held, error) {
 	lease, err := s.client.Mutex(name, s.options...).Lock(ctx)
+	return s.held(lease, err)
+}
+
+func (s *leaseholdSession) TryLock(ctx context.Context, name string) (held Held, granted bool, err error) {
+	lease, err := s.client.Mutex(name, s.options...).TryLock(ctx)
+	if errors.Is(err, leasehold.ErrHeld) {
+		return Held{}, false, nil
+	}
+	held, err = s.held(lease, err)
+	return held, err == nil, err
+}
+
+func (s *leaseholdSession) held(lease *leasehold.Lease, err error) (Held, error) {
 	if err != nil {
 		return Held{}, err
+	}
+	if s.later {
+		return Held{Token: lease.Token(), Release: func() error { lease.ReleaseLater(); return nil }}, nil
 	}
 	return Held{Token: lease.Token(), Release: lease.Release}, nil
 }

@@ -44,7 +44,8 @@ func runnerOn(t *testing.T, redis string) *Runner {
 
 // tiny makes a workload as small as possible.
 func tiny(w Workload) Workload {
-	w.Full = Plan{Rounds: 1, Round: 50 * time.Millisecond, Size: min(w.Full.Size, 8), TTL: w.Full.TTL}
+	w.Full = Plan{Rounds: 1, Round: 50 * time.Millisecond, Size: min(w.Full.Size, 8), Names: min(w.Full.Names, 8),
+		TTL: w.Full.TTL}
 	return w
 }
 

@@ -111,4 +111,4 @@ var Redis = slices.Concat([]Workload{
 		Main:      waiterMemory, Base: "leasehold",
 		Open: openWaiters,
 	},
-}, turnWorkloads("", "", "leasehold", lib.WaitingOnRedis, 64, 200))
+}, lingering, turnWorkloads("", "", "leasehold", lib.WaitingOnRedis, 64, 200))

@@ -23,7 +23,7 @@ func TestEachTargetBelongsToAWorkload(t *testing.T) {
 func TestLibraryThatExcludesNobodyFails(t *testing.T) {
 	t.Parallel()
 	for _, w := range All {
-		if !slices.Contains([]string{"crowd", "burst", "waiters", "five-crowd", "redisson-crowd"}, w.Name) {
+		if !slices.Contains([]string{"crowd", "burst", "sticky", "waiters", "five-crowd", "redisson-crowd"}, w.Name) {
 			continue
 		}
 		t.Run(w.Name, func(t *testing.T) {

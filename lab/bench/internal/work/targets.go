@@ -81,9 +81,11 @@ var RedisTargets = []Target{
 }
 
 // toBestPeer returns a target's value that compares a figure with the largest of those of other libraries on Redis.
-func toBestPeer(metric string) func(*Finder) stat.Summary {
+func toBestPeer(metric string) func(*Finder) stat.Summary { return toBestPeerOf("leasehold", metric) }
+
+func toBestPeerOf(ours, metric string) func(*Finder) stat.Summary {
 	return func(f *Finder) stat.Summary {
-		return stat.Ratio(f.of("leasehold", metric),
+		return stat.Ratio(f.of(ours, metric),
 			stat.Largest(f.of("redsync", metric), f.of("redislock", metric), f.of("rueidislock", metric)))
 	}
 }
@@ -156,7 +158,8 @@ var FiveTargets = []Target{
 }
 
 // Targets lists all targets.
-var Targets = slices.Concat(RedisTargets, RedissonTargets, FiveTargets, PostgresTargets, EtcdTargets, ZooKeeperTargets)
+var Targets = slices.Concat(RedisTargets, lingeringTargets, RedissonTargets, FiveTargets, PostgresTargets, EtcdTargets,
+	ZooKeeperTargets)
 
 // pairsTo returns the targets for the rate of one goroutine, and of many: at least the given times
 // the rate of a peer.
@@ -237,6 +240,9 @@ const (
 	turnClientTime = "processor time of a turn: client"
 	turnServerTime = "processor time of a turn: server"
 	turnCommands   = "server commands per turn"
+	pairCommands   = "server commands per pair"
+	recallP50      = "Lock p50"
+	recallTryP50   = "TryLock p50"
 	handOvers      = "hand-overs" // to any client
 	rateToIdeal    = "hand-overs, to one each 5 ms"
 	splitVotes     = "takes whose votes are split"

@@ -3,7 +3,6 @@ package work
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -52,27 +51,16 @@ func turnWorkloads(prefix, about, base string, libraries []lib.Library, many, he
 // turnBench is such a workload, prepared for one library.
 type turnBench struct {
 	env      Env
-	sessions []lib.Session
+	sessions sessions
 }
 
 func openTurns(e Env) (*Bench, error) {
-	t := &turnBench{env: e}
-	for range e.Plan.Size {
-		s, err := e.Library.Open(e.LibConfig())
-		if err != nil {
-			return nil, errors.Join(err, t.close())
-		}
-		t.sessions = append(t.sessions, s)
+	all, err := openSessions(e, e.Plan.Size)
+	if err != nil {
+		return nil, err
 	}
-	return &Bench{Round: t.round, Close: t.close}, nil
-}
-
-func (t *turnBench) close() error {
-	var errs []error
-	for _, s := range t.sessions {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
+	t := &turnBench{env: e, sessions: all}
+	return &Bench{Round: t.round, Close: all.close}, nil
 }
 
 func (t *turnBench) round(ctx context.Context, label string, d time.Duration) (Sample, error) {
