@@ -102,6 +102,7 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 			return l.newGrantedLease(ctx, a, g, true), nil
 		}
 		previous, a.tokens = h.follow()
+		c.queue.SetHeld(l.key, false) // a try of this process waits for the outcome
 	}
 	h, err := l.acquireFromEngine(waiting, a, previous)
 	if err != nil {

@@ -103,7 +103,8 @@ func (h *hold) waitForRecall(ctx context.Context, r driver.Request, began time.T
 	if errors.Is(err, driver.ErrHeld) {
 		g, err = h.wait(limited, r)
 	}
-	if err != nil && errors.Is(context.Cause(limited), errTryTimeout) {
+	timedOut := err != nil && errors.Is(context.Cause(limited), errTryTimeout)
+	if timedOut || errors.Is(err, driver.ErrTooManyWaiters) {
 		err = driver.ErrHeld // as the engine has said before
 	}
 	return g, err

@@ -57,7 +57,8 @@ func (h *hold) parkIdleLocked() bool {
 		return false
 	}
 	now := driver.Now()
-	if c.lifetime.Err() != nil || h.isWanted() || h.validity.remaining(now) < l.ttl/3 || !h.parkLocked() {
+	isFull := 2*c.leaseCount.Load() > int64(c.maxLeases) // the rest is for leases in use
+	if isFull || c.lifetime.Err() != nil || h.isWanted() || h.validity.remaining(now) < l.ttl/3 || !h.parkLocked() {
 		return false
 	}
 	// The tokens may be used up. Who finds the hold then asks for more of them: see follow.
@@ -122,7 +123,8 @@ func (h *hold) putBack() {
 }
 
 // recall is called by the engine when somebody else asks for the name. It reports whether the hold is in use; otherwise
-// it is released at once. A hold that was recalled does not become idle.
+// it is released at once. A hold that was recalled does not become idle. An engine may call this where it must not wait
+// for an answer, so the release is sent in the background.
 func (h *hold) recall() (inUse bool) {
 	c := h.lock.client
 	h.mu.Lock()
@@ -131,8 +133,14 @@ func (h *hold) recall() (inUse bool) {
 	var rest afterUnlock
 	if h.phase == phaseIdle && h.unparkLocked() {
 		inUse = false
-		if rest = h.leaveLocked(nil); c.abilities.Local {
-			rest = h.takeLeavingLocked()
+		switch {
+		case c.abilities.Local:
+			rest = h.releaseLocked(ErrReleased)
+			rest.released = nil
+		case c.leaving.Add(h): // leave waits for mu
+			h.beginLeavingLocked(nil)
+		default: // the client is being closed, and Close ends the hold
+			h.parkLocked()
 		}
 	}
 	h.mu.Unlock()

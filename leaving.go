@@ -21,8 +21,16 @@ const maxLeaving = 128
 // process can release it along with its own request. event is observed when the engine has answered; nil is none. If
 // the client is closed, it returns the release, for the caller to send.
 func (h *hold) leaveLocked(event *Released) (rest afterUnlock) {
-	c := h.lock.client
-	c.schedule.Remove(&h.entry)
+	h.beginLeavingLocked(event)
+	if !h.lock.client.leaving.Add(h) && (!h.parked || h.unparkLocked()) {
+		rest = h.takeLeavingLocked()
+	}
+	return rest
+}
+
+// beginLeavingLocked is leaveLocked, but the caller has the hold released.
+func (h *hold) beginLeavingLocked(event *Released) {
+	h.lock.client.schedule.Remove(&h.entry)
 	h.endTenureLocked()
 	h.leaving = afterUnlock{hold: h, op: opRelease, request: h.releaseRequestLocked(h.keepForLocked()), released: event}
 	h.cause = ErrReleased
@@ -30,21 +38,31 @@ func (h *hold) leaveLocked(event *Released) (rest afterUnlock) {
 	if h.hasTurn && h.mode == driver.Exclusive {
 		h.parkLocked()
 	}
-	if !c.leaving.Add(h) && (!h.parked || h.unparkLocked()) {
-		rest = h.takeLeavingLocked()
-	}
-	return rest
 }
 
 // leave releases a hold in the background, unless a caller of this process does so.
 func (h *hold) leave() {
+	c := h.lock.client
 	h.mu.Lock()
 	var rest afterUnlock
 	if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {
 		rest = h.takeLeavingLocked()
 	}
 	h.mu.Unlock()
-	_ = rest.run() // observers are told of an error
+	err := rest.run() // observers are told of an error
+	if err == nil || c.lifetime.Err() == nil {
+		return
+	}
+	h.mu.Lock()
+	mine := h.phase == phaseCleaning // otherwise Close has cleaned up, and tells of that
+	if mine {
+		c.schedule.Remove(&h.entry)
+		h.setPhaseLocked(phaseEnded)
+	}
+	h.mu.Unlock()
+	if mine {
+		c.closeErrs.add(err)
+	}
 }
 
 // takeLeavingLocked ends a hold that is leaving. The caller must send the release.

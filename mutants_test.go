@@ -147,6 +147,16 @@ var mutants = []mutant{
 		{"leaving.go", "if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {",
 			"if h.phase == phaseLeaving && h.parked && h.unparkLocked() {"},
 	}, test: "TestReleaseLaterDoesNotWait"},
+	{name: "recall that waits for the engine", edits: []edit{
+		{"idle.go", "\t\tdefault: // the client is being closed, and Close ends the hold\n\t\t\th.parkLocked()\n",
+			"\t\tdefault:\n\t\t\trest = h.releaseLocked(ErrReleased)\n"},
+	}, test: "TestARecallDoesNotWaitForTheEngine"},
+	{name: "idle locks that fill a client", edits: []edit{
+		{"idle.go", "2*c.leaseCount.Load() > int64(c.maxLeases)", "c.leaseCount.Load() > int64(c.maxLeases)"},
+	}, test: "TestIdleLocksDoNotFillAClient"},
+	{name: "later release without answer kept from Close", edits: []edit{
+		{"leaving.go", "\t\tc.closeErrs.add(err)\n", ""},
+	}, test: "TestCloseTellsOfALaterReleaseWithoutAnswer"},
 	{name: "idle locks forgotten by Close", edits: []edit{
 		{"cleanup.go", "\t\th.unparkLocked()\n\t\trest = h.releaseLocked(ErrClosed)\n", ""},
 	}, test: "TestCloseReleasesIdleLocks"},

@@ -90,7 +90,7 @@ func AtLeast(d time.Duration) Option {
 // client and name with the same options is granted at once, with a new token, and without a request. Nobody else waits
 // for longer: whoever wants the lock elsewhere recalls it, which takes about as long as a release. If this process has
 // died, the lock is free after its ttl. A lock that lingers is renewed, counts as a lease of the client, and appears in
-// listings as held.
+// listings as held. None lingers while the client has more than half of the leases that WithMaxLeases allows.
 //
 // The engine must be able to recall, or the lock fails with ErrUnsupported. It is for Mutex.Lock and TryLock, and has
 // no effect with NoRenew, MaxHold or AtLeast.
