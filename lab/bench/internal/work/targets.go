@@ -118,7 +118,10 @@ var PostgresTargets = slices.Concat(
 
 // EtcdTargets are the targets of leasehold on etcd: better than etcd's own recipe.
 var EtcdTargets = slices.Concat(
-	pairsTo("etcd", "leasehold etcd", "etcd", 1.05),
+	[]Target{
+		pairsOf("etcd", "leasehold etcd", "etcd", 1.05),
+		pairsOf("etcd-many", "leasehold etcd", "etcd", 1),
+	},
 	turnsTo("etcd", "leasehold etcd", "etcd", 1),
 	contentionTargets("etcd", "leasehold etcd", "etcd"),
 	pollTargets("etcd", "leasehold etcd"),
@@ -163,14 +166,16 @@ var Targets = slices.Concat(RedisTargets, lingeringTargets, RedissonTargets, Fiv
 
 // pairsTo returns the targets for the rate of one goroutine, and of many: at least the given times
 // the rate of a peer.
-func pairsTo(engine, ours, peer string, times float64) (all []Target) {
-	for _, workload := range []string{engine, engine + "-many"} {
-		all = append(all, Target{Workload: workload, Claim: "pairs/s, to " + peer, Bound: atLeast(times),
-			Value: func(f *Finder) stat.Summary {
-				return stat.Ratio(f.of(ours, pairs), f.of(peer, pairs))
-			}})
-	}
-	return all
+func pairsTo(engine, ours, peer string, times float64) []Target {
+	return []Target{pairsOf(engine, ours, peer, times), pairsOf(engine+"-many", ours, peer, times)}
+}
+
+// pairsOf returns the target for the rate of pairs in a workload.
+func pairsOf(workload, ours, peer string, times float64) Target {
+	return Target{Workload: workload, Claim: "pairs/s, to " + peer, Bound: atLeast(times),
+		Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of(ours, pairs), f.of(peer, pairs))
+		}}
 }
 
 // turnsTo returns the targets for the rate of turns of a few clients that want the same names: at least the given times
