@@ -160,6 +160,9 @@ func (e *errorList) join() error {
 
 // cancelOnClose returns a context that also ends when the client is closed, and a function that releases its resources.
 func (c *Client) cancelOnClose(ctx context.Context) (context.Context, func()) {
+	if ctx.Done() == nil { // only Close ends it
+		return timelimit.WithValuesOf(c.lifetime, ctx), func() {}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.lifetime, func() { cancel(ErrClosed) })
 	return ctx, func() {

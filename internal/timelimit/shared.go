@@ -61,6 +61,9 @@ func newBoundedContext(parent context.Context, end time.Time) context.Context {
 	return ctx
 }
 
+// WithValuesOf returns a context that ends with ctx, which has no values, and has the values of another context.
+func WithValuesOf(ctx, values context.Context) context.Context { return contextWithValues{ctx, values} }
+
 // contextWithValues is a context that ends with one context and has the values of another.
 type contextWithValues struct {
 	context.Context
