@@ -10,12 +10,13 @@ import (
 )
 
 // A method of the engine returns when its context ends. The client does not: at best it observes the deadline of a
-// context, and it never observes a cancellation while it waits for a reply. So calls of the client run in goroutines
-// that the caller can leave, unless the client returns in time by itself. From the outside in:
+// context, and it never observes a cancellation while it waits for a reply. So calls of the client are interrupted, or
+// run in goroutines that the caller can leave, unless the client returns in time by itself. From the outside in:
 //
 //	inTime           calls f, and returns when ctx ends; what f returns later goes to late
 //	within           the same with a limit of its own, for polls, and without late
 //	returnsInTime    whether the caller may call f itself
+//	interruptible    makes the client return when ctx is cancelled, where that is possible
 //	detach.Do        calls f in a worker, which the caller can leave
 
 // leaveAfter is how long the caller of a Cluster's client waits after the end of its context before it leaves the call.
